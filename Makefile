@@ -1,0 +1,129 @@
+# What one does here, a word for each; `make` lists them.
+#
+# Needs Python 3.11 or newer and a C compiler. Rust is fetched by scripts/ensure-rust.sh if it is
+# missing; all else goes into ./.venv and ./target. One release build serves demo, test and bench.
+
+VENV   := .venv
+PYTHON ?=
+python := $(VENV)/bin/python
+module := python/wyrmling/_core.abi3.so
+rust   := sh scripts/ensure-rust.sh
+title  := @printf '\n== %s\n'
+
+# Nothing of the caller's Python gets in, and every build asks the same Python.
+unexport PYTHONPATH PYTHONHOME CONDA_PREFIX
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PYO3_PYTHON := $(CURDIR)/$(python)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_USER := 0
+
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List what make can do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@printf '\n  PYTHON=/path/to/python3 chooses the Python; 3.11 or newer is needed.\n'
+
+.PHONY: demo
+demo: $(module) ## Train a recommender whose loss is written in Python, and show it at work
+	@$(python) -m wyrmling demo
+
+.PHONY: test
+test: lint test-rust test-python bench-build ## All that has to pass before a change lands, quick checks first
+	@printf '\nEverything passed: format, lint, types, stubs, Rust tests, Python tests, benches built.\n'
+
+.PHONY: bench
+bench: $(module) ## Measure: the Rust benches, then side by side with the peers installed in .venv
+	$(rust) cargo bench --no-default-features
+	$(python) benches/compare.py
+
+.PHONY: wheel
+wheel: $(VENV)/.build-tools ## Build the wheel into dist/, check it, and run the demo from it
+	@rm -rf dist
+	$(rust) $(python) -m maturin build --release --strip --out dist
+	$(python) scripts/check_wheel.py dist
+
+.PHONY: fmt
+fmt: $(VENV)/.dev-tools ## Format all code
+	$(rust) -c rustfmt cargo fmt
+	$(python) -m ruff check --quiet --fix-only .
+	$(python) -m ruff format .
+
+.PHONY: lint
+lint: lint-rust lint-python ## Format, lint and types, without tests
+
+.PHONY: clean
+clean: ## Remove all that make made
+	rm -rf target $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(module)
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The parts of `make test`.
+
+# The venv comes first although rustfmt needs none: pyo3's build script, run by clippy, asks it.
+.PHONY: lint-rust
+lint-rust: $(VENV)/.dev-tools
+	$(title) 'rustfmt'
+	$(rust) -c 'rustfmt clippy' cargo fmt --check
+	$(title) 'clippy, with and without Python'
+	$(rust) cargo clippy --all-targets --quiet -- -D warnings
+	$(rust) cargo clippy --all-targets --quiet --no-default-features -- -D warnings
+	$(title) 'rustdoc'
+	RUSTDOCFLAGS='-D warnings' $(rust) cargo doc --no-deps --quiet --no-default-features
+
+.PHONY: lint-python
+lint-python: $(VENV)/.dev-tools
+	$(title) 'ruff'
+	$(python) -m ruff check .
+	$(python) -m ruff format --check .
+	$(title) 'mypy'
+	$(python) -m mypy
+
+# Without the python feature: no libpython is needed.
+.PHONY: test-rust
+test-rust:
+	$(title) 'Rust tests'
+	$(rust) cargo test --no-default-features
+
+.PHONY: test-python
+test-python: $(VENV)/.dev-tools $(module)
+	$(title) 'stubtest'
+	$(python) -m mypy.stubtest wyrmling._core --allowlist scripts/stubtest-allowlist.txt
+	$(title) 'Python tests'
+	$(python) -m pytest
+
+.PHONY: bench-build
+bench-build:
+	$(title) 'benches'
+	$(rust) cargo bench --no-run --no-default-features
+
+# What the above stand on.
+
+# A .venv whose Python is gone, or that was made in another directory (and would import from
+# there), is made anew.
+ifeq ($(shell test -x $(python) && grep -sF '$(CURDIR)/$(VENV)' $(VENV)/pyvenv.cfg),)
+.PHONY: $(VENV)/.made
+endif
+$(VENV)/.made:
+	$(title) 'Setting up $(VENV)'
+	@found=$$(PYTHON='$(PYTHON)' sh scripts/find-python.sh) && echo "with $$found" && \
+	  "$$found" -m venv --clear $(VENV) && touch $@
+
+install = $(python) scripts/requirements.py $(1) > $(VENV)/requirements.txt && \
+  { $(python) -m pip install --quiet -r $(VENV)/requirements.txt || \
+    { echo 'pip could not install the above; what it needs is in $(VENV)/requirements.txt.'; \
+      echo 'Behind a proxy or a mirror set https_proxy or PIP_INDEX_URL, and run make again.'; \
+      exit 1; }; } && touch $@
+
+$(VENV)/.build-tools: $(VENV)/.made pyproject.toml
+	@echo 'Installing what builds and runs the package'
+	@$(call install,build)
+
+$(VENV)/.dev-tools: $(VENV)/.made pyproject.toml
+	@echo 'Installing what tests and lints the package'
+	@$(call install,dev)
+
+$(module): $(VENV)/.build-tools Cargo.toml $(wildcard Cargo.lock) $(shell find src)
+	$(title) 'Building the native module (some minutes the first time)'
+	$(rust) $(python) -m maturin develop --release
+	@touch $@

@@ -1,0 +1,372 @@
+//! Arrays: the values that flow through graphs and programs.
+//!
+//! An [`Array`] is immutable, contiguous in C order, cheap to clone (the elements
+//! are shared) and tagged with its element type at run time, since graphs are
+//! composed at run time. A single number is stored in place and costs no
+//! allocation: scalar models are a first-class use.
+//!
+//! Limits: no strides. A transpose moves its elements, so operators that can use
+//! a transposed operand (matrix products) say so in their own attributes.
+//! `ndarray` arrays convert in both directions.
+
+pub(crate) mod dtype;
+mod shape;
+mod view;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use dtype::{DType, Element, Real};
+pub(crate) use shape::size;
+pub use shape::{Broadcast, Shape, broadcast, element_count, normalize_axis, show as show_shape};
+pub(crate) use view::with_real;
+pub use view::{Slice, SliceMut, Typed, View, ViewMut};
+
+use crate::error::{Error, Result};
+
+/// The type of a value: what its elements are, and how many along each axis.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// Element type.
+    pub dtype: DType,
+    /// Length of each axis.
+    pub shape: Shape,
+}
+
+impl Type {
+    /// A type from its parts.
+    pub fn new(dtype: DType, shape: &[usize]) -> Self {
+        Type {
+            dtype,
+            shape: shape.into(),
+        }
+    }
+
+    /// The type of a single number.
+    pub fn scalar(dtype: DType) -> Self {
+        Type::new(dtype, &[])
+    }
+
+    /// Number of axes.
+    pub fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Number of elements.
+    pub fn size(&self) -> usize {
+        size(&self.shape)
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.dtype {
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+            DType::U32 => "u32",
+        };
+        let dims: Vec<String> = self.shape.iter().map(usize::to_string).collect();
+        write!(f, "{name}[{}]", dims.join(", "))
+    }
+}
+
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[derive(Clone)]
+enum Data<T> {
+    One(T),
+    Many(Arc<Vec<T>>),
+}
+
+/// A contiguous array of one static element type.
+#[derive(Clone)]
+pub struct Dense<T> {
+    shape: Shape,
+    data: Data<T>,
+}
+
+impl<T: Element> Dense<T> {
+    /// An array from a shape and its elements in C order.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the number of elements is not what the shape holds.
+    pub fn new(shape: &[usize], data: Vec<T>) -> Result<Self> {
+        let expected = element_count(shape)?;
+        if data.len() != expected {
+            return Err(Error::Shape(format!(
+                "{} elements do not fill shape {}",
+                data.len(),
+                shape::show(shape)
+            )));
+        }
+        Ok(Self::from_vec(shape.into(), data))
+    }
+
+    pub(crate) fn from_vec(shape: Shape, data: Vec<T>) -> Self {
+        debug_assert_eq!(size(&shape), data.len());
+        let data = match (shape.is_empty(), data.first()) {
+            (true, Some(&x)) => Data::One(x),
+            _ => Data::Many(Arc::new(data)),
+        };
+        Dense { shape, data }
+    }
+
+    /// A single number.
+    #[inline]
+    pub fn scalar(value: T) -> Self {
+        Dense {
+            shape: Shape::new(),
+            data: Data::One(value),
+        }
+    }
+
+    /// An array whose elements are all `value`.
+    pub fn full(shape: &[usize], value: T) -> Self {
+        Self::from_vec(shape.into(), vec![value; size(shape)])
+    }
+
+    /// Length of each axis.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The elements in C order.
+    #[inline]
+    pub fn as_slice(&self) -> &[T] {
+        match &self.data {
+            Data::One(x) => std::slice::from_ref(x),
+            Data::Many(v) => v,
+        }
+    }
+
+    /// The elements for writing; copied first if they are shared.
+    pub fn make_mut(&mut self) -> &mut [T] {
+        match &mut self.data {
+            Data::One(x) => std::slice::from_mut(x),
+            Data::Many(v) => Arc::make_mut(v).as_mut_slice(),
+        }
+    }
+
+    /// The elements for writing, if nobody else holds them.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut [T]> {
+        match &mut self.data {
+            Data::One(x) => Some(std::slice::from_mut(x)),
+            Data::Many(v) => Arc::get_mut(v).map(Vec::as_mut_slice),
+        }
+    }
+
+    /// The same elements under another shape of equal size.
+    pub(crate) fn with_shape(&self, shape: &[usize]) -> Self {
+        debug_assert_eq!(size(shape), size(&self.shape));
+        match &self.data {
+            Data::Many(v) if !shape.is_empty() => Dense {
+                shape: shape.into(),
+                data: Data::Many(Arc::clone(v)),
+            },
+            _ => Self::from_vec(shape.into(), self.as_slice().to_vec()),
+        }
+    }
+
+    /// Moves the elements out, copying them only if they are shared.
+    pub fn into_vec(self) -> Vec<T> {
+        match self.data {
+            Data::One(x) => vec![x],
+            Data::Many(v) => Arc::try_unwrap(v).unwrap_or_else(|v| v.as_ref().clone()),
+        }
+    }
+}
+
+/// An array whose element type is known at run time.
+#[derive(Clone)]
+pub enum Array {
+    /// Single precision.
+    F32(Dense<f32>),
+    /// Double precision.
+    F64(Dense<f64>),
+    /// Row indices.
+    U32(Dense<u32>),
+}
+
+/// Runs `$body` with `$dense` bound to the typed array inside `$array`.
+macro_rules! with_dense {
+    ($array:expr, $dense:ident => $body:expr) => {
+        match $array {
+            $crate::array::Array::F32($dense) => $body,
+            $crate::array::Array::F64($dense) => $body,
+            $crate::array::Array::U32($dense) => $body,
+        }
+    };
+}
+
+impl Array {
+    /// A single number of floating-point type `dtype` (an index type rounds down).
+    pub fn scalar(dtype: DType, value: f64) -> Self {
+        match dtype {
+            DType::F32 => Array::F32(Dense::scalar(value as f32)),
+            DType::F64 => Array::F64(Dense::scalar(value)),
+            DType::U32 => Array::U32(Dense::scalar(value as u32)),
+        }
+    }
+
+    /// An array of type `ty` with every element `value`.
+    pub fn full(ty: &Type, value: f64) -> Self {
+        match ty.dtype {
+            DType::F32 => Array::F32(Dense::full(&ty.shape, value as f32)),
+            DType::F64 => Array::F64(Dense::full(&ty.shape, value)),
+            DType::U32 => Array::U32(Dense::full(&ty.shape, value as u32)),
+        }
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Array::F32(_) => DType::F32,
+            Array::F64(_) => DType::F64,
+            Array::U32(_) => DType::U32,
+        }
+    }
+
+    /// Length of each axis.
+    pub fn shape(&self) -> &[usize] {
+        with_dense!(self, d => d.shape())
+    }
+
+    /// Element type and shape.
+    pub fn ty(&self) -> Type {
+        Type::new(self.dtype(), self.shape())
+    }
+
+    /// Number of elements.
+    pub fn size(&self) -> usize {
+        size(self.shape())
+    }
+
+    /// What kernels read.
+    #[inline]
+    pub fn view(&self) -> View<'_> {
+        match self {
+            Array::F32(d) => View::new(&d.shape, Slice::F32(d.as_slice())),
+            Array::F64(d) => View::new(&d.shape, Slice::F64(d.as_slice())),
+            Array::U32(d) => View::new(&d.shape, Slice::U32(d.as_slice())),
+        }
+    }
+
+    /// What kernels write, if the elements are not shared.
+    pub(crate) fn view_mut(&mut self) -> Option<ViewMut<'_>> {
+        let shape = self.shape().iter().copied().collect();
+        let data = match self {
+            Array::F32(d) => SliceMut::F32(d.get_mut()?),
+            Array::F64(d) => SliceMut::F64(d.get_mut()?),
+            Array::U32(d) => SliceMut::U32(d.get_mut()?),
+        };
+        Some(ViewMut { shape, data })
+    }
+
+    /// The same elements under another shape of equal size.
+    pub(crate) fn with_shape(&self, shape: &[usize]) -> Self {
+        match self {
+            Array::F32(d) => Array::F32(d.with_shape(shape)),
+            Array::F64(d) => Array::F64(d.with_shape(shape)),
+            Array::U32(d) => Array::U32(d.with_shape(shape)),
+        }
+    }
+
+    /// The elements as `f64`, whatever the element type.
+    pub fn to_f64(&self) -> Vec<f64> {
+        match self {
+            Array::F32(d) => d.as_slice().iter().map(|&x| f64::from(x)).collect(),
+            Array::F64(d) => d.as_slice().to_vec(),
+            Array::U32(d) => d.as_slice().iter().map(|&x| f64::from(x)).collect(),
+        }
+    }
+
+    /// The only element.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there is not exactly one element.
+    pub fn item(&self) -> Result<f64> {
+        if self.size() != 1 {
+            return Err(Error::Shape(format!(
+                "item() needs exactly one element; this array has shape {}",
+                shape::show(self.shape())
+            )));
+        }
+        Ok(match self {
+            Array::F32(d) => f64::from(d.as_slice()[0]),
+            Array::F64(d) => d.as_slice()[0],
+            Array::U32(d) => f64::from(d.as_slice()[0]),
+        })
+    }
+
+    /// Whether every element is finite.
+    pub fn is_finite(&self) -> bool {
+        match self {
+            Array::F32(d) => d.as_slice().iter().all(|x| x.is_finite()),
+            Array::F64(d) => d.as_slice().iter().all(|x| x.is_finite()),
+            Array::U32(_) => true,
+        }
+    }
+}
+
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.ty())?;
+        with_dense!(self, d => {
+            let s = d.as_slice();
+            if s.len() <= 8 { write!(f, "{s:?}") } else { write!(f, "{:?}…", &s[..8]) }
+        })
+    }
+}
+
+macro_rules! conversions {
+    ($($t:ty => $tag:ident),*) => {$(
+        impl From<$t> for Array {
+            fn from(x: $t) -> Self { Array::$tag(Dense::scalar(x)) }
+        }
+        impl From<Dense<$t>> for Array {
+            fn from(d: Dense<$t>) -> Self { Array::$tag(d) }
+        }
+        impl From<Vec<$t>> for Array {
+            fn from(v: Vec<$t>) -> Self {
+                let shape = [v.len()];
+                Array::$tag(Dense::from_vec(Shape::from_slice(&shape), v))
+            }
+        }
+        impl<D: ndarray::Dimension> From<ndarray::Array<$t, D>> for Array {
+            fn from(a: ndarray::Array<$t, D>) -> Self {
+                let shape = Shape::from_slice(a.shape());
+                let data = if a.is_standard_layout() {
+                    let (data, offset) = a.into_raw_vec_and_offset();
+                    let start = offset.unwrap_or(0);
+                    if start == 0 && data.len() == size(&shape) {
+                        data
+                    } else {
+                        data[start..start + size(&shape)].to_vec()
+                    }
+                } else {
+                    a.iter().copied().collect()
+                };
+                Array::$tag(Dense::from_vec(shape, data))
+            }
+        }
+        impl TryFrom<&Array> for ndarray::ArrayD<$t> {
+            type Error = Error;
+            /// Copies the elements; [`Error::Type`] if they are of another type.
+            fn try_from(a: &Array) -> Result<Self> {
+                match a {
+                    Array::$tag(d) => ndarray::ArrayD::from_shape_vec(
+                        ndarray::IxDyn(d.shape()), d.as_slice().to_vec(),
+                    ).map_err(|e| Error::Shape(e.to_string())),
+                    other => Err(Error::Type(format!(
+                        "expected an array of {}, got {}", <$t>::DTYPE, other.dtype()
+                    ))),
+                }
+            }
+        }
+    )*};
+}
+conversions!(f32 => F32, f64 => F64, u32 => U32);

@@ -1,0 +1,155 @@
+//! Borrowed arrays: what kernels read and write.
+//!
+//! A kernel never sees who owns the memory: an [`Array`](super::Array), a
+//! program's arena or a scratch buffer. Element types were checked when the
+//! operator inferred its result, so asking a slice for another type is a bug of
+//! this crate and panics.
+
+use super::{DType, Element, Shape};
+
+/// Elements to read.
+#[derive(Debug, Clone, Copy)]
+pub enum Slice<'a> {
+    /// Single precision.
+    F32(&'a [f32]),
+    /// Double precision.
+    F64(&'a [f64]),
+    /// Row indices.
+    U32(&'a [u32]),
+}
+
+/// Elements to write.
+#[derive(Debug)]
+pub enum SliceMut<'a> {
+    /// Single precision.
+    F32(&'a mut [f32]),
+    /// Double precision.
+    F64(&'a mut [f64]),
+    /// Row indices.
+    U32(&'a mut [u32]),
+}
+
+/// A contiguous array to read.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// Length of each axis.
+    pub shape: &'a [usize],
+    /// The elements in C order.
+    pub data: Slice<'a>,
+}
+
+/// A contiguous array to write.
+#[derive(Debug)]
+pub struct ViewMut<'a> {
+    /// Length of each axis.
+    pub shape: Shape,
+    /// The elements in C order.
+    pub data: SliceMut<'a>,
+}
+
+impl<'a> View<'a> {
+    /// A view from its parts.
+    #[inline]
+    pub fn new(shape: &'a [usize], data: Slice<'a>) -> Self {
+        View { shape, data }
+    }
+
+    /// The elements as numbers of type `T`.
+    #[inline]
+    pub fn real<T: Typed>(&self) -> &'a [T] {
+        T::slice(self.data)
+    }
+
+    /// The elements as row indices.
+    #[inline]
+    pub fn indices(&self) -> &'a [u32] {
+        u32::slice(self.data)
+    }
+}
+
+impl SliceMut<'_> {
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        match self {
+            SliceMut::F32(_) => DType::F32,
+            SliceMut::F64(_) => DType::F64,
+            SliceMut::U32(_) => DType::U32,
+        }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            SliceMut::F32(s) => s.len(),
+            SliceMut::F64(s) => s.len(),
+            SliceMut::U32(s) => s.len(),
+        }
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Element types that can be taken out of a tagged slice.
+pub trait Typed: Element {
+    /// The slice, which must hold this type.
+    fn slice(slice: Slice<'_>) -> &[Self];
+    /// The mutable slice, which must hold this type.
+    fn slice_mut<'s>(slice: &'s mut SliceMut<'_>) -> &'s mut [Self];
+    /// Tags a slice.
+    fn tag(slice: &[Self]) -> Slice<'_>;
+    /// Tags a mutable slice.
+    fn tag_mut(slice: &mut [Self]) -> SliceMut<'_>;
+}
+
+macro_rules! typed {
+    ($($t:ty => $tag:ident),*) => {$(
+        impl Typed for $t {
+            #[inline]
+            fn slice(slice: Slice<'_>) -> &[Self] {
+                match slice {
+                    Slice::$tag(s) => s,
+                    other => unreachable!("kernel expected {}, got {other:?}", <$t>::DTYPE),
+                }
+            }
+            #[inline]
+            fn slice_mut<'s>(slice: &'s mut SliceMut<'_>) -> &'s mut [Self] {
+                match slice {
+                    SliceMut::$tag(s) => s,
+                    other => unreachable!("kernel expected {}, got {}", <$t>::DTYPE, other.dtype()),
+                }
+            }
+            #[inline]
+            fn tag(slice: &[Self]) -> Slice<'_> {
+                Slice::$tag(slice)
+            }
+            #[inline]
+            fn tag_mut(slice: &mut [Self]) -> SliceMut<'_> {
+                SliceMut::$tag(slice)
+            }
+        }
+    )*};
+}
+typed!(f32 => F32, f64 => F64, u32 => U32);
+
+/// Runs `$body` with `$T` standing for the floating-point type tagged by `$dtype`.
+macro_rules! with_real {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            $crate::array::DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::array::DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            $crate::array::DType::U32 => {
+                unreachable!("operators on numbers never infer an index type")
+            }
+        }
+    };
+}
+pub(crate) use with_real;

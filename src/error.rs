@@ -1,0 +1,38 @@
+//! What can go wrong, by the kind of mistake the caller made.
+//!
+//! Every fallible function of the crate returns [`Result`]. The kinds mirror
+//! Python's built-in exceptions, so that the binding maps them one to one, and
+//! each message names the argument, the value found and what was expected.
+
+/// A failure that the caller can understand and repair.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Shapes that do not fit together (Python: `ValueError`).
+    #[error("{0}")]
+    Shape(String),
+    /// A value outside what the operation accepts (Python: `ValueError`).
+    #[error("{0}")]
+    Value(String),
+    /// A data type that does not fit (Python: `TypeError`).
+    #[error("{0}")]
+    Type(String),
+    /// An index out of range (Python: `IndexError`).
+    #[error("{0}")]
+    Index(String),
+    /// An object that is busy or belongs to another thread (Python: `RuntimeError`).
+    #[error("{0}")]
+    State(String),
+    /// A number that became NaN or infinite (Python: `FloatingPointError`).
+    #[error("{0}")]
+    NotFinite(String),
+    /// A file that could not be read or written (Python: `OSError`).
+    #[error("{0}")]
+    File(String),
+    /// The caller asked to stop (Python: the pending exception, or `KeyboardInterrupt`).
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// The result of every fallible function here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

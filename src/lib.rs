@@ -1,0 +1,4 @@
+pub mod array;
+pub mod error;
+pub mod rules;
+pub mod simd;

@@ -1,0 +1,231 @@
+//! The abstract algebra that rules are written in.
+//!
+//! A rule combines [`Ex`] handles with `+`, `*`, `.exp()` and so on. What that
+//! does is up to the [`Algebra`] behind the handles: the eager one computes arrays
+//! at once, the one of the ir appends instructions. Handles are small and `Copy`,
+//! so that a rule reads like the formula it implements.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use super::{
+    BroadcastLike, CountLike, DiagonalLike, ExpandDims, Gather, MatMul, OpRef, Operator, Pick,
+    ReshapeLike, RowScale, ScatterPick, ScatterRows, Sum, SumTo, Trace, VecDot,
+};
+use crate::array::{DType, Shape, Type};
+
+/// Names a value inside one algebra.
+pub type Id = u32;
+
+/// Something that can apply operators to values.
+///
+/// Applying cannot fail from the rule's point of view: an implementation records
+/// the first error and reports it when the rule is done.
+pub trait Algebra {
+    /// Applies an operator.
+    fn apply(&self, op: OpRef, args: &[Id]) -> Id;
+    /// The type of a value. Only its element type and number of axes may steer a
+    /// rule: axis lengths can change when a program is planned again.
+    fn ty(&self, id: Id) -> Type;
+    /// A single number.
+    fn constant(&self, value: f64, dtype: DType) -> Id;
+}
+
+/// A value of some algebra.
+#[derive(Clone, Copy)]
+pub struct Ex<'t> {
+    cx: &'t dyn Algebra,
+    id: Id,
+}
+
+impl<'t> Ex<'t> {
+    /// Names value `id` of `cx`.
+    pub fn new(cx: &'t dyn Algebra, id: Id) -> Self {
+        Ex { cx, id }
+    }
+
+    /// The name of this value in its algebra.
+    pub fn id(self) -> Id {
+        self.id
+    }
+
+    /// Number of axes.
+    pub fn ndim(self) -> usize {
+        self.cx.ty(self.id).ndim()
+    }
+
+    /// Element type.
+    pub fn dtype(self) -> DType {
+        self.cx.ty(self.id).dtype
+    }
+
+    /// A number of this value's element type.
+    pub fn constant(self, value: f64) -> Self {
+        Ex::new(self.cx, self.cx.constant(value, self.dtype()))
+    }
+
+    /// Applies an operator without attributes to this value and `others`.
+    pub fn with(self, op: &'static dyn Operator, others: &[Ex<'t>]) -> Self {
+        self.with_ref(OpRef::Static(op), others)
+    }
+
+    /// Applies an operator with attributes to this value and `others`.
+    pub fn with_new(self, op: impl Operator, others: &[Ex<'t>]) -> Self {
+        self.with_ref(OpRef::new(op), others)
+    }
+
+    fn with_ref(self, op: OpRef, others: &[Ex<'t>]) -> Self {
+        let mut ids: smallvec::SmallVec<[Id; 4]> = smallvec::smallvec![self.id];
+        ids.extend(others.iter().map(|e| e.id));
+        Ex::new(self.cx, self.cx.apply(op, &ids))
+    }
+
+    /// Sums over the axes along which `like` was broadcast to this shape.
+    pub fn sum_to(self, like: Self) -> Self {
+        self.with(&SumTo, &[like])
+    }
+
+    /// Repeats along the axes in which `like` is longer.
+    pub fn broadcast_like(self, like: Self) -> Self {
+        self.with(&BroadcastLike, &[like])
+    }
+
+    /// The same elements in the shape of `like`.
+    pub fn reshape_like(self, like: Self) -> Self {
+        self.with(&ReshapeLike, &[like])
+    }
+
+    /// Inserts axes of length 1 at the given places of the result.
+    pub fn expand_dims(self, axes: &[usize]) -> Self {
+        self.with_new(ExpandDims { axes: axes.into() }, &[])
+    }
+
+    /// Sum over axes.
+    pub fn sum(self, axes: Shape, keepdims: bool) -> Self {
+        self.with_new(Sum { axes, keepdims }, &[])
+    }
+
+    /// How many elements of this shape lie along the given axes.
+    pub fn count(self, axes: Shape) -> Self {
+        self.with_new(CountLike { axes }, &[])
+    }
+
+    /// Matrix product, either operand transposed first.
+    pub fn matmul(self, other: Self, transpose_a: bool, transpose_b: bool) -> Self {
+        self.with_new(
+            MatMul {
+                transpose_a,
+                transpose_b,
+            },
+            &[other],
+        )
+    }
+
+    /// Dot products along the last axis.
+    pub fn vecdot(self, other: Self) -> Self {
+        self.with(&VecDot, &[other])
+    }
+
+    /// Each row of `rows` times one element of this value.
+    pub fn row_scale(self, rows: Self) -> Self {
+        self.with(&RowScale, &[rows])
+    }
+
+    /// Sum of the diagonal.
+    pub fn trace(self) -> Self {
+        self.with(&Trace, &[])
+    }
+
+    /// A matrix shaped as `like` with this number along the diagonal.
+    pub fn diagonal_like(self, like: Self) -> Self {
+        self.with(&DiagonalLike, &[like])
+    }
+
+    /// Rows of this value.
+    pub fn gather(self, index: Self) -> Self {
+        self.with(&Gather, &[index])
+    }
+
+    /// An array shaped as `like` with these rows added at `index`.
+    pub fn scatter_rows(self, index: Self, like: Self) -> Self {
+        self.with(&ScatterRows, &[index, like])
+    }
+
+    /// One element of each row.
+    pub fn pick(self, index: Self) -> Self {
+        self.with(&Pick, &[index])
+    }
+
+    /// An array shaped as `like` with one element of each row set.
+    pub fn scatter_pick(self, index: Self, like: Self) -> Self {
+        self.with(&ScatterPick, &[index, like])
+    }
+}
+
+macro_rules! unary_methods {
+    ($($method:ident => $op:ident),* $(,)?) => {
+        impl Ex<'_> {
+            $(
+                #[doc = concat!("Applies [`", stringify!($op), "`](super::", stringify!($op), ").")]
+                pub fn $method(self) -> Self {
+                    self.with(&super::$op, &[])
+                }
+            )*
+        }
+    };
+}
+unary_methods! {
+    exp => Exp, log => Log, sqrt => Sqrt, square => Square, sign => Sign, sin => Sin, cos => Cos,
+    sigmoid => Sigmoid, reciprocal => Reciprocal,
+}
+
+macro_rules! binary_methods {
+    ($($method:ident => $op:ident),* $(,)?) => {
+        impl<'t> Ex<'t> {
+            $(
+                #[doc = concat!("Applies [`", stringify!($op), "`](super::", stringify!($op), ").")]
+                pub fn $method(self, other: Ex<'t>) -> Self {
+                    self.with(&super::$op, &[other])
+                }
+            )*
+        }
+    };
+}
+binary_methods! { pow => Pow, greater => Greater, less => Less, equal => Equal }
+
+impl<'t> Ex<'t> {
+    /// Where this mask is not zero `a`, elsewhere `b`.
+    pub fn select(self, a: Ex<'t>, b: Ex<'t>) -> Self {
+        self.with(&super::Where, &[a, b])
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident => $op:ident),*) => {$(
+        impl<'t> $trait for Ex<'t> {
+            type Output = Ex<'t>;
+            fn $method(self, other: Self) -> Self {
+                self.with(&super::$op, &[other])
+            }
+        }
+        impl<'t> $trait<f64> for Ex<'t> {
+            type Output = Ex<'t>;
+            fn $method(self, other: f64) -> Self {
+                self.with(&super::$op, &[self.constant(other)])
+            }
+        }
+        impl<'t> $trait<Ex<'t>> for f64 {
+            type Output = Ex<'t>;
+            fn $method(self, other: Ex<'t>) -> Ex<'t> {
+                other.constant(self).with(&super::$op, &[other])
+            }
+        }
+    )*};
+}
+operators!(Add add => Add, Sub sub => Sub, Mul mul => Mul, Div div => Div);
+
+impl Neg for Ex<'_> {
+    type Output = Self;
+    fn neg(self) -> Self {
+        self.with(&super::Neg, &[])
+    }
+}

@@ -1,0 +1,322 @@
+//! Operators that keep the elements and change the shape or their order.
+
+use crate::array::{
+    Shape, Type, Typed, View, ViewMut, broadcast, element_count, show_shape, with_real,
+};
+use crate::error::{Error, Result};
+
+use super::reduce::broadcast_into;
+use super::slice::{copy_strided, strides};
+use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+
+fn copy(x: &View<'_>, out: &mut ViewMut<'_>) {
+    with_real!(out.data.dtype(), T => {
+        T::slice_mut(&mut out.data).copy_from_slice(x.real::<T>());
+    });
+}
+
+/// An operator that only renames the axes of operand 0.
+macro_rules! reshaping {
+    ($op:ident, $name:literal, |$self:ident, $args:ident| $shape:expr) => {
+        impl Operator for $op {
+            fn name(&self) -> &str {
+                $name
+            }
+
+            fn infer(&$self, $args: &[&Type]) -> Result<Type> {
+                let shape: Shape = $shape;
+                real($name, $args[0])?;
+                Ok(Type { dtype: $args[0].dtype, shape })
+            }
+
+            fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+                copy(&args[0], &mut out);
+                Ok(())
+            }
+
+            fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+                (i == 0).then(|| g.reshape_like(x[0]))
+            }
+
+            fn reads(&self, i: usize) -> bool {
+                i == 0
+            }
+
+            fn aliases(&self, _args: &[&Type], _out: &Type) -> bool {
+                true
+            }
+        }
+    };
+}
+
+/// The same elements in another shape; one length may be left open.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Reshape {
+    /// Lengths of the new axes; `None` is inferred from the rest.
+    pub shape: Vec<Option<usize>>,
+}
+
+impl Reshape {
+    fn resolve(&self, x: &Type) -> Result<Shape> {
+        let known: Shape = self.shape.iter().flatten().copied().collect();
+        let open = self.shape.len() - known.len();
+        let fixed = element_count(&known)?;
+        let fail = || {
+            let parts: Vec<String> = self
+                .shape
+                .iter()
+                .map(|n| n.map_or("-1".into(), |n| n.to_string()))
+                .collect();
+            Error::Shape(format!(
+                "reshape: an array of shape {} does not fit shape ({})",
+                show_shape(&x.shape),
+                parts.join(", ")
+            ))
+        };
+        let size = element_count(&x.shape)?;
+        let rest = match open {
+            0 if fixed == size => 0,
+            1 if fixed != 0 && size % fixed == 0 => size / fixed,
+            _ => return Err(fail()),
+        };
+        Ok(self.shape.iter().map(|n| n.unwrap_or(rest)).collect())
+    }
+}
+reshaping!(Reshape, "reshape", |self, args| {
+    let [x] = arity::<1>("reshape", args)?;
+    self.resolve(x)?
+});
+
+/// Operand 0's elements in the shape of operand 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReshapeLike;
+reshaping!(ReshapeLike, "reshape_like", |self, args| {
+    let [x, like] = arity::<2>("reshape_like", args)?;
+    if x.size() != like.size() {
+        return Err(Error::Shape(format!(
+            "reshape_like: shapes {} and {} differ in size",
+            show_shape(&x.shape),
+            show_shape(&like.shape)
+        )));
+    }
+    like.shape.clone()
+});
+
+/// Inserts axes of length 1.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ExpandDims {
+    /// Where they stand in the result, ascending.
+    pub axes: Shape,
+}
+reshaping!(ExpandDims, "expand_dims", |self, args| {
+    let [x] = arity::<1>("expand_dims", args)?;
+    let ndim = x.ndim() + self.axes.len();
+    let mut rest = x.shape.iter();
+    let pick = |i| {
+        if self.axes.contains(&i) {
+            Some(1)
+        } else {
+            rest.next().copied()
+        }
+    };
+    let shape: Option<Shape> = (0..ndim).map(pick).collect();
+    shape.ok_or_else(|| {
+        Error::Shape(format!(
+            "expand_dims: axes {} do not fit shape {}",
+            show_shape(&self.axes),
+            show_shape(&x.shape)
+        ))
+    })?
+});
+
+/// Removes axes of length 1.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Squeeze {
+    /// Which ones, ascending.
+    pub axes: Shape,
+}
+reshaping!(Squeeze, "squeeze", |self, args| {
+    let [x] = arity::<1>("squeeze", args)?;
+    if let Some(axis) = self.axes.iter().find(|&&a| x.shape.get(a) != Some(&1)) {
+        return Err(Error::Shape(format!(
+            "squeeze: axis {axis} of shape {} does not have length 1",
+            show_shape(&x.shape)
+        )));
+    }
+    let left = x.shape.iter().enumerate();
+    left.filter(|(i, _)| !self.axes.contains(i))
+        .map(|(_, &n)| n)
+        .collect()
+});
+
+/// Permutes the axes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Transpose {
+    /// Axis `i` of the result is axis `axes[i]` of the operand.
+    pub axes: Shape,
+}
+
+impl Operator for Transpose {
+    fn name(&self) -> &str {
+        "transpose"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("transpose", args)?;
+        real("transpose", x)?;
+        let mut sorted = self.axes.clone();
+        sorted.sort_unstable();
+        if !sorted.iter().copied().eq(0..x.ndim()) {
+            return Err(Error::Shape(format!(
+                "transpose: axes {} are not a permutation of the axes of shape {}",
+                show_shape(&self.axes),
+                show_shape(&x.shape)
+            )));
+        }
+        Ok(Type {
+            dtype: x.dtype,
+            shape: self.axes.iter().map(|&a| x.shape[a]).collect(),
+        })
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let from = strides(args[0].shape);
+        let steps: smallvec::SmallVec<[isize; 4]> = self.axes.iter().map(|&a| from[a]).collect();
+        let shape = out.shape.clone();
+        with_real!(out.data.dtype(), T => {
+            copy_strided(args[0].real::<T>(), 0, &steps, &shape, T::slice_mut(&mut out.data));
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let mut inverse = self.axes.clone();
+        for (i, &a) in self.axes.iter().enumerate() {
+            inverse[a] = i;
+        }
+        Some(g.with_new(Transpose { axes: inverse }, &[]))
+    }
+
+    fn aliases(&self, args: &[&Type], _out: &Type) -> bool {
+        // Moving axes of length 1 moves no element.
+        let long = |&&a: &&usize| args[0].shape[a] != 1;
+        self.axes.iter().filter(long).is_sorted()
+    }
+}
+
+/// Repeats to a given shape.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BroadcastTo {
+    /// The result's shape.
+    pub shape: Shape,
+}
+
+impl Operator for BroadcastTo {
+    fn name(&self) -> &str {
+        "broadcast_to"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("broadcast_to", args)?;
+        real("broadcast_to", x)?;
+        element_count(&self.shape)?;
+        let joint = broadcast("broadcast_to", [&x.shape[..], &self.shape[..]].into_iter())?;
+        if joint != self.shape {
+            return Err(Error::Shape(format!(
+                "broadcast_to: shape {} does not broadcast to {}",
+                show_shape(&x.shape),
+                show_shape(&self.shape)
+            )));
+        }
+        Ok(Type::new(x.dtype, &self.shape))
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        broadcast_into(&args[0], &mut out);
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(g.sum_to(x[0]))
+    }
+
+    fn aliases(&self, args: &[&Type], out: &Type) -> bool {
+        args[0].size() == out.size()
+    }
+}
+
+const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
+
+fn one(op: impl Operator, shape: &[usize]) -> Case {
+    Case::new(OpRef::new(op), vec![Argument::real(shape, ANY)])
+}
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "reshape",
+        formula: "x in another shape",
+        cases: || {
+            let to = |shape: &[Option<usize>]| Reshape {
+                shape: shape.into(),
+            };
+            vec![
+                one(to(&[Some(6)]), &[2, 3]),
+                one(to(&[Some(3), None]), &[2, 3]),
+                one(to(&[]), &[1, 1]),
+                one(to(&[Some(0), Some(5)]), &[3, 0]),
+            ]
+        },
+    },
+    Entry {
+        name: "reshape_like",
+        formula: "x in the shape of another",
+        cases: || {
+            let args = vec![Argument::real(&[2, 3], ANY), Argument::shape_only(&[3, 2])];
+            vec![Case::new(OpRef::Static(&ReshapeLike), args)]
+        },
+    },
+    Entry {
+        name: "expand_dims",
+        formula: "x with axes of length 1",
+        cases: || {
+            let at = |axes: &[usize]| ExpandDims { axes: axes.into() };
+            vec![one(at(&[0, 2]), &[3]), one(at(&[0]), &[])]
+        },
+    },
+    Entry {
+        name: "squeeze",
+        formula: "x without axes of length 1",
+        cases: || {
+            let at = |axes: &[usize]| Squeeze { axes: axes.into() };
+            vec![one(at(&[0, 2]), &[1, 3, 1]), one(at(&[0]), &[1])]
+        },
+    },
+    Entry {
+        name: "transpose",
+        formula: "x with axes permuted",
+        cases: || {
+            let by = |axes: &[usize]| Transpose { axes: axes.into() };
+            vec![
+                one(by(&[1, 0]), &[2, 3]),
+                one(by(&[2, 0, 1]), &[2, 3, 4]),
+                one(by(&[1, 0]), &[1, 3]),
+                one(by(&[1, 0]), &[0, 3]),
+            ]
+        },
+    },
+    Entry {
+        name: "broadcast_to",
+        formula: "x, repeated",
+        cases: || {
+            let to = |shape: &[usize]| BroadcastTo {
+                shape: shape.into(),
+            };
+            vec![
+                one(to(&[2, 3]), &[3]),
+                one(to(&[2, 3]), &[2, 1]),
+                one(to(&[4]), &[]),
+            ]
+        },
+    },
+];

@@ -1,0 +1,173 @@
+//! The rule table: every operator, written once.
+//!
+//! An [`Operator`] says how shapes combine, computes its value with a kernel, and
+//! gives its vector-Jacobian product *in terms of other operators* over an
+//! abstract [`Algebra`]. The same rule therefore yields numbers when run on arrays
+//! (`.backward()`) and instructions when run on ir values (the adjoint of a
+//! program). [`table()`] lists the operators with their test cases, so that the
+//! gradient checks are generated and an operator cannot lack one.
+//!
+//! The set is open: a downstream crate implements [`Operator`] for its own type
+//! and uses it wherever a built-in one fits.
+//!
+//! Rules speak about shapes only through operators such as `sum_to(g, like)` or
+//! `reshape_like(g, like)`, never through lengths written into the rule; that is
+//! what lets one frozen program be planned again for another batch length.
+
+mod algebra;
+mod binary;
+mod elementwise;
+mod join;
+mod layout;
+mod linalg;
+mod lookup;
+mod matmul;
+mod reduce;
+mod slice;
+mod softmax;
+mod table;
+mod unary;
+
+use std::any::Any;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+pub use algebra::{Algebra, Ex, Id};
+pub use binary::*;
+pub use elementwise::{Map1, Map2, Map3};
+pub use join::*;
+pub use layout::*;
+pub use linalg::*;
+pub use lookup::*;
+pub use matmul::*;
+pub use reduce::*;
+pub use slice::*;
+pub use softmax::*;
+pub use table::{Argument, Case, Entry, table};
+pub use unary::*;
+
+use crate::array::{Slice, SliceMut, Type, View, ViewMut};
+use crate::error::{Error, Result};
+
+/// One differentiable operation. See the [module documentation](self).
+pub trait Operator: fmt::Debug + Any + Send + Sync {
+    /// The operator's name, as in the rule table and in printed programs.
+    fn name(&self) -> &str;
+
+    /// The type of the result, or why the operands do not fit.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Type`] or [`Error::Value`], with the operator's
+    /// name and the offending shapes or types.
+    fn infer(&self, args: &[&Type]) -> Result<Type>;
+
+    /// Computes the result. `out` has the type that [`infer`](Self::infer) gave,
+    /// and its previous contents are arbitrary.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where an operand holds indices that are out of range.
+    fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()>;
+
+    /// The vector-Jacobian product for operand `i`: `g` is the gradient of the
+    /// result `y = self(x…)`, the answer has the shape of `x[i]`. `None` where the
+    /// derivative is zero everywhere it exists.
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>>;
+
+    /// Whether the value of operand `i` is read; `false` if only its shape matters.
+    fn reads(&self, _i: usize) -> bool {
+        true
+    }
+
+    /// Whether the result holds operand 0's elements in the same order, so that the
+    /// two may share memory.
+    fn aliases(&self, _args: &[&Type], _out: &Type) -> bool {
+        false
+    }
+
+    /// The kernel over one run of a broadcast space, if this operator acts on each
+    /// element alone; see [`Map1`].
+    fn block(&self) -> Option<&dyn Block> {
+        None
+    }
+}
+
+/// An elementwise kernel: each operand is as long as `out`, or one element.
+pub trait Block: Send + Sync {
+    /// Computes `out` from the operands.
+    fn run(&self, args: &[Slice<'_>], out: SliceMut<'_>);
+}
+
+impl dyn Operator {
+    /// This operator as a concrete type, if it is that type.
+    pub fn downcast<O: Operator>(&self) -> Option<&O> {
+        (self as &dyn Any).downcast_ref()
+    }
+}
+
+/// A shared operator: a constant of the program, or one with attributes.
+#[derive(Clone)]
+pub enum OpRef {
+    /// An operator without attributes.
+    Static(&'static dyn Operator),
+    /// An operator with attributes.
+    Shared(Arc<dyn Operator>),
+}
+
+impl OpRef {
+    /// Shares an operator with attributes.
+    pub fn new(op: impl Operator) -> Self {
+        OpRef::Shared(Arc::new(op))
+    }
+}
+
+impl Deref for OpRef {
+    type Target = dyn Operator;
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        match self {
+            OpRef::Static(op) => *op,
+            OpRef::Shared(op) => op.as_ref(),
+        }
+    }
+}
+
+impl fmt::Debug for OpRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// Checks the number of operands.
+pub(crate) fn arity<'a, const N: usize>(name: &str, args: &[&'a Type]) -> Result<[&'a Type; N]> {
+    <[&Type; N]>::try_from(args)
+        .map_err(|_| Error::Type(format!("{name} takes {N} operand(s), {} given", args.len())))
+}
+
+/// Checks that an operand holds numbers.
+pub(crate) fn real(name: &str, ty: &Type) -> Result<()> {
+    if ty.dtype.is_real() {
+        Ok(())
+    } else {
+        Err(Error::Type(format!(
+            "{name}: expected floating-point numbers, got {ty}"
+        )))
+    }
+}
+
+/// Checks that two operands hold numbers of the same type.
+pub(crate) fn same_dtype(name: &str, a: &Type, b: &Type) -> Result<()> {
+    real(name, a)?;
+    real(name, b)?;
+    if a.dtype == b.dtype {
+        Ok(())
+    } else {
+        Err(Error::Type(format!(
+            "{name}: operands of type {} {} and {} {} do not mix; cast one of them",
+            a.dtype,
+            crate::array::show_shape(&a.shape),
+            b.dtype,
+            crate::array::show_shape(&b.shape)
+        )))
+    }
+}

@@ -1,0 +1,153 @@
+//! The table itself: every built-in operator with the cases that test it.
+//!
+//! A case names an operator with its attributes and describes operands on which
+//! it is smooth. The gradient tests, the comparison of eager with frozen and the
+//! operator list of the documentation all read this table, so an entry without a
+//! case fails the tests.
+
+use crate::array::Shape;
+
+use super::OpRef;
+
+/// One operator of the table.
+pub struct Entry {
+    /// The operator's name.
+    pub name: &'static str,
+    /// What it computes, as a formula.
+    pub formula: &'static str,
+    /// Operands to test it on.
+    pub cases: fn() -> Vec<Case>,
+}
+
+/// An operator with operands to test it on.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The operator.
+    pub op: OpRef,
+    /// Its operands.
+    pub args: Vec<Argument>,
+}
+
+impl Case {
+    /// A case from its parts.
+    pub fn new(op: OpRef, args: Vec<Argument>) -> Self {
+        Case { op, args }
+    }
+}
+
+/// One operand of a case.
+#[derive(Debug, Clone)]
+pub enum Argument {
+    /// Numbers drawn from a union of intervals.
+    Real {
+        /// Length of each axis.
+        shape: Shape,
+        /// The intervals.
+        domain: &'static [(f64, f64)],
+        /// Whether the numbers must differ clearly from each other.
+        distinct: bool,
+    },
+    /// Integers below a bound.
+    Index {
+        /// Length of each axis.
+        shape: Shape,
+        /// The bound.
+        below: usize,
+    },
+    /// An operand of which only the shape matters.
+    ShapeOnly {
+        /// Length of each axis.
+        shape: Shape,
+    },
+}
+
+impl Argument {
+    /// Numbers from a union of intervals.
+    pub fn real(shape: &[usize], domain: &'static [(f64, f64)]) -> Self {
+        Argument::Real {
+            shape: shape.into(),
+            domain,
+            distinct: false,
+        }
+    }
+
+    /// Numbers from a union of intervals, no two close to each other.
+    pub fn distinct(shape: &[usize], domain: &'static [(f64, f64)]) -> Self {
+        Argument::Real {
+            shape: shape.into(),
+            domain,
+            distinct: true,
+        }
+    }
+
+    /// Integers below a bound.
+    pub fn index(shape: &[usize], below: usize) -> Self {
+        Argument::Index {
+            shape: shape.into(),
+            below,
+        }
+    }
+
+    /// A shape.
+    pub fn shape_only(shape: &[usize]) -> Self {
+        Argument::ShapeOnly {
+            shape: shape.into(),
+        }
+    }
+}
+
+/// Shapes on which elementwise operators of each arity are tested.
+const SHAPES: [&[[&[usize]; 3]]; 3] = [
+    &[
+        [&[], &[], &[]],
+        [&[5], &[], &[]],
+        [&[3, 4], &[], &[]],
+        [&[0], &[], &[]],
+        [&[37], &[], &[]],
+    ],
+    &[
+        [&[], &[], &[]],
+        [&[5], &[5], &[]],
+        [&[2, 3], &[3], &[]],
+        [&[2, 1], &[1, 3], &[]],
+        [&[], &[4], &[]],
+        [&[2, 3, 2], &[3, 1], &[]],
+        [&[0, 3], &[3], &[]],
+    ],
+    &[
+        [&[], &[], &[]],
+        [&[5], &[5], &[5]],
+        [&[2, 3], &[3], &[]],
+        [&[3], &[2, 1], &[1, 3]],
+    ],
+];
+
+/// Cases of an elementwise operator: one domain an operand, many shapes.
+pub(crate) fn broadcast_cases(op: OpRef, domains: &[&'static [(f64, f64)]]) -> Vec<Case> {
+    let shapes = SHAPES.get(domains.len().wrapping_sub(1)).copied();
+    let case = |shapes: &[&[usize]; 3]| {
+        let args = domains.iter().zip(shapes);
+        let args = args.map(|(domain, shape)| Argument::real(shape, domain));
+        Case::new(op.clone(), args.collect())
+    };
+    shapes.unwrap_or_default().iter().map(case).collect()
+}
+
+/// Every built-in operator.
+pub fn table() -> impl Iterator<Item = &'static Entry> {
+    [
+        super::unary::ENTRIES,
+        super::unary::CAST,
+        super::binary::ENTRIES,
+        super::reduce::ENTRIES,
+        super::layout::ENTRIES,
+        super::slice::ENTRIES,
+        super::join::ENTRIES,
+        super::linalg::ENTRIES,
+        super::matmul::ENTRIES,
+        super::lookup::ENTRIES,
+        super::softmax::ENTRIES,
+    ]
+    .into_iter()
+    .flatten()
+}

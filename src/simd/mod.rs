@@ -1,0 +1,254 @@
+//! Vector code on stable Rust, one copy per instruction set, chosen at run time.
+//!
+//! A kernel is written once, as a plain loop over slices. [`multiversion!`]
+//! compiles that loop for the portable baseline, for AVX2 with FMA and for
+//! AVX-512, and LLVM vectorises each copy with what it may use. The choice is
+//! one relaxed load and a jump *per call*, so a call must cover a block of work:
+//! inside a kernel, use the inlined pieces of [`mod@dot`] and [`VectorMath`]
+//! instead of calling another kernel.
+//!
+//! Limits: on anything but x86-64 only the baseline is compiled (on aarch64 that
+//! includes NEON). Elementwise results do not depend on the instruction set, for
+//! [`VectorMath`] never fuses a product with a sum. Sums and dot products do,
+//! because they fuse where the hardware can, but are bit-reproducible on each.
+
+pub mod dot;
+pub mod math;
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::array::dtype::Real;
+pub use math::VectorMath;
+
+/// The instruction sets that kernels are compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Isa {
+    /// The baseline of the target: SSE2 on x86-64, NEON on aarch64.
+    Scalar = 1,
+    /// 256-bit vectors and fused multiply-add.
+    Avx2 = 2,
+    /// 512-bit vectors (F, VL, DQ and BW) and fused multiply-add.
+    Avx512 = 3,
+}
+
+impl Isa {
+    /// The instruction set in use: the best the CPU has, or a lesser one named
+    /// by the environment variable `WYRMLING_SIMD` (`scalar`, `avx2` or
+    /// `avx512`). Read once, at the first call; another value of the variable,
+    /// or one that the CPU lacks, changes nothing.
+    #[inline(always)]
+    pub fn active() -> Isa {
+        match ACTIVE.load(Ordering::Relaxed) {
+            1 => Isa::Scalar,
+            2 => Isa::Avx2,
+            3 => Isa::Avx512,
+            _ => Isa::detect(),
+        }
+    }
+
+    /// Decides, and remembers. Threads that race here come to the same answer.
+    #[cold]
+    #[inline(never)]
+    fn detect() -> Isa {
+        let best = Isa::best();
+        let wanted = match std::env::var("WYRMLING_SIMD").as_deref() {
+            Ok("scalar") => Isa::Scalar,
+            Ok("avx2") => Isa::Avx2,
+            _ => Isa::Avx512,
+        };
+        let isa = wanted.min(best);
+        ACTIVE.store(isa as u8, Ordering::Relaxed);
+        isa
+    }
+
+    /// The widest instruction set that this CPU and its operating system offer.
+    fn best() -> Isa {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            let avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512bw");
+            match (avx2, avx512) {
+                (true, true) => return Isa::Avx512,
+                (true, false) => return Isa::Avx2,
+                (false, _) => {}
+            }
+        }
+        Isa::Scalar
+    }
+
+    /// The name, as `WYRMLING_SIMD` spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Isa::Scalar => "scalar",
+            Isa::Avx2 => "avx2",
+            Isa::Avx512 => "avx512",
+        }
+    }
+}
+
+/// The decision of [`Isa::active`]; 0 until it is made.
+static ACTIVE: AtomicU8 = AtomicU8::new(0);
+
+/// An [`Isa`] as a type, so that a kernel knows at compile time what it is
+/// compiled for. A marker promises nothing: code for [`Avx512`] outside a
+/// function that enables those features is slow, not wrong.
+pub trait Machine: Copy + Default + Send + Sync + 'static {
+    /// The instruction set.
+    const ISA: Isa;
+    /// Whether a fused multiply-add is one instruction. Where it is not, `mul_add`
+    /// is a call into the C library, many times slower than two instructions.
+    const FMA: bool;
+}
+
+/// The baseline of the target, as a type.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Scalar;
+/// AVX2 with FMA, as a type.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Avx2;
+/// AVX-512, as a type.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Avx512;
+
+impl Machine for Scalar {
+    const ISA: Isa = Isa::Scalar;
+    const FMA: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+}
+impl Machine for Avx2 {
+    const ISA: Isa = Isa::Avx2;
+    const FMA: bool = true;
+}
+impl Machine for Avx512 {
+    const ISA: Isa = Isa::Avx512;
+    const FMA: bool = true;
+}
+
+/// `a * b + c`, rounded once where the hardware can, twice elsewhere.
+#[inline(always)]
+pub fn mul_add<M: Machine, T: Real>(a: T, b: T, c: T) -> T {
+    if M::FMA { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// Compiles one function for every [`Isa`] and picks a copy at each call.
+///
+/// Inside the body the type `M:`[`Machine`] says which copy this is: use
+/// `M::FMA`, or hand `M` on to inlined pieces such as [`dot::dot`]. The copies
+/// inherit only what is inlined into them: whatever the body calls in its inner
+/// loop must be `#[inline(always)]`.
+///
+/// Accepted: generic type parameters with one bound each (none may be called
+/// `M`), further bounds in a `where` clause, plain argument names.
+///
+/// ```ignore
+/// multiversion! {
+///     /// `out[i] = f(x[i])`.
+///     pub fn map<T: Real, F: Unary>(f: F, x: &[T], out: &mut [T])
+///     where
+///         F: Copy,
+///     {
+///         for (out, &x) in out.iter_mut().zip(x) {
+///             *out = f.apply(x);
+///         }
+///     }
+/// }
+/// ```
+macro_rules! multiversion {
+    (
+        $(#[$meta:meta])*
+        $vis:vis fn $name:ident $(<$($generic:ident : $bound:path),+ $(,)?>)?
+        ($($arg:ident : $type:ty),* $(,)?) $(-> $ret:ty)?
+        $(where $($subject:ty : $also:path),+ $(,)?)?
+        $body:block
+    ) => {
+        $(#[$meta])*
+        $vis fn $name $(<$($generic: $bound),+>)? ($($arg: $type),*) $(-> $ret)?
+        $(where $($subject: $also),+)?
+        {
+            #[inline(always)]
+            #[allow(clippy::too_many_arguments)]
+            fn body<M: $crate::simd::Machine, $($($generic: $bound),+)?>(
+                $($arg: $type),*
+            ) $(-> $ret)?
+            $(where $($subject: $also),+)?
+            $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            #[allow(clippy::too_many_arguments)]
+            fn avx2 $(<$($generic: $bound),+>)? ($($arg: $type),*) $(-> $ret)?
+            $(where $($subject: $also),+)?
+            {
+                body::<$crate::simd::Avx2, $($($generic),+)?>($($arg),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+            #[allow(clippy::too_many_arguments)]
+            fn avx512 $(<$($generic: $bound),+>)? ($($arg: $type),*) $(-> $ret)?
+            $(where $($subject: $also),+)?
+            {
+                body::<$crate::simd::Avx512, $($($generic),+)?>($($arg),*)
+            }
+
+            match $crate::simd::Isa::active() {
+                // SAFETY: `Isa::active` is `Avx2` only if the CPU was found to
+                // have both features that this copy enables.
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Isa::Avx2 => unsafe { avx2 $(::<$($generic),+>)? ($($arg),*) },
+                // SAFETY: `Isa::active` is `Avx512` only if the CPU was found to
+                // have all six features that this copy enables.
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Isa::Avx512 => unsafe { avx512 $(::<$($generic),+>)? ($($arg),*) },
+                _ => body::<$crate::simd::Scalar, $($($generic),+)?>($($arg),*),
+            }
+        }
+    };
+}
+pub(crate) use multiversion;
+
+multiversion! {
+    /// The inner product `Σ a[i]·b[i]`; 0 for empty slices.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths differ.
+    pub fn dot<T: Real>(a: &[T], b: &[T]) -> T {
+        assert_eq!(a.len(), b.len(), "dot: the slices differ in length");
+        dot::dot::<M, T>(a, b)
+    }
+}
+
+multiversion! {
+    /// The sum `Σ x[i]`; 0 for an empty slice.
+    pub fn sum<T: Real>(x: &[T]) -> T {
+        dot::sum::<M, T>(x)
+    }
+}
+
+multiversion! {
+    /// `y[i] += alpha·x[i]`.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths differ.
+    pub fn axpy<T: Real>(alpha: T, x: &[T], y: &mut [T]) {
+        assert_eq!(x.len(), y.len(), "axpy: the slices differ in length");
+        dot::axpy::<M, T>(alpha, x, y)
+    }
+}
+
+multiversion! {
+    /// `out[i] = alpha·x[i]`.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths differ.
+    pub fn scale_into<T: Real>(alpha: T, x: &[T], out: &mut [T]) {
+        assert_eq!(x.len(), out.len(), "scale_into: the slices differ in length");
+        dot::scale_into::<M, T>(alpha, x, out)
+    }
+}
