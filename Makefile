@@ -16,6 +16,9 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(python)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_USER := 0
+ifdef CI
+export CARGO_INCREMENTAL := 0
+endif
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
@@ -30,8 +33,8 @@ demo: $(module) ## Train a recommender whose loss is written in Python, and show
 	@$(python) -m wyrmling demo
 
 .PHONY: test
-test: lint test-rust test-python bench-build ## All that has to pass before a change lands, quick checks first
-	@printf '\nEverything passed: format, lint, types, stubs, Rust tests, Python tests, benches built.\n'
+test: lint test-rust test-python ## All that has to pass before a change lands, quick checks first
+	@printf '\nEverything passed: format, lint, types, Rust tests, benches built, stubs, Python tests.\n'
 
 .PHONY: bench
 bench: $(module) ## Measure: the Rust benches, then side by side with the peers installed in .venv
@@ -41,7 +44,7 @@ bench: $(module) ## Measure: the Rust benches, then side by side with the peers 
 .PHONY: wheel
 wheel: $(VENV)/.build-tools ## Build the wheel into dist/, check it, and run the demo from it
 	@rm -rf dist
-	$(rust) $(python) -m maturin build --release --strip --out dist
+	$(rust) $(python) -m maturin build --release --out dist
 	$(python) scripts/check_wheel.py dist
 
 .PHONY: fmt
@@ -79,11 +82,14 @@ lint-python: $(VENV)/.dev-tools
 	$(title) 'mypy'
 	$(python) -m mypy
 
-# Without the python feature: no libpython is needed.
+# Without the python feature no libpython is needed. The benches are built in the tests' profile,
+# which shares their dependencies; `make bench` builds them as released.
 .PHONY: test-rust
 test-rust:
 	$(title) 'Rust tests'
 	$(rust) cargo test --no-default-features
+	$(title) 'benches build'
+	$(rust) cargo test --no-default-features --benches --no-run
 
 .PHONY: test-python
 test-python: $(VENV)/.dev-tools $(module)
@@ -91,11 +97,6 @@ test-python: $(VENV)/.dev-tools $(module)
 	$(python) -m mypy.stubtest wyrmling._core --allowlist scripts/stubtest-allowlist.txt
 	$(title) 'Python tests'
 	$(python) -m pytest
-
-.PHONY: bench-build
-bench-build:
-	$(title) 'benches'
-	$(rust) cargo bench --no-run --no-default-features
 
 # What the above stand on.
 
@@ -106,6 +107,7 @@ ifeq ($(shell test -x $(python) && grep -sF '$(CURDIR)/$(VENV)' $(VENV)/pyvenv.c
 endif
 $(VENV)/.made:
 	$(title) 'Setting up $(VENV)'
+	@$(rust) true
 	@found=$$(PYTHON='$(PYTHON)' sh scripts/find-python.sh) && echo "with $$found" && \
 	  "$$found" -m venv --clear $(VENV) && touch $@
 

@@ -161,4 +161,6 @@ if ! has_components; then
     fi
 fi
 
+# cargo starts as many jobs as there are cores; the job slots of a `make -j` are not for it.
+unset MAKEFLAGS MFLAGS
 exec "$@"

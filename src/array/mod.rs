@@ -89,6 +89,18 @@ pub struct Dense<T> {
     data: Data<T>,
 }
 
+impl<T: Element> fmt::Debug for Dense<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.as_slice();
+        write!(f, "{} ", Type::new(T::DTYPE, &self.shape))?;
+        if s.len() <= 8 {
+            write!(f, "{s:?}")
+        } else {
+            write!(f, "{:?}…", &s[..8])
+        }
+    }
+}
+
 impl<T: Element> Dense<T> {
     /// An array from a shape and its elements in C order.
     ///
@@ -314,11 +326,7 @@ impl Array {
 
 impl fmt::Debug for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ", self.ty())?;
-        with_dense!(self, d => {
-            let s = d.as_slice();
-            if s.len() <= 8 { write!(f, "{s:?}") } else { write!(f, "{:?}…", &s[..8]) }
-        })
+        with_dense!(self, d => fmt::Debug::fmt(d, f))
     }
 }
 
@@ -330,10 +338,14 @@ macro_rules! conversions {
         impl From<Dense<$t>> for Array {
             fn from(d: Dense<$t>) -> Self { Array::$tag(d) }
         }
+        impl From<Vec<$t>> for Dense<$t> {
+            fn from(v: Vec<$t>) -> Self {
+                Dense::from_vec(Shape::from_slice(&[v.len()]), v)
+            }
+        }
         impl From<Vec<$t>> for Array {
             fn from(v: Vec<$t>) -> Self {
-                let shape = [v.len()];
-                Array::$tag(Dense::from_vec(Shape::from_slice(&shape), v))
+                Array::$tag(v.into())
             }
         }
         impl<D: ndarray::Dimension> From<ndarray::Array<$t, D>> for Array {

@@ -176,19 +176,31 @@ impl Broadcast {
         self.walks[k].splat
     }
 
+    /// Length of the scratch that [`for_each_in`](Self::for_each_in) needs.
+    pub fn scratch(&self) -> usize {
+        self.walks.len() + self.outer.len()
+    }
+
     /// Calls `f(offsets, run_number)` for every run, in C order; `offsets[k]` is where
     /// operand `k` starts.
     #[inline]
-    pub fn for_each(&self, mut f: impl FnMut(&[usize], usize)) {
+    pub fn for_each(&self, f: impl FnMut(&[usize], usize)) {
+        let mut scratch: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.scratch());
+        self.for_each_in(&mut scratch, f);
+    }
+
+    /// As [`for_each`](Self::for_each), with the caller's scratch.
+    #[inline]
+    pub fn for_each_in(&self, scratch: &mut [usize], mut f: impl FnMut(&[usize], usize)) {
         let runs: usize = self.outer.iter().product();
         if runs == 0 || self.run == 0 {
             return;
         }
-        let mut at: Shape = SmallVec::from_elem(0, self.outer.len());
-        let mut offsets: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.walks.len());
+        scratch.fill(0);
+        let (offsets, at) = scratch.split_at_mut(self.walks.len());
         for number in 0..runs {
-            f(&offsets, number);
-            for axis in (0..at.len()).rev() {
+            f(offsets, number);
+            for axis in (0..self.outer.len()).rev() {
                 at[axis] += 1;
                 for (offset, walk) in offsets.iter_mut().zip(&self.walks) {
                     *offset += walk.strides[axis];

@@ -67,6 +67,31 @@ impl<'a> View<'a> {
     }
 }
 
+impl Slice<'_> {
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Slice::F32(_) => DType::F32,
+            Slice::F64(_) => DType::F64,
+            Slice::U32(_) => DType::U32,
+        }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Slice::F32(s) => s.len(),
+            Slice::F64(s) => s.len(),
+            Slice::U32(s) => s.len(),
+        }
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 impl SliceMut<'_> {
     /// The element type.
     pub fn dtype(&self) -> DType {

@@ -133,7 +133,7 @@ pub(super) fn infer(name: &str, count: usize, args: &[&Type]) -> Result<Type> {
 
 /// Runs an elementwise kernel over the broadcast space of `out`.
 pub(crate) fn eval(block: &dyn Block, args: &[View<'_>], mut out: ViewMut<'_>) {
-    let plain = |v: &View<'_>| v.shape == out.shape.as_slice() || len(v.data) == 1;
+    let plain = |v: &View<'_>| v.shape == out.shape.as_slice() || v.data.len() == 1;
     if args.iter().all(plain) {
         let slices: smallvec::SmallVec<[Slice<'_>; 3]> = args.iter().map(|a| a.data).collect();
         block.run(&slices, out.data);
@@ -149,14 +149,6 @@ pub(crate) fn eval(block: &dyn Block, args: &[View<'_>], mut out: ViewMut<'_>) {
             .collect();
         block.run(&slices, cut_mut(&mut out.data, number * run, run));
     });
-}
-
-fn len(s: Slice<'_>) -> usize {
-    match s {
-        Slice::F32(s) => s.len(),
-        Slice::F64(s) => s.len(),
-        Slice::U32(s) => s.len(),
-    }
 }
 
 fn cut(s: Slice<'_>, at: usize, n: usize) -> Slice<'_> {

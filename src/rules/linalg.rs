@@ -11,9 +11,9 @@ use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype}
 pub struct VecDot;
 
 multiversion! {
-    fn dot_rows<T: Real>(a: &[T], b: &[T], n: usize, out: &mut [T]) {
+    fn dot_rows<T: Real>(m: M, a: &[T], b: &[T], n: usize, out: &mut [T]) {
         for ((o, a), b) in out.iter_mut().zip(a.chunks_exact(n)).zip(b.chunks_exact(n)) {
-            *o = simd::dot::dot::<M, T>(a, b);
+            *o = simd::dot::dot(m, a, b);
         }
     }
 }

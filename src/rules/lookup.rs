@@ -23,7 +23,7 @@ fn index(name: &str, ty: &Type) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Index`] naming the first offender.
-pub fn check_indices(what: &str, indices: &[u32], n: usize) -> Result<()> {
+pub fn check_indices(what: impl FnOnce() -> String, indices: &[u32], n: usize) -> Result<()> {
     // The maximum first: it vectorises, and there is nearly always nothing to report.
     let largest = indices.iter().copied().max();
     if largest.is_none_or(|m| (m as usize) < n) {
@@ -32,7 +32,8 @@ pub fn check_indices(what: &str, indices: &[u32], n: usize) -> Result<()> {
     let bad = indices.iter().enumerate().find(|(_, i)| **i as usize >= n);
     let (at, value) = bad.unwrap_or((0, &indices[0]));
     Err(Error::Index(format!(
-        "{what}: index {value} at position {at} is out of range for {n} rows"
+        "{}: index {value} at position {at} is out of range for {n} rows",
+        what()
     )))
 }
 
@@ -65,7 +66,7 @@ impl Operator for Gather {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let indices = args[1].indices();
-        check_indices("gather", indices, args[0].shape[0])?;
+        check_indices(|| "gather".into(), indices, args[0].shape[0])?;
         let width = size(&args[0].shape[1..]);
         with_real!(out.data.dtype(), T => {
             let (table, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
@@ -107,7 +108,7 @@ impl Operator for ScatterRows {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let indices = args[1].indices();
-        check_indices("scatter_rows", indices, out.shape[0])?;
+        check_indices(|| "scatter_rows".into(), indices, out.shape[0])?;
         let width = size(&out.shape[1..]);
         with_real!(out.data.dtype(), T => {
             let (rows, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
@@ -157,7 +158,7 @@ impl Operator for Pick {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let indices = args[1].indices();
         let n = args[0].shape[args[0].shape.len() - 1];
-        check_indices("pick", indices, n)?;
+        check_indices(|| "pick".into(), indices, n)?;
         with_real!(out.data.dtype(), T => {
             let (x, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
             for (r, (o, &i)) in out.iter_mut().zip(indices).enumerate() {
@@ -199,7 +200,7 @@ impl Operator for ScatterPick {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let indices = args[1].indices();
         let n = out.shape[out.shape.len() - 1];
-        check_indices("scatter_pick", indices, n)?;
+        check_indices(|| "scatter_pick".into(), indices, n)?;
         with_real!(out.data.dtype(), T => {
             let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
             out.fill(T::default());

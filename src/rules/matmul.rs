@@ -47,12 +47,12 @@ impl MatMul {
 }
 
 multiversion! {
-    fn small<T: Real>(a: &[T], b: &[T], out: &mut [T], s: Sizes, ta: bool, tb: bool) {
+    fn small<T: Real>(machine: M, a: &[T], b: &[T], out: &mut [T], s: Sizes, ta: bool, tb: bool) {
         let Sizes { m, k, n } = s;
         if tb && !ta {
             for (a, out) in a.chunks_exact(k).zip(out.chunks_exact_mut(n)) {
                 for (b, o) in b.chunks_exact(k).zip(out) {
-                    *o = simd::dot::dot::<M, T>(a, b);
+                    *o = simd::dot::dot(machine, a, b);
                 }
             }
             return;
@@ -66,7 +66,7 @@ multiversion! {
                         *o += x * b[j * k + l];
                     }
                 } else {
-                    simd::dot::axpy::<M, T>(x, &b[l * n..(l + 1) * n], out);
+                    simd::dot::axpy(machine, x, &b[l * n..(l + 1) * n], out);
                 }
             }
         }
@@ -185,6 +185,10 @@ impl Operator for MatMul {
             debug_assert_eq!(size(&lo) * mo, out.len());
             result
         })
+    }
+
+    fn transposes(&self, i: usize) -> bool {
+        [self.transpose_a, self.transpose_b][i]
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {

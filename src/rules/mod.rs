@@ -28,7 +28,7 @@ mod softmax;
 mod table;
 mod unary;
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -83,6 +83,16 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
     /// two may share memory.
     fn aliases(&self, _args: &[&Type], _out: &Type) -> bool {
         false
+    }
+
+    /// Whether operand `i`, a matrix, is used transposed.
+    fn transposes(&self, _i: usize) -> bool {
+        false
+    }
+
+    /// Which concrete operator this is.
+    fn type_key(&self) -> TypeId {
+        TypeId::of::<Self>()
     }
 
     /// The kernel over one run of a broadcast space, if this operator acts on each

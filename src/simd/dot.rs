@@ -1,47 +1,74 @@
 //! The loops under linear algebra, to be inlined into a kernel: dot, sum, axpy.
 //!
 //! A dot product in one accumulator waits for each addition before the next.
-//! Here 128 bytes of accumulators (32 `f32` or 16 `f64`, that is 2 to 8 vector
-//! registers) run side by side and are added up as a binary tree. The order is
-//! fixed by the length alone: lane `i` takes the elements `i`, `i + lanes`, …,
-//! what remains is taken by blocks of half the size, a quarter, … down to 4, and
-//! the last 3 elements at most by a sum of their own. So a result is
-//! bit-reproducible per instruction set (with FMA each product is not rounded)
-//! and its rounding error grows with `n / lanes` rather than with `n`.
+//! Here four vector registers of accumulators run side by side. The order is
+//! fixed by the length alone: whole blocks of four registers, then one register
+//! at a time into the first, second and third accumulator, what remains into the
+//! fourth; at the end the accumulators and then their lanes are added as a binary
+//! tree. So a result is bit-reproducible per instruction set, and its rounding
+//! error grows with the length divided by 16 to 64 rather than with the length.
 //!
-//! These are `#[inline(always)]` and generic over the [`Machine`]: call them from
-//! a body of [`multiversion!`](crate::simd). The functions of the same names in
-//! [`crate::simd`] are for everyone else.
+//! These are `#[inline(always)]` and take a [`Machine`]: call them from a body of
+//! `multiversion!`. The functions of the same names in [`crate::simd`] are for
+//! everyone else.
 //!
 //! Limits: slices of different length are taken up to the shorter one; whoever
-//! calls has checked.
+//! calls has checked. `axpy` fuses its product with its sum where the hardware can.
 
 use crate::array::dtype::Real;
-use crate::simd::{Machine, mul_add};
+use crate::simd::vector::Vector;
+use crate::simd::{Isa, Machine, mul_add};
+
+/// Calls the function with the register of the machine, which is known at
+/// compile time.
+macro_rules! with_register {
+    ($machine:ident, $type:ident, $function:ident::<$($parameter:ty),*>($($argument:expr),*)) => {
+        match $machine::ISA {
+            // SAFETY: a value of `M` was passed, hence the CPU has its features.
+            Isa::Scalar => unsafe { $function::<$type::Scalar, $type, $($parameter),*>($($argument),*) },
+            // SAFETY: as above.
+            Isa::Avx2 => unsafe { $function::<$type::Avx2, $type, $($parameter),*>($($argument),*) },
+            // SAFETY: as above.
+            Isa::Avx512 => unsafe { $function::<$type::Avx512, $type, $($parameter),*>($($argument),*) },
+        }
+    };
+}
 
 /// `Σ a[i]·b[i]`.
 #[inline(always)]
-pub fn dot<M: Machine, T: Real>(a: &[T], b: &[T]) -> T {
-    accumulate::<M, T, Product>(a, b)
+pub fn dot<M: Machine, T: Real>(_: M, a: &[T], b: &[T]) -> T {
+    with_register!(M, T, accumulate::<Product>(a, b))
 }
 
 /// `Σ x[i]`.
 #[inline(always)]
-pub fn sum<M: Machine, T: Real>(x: &[T]) -> T {
-    accumulate::<M, T, First>(x, x)
+pub fn sum<M: Machine, T: Real>(_: M, x: &[T]) -> T {
+    with_register!(M, T, accumulate::<First>(x, x))
 }
 
 /// `y[i] += alpha·x[i]`.
 #[inline(always)]
-pub fn axpy<M: Machine, T: Real>(alpha: T, x: &[T], y: &mut [T]) {
-    for (y, &x) in y.iter_mut().zip(x) {
+pub fn axpy<M: Machine, T: Real>(_: M, alpha: T, x: &[T], y: &mut [T]) {
+    // A loop of LLVM's reaches full width at 64 elements only, and a masked store
+    // would make the next load of the same row wait. So: whole registers, then
+    // half registers, then single elements.
+    let mut done = 0;
+    if M::ISA == Isa::Avx512 {
+        // SAFETY: a value of `M` was passed, hence the CPU has AVX-512.
+        done += unsafe { axpy_whole::<T::Avx512, T>(alpha, x, y) };
+    }
+    if M::ISA >= Isa::Avx2 {
+        // SAFETY: as above; `multiversion!` and `Isa` take AVX-512 to include AVX2.
+        done += unsafe { axpy_whole::<T::Avx2, T>(alpha, &x[done..], &mut y[done..]) };
+    }
+    for (y, &x) in y[done..].iter_mut().zip(&x[done..]) {
         *y = mul_add::<M, T>(alpha, x, *y);
     }
 }
 
 /// `out[i] = alpha·x[i]`.
 #[inline(always)]
-pub fn scale_into<M: Machine, T: Real>(alpha: T, x: &[T], out: &mut [T]) {
+pub fn scale_into<M: Machine, T: Real>(_: M, alpha: T, x: &[T], out: &mut [T]) {
     for (out, &x) in out.iter_mut().zip(x) {
         *out = alpha * x;
     }
@@ -49,95 +76,163 @@ pub fn scale_into<M: Machine, T: Real>(alpha: T, x: &[T], out: &mut [T]) {
 
 /// What a pair of elements adds to its accumulator.
 trait Term {
-    fn add<M: Machine, T: Real>(sum: T, a: T, b: T) -> T;
+    /// # Safety
+    ///
+    /// The instruction set of `V` is available.
+    unsafe fn add<T, V: Vector<T>>(sum: V, a: V, b: V) -> V;
 }
 
 struct Product;
 impl Term for Product {
     #[inline(always)]
-    fn add<M: Machine, T: Real>(sum: T, a: T, b: T) -> T {
-        mul_add::<M, T>(a, b, sum)
+    unsafe fn add<T, V: Vector<T>>(sum: V, a: V, b: V) -> V {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe { a.mul_add(b, sum) }
     }
 }
 
 struct First;
 impl Term for First {
     #[inline(always)]
-    fn add<M: Machine, T: Real>(sum: T, a: T, _: T) -> T {
-        sum + a
+    unsafe fn add<T, V: Vector<T>>(sum: V, a: V, _: V) -> V {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe { sum.add(a) }
     }
 }
 
-/// The sum of the terms, with accumulators of 128 bytes in all.
+/// The sum of the terms.
+///
+/// # Safety
+///
+/// The instruction set of `V` is available.
 #[inline(always)]
-fn accumulate<M: Machine, T: Real, F: Term>(a: &[T], b: &[T]) -> T {
+unsafe fn accumulate<V: Vector<T>, T: Real, F: Term>(a: &[T], b: &[T]) -> T {
     let length = a.len().min(b.len());
-    let (a, b) = (&a[..length], &b[..length]);
-    if size_of::<T>() == 4 {
-        lanes::<M, T, F, 32>(a, b)
-    } else {
-        lanes::<M, T, F, 16>(a, b)
-    }
-}
-
-/// The sum of the terms of two slices of one length, in `N` lanes.
-#[inline(always)]
-fn lanes<M: Machine, T: Real, F: Term, const N: usize>(a: &[T], b: &[T]) -> T {
-    let mut total = T::zero();
-    let (mut a, mut b) = (a, b);
-    if a.len() >= N {
-        let mut sums = [T::zero(); N];
-        let (blocks_a, rest_a) = a.as_chunks::<N>();
-        let (blocks_b, rest_b) = b.as_chunks::<N>();
-        for (a, b) in blocks_a.iter().zip(blocks_b) {
-            for i in 0..N {
-                sums[i] = F::add::<M, T>(sums[i], a[i], b[i]);
+    let (a, b) = (a.as_ptr(), b.as_ptr());
+    let mut at = 0;
+    // SAFETY: the caller vouches for the instruction set. Every load starts at
+    // `at` or whole registers after it, and the condition before it has shown
+    // that so many elements are left of both slices.
+    unsafe {
+        let mut sums = [V::splat(T::zero()); 4];
+        while length - at >= 4 * V::LANES {
+            for (i, sum) in sums.iter_mut().enumerate() {
+                let at = at + i * V::LANES;
+                *sum = F::add(*sum, V::load(a.add(at)), V::load(b.add(at)));
+            }
+            at += 4 * V::LANES;
+        }
+        for sum in sums.iter_mut().take(3) {
+            if length - at >= V::LANES {
+                *sum = F::add(*sum, V::load(a.add(at)), V::load(b.add(at)));
+                at += V::LANES;
             }
         }
-        total = tree(sums);
-        (a, b) = (rest_a, rest_b);
+        let left = length - at;
+        if left > 0 {
+            let (a, b) = (
+                V::load_first(a.add(at), left),
+                V::load_first(b.add(at), left),
+            );
+            sums[3] = F::add(sums[3], a, b);
+        }
+        (sums[0].add(sums[1])).add(sums[2].add(sums[3])).sum()
     }
-    if N > 16 {
-        (a, b, total) = block::<M, T, F, 16>(a, b, total);
-    }
-    (a, b, total) = block::<M, T, F, 8>(a, b, total);
-    (a, b, total) = block::<M, T, F, 4>(a, b, total);
-    let mut last = T::zero();
-    for (&a, &b) in a.iter().zip(b) {
-        last = F::add::<M, T>(last, a, b);
-    }
-    total + last
 }
 
-/// Adds the first `N` terms to `total`, if there are so many; returns the rest.
+/// `y[i] += alpha·x[i]` for as many elements as fill whole registers; returns
+/// their number.
+///
+/// # Safety
+///
+/// The instruction set of `V` is available.
 #[inline(always)]
-fn block<'a, M: Machine, T: Real, F: Term, const N: usize>(
-    a: &'a [T],
-    b: &'a [T],
-    total: T,
-) -> (&'a [T], &'a [T], T) {
-    match (a.split_first_chunk::<N>(), b.split_first_chunk::<N>()) {
-        (Some((a, rest_a)), Some((b, rest_b))) => {
-            let mut sums = [T::zero(); N];
-            for i in 0..N {
-                sums[i] = F::add::<M, T>(sums[i], a[i], b[i]);
+unsafe fn axpy_whole<V: Vector<T>, T: Real>(alpha: T, x: &[T], y: &mut [T]) -> usize {
+    let length = x.len().min(y.len());
+    let (x, y) = (x.as_ptr(), y.as_mut_ptr());
+    let mut at = 0;
+    // SAFETY: the caller vouches for the instruction set; the condition shows that
+    // a register's worth of elements is left of both slices.
+    unsafe {
+        let alpha = V::splat(alpha);
+        while length - at >= V::LANES {
+            alpha
+                .mul_add(V::load(x.add(at)), V::load(y.add(at)))
+                .store(y.add(at));
+            at += V::LANES;
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::simd;
+    use proptest::prelude::*;
+
+    /// Two vectors of one length and a factor.
+    fn vectors() -> impl Strategy<Value = (Vec<f64>, Vec<f64>, f64)> {
+        (0usize..300).prop_flat_map(|n| {
+            let vector = || prop::collection::vec(-1e3..1e3, n);
+            (vector(), vector(), -10.0..10.0)
+        })
+    }
+
+    fn single(x: &[f64]) -> Vec<f32> {
+        x.iter().map(|&x| x as f32).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn equal_the_plain_loops((a, b, alpha) in vectors()) {
+            let exact: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
+            let size: f64 = a.iter().zip(&b).map(|(a, b)| (a * b).abs()).sum();
+            prop_assert!((simd::dot(&a, &b) - exact).abs() <= 1e-13 * size);
+            let (a32, b32) = (single(&a), single(&b));
+            prop_assert!((f64::from(simd::dot(&a32, &b32)) - exact).abs() <= 1e-5 * size);
+
+            let (exact, size): (f64, f64) = (a.iter().sum(), a.iter().map(|a| a.abs()).sum());
+            prop_assert!((simd::sum(&a) - exact).abs() <= 1e-13 * size);
+            prop_assert!((f64::from(simd::sum(&a32)) - exact).abs() <= 1e-5 * size);
+
+            let (mut y, mut y32) = (b.clone(), b32.clone());
+            simd::axpy(alpha, &a, &mut y);
+            simd::axpy(alpha as f32, &a32, &mut y32);
+            for i in 0..a.len() {
+                let (want, size) = (b[i] + alpha * a[i], b[i].abs() + (alpha * a[i]).abs());
+                prop_assert!((y[i] - want).abs() <= 1e-15 * size);
+                prop_assert!((f64::from(y32[i]) - want).abs() <= 1e-6 * size);
             }
-            (rest_a, rest_b, total + tree(sums))
-        }
-        _ => (a, b, total),
-    }
-}
 
-/// Adds up `N` lanes, `N` a power of two: the upper half onto the lower half,
-/// until one is left.
-#[inline(always)]
-fn tree<T: Real, const N: usize>(mut lanes: [T; N]) -> T {
-    let mut half = N / 2;
-    while half > 0 {
-        for i in 0..half {
-            lanes[i] += lanes[i + half];
+            simd::scale_into(alpha, &a, &mut y);
+            prop_assert!(y.iter().zip(&a).all(|(y, a)| *y == alpha * a));
         }
-        half /= 2;
+
+        #[test]
+        fn do_not_depend_on_alignment((a, b, _) in vectors(), shift in 0usize..16) {
+            let moved = |x: &[f64]| [vec![f64::NAN; shift], x.to_vec(), vec![f64::NAN; 3]].concat();
+            let (at, end) = (shift, shift + a.len());
+            let (moved_a, moved_b) = (moved(&a), moved(&b));
+            prop_assert_eq!(simd::dot(&moved_a[at..end], &moved_b[at..end]), simd::dot(&a, &b));
+            prop_assert_eq!(simd::sum(&moved_a[at..end]), simd::sum(&a));
+        }
     }
-    lanes[0]
+
+    /// Every instruction set that the CPU has gives the same sums of integers.
+    #[test]
+    fn every_instruction_set_agrees() {
+        for n in 0..200u16 {
+            let a: Vec<f32> = (0..n).map(f32::from).collect();
+            let want: f32 = a.iter().map(|a| a * a).sum();
+            assert_eq!(super::dot(simd::Scalar, &a, &a), want);
+            assert_eq!(simd::dot(&a, &a), want);
+            assert_eq!(super::sum(simd::Scalar, &a), a.iter().sum());
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "differ in length")]
+    fn unequal_lengths_are_refused() {
+        simd::dot(&[1.0f32], &[]);
+    }
 }

@@ -8,12 +8,13 @@
 //! instead of calling another kernel.
 //!
 //! Limits: on anything but x86-64 only the baseline is compiled (on aarch64 that
-//! includes NEON). Elementwise results do not depend on the instruction set, for
-//! [`VectorMath`] never fuses a product with a sum. Sums and dot products do,
-//! because they fuse where the hardware can, but are bit-reproducible on each.
+//! includes NEON). The results of [`VectorMath`] do not depend on the instruction
+//! set, for it never fuses a product with a sum. Those of [`mod@dot`] do, because
+//! they fuse where the hardware can, but are bit-reproducible on each.
 
 pub mod dot;
 pub mod math;
+pub(crate) mod vector;
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -94,9 +95,9 @@ impl Isa {
 static ACTIVE: AtomicU8 = AtomicU8::new(0);
 
 /// An [`Isa`] as a type, so that a kernel knows at compile time what it is
-/// compiled for. A marker promises nothing: code for [`Avx512`] outside a
-/// function that enables those features is slow, not wrong.
-pub trait Machine: Copy + Default + Send + Sync + 'static {
+/// compiled for. A value is a proof that the CPU has that instruction set:
+/// `multiversion!` makes one where it has checked.
+pub trait Machine: Copy + Send + Sync + 'static {
     /// The instruction set.
     const ISA: Isa;
     /// Whether a fused multiply-add is one instruction. Where it is not, `mul_add`
@@ -105,26 +106,47 @@ pub trait Machine: Copy + Default + Send + Sync + 'static {
 }
 
 /// The baseline of the target, as a type.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Scalar;
-/// AVX2 with FMA, as a type.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Avx2;
-/// AVX-512, as a type.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Avx512;
 
 impl Machine for Scalar {
     const ISA: Isa = Isa::Scalar;
-    const FMA: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+    const FMA: bool = cfg!(target_arch = "aarch64");
 }
-impl Machine for Avx2 {
-    const ISA: Isa = Isa::Avx2;
-    const FMA: bool = true;
+
+macro_rules! machine {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name(());
+
+        impl $name {
+            /// Claims that the CPU has this instruction set.
+            ///
+            /// # Safety
+            ///
+            /// It has: otherwise what is called with this value is undefined
+            /// behaviour.
+            #[inline(always)]
+            pub unsafe fn assume() -> Self {
+                Self(())
+            }
+        }
+
+        impl Machine for $name {
+            const ISA: Isa = Isa::$name;
+            const FMA: bool = true;
+        }
+    };
 }
-impl Machine for Avx512 {
-    const ISA: Isa = Isa::Avx512;
-    const FMA: bool = true;
+
+machine! {
+    /// AVX2 with FMA, as a type.
+    Avx2
+}
+machine! {
+    /// AVX-512, as a type.
+    Avx512
 }
 
 /// `a * b + c`, rounded once where the hardware can, twice elsewhere.
@@ -135,10 +157,12 @@ pub fn mul_add<M: Machine, T: Real>(a: T, b: T, c: T) -> T {
 
 /// Compiles one function for every [`Isa`] and picks a copy at each call.
 ///
-/// Inside the body the type `M:`[`Machine`] says which copy this is: use
-/// `M::FMA`, or hand `M` on to inlined pieces such as [`dot::dot`]. The copies
-/// inherit only what is inlined into them: whatever the body calls in its inner
-/// loop must be `#[inline(always)]`.
+/// Inside the body the type `M:`[`Machine`] says which copy this is; see `M::FMA`.
+/// If the first argument is declared as `machine: M`, under any name, the body
+/// gets a value of it to hand on to inlined pieces such as [`dot::dot`]; whoever
+/// calls the function does not pass it. The copies inherit only what is inlined
+/// into them: whatever the body calls in its inner loop must be
+/// `#[inline(always)]`.
 ///
 /// Accepted: generic type parameters with one bound each (none may be called
 /// `M`), further bounds in a `where` clause, plain argument names.
@@ -155,12 +179,21 @@ pub fn mul_add<M: Machine, T: Real>(a: T, b: T, c: T) -> T {
 ///         }
 ///     }
 /// }
+///
+/// multiversion! {
+///     /// The inner products of the rows of two matrices.
+///     pub fn row_dots<T: Real>(machine: M, a: &[T], b: &[T], width: usize, out: &mut [T]) {
+///         for ((out, a), b) in out.iter_mut().zip(a.chunks(width)).zip(b.chunks(width)) {
+///             *out = dot::dot(machine, a, b);
+///         }
+///     }
+/// }
 /// ```
 macro_rules! multiversion {
     (
         $(#[$meta:meta])*
         $vis:vis fn $name:ident $(<$($generic:ident : $bound:path),+ $(,)?>)?
-        ($($arg:ident : $type:ty),* $(,)?) $(-> $ret:ty)?
+        ($machine:ident : M $(, $arg:ident : $type:ty)* $(,)?) $(-> $ret:ty)?
         $(where $($subject:ty : $also:path),+ $(,)?)?
         $body:block
     ) => {
@@ -171,7 +204,7 @@ macro_rules! multiversion {
             #[inline(always)]
             #[allow(clippy::too_many_arguments)]
             fn body<M: $crate::simd::Machine, $($($generic: $bound),+)?>(
-                $($arg: $type),*
+                $machine: M, $($arg: $type),*
             ) $(-> $ret)?
             $(where $($subject: $also),+)?
             $body
@@ -182,7 +215,10 @@ macro_rules! multiversion {
             fn avx2 $(<$($generic: $bound),+>)? ($($arg: $type),*) $(-> $ret)?
             $(where $($subject: $also),+)?
             {
-                body::<$crate::simd::Avx2, $($($generic),+)?>($($arg),*)
+                // SAFETY: this function enables the features, so whoever calls it
+                // has shown that the CPU has them.
+                let machine = unsafe { $crate::simd::Avx2::assume() };
+                body::<_, $($($generic),+)?>(machine, $($arg),*)
             }
 
             #[cfg(target_arch = "x86_64")]
@@ -191,7 +227,10 @@ macro_rules! multiversion {
             fn avx512 $(<$($generic: $bound),+>)? ($($arg: $type),*) $(-> $ret)?
             $(where $($subject: $also),+)?
             {
-                body::<$crate::simd::Avx512, $($($generic),+)?>($($arg),*)
+                // SAFETY: this function enables the features, so whoever calls it
+                // has shown that the CPU has them.
+                let machine = unsafe { $crate::simd::Avx512::assume() };
+                body::<_, $($($generic),+)?>(machine, $($arg),*)
             }
 
             match $crate::simd::Isa::active() {
@@ -203,8 +242,22 @@ macro_rules! multiversion {
                 // have all six features that this copy enables.
                 #[cfg(target_arch = "x86_64")]
                 $crate::simd::Isa::Avx512 => unsafe { avx512 $(::<$($generic),+>)? ($($arg),*) },
-                _ => body::<$crate::simd::Scalar, $($($generic),+)?>($($arg),*),
+                _ => body::<_, $($($generic),+)?>($crate::simd::Scalar, $($arg),*),
             }
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        $vis:vis fn $name:ident $(<$($generic:ident : $bound:path),+ $(,)?>)?
+        ($($arg:ident : $type:ty),* $(,)?) $(-> $ret:ty)?
+        $(where $($subject:ty : $also:path),+ $(,)?)?
+        $body:block
+    ) => {
+        $crate::simd::multiversion! {
+            $(#[$meta])*
+            $vis fn $name $(<$($generic: $bound),+>)? (_machine: M $(, $arg: $type)*) $(-> $ret)?
+            $(where $($subject: $also),+)?
+            $body
         }
     };
 }
@@ -213,19 +266,25 @@ pub(crate) use multiversion;
 multiversion! {
     /// The inner product `Σ a[i]·b[i]`; 0 for empty slices.
     ///
+    /// ```
+    /// assert_eq!(wyrmling::simd::dot(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]), 32.0);
+    /// ```
+    ///
     /// # Panics
     ///
     /// If the lengths differ.
-    pub fn dot<T: Real>(a: &[T], b: &[T]) -> T {
-        assert_eq!(a.len(), b.len(), "dot: the slices differ in length");
-        dot::dot::<M, T>(a, b)
+    #[inline]
+    pub fn dot<T: Real>(machine: M, a: &[T], b: &[T]) -> T {
+        assert!(a.len() == b.len(), "dot: the slices differ in length");
+        dot::dot(machine, a, b)
     }
 }
 
 multiversion! {
     /// The sum `Σ x[i]`; 0 for an empty slice.
-    pub fn sum<T: Real>(x: &[T]) -> T {
-        dot::sum::<M, T>(x)
+    #[inline]
+    pub fn sum<T: Real>(machine: M, x: &[T]) -> T {
+        dot::sum(machine, x)
     }
 }
 
@@ -235,9 +294,10 @@ multiversion! {
     /// # Panics
     ///
     /// If the lengths differ.
-    pub fn axpy<T: Real>(alpha: T, x: &[T], y: &mut [T]) {
-        assert_eq!(x.len(), y.len(), "axpy: the slices differ in length");
-        dot::axpy::<M, T>(alpha, x, y)
+    #[inline]
+    pub fn axpy<T: Real>(machine: M, alpha: T, x: &[T], y: &mut [T]) {
+        assert!(x.len() == y.len(), "axpy: the slices differ in length");
+        dot::axpy(machine, alpha, x, y)
     }
 }
 
@@ -247,8 +307,9 @@ multiversion! {
     /// # Panics
     ///
     /// If the lengths differ.
-    pub fn scale_into<T: Real>(alpha: T, x: &[T], out: &mut [T]) {
-        assert_eq!(x.len(), out.len(), "scale_into: the slices differ in length");
-        dot::scale_into::<M, T>(alpha, x, out)
+    #[inline]
+    pub fn scale_into<T: Real>(machine: M, alpha: T, x: &[T], out: &mut [T]) {
+        assert!(x.len() == out.len(), "scale_into: the slices differ in length");
+        dot::scale_into(machine, alpha, x, out)
     }
 }

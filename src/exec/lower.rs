@@ -1,0 +1,551 @@
+//! From a function of the ir to a [`Plan`].
+//!
+//! The function is specialised for concrete types, simplified, cut down to what the
+//! results read, ordered in steps with elementwise operators fused, and every value gets
+//! its place in the arena. Gradients of looked-up parameters stay rows: a gradient that is
+//! a sum of `scatter_rows` becomes a list of (index, rows) and no table-sized array is
+//! planned. Rows that are a product of a number and a row (the gradient of a dot product)
+//! are not computed at all; whoever applies the gradient multiplies in passing.
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+use super::arena::Layout;
+use super::plan::{Fused, Group, Location, Place, Plan, RowsPart, Sink, Source, Step, Term};
+use super::schedule::{Unit, schedule};
+use crate::array::{Array, Broadcast, Shape, Type};
+use crate::error::{Error, Result};
+use crate::ir::{Expression, Function, ValueId, simplify, specialize};
+use crate::rules::{Add, Gather, OpRef, Operator, Pick, RowScale, ScatterPick, ScatterRows};
+
+/// Elements of a fused block: small enough that a few registers stay in the first-level
+/// cache.
+pub(super) const BLOCK: usize = 512;
+
+/// What to plan.
+pub(super) struct Request<'a> {
+    pub function: &'a Function,
+    /// The type of every parameter of the function.
+    pub leaves: Vec<Type>,
+    /// Which of them are tables, and which one.
+    pub tables: Vec<Option<usize>>,
+    /// For each gradient asked for: the parameter, and which result holds it.
+    pub gradients: Vec<(usize, Option<usize>)>,
+    /// Whether to fuse elementwise operators.
+    pub fuse: bool,
+}
+
+/// An instruction that is scheduled.
+struct Node<'f> {
+    result: ValueId,
+    op: &'f OpRef,
+    args: &'f [ValueId],
+}
+
+struct Lowering<'f> {
+    function: &'f Function,
+    request: &'f Request<'f>,
+    /// Which parameter a value is.
+    leaf: HashMap<ValueId, usize>,
+    constant: HashMap<ValueId, usize>,
+    constants: Vec<Array>,
+    /// The instructions in program order.
+    nodes: Vec<Node<'f>>,
+    /// Which instruction defines a value.
+    node_of: Vec<Option<usize>>,
+    /// The value whose memory holds a value's elements.
+    base: Vec<ValueId>,
+    /// How often a value is read, results included.
+    uses: Vec<u32>,
+}
+
+/// A sum of terms, as values.
+struct RowsValue {
+    index: ValueId,
+    terms: Vec<(Option<ValueId>, ValueId)>,
+}
+
+enum Gradient {
+    Dense(ValueId),
+    Rows(Vec<RowsValue>),
+}
+
+impl<'f> Lowering<'f> {
+    fn new(function: &'f Function, request: &'f Request<'f>) -> Result<Self> {
+        let (block, results) = function.straight()?;
+        let count = function.types.len();
+        let mut low = Lowering {
+            function,
+            request,
+            leaf: HashMap::new(),
+            constant: HashMap::new(),
+            constants: Vec::new(),
+            nodes: Vec::new(),
+            node_of: vec![None; count],
+            base: (0..count as ValueId).collect(),
+            uses: vec![0; count],
+        };
+        for (k, &p) in block.parameters.iter().enumerate() {
+            low.leaf.insert(p, k);
+        }
+        for &r in results {
+            low.uses[r as usize] += 1;
+        }
+        for i in &block.instructions {
+            match &i.expression {
+                Expression::Constant(a) => {
+                    low.constant.insert(i.result, low.constants.len());
+                    low.constants.push(a.clone());
+                }
+                Expression::Apply(op, args) => {
+                    for &a in args {
+                        low.uses[a as usize] += 1;
+                    }
+                    let types: SmallVec<[&Type; 4]> =
+                        args.iter().map(|&a| function.ty(a)).collect();
+                    if op.aliases(&types, function.ty(i.result)) {
+                        low.base[i.result as usize] = low.base[args[0] as usize];
+                    }
+                    low.node_of[i.result as usize] = Some(low.nodes.len());
+                    low.nodes.push(Node {
+                        result: i.result,
+                        op,
+                        args,
+                    });
+                }
+            }
+        }
+        Ok(low)
+    }
+
+    fn node(&self, value: ValueId) -> Option<&Node<'f>> {
+        self.node_of[value as usize].map(|n| &self.nodes[n])
+    }
+
+    /// The operands of `value`'s definition, if that is an operator of type `O`.
+    fn args_of<O: Operator>(&self, value: ValueId) -> Option<&'f [ValueId]> {
+        let node = self.node(value)?;
+        node.op.downcast::<O>().map(|_| node.args)
+    }
+
+    /// The summands of a value that is read once, each read once.
+    fn summands(&self, value: ValueId) -> Vec<ValueId> {
+        let mut out = Vec::new();
+        let mut stack = vec![value];
+        while let Some(v) = stack.pop() {
+            match self.args_of::<Add>(v) {
+                Some(&[a, b])
+                    if self.uses[v as usize] == 1
+                        && [a, b]
+                            .iter()
+                            .all(|&x| self.function.ty(x) == self.function.ty(v)) =>
+                {
+                    stack.push(b);
+                    stack.push(a);
+                }
+                _ => out.push(v),
+            }
+        }
+        out
+    }
+
+    /// A parameter's gradient: as rows if every summand is.
+    fn gradient(&self, parameter: ValueId, value: ValueId) -> Gradient {
+        let mut parts = Vec::new();
+        for summand in self.summands(value) {
+            match self.args_of::<ScatterRows>(summand) {
+                Some(&[rows, index, like]) if like == parameter => {
+                    let term = |v| match self.args_of::<RowScale>(v) {
+                        Some(&[scale, rows]) => (Some(scale), rows),
+                        _ => (None, v),
+                    };
+                    parts.push(RowsValue {
+                        index,
+                        terms: self.summands(rows).into_iter().map(term).collect(),
+                    });
+                }
+                _ => return Gradient::Dense(value),
+            }
+        }
+        Gradient::Rows(parts)
+    }
+
+    /// Operands whose values `node` reads.
+    fn read<'n>(&self, node: &'n Node<'f>) -> impl Iterator<Item = ValueId> + use<'n, 'f> {
+        let op = node.op;
+        let args = node.args.iter().enumerate();
+        args.filter(move |(k, _)| op.reads(*k)).map(|(_, &a)| a)
+    }
+
+    /// Whether a node renames another value's memory.
+    fn is_alias(&self, node: &Node<'f>) -> bool {
+        self.base[node.result as usize] != node.result
+    }
+
+    /// Whether a node looks up rows of a table directly.
+    fn is_table_gather(&self, node: &Node<'f>) -> Option<usize> {
+        node.op.downcast::<Gather>()?;
+        self.table_of(node.args[0])
+    }
+
+    fn table_of(&self, value: ValueId) -> Option<usize> {
+        let leaf = self.leaf.get(&value)?;
+        self.request.tables[*leaf]
+    }
+
+    /// The nodes whose values the roots need.
+    fn needed(&self, roots: &[ValueId]) -> Vec<bool> {
+        let mut needed = vec![false; self.nodes.len()];
+        let mark = |v: ValueId, needed: &mut Vec<bool>| {
+            if let Some(n) = self.node_of[self.base[v as usize] as usize] {
+                needed[n] = true;
+            }
+        };
+        for &r in roots {
+            mark(r, &mut needed);
+        }
+        for n in (0..self.nodes.len()).rev() {
+            if needed[n] {
+                for a in self.read(&self.nodes[n]) {
+                    mark(a, &mut needed);
+                }
+            }
+        }
+        needed
+    }
+
+    /// For each leaf that holds indices, the least number of rows it is used on.
+    fn bounds(&self) -> Vec<Option<usize>> {
+        let mut bounds = vec![None; self.request.leaves.len()];
+        for node in &self.nodes {
+            let shape = |v: ValueId| &self.function.ty(v).shape;
+            let (at, n) = if node.op.downcast::<Gather>().is_some() {
+                (node.args[1], shape(node.args[0]).first())
+            } else if node.op.downcast::<Pick>().is_some() {
+                (node.args[1], shape(node.args[0]).last())
+            } else if node.op.downcast::<ScatterRows>().is_some() {
+                (node.args[1], shape(node.args[2]).first())
+            } else if node.op.downcast::<ScatterPick>().is_some() {
+                (node.args[1], shape(node.args[2]).last())
+            } else {
+                continue;
+            };
+            if let (Some(&leaf), Some(&n)) = (self.leaf.get(&at), n) {
+                let bound: &mut Option<usize> = &mut bounds[leaf];
+                *bound = Some(bound.map_or(n, |old| old.min(n)));
+            }
+        }
+        bounds
+    }
+
+    /// The units in order.
+    fn order(&self, needed: &[bool]) -> Vec<Unit> {
+        let mut users = vec![Vec::new(); self.nodes.len()];
+        let mut waits = vec![0; self.nodes.len()];
+        let scheduled = |n: usize| needed[n] && !self.is_alias(&self.nodes[n]);
+        for n in (0..self.nodes.len()).filter(|&n| scheduled(n)) {
+            for a in self.read(&self.nodes[n]) {
+                if let Some(m) = self.node_of[self.base[a as usize] as usize] {
+                    users[m].push(n);
+                    waits[n] += 1;
+                }
+            }
+        }
+        let shape = |n: usize| {
+            let node = &self.nodes[n];
+            let fuses = self.request.fuse && node.op.block().is_some();
+            fuses.then(|| {
+                // Groups are of one element type, so make it part of the key.
+                let ty = self.function.ty(node.result);
+                let mut key: Shape = ty.shape.clone();
+                key.push(ty.dtype as usize);
+                key
+            })
+        };
+        schedule(&users, waits, scheduled, shape)
+    }
+}
+
+/// Gives values their places while walking the units.
+struct Placer<'l, 'f> {
+    low: &'l Lowering<'f>,
+    layout: Layout,
+    peak: usize,
+    places: HashMap<ValueId, usize>,
+    /// The last unit that reads each base value; `usize::MAX` for results.
+    last: HashMap<ValueId, usize>,
+    steps: Vec<Step>,
+    registers: usize,
+}
+
+impl<'l, 'f> Placer<'l, 'f> {
+    fn bytes(ty: &Type) -> usize {
+        ty.size() * ty.dtype.size()
+    }
+
+    fn allocate(&mut self, value: ValueId) -> Place {
+        let ty = self.low.function.ty(value).clone();
+        let offset = self.layout.allocate(Self::bytes(&ty));
+        self.peak = self.peak.max(self.layout.end());
+        self.places.insert(value, offset);
+        Place {
+            location: Location::Arena(offset),
+            ty,
+        }
+    }
+
+    /// Where a value is; tables read as arrays are loaded on first use.
+    fn place(&mut self, value: ValueId) -> Place {
+        let base = self.low.base[value as usize];
+        let ty = self.low.function.ty(value).clone();
+        let location = if let Some(&offset) = self.places.get(&base) {
+            Location::Arena(offset)
+        } else if let Some(&k) = self.low.constant.get(&base) {
+            Location::Constant(k)
+        } else if let Some(table) = self.low.table_of(base) {
+            let out = self.allocate(base);
+            let location = out.location;
+            self.steps.push(Step::Load { table, out });
+            location
+        } else if let Some(&leaf) = self.low.leaf.get(&base) {
+            Location::Leaf(leaf)
+        } else {
+            unreachable!("value %{base} is read before it is computed")
+        };
+        Place { location, ty }
+    }
+
+    fn release_after(&mut self, unit: usize, values: impl Iterator<Item = ValueId>) {
+        for v in values {
+            let base = self.low.base[v as usize];
+            if self.last.get(&base) == Some(&unit)
+                && let Some(offset) = self.places.remove(&base)
+            {
+                self.layout
+                    .release(offset, Self::bytes(self.low.function.ty(base)));
+            }
+        }
+    }
+
+    fn one(&mut self, unit: usize, n: usize) {
+        let low = self.low;
+        let node = &low.nodes[n];
+        let step = if let Some(table) = low.is_table_gather(node) {
+            let index = self.place(node.args[1]);
+            Step::Gather {
+                table,
+                index,
+                out: self.allocate(node.result),
+            }
+        } else {
+            // An operand of which only the shape is read has no memory.
+            let args = node.args.iter().enumerate().map(|(k, &a)| {
+                if node.op.reads(k) {
+                    self.place(a)
+                } else {
+                    Place {
+                        location: Location::Nowhere,
+                        ty: low.function.ty(a).clone(),
+                    }
+                }
+            });
+            let args = args.collect();
+            Step::Kernel {
+                op: node.op.clone(),
+                args,
+                out: self.allocate(node.result),
+            }
+        };
+        self.steps.push(step);
+        self.release_after(unit, low.read(node));
+    }
+
+    fn group(&mut self, unit: usize, members: &[usize]) {
+        let low = self.low;
+        let inside: HashMap<ValueId, usize> = members
+            .iter()
+            .enumerate()
+            .map(|(at, &n)| (low.nodes[n].result, at))
+            .collect();
+        // The last member that reads each inner value.
+        let mut last_inside = vec![0; members.len()];
+        for (at, &n) in members.iter().enumerate() {
+            last_inside[at] = at;
+            for &a in low.nodes[n].args {
+                // An inner value under another shape comes from outside the group.
+                if let Some(&from) = inside.get(&low.base[a as usize]) {
+                    last_inside[from] = at;
+                }
+            }
+        }
+        let ty = low.function.ty(low.nodes[members[0]].result).clone();
+        let mut externals: Vec<Place> = Vec::new();
+        let mut external_of: HashMap<ValueId, usize> = HashMap::new();
+        let mut ops: Vec<Fused> = Vec::with_capacity(members.len());
+        let mut register_of: HashMap<ValueId, usize> = HashMap::new();
+        let mut free: Vec<usize> = Vec::new();
+        let mut expires: Vec<Vec<usize>> = vec![Vec::new(); members.len()];
+        let mut count = 0;
+        for (at, &n) in members.iter().enumerate() {
+            let node = &low.nodes[n];
+            let mut args: SmallVec<[Source; 3]> = SmallVec::new();
+            for &a in node.args {
+                let base = low.base[a as usize];
+                if let Some(&r) = register_of.get(&base) {
+                    args.push(Source::Register(r));
+                    continue;
+                }
+                let key = if inside.contains_key(&base) { base } else { a };
+                let next = externals.len();
+                let k = *external_of.entry(key).or_insert(next);
+                if k == next {
+                    let place = self.place(a);
+                    externals.push(place);
+                }
+                args.push(Source::External(k));
+            }
+            let leaves = self.last.get(&node.result).is_some_and(|&u| u > unit);
+            let out = if leaves {
+                let place = self.allocate(node.result);
+                externals.push(place);
+                external_of.insert(node.result, externals.len() - 1);
+                Source::External(externals.len() - 1)
+            } else {
+                let r = free.pop().unwrap_or_else(|| {
+                    count += 1;
+                    count - 1
+                });
+                register_of.insert(node.result, r);
+                expires[last_inside[at]].push(r);
+                Source::Register(r)
+            };
+            ops.push(Fused {
+                op: node.op.clone(),
+                args,
+                out,
+            });
+            free.append(&mut expires[at]);
+        }
+        self.registers = self.registers.max(count);
+        let walk = Broadcast::new(&ty.shape, externals.iter().map(|p| p.ty.shape.as_slice()));
+        self.steps.push(Step::Group(Group {
+            externals,
+            walk,
+            ops,
+            ty,
+        }));
+        for &n in members {
+            self.release_after(unit, low.read(&low.nodes[n]));
+        }
+    }
+}
+
+/// Plans a function of one block.
+///
+/// # Errors
+/// Whatever an operator reports about the leaves' types.
+pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
+    let special = specialize(request.function, &request.leaves)?;
+    let function = simplify(&special)?;
+    let (_, results) = function.straight()?;
+    let low = Lowering::new(&function, &request)?;
+    let Some(&result) = results.first() else {
+        return Err(Error::Value("the program has no result".into()));
+    };
+    let mut gradients = Vec::new();
+    let mut roots = vec![result];
+    for &(leaf, at) in &request.gradients {
+        let gradient = at.map(|at| {
+            let parameter = function.parameters()[leaf];
+            match request.tables[leaf] {
+                Some(_) => low.gradient(parameter, results[at]),
+                None => Gradient::Dense(results[at]),
+            }
+        });
+        match &gradient {
+            None => {}
+            Some(Gradient::Dense(v)) => roots.push(*v),
+            Some(Gradient::Rows(parts)) => {
+                for part in parts {
+                    roots.push(part.index);
+                    for &(scale, rows) in &part.terms {
+                        roots.extend(scale);
+                        roots.push(rows);
+                    }
+                }
+            }
+        }
+        gradients.push(gradient);
+    }
+    let needed = low.needed(&roots);
+    let units = low.order(&needed);
+    let mut placer = Placer {
+        low: &low,
+        layout: Layout::default(),
+        peak: 0,
+        places: HashMap::new(),
+        last: HashMap::new(),
+        steps: Vec::new(),
+        registers: 0,
+    };
+    for (u, unit) in units.iter().enumerate() {
+        let members = match unit {
+            Unit::One(n) => std::slice::from_ref(n),
+            Unit::Group(members) => members,
+        };
+        for &n in members {
+            for a in low.read(&low.nodes[n]) {
+                placer.last.insert(low.base[a as usize], u);
+            }
+        }
+    }
+    for r in &roots {
+        placer.last.insert(low.base[*r as usize], usize::MAX);
+    }
+    for (u, unit) in units.iter().enumerate() {
+        match unit {
+            Unit::One(n) => placer.one(u, *n),
+            Unit::Group(members) => placer.group(u, members),
+        }
+    }
+    let result = placer.place(result);
+    let mut sinks = Vec::new();
+    for gradient in gradients {
+        sinks.push(gradient.map(|g| {
+            match g {
+                Gradient::Dense(v) => Sink::Dense(placer.place(v)),
+                Gradient::Rows(parts) => Sink::Rows(
+                    parts
+                        .into_iter()
+                        .map(|part| RowsPart {
+                            index: placer.place(part.index),
+                            terms: part
+                                .terms
+                                .into_iter()
+                                .map(|(scale, rows)| Term {
+                                    scale: scale.map(|s| placer.place(s)),
+                                    rows: placer.place(rows),
+                                })
+                                .collect(),
+                        })
+                        .collect(),
+                ),
+            }
+        }));
+    }
+    let bounds = low.bounds();
+    let (steps, peak, registers) = (placer.steps, placer.peak, placer.registers);
+    let constants = low.constants;
+    Ok(Plan {
+        steps,
+        constants,
+        arena_bytes: peak,
+        registers,
+        leaves: request.leaves,
+        tables: request.tables,
+        result,
+        sinks,
+        bounds,
+    })
+}

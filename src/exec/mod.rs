@@ -1,0 +1,21 @@
+//! Running programs.
+//!
+//! A function of the ir runs in one of two ways: [`interpret`] takes one operator at a
+//! time and any shapes; a [`Plan`] is made for concrete shapes, with elementwise operators
+//! fused and all memory assigned once, and run by an [`Executor`] per thread.
+
+mod arena;
+mod executor;
+mod interpreter;
+mod lower;
+mod plan;
+mod program;
+mod schedule;
+
+pub(crate) use executor::Bindings;
+pub use executor::Executor;
+pub use interpreter::interpret;
+pub use plan::Plan;
+pub(crate) use plan::{Place, RowsPart, Sink, Term};
+pub(crate) use program::check_input;
+pub use program::{Leaf, Program};

@@ -1,0 +1,138 @@
+//! Plans: a program for concrete shapes, ready to run.
+//!
+//! A plan is plain data (`Send + Sync`) and says where every value lives and in which
+//! order which kernels run. It is made by [`super::lower`] and run by any number of
+//! [`Executor`](super::Executor)s at once, each with its own arena.
+
+use smallvec::SmallVec;
+
+use crate::array::{Array, Broadcast, Type};
+use crate::rules::OpRef;
+
+/// Where a value lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Location {
+    /// At a byte offset of the arena.
+    Arena(usize),
+    /// In what was bound to a leaf.
+    Leaf(usize),
+    /// Among the plan's constants.
+    Constant(usize),
+    /// Nowhere: only the type is read.
+    Nowhere,
+}
+
+/// A value's location and type.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub location: Location,
+    pub ty: Type,
+}
+
+/// One operand or result of a fused operator.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Source {
+    /// One of the group's external values.
+    External(usize),
+    /// A block-sized register.
+    Register(usize),
+}
+
+/// One elementwise operator of a fused group.
+#[derive(Debug)]
+pub(super) struct Fused {
+    pub op: OpRef,
+    pub args: SmallVec<[Source; 3]>,
+    pub out: Source,
+}
+
+/// Elementwise operators over one shape, run block by block.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// Values read from or written to memory.
+    pub externals: Vec<Place>,
+    /// How each external is walked.
+    pub walk: Broadcast,
+    pub ops: Vec<Fused>,
+    /// Element type and shape of the space.
+    pub ty: Type,
+}
+
+/// One step of a plan.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Copies a whole table.
+    Load { table: usize, out: Place },
+    /// Copies rows of a table.
+    Gather {
+        table: usize,
+        index: Place,
+        out: Place,
+    },
+    /// Elementwise operators.
+    Group(Group),
+    /// Any other operator.
+    Kernel {
+        op: OpRef,
+        args: SmallVec<[Place; 3]>,
+        out: Place,
+    },
+}
+
+/// A summand of a row gradient: `rows`, each row times one element of `scale` if there is one.
+#[derive(Debug, Clone)]
+pub(crate) struct Term {
+    pub scale: Option<Place>,
+    pub rows: Place,
+}
+
+/// Rows of a gradient: one for each index, the sum of the terms.
+#[derive(Debug, Clone)]
+pub(crate) struct RowsPart {
+    pub index: Place,
+    pub terms: Vec<Term>,
+}
+
+/// The gradient of one parameter.
+#[derive(Debug, Clone)]
+pub(crate) enum Sink {
+    /// An array.
+    Dense(Place),
+    /// Rows; equal indices add up.
+    Rows(Vec<RowsPart>),
+}
+
+/// A program for concrete shapes.
+#[derive(Debug)]
+pub struct Plan {
+    pub(super) steps: Vec<Step>,
+    pub(super) constants: Vec<Array>,
+    pub(super) arena_bytes: usize,
+    pub(super) registers: usize,
+    /// Types of the leaves, tables included.
+    pub(super) leaves: Vec<Type>,
+    /// Which leaves are tables, and which one.
+    pub(super) tables: Vec<Option<usize>>,
+    pub(crate) result: Place,
+    /// One for each gradient asked for; `None` if it is zero.
+    pub(crate) sinks: Vec<Option<Sink>>,
+    /// For each leaf that holds indices, the number of rows it must stay below.
+    pub(crate) bounds: Vec<Option<usize>>,
+}
+
+impl Plan {
+    /// Number of steps, for tests of fusion and for the curious.
+    pub fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Bytes of the arena that one executor needs.
+    pub fn arena_bytes(&self) -> usize {
+        self.arena_bytes
+    }
+
+    /// Types that the leaves must have, in order.
+    pub fn leaves(&self) -> &[Type] {
+        &self.leaves
+    }
+}

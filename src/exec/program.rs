@@ -1,0 +1,368 @@
+//! Programs: frozen graphs that any thread can run.
+//!
+//! A [`Program`] keeps the function, its adjoint and its leaves. For every combination of
+//! input shapes it makes a plan, once, and keeps it with the memory of finished runs.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::executor::{Bindings, Executor};
+use super::lower::{Request, lower};
+use super::plan::{Plan, RowsPart, Sink};
+use crate::array::{Array, Dense, Shape, Slice, Type, show_shape, with_real};
+use crate::error::{Error, Result};
+use crate::ir::{Adjoint, Function, adjoint};
+use crate::rules::check_indices;
+use crate::table::{Gradient, Rows, Table};
+
+/// Plans kept; the one unused for longest goes first.
+const KEPT: usize = 16;
+
+/// What a parameter of a program's function stands for.
+#[derive(Debug, Clone)]
+pub enum Leaf {
+    /// A trained parameter.
+    Parameter(Arc<Table>),
+    /// A leaf that records a gradient, with the value it had.
+    Variable(u64, Array),
+    /// Data to be bound.
+    Input {
+        /// The input's identity.
+        id: u64,
+        /// Element type, and the shape it had when the graph was frozen.
+        ty: Type,
+        /// A name for messages.
+        name: String,
+    },
+}
+
+/// A plan with executors that are idle.
+struct Ready {
+    shapes: Vec<Shape>,
+    gradients: bool,
+    plan: Arc<Plan>,
+    idle: Vec<Executor>,
+}
+
+/// A frozen graph. See the [module documentation](self).
+pub struct Program {
+    forward: Function,
+    adjoint: Adjoint,
+    leaves: Vec<Leaf>,
+    /// Which leaves gradients are computed for.
+    wrt: Vec<usize>,
+    tables: Vec<Arc<Table>>,
+    table_of: Vec<Option<usize>>,
+    ready: Mutex<Vec<Ready>>,
+    fuse: bool,
+}
+
+impl Program {
+    /// A program from a function of one block and what its parameters stand for.
+    ///
+    /// # Errors
+    /// Whatever a rule reports while the adjoint is made.
+    pub fn new(forward: Function, leaves: Vec<Leaf>) -> Result<Self> {
+        let mut tables: Vec<Arc<Table>> = Vec::new();
+        let mut table_of = vec![None; leaves.len()];
+        let mut wrt = Vec::new();
+        for (k, leaf) in leaves.iter().enumerate() {
+            match leaf {
+                Leaf::Parameter(table) => {
+                    table_of[k] = Some(tables.len());
+                    tables.push(Arc::clone(table));
+                    wrt.push(k);
+                }
+                Leaf::Variable(..) => wrt.push(k),
+                Leaf::Input { .. } => {}
+            }
+        }
+        let parameters = forward.parameters();
+        let values: Vec<_> = wrt.iter().map(|&k| parameters[k]).collect();
+        Ok(Program {
+            adjoint: adjoint(&forward, &values)?,
+            forward,
+            leaves,
+            wrt,
+            tables,
+            table_of,
+            ready: Mutex::new(Vec::new()),
+            fuse: true,
+        })
+    }
+
+    /// The same program with every operator run on its own: slower, and a second way to
+    /// the same numbers.
+    pub fn unfused(mut self) -> Self {
+        self.fuse = false;
+        self.ready = Mutex::new(Vec::new());
+        self
+    }
+
+    /// The function that computes the value.
+    pub fn forward(&self) -> &Function {
+        &self.forward
+    }
+
+    /// The function that computes the value and the gradients.
+    pub fn adjoint(&self) -> &Function {
+        &self.adjoint.function
+    }
+
+    /// What the functions' parameters stand for.
+    pub fn leaves(&self) -> &[Leaf] {
+        &self.leaves
+    }
+
+    /// The trained parameters, in the order of the leaves.
+    pub fn tables(&self) -> &[Arc<Table>] {
+        &self.tables
+    }
+
+    /// The inputs, in the order in which values are bound.
+    pub fn inputs(&self) -> impl Iterator<Item = &Leaf> {
+        self.leaves
+            .iter()
+            .filter(|l| matches!(l, Leaf::Input { .. }))
+    }
+
+    /// The leaves that have gradients (parameters and variables), in the order of
+    /// [`value_and_grad`](Self::value_and_grad).
+    pub fn differentiable(&self) -> impl Iterator<Item = &Leaf> {
+        self.wrt.iter().map(|&k| &self.leaves[k])
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Ready>> {
+        // Entries are whole at all times, also if a thread panicked while it held the lock.
+        self.ready.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The types of all leaves if inputs have the given shapes.
+    fn types(&self, shapes: &[Shape]) -> Vec<Type> {
+        let mut shapes = shapes.iter();
+        let ty = |leaf: &Leaf| match leaf {
+            Leaf::Parameter(t) => t.ty().clone(),
+            Leaf::Variable(_, value) => value.ty(),
+            Leaf::Input { ty, .. } => Type {
+                dtype: ty.dtype,
+                shape: shapes.next().unwrap_or(&ty.shape).clone(),
+            },
+        };
+        self.leaves.iter().map(ty).collect()
+    }
+
+    /// A plan for inputs of the given shapes.
+    ///
+    /// # Errors
+    /// Whatever an operator reports about them.
+    pub(crate) fn plan(&self, shapes: &[Shape], gradients: bool) -> Result<Arc<Plan>> {
+        let wanted = if gradients {
+            let wrt = self.wrt.iter().copied();
+            wrt.zip(self.adjoint.gradients.iter().copied()).collect()
+        } else {
+            Vec::new()
+        };
+        let function = if gradients {
+            &self.adjoint.function
+        } else {
+            &self.forward
+        };
+        let request = Request {
+            function,
+            leaves: self.types(shapes),
+            tables: self.table_of.clone(),
+            gradients: wanted,
+            fuse: self.fuse,
+        };
+        lower(request).map(Arc::new)
+    }
+
+    /// An idle executor, or a new one.
+    fn take(&self, shapes: &[Shape], gradients: bool) -> Result<Executor> {
+        {
+            let mut ready = self.lock();
+            let found = ready
+                .iter()
+                .position(|r| r.gradients == gradients && r.shapes == shapes);
+            if let Some(at) = found {
+                let mut entry = ready.remove(at);
+                let idle = entry.idle.pop();
+                let plan = Arc::clone(&entry.plan);
+                ready.push(entry);
+                drop(ready);
+                return idle.map_or_else(|| Executor::new(plan), Ok);
+            }
+        }
+        let plan = self.plan(shapes, gradients)?;
+        let mut ready = self.lock();
+        if ready.len() >= KEPT {
+            ready.remove(0);
+        }
+        ready.push(Ready {
+            shapes: shapes.to_vec(),
+            gradients,
+            plan: Arc::clone(&plan),
+            idle: Vec::new(),
+        });
+        drop(ready);
+        Executor::new(plan)
+    }
+
+    fn give_back(&self, executor: Executor) {
+        let mut ready = self.lock();
+        let entry = ready
+            .iter_mut()
+            .find(|r| Arc::ptr_eq(&r.plan, executor.plan()));
+        if let Some(entry) = entry {
+            entry.idle.push(executor);
+        }
+    }
+
+    /// Runs with one array for each input and hands the executor to `then`.
+    fn with<R>(
+        &self,
+        inputs: &[Array],
+        gradients: bool,
+        then: impl FnOnce(&Executor, &[Slice<'_>]) -> R,
+    ) -> Result<R> {
+        let count = self.inputs().count();
+        if inputs.len() != count {
+            return Err(Error::Value(format!(
+                "the program has {count} inputs, {} given",
+                inputs.len()
+            )));
+        }
+        for (leaf, value) in self.inputs().zip(inputs) {
+            if let Leaf::Input { ty, name, .. } = leaf {
+                check_input(name, ty, value)?;
+            }
+        }
+        let shapes: Vec<Shape> = inputs.iter().map(|a| a.shape().into()).collect();
+        let mut executor = self.take(&shapes, gradients)?;
+        let mut next = inputs.iter();
+        let leaves: Vec<Slice<'_>> = self
+            .leaves
+            .iter()
+            .map(|leaf| match leaf {
+                Leaf::Parameter(_) => Slice::F64(&[]),
+                Leaf::Variable(_, value) => value.view().data,
+                Leaf::Input { .. } => next.next().map_or(Slice::F64(&[]), |a| a.view().data),
+            })
+            .collect();
+        let plan = Arc::clone(executor.plan());
+        for ((leaf, bound), data) in self.leaves.iter().zip(&plan.bounds).zip(&leaves) {
+            if let (Leaf::Input { name, .. }, Some(n), Slice::U32(indices)) = (leaf, bound, data) {
+                check_indices(|| format!("input '{name}'"), indices, *n)?;
+            }
+        }
+        let bindings = Bindings {
+            tables: &self.tables,
+            leaves: &leaves,
+        };
+        executor.run(bindings)?;
+        let out = then(&executor, &leaves);
+        self.give_back(executor);
+        Ok(out)
+    }
+
+    /// The value, for one array an input.
+    ///
+    /// # Errors
+    /// [`Error::Type`], [`Error::Shape`] or [`Error::Index`] naming the input that does not fit.
+    pub fn run(&self, inputs: &[Array]) -> Result<Array> {
+        self.with(inputs, false, |e, leaves| e.copy(&e.plan().result, leaves))
+    }
+
+    /// The value, and the gradient of the sum of its elements for every leaf of
+    /// [`differentiable`](Self::differentiable); `None` where it is zero.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn value_and_grad(&self, inputs: &[Array]) -> Result<(Array, Vec<Option<Gradient>>)> {
+        self.with(inputs, true, |e, leaves| {
+            let value = e.copy(&e.plan().result, leaves);
+            let types = self.wrt.iter().map(|&k| &e.plan().leaves[k]);
+            let sinks = e.plan().sinks.iter().zip(types);
+            let gradient = |(sink, ty): (&Option<Sink>, &Type)| match sink {
+                None => Ok(None),
+                Some(Sink::Dense(place)) => Ok(Some(Gradient::Dense(e.copy(place, leaves)))),
+                Some(Sink::Rows(parts)) => rows(e, parts, ty, leaves).map(Some),
+            };
+            let gradients: Result<_> = sinks.map(gradient).collect();
+            Ok((value, gradients?))
+        })?
+    }
+}
+
+/// A gradient of rows as a value of its own.
+fn rows(e: &Executor, parts: &[RowsPart], ty: &Type, leaves: &[Slice<'_>]) -> Result<Gradient> {
+    let width = crate::array::size(&ty.shape[1..]);
+    let mut indices: Vec<u32> = Vec::new();
+    let values: Array = with_real!(ty.dtype, T => {
+        let mut values: Vec<T> = Vec::new();
+        for part in parts {
+            let at: &[u32] = e.numbers(&part.index, leaves);
+            let start = values.len();
+            indices.extend_from_slice(at);
+            values.resize(start + at.len() * width, T::default());
+            for term in &part.terms {
+                let rows: &[T] = e.numbers(&term.rows, leaves);
+                let scale: Option<&[T]> = term.scale.as_ref().map(|s| e.numbers(s, leaves));
+                for (k, out) in values[start..].chunks_exact_mut(width.max(1)).enumerate() {
+                    let s = scale.map_or(1.0 as T, |s| s[k]);
+                    let row = &rows[k * width..(k + 1) * width];
+                    out.iter_mut().zip(row).for_each(|(o, &r)| *o += s * r);
+                }
+            }
+        }
+        let mut shape = Shape::from_slice(&[indices.len()]);
+        shape.extend_from_slice(&ty.shape[1..]);
+        Dense::from_vec(shape, values).into()
+    });
+    let indices = Dense::from(indices);
+    Rows::new(ty.clone(), indices, values).map(Gradient::Rows)
+}
+
+/// Checks an input's element type and number of axes.
+///
+/// # Errors
+/// [`Error::Type`] or [`Error::Shape`] naming the input.
+pub(crate) fn check_input(name: &str, ty: &Type, value: &Array) -> Result<()> {
+    if value.dtype() != ty.dtype {
+        return Err(Error::Type(format!(
+            "input '{name}': expected {}, got {} of shape {}",
+            ty.dtype,
+            value.dtype(),
+            show_shape(value.shape())
+        )));
+    }
+    if value.shape().len() != ty.ndim() {
+        return Err(Error::Shape(format!(
+            "input '{name}': expected {} axes as in shape {}, got shape {}",
+            ty.ndim(),
+            show_shape(&ty.shape),
+            show_shape(value.shape())
+        )));
+    }
+    Ok(())
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (k, leaf) in self.leaves.iter().enumerate() {
+            let what = match leaf {
+                Leaf::Parameter(t) => t.label(),
+                Leaf::Variable(..) => "variable".to_owned(),
+                Leaf::Input { name, .. } => format!("input '{name}'"),
+            };
+            writeln!(f, "# %{} is {what}", self.forward.parameters()[k])?;
+        }
+        write!(f, "{}{}", self.forward, self.adjoint.function)
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

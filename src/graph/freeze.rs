@@ -1,0 +1,74 @@
+//! Freezing: from a graph to a program.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::node::{IntoDyn, Kind};
+use super::variable::Variable;
+use crate::error::Result;
+use crate::exec::{Leaf, Program};
+use crate::ir::{Builder, Terminator, ValueId};
+
+impl<N: ?Sized + IntoDyn> Variable<N> {
+    /// Lowers the graph below this variable to a [`Program`], which any thread can run.
+    ///
+    /// Parameters stay shared with the graph; inputs become the program's inputs; other
+    /// values are fixed as they are now.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn freeze(&self) -> Result<Program> {
+        self.freeze_named(|_| None)
+    }
+
+    /// As [`freeze`](Self::freeze), with names for the inputs, by their identity.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn freeze_named(&self, name: impl Fn(u64) -> Option<String>) -> Result<Program> {
+        self.forward()?;
+        let order = self.topological();
+        let builder = Builder::new();
+        let mut leaves: Vec<Leaf> = Vec::new();
+        let mut ids: HashMap<usize, ValueId> = HashMap::with_capacity(order.len());
+        let mut tables: HashMap<u64, ValueId> = HashMap::new();
+        let mut args: Vec<ValueId> = Vec::new();
+        for node in &order {
+            let id = match node.kind() {
+                Kind::Operation(op) => {
+                    args.clear();
+                    args.extend(node.parents().iter().map(|p| ids[&p.address()]));
+                    builder.try_apply(op, &args)?
+                }
+                Kind::Parameter(param) => {
+                    let table = param.table();
+                    *tables.entry(table.id()).or_insert_with(|| {
+                        leaves.push(Leaf::Parameter(Arc::clone(table)));
+                        builder.parameter(table.ty().clone())
+                    })
+                }
+                Kind::Variable(id, _) => {
+                    let value = node.value()?;
+                    let ty = value.ty();
+                    leaves.push(Leaf::Variable(id, value));
+                    builder.parameter(ty)
+                }
+                Kind::Input(id) => {
+                    let ty = node.ty()?;
+                    let name = name(id).unwrap_or_else(|| format!("#{}", leaves.len()));
+                    leaves.push(Leaf::Input {
+                        id,
+                        ty: ty.clone(),
+                        name,
+                    });
+                    builder.parameter(ty)
+                }
+                Kind::Constant => builder.fixed(node.value()?),
+            };
+            ids.insert(node.address(), id);
+        }
+        let result = ids[&self.address()];
+        builder.terminate(Terminator::Return(vec![result]));
+        Program::new(builder.finish("loss")?, leaves)
+    }
+}

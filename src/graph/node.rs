@@ -1,0 +1,327 @@
+//! Nodes: what a graph is made of.
+//!
+//! A [`Node`] of an operation is generic over the operator and over the types of its
+//! parents, which it shares by `Rc`: `Operation<Mul, (Variable<ParameterNode>,
+//! Variable<InputNode>)>`. The compiler sees through the whole expression, and
+//! evaluating a node involves no dispatch. Walks over the graph (backward, refresh,
+//! freeze) see nodes through the trait, once per node, and keep their own stacks.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::eager::Eager;
+use super::release;
+use super::value::{Value, apply};
+use super::variable::Variable;
+use crate::array::Array;
+use crate::error::Result;
+use crate::rules::{OpRef, Operator};
+use crate::table::{Gradient, Param, epoch};
+
+/// What every node carries.
+pub struct Core {
+    value: RefCell<Value>,
+    /// The change counter when the value was computed.
+    version: Cell<u64>,
+    /// The change counter when the value was last known to be current.
+    checked: Cell<u64>,
+    /// Whether a leaf below records a gradient.
+    differentiable: bool,
+    /// The walk that last visited this node, and its bookkeeping.
+    pub(super) mark: Cell<u64>,
+    pub(super) partial: RefCell<Option<Value>>,
+}
+
+impl Core {
+    pub(super) fn new(value: Value, differentiable: bool) -> Self {
+        let now = epoch();
+        Core {
+            value: RefCell::new(value),
+            version: Cell::new(now),
+            checked: Cell::new(now),
+            differentiable,
+            mark: Cell::new(0),
+            partial: RefCell::new(None),
+        }
+    }
+
+    /// The core of a leaf, which is current at all times.
+    pub(super) fn leaf(value: Value, differentiable: bool) -> Self {
+        let core = Core::new(value, differentiable);
+        core.checked.set(u64::MAX);
+        core
+    }
+
+    /// The value as last computed.
+    pub(super) fn value(&self) -> Value {
+        self.value.borrow().clone()
+    }
+
+    pub(super) fn set(&self, value: Value, version: u64) {
+        *self.value.borrow_mut() = value;
+        self.version.set(version);
+    }
+
+    pub(super) fn version(&self) -> u64 {
+        self.version.get()
+    }
+
+    pub(super) fn is_current(&self, now: u64) -> bool {
+        self.checked.get() >= now
+    }
+
+    pub(super) fn confirm(&self, now: u64) {
+        self.checked.set(now);
+    }
+
+    /// Whether a gradient flows through this node.
+    pub fn differentiable(&self) -> bool {
+        self.differentiable
+    }
+
+    /// The old value's memory, for writing the next one.
+    fn recycle(&self) -> Option<Array> {
+        match &mut *self.value.borrow_mut() {
+            Value::Dense(a) => {
+                let scalar = Array::scalar(a.dtype(), 0.0);
+                Some(std::mem::replace(a, scalar))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a node is.
+pub enum Kind<'a> {
+    /// The result of an operator.
+    Operation(OpRef),
+    /// A trained parameter.
+    Parameter(&'a std::sync::Arc<Param>),
+    /// A leaf that records a gradient but is not trained.
+    Variable(u64, &'a RefCell<Option<Gradient>>),
+    /// Data, bound anew when a program runs; the number tells inputs apart.
+    Input(u64),
+    /// A fixed value.
+    Constant,
+}
+
+/// A node seen from outside. See the [module documentation](self).
+pub trait Node: 'static {
+    /// What every node carries.
+    fn core(&self) -> &Core;
+
+    /// What this node is.
+    fn kind(&self) -> Kind<'_>;
+
+    /// When the node's own value last changed; for an operation, when it was computed.
+    fn version(&self) -> u64 {
+        self.core().version()
+    }
+
+    /// Appends the parents, in operand order.
+    fn parents(&self, _into: &mut Vec<Rc<dyn Node>>) {}
+
+    /// Computes the value from the parents' values.
+    ///
+    /// # Errors
+    /// Whatever the operator reports; the old value is then gone.
+    fn evaluate(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Sends the gradient `g` of this node's value to its parents: `give(i, gradient)`.
+    ///
+    /// # Errors
+    /// Whatever the operators of the rule report.
+    fn backward(
+        &self,
+        _eager: &Eager,
+        _g: Value,
+        _give: &mut dyn FnMut(usize, Value),
+    ) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The parents of an operation: a tuple of variables, or a list of boxed ones.
+pub trait Parents: 'static {
+    /// Appends the parents in order.
+    fn collect(&self, into: &mut Vec<Rc<dyn Node>>);
+    /// Gives the parents up.
+    fn release(self, into: &mut Vec<Rc<dyn Node>>);
+    /// The parents' values.
+    fn values(&self) -> SmallVec<[Value; 3]>;
+    /// Whether a gradient flows to parent `i`.
+    fn differentiable(&self, i: usize) -> bool;
+    /// Whether dropping this drops no node.
+    fn shared(&self) -> bool;
+}
+
+macro_rules! tuple_parents {
+    ($($name:ident $index:tt),+) => {
+        impl<$($name: ?Sized + IntoDyn),+> Parents for ($(Variable<$name>,)+) {
+            fn collect(&self, into: &mut Vec<Rc<dyn Node>>) {
+                $(into.push($name::into_dyn(Rc::clone(&self.$index.0)));)+
+            }
+            fn release(self, into: &mut Vec<Rc<dyn Node>>) {
+                $(into.push($name::into_dyn(self.$index.0));)+
+            }
+            fn values(&self) -> SmallVec<[Value; 3]> {
+                smallvec::smallvec![$(self.$index.0.core().value()),+]
+            }
+            fn differentiable(&self, i: usize) -> bool {
+                match i {
+                    $($index => self.$index.0.core().differentiable(),)+
+                    _ => false,
+                }
+            }
+            fn shared(&self) -> bool {
+                $(Rc::strong_count(&self.$index.0) > 1)&&+
+            }
+        }
+    };
+}
+tuple_parents!(A 0);
+tuple_parents!(A 0, B 1);
+tuple_parents!(A 0, B 1, C 2);
+
+impl Parents for SmallVec<[Variable; 2]> {
+    fn collect(&self, into: &mut Vec<Rc<dyn Node>>) {
+        into.extend(self.iter().map(|v| Rc::clone(&v.0)));
+    }
+    fn release(self, into: &mut Vec<Rc<dyn Node>>) {
+        into.extend(self.into_iter().map(|v| v.0));
+    }
+    fn values(&self) -> SmallVec<[Value; 3]> {
+        self.iter().map(|v| v.0.core().value()).collect()
+    }
+    fn differentiable(&self, i: usize) -> bool {
+        self[i].0.core().differentiable()
+    }
+    fn shared(&self) -> bool {
+        self.iter().all(|v| Rc::strong_count(&v.0) > 1)
+    }
+}
+
+/// Erases the type of a node.
+pub trait IntoDyn: Node {
+    /// The same node, its type erased.
+    fn into_dyn(this: Rc<Self>) -> Rc<dyn Node>;
+}
+
+impl<N: Node> IntoDyn for N {
+    fn into_dyn(this: Rc<Self>) -> Rc<dyn Node> {
+        this
+    }
+}
+
+impl IntoDyn for dyn Node {
+    fn into_dyn(this: Rc<Self>) -> Rc<dyn Node> {
+        this
+    }
+}
+
+/// An operator that can be held by value or shared.
+pub trait Held: 'static {
+    /// The operator's own type.
+    type Operator: Operator + ?Sized;
+    /// The operator.
+    fn get(&self) -> &Self::Operator;
+    /// The operator, shared.
+    fn share(&self) -> OpRef;
+}
+
+impl<O: Operator + Clone> Held for O {
+    type Operator = O;
+    fn get(&self) -> &O {
+        self
+    }
+    fn share(&self) -> OpRef {
+        OpRef::new(self.clone())
+    }
+}
+
+impl Held for OpRef {
+    type Operator = dyn Operator;
+    fn get(&self) -> &dyn Operator {
+        &**self
+    }
+    fn share(&self) -> OpRef {
+        self.clone()
+    }
+}
+
+/// The result of operator `O` on parents `P`.
+pub struct Operation<O: Held, P: Parents> {
+    core: Core,
+    op: O,
+    /// Taken only by `drop`.
+    parents: Option<P>,
+}
+
+impl<O: Held, P: Parents> Operation<O, P> {
+    /// Applies `op` to `parents`, whose values must be current.
+    pub(super) fn new(op: O, parents: P) -> Result<Self> {
+        let args = parents.values();
+        let differentiable = (0..args.len()).any(|i| parents.differentiable(i));
+        let value = apply(op.get(), &args, None)?;
+        Ok(Operation {
+            core: Core::new(value, differentiable),
+            op,
+            parents: Some(parents),
+        })
+    }
+}
+
+impl<O: Held, P: Parents> Node for Operation<O, P> {
+    fn core(&self) -> &Core {
+        &self.core
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        Kind::Operation(self.op.share())
+    }
+
+    fn parents(&self, into: &mut Vec<Rc<dyn Node>>) {
+        if let Some(parents) = &self.parents {
+            parents.collect(into);
+        }
+    }
+
+    fn evaluate(&self) -> Result<()> {
+        let Some(parents) = &self.parents else {
+            return Ok(());
+        };
+        let now = epoch();
+        let value = apply(self.op.get(), &parents.values(), self.core.recycle())?;
+        self.core.set(value, now);
+        Ok(())
+    }
+
+    fn backward(&self, eager: &Eager, g: Value, give: &mut dyn FnMut(usize, Value)) -> Result<()> {
+        let Some(parents) = &self.parents else {
+            return Ok(());
+        };
+        let wanted = |i| parents.differentiable(i);
+        eager.vjp(
+            self.op.get(),
+            g,
+            self.core.value(),
+            parents.values(),
+            wanted,
+            give,
+        )
+    }
+}
+
+impl<O: Held, P: Parents> Drop for Operation<O, P> {
+    fn drop(&mut self) {
+        if let Some(parents) = self.parents.take()
+            && !parents.shared()
+        {
+            release::defer(|into| parents.release(into));
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What a node of a graph holds, and how operators act on it at once.
+//!
+//! Most values are arrays. Three kinds stay in a smaller form for as long as
+//! possible: a parameter's table (looked up by rows without being copied), the
+//! gradient of a lookup (a few rows) and the gradient of a trace (a multiple of the
+//! identity). An operator that has no shortcut for a form gets the array.
+
+use std::any::TypeId;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::array::{Array, Shape, Type, View};
+use crate::error::Result;
+use crate::rules::{DiagonalLike, Gather, MatMul, Operator, ScatterRows, Transpose};
+use crate::table::{Gradient, Rows, Table, add_into};
+
+/// A table in a graph, with the copy that dense operators last used.
+pub struct TableValue {
+    table: Arc<Table>,
+    copy: RefCell<Option<(u64, Array)>>,
+}
+
+impl TableValue {
+    pub(crate) fn new(table: Arc<Table>) -> Self {
+        TableValue {
+            table,
+            copy: RefCell::new(None),
+        }
+    }
+
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    fn dense(&self) -> Array {
+        let version = self.table.version();
+        let mut copy = self.copy.borrow_mut();
+        match &*copy {
+            Some((at, array)) if *at == version => array.clone(),
+            _ => {
+                let array = self.table.read();
+                *copy = Some((version, array.clone()));
+                array
+            }
+        }
+    }
+}
+
+/// A value of a graph. See the [module documentation](self).
+#[derive(Clone)]
+pub enum Value {
+    /// An array.
+    Dense(Array),
+    /// Some rows of an array of zeros.
+    Rows(Rows),
+    /// A multiple of the identity, as an array of the given type.
+    Diagonal(f64, Type),
+    /// A parameter.
+    Table(Rc<TableValue>),
+}
+
+impl Value {
+    /// Element type and shape.
+    pub fn ty(&self) -> Type {
+        match self {
+            Value::Dense(a) => a.ty(),
+            Value::Rows(r) => r.ty().clone(),
+            Value::Diagonal(_, ty) => ty.clone(),
+            Value::Table(t) => t.table.ty().clone(),
+        }
+    }
+
+    /// The value as an array.
+    pub fn dense(&self) -> Array {
+        match self {
+            Value::Dense(a) => a.clone(),
+            Value::Rows(r) => r.to_dense(),
+            Value::Table(t) => t.dense(),
+            Value::Diagonal(scale, ty) => {
+                let mut out = Array::full(ty, 0.0);
+                let step = ty.shape[1] + 1;
+                let n = ty.shape[0].min(ty.shape[1]);
+                match &mut out {
+                    Array::F32(d) => {
+                        let d = d.make_mut();
+                        (0..n).for_each(|i| d[i * step] = *scale as f32);
+                    }
+                    Array::F64(d) => {
+                        let d = d.make_mut();
+                        (0..n).for_each(|i| d[i * step] = *scale);
+                    }
+                    Array::U32(_) => {}
+                }
+                out
+            }
+        }
+    }
+
+    /// The sum of two values of the same type.
+    pub(crate) fn add(self, other: Value) -> Value {
+        match (self, other) {
+            (Value::Rows(mut a), Value::Rows(b)) => {
+                a.extend(b);
+                Value::Rows(a)
+            }
+            (Value::Rows(r), Value::Dense(mut a)) | (Value::Dense(mut a), Value::Rows(r)) => {
+                r.add_to(&mut a);
+                Value::Dense(a)
+            }
+            (a, b) => {
+                let mut sum = a.dense();
+                drop(a);
+                add_into(&mut sum, &b.dense());
+                Value::Dense(sum)
+            }
+        }
+    }
+
+    /// The value as a parameter's gradient.
+    pub(crate) fn into_gradient(self) -> Gradient {
+        match self {
+            Value::Rows(r) => Gradient::Rows(r),
+            other => Gradient::Dense(other.dense()),
+        }
+    }
+}
+
+impl From<Gradient> for Value {
+    fn from(g: Gradient) -> Self {
+        match g {
+            Gradient::Dense(a) => Value::Dense(a),
+            Gradient::Rows(r) => Value::Rows(r),
+        }
+    }
+}
+
+/// Applies an operator to values at once.
+///
+/// `reuse` may hold the memory of an earlier result, which is written again if it
+/// has the right type and nobody else holds it.
+///
+/// # Errors
+/// Whatever [`Operator::infer`] and [`Operator::eval`] report.
+pub(crate) fn apply<O: Operator + ?Sized>(
+    op: &O,
+    args: &[Value],
+    reuse: Option<Array>,
+) -> Result<Value> {
+    if args.iter().any(|a| !matches!(a, Value::Dense(_)))
+        && let Some(shortcut) = structured(op, args)
+    {
+        return shortcut;
+    }
+    let dense: smallvec::SmallVec<[Array; 3]> = args.iter().map(Value::dense).collect();
+    let types: smallvec::SmallVec<[Type; 3]> = dense.iter().map(Array::ty).collect();
+    let refs: smallvec::SmallVec<[&Type; 3]> = types.iter().collect();
+    let ty = op.infer(&refs)?;
+    if op.aliases(&refs, &ty) {
+        return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
+    }
+    if is::<ScatterRows, O>(op) {
+        if let (Array::U32(indices), Value::Dense(values)) = (&dense[1], &args[0]) {
+            return Rows::new(ty, indices.clone(), values.clone()).map(Value::Rows);
+        }
+    }
+    if is::<DiagonalLike, O>(op) {
+        return Ok(Value::Diagonal(dense[0].item()?, ty));
+    }
+    let mut out = match reuse {
+        Some(old) if old.ty() == ty => old,
+        _ => Array::full(&ty, 0.0),
+    };
+    if out.view_mut().is_none() {
+        out = Array::full(&ty, 0.0);
+    }
+    let views: smallvec::SmallVec<[View<'_>; 3]> = dense.iter().map(Array::view).collect();
+    if let Some(view) = out.view_mut() {
+        op.eval(&views, view)?;
+    }
+    Ok(Value::Dense(out))
+}
+
+fn is<P: Operator, O: Operator + ?Sized>(op: &O) -> bool {
+    op.type_key() == TypeId::of::<P>()
+}
+
+/// Shortcuts for values that are not arrays, where there is one.
+fn structured<O: Operator + ?Sized>(op: &O, args: &[Value]) -> Option<Result<Value>> {
+    match args {
+        [Value::Table(t), Value::Dense(Array::U32(index))] if is::<Gather, O>(op) => {
+            Some(t.table.read_rows(index).map(Value::Dense))
+        }
+        [
+            Value::Dense(values),
+            Value::Dense(Array::U32(index)),
+            Value::Table(t),
+        ] if is::<ScatterRows, O>(op) => {
+            let ty = t.table.ty().clone();
+            Some(Rows::new(ty, index.clone(), values.clone()).map(Value::Rows))
+        }
+        [Value::Diagonal(scale, ty), other] | [other, Value::Diagonal(scale, ty)]
+            if is::<MatMul, O>(op) && ty.shape[0] == ty.shape[1] && other.ty().ndim() == 2 =>
+        {
+            let first = matches!(args[0], Value::Diagonal(..));
+            Some(scaled(op, args, other.dense(), *scale, first))
+        }
+        _ => None,
+    }
+}
+
+/// The product of a matrix with `scale` times the identity, which stood first or second.
+fn scaled<O: Operator + ?Sized>(
+    op: &O,
+    args: &[Value],
+    matrix: Array,
+    scale: f64,
+    first: bool,
+) -> Result<Value> {
+    let types = [args[0].ty(), args[1].ty()];
+    op.infer(&[&types[0], &types[1]])?;
+    let transposed = op.transposes(usize::from(first));
+    let mut out = if transposed {
+        let axes = Shape::from_slice(&[1, 0]);
+        apply(&Transpose { axes }, &[Value::Dense(matrix)], None)?.dense()
+    } else {
+        matrix
+    };
+    match &mut out {
+        Array::F32(d) if scale != 1.0 => {
+            d.make_mut().iter_mut().for_each(|x| *x *= scale as f32);
+        }
+        Array::F64(d) if scale != 1.0 => d.make_mut().iter_mut().for_each(|x| *x *= scale),
+        _ => {}
+    }
+    Ok(Value::Dense(out))
+}

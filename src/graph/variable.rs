@@ -1,0 +1,288 @@
+//! Variables: shared handles on nodes, with the operators that combine them.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::leaf::{Constant, ConstantNode};
+use super::node::{Held, IntoDyn, Kind, Node, Operation};
+use super::walk;
+use crate::array::{Array, Shape, Type};
+use crate::error::{Error, Result};
+use crate::rules::{self, OpRef};
+
+/// A node of a graph, shared by whoever uses it.
+///
+/// `Variable<Operation<Mul, (Parameter, Input)>>` knows its whole expression;
+/// `Variable` alone ([`boxed`](Self::boxed)) has forgotten it, for expressions that grow
+/// in a loop and for graphs composed at run time.
+pub struct Variable<N: ?Sized = dyn Node>(pub(super) Rc<N>);
+
+impl<N: ?Sized> Clone for Variable<N> {
+    fn clone(&self) -> Self {
+        Variable(Rc::clone(&self.0))
+    }
+}
+
+impl<N: ?Sized + IntoDyn> Variable<N> {
+    fn erased(&self) -> Rc<dyn Node> {
+        N::into_dyn(Rc::clone(&self.0))
+    }
+
+    /// The same node, its type erased.
+    pub fn boxed(self) -> Variable {
+        Variable(N::into_dyn(self.0))
+    }
+
+    /// Brings the value up to date with whatever was assigned below.
+    ///
+    /// # Errors
+    /// Whatever an operator reports on the assigned values.
+    pub fn forward(&self) -> Result<()> {
+        if self.0.core().is_current(crate::table::epoch()) {
+            return Ok(());
+        }
+        walk::refresh(&self.erased())
+    }
+
+    /// The value, up to date.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn value(&self) -> Result<Array> {
+        self.forward()?;
+        Ok(self.0.core().value().dense())
+    }
+
+    /// Element type and shape of the value.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn ty(&self) -> Result<Type> {
+        self.forward()?;
+        Ok(self.0.core().value().ty())
+    }
+
+    /// The value as a number.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward), and [`Error::Shape`] if there is not exactly one element.
+    pub fn item(&self) -> Result<f64> {
+        self.value()?.item()
+    }
+
+    /// Adds the gradient of this value to every leaf below that records one, starting
+    /// from ones (also for an array, whose elements are thus summed).
+    ///
+    /// # Errors
+    /// [`Error::Type`] if no leaf records a gradient, and as [`forward`](Self::forward).
+    pub fn try_backward(&self) -> Result<()> {
+        walk::backward(&self.erased(), None)
+    }
+
+    /// As [`try_backward`](Self::try_backward).
+    ///
+    /// # Panics
+    /// Where that returns an error.
+    pub fn backward(&self) {
+        self.try_backward().unwrap_or_else(|e| panic!("{e}"));
+    }
+
+    /// As [`try_backward`](Self::try_backward), starting from `grad`.
+    ///
+    /// # Errors
+    /// Also [`Error::Shape`] or [`Error::Type`] if `grad` is not of the value's type.
+    pub fn backward_from(&self, grad: Array) -> Result<()> {
+        walk::backward(&self.erased(), Some(grad))
+    }
+
+    /// What the node is.
+    pub fn kind(&self) -> Kind<'_> {
+        self.0.kind()
+    }
+
+    /// Whether a gradient flows through the node.
+    pub fn differentiable(&self) -> bool {
+        self.0.core().differentiable()
+    }
+
+    /// The nodes that this one depends on, and itself, parents first.
+    pub fn topological(&self) -> Vec<Variable> {
+        let order = walk::topological(&self.erased(), |_| true);
+        order.into_iter().map(Variable).collect()
+    }
+
+    /// The nodes that this one was computed from.
+    pub fn parents(&self) -> Vec<Variable> {
+        let mut parents = Vec::new();
+        self.0.parents(&mut parents);
+        parents.into_iter().map(Variable).collect()
+    }
+
+    /// An address that tells nodes apart while they live.
+    pub fn address(&self) -> usize {
+        Rc::as_ptr(&self.0).cast::<()>() as usize
+    }
+}
+
+impl Variable {
+    /// Applies an operator to boxed variables.
+    ///
+    /// # Errors
+    /// Whatever the operator reports, and as [`forward`](Self::forward).
+    pub fn apply(op: OpRef, args: &[Variable]) -> Result<Variable> {
+        for arg in args {
+            arg.forward()?;
+        }
+        let parents: SmallVec<[Variable; 2]> = args.iter().cloned().collect();
+        Ok(Variable(Rc::new(Operation::new(op, parents)?)))
+    }
+}
+
+/// The type of `O` applied to one variable.
+pub type Unary<O, A> = Variable<Operation<O, (Variable<A>,)>>;
+/// The type of `O` applied to two variables.
+pub type Binary<O, A, B> = Variable<Operation<O, (Variable<A>, Variable<B>)>>;
+
+fn must<T>(result: Result<T>) -> T {
+    result.unwrap_or_else(|e| panic!("{e}"))
+}
+
+impl<A: ?Sized + IntoDyn> Variable<A> {
+    /// Applies an operator to this variable.
+    ///
+    /// # Errors
+    /// Whatever the operator reports.
+    pub fn unary<O: Held>(self, op: O) -> Result<Unary<O, A>> {
+        self.forward()?;
+        Ok(Variable(Rc::new(Operation::new(op, (self,))?)))
+    }
+
+    /// Applies an operator to this variable and another.
+    ///
+    /// # Errors
+    /// Whatever the operator reports.
+    pub fn binary<O: Held, B: ?Sized + IntoDyn>(
+        self,
+        op: O,
+        other: Variable<B>,
+    ) -> Result<Binary<O, A, B>> {
+        self.forward()?;
+        other.forward()?;
+        Ok(Variable(Rc::new(Operation::new(op, (self, other))?)))
+    }
+
+    /// A number of this variable's element type.
+    fn number(&self, value: f64) -> Constant {
+        let dtype = must(self.ty()).dtype;
+        Constant::new(Array::scalar(dtype, value))
+    }
+}
+
+macro_rules! unary_methods {
+    ($($method:ident => $op:ident),* $(,)?) => {
+        impl<A: ?Sized + IntoDyn> Variable<A> {
+            $(
+                #[doc = concat!("Applies [`", stringify!($op), "`](crate::rules::", stringify!($op), ").")]
+                ///
+                /// # Panics
+                /// If this variable holds indices, or a value assigned below does not fit.
+                pub fn $method(self) -> Unary<rules::$op, A> {
+                    must(self.unary(rules::$op))
+                }
+            )*
+        }
+    };
+}
+unary_methods! {
+    exp => Exp, log => Log, log1p => Log1p, expm1 => Expm1, sqrt => Sqrt, square => Square,
+    abs => Abs, sin => Sin, cos => Cos, tan => Tan, tanh => Tanh, sigmoid => Sigmoid,
+    logsigmoid => LogSigmoid, softplus => Softplus, relu => Relu, trace => Trace,
+}
+
+impl<A: ?Sized + IntoDyn> Variable<A> {
+    /// Sum of all elements.
+    ///
+    /// # Panics
+    /// If this variable holds indices.
+    pub fn sum(self) -> Unary<rules::Sum, A> {
+        let axes: Shape = (0..must(self.ty()).ndim()).collect();
+        must(self.unary(rules::Sum {
+            axes,
+            keepdims: false,
+        }))
+    }
+
+    /// Dot products along the last axis.
+    ///
+    /// # Panics
+    /// If the shapes differ or there is no axis.
+    pub fn vecdot<B: ?Sized + IntoDyn>(self, other: Variable<B>) -> Binary<rules::VecDot, A, B> {
+        must(self.binary(rules::VecDot, other))
+    }
+
+    /// Matrix product.
+    ///
+    /// # Panics
+    /// If the shapes do not fit.
+    pub fn matmul<B: ?Sized + IntoDyn>(self, other: Variable<B>) -> Binary<rules::MatMul, A, B> {
+        let op = rules::MatMul {
+            transpose_a: false,
+            transpose_b: false,
+        };
+        must(self.binary(op, other))
+    }
+
+    /// Rows at `index`.
+    ///
+    /// # Panics
+    /// If an index is out of range or `index` does not hold indices.
+    pub fn gather<B: ?Sized + IntoDyn>(self, index: Variable<B>) -> Binary<rules::Gather, A, B> {
+        must(self.binary(rules::Gather, index))
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident => $op:ident),*) => {$(
+        impl<A: ?Sized + IntoDyn, B: ?Sized + IntoDyn> $trait<Variable<B>> for Variable<A> {
+            type Output = Binary<rules::$op, A, B>;
+            /// # Panics
+            /// If the shapes do not broadcast or the element types differ.
+            fn $method(self, other: Variable<B>) -> Self::Output {
+                must(self.binary(rules::$op, other))
+            }
+        }
+        impl<A: ?Sized + IntoDyn> $trait<f64> for Variable<A> {
+            type Output = Binary<rules::$op, A, ConstantNode>;
+            fn $method(self, other: f64) -> Self::Output {
+                let other = self.number(other);
+                must(self.binary(rules::$op, other))
+            }
+        }
+        impl<B: ?Sized + IntoDyn> $trait<Variable<B>> for f64 {
+            type Output = Binary<rules::$op, ConstantNode, B>;
+            fn $method(self, other: Variable<B>) -> Self::Output {
+                must(other.number(self).binary(rules::$op, other))
+            }
+        }
+    )*};
+}
+operators!(Add add => Add, Sub sub => Sub, Mul mul => Mul, Div div => Div);
+
+impl<A: ?Sized + IntoDyn> Neg for Variable<A> {
+    type Output = Unary<rules::Neg, A>;
+    fn neg(self) -> Self::Output {
+        must(self.unary(rules::Neg))
+    }
+}
+
+impl<N: ?Sized + IntoDyn> std::fmt::Debug for Variable<N> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.value() {
+            Ok(value) => write!(f, "Variable({value:?})"),
+            Err(Error::Shape(e)) => write!(f, "Variable(<{e}>)"),
+            Err(e) => write!(f, "Variable(<{e}>)"),
+        }
+    }
+}

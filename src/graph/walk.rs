@@ -1,0 +1,156 @@
+//! Walks over a graph: bringing values up to date, and gradients down.
+//!
+//! Both keep their own stacks, so that depth is bounded by memory and not by the
+//! thread's stack, and both visit each node once, however many paths lead to it.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::eager::Eager;
+use super::node::{Kind, Node};
+use super::value::Value;
+use crate::array::{Array, show_shape};
+use crate::error::{Error, Result};
+use crate::table::epoch;
+
+thread_local! {
+    static WALKS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A number that no earlier walk of this thread had.
+pub(super) fn new_walk() -> u64 {
+    WALKS.with(|w| {
+        w.set(w.get() + 1);
+        w.get()
+    })
+}
+
+/// The nodes below `root` (and `root`) for which `enter` holds, parents first.
+pub(super) fn topological(
+    root: &Rc<dyn Node>,
+    enter: impl Fn(&dyn Node) -> bool,
+) -> Vec<Rc<dyn Node>> {
+    let walk = new_walk();
+    let mut order: Vec<Rc<dyn Node>> = Vec::new();
+    let mut stack: Vec<(Rc<dyn Node>, bool)> = vec![(Rc::clone(root), false)];
+    let mut parents = Vec::new();
+    while let Some((node, done)) = stack.pop() {
+        if done {
+            order.push(node);
+            continue;
+        }
+        if node.core().mark.get() == walk || !enter(&*node) {
+            continue;
+        }
+        node.core().mark.set(walk);
+        node.parents(&mut parents);
+        stack.push((node, true));
+        stack.extend(parents.drain(..).rev().map(|p| (p, false)));
+    }
+    order
+}
+
+/// Recomputes whatever below `root` is out of date.
+///
+/// # Errors
+/// Whatever an operator reports on the new values; nodes from there up stay out of date.
+pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
+    let now = epoch();
+    if root.core().is_current(now) {
+        return Ok(());
+    }
+    let mut parents = Vec::new();
+    for node in topological(root, |n| !n.core().is_current(now)) {
+        if matches!(node.kind(), Kind::Operation(_)) {
+            node.parents(&mut parents);
+            let newest = parents.iter().map(|p| p.version()).max();
+            parents.clear();
+            if newest.is_some_and(|v| v > node.core().version()) {
+                node.evaluate()?;
+            }
+        }
+        node.core().confirm(now);
+    }
+    Ok(())
+}
+
+/// The seed of a backward pass: ones, or a given array of the root's type.
+fn seed(root: &dyn Node, grad: Option<Array>) -> Result<Value> {
+    let ty = root.core().value().ty();
+    match grad {
+        None => Ok(Value::Dense(Array::full(&ty, 1.0))),
+        Some(g) if g.shape() != &ty.shape[..] => Err(Error::Shape(format!(
+            "grad: expected shape {}, got {}",
+            show_shape(&ty.shape),
+            show_shape(g.shape())
+        ))),
+        Some(g) if g.dtype() != ty.dtype => Err(Error::Type(format!(
+            "grad: expected {}, got {}",
+            ty.dtype,
+            g.dtype()
+        ))),
+        Some(g) => Ok(Value::Dense(g)),
+    }
+}
+
+/// Adds the gradient of `root` to every leaf below that records one.
+///
+/// A node passes its gradient on only when all its consumers have contributed, so each
+/// rule runs once.
+///
+/// # Errors
+/// [`Error::Type`] if no leaf records a gradient, and whatever [`refresh`] or a rule
+/// reports; gradients are then unchanged.
+pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
+    refresh(root)?;
+    if !root.core().differentiable() {
+        return Err(Error::Type(
+            "backward: nothing below records a gradient; use a Parameter or a Variable".into(),
+        ));
+    }
+    let seed = seed(&**root, grad)?;
+    let order = topological(root, |n| n.core().differentiable());
+    *root.core().partial.borrow_mut() = Some(seed);
+    let eager = Eager::default();
+    let mut parents: Vec<Rc<dyn Node>> = Vec::new();
+    let mut leaves: Vec<(&Rc<dyn Node>, Value)> = Vec::new();
+    let mut result = Ok(());
+    // Consumers before parents: the reverse of a topological order.
+    for node in order.iter().rev() {
+        let Some(g) = node.core().partial.borrow_mut().take() else {
+            continue;
+        };
+        if !matches!(node.kind(), Kind::Operation(_)) {
+            leaves.push((node, g));
+            continue;
+        }
+        if result.is_err() {
+            continue;
+        }
+        node.parents(&mut parents);
+        result = node.backward(&eager, g, &mut |i, grad| {
+            let mut slot = parents[i].core().partial.borrow_mut();
+            *slot = Some(match slot.take() {
+                None => grad,
+                Some(sum) => sum.add(grad),
+            });
+        });
+        parents.clear();
+    }
+    result?;
+    for (leaf, g) in leaves {
+        match leaf.kind() {
+            Kind::Parameter(param) => param.accumulate(g.into_gradient()),
+            Kind::Variable(_, slot) => {
+                let mut slot = slot.borrow_mut();
+                let g = g.into_gradient();
+                *slot = Some(match slot.take() {
+                    None => g,
+                    Some(old) => old.add(g),
+                });
+            }
+            Kind::Operation(_) | Kind::Input(_) | Kind::Constant => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,247 @@
+//! Functions, blocks and instructions, and the builder that appends them.
+
+use std::cell::RefCell;
+
+use smallvec::SmallVec;
+
+use crate::array::{Array, DType, Type};
+use crate::error::{Error, Result};
+use crate::rules::{Algebra, Id, OpRef};
+
+/// Names a value of a function; each is defined once.
+pub type ValueId = Id;
+
+/// What an instruction computes.
+#[derive(Debug, Clone)]
+pub enum Expression {
+    /// An operator applied to values.
+    Apply(OpRef, SmallVec<[ValueId; 3]>),
+    /// A fixed value.
+    Constant(Array),
+}
+
+/// One definition.
+#[derive(Debug, Clone)]
+pub struct Instruction {
+    /// The value it defines.
+    pub result: ValueId,
+    /// How.
+    pub expression: Expression,
+}
+
+/// Where a jump goes, and what the parameters of that block become.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// Index of the block.
+    pub block: usize,
+    /// One value for each of its parameters.
+    pub args: Vec<ValueId>,
+}
+
+/// How a block ends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Terminator {
+    /// Leaves the function with these results.
+    Return(Vec<ValueId>),
+    /// Continues elsewhere.
+    Jump(Target),
+    /// Continues at `then` if the number `condition` is not zero, else at `otherwise`.
+    Branch {
+        /// A single number.
+        condition: ValueId,
+        /// Where to go if it is not zero.
+        then: Target,
+        /// Where to go if it is zero.
+        otherwise: Target,
+    },
+}
+
+/// A straight run of instructions.
+#[derive(Debug, Clone)]
+pub struct Block {
+    /// Values that whoever jumps here supplies.
+    pub parameters: Vec<ValueId>,
+    /// Definitions, in order.
+    pub instructions: Vec<Instruction>,
+    /// How it ends.
+    pub terminator: Terminator,
+}
+
+/// A program. Block 0 is the entry; its parameters are the function's.
+#[derive(Debug, Clone)]
+pub struct Function {
+    /// A name for printing.
+    pub name: String,
+    /// The type of every value. In a frozen program these are the types seen when it was
+    /// frozen; [`specialize`](super::specialize) infers them again for others.
+    pub types: Vec<Type>,
+    /// The blocks.
+    pub blocks: Vec<Block>,
+}
+
+impl Function {
+    /// The function's parameters.
+    pub fn parameters(&self) -> &[ValueId] {
+        self.blocks.first().map_or(&[], |b| b.parameters.as_slice())
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, id: ValueId) -> &Type {
+        &self.types[id as usize]
+    }
+
+    /// The only block of a function without control flow, and what it returns.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if there are several blocks.
+    pub fn straight(&self) -> Result<(&Block, &[ValueId])> {
+        match self.blocks.as_slice() {
+            [block] => match &block.terminator {
+                Terminator::Return(results) => Ok((block, results)),
+                _ => Err(Error::Value(format!("{}: the only block loops", self.name))),
+            },
+            _ => Err(Error::Value(format!(
+                "{}: expected a function without branches, got {} blocks",
+                self.name,
+                self.blocks.len()
+            ))),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    types: Vec<Type>,
+    blocks: Vec<Block>,
+    error: Option<Error>,
+}
+
+/// Appends instructions to the last block of a function. As an [`Algebra`] it lets rules
+/// write programs.
+#[derive(Debug)]
+pub struct Builder {
+    state: RefCell<State>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Builder {
+    /// A function with one empty block.
+    pub fn new() -> Self {
+        let builder = Builder {
+            state: RefCell::new(State {
+                types: Vec::new(),
+                blocks: Vec::new(),
+                error: None,
+            }),
+        };
+        builder.block();
+        builder
+    }
+
+    /// Continues a function of one block; its terminator is discarded.
+    pub(super) fn resume(function: &Function) -> Self {
+        Builder {
+            state: RefCell::new(State {
+                types: function.types.clone(),
+                blocks: function.blocks.clone(),
+                error: None,
+            }),
+        }
+    }
+
+    /// Starts a new block and returns its index; instructions go there from now on.
+    pub fn block(&self) -> usize {
+        let mut state = self.state.borrow_mut();
+        state.blocks.push(Block {
+            parameters: Vec::new(),
+            instructions: Vec::new(),
+            terminator: Terminator::Return(Vec::new()),
+        });
+        state.blocks.len() - 1
+    }
+
+    /// Adds a parameter to the current block.
+    pub fn parameter(&self, ty: Type) -> ValueId {
+        let mut state = self.state.borrow_mut();
+        let id = state.types.len() as ValueId;
+        state.types.push(ty);
+        if let Some(block) = state.blocks.last_mut() {
+            block.parameters.push(id);
+        }
+        id
+    }
+
+    fn push(&self, ty: Type, expression: Expression) -> ValueId {
+        let mut state = self.state.borrow_mut();
+        let result = state.types.len() as ValueId;
+        state.types.push(ty);
+        if let Some(block) = state.blocks.last_mut() {
+            block.instructions.push(Instruction { result, expression });
+        }
+        result
+    }
+
+    /// Appends a fixed value.
+    pub fn fixed(&self, value: Array) -> ValueId {
+        self.push(value.ty(), Expression::Constant(value))
+    }
+
+    /// Appends an operator.
+    ///
+    /// # Errors
+    /// If the operator does not accept the types.
+    pub fn try_apply(&self, op: OpRef, args: &[ValueId]) -> Result<ValueId> {
+        let ty = {
+            let state = self.state.borrow();
+            let types: SmallVec<[&Type; 4]> =
+                args.iter().map(|&a| &state.types[a as usize]).collect();
+            op.infer(&types)?
+        };
+        Ok(self.push(ty, Expression::Apply(op, args.into())))
+    }
+
+    /// Ends the current block.
+    pub fn terminate(&self, terminator: Terminator) {
+        if let Some(block) = self.state.borrow_mut().blocks.last_mut() {
+            block.terminator = terminator;
+        }
+    }
+
+    /// The finished function.
+    ///
+    /// # Errors
+    /// The first error that an operator reported.
+    pub fn finish(self, name: &str) -> Result<Function> {
+        let state = self.state.into_inner();
+        match state.error {
+            Some(error) => Err(error),
+            None => Ok(Function {
+                name: name.into(),
+                types: state.types,
+                blocks: state.blocks,
+            }),
+        }
+    }
+}
+
+impl Algebra for Builder {
+    fn apply(&self, op: OpRef, args: &[Id]) -> Id {
+        self.try_apply(op, args).unwrap_or_else(|e| {
+            self.state.borrow_mut().error.get_or_insert(e);
+            args[0]
+        })
+    }
+
+    fn ty(&self, id: Id) -> Type {
+        self.state.borrow().types[id as usize].clone()
+    }
+
+    fn constant(&self, value: f64, dtype: DType) -> Id {
+        self.fixed(Array::scalar(dtype, value))
+    }
+}

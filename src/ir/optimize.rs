@@ -1,0 +1,245 @@
+//! Making a function of one block smaller without changing what it computes.
+//!
+//! One pass in program order folds numbers, removes operators that do nothing for the
+//! types at hand, and shares common subexpressions; then what no result needs is dropped.
+//! Types are concrete here: a program is specialised for its inputs before it is
+//! simplified, so "does nothing" can depend on shapes.
+//!
+//! Floating-point results are not reassociated: only exact identities are used.
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+use super::function::{Block, Expression, Function, Instruction, Terminator, ValueId};
+use crate::array::{Array, Type, View};
+use crate::error::Result;
+use crate::rules::{BroadcastLike, BroadcastTo, Div, Mul, Neg, OpRef, Sub};
+
+/// The same function for parameters of other types.
+///
+/// # Errors
+/// Whatever an operator reports about the new types.
+pub(crate) fn specialize(function: &Function, parameters: &[Type]) -> Result<Function> {
+    let mut out = function.clone();
+    let (block, _) = function.straight()?;
+    for (&id, ty) in block.parameters.iter().zip(parameters) {
+        out.types[id as usize] = ty.clone();
+    }
+    for i in &block.instructions {
+        if let Expression::Apply(op, args) = &i.expression {
+            let ty = {
+                let types: SmallVec<[&Type; 4]> =
+                    args.iter().map(|&a| &out.types[a as usize]).collect();
+                op.infer(&types)?
+            };
+            out.types[i.result as usize] = ty;
+        }
+    }
+    Ok(out)
+}
+
+/// What is known about a value.
+struct Pass<'f> {
+    types: &'f [Type],
+    /// The value that stands for each value.
+    alias: Vec<ValueId>,
+    /// Values that are single numbers known now.
+    number: Vec<Option<f64>>,
+    /// For a value that repeats a single number, that number's value.
+    splat: Vec<Option<ValueId>>,
+    seen: HashMap<(String, SmallVec<[ValueId; 3]>), ValueId>,
+    seen_numbers: HashMap<(crate::array::DType, u64), ValueId>,
+}
+
+impl Pass<'_> {
+    fn ty(&self, id: ValueId) -> &Type {
+        &self.types[id as usize]
+    }
+
+    fn set_number(&mut self, id: ValueId, value: &Array) {
+        if value.shape().is_empty() {
+            self.number[id as usize] = value.item().ok();
+        }
+    }
+
+    /// A value equal to `op(args)`, if the operator does nothing.
+    fn identity(&self, op: &OpRef, args: &[ValueId], ty: &Type) -> Option<ValueId> {
+        let number = |k: usize| self.number[args[k] as usize];
+        let keeps = |k: usize| self.ty(args[k]) == ty;
+        let types: SmallVec<[&Type; 4]> = args.iter().map(|&a| self.ty(a)).collect();
+        if keeps(0) && op.aliases(&types, ty) {
+            return Some(args[0]);
+        }
+        if op.downcast::<Mul>().is_some() {
+            if number(1) == Some(1.0) && keeps(0) {
+                return Some(args[0]);
+            }
+            if number(0) == Some(1.0) && keeps(1) {
+                return Some(args[1]);
+            }
+        }
+        if op.downcast::<Div>().is_some() && number(1) == Some(1.0) && keeps(0) {
+            return Some(args[0]);
+        }
+        if op.downcast::<Sub>().is_some() && number(1) == Some(0.0) && keeps(0) {
+            return Some(args[0]);
+        }
+        None
+    }
+
+    /// Elementwise operators read a repeated number once, if something else still gives
+    /// the result its shape.
+    fn read_splats(&self, args: &mut SmallVec<[ValueId; 3]>, ty: &Type) {
+        for k in 0..args.len() {
+            let Some(scalar) = self.splat[args[k] as usize] else {
+                continue;
+            };
+            let others = (0..args.len()).filter(|&j| j != k);
+            let shapes = others.map(|j| self.ty(args[j]).shape.as_slice());
+            if crate::array::broadcast("", shapes).is_ok_and(|s| s == ty.shape) {
+                args[k] = scalar;
+            }
+        }
+    }
+
+    /// The value of an operator on known numbers.
+    fn fold(&self, op: &OpRef, args: &[ValueId], ty: &Type) -> Option<Array> {
+        if ty.ndim() != 0 || !ty.dtype.is_real() {
+            return None;
+        }
+        let mut known: SmallVec<[Array; 3]> = SmallVec::new();
+        for (k, &a) in args.iter().enumerate() {
+            known.push(match self.number[a as usize] {
+                Some(x) => Array::scalar(self.ty(a).dtype, x),
+                // Only the shape is read; do not make a large array for it.
+                None if !op.reads(k) => return self.count(op, a, ty),
+                None => return None,
+            });
+        }
+        let views: SmallVec<[View<'_>; 3]> = known.iter().map(Array::view).collect();
+        let mut out = Array::full(ty, 0.0);
+        let written = op.eval(&views, out.view_mut()?);
+        written.is_ok().then_some(out)
+    }
+
+    /// The value of `count_like`, which reads a shape only.
+    fn count(&self, op: &OpRef, arg: ValueId, ty: &Type) -> Option<Array> {
+        let count = op.downcast::<crate::rules::CountLike>()?;
+        let shape = &self.ty(arg).shape;
+        let n: usize = count.axes.iter().map(|&a| shape[a]).product();
+        Some(Array::scalar(ty.dtype, n as f64))
+    }
+}
+
+/// A smaller function with the same results.
+///
+/// # Errors
+/// [`Error::Value`](crate::Error::Value) if there are several blocks.
+pub(crate) fn simplify(function: &Function) -> Result<Function> {
+    let (block, results) = function.straight()?;
+    let count = function.types.len();
+    let mut pass = Pass {
+        types: &function.types,
+        alias: (0..count as ValueId).collect(),
+        number: vec![None; count],
+        splat: vec![None; count],
+        seen: HashMap::new(),
+        seen_numbers: HashMap::new(),
+    };
+    let mut kept: Vec<Instruction> = Vec::with_capacity(block.instructions.len());
+    for i in &block.instructions {
+        let result = i.result;
+        let ty = function.ty(result);
+        let mut expression = match &i.expression {
+            Expression::Constant(a) => Expression::Constant(a.clone()),
+            Expression::Apply(op, args) => {
+                let mut args: SmallVec<[ValueId; 3]> =
+                    args.iter().map(|&a| pass.alias[a as usize]).collect();
+                if op.block().is_some() && ty.ndim() > 0 {
+                    pass.read_splats(&mut args, ty);
+                }
+                if let Some(same) = pass.identity(op, &args, ty) {
+                    pass.alias[result as usize] = same;
+                    continue;
+                }
+                match pass.fold(op, &args, ty) {
+                    Some(value) => Expression::Constant(value),
+                    None => Expression::Apply(op.clone(), args),
+                }
+            }
+        };
+        // x * -1 is -x, exactly.
+        if let Expression::Apply(op, args) = &expression
+            && op.downcast::<Mul>().is_some()
+        {
+            for (k, other) in [(0, 1), (1, 0)] {
+                if pass.number[args[k] as usize] == Some(-1.0) && pass.ty(args[other]) == ty {
+                    let x = args[other];
+                    expression = Expression::Apply(OpRef::Static(&Neg), SmallVec::from_slice(&[x]));
+                    break;
+                }
+            }
+        }
+        match &expression {
+            Expression::Constant(a) => {
+                pass.set_number(result, a);
+                if let Some(x) = pass.number[result as usize] {
+                    let key = (a.dtype(), x.to_bits());
+                    if let Some(&same) = pass.seen_numbers.get(&key) {
+                        pass.alias[result as usize] = same;
+                        continue;
+                    }
+                    pass.seen_numbers.insert(key, result);
+                }
+            }
+            Expression::Apply(op, args) => {
+                let repeats = op.downcast::<BroadcastLike>().is_some()
+                    || op.downcast::<BroadcastTo>().is_some();
+                if repeats && pass.ty(args[0]).ndim() == 0 {
+                    pass.splat[result as usize] = Some(args[0]);
+                }
+                let key = (format!("{op:?}"), args.clone());
+                if let Some(&same) = pass.seen.get(&key) {
+                    pass.alias[result as usize] = same;
+                    continue;
+                }
+                pass.seen.insert(key, result);
+            }
+        }
+        kept.push(Instruction { result, expression });
+    }
+    let results: Vec<ValueId> = results.iter().map(|&r| pass.alias[r as usize]).collect();
+    let mut out = Function {
+        name: function.name.clone(),
+        types: function.types.clone(),
+        blocks: vec![Block {
+            parameters: block.parameters.clone(),
+            instructions: kept,
+            terminator: Terminator::Return(results),
+        }],
+    };
+    drop_dead(&mut out);
+    Ok(out)
+}
+
+/// Drops the instructions of a one-block function whose results nobody needs.
+fn drop_dead(function: &mut Function) {
+    let mut needed = vec![false; function.types.len()];
+    let Some(block) = function.blocks.first_mut() else {
+        return;
+    };
+    if let Terminator::Return(results) = &block.terminator {
+        for &r in results {
+            needed[r as usize] = true;
+        }
+    }
+    for i in block.instructions.iter().rev() {
+        if let (true, Expression::Apply(_, args)) = (needed[i.result as usize], &i.expression) {
+            for &a in args {
+                needed[a as usize] = true;
+            }
+        }
+    }
+    block.instructions.retain(|i| needed[i.result as usize]);
+}

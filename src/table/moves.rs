@@ -1,0 +1,457 @@
+//! Moving rows between a table that threads race on and memory of one's own.
+//!
+//! This is the only place that touches contended parameters. Everything else
+//! computes on copies.
+//!
+//! Rationale. Hogwild workers read and write rows without locks and accept that
+//! one sees half of another's update. To Rust a racing plain access is undefined
+//! behaviour, so each *element* is moved by a relaxed atomic access: a value may
+//! be old, never torn. But compilers do not vectorise atomics, and moving 32
+//! floats one by one costs more than the arithmetic on them. Hence on x86-64 the
+//! moves are vector instructions in `asm!`.
+//!
+//! Why that is not a data race. Rust asks of an `asm!` block that what it does to
+//! memory could have been done by Rust code. Each block here stands for as many
+//! `AtomicU32` (or `AtomicU64`) loads or stores with `Relaxed` ordering as it
+//! moves elements, in no particular order. The processor carries it out that
+//! way: aligned accesses of up to 8 bytes are atomic, a wider access may be made
+//! of several, each of which covers whole aligned 8 bytes (Intel SDM volume 3A,
+//! 9.1.1; AMD64 volume 2, 7.3.2), and elements are aligned to their size, so that
+//! no element is cut, not even where a vector crosses a cache line. It is the
+//! argument of crate `atomic-maybe-uninit`, element by element.
+//!
+//! Elsewhere, under Miri, and with `--cfg wyrmling_atomic_moves` (for thread
+//! sanitizers) it is a loop over atomics.
+//!
+//! Limits: no ordering between elements, let alone rows. All threads must see a
+//! table as the same element type, for accesses of different sizes may not race.
+
+#![allow(unexpected_cfgs, reason = "wyrmling_atomic_moves is given by hand")]
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::array::dtype::Real;
+use crate::simd::{Machine, Scalar};
+
+/// Reads one element.
+///
+/// # Safety
+///
+/// `src` is aligned and valid for reads and writes of one `T`, and while this
+/// runs no thread writes there but through this module, as `T`.
+#[inline(always)]
+pub unsafe fn load<T: Real>(src: *const T) -> T {
+    if size_of::<T>() == size_of::<u32>() {
+        // SAFETY: valid, aligned, and raced by atomics of the same size only, as
+        // the caller vouches.
+        let bits = unsafe { AtomicU32::from_ptr(src.cast_mut().cast()) }.load(Ordering::Relaxed);
+        // SAFETY: `T` is a floating-point type of this size; any bits are a number.
+        unsafe { std::mem::transmute_copy(&bits) }
+    } else {
+        const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
+        // SAFETY: as above.
+        let bits = unsafe { AtomicU64::from_ptr(src.cast_mut().cast()) }.load(Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { std::mem::transmute_copy(&bits) }
+    }
+}
+
+/// Writes one element.
+///
+/// # Safety
+///
+/// `dst` is aligned and valid for reads and writes of one `T`, and while this
+/// runs no thread reads or writes there but through this module, as `T`.
+#[inline(always)]
+pub unsafe fn store<T: Real>(dst: *mut T, x: T) {
+    if size_of::<T>() == size_of::<u32>() {
+        // SAFETY: `T` is a floating-point type of this size, without padding.
+        let bits = unsafe { std::mem::transmute_copy(&x) };
+        // SAFETY: valid, aligned, and raced by atomics of the same size only, as
+        // the caller vouches.
+        unsafe { AtomicU32::from_ptr(dst.cast()) }.store(bits, Ordering::Relaxed);
+    } else {
+        const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
+        // SAFETY: as above.
+        let bits = unsafe { std::mem::transmute_copy(&x) };
+        // SAFETY: as above.
+        unsafe { AtomicU64::from_ptr(dst.cast()) }.store(bits, Ordering::Relaxed);
+    }
+}
+
+/// Reads `dst.len()` elements, in a kernel that is compiled for the machine.
+///
+/// # Safety
+///
+/// `src` is aligned and valid for reads and writes of `dst.len()` elements, and
+/// while this runs no thread writes there but through this module, as `T`.
+#[inline(always)]
+pub unsafe fn load_row_on<M: Machine, T: Real>(machine: M, src: *const T, dst: &mut [T]) {
+    // SAFETY: handed on; `dst` is ours alone and as long as said.
+    let moved = unsafe {
+        let bytes = size_of_val(dst);
+        vectors::load(machine, src.cast(), dst.as_mut_ptr().cast(), bytes) / size_of::<T>()
+    };
+    for (i, dst) in dst.iter_mut().enumerate().skip(moved) {
+        // SAFETY: element `i` is one that the caller vouches for.
+        *dst = unsafe { load(src.add(i)) };
+    }
+}
+
+/// Writes `src.len()` elements, in a kernel that is compiled for the machine.
+///
+/// # Safety
+///
+/// `dst` is aligned and valid for reads and writes of `src.len()` elements, and
+/// while this runs no thread reads or writes there but through this module, as
+/// `T`.
+#[inline(always)]
+pub unsafe fn store_row_on<M: Machine, T: Real>(machine: M, dst: *mut T, src: &[T]) {
+    // SAFETY: handed on; `src` is as long as said.
+    let moved = unsafe {
+        let bytes = size_of_val(src);
+        vectors::store(machine, dst.cast(), src.as_ptr().cast(), bytes) / size_of::<T>()
+    };
+    for (i, &x) in src.iter().enumerate().skip(moved) {
+        // SAFETY: element `i` is one that the caller vouches for.
+        unsafe { store(dst.add(i), x) };
+    }
+}
+
+/// Reads `dst.len()` elements outside any kernel.
+///
+/// # Safety
+///
+/// As for [`load_row_on`].
+#[inline]
+pub unsafe fn load_row<T: Real>(src: *const T, dst: &mut [T]) {
+    // SAFETY: handed on.
+    unsafe { load_row_on(Scalar, src, dst) }
+}
+
+/// Writes `src.len()` elements outside any kernel.
+///
+/// # Safety
+///
+/// As for [`store_row_on`].
+#[inline]
+pub unsafe fn store_row<T: Real>(dst: *mut T, src: &[T]) {
+    // SAFETY: handed on.
+    unsafe { store_row_on(Scalar, dst, src) }
+}
+
+/// Asks for the cache lines of `bytes` bytes from `start` on, and does not wait.
+///
+/// Nothing is read, so any address will do. Does nothing but on x86-64.
+#[inline(always)]
+pub fn prefetch<T>(start: *const T, bytes: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let start: *const i8 = start.cast();
+        let lead = start.addr() % CACHE_LINE;
+        for line in (0..lead + bytes).step_by(CACHE_LINE) {
+            // SAFETY: a prefetch never faults and changes nothing but caches.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line)) };
+        }
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = (start, bytes);
+}
+
+/// Bytes in a cache line.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+const CACHE_LINE: usize = 64;
+
+/// Moves by whole vectors: each function returns how many bytes it has moved, a
+/// multiple of 16, and leaves the rest.
+#[cfg(all(target_arch = "x86_64", not(miri), not(wyrmling_atomic_moves)))]
+mod vectors {
+    use std::arch::asm;
+    use std::arch::x86_64::{__m128, __m256, __m512};
+
+    use crate::simd::{Isa, Machine};
+
+    /// Defines a load and a store that use vectors of the given types, widest
+    /// first: the widest by 128 bytes, then one at a time.
+    macro_rules! movers {
+        (
+            $(#[$feature:meta])? $load:ident, $store:ident, $instruction:literal,
+            $widest:ty, $widest_class:ident $(; $vector:ty, $class:ident)*
+        ) => {
+            /// # Safety
+            ///
+            /// The features are available. `src` is valid for `bytes` bytes of
+            /// elements that are raced by atomic accesses of their own size only;
+            /// `dst` is valid for writing as many and not shared.
+            $(#[$feature])?
+            #[inline]
+            unsafe fn $load(src: *const u8, dst: *mut u8, bytes: usize) -> usize {
+                let mut at = 0;
+                movers!(@load 128, $instruction, $widest, $widest_class, src, dst, at, bytes);
+                movers!(@load size_of::<$widest>(), $instruction, $widest, $widest_class, src, dst, at, bytes);
+                $(movers!(@load size_of::<$vector>(), $instruction, $vector, $class, src, dst, at, bytes);)*
+                at
+            }
+
+            /// # Safety
+            ///
+            /// The features are available. `dst` is valid for `bytes` bytes of
+            /// elements that are raced by atomic accesses of their own size only;
+            /// `src` is valid for reading as many and nobody writes there.
+            $(#[$feature])?
+            #[inline]
+            unsafe fn $store(dst: *mut u8, src: *const u8, bytes: usize) -> usize {
+                let mut at = 0;
+                movers!(@store 128, $instruction, $widest, $widest_class, src, dst, at, bytes);
+                movers!(@store size_of::<$widest>(), $instruction, $widest, $widest_class, src, dst, at, bytes);
+                $(movers!(@store size_of::<$vector>(), $instruction, $vector, $class, src, dst, at, bytes);)*
+                at
+            }
+        };
+        (
+            @load $block:expr, $instruction:literal, $vector:ty, $class:ident,
+            $src:ident, $dst:ident, $at:ident, $bytes:ident
+        ) => {
+            while $bytes - $at >= $block {
+                for _ in 0..$block / size_of::<$vector>() {
+                    let vector: $vector;
+                    // SAFETY: the vector ends at or before `bytes`. To other threads
+                    // the load is a relaxed atomic load of each of its elements, as
+                    // the module says; it writes no memory, uses no stack and leaves
+                    // the flags alone.
+                    unsafe {
+                        asm!(
+                            concat!($instruction, " {}, [{}]"),
+                            out($class) vector,
+                            in(reg) $src.add($at),
+                            options(readonly, nostack, preserves_flags),
+                        );
+                    }
+                    // SAFETY: as many bytes are valid at `dst`; no alignment is assumed.
+                    unsafe { $dst.add($at).cast::<$vector>().write_unaligned(vector) };
+                    $at += size_of::<$vector>();
+                }
+            }
+        };
+        (
+            @store $block:expr, $instruction:literal, $vector:ty, $class:ident,
+            $src:ident, $dst:ident, $at:ident, $bytes:ident
+        ) => {
+            while $bytes - $at >= $block {
+                for _ in 0..$block / size_of::<$vector>() {
+                    // SAFETY: the vector ends at or before `bytes`; no alignment is
+                    // assumed.
+                    let vector = unsafe { $src.add($at).cast::<$vector>().read_unaligned() };
+                    // SAFETY: as many bytes are valid at `dst`. To other threads the
+                    // store is a relaxed atomic store of each of its elements, as the
+                    // module says; it uses no stack and leaves the flags alone.
+                    unsafe {
+                        asm!(
+                            concat!($instruction, " [{}], {}"),
+                            in(reg) $dst.add($at),
+                            in($class) vector,
+                            options(nostack, preserves_flags),
+                        );
+                    }
+                    $at += size_of::<$vector>();
+                }
+            }
+        };
+    }
+
+    movers!(load_sse2, store_sse2, "movups", __m128, xmm_reg);
+    movers!(
+        #[target_feature(enable = "avx2,fma")]
+        load_avx2, store_avx2, "vmovups", __m256, ymm_reg; __m128, xmm_reg
+    );
+    movers!(
+        #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+        load_avx512, store_avx512, "vmovups", __m512, zmm_reg; __m256, ymm_reg; __m128, xmm_reg
+    );
+
+    /// # Safety
+    ///
+    /// `src` is valid for `bytes` bytes of elements that are raced by atomic
+    /// accesses of their own size only; `dst` is valid for writing as many and not
+    /// shared.
+    #[inline(always)]
+    pub unsafe fn load<M: Machine>(_: M, src: *const u8, dst: *mut u8, bytes: usize) -> usize {
+        // SAFETY: a value of `M` was passed, hence its features are available; the
+        // caller vouches for the rest.
+        unsafe {
+            match M::ISA {
+                Isa::Scalar => load_sse2(src, dst, bytes),
+                Isa::Avx2 => load_avx2(src, dst, bytes),
+                Isa::Avx512 => load_avx512(src, dst, bytes),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `dst` is valid for `bytes` bytes of elements that are raced by atomic
+    /// accesses of their own size only; `src` is valid for reading as many and
+    /// nobody writes there.
+    #[inline(always)]
+    pub unsafe fn store<M: Machine>(_: M, dst: *mut u8, src: *const u8, bytes: usize) -> usize {
+        // SAFETY: a value of `M` was passed, hence its features are available; the
+        // caller vouches for the rest.
+        unsafe {
+            match M::ISA {
+                Isa::Scalar => store_sse2(dst, src, bytes),
+                Isa::Avx2 => store_avx2(dst, src, bytes),
+                Isa::Avx512 => store_avx512(dst, src, bytes),
+            }
+        }
+    }
+}
+
+/// Moves nothing by vectors: everything is left to the atomics.
+#[cfg(not(all(target_arch = "x86_64", not(miri), not(wyrmling_atomic_moves))))]
+mod vectors {
+    use crate::simd::Machine;
+
+    /// # Safety
+    ///
+    /// None to keep; it mirrors the function for x86-64.
+    #[inline(always)]
+    pub unsafe fn load<M: Machine>(_: M, _: *const u8, _: *mut u8, _: usize) -> usize {
+        0
+    }
+
+    /// # Safety
+    ///
+    /// None to keep; it mirrors the function for x86-64.
+    #[inline(always)]
+    pub unsafe fn store<M: Machine>(_: M, _: *mut u8, _: *const u8, _: usize) -> usize {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+    use super::*;
+    use crate::simd::multiversion;
+
+    /// Moves in a kernel, as training does.
+    struct Shared<T>(*mut T);
+    // SAFETY: the pointee is touched through this module only, by atomic moves.
+    unsafe impl<T> Sync for Shared<T> {}
+
+    multiversion! {
+        fn load_in_kernel<T: Real>(machine: M, src: &Shared<T>, at: usize, dst: &mut [T]) {
+            // SAFETY: the tests below allocate enough, and race by moves only.
+            unsafe { load_row_on(machine, src.0.add(at), dst) }
+        }
+    }
+    multiversion! {
+        fn store_in_kernel<T: Real>(machine: M, dst: &Shared<T>, at: usize, src: &[T]) {
+            // SAFETY: as above.
+            unsafe { store_row_on(machine, dst.0.add(at), src) }
+        }
+    }
+
+    /// Stores and loads rows of every length at every alignment; the neighbours
+    /// stay as they were.
+    fn round_trip<T: Real>(shared: &Shared<T>, room: usize) {
+        for length in 0..200.min(room - 20) {
+            for at in [0, 1, 2, 3, 5, 8, 13, 15] {
+                let value = |i: usize| T::of((i * 7 + length + 1) as f64);
+                let row: Vec<T> = (0..length).map(value).collect();
+                for kernel in [false, true] {
+                    let outside = T::of(-1.0);
+                    // SAFETY: `room` elements are there and nobody else is.
+                    unsafe { store_row(shared.0, &vec![outside; room]) };
+                    let mut back = vec![T::zero(); length];
+                    if kernel {
+                        store_in_kernel(shared, at, &row);
+                        load_in_kernel(shared, at, &mut back);
+                    } else {
+                        // SAFETY: as above, and `at + length` is at most `room`.
+                        unsafe {
+                            store_row(shared.0.add(at), &row);
+                            load_row(shared.0.add(at), &mut back);
+                        }
+                    }
+                    assert_eq!(back, row);
+                    for i in (0..at).chain(at + length..room) {
+                        // SAFETY: `i` is below `room`.
+                        assert_eq!(unsafe { load(shared.0.add(i)) }, outside, "at {i}");
+                    }
+                }
+            }
+        }
+    }
+
+    const ROOM: usize = if cfg!(miri) { 60 } else { 220 };
+
+    #[test]
+    fn rows_come_back() {
+        let memory: Vec<AtomicU32> = (0..ROOM).map(|_| AtomicU32::new(0)).collect();
+        round_trip::<f32>(&Shared(memory.as_ptr().cast_mut().cast()), ROOM);
+        let memory: Vec<AtomicU64> = (0..ROOM).map(|_| AtomicU64::new(0)).collect();
+        round_trip::<f64>(&Shared(memory.as_ptr().cast_mut().cast()), ROOM);
+    }
+
+    #[test]
+    fn elements_come_back() {
+        let memory = AtomicU64::new(0);
+        let place: *mut f64 = memory.as_ptr().cast();
+        for x in [0.0, -0.0, 1.5, f64::INFINITY, f64::MIN_POSITIVE] {
+            // SAFETY: one aligned element that nobody else touches.
+            let back = unsafe {
+                store(place, x);
+                load(place.cast_const())
+            };
+            assert_eq!(back.to_bits(), x.to_bits());
+        }
+    }
+
+    /// Two threads write two values whose every byte differs, a third looks on: it
+    /// must never see a mixture of the two.
+    fn hammer<T: Real>(shared: &Shared<T>, values: [T; 2], length: usize) {
+        let rounds = if cfg!(miri) { 20 } else { 50_000 };
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0..rounds {
+                    store_in_kernel(shared, 1, &vec![values[round % 2]; length]);
+                }
+                done.store(true, Ordering::Relaxed);
+            });
+            let mut row = vec![T::zero(); length];
+            while !done.load(Ordering::Relaxed) {
+                load_in_kernel(shared, 1, &mut row);
+                assert!(row.iter().all(|x| values.contains(x)), "torn: {row:?}");
+                store_in_kernel(shared, 1, &vec![values[0]; length]);
+            }
+        });
+    }
+
+    #[test]
+    fn elements_are_never_torn() {
+        // The first is not aligned to a vector, and rows cross cache lines.
+        let values = [0x1122_3344u32, 0x5566_7788].map(f32::from_bits);
+        let memory: Vec<AtomicU32> = (0..64).map(|_| AtomicU32::new(0x1122_3344)).collect();
+        hammer(&Shared(memory.as_ptr().cast_mut().cast()), values, 45);
+
+        let bits = [0x1122_3344_5566_7788u64, 0x2233_4455_6677_8899];
+        let memory: Vec<AtomicU64> = (0..64).map(|_| AtomicU64::new(bits[0])).collect();
+        hammer(
+            &Shared(memory.as_ptr().cast_mut().cast()),
+            bits.map(f64::from_bits),
+            45,
+        );
+    }
+
+    #[test]
+    fn prefetch_takes_any_address() {
+        let row = [0.0f32; 100];
+        prefetch(row.as_ptr(), size_of_val(&row));
+        prefetch(std::ptr::null::<f32>(), 200);
+        prefetch(std::ptr::without_provenance::<u8>(usize::MAX - 3), 100);
+    }
+}

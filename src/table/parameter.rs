@@ -1,0 +1,64 @@
+//! A trainable parameter: a table and the gradient collected for it.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::{Gradient, Table};
+use crate::array::Array;
+use crate::error::Result;
+
+/// A handle on a table with a gradient of its own; works from any thread.
+///
+/// Two handles on one table (one a training thread, say) share the numbers and keep
+/// separate gradients.
+#[derive(Debug)]
+pub struct Param {
+    table: Arc<Table>,
+    gradient: Mutex<Option<Gradient>>,
+}
+
+impl Param {
+    /// A parameter with a table of its own.
+    ///
+    /// # Errors
+    /// As [`Table::new`].
+    pub fn new(value: &Array, name: Option<String>) -> Result<Self> {
+        Ok(Self::on(Arc::new(Table::new(value, name)?)))
+    }
+
+    /// A further handle on a table.
+    pub fn on(table: Arc<Table>) -> Self {
+        Param {
+            table,
+            gradient: Mutex::new(None),
+        }
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Gradient>> {
+        // Whatever a panicking thread left in the slot is a whole gradient or none.
+        self.gradient.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The gradient collected since it was last cleared.
+    pub fn gradient(&self) -> Option<Gradient> {
+        self.slot().clone()
+    }
+
+    /// Adds to the gradient, which must be of the table's type.
+    pub(crate) fn accumulate(&self, gradient: Gradient) {
+        let mut slot = self.slot();
+        *slot = Some(match slot.take() {
+            None => gradient,
+            Some(old) => old.add(gradient),
+        });
+    }
+
+    /// Forgets the gradient.
+    pub fn zero_grad(&self) {
+        *self.slot() = None;
+    }
+}

@@ -1,0 +1,221 @@
+//! Gradients of parameters: an array, or rows of one.
+//!
+//! The gradient of a lookup touches a few rows of a table that may have millions.
+//! [`Rows`] keeps just those, as (indices, rows) pairs in the order they arose; the
+//! same row may occur many times. [`Rows::coalesce`] sorts and sums them, which
+//! optimizers with state need.
+
+use crate::array::{Array, Dense, Real, Shape, Type, Typed, show_shape, size, with_real};
+use crate::error::{Error, Result};
+
+/// Rows of an array that is zero elsewhere; equal indices add up.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    ty: Type,
+    parts: Vec<(Dense<u32>, Array)>,
+}
+
+impl Rows {
+    /// Rows `values` at `indices` of an array of type `ty`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Type`] if `values` is not one row an index,
+    /// [`Error::Index`] if an index is out of range.
+    pub fn new(ty: Type, indices: Dense<u32>, values: Array) -> Result<Self> {
+        let Some((&n, row)) = ty.shape.split_first() else {
+            return Err(Error::Shape("a single number has no rows".into()));
+        };
+        let expected: Shape = [indices.shape(), row].concat().into();
+        if values.shape() != &expected[..] {
+            return Err(Error::Shape(format!(
+                "rows: expected values of shape {}, got {}",
+                show_shape(&expected),
+                show_shape(values.shape())
+            )));
+        }
+        if values.dtype() != ty.dtype {
+            return Err(Error::Type(format!(
+                "rows: expected values of {}, got {}",
+                ty.dtype,
+                values.dtype()
+            )));
+        }
+        crate::rules::check_indices(|| "rows".into(), indices.as_slice(), n)?;
+        Ok(Rows {
+            ty,
+            parts: vec![(indices, values)],
+        })
+    }
+
+    /// Element type and shape of the whole array.
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    /// Numbers in a row.
+    pub fn width(&self) -> usize {
+        size(&self.ty.shape[1..])
+    }
+
+    /// Number of rows held, counting repeats.
+    pub fn len(&self) -> usize {
+        self.parts.iter().map(|(i, _)| i.as_slice().len()).sum()
+    }
+
+    /// Whether no row is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds rows of an array of the same type.
+    pub(crate) fn extend(&mut self, other: Rows) {
+        debug_assert_eq!(self.ty, other.ty);
+        self.parts.extend(other.parts);
+        // Keep a gradient that is never cleared from growing without bound.
+        if self.len() > 2 * self.ty.shape[0].max(1024) {
+            *self = self.coalesce();
+        }
+    }
+
+    /// Indices and rows in one piece each, in the order they arose.
+    pub fn concat(&self) -> (Vec<u32>, Array) {
+        let indices = self
+            .parts
+            .iter()
+            .flat_map(|(i, _)| i.as_slice())
+            .copied()
+            .collect();
+        let shape: Shape = [&[self.len()], &self.ty.shape[1..]].concat().into();
+        let values = with_real!(self.ty.dtype, T => {
+            let all = self.parts.iter().flat_map(|(_, v)| v.view().real::<T>());
+            Dense::<T>::from_vec(shape, all.copied().collect()).into()
+        });
+        (indices, values)
+    }
+
+    /// The same gradient with ascending indices, each once.
+    pub fn coalesce(&self) -> Rows {
+        let (indices, values) = self.concat();
+        let (indices, values) = with_real!(self.ty.dtype, T => {
+            let (i, v) = sum_by_index(&indices, values.view().real::<T>(), self.width());
+            let shape: Shape = [&[i.len()], &self.ty.shape[1..]].concat().into();
+            (i, Array::from(Dense::from_vec(shape, v)))
+        });
+        Rows {
+            ty: self.ty.clone(),
+            parts: vec![(
+                Dense::from_vec(Shape::from_slice(&[indices.len()]), indices),
+                values,
+            )],
+        }
+    }
+
+    /// The whole array.
+    pub fn to_dense(&self) -> Array {
+        let mut out = Array::full(&self.ty, 0.0);
+        self.add_to(&mut out);
+        out
+    }
+
+    /// Adds the rows to an array of the same type.
+    pub(crate) fn add_to(&self, out: &mut Array) {
+        let width = self.width();
+        with_real!(self.ty.dtype, T => {
+            let mut data = match out {
+                Array::F32(d) => f32::tag_mut(d.make_mut()),
+                Array::F64(d) => f64::tag_mut(d.make_mut()),
+                Array::U32(_) => return,
+            };
+            let out = T::slice_mut(&mut data);
+            for (indices, values) in &self.parts {
+                let rows = values.view().real::<T>().chunks_exact(width.max(1));
+                for (&i, row) in indices.as_slice().iter().zip(rows) {
+                    let at = i as usize * width;
+                    for (o, &r) in out[at..at + width].iter_mut().zip(row) {
+                        *o += r;
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Ascending distinct indices and the sums of their rows, added in order of arrival.
+fn sum_by_index<T: Real>(indices: &[u32], rows: &[T], width: usize) -> (Vec<u32>, Vec<T>) {
+    let mut order: Vec<usize> = (0..indices.len()).collect();
+    order.sort_by_key(|&k| indices[k]);
+    let (mut distinct, mut sums): (Vec<u32>, Vec<T>) = (Vec::new(), Vec::new());
+    for k in order {
+        let row = &rows[k * width..(k + 1) * width];
+        if distinct.last() == Some(&indices[k]) {
+            let at = sums.len() - width;
+            for (s, &r) in sums[at..].iter_mut().zip(row) {
+                *s += r;
+            }
+        } else {
+            distinct.push(indices[k]);
+            sums.extend_from_slice(row);
+        }
+    }
+    (distinct, sums)
+}
+
+/// A parameter's gradient.
+#[derive(Debug, Clone)]
+pub enum Gradient {
+    /// An array of the parameter's shape.
+    Dense(Array),
+    /// Some rows.
+    Rows(Rows),
+}
+
+impl Gradient {
+    /// Element type and shape.
+    pub fn ty(&self) -> Type {
+        match self {
+            Gradient::Dense(a) => a.ty(),
+            Gradient::Rows(r) => r.ty().clone(),
+        }
+    }
+
+    /// The gradient as an array.
+    pub fn to_dense(&self) -> Array {
+        match self {
+            Gradient::Dense(a) => a.clone(),
+            Gradient::Rows(r) => r.to_dense(),
+        }
+    }
+
+    /// Adds another gradient of the same type; rows stay rows if both are.
+    pub(crate) fn add(self, other: Gradient) -> Gradient {
+        match (self, other) {
+            (Gradient::Rows(mut a), Gradient::Rows(b)) => {
+                a.extend(b);
+                Gradient::Rows(a)
+            }
+            (Gradient::Rows(r), Gradient::Dense(mut a))
+            | (Gradient::Dense(mut a), Gradient::Rows(r)) => {
+                r.add_to(&mut a);
+                Gradient::Dense(a)
+            }
+            (Gradient::Dense(mut a), Gradient::Dense(b)) => {
+                add_into(&mut a, &b);
+                Gradient::Dense(a)
+            }
+        }
+    }
+}
+
+/// `a += b` for arrays of the same type.
+pub(crate) fn add_into(a: &mut Array, b: &Array) {
+    fn each<T: Real>(a: &mut [T], b: &[T]) {
+        for (a, &b) in a.iter_mut().zip(b) {
+            *a += b;
+        }
+    }
+    match (a, b) {
+        (Array::F32(a), Array::F32(b)) => each(a.make_mut(), b.as_slice()),
+        (Array::F64(a), Array::F64(b)) => each(a.make_mut(), b.as_slice()),
+        _ => {}
+    }
+}
