@@ -28,6 +28,9 @@ help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@printf '\n  PYTHON=/path/to/python3 chooses the Python; 3.11 or newer is needed.\n'
 
+.PHONY: build
+build: $(module) ## Build the native module, for .venv/bin/python to import
+
 .PHONY: demo
 demo: $(module) ## Train a recommender whose loss is written in Python, and show it at work
 	@$(python) -m wyrmling demo
@@ -72,7 +75,7 @@ lint-rust: $(VENV)/.dev-tools
 	$(rust) cargo clippy --all-targets --quiet -- -D warnings
 	$(rust) cargo clippy --all-targets --quiet --no-default-features -- -D warnings
 	$(title) 'rustdoc'
-	RUSTDOCFLAGS='-D warnings' $(rust) cargo doc --no-deps --quiet --no-default-features
+	RUSTDOCFLAGS='-D warnings' $(rust) cargo doc --no-deps --document-private-items --quiet --no-default-features
 
 .PHONY: lint-python
 lint-python: $(VENV)/.dev-tools
@@ -127,5 +130,5 @@ $(VENV)/.dev-tools: $(VENV)/.made pyproject.toml
 
 $(module): $(VENV)/.build-tools Cargo.toml $(wildcard Cargo.lock) $(shell find src)
 	$(title) 'Building the native module (some minutes the first time)'
-	$(rust) $(python) -m maturin develop --release
+	PIP_QUIET=1 $(rust) $(python) -m maturin develop --release
 	@touch $@

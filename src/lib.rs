@@ -8,9 +8,11 @@ pub mod error;
 pub mod exec;
 pub mod graph;
 pub mod ir;
+pub mod optim;
 pub mod rules;
 pub mod simd;
 pub mod table;
+pub mod train;
 
 pub use array::{Array, DType, Type};
 pub use error::{Error, Result};

@@ -17,7 +17,9 @@ use super::schedule::{Unit, schedule};
 use crate::array::{Array, Broadcast, Shape, Type};
 use crate::error::{Error, Result};
 use crate::ir::{Expression, Function, ValueId, simplify, specialize};
-use crate::rules::{Add, Gather, OpRef, Operator, Pick, RowScale, ScatterPick, ScatterRows};
+use crate::rules::{
+    Add, Gather, OpRef, Operator, Pick, RowScale, ScatterPick, ScatterRows, check_indices,
+};
 
 /// Elements of a fused block: small enough that a few registers stay in the first-level
 /// cache.
@@ -30,6 +32,8 @@ pub(super) struct Request<'a> {
     pub leaves: Vec<Type>,
     /// Which of them are tables, and which one.
     pub tables: Vec<Option<usize>>,
+    /// Which of them are inputs.
+    pub inputs: Vec<bool>,
     /// For each gradient asked for: the parameter, and which result holds it.
     pub gradients: Vec<(usize, Option<usize>)>,
     /// Whether to fuse elementwise operators.
@@ -216,7 +220,10 @@ impl<'f> Lowering<'f> {
     }
 
     /// For each leaf that holds indices, the least number of rows it is used on.
-    fn bounds(&self) -> Vec<Option<usize>> {
+    ///
+    /// # Errors
+    /// [`Error::Index`] if a constant index is out of range.
+    fn bounds(&self) -> Result<Vec<Option<usize>>> {
         let mut bounds = vec![None; self.request.leaves.len()];
         for node in &self.nodes {
             let shape = |v: ValueId| &self.function.ty(v).shape;
@@ -235,8 +242,13 @@ impl<'f> Lowering<'f> {
                 let bound: &mut Option<usize> = &mut bounds[leaf];
                 *bound = Some(bound.map_or(n, |old| old.min(n)));
             }
+            if let (Some(&k), Some(&n)) = (self.constant.get(&at), n)
+                && let Array::U32(indices) = &self.constants[k]
+            {
+                check_indices(|| node.op.name().to_owned(), indices.as_slice(), n)?;
+            }
         }
-        bounds
+        Ok(bounds)
     }
 
     /// The units in order.
@@ -534,7 +546,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
             }
         }));
     }
-    let bounds = low.bounds();
+    let bounds = low.bounds()?;
     let (steps, peak, registers) = (placer.steps, placer.peak, placer.registers);
     let constants = low.constants;
     Ok(Plan {
@@ -544,6 +556,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
         registers,
         leaves: request.leaves,
         tables: request.tables,
+        inputs: request.inputs,
         result,
         sinks,
         bounds,

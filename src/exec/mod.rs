@@ -16,6 +16,6 @@ pub(crate) use executor::Bindings;
 pub use executor::Executor;
 pub use interpreter::interpret;
 pub use plan::Plan;
-pub(crate) use plan::{Place, RowsPart, Sink, Term};
-pub(crate) use program::check_input;
+pub(crate) use plan::{RowsPart, Sink};
 pub use program::{Leaf, Program};
+pub(crate) use program::{Wrt, check_input};

@@ -113,6 +113,8 @@ pub struct Plan {
     pub(super) leaves: Vec<Type>,
     /// Which leaves are tables, and which one.
     pub(super) tables: Vec<Option<usize>>,
+    /// Which leaves are inputs.
+    pub(super) inputs: Vec<bool>,
     pub(crate) result: Place,
     /// One for each gradient asked for; `None` if it is zero.
     pub(crate) sinks: Vec<Option<Sink>>,
@@ -129,6 +131,26 @@ impl Plan {
     /// Bytes of the arena that one executor needs.
     pub fn arena_bytes(&self) -> usize {
         self.arena_bytes
+    }
+
+    /// Rows that are looked up straight from a table: the table, and the number of the input
+    /// that names them.
+    pub(crate) fn lookups(&self) -> Vec<(usize, usize)> {
+        let steps = self.steps.iter().filter_map(|s| match s {
+            Step::Gather { table, index, .. } => match index.location {
+                Location::Leaf(leaf) => Some((*table, leaf)),
+                _ => None,
+            },
+            _ => None,
+        });
+        let input = |leaf: usize| self.inputs[..leaf].iter().filter(|&&i| i).count();
+        steps.map(|(table, leaf)| (table, input(leaf))).collect()
+    }
+
+    /// For each input, the number of rows that its indices must stay below.
+    pub(crate) fn input_bounds(&self) -> impl Iterator<Item = Option<usize>> + '_ {
+        let both = self.bounds.iter().zip(&self.inputs);
+        both.filter(|(_, input)| **input).map(|(bound, _)| *bound)
     }
 
     /// Types that the leaves must have, in order.

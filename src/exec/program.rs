@@ -36,10 +36,21 @@ pub enum Leaf {
     },
 }
 
+/// Which gradients a plan computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wrt {
+    /// None: the value alone.
+    Nothing,
+    /// Those of the trained parameters.
+    Parameters,
+    /// Those of parameters and variables.
+    All,
+}
+
 /// A plan with executors that are idle.
 struct Ready {
     shapes: Vec<Shape>,
-    gradients: bool,
+    wrt: Wrt,
     plan: Arc<Plan>,
     idle: Vec<Executor>,
 }
@@ -120,7 +131,7 @@ impl Program {
     }
 
     /// The inputs, in the order in which values are bound.
-    pub fn inputs(&self) -> impl Iterator<Item = &Leaf> {
+    pub fn inputs(&self) -> impl Iterator<Item = &Leaf> + Clone {
         self.leaves
             .iter()
             .filter(|l| matches!(l, Leaf::Input { .. }))
@@ -155,35 +166,41 @@ impl Program {
     ///
     /// # Errors
     /// Whatever an operator reports about them.
-    pub(crate) fn plan(&self, shapes: &[Shape], gradients: bool) -> Result<Arc<Plan>> {
-        let wanted = if gradients {
-            let wrt = self.wrt.iter().copied();
-            wrt.zip(self.adjoint.gradients.iter().copied()).collect()
-        } else {
-            Vec::new()
+    pub(crate) fn plan(&self, shapes: &[Shape], wrt: Wrt) -> Result<Arc<Plan>> {
+        let wanted = |leaf: usize| match wrt {
+            Wrt::Nothing => false,
+            Wrt::Parameters => self.table_of[leaf].is_some(),
+            Wrt::All => true,
         };
-        let function = if gradients {
-            &self.adjoint.function
-        } else {
-            &self.forward
+        let gradients = self.wrt.iter().copied();
+        let gradients = gradients.zip(self.adjoint.gradients.iter().copied());
+        let gradients: Vec<_> = gradients.filter(|(leaf, _)| wanted(*leaf)).collect();
+        let function = match wrt {
+            Wrt::Nothing => &self.forward,
+            Wrt::Parameters | Wrt::All => &self.adjoint.function,
         };
         let request = Request {
             function,
             leaves: self.types(shapes),
             tables: self.table_of.clone(),
-            gradients: wanted,
+            inputs: self
+                .leaves
+                .iter()
+                .map(|l| matches!(l, Leaf::Input { .. }))
+                .collect(),
+            gradients,
             fuse: self.fuse,
         };
         lower(request).map(Arc::new)
     }
 
     /// An idle executor, or a new one.
-    fn take(&self, shapes: &[Shape], gradients: bool) -> Result<Executor> {
+    fn take(&self, shapes: &[Shape], wrt: Wrt) -> Result<Executor> {
         {
             let mut ready = self.lock();
             let found = ready
                 .iter()
-                .position(|r| r.gradients == gradients && r.shapes == shapes);
+                .position(|r| r.wrt == wrt && r.shapes == shapes);
             if let Some(at) = found {
                 let mut entry = ready.remove(at);
                 let idle = entry.idle.pop();
@@ -193,14 +210,14 @@ impl Program {
                 return idle.map_or_else(|| Executor::new(plan), Ok);
             }
         }
-        let plan = self.plan(shapes, gradients)?;
+        let plan = self.plan(shapes, wrt)?;
         let mut ready = self.lock();
         if ready.len() >= KEPT {
             ready.remove(0);
         }
         ready.push(Ready {
             shapes: shapes.to_vec(),
-            gradients,
+            wrt,
             plan: Arc::clone(&plan),
             idle: Vec::new(),
         });
@@ -222,7 +239,7 @@ impl Program {
     fn with<R>(
         &self,
         inputs: &[Array],
-        gradients: bool,
+        wrt: Wrt,
         then: impl FnOnce(&Executor, &[Slice<'_>]) -> R,
     ) -> Result<R> {
         let count = self.inputs().count();
@@ -238,7 +255,7 @@ impl Program {
             }
         }
         let shapes: Vec<Shape> = inputs.iter().map(|a| a.shape().into()).collect();
-        let mut executor = self.take(&shapes, gradients)?;
+        let mut executor = self.take(&shapes, wrt)?;
         let mut next = inputs.iter();
         let leaves: Vec<Slice<'_>> = self
             .leaves
@@ -270,7 +287,9 @@ impl Program {
     /// # Errors
     /// [`Error::Type`], [`Error::Shape`] or [`Error::Index`] naming the input that does not fit.
     pub fn run(&self, inputs: &[Array]) -> Result<Array> {
-        self.with(inputs, false, |e, leaves| e.copy(&e.plan().result, leaves))
+        self.with(inputs, Wrt::Nothing, |e, leaves| {
+            e.copy(&e.plan().result, leaves)
+        })
     }
 
     /// The value, and the gradient of the sum of its elements for every leaf of
@@ -279,7 +298,7 @@ impl Program {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn value_and_grad(&self, inputs: &[Array]) -> Result<(Array, Vec<Option<Gradient>>)> {
-        self.with(inputs, true, |e, leaves| {
+        self.with(inputs, Wrt::All, |e, leaves| {
             let value = e.copy(&e.plan().result, leaves);
             let types = self.wrt.iter().map(|&k| &e.plan().leaves[k]);
             let sinks = e.plan().sinks.iter().zip(types);

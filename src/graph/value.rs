@@ -29,10 +29,6 @@ impl TableValue {
         }
     }
 
-    pub(crate) fn table(&self) -> &Arc<Table> {
-        &self.table
-    }
-
     fn dense(&self) -> Array {
         let version = self.table.version();
         let mut copy = self.copy.borrow_mut();

@@ -10,4 +10,4 @@ pub use parameter::Param;
 pub(crate) use rows::add_into;
 pub use rows::{Gradient, Rows};
 pub use table::{Exclusive, Table};
-pub(crate) use table::{Running, Training, advance_epoch, epoch, new_id};
+pub(crate) use table::{advance_epoch, epoch, new_id};

@@ -178,6 +178,14 @@ impl Gradient {
         }
     }
 
+    /// Whether every number is finite.
+    pub fn is_finite(&self) -> bool {
+        match self {
+            Gradient::Dense(a) => a.is_finite(),
+            Gradient::Rows(r) => r.parts.iter().all(|(_, rows)| rows.is_finite()),
+        }
+    }
+
     /// The gradient as an array.
     pub fn to_dense(&self) -> Array {
         match self {

@@ -177,6 +177,11 @@ impl Table {
         self.memory.start.as_ptr().cast()
     }
 
+    /// Where the memory starts, for prefetching.
+    pub(crate) fn address(&self) -> *const u8 {
+        self.memory.start.as_ptr()
+    }
+
     fn read_lock(&self) -> RwLockReadGuard<'_, ()> {
         // The guarded value is (), which a panic elsewhere cannot have broken.
         self.lock.read().unwrap_or_else(|e| e.into_inner())
@@ -279,6 +284,21 @@ impl Table {
             table: self,
             _guard: guard,
         })
+    }
+
+    /// Waits until nobody has plain access and gives access by moves, beside others.
+    ///
+    /// # Errors
+    /// [`Error::State`] if the table is not being trained.
+    pub(crate) fn beside(&self) -> Result<RwLockReadGuard<'_, ()>> {
+        let guard = self.read_lock();
+        if self.training.load(Ordering::Acquire) {
+            return Ok(guard);
+        }
+        Err(Error::State(format!(
+            "{} is not being trained",
+            self.label()
+        )))
     }
 
     /// Marks the table as being trained, so that nobody else changes it.

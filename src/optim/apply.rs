@@ -1,0 +1,292 @@
+//! Applying gradients to tables, row by row.
+//!
+//! One code for `step` and for training, for one worker and for many: the difference is
+//! how a row reaches the arithmetic ([`Access`]). A worker alone works on the table in
+//! place. Several workers move a row to scratch, change it there, and move it back; an
+//! update by another worker in between is lost, which is Hogwild's bargain (Recht et al.
+//! 2011).
+//!
+//! Plain SGD is linear in the gradient, so equal rows need not be summed first and a row's
+//! terms are added straight to it. Every other rule sorts the rows and sums equal ones.
+
+use super::{Rule, Settings, State};
+use crate::array::Real;
+use crate::simd::{self, Machine, multiversion};
+use crate::table::{Table, moves};
+
+/// How rows are reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// In place; nobody else reads or writes.
+    Alone,
+    /// By moves; other workers read and write too.
+    Shared,
+}
+
+/// What a gradient is applied to.
+pub(crate) struct Target<'a> {
+    pub table: &'a Table,
+    pub state: &'a State,
+    pub rule: Rule,
+    pub settings: Settings,
+}
+
+/// A summand of rows: `rows`, each times its element of `scale`.
+#[derive(Clone, Copy)]
+pub(crate) struct TermOf<'a, T> {
+    pub scale: Option<&'a [T]>,
+    pub rows: &'a [T],
+}
+
+/// Rows of a gradient: row `k` of the sum of the terms belongs to `indices[k]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a, T> {
+    pub indices: &'a [u32],
+    pub terms: &'a [TermOf<'a, T>],
+}
+
+/// Memory for one worker, used again for every step.
+#[derive(Debug)]
+pub(crate) struct Scratch<T> {
+    /// (row, part, position), for sorting.
+    order: Vec<(u32, u32, u32)>,
+    gradient: Vec<T>,
+    row: Vec<T>,
+    slots: [Vec<T>; 3],
+}
+
+impl<T: Real> Scratch<T> {
+    /// Scratch for rows of `width` numbers and gradients of up to `rows` rows.
+    pub(crate) fn new(width: usize, rows: usize) -> Self {
+        let line = || vec![T::default(); width];
+        Scratch {
+            order: Vec::with_capacity(rows),
+            gradient: line(),
+            row: line(),
+            slots: [line(), line(), vec![T::default(); 1]],
+        }
+    }
+}
+
+/// Where a row's state is.
+#[derive(Clone, Copy)]
+struct Slot<T> {
+    start: *mut T,
+    width: usize,
+}
+
+fn slots<T: Real>(target: &Target<'_>) -> [Slot<T>; 3] {
+    let none = Slot {
+        start: std::ptr::NonNull::dangling().as_ptr(),
+        width: 0,
+    };
+    let mut out = [none; 3];
+    let full = target.rule.full_slots();
+    for (k, table) in target.state.slots.iter().enumerate() {
+        let at = if k < full { k } else { 2 };
+        out[at] = Slot {
+            start: table.pointer::<T>(),
+            width: if k < full { target.table.width() } else { 1 },
+        };
+    }
+    out
+}
+
+/// Changes one row by the gradient in `scratch.gradient`.
+///
+/// # Safety
+/// `row` is a row of the table; with [`Access::Alone`] nobody else uses the table or the
+/// state, with [`Access::Shared`] everybody uses moves.
+#[inline(always)]
+unsafe fn update<M: Machine, T: Real>(
+    m: M,
+    access: Access,
+    target: &Target<'_>,
+    slots: [Slot<T>; 3],
+    row: usize,
+    scratch: &mut Scratch<T>,
+) {
+    let width = scratch.row.len();
+    let Settings { lr, l2, clip } = target.settings;
+    let start = target.table.pointer::<T>().wrapping_add(row * width);
+    let at = slots.map(|s| s.start.wrapping_add(row * s.width));
+    let g = &mut scratch.gradient;
+    if let Some(clip) = clip {
+        let clip = T::of(clip);
+        g.iter_mut().for_each(|g| *g = g.max(-clip).min(clip));
+    }
+    let l2 = T::of(l2);
+    let penalise = |g: &mut [T], w: &[T]| {
+        if l2 > T::zero() {
+            g.iter_mut().zip(w).for_each(|(g, &w)| *g += l2 * w);
+        }
+    };
+    if access == Access::Alone {
+        // SAFETY: the row and its state are in bounds, initialised and, by the caller's
+        // promise, reached by nobody else; the four slices are different memory.
+        let w = unsafe { std::slice::from_raw_parts_mut(start, width) };
+        let [a, b, c] = [0, 1, 2].map(|k| {
+            // SAFETY: as above; a slot that the rule lacks has width 0.
+            unsafe { std::slice::from_raw_parts_mut(at[k], slots[k].width) }
+        });
+        penalise(g, w);
+        target.rule.update(T::of(lr), w, g, [a, b, c]);
+        return;
+    }
+    // SAFETY: in bounds; everybody uses moves.
+    unsafe { moves::load_row_on(m, start, &mut scratch.row) };
+    let [a, b, c] = &mut scratch.slots;
+    let mut local = [
+        &mut a[..slots[0].width],
+        &mut b[..slots[1].width],
+        &mut c[..slots[2].width],
+    ];
+    for (k, local) in local.iter_mut().enumerate() {
+        // SAFETY: as above.
+        unsafe { moves::load_row_on(m, at[k], local) };
+    }
+    penalise(g, &scratch.row);
+    let [a, b, c] = local;
+    let w = &mut scratch.row;
+    target
+        .rule
+        .update(T::of(lr), w, g, [&mut *a, &mut *b, &mut *c]);
+    // SAFETY: as above.
+    unsafe { moves::store_row_on(m, start, w) };
+    for (k, local) in [a, b, c].into_iter().enumerate() {
+        // SAFETY: as above.
+        unsafe { moves::store_row_on(m, at[k], local) };
+    }
+}
+
+/// Adds row `k` of a part to `out`, times `factor`.
+#[inline(always)]
+fn add_terms<M: Machine, T: Real>(m: M, part: &Part<'_, T>, k: usize, factor: T, out: &mut [T]) {
+    let width = out.len();
+    for term in part.terms {
+        let scale = term.scale.map_or(factor, |s| factor * s[k]);
+        simd::dot::axpy(m, scale, &term.rows[k * width..(k + 1) * width], out);
+    }
+}
+
+multiversion! {
+    fn sgd_rows<T: Real>(
+        m: M,
+        access: Access,
+        target: &Target<'_>,
+        parts: &[Part<'_, T>],
+        scratch: &mut Scratch<T>,
+    ) {
+        let step = -T::of(target.settings.lr);
+        let width = scratch.row.len();
+        let start = target.table.pointer::<T>();
+        for part in parts {
+            for (k, &i) in part.indices.iter().enumerate() {
+                let at = start.wrapping_add(i as usize * width);
+                if width == 1 {
+                    let mut sum = T::zero();
+                    for term in part.terms {
+                        sum += term.scale.map_or(term.rows[k], |s| s[k] * term.rows[k]);
+                    }
+                    // SAFETY: `i` is a row of the table (the caller checked); a single
+                    // number is moved alike by one worker and by many.
+                    unsafe { moves::store(at, moves::load(at) + step * sum) };
+                } else if access == Access::Alone {
+                    // SAFETY: `i` is a row of the table, and the caller promises that
+                    // nobody else uses it.
+                    let w = unsafe { std::slice::from_raw_parts_mut(at, width) };
+                    add_terms(m, part, k, step, w);
+                } else {
+                    // SAFETY: `i` is a row of the table; everybody uses moves.
+                    unsafe { moves::load_row_on(m, at, &mut scratch.row) };
+                    add_terms(m, part, k, step, &mut scratch.row);
+                    // SAFETY: as above.
+                    unsafe { moves::store_row_on(m, at, &scratch.row) };
+                }
+            }
+        }
+    }
+}
+
+multiversion! {
+    fn summed_rows<T: Real>(
+        m: M,
+        access: Access,
+        target: &Target<'_>,
+        parts: &[Part<'_, T>],
+        scratch: &mut Scratch<T>,
+    ) {
+        scratch.order.clear();
+        for (p, part) in parts.iter().enumerate() {
+            let keys = part.indices.iter().enumerate();
+            scratch.order.extend(keys.map(|(k, &i)| (i, p as u32, k as u32)));
+        }
+        // Keys are distinct, so the order, and with it every sum, is fixed.
+        scratch.order.sort_unstable();
+        let slots = slots::<T>(target);
+        let mut next = 0;
+        while let Some(&(row, ..)) = scratch.order.get(next) {
+            scratch.gradient.fill(T::zero());
+            while let Some(&(same, p, k)) = scratch.order.get(next) {
+                if same != row {
+                    break;
+                }
+                add_terms(m, &parts[p as usize], k as usize, T::of(1.0), &mut scratch.gradient);
+                next += 1;
+            }
+            // SAFETY: the caller of `rows` promises what `update` asks.
+            unsafe { update(m, access, target, slots, row as usize, scratch) };
+        }
+    }
+}
+
+multiversion! {
+    fn all_rows<T: Real>(
+        m: M,
+        access: Access,
+        target: &Target<'_>,
+        gradient: &[T],
+        scratch: &mut Scratch<T>,
+    ) {
+        let slots = slots::<T>(target);
+        let width = scratch.row.len().max(1);
+        for (row, g) in gradient.chunks_exact(width).enumerate() {
+            scratch.gradient.copy_from_slice(g);
+            // SAFETY: the caller of `dense` promises what `update` asks.
+            unsafe { update(m, access, target, slots, row, scratch) };
+        }
+    }
+}
+
+/// Applies rows of a gradient.
+///
+/// # Safety
+/// All indices are rows of the table, and all terms are as long as they imply. With
+/// [`Access::Alone`] nobody else uses the table or its state until this returns; with
+/// [`Access::Shared`] everybody reaches both by moves.
+pub(crate) unsafe fn rows<T: Real>(
+    access: Access,
+    target: &Target<'_>,
+    parts: &[Part<'_, T>],
+    scratch: &mut Scratch<T>,
+) {
+    let plain = target.rule == Rule::Sgd { momentum: 0.0 };
+    if plain && target.settings.l2 == 0.0 && target.settings.clip.is_none() {
+        sgd_rows(access, target, parts, scratch);
+    } else {
+        summed_rows(access, target, parts, scratch);
+    }
+}
+
+/// Applies a gradient of the table's shape.
+///
+/// # Safety
+/// `gradient` is as long as the table, and the access is as for [`rows`].
+pub(crate) unsafe fn dense<T: Real>(
+    access: Access,
+    target: &Target<'_>,
+    gradient: &[T],
+    scratch: &mut Scratch<T>,
+) {
+    all_rows(access, target, gradient, scratch);
+}

@@ -1,0 +1,292 @@
+//! What a program's inputs are filled from, batch by batch.
+
+use std::sync::Arc;
+
+use super::sampling::Sampler;
+use crate::array::{Array, Shape, Slice, Type, size};
+use crate::error::{Error, Result};
+use crate::exec::{Leaf, check_input};
+use crate::rules::check_indices;
+
+/// Where the values of an input come from.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// One row (along the first axis) a sample.
+    Column(Array),
+    /// Drawn for every sample.
+    Sampled {
+        /// What draws.
+        sampler: Arc<Sampler>,
+        /// The input whose value of the same sample the draw may depend on.
+        given: Option<u64>,
+    },
+}
+
+/// One batch's values of an input.
+#[derive(Debug)]
+pub(super) enum Buffer {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    U32(Vec<u32>),
+}
+
+impl Buffer {
+    fn new(ty: &Type) -> Self {
+        let n = ty.size();
+        match ty.dtype {
+            crate::array::DType::F32 => Buffer::F32(vec![0.0; n]),
+            crate::array::DType::F64 => Buffer::F64(vec![0.0; n]),
+            crate::array::DType::U32 => Buffer::U32(vec![0; n]),
+        }
+    }
+
+    /// The first `n` elements.
+    pub(super) fn slice(&self, n: usize) -> Slice<'_> {
+        match self {
+            Buffer::F32(v) => Slice::F32(&v[..n]),
+            Buffer::F64(v) => Slice::F64(&v[..n]),
+            Buffer::U32(v) => Slice::U32(&v[..n]),
+        }
+    }
+
+    pub(super) fn indices(&self) -> &[u32] {
+        match self {
+            Buffer::U32(v) => v,
+            _ => &[],
+        }
+    }
+}
+
+/// A leaf of the program that is filled for every batch.
+#[derive(Debug)]
+pub(super) enum Feed {
+    /// From a column, `row` elements a sample.
+    Column { data: Array, row: usize },
+    /// By a sampler, given the value of another feed.
+    Sampled {
+        sampler: Arc<Sampler>,
+        given: Option<usize>,
+    },
+}
+
+/// All feeds of a run, checked.
+#[derive(Debug)]
+pub(super) struct Feeds {
+    /// One for each input, in the program's order.
+    pub feeds: Vec<Feed>,
+    /// Samples.
+    pub count: usize,
+    /// The type of each input but for the batch axis.
+    types: Vec<Type>,
+}
+
+fn copy_rows<T: Copy>(from: &[T], row: usize, order: &[u32], to: &mut [T]) {
+    if row == 1 {
+        for (to, &k) in to.iter_mut().zip(order) {
+            *to = from[k as usize];
+        }
+    } else {
+        for (to, &k) in to.chunks_exact_mut(row.max(1)).zip(order) {
+            to.copy_from_slice(&from[k as usize * row..(k as usize + 1) * row]);
+        }
+    }
+}
+
+impl Feeds {
+    /// Matches sources with a program's inputs.
+    ///
+    /// # Errors
+    /// [`Error::Value`], [`Error::Shape`], [`Error::Type`] naming the input that has no
+    /// source, two or an unfit one, or the columns of different length.
+    pub(super) fn new<'a>(
+        inputs: impl Iterator<Item = &'a Leaf> + Clone,
+        sources: &[(u64, Source)],
+    ) -> Result<Self> {
+        let place = |wanted: u64| {
+            inputs
+                .clone()
+                .position(|l| matches!(l, Leaf::Input { id, .. } if *id == wanted))
+        };
+        for (at, (id, source)) in sources.iter().enumerate() {
+            if place(*id).is_none() {
+                return Err(Error::Value(
+                    "a column or sampler is bound to an input that the loss does not use".into(),
+                ));
+            }
+            if sources[..at].iter().any(|(other, _)| other == id) {
+                return Err(Error::Value("an input is bound twice".into()));
+            }
+            if let Source::Sampled { given: Some(g), .. } = source
+                && !sources
+                    .iter()
+                    .any(|(id, s)| id == g && matches!(s, Source::Column(_)))
+            {
+                return Err(Error::Value(
+                    "given: a sampler may depend on an input that has a column only".into(),
+                ));
+            }
+        }
+        let mut feeds = Vec::new();
+        let mut types = Vec::new();
+        let mut count: Option<(usize, String)> = None;
+        for leaf in inputs.clone() {
+            let Leaf::Input { id, ty, name } = leaf else {
+                continue;
+            };
+            let Some((_, source)) = sources.iter().find(|(other, _)| other == id) else {
+                return Err(Error::Value(format!(
+                    "input '{name}' is not bound: give it a column or a sampler"
+                )));
+            };
+            if ty.ndim() == 0 {
+                return Err(Error::Shape(format!(
+                    "input '{name}' is a single number; to bind a column, give it a first axis \
+                     for the batch"
+                )));
+            }
+            match source {
+                Source::Column(data) => {
+                    check_input(name, ty, data)?;
+                    let n = data.shape()[0];
+                    match &count {
+                        Some((m, first)) if *m != n => {
+                            return Err(Error::Shape(format!(
+                                "columns differ in length: input '{first}' has {m} rows, input \
+                                 '{name}' has {n}"
+                            )));
+                        }
+                        _ => count = Some((n, name.clone())),
+                    }
+                    feeds.push(Feed::Column {
+                        data: data.clone(),
+                        row: size(&data.shape()[1..]),
+                    });
+                    types.push(data.ty());
+                }
+                Source::Sampled { sampler, given } => {
+                    if ty.dtype.is_real() || ty.ndim() != 1 {
+                        return Err(Error::Type(format!(
+                            "input '{name}': a sampler fills one row of indices, not {ty}"
+                        )));
+                    }
+                    feeds.push(Feed::Sampled {
+                        sampler: Arc::clone(sampler),
+                        given: given.and_then(place),
+                    });
+                    types.push(ty.clone());
+                }
+            }
+        }
+        let Some((count, _)) = count else {
+            return Err(Error::Value(
+                "columns: at least one input needs a column of data".into(),
+            ));
+        };
+        if count == 0 {
+            return Err(Error::Value("columns: there are no samples".into()));
+        }
+        if u32::try_from(count).is_err() {
+            return Err(Error::Value(format!(
+                "columns: at most {} samples, got {count}",
+                u32::MAX
+            )));
+        }
+        Ok(Feeds {
+            feeds,
+            count,
+            types,
+        })
+    }
+
+    /// The inputs' shapes for a batch.
+    pub(super) fn shapes(&self, batch: usize) -> Vec<Shape> {
+        let shape = |ty: &Type| {
+            let mut shape = ty.shape.clone();
+            shape[0] = batch;
+            shape
+        };
+        self.types.iter().map(shape).collect()
+    }
+
+    /// Memory for a batch.
+    pub(super) fn buffers(&self, batch: usize) -> Vec<Buffer> {
+        let shapes = self.shapes(batch).into_iter().zip(&self.types);
+        shapes
+            .map(|(shape, ty)| {
+                Buffer::new(&Type {
+                    dtype: ty.dtype,
+                    shape,
+                })
+            })
+            .collect()
+    }
+
+    /// Elements of each input in a batch.
+    pub(super) fn lengths(&self, batch: usize) -> impl Iterator<Item = usize> + '_ {
+        self.types
+            .iter()
+            .map(move |ty| batch * size(&ty.shape[1..]))
+    }
+
+    /// Checks that every index that can come is below its bound.
+    ///
+    /// # Errors
+    /// [`Error::Index`] naming the input and the index.
+    pub(super) fn check<'a>(
+        &self,
+        inputs: impl Iterator<Item = &'a Leaf>,
+        bounds: impl Iterator<Item = Option<usize>>,
+    ) -> Result<()> {
+        for ((leaf, bound), feed) in inputs.zip(bounds).zip(&self.feeds) {
+            let (Leaf::Input { name, .. }, Some(n)) = (leaf, bound) else {
+                continue;
+            };
+            match feed {
+                Feed::Column { data, .. } => {
+                    if let Array::U32(d) = data {
+                        check_indices(|| format!("input '{name}'"), d.as_slice(), n)?;
+                    }
+                }
+                Feed::Sampled { sampler, .. } => {
+                    if sampler.item_count() as usize > n {
+                        return Err(Error::Index(format!(
+                            "input '{name}': the sampler draws from {} rows, the table has {n}",
+                            sampler.item_count() as usize
+                        )));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills `buffers` with the samples `order`.
+    pub(super) fn fill<R: rand::Rng>(&self, order: &[u32], rng: &mut R, buffers: &mut [Buffer]) {
+        for (feed, buffer) in self.feeds.iter().zip(buffers.iter_mut()) {
+            let Feed::Column { data, row } = feed else {
+                continue;
+            };
+            match (data, buffer) {
+                (Array::F32(d), Buffer::F32(b)) => copy_rows(d.as_slice(), *row, order, b),
+                (Array::F64(d), Buffer::F64(b)) => copy_rows(d.as_slice(), *row, order, b),
+                (Array::U32(d), Buffer::U32(b)) => copy_rows(d.as_slice(), *row, order, b),
+                _ => {}
+            }
+        }
+        for (k, feed) in self.feeds.iter().enumerate() {
+            let Feed::Sampled { sampler, given } = feed else {
+                continue;
+            };
+            // The values it depends on come from a column, filled above.
+            let (before, rest) = buffers.split_at_mut(k);
+            let Some((Buffer::U32(out), after)) = rest.split_first_mut() else {
+                continue;
+            };
+            let given = given.map(|g| {
+                let other = if g < k { &before[g] } else { &after[g - k - 1] };
+                &other.indices()[..order.len()]
+            });
+            sampler.fill(rng, given, &mut out[..order.len()]);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Fitting a program to data.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use super::data::{Feeds, Source};
+use super::history::{Flow, History};
+use super::sampling::stream;
+use super::shuffle::shuffle;
+use super::worker::{Plans, Shared, Worker};
+use crate::error::{Error, Result};
+use crate::exec::{Program, Wrt};
+use crate::optim::Optimizer;
+use crate::optim::apply::Access;
+
+/// Most workers: more than any machine has cores.
+const MOST_WORKERS: usize = 1024;
+/// The stream that shuffles; no worker has this number.
+const SHUFFLER: usize = MOST_WORKERS;
+
+/// How to fit.
+#[derive(Debug, Clone)]
+pub struct Fit {
+    /// Where each input's values come from, by the input's identity.
+    pub sources: Vec<(u64, Source)>,
+    /// Passes over the data.
+    pub epochs: usize,
+    /// Samples in a batch; the last batch of an epoch may be shorter.
+    pub batch_size: usize,
+    /// Workers; 0 means one for each core.
+    pub threads: usize,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Whether several workers must give the same result every time. They then compute
+    /// batches together and apply them in turn.
+    pub deterministic: bool,
+}
+
+/// Watches a run.
+pub trait Observer {
+    /// Called after every epoch, with the record so far. Parameters may be read.
+    ///
+    /// # Errors
+    /// Whatever the observer wants [`fit`] to return.
+    fn epoch(&mut self, epoch: usize, history: &History) -> Result<Flow>;
+}
+
+/// Any function of the epoch and the record.
+impl<F: FnMut(usize, &History) -> Flow> Observer for F {
+    fn epoch(&mut self, epoch: usize, history: &History) -> Result<Flow> {
+        Ok(self(epoch, history))
+    }
+}
+
+/// Minimises the sum of the program's result over the data, by stochastic gradient steps.
+///
+/// Everything is checked before the first step. With one thread, or `deterministic`, equal
+/// seeds give equal bits; otherwise workers race for rows (Hogwild). `stop` may be set from
+/// any thread; the run then ends after the batches at hand, with [`Error::Interrupted`] and
+/// the parameters as they are.
+///
+/// # Errors
+/// [`Error::Value`], [`Error::Shape`], [`Error::Type`] or [`Error::Index`] if settings or
+/// data do not fit, [`Error::State`] if a parameter is being trained elsewhere,
+/// [`Error::NotFinite`] if a loss becomes NaN or infinite.
+pub fn fit(
+    program: &Program,
+    fit: &Fit,
+    optimizer: &Optimizer,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<History> {
+    let at_least_one = |name: &str, n: usize| match n {
+        0 => Err(Error::Value(format!("{name}: expected at least 1, got 0"))),
+        _ => Ok(()),
+    };
+    at_least_one("epochs", fit.epochs)?;
+    at_least_one("batch_size", fit.batch_size)?;
+    if fit.threads > MOST_WORKERS {
+        return Err(Error::Value(format!(
+            "threads: expected at most {MOST_WORKERS}, got {}",
+            fit.threads
+        )));
+    }
+    if program.tables().is_empty() {
+        return Err(Error::Value(
+            "the loss depends on no Parameter: there is nothing to train".into(),
+        ));
+    }
+    let feeds = Feeds::new(program.inputs(), &fit.sources)?;
+    let batch = fit.batch_size.min(feeds.count);
+    let workers = match fit.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    };
+    let workers = workers.min(feeds.count.div_ceil(batch)).min(MOST_WORKERS);
+    let rest = feeds.count % batch;
+    let plans = Plans {
+        full: program.plan(&feeds.shapes(batch), Wrt::Parameters)?,
+        rest: match rest {
+            0 => None,
+            n => Some((program.plan(&feeds.shapes(n), Wrt::Parameters)?, n)),
+        },
+    };
+    feeds.check(program.inputs(), plans.full.input_bounds())?;
+    let states: Vec<_> = program
+        .tables()
+        .iter()
+        .map(|t| optimizer.state(t))
+        .collect::<Result<_>>()?;
+    // One after the other in a fixed order, so that two runs cannot wait for each other.
+    let mut tables: Vec<_> = program.tables().iter().collect();
+    tables.sort_by_key(|t| t.id());
+    let mut training = Vec::new();
+    for table in tables {
+        training.push(table.begin_training()?);
+    }
+    let shared = Shared {
+        program,
+        feeds: &feeds,
+        optimizer,
+        states: &states,
+        access: if workers == 1 {
+            Access::Alone
+        } else {
+            Access::Shared
+        },
+        batch,
+        seed: fit.seed,
+        stop,
+        workers,
+        in_turn: fit.deterministic && workers > 1,
+        turn: AtomicUsize::new(0),
+    };
+    let mut crew: Vec<Worker<'_>> = (0..workers)
+        .map(|number| Worker::new(&shared, number, &plans))
+        .collect::<Result<_>>()?;
+    let pool = match workers {
+        1 => None,
+        n => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
+            Some(pool.map_err(|e| Error::State(format!("threads: cannot start {n}: {e}")))?)
+        }
+    };
+    let mut order: Vec<u32> = (0..feeds.count as u32).collect();
+    let mut history = History {
+        samples: feeds.count,
+        ..History::default()
+    };
+    for epoch in 0..fit.epochs {
+        let start = Instant::now();
+        shuffle(&mut order, &mut stream(fit.seed, SHUFFLER, epoch));
+        shared.turn.store(0, Ordering::Release);
+        {
+            let _running: Vec<_> = training.iter().map(|t| t.run(workers == 1)).collect();
+            run_epoch(&mut crew, pool.as_ref(), epoch, &order)?;
+        }
+        for table in program.tables() {
+            table.touch();
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        history.loss.push(crew.iter().map(|w| w.loss).sum());
+        history.seconds.push(start.elapsed().as_secs_f64());
+        if observer.epoch(epoch, &history)? == Flow::Stop {
+            break;
+        }
+    }
+    Ok(history)
+}
+
+/// One epoch by all workers; the first worker's error, by number.
+fn run_epoch(
+    crew: &mut [Worker<'_>],
+    pool: Option<&rayon::ThreadPool>,
+    epoch: usize,
+    order: &[u32],
+) -> Result<()> {
+    let Some(pool) = pool else {
+        return crew.iter_mut().try_for_each(|w| w.epoch(epoch, order));
+    };
+    let mut results: Vec<Result<()>> = crew.iter().map(|_| Ok(())).collect();
+    pool.scope(|scope| {
+        for (worker, result) in crew.iter_mut().zip(&mut results) {
+            scope.spawn(move |_| *result = worker.epoch(epoch, order));
+        }
+    });
+    results.into_iter().collect()
+}

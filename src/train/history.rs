@@ -1,0 +1,33 @@
+//! What a training run reports.
+
+/// The record of a run, one entry an epoch.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    /// The loss summed over all batches of the epoch, each taken just before its update.
+    pub loss: Vec<f64>,
+    /// Wall-clock seconds, shuffling and sampling included.
+    pub seconds: Vec<f64>,
+    /// Samples in an epoch.
+    pub samples: usize,
+}
+
+impl History {
+    /// Samples per second over the whole run; 0 before the first epoch has ended.
+    pub fn samples_per_second(&self) -> f64 {
+        let total: f64 = self.seconds.iter().sum();
+        if total > 0.0 {
+            (self.samples * self.seconds.len()) as f64 / total
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Whether to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// Run the next epoch.
+    Continue,
+    /// End here, as after the last epoch.
+    Stop,
+}

@@ -1,0 +1,103 @@
+//! Hogwild for typed graphs: a closure per worker that builds its own graph.
+//!
+//! A graph cannot cross threads, its tables can. Every worker builds a graph over handles
+//! on the shared tables, looks at its share of the samples, and updates the tables through
+//! an optimizer that all workers share.
+
+use std::sync::Arc;
+
+use super::sampling::stream;
+use crate::error::{Error, Result};
+use crate::optim::Optimizer;
+use crate::table::{Param, Table};
+
+/// One worker of [`parallel`].
+pub struct Member<'a> {
+    /// The worker's number, from 0.
+    pub number: usize,
+    /// How many workers there are.
+    pub workers: usize,
+    /// A random stream of the worker's own.
+    pub rng: rand_xoshiro::Xoshiro256PlusPlus,
+    optimizer: &'a Optimizer,
+}
+
+impl Member<'_> {
+    /// Applies and clears the gradients collected in `params`, beside the other workers.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] if a gradient holds NaN or infinity.
+    pub fn step(&self, params: &[&Param]) -> Result<()> {
+        self.optimizer.step_shared(params)?;
+        params.iter().for_each(|p| p.zero_grad());
+        Ok(())
+    }
+}
+
+/// Runs `work` on `threads` workers at once and returns what each gave.
+///
+/// While they run, `tables` may be read by anybody and written by the workers only.
+///
+/// # Errors
+/// [`Error::State`] if a table is being trained elsewhere, and the first worker's error.
+///
+/// ```
+/// use std::sync::Arc;
+/// use wyrmling::optim::Optimizer;
+/// use wyrmling::{Array, Input, Parameter, Table, train};
+///
+/// let table = Arc::new(Table::new(&Array::from(vec![0.0_f64; 4]), None)?);
+/// let sgd = Optimizer::sgd(0.1)?;
+/// let shared = [Arc::clone(&table)];
+/// train::parallel(2, 1, &shared, &sgd, |worker| {
+///     let weights = Parameter::shared(Arc::clone(&shared[0]));
+///     let row = Input::indices(vec![0]);
+///     let loss = (weights.clone().gather(row.clone()) - 1.0).square().sum();
+///     for k in 0..200 {
+///         row.set_value(vec![(2 * k + worker.number as u32) % 4])?;
+///         loss.try_backward()?;
+///         worker.step(&[weights.param()])?;
+///     }
+///     Ok(())
+/// })?;
+/// assert!(table.read().to_f64().iter().all(|w| (w - 1.0).abs() < 1e-3));
+/// # Ok::<(), wyrmling::Error>(())
+/// ```
+pub fn parallel<R: Send>(
+    threads: usize,
+    seed: u64,
+    tables: &[Arc<Table>],
+    optimizer: &Optimizer,
+    work: impl Fn(Member<'_>) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let workers = match threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    };
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .build()
+        .map_err(|e| Error::State(format!("threads: cannot start {workers}: {e}")))?;
+    let mut sorted: Vec<_> = tables.iter().collect();
+    sorted.sort_by_key(|t| t.id());
+    let mut training = Vec::new();
+    for table in sorted {
+        optimizer.state(table)?;
+        training.push(table.begin_training()?);
+    }
+    let work = &work;
+    let mut results: Vec<Option<Result<R>>> = (0..workers).map(|_| None).collect();
+    pool.scope(|scope| {
+        for (number, result) in results.iter_mut().enumerate() {
+            scope.spawn(move |_| {
+                *result = Some(work(Member {
+                    number,
+                    workers,
+                    rng: stream(seed, number, 0),
+                    optimizer,
+                }));
+            });
+        }
+    });
+    results.into_iter().flatten().collect()
+}

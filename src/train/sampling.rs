@@ -1,0 +1,541 @@
+//! Drawing items that were not seen: the negatives of a ranking loss.
+//!
+//! A [`Sampler`] never changes, so all workers share one; each draws by a
+//! generator of its own, from [`stream`].
+//!
+//! Every distribution is exact, with the user's known positives or without. Among
+//! items alike the `r`-th that a user does not know is found in the sorted list of
+//! those known, by bisection: one draw, nothing to reject. By popularity items are
+//! drawn by the alias method (A. J. Walker, 1977; crate `rand_distr`), and one that
+//! the user knows is drawn again, up to 16 times; then one among the others is found
+//! by walking over the known ones, so that a user who knows nearly everything costs
+//! time but does not hang. Weights are integers: no rounding error gives an item of
+//! weight 0 a chance.
+//!
+//! Limits: known positives take 4 bytes each, and 8 a user up to the largest id.
+
+use rand::{Rng, SeedableRng};
+use rand_distr::Distribution;
+use rand_distr::weighted::WeightedAliasIndex;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+
+/// The random numbers of one worker in one epoch.
+///
+/// The three numbers are mixed to 64 bits by Steele, Lea and Flood's SplitMix64
+/// (2014), from which the generator's 256 bits are drawn, as its authors advise
+/// (Blackman and Vigna, 2019). For one seed, different workers and epochs (each
+/// below 2³²) never start alike, and of the 2²⁵⁶ numbers in the generator's cycle
+/// two streams will not meet.
+pub fn stream(seed: u64, worker: usize, epoch: usize) -> Xoshiro256PlusPlus {
+    let place = ((worker as u64) << 32) ^ epoch as u64;
+    Xoshiro256PlusPlus::seed_from_u64(mix(mix(seed) ^ place))
+}
+
+/// The output function of SplitMix64, a bijection.
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// A distribution of items, which may exclude what a user knows.
+///
+/// ```
+/// use wyrmling::train::{Sampler, stream};
+///
+/// let sampler = Sampler::uniform(3)?.reject(&[0, 0, 7], &[2, 1, 0])?;
+/// let mut rng = stream(1, 0, 0);
+/// assert_eq!(sampler.draw(&mut rng, Some(0)), 0);
+/// assert_ne!(sampler.draw(&mut rng, Some(7)), 0);
+/// assert!(sampler.draw(&mut rng, Some(1000)) < 3);
+/// # Ok::<(), wyrmling::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Sampler {
+    items: Items,
+    known: Option<Known>,
+}
+
+/// What is drawn from.
+#[derive(Debug, Clone)]
+enum Items {
+    /// Items `0..n`, all alike.
+    Uniform { n: u32 },
+    /// Items by weight. `before[i]` is the weight of all items before `i`.
+    Weighted {
+        alias: WeightedAliasIndex<u64>,
+        before: Vec<u64>,
+    },
+}
+
+/// The items that each user knows, sorted and distinct.
+#[derive(Debug, Clone)]
+struct Known {
+    /// Which users have a row, if not all up to the last: sorted.
+    users: Option<Vec<u32>>,
+    /// Row `r` is `items[starts[r]..starts[r + 1]]`.
+    starts: Vec<usize>,
+    items: Vec<u32>,
+}
+
+/// Draws before the exact way out.
+const TRIES: usize = 16;
+
+impl Sampler {
+    /// Items `0..n`, all equally likely (but for 2⁻³² of their probability: a random
+    /// word of 64 bits times `n`, shifted; D. Lemire, *Fast random integer generation
+    /// in an interval*, 2019).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Value`] if `n` is 0 or does not fit in 32 bits.
+    pub fn uniform(n: usize) -> Result<Sampler> {
+        let n = item_count("n", n)?;
+        Ok(Sampler {
+            items: Items::Uniform { n },
+            known: None,
+        })
+    }
+
+    /// Item `i` with probability proportional to `counts[i]^power`. A power of 0.75
+    /// is word2vec's (Mikolov et al., 2013). `0^0` is 1.
+    ///
+    /// Weights are rounded down to multiples of the largest, divided by 2⁶¹ over the
+    /// number of items (2⁴⁷ for 20,000 items), but not to 0 unless they are 0.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Value`] if `counts` is empty or longer than 32 bits can count, holds a
+    /// negative number, NaN or infinity, if `power` is not finite, or if the weights
+    /// are all 0 or one of them is infinite.
+    pub fn popularity(counts: &[f64], power: f64) -> Result<Sampler> {
+        let n = item_count("the length of counts", counts.len())?;
+        if !power.is_finite() {
+            return Err(Error::Value(format!("power is {power}; it must be finite")));
+        }
+        let mut weights = Vec::with_capacity(counts.len());
+        for (i, &count) in counts.iter().enumerate() {
+            let weight = count.powf(power);
+            if !(count.is_finite() && count >= 0.0 && weight.is_finite()) {
+                return Err(Error::Value(format!(
+                    "counts[{i}] is {count}; counts must be finite and at least 0, and so must \
+                     counts^power (power is {power})"
+                )));
+            }
+            weights.push(weight);
+        }
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        if largest == 0.0 {
+            return Err(Error::Value(
+                "counts^power is 0 for every item; one must be positive".into(),
+            ));
+        }
+
+        // The largest weight becomes a power of two, n of which stay below 2^62. With
+        // floating-point weights the alias method's rounding errors can leave an item
+        // of weight 0 a chance.
+        let scale = 2f64.powi(62 - (n.ilog2() as i32 + 1));
+        let round = |weight: f64| match weight {
+            0.0 => 0,
+            weight => ((weight / largest * scale) as u64).max(1),
+        };
+        let weights: Vec<u64> = weights.into_iter().map(round).collect();
+        let mut before = Vec::with_capacity(weights.len() + 1);
+        before.push(0);
+        for weight in &weights {
+            before.push(before[before.len() - 1] + weight);
+        }
+        let alias = WeightedAliasIndex::new(weights)
+            .map_err(|e| Error::Value(format!("counts cannot be drawn from: {e}")))?;
+        Ok(Sampler {
+            items: Items::Weighted { alias, before },
+            known: None,
+        })
+    }
+
+    /// The same, but never an item that the user knows: user `users[k]` knows item
+    /// `items[k]`. Pairs may be in any order and may repeat. A user who is not among
+    /// them knows nothing. Replaces what was known before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Value`] if the slices differ in length or a user knows every item
+    /// that can be drawn, [`Error::Index`] if an item is not one of the sampler's.
+    pub fn reject(self, users: &[u32], items: &[u32]) -> Result<Sampler> {
+        if users.len() != items.len() {
+            return Err(Error::Value(format!(
+                "users has {} elements but items has {}; they are pairs",
+                users.len(),
+                items.len()
+            )));
+        }
+        let n = self.item_count();
+        if let Some((k, item)) = items.iter().enumerate().find(|&(_, &item)| item >= n) {
+            return Err(Error::Index(format!(
+                "items[{k}] is {item}, but there are {n} items"
+            )));
+        }
+        let known = Known::new(users, items);
+        for (user, row) in known.rows() {
+            if self.items.mass_without(row) == 0 {
+                return Err(Error::Value(format!(
+                    "user {user} knows every item that can be drawn; nothing is left to sample"
+                )));
+            }
+        }
+        Ok(Sampler {
+            known: Some(known),
+            ..self
+        })
+    }
+
+    /// The number of items; those drawn are below.
+    pub fn item_count(&self) -> u32 {
+        match &self.items {
+            Items::Uniform { n } => *n,
+            Items::Weighted { before, .. } => before.len() as u32 - 1,
+        }
+    }
+
+    /// One item, for user `given` if one is given.
+    #[inline]
+    pub fn draw<R: Rng>(&self, rng: &mut R, given: Option<u32>) -> u32 {
+        let row = match (&self.known, given) {
+            (Some(known), Some(user)) => known.row(user),
+            _ => &[],
+        };
+        self.items.draw(rng, row)
+    }
+
+    /// An item for each element of `out`, for the user `given[k]` if any are given.
+    ///
+    /// # Panics
+    ///
+    /// If `given` and `out` differ in length.
+    pub fn fill<R: Rng>(&self, rng: &mut R, given: Option<&[u32]>, out: &mut [u32]) {
+        if let Some(users) = given {
+            assert!(
+                users.len() == out.len(),
+                "fill: one user for each item to draw"
+            );
+        }
+        match (&self.known, given) {
+            (Some(known), Some(users)) => {
+                for (out, &user) in out.iter_mut().zip(users) {
+                    *out = self.items.draw(rng, known.row(user));
+                }
+            }
+            _ => out
+                .iter_mut()
+                .for_each(|out| *out = self.items.draw(rng, &[])),
+        }
+    }
+}
+
+/// Checks a number of items.
+fn item_count(name: &str, n: usize) -> Result<u32> {
+    match u32::try_from(n) {
+        Ok(0) | Err(_) => Err(Error::Value(format!(
+            "{name} is {n}; it must be from 1 to {}",
+            u32::MAX
+        ))),
+        Ok(n) => Ok(n),
+    }
+}
+
+/// A number below `bound`, with a bias of at most `bound / 2^64`.
+#[inline(always)]
+fn below<R: Rng>(rng: &mut R, bound: u64) -> u64 {
+    ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u64
+}
+
+impl Items {
+    /// An item that is not in `row`, which leaves one to draw.
+    #[inline]
+    fn draw<R: Rng>(&self, rng: &mut R, row: &[u32]) -> u32 {
+        match self {
+            Items::Uniform { n } => {
+                let left = n - row.len() as u32;
+                let rank = below(rng, u64::from(left)) as u32;
+                // Before the item looked for are `rank` unknown ones, before `row[k]`
+                // there are `row[k] - k`: it precedes that item if these are no more.
+                let known_before = count_while(row, |k, item| item - k as u32 <= rank);
+                rank + known_before as u32
+            }
+            Items::Weighted { alias, before } => {
+                for _ in 0..TRIES {
+                    let item = alias.sample(rng) as u32;
+                    if row.binary_search(&item).is_err() {
+                        return item;
+                    }
+                }
+                draw_between(before, row, below(rng, self.mass_without(row)))
+            }
+        }
+    }
+
+    /// The weight of all items that are not in `row`.
+    fn mass_without(&self, row: &[u32]) -> u64 {
+        match self {
+            Items::Uniform { n } => u64::from(*n) - row.len() as u64,
+            Items::Weighted { before, .. } => {
+                let weight = |&item: &u32| before[item as usize + 1] - before[item as usize];
+                before[before.len() - 1] - row.iter().map(weight).sum::<u64>()
+            }
+        }
+    }
+}
+
+/// How many elements of a row satisfy a condition that holds up to some place.
+#[inline(always)]
+fn count_while(row: &[u32], holds: impl Fn(usize, u32) -> bool) -> usize {
+    let (mut low, mut high) = (0, row.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        if holds(middle, row[middle]) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// The unknown item on which `rank` falls, if the unknown items lie side by side,
+/// each as long as its weight: walks over the known ones, then bisects.
+#[cold]
+fn draw_between(before: &[u64], row: &[u32], rank: u64) -> u32 {
+    let mut rank = rank;
+    for &known in row {
+        let (start, end) = (before[known as usize], before[known as usize + 1]);
+        if rank < start {
+            break;
+        }
+        rank += end - start;
+    }
+    before.partition_point(|&weight| weight <= rank) as u32 - 1
+}
+
+impl Known {
+    /// Sorts pairs of one length into rows.
+    fn new(users: &[u32], items: &[u32]) -> Known {
+        let mut pairs: Vec<u64> = users
+            .par_iter()
+            .zip(items)
+            .map(|(&user, &item)| u64::from(user) << 32 | u64::from(item))
+            .collect();
+        pairs.par_sort_unstable();
+        pairs.dedup();
+
+        let user = |pair: u64| (pair >> 32) as u32;
+        let last = pairs.last().map_or(0, |&pair| user(pair) as usize);
+        let by_id = last <= 16 * pairs.len() + 1024;
+        let mut users: Vec<u32> = Vec::new();
+        let mut starts = Vec::new();
+        for (k, &pair) in pairs.iter().enumerate() {
+            if by_id {
+                starts.resize(user(pair) as usize + 1, k);
+            } else if users.last() != Some(&user(pair)) {
+                users.push(user(pair));
+                starts.push(k);
+            }
+        }
+        starts.push(pairs.len());
+        Known {
+            users: (!by_id).then_some(users),
+            starts,
+            items: pairs.into_iter().map(|pair| pair as u32).collect(),
+        }
+    }
+
+    /// What a user knows.
+    #[inline]
+    fn row(&self, user: u32) -> &[u32] {
+        let row = match &self.users {
+            None => user as usize,
+            Some(users) => match users.binary_search(&user) {
+                Ok(row) => row,
+                Err(_) => return &[],
+            },
+        };
+        match (self.starts.get(row), self.starts.get(row + 1)) {
+            (Some(&start), Some(&end)) => &self.items[start..end],
+            _ => &[],
+        }
+    }
+
+    /// Every user that has a row, and the row.
+    fn rows(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        self.starts.windows(2).enumerate().map(|(row, range)| {
+            let user = self.users.as_ref().map_or(row as u32, |users| users[row]);
+            (user, &self.items[range[0]..range[1]])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Frequencies of items over many draws, and what is expected of them.
+    fn check_frequencies(sampler: &Sampler, user: Option<u32>, weights: &[f64]) {
+        let rounds = 40_000;
+        let mut counts = vec![0u32; weights.len()];
+        let mut rng = stream(11, 0, 0);
+        for _ in 0..rounds / 2 {
+            counts[sampler.draw(&mut rng, user) as usize] += 1;
+        }
+        let mut out = vec![0; rounds / 2];
+        sampler.fill(
+            &mut rng,
+            user.map(|user| vec![user; out.len()]).as_deref(),
+            &mut out,
+        );
+        for item in out {
+            counts[item as usize] += 1;
+        }
+        let total: f64 = weights.iter().sum();
+        for (item, (&count, weight)) in counts.iter().zip(weights).enumerate() {
+            let expected = rounds as f64 * weight / total;
+            // Five standard deviations of a binomial, and never for a weight of 0.
+            assert!(
+                (f64::from(count) - expected).abs() <= 5.0 * expected.sqrt(),
+                "item {item} was drawn {count} times, not {expected}: {counts:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn frequencies_follow_the_weights() {
+        check_frequencies(&Sampler::uniform(7).unwrap(), None, &[1.0; 7]);
+        check_frequencies(&Sampler::uniform(1).unwrap(), Some(3), &[1.0]);
+        let counts = [5.0, 0.0, 1.0, 20.0, 0.0, 4.0, 0.25];
+        for power in [1.0, 0.75, 0.0, 2.0] {
+            let weights = counts.map(|count: f64| count.powf(power));
+            check_frequencies(
+                &Sampler::popularity(&counts, power).unwrap(),
+                None,
+                &weights,
+            );
+        }
+        // Weights of any magnitude.
+        check_frequencies(
+            &Sampler::popularity(&[3e300, 1e300], 1.0).unwrap(),
+            None,
+            &[3.0, 1.0],
+        );
+        check_frequencies(
+            &Sampler::popularity(&[3e-310, 1e-310], 1.0).unwrap(),
+            None,
+            &[3.0, 1.0],
+        );
+        check_frequencies(
+            &Sampler::popularity(&[4.0, 1.0], -1.0).unwrap(),
+            None,
+            &[1.0, 4.0],
+        );
+    }
+
+    #[test]
+    fn known_items_are_left_out_and_the_rest_keep_their_share() {
+        let (users, items) = ([2, 2, 2, 0, 2], [6, 1, 0, 3, 1]);
+        let uniform = Sampler::uniform(7).unwrap().reject(&users, &items).unwrap();
+        check_frequencies(&uniform, Some(2), &[0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0]);
+        check_frequencies(&uniform, Some(0), &[1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0]);
+        for unknown_to_us in [Some(1), Some(3), Some(u32::MAX), None] {
+            check_frequencies(&uniform, unknown_to_us, &[1.0; 7]);
+        }
+
+        // What user 2 does not know has a millionth of the mass: the way out is taken.
+        let counts = [1e6, 1e6, 3.0, 0.0, 1.0, 2.0, 1e6];
+        let popular = Sampler::popularity(&counts, 1.0)
+            .unwrap()
+            .reject(&users, &items)
+            .unwrap();
+        check_frequencies(&popular, Some(2), &[0.0, 0.0, 3.0, 0.0, 1.0, 2.0, 0.0]);
+        check_frequencies(&popular, None, &counts);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_drawn_is_unknown_and_has_weight(
+            counts in prop::collection::vec(prop_oneof![Just(0.0), 1.0..100.0], 1..40),
+            pairs in prop::collection::vec((prop_oneof![0u32..5, Just(u32::MAX)], 0u32..40), 0..80),
+            by_weight in any::<bool>(),
+            seed in any::<u64>(),
+        ) {
+            let n = counts.len() as u32;
+            let (users, items): (Vec<u32>, Vec<u32>) = pairs.into_iter().map(|(u, i)| (u, i % n)).unzip();
+            let sampler = if by_weight { Sampler::popularity(&counts, 1.0) } else { Sampler::uniform(counts.len()) };
+            let Ok(sampler) = sampler else {
+                prop_assert!(by_weight && counts.iter().all(|&count| count == 0.0));
+                return Ok(());
+            };
+            let knows = |user, item| users.iter().zip(&items).any(|pair| pair == (&user, &item));
+            let has_weight = |item: u32| !by_weight || counts[item as usize] > 0.0;
+            let exhausted = users.iter().any(|&u| (0..n).all(|i| knows(u, i) || !has_weight(i)));
+            let sampler = match sampler.reject(&users, &items) {
+                Ok(sampler) => sampler,
+                Err(error) => {
+                    prop_assert!(exhausted, "{error}");
+                    return Ok(());
+                }
+            };
+            prop_assert!(!exhausted);
+            let mut rng = stream(seed, 0, 0);
+            for user in [0, 1, 2, 3, 4, 5, u32::MAX - 1, u32::MAX] {
+                for _ in 0..50 {
+                    let item = sampler.draw(&mut rng, Some(user));
+                    prop_assert!(item < n && has_weight(item) && !knows(user, item));
+                }
+            }
+        }
+
+        #[test]
+        fn streams_differ(seed in any::<u64>(), worker in 0usize..100, epoch in 0usize..100) {
+            let start = |seed, worker, epoch| stream(seed, worker, epoch).next_u64();
+            let ours = start(seed, worker, epoch);
+            prop_assert_eq!(ours, start(seed, worker, epoch));
+            prop_assert_ne!(ours, start(seed, worker + 1, epoch));
+            prop_assert_ne!(ours, start(seed, worker, epoch + 1));
+            prop_assert_ne!(ours, start(seed.wrapping_add(1), worker, epoch));
+            prop_assert!(worker == epoch || ours != start(seed, epoch, worker));
+        }
+    }
+
+    #[test]
+    fn bad_arguments_are_named() {
+        let message = |result: Result<Sampler>| result.unwrap_err().to_string();
+        assert!(message(Sampler::uniform(0)).contains("n is 0"));
+        assert!(message(Sampler::popularity(&[], 1.0)).contains("the length of counts is 0"));
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            let text = message(Sampler::popularity(&[1.0, bad], 1.0));
+            assert!(text.contains(&format!("counts[1] is {bad}")), "{text}");
+            assert!(message(Sampler::popularity(&[1.0], bad / 0.0)).contains("power is"));
+        }
+        assert!(message(Sampler::popularity(&[0.0, 1.0], -1.0)).contains("counts[0] is 0"));
+        assert!(message(Sampler::popularity(&[1e200], 2.0)).contains("counts[0]"));
+        assert!(message(Sampler::popularity(&[0.0, 0.0], 1.0)).contains("0 for every item"));
+
+        let uniform = || Sampler::uniform(3).unwrap();
+        assert!(
+            message(uniform().reject(&[0], &[])).contains("users has 1 elements but items has 0")
+        );
+        let error = uniform().reject(&[0, 1], &[2, 3]).unwrap_err();
+        assert_eq!(
+            error,
+            Error::Index("items[1] is 3, but there are 3 items".into())
+        );
+        let all = uniform().reject(&[1, 9, 9, 9], &[0, 2, 0, 1]);
+        assert!(message(all).contains("user 9 knows every item"));
+        let heavy = Sampler::popularity(&[1.0, 0.0], 1.0)
+            .unwrap()
+            .reject(&[4_000_000_000], &[0]);
+        assert!(message(heavy).contains("user 4000000000 knows"));
+    }
+}
