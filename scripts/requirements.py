@@ -14,7 +14,7 @@ def requirements(which: str) -> list[str]:
     text = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
     settings = tomllib.loads(text)
     project = settings["project"]
-    found = settings["build-system"]["requires"] + project["dependencies"]
+    found: list[str] = settings["build-system"]["requires"] + project["dependencies"]
     for extra in {"build": ["progress"], "dev": ["progress", "dev"]}[which]:
         found += project["optional-dependencies"][extra]
     return found

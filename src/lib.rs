@@ -9,6 +9,8 @@ pub mod exec;
 pub mod graph;
 pub mod ir;
 pub mod optim;
+#[cfg(feature = "python")]
+mod python;
 pub mod rules;
 pub mod simd;
 pub mod table;

@@ -163,12 +163,13 @@ impl<T: Element> Dense<T> {
         }
     }
 
-    /// The elements for writing, if nobody else holds them.
-    pub(crate) fn get_mut(&mut self) -> Option<&mut [T]> {
-        match &mut self.data {
-            Data::One(x) => Some(std::slice::from_mut(x)),
-            Data::Many(v) => Arc::get_mut(v).map(Vec::as_mut_slice),
-        }
+    /// The shape, and the elements for writing if nobody else holds them.
+    fn parts_mut(&mut self) -> Option<(&[usize], &mut [T])> {
+        let data = match &mut self.data {
+            Data::One(x) => std::slice::from_mut(x),
+            Data::Many(v) => Arc::get_mut(v)?.as_mut_slice(),
+        };
+        Some((&self.shape, data))
     }
 
     /// The same elements under another shape of equal size.
@@ -269,11 +270,10 @@ impl Array {
 
     /// What kernels write, if the elements are not shared.
     pub(crate) fn view_mut(&mut self) -> Option<ViewMut<'_>> {
-        let shape = self.shape().iter().copied().collect();
-        let data = match self {
-            Array::F32(d) => SliceMut::F32(d.get_mut()?),
-            Array::F64(d) => SliceMut::F64(d.get_mut()?),
-            Array::U32(d) => SliceMut::U32(d.get_mut()?),
+        let (shape, data) = match self {
+            Array::F32(d) => d.parts_mut().map(|(s, x)| (s, SliceMut::F32(x)))?,
+            Array::F64(d) => d.parts_mut().map(|(s, x)| (s, SliceMut::F64(x)))?,
+            Array::U32(d) => d.parts_mut().map(|(s, x)| (s, SliceMut::U32(x)))?,
         };
         Some(ViewMut { shape, data })
     }
@@ -284,6 +284,20 @@ impl Array {
             Array::F32(d) => Array::F32(d.with_shape(shape)),
             Array::F64(d) => Array::F64(d.with_shape(shape)),
             Array::U32(d) => Array::U32(d.with_shape(shape)),
+        }
+    }
+
+    /// The same numbers in another floating-point type, rounded to nearest; indices stay
+    /// indices.
+    pub fn to_dtype(&self, dtype: DType) -> Self {
+        fn convert<S: Real, T: Real>(d: &Dense<S>) -> Dense<T> {
+            let data = d.as_slice().iter().map(|x| T::of(x.to()));
+            Dense::from_vec(d.shape.clone(), data.collect())
+        }
+        match (self, dtype) {
+            (Array::F32(d), DType::F64) => Array::F64(convert(d)),
+            (Array::F64(d), DType::F32) => Array::F32(convert(d)),
+            _ => self.clone(),
         }
     }
 

@@ -5,7 +5,7 @@
 //! operator inferred its result, so asking a slice for another type is a bug of
 //! this crate and panics.
 
-use super::{DType, Element, Shape};
+use super::{DType, Element};
 
 /// Elements to read.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ pub struct View<'a> {
 #[derive(Debug)]
 pub struct ViewMut<'a> {
     /// Length of each axis.
-    pub shape: Shape,
+    pub shape: &'a [usize],
     /// The elements in C order.
     pub data: SliceMut<'a>,
 }

@@ -18,7 +18,8 @@ use crate::array::{Array, Broadcast, Shape, Type};
 use crate::error::{Error, Result};
 use crate::ir::{Expression, Function, ValueId, simplify, specialize};
 use crate::rules::{
-    Add, Gather, OpRef, Operator, Pick, RowScale, ScatterPick, ScatterRows, check_indices,
+    Add, Gather, MOST_OPERANDS, OpRef, Operator, Pick, RowScale, ScatterPick, ScatterRows,
+    check_indices,
 };
 
 /// Elements of a fused block: small enough that a few registers stay in the first-level
@@ -266,7 +267,8 @@ impl<'f> Lowering<'f> {
         }
         let shape = |n: usize| {
             let node = &self.nodes[n];
-            let fuses = self.request.fuse && node.op.block().is_some();
+            let fuses =
+                self.request.fuse && node.op.block().is_some() && node.args.len() <= MOST_OPERANDS;
             fuses.then(|| {
                 // Groups are of one element type, so make it part of the key.
                 let ty = self.function.ty(node.result);

@@ -7,12 +7,12 @@
 mod arena;
 mod executor;
 mod interpreter;
+mod link;
 mod lower;
 mod plan;
 mod program;
 mod schedule;
 
-pub(crate) use executor::Bindings;
 pub use executor::Executor;
 pub use interpreter::interpret;
 pub use plan::Plan;

@@ -18,14 +18,6 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// # Errors
     /// As [`forward`](Self::forward).
     pub fn freeze(&self) -> Result<Program> {
-        self.freeze_named(|_| None)
-    }
-
-    /// As [`freeze`](Self::freeze), with names for the inputs, by their identity.
-    ///
-    /// # Errors
-    /// As [`forward`](Self::forward).
-    pub fn freeze_named(&self, name: impl Fn(u64) -> Option<String>) -> Result<Program> {
         self.forward()?;
         let order = self.topological();
         let builder = Builder::new();
@@ -53,9 +45,9 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                     leaves.push(Leaf::Variable(id, value));
                     builder.parameter(ty)
                 }
-                Kind::Input(id) => {
+                Kind::Input(id, name) => {
                     let ty = node.ty()?;
-                    let name = name(id).unwrap_or_else(|| format!("#{}", leaves.len()));
+                    let name = name.map_or_else(|| format!("#{}", leaves.len()), str::to_owned);
                     leaves.push(Leaf::Input {
                         id,
                         ty: ty.clone(),

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::node::{Core, Kind, Node};
+use super::node::{Core, IntoDyn, Kind, Node};
 use super::value::{TableValue, Value};
 use super::variable::Variable;
-use crate::array::{Array, DType, show_shape};
+use crate::array::{Array, show_shape};
 use crate::error::{Error, Result};
 use crate::table::{Gradient, Param, Table, advance_epoch, new_id};
 
@@ -33,6 +33,7 @@ impl Node for ParameterNode {
 pub struct InputNode {
     core: Core,
     id: u64,
+    name: Option<String>,
 }
 
 impl Node for InputNode {
@@ -40,7 +41,7 @@ impl Node for InputNode {
         &self.core
     }
     fn kind(&self) -> Kind<'_> {
-        Kind::Input(self.id)
+        Kind::Input(self.id, self.name.as_deref())
     }
 }
 
@@ -111,15 +112,50 @@ impl Variable<ParameterNode> {
     pub fn param(&self) -> &Arc<Param> {
         &self.0.param
     }
+}
 
-    /// The gradient collected by `backward` since it was last cleared.
-    pub fn grad(&self) -> Option<Gradient> {
-        self.0.param.gradient()
+/// What leaves of every kind have; a boxed variable may be any of them.
+impl<N: ?Sized + IntoDyn> Variable<N> {
+    /// Sets the value of a leaf; everything above is computed again when it is next read.
+    /// An input may change its shape, other leaves keep theirs.
+    ///
+    /// # Errors
+    /// [`Error::Type`] or [`Error::Shape`] if the value's type or shape does not fit, or if
+    /// this is not a leaf that can be assigned; for a parameter as
+    /// [`Table::write`](crate::Table::write). Nothing is changed then.
+    pub fn set_value(&self, value: impl Into<Array>) -> Result<()> {
+        let value = value.into();
+        match self.kind() {
+            Kind::Parameter(param) => param.table().write(&value),
+            Kind::Variable(..) => assign(self.0.core(), value, true),
+            Kind::Input(..) => assign(self.0.core(), value, false),
+            Kind::Operation(_) | Kind::Constant => Err(Error::Type(
+                "value: only a leaf can be assigned; this is the result of an operation".into(),
+            )),
+        }
     }
 
-    /// Forgets the gradient.
+    /// The gradient that `backward` collected at this leaf since it was last cleared.
+    pub fn grad(&self) -> Option<Gradient> {
+        match self.kind() {
+            Kind::Parameter(param) => param.gradient(),
+            Kind::Variable(_, slot) => slot.borrow().clone(),
+            Kind::Operation(_) | Kind::Input(..) | Kind::Constant => None,
+        }
+    }
+
+    /// Forgets the gradient of this leaf, or of all leaves below.
     pub fn zero_grad(&self) {
-        self.0.param.zero_grad();
+        match self.kind() {
+            Kind::Parameter(param) => param.zero_grad(),
+            Kind::Variable(_, slot) => *slot.borrow_mut() = None,
+            Kind::Input(..) | Kind::Constant => {}
+            Kind::Operation(_) => {
+                let leaves = self.topological().into_iter();
+                let leaves = leaves.filter(|v| !matches!(v.kind(), Kind::Operation(_)));
+                leaves.for_each(|leaf| leaf.zero_grad());
+            }
+        }
     }
 }
 
@@ -147,10 +183,16 @@ fn assign(core: &Core, value: Array, fixed_shape: bool) -> Result<()> {
 impl Variable<InputNode> {
     /// An input that holds `value` until it is set or bound.
     pub fn new(value: impl Into<Array>) -> Self {
+        Self::named(value, None)
+    }
+
+    /// As [`new`](Self::new), with a name for messages.
+    pub fn named(value: impl Into<Array>, name: Option<String>) -> Self {
         let value = Value::Dense(value.into());
         Variable(Rc::new(InputNode {
             id: new_id(),
             core: Core::leaf(value, false),
+            name,
         }))
     }
 
@@ -159,22 +201,9 @@ impl Variable<InputNode> {
         Self::new(value)
     }
 
-    /// Sets the value; everything above is computed again when it is next read.
-    ///
-    /// # Errors
-    /// [`Error::Type`] if the element type differs.
-    pub fn set_value(&self, value: impl Into<Array>) -> Result<()> {
-        assign(&self.0.core, value.into(), false)
-    }
-
     /// A number that no other leaf of this process has.
     pub fn id(&self) -> u64 {
         self.0.id
-    }
-
-    /// Element type of the input.
-    pub fn dtype(&self) -> DType {
-        self.0.core.value().ty().dtype
     }
 }
 
@@ -197,27 +226,9 @@ impl Variable<LeafNode> {
         })))
     }
 
-    /// Sets the value; everything above is computed again when it is next read.
-    ///
-    /// # Errors
-    /// [`Error::Type`] or [`Error::Shape`] if the value's type or shape differs.
-    pub fn set_value(&self, value: impl Into<Array>) -> Result<()> {
-        assign(&self.0.core, value.into(), true)
-    }
-
     /// A number that no other leaf of this process has.
     pub fn id(&self) -> u64 {
         self.0.id
-    }
-
-    /// The gradient collected by `backward` since it was last cleared.
-    pub fn grad(&self) -> Option<Gradient> {
-        self.0.gradient.borrow().clone()
-    }
-
-    /// Forgets the gradient.
-    pub fn zero_grad(&self) {
-        *self.0.gradient.borrow_mut() = None;
     }
 }
 

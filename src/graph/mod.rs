@@ -18,6 +18,7 @@
 //! # Ok::<(), wyrmling::Error>(())
 //! ```
 
+pub mod build;
 mod eager;
 mod freeze;
 mod leaf;

@@ -15,7 +15,7 @@ use super::eager::Eager;
 use super::release;
 use super::value::{Value, apply};
 use super::variable::Variable;
-use crate::array::Array;
+use crate::array::{Array, DType};
 use crate::error::Result;
 use crate::rules::{OpRef, Operator};
 use crate::table::{Gradient, Param, epoch};
@@ -57,6 +57,10 @@ impl Core {
     /// The value as last computed.
     pub(super) fn value(&self) -> Value {
         self.value.borrow().clone()
+    }
+
+    pub(super) fn dtype(&self) -> DType {
+        self.value.borrow().dtype()
     }
 
     pub(super) fn set(&self, value: Value, version: u64) {
@@ -101,8 +105,9 @@ pub enum Kind<'a> {
     Parameter(&'a std::sync::Arc<Param>),
     /// A leaf that records a gradient but is not trained.
     Variable(u64, &'a RefCell<Option<Gradient>>),
-    /// Data, bound anew when a program runs; the number tells inputs apart.
-    Input(u64),
+    /// Data, bound anew when a program runs; the number tells inputs apart, the name is for
+    /// messages.
+    Input(u64, Option<&'a str>),
     /// A fixed value.
     Constant,
 }

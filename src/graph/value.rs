@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::array::{Array, Shape, Type, View};
+use crate::array::{Array, DType, Shape, Type, View};
 use crate::error::Result;
 use crate::rules::{DiagonalLike, Gather, MatMul, Operator, ScatterRows, Transpose};
 use crate::table::{Gradient, Rows, Table, add_into};
@@ -64,6 +64,16 @@ impl Value {
             Value::Rows(r) => r.ty().clone(),
             Value::Diagonal(_, ty) => ty.clone(),
             Value::Table(t) => t.table.ty().clone(),
+        }
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Value::Dense(a) => a.dtype(),
+            Value::Rows(r) => r.ty().dtype,
+            Value::Diagonal(_, ty) => ty.dtype,
+            Value::Table(t) => t.table.ty().dtype,
         }
     }
 

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::leaf::{Constant, ConstantNode};
 use super::node::{Held, IntoDyn, Kind, Node, Operation};
 use super::walk;
-use crate::array::{Array, Shape, Type};
+use crate::array::{Array, DType, Shape, Type};
 use crate::error::{Error, Result};
 use crate::rules::{self, OpRef};
 
@@ -62,6 +62,11 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub fn ty(&self) -> Result<Type> {
         self.forward()?;
         Ok(self.0.core().value().ty())
+    }
+
+    /// Element type of the value, which never changes.
+    pub fn dtype(&self) -> DType {
+        self.0.core().dtype()
     }
 
     /// The value as a number.
@@ -175,8 +180,7 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
 
     /// A number of this variable's element type.
     fn number(&self, value: f64) -> Constant {
-        let dtype = must(self.ty()).dtype;
-        Constant::new(Array::scalar(dtype, value))
+        Constant::new(Array::scalar(self.dtype(), value))
     }
 }
 

@@ -149,7 +149,7 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
                     Some(old) => old.add(g),
                 });
             }
-            Kind::Operation(_) | Kind::Input(_) | Kind::Constant => {}
+            Kind::Operation(_) | Kind::Input(..) | Kind::Constant => {}
         }
     }
     Ok(())

@@ -44,12 +44,12 @@ struct Pass<'f> {
     types: &'f [Type],
     /// The value that stands for each value.
     alias: Vec<ValueId>,
-    /// Values that are single numbers known now.
+    /// Values of one element that is known now.
     number: Vec<Option<f64>>,
-    /// For a value that repeats a single number, that number's value.
+    /// For a value that repeats one element, the value that holds it.
     splat: Vec<Option<ValueId>>,
     seen: HashMap<(String, SmallVec<[ValueId; 3]>), ValueId>,
-    seen_numbers: HashMap<(crate::array::DType, u64), ValueId>,
+    seen_numbers: HashMap<(Type, u64), ValueId>,
 }
 
 impl Pass<'_> {
@@ -58,9 +58,7 @@ impl Pass<'_> {
     }
 
     fn set_number(&mut self, id: ValueId, value: &Array) {
-        if value.shape().is_empty() {
-            self.number[id as usize] = value.item().ok();
-        }
+        self.number[id as usize] = value.item().ok();
     }
 
     /// A value equal to `op(args)`, if the operator does nothing.
@@ -105,13 +103,13 @@ impl Pass<'_> {
 
     /// The value of an operator on known numbers.
     fn fold(&self, op: &OpRef, args: &[ValueId], ty: &Type) -> Option<Array> {
-        if ty.ndim() != 0 || !ty.dtype.is_real() {
+        if ty.size() != 1 || !ty.dtype.is_real() {
             return None;
         }
         let mut known: SmallVec<[Array; 3]> = SmallVec::new();
         for (k, &a) in args.iter().enumerate() {
             known.push(match self.number[a as usize] {
-                Some(x) => Array::scalar(self.ty(a).dtype, x),
+                Some(x) => Array::full(self.ty(a), x),
                 // Only the shape is read; do not make a large array for it.
                 None if !op.reads(k) => return self.count(op, a, ty),
                 None => return None,
@@ -119,8 +117,7 @@ impl Pass<'_> {
         }
         let views: SmallVec<[View<'_>; 3]> = known.iter().map(Array::view).collect();
         let mut out = Array::full(ty, 0.0);
-        let written = op.eval(&views, out.view_mut()?);
-        written.is_ok().then_some(out)
+        let written = op.eval(&views, out.view_mut()?);        written.is_ok().then_some(out)
     }
 
     /// The value of `count_like`, which reads a shape only.
@@ -185,7 +182,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
             Expression::Constant(a) => {
                 pass.set_number(result, a);
                 if let Some(x) = pass.number[result as usize] {
-                    let key = (a.dtype(), x.to_bits());
+                    let key = (a.ty(), x.to_bits());
                     if let Some(&same) = pass.seen_numbers.get(&key) {
                         pass.alias[result as usize] = same;
                         continue;
@@ -196,7 +193,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
             Expression::Apply(op, args) => {
                 let repeats = op.downcast::<BroadcastLike>().is_some()
                     || op.downcast::<BroadcastTo>().is_some();
-                if repeats && pass.ty(args[0]).ndim() == 0 {
+                if repeats && pass.ty(args[0]).size() == 1 {
                     pass.splat[result as usize] = Some(args[0]);
                 }
                 let key = (format!("{op:?}"), args.clone());

@@ -133,13 +133,13 @@ pub(super) fn infer(name: &str, count: usize, args: &[&Type]) -> Result<Type> {
 
 /// Runs an elementwise kernel over the broadcast space of `out`.
 pub(crate) fn eval(block: &dyn Block, args: &[View<'_>], mut out: ViewMut<'_>) {
-    let plain = |v: &View<'_>| v.shape == out.shape.as_slice() || v.data.len() == 1;
+    let plain = |v: &View<'_>| v.shape == out.shape || v.data.len() == 1;
     if args.iter().all(plain) {
         let slices: smallvec::SmallVec<[Slice<'_>; 3]> = args.iter().map(|a| a.data).collect();
         block.run(&slices, out.data);
         return;
     }
-    let walk = Broadcast::new(&out.shape, args.iter().map(|a| a.shape));
+    let walk = Broadcast::new(out.shape, args.iter().map(|a| a.shape));
     let run = walk.run();
     walk.for_each(|offsets, number| {
         let slices: smallvec::SmallVec<[Slice<'_>; 3]> = args
@@ -235,7 +235,7 @@ macro_rules! elementwise {
                     }),+];
                     rules[i]($g, $y, args).map(|e| e.sum_to(args[i]))
                 }
-                fn block(&self) -> Option<&dyn $crate::rules::Block> {
+                fn block(&self) -> Option<&(dyn $crate::rules::Block + 'static)> {
                     Some(self)
                 }
             }

@@ -182,9 +182,9 @@ impl Operator for Transpose {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let from = strides(args[0].shape);
         let steps: smallvec::SmallVec<[isize; 4]> = self.axes.iter().map(|&a| from[a]).collect();
-        let shape = out.shape.clone();
+        let shape = out.shape;
         with_real!(out.data.dtype(), T => {
-            copy_strided(args[0].real::<T>(), 0, &steps, &shape, T::slice_mut(&mut out.data));
+            copy_strided(args[0].real::<T>(), 0, &steps, shape, T::slice_mut(&mut out.data));
         });
         Ok(())
     }

@@ -155,7 +155,7 @@ impl Operator for MatMul {
         };
         // Walk the leading axes with the matrices as runs of one element.
         let lead = |shape: &[usize]| Shape::from_slice(&shape[..shape.len() - 2]);
-        let (la, lb, lo) = (lead(a), lead(b), lead(&out.shape));
+        let (la, lb, lo) = (lead(a), lead(b), lead(out.shape));
         let (ma, mb, mo) = (s.m * s.k, s.k * s.n, s.m * s.n);
         with_real!(out.data.dtype(), T => {
             let (x, y) = (args[0].real::<T>(), args[1].real::<T>());

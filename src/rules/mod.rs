@@ -97,16 +97,20 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
 
     /// The kernel over one run of a broadcast space, if this operator acts on each
     /// element alone; see [`Map1`].
-    fn block(&self) -> Option<&dyn Block> {
+    fn block(&self) -> Option<&(dyn Block + 'static)> {
         None
     }
 }
 
-/// An elementwise kernel: each operand is as long as `out`, or one element.
+/// An elementwise kernel of up to [`MOST_OPERANDS`] operands, each as long as `out` or one
+/// element.
 pub trait Block: Send + Sync {
     /// Computes `out` from the operands.
     fn run(&self, args: &[Slice<'_>], out: SliceMut<'_>);
 }
+
+/// Operands that a [`Block`] may have.
+pub const MOST_OPERANDS: usize = 4;
 
 impl dyn Operator {
     /// This operator as a concrete type, if it is that type.

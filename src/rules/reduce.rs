@@ -251,9 +251,9 @@ impl Operator for SumTo {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let shape = out.shape.clone();
+        let shape = out.shape;
         with_real!(out.data.dtype(), T => {
-            sum_into(&args[0], T::slice_mut(&mut out.data), &shape);
+            sum_into(&args[0], T::slice_mut(&mut out.data), shape);
         });
         Ok(())
     }
@@ -277,7 +277,7 @@ pub struct BroadcastLike;
 
 /// Copies `x` into every place of the broadcast shape `out`.
 pub(super) fn broadcast_into(x: &View<'_>, out: &mut ViewMut<'_>) {
-    let walk = Broadcast::new(&out.shape, std::iter::once(x.shape));
+    let walk = Broadcast::new(out.shape, std::iter::once(x.shape));
     let run = walk.run();
     with_real!(out.data.dtype(), T => {
         let (x, out) = (x.real::<T>(), T::slice_mut(&mut out.data));

@@ -258,7 +258,7 @@ impl Operator for TakeAdjoint {
         let take = Take {
             items: self.items.clone(),
         };
-        let r = take.resolve(&out.shape)?;
+        let r = take.resolve(out.shape)?;
         let n = r.shape.last().copied().unwrap_or(1);
         with_real!(out.data.dtype(), T => {
             let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));

@@ -202,7 +202,7 @@ macro_rules! multiversion {
         $(where $($subject: $also),+)?
         {
             #[inline(always)]
-            #[allow(clippy::too_many_arguments)]
+            #[allow(clippy::too_many_arguments, reason = "as many as the function has")]
             fn body<M: $crate::simd::Machine, $($($generic: $bound),+)?>(
                 $machine: M, $($arg: $type),*
             ) $(-> $ret)?
@@ -211,7 +211,7 @@ macro_rules! multiversion {
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            #[allow(clippy::too_many_arguments)]
+            #[allow(clippy::too_many_arguments, reason = "as many as the function has")]
             fn avx2 $(<$($generic: $bound),+>)? ($($arg: $type),*) $(-> $ret)?
             $(where $($subject: $also),+)?
             {
@@ -223,7 +223,7 @@ macro_rules! multiversion {
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-            #[allow(clippy::too_many_arguments)]
+            #[allow(clippy::too_many_arguments, reason = "as many as the function has")]
             fn avx512 $(<$($generic: $bound),+>)? ($($arg: $type),*) $(-> $ret)?
             $(where $($subject: $also),+)?
             {

@@ -129,17 +129,6 @@ pub unsafe fn load_row<T: Real>(src: *const T, dst: &mut [T]) {
     unsafe { load_row_on(Scalar, src, dst) }
 }
 
-/// Writes `src.len()` elements outside any kernel.
-///
-/// # Safety
-///
-/// As for [`store_row_on`].
-#[inline]
-pub unsafe fn store_row<T: Real>(dst: *mut T, src: &[T]) {
-    // SAFETY: handed on.
-    unsafe { store_row_on(Scalar, dst, src) }
-}
-
 /// Asks for the cache lines of `bytes` bytes from `start` on, and does not wait.
 ///
 /// Nothing is read, so any address will do. Does nothing but on x86-64.
@@ -364,7 +353,7 @@ mod tests {
                 for kernel in [false, true] {
                     let outside = T::of(-1.0);
                     // SAFETY: `room` elements are there and nobody else is.
-                    unsafe { store_row(shared.0, &vec![outside; room]) };
+                    unsafe { store_row_on(Scalar, shared.0, &vec![outside; room]) };
                     let mut back = vec![T::zero(); length];
                     if kernel {
                         store_in_kernel(shared, at, &row);
@@ -372,7 +361,7 @@ mod tests {
                     } else {
                         // SAFETY: as above, and `at + length` is at most `room`.
                         unsafe {
-                            store_row(shared.0.add(at), &row);
+                            store_row_on(Scalar, shared.0.add(at), &row);
                             load_row(shared.0.add(at), &mut back);
                         }
                     }

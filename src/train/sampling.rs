@@ -14,6 +14,8 @@
 //!
 //! Limits: known positives take 4 bytes each, and 8 a user up to the largest id.
 
+use std::hint::select_unpredictable;
+
 use rand::{Rng, SeedableRng};
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
@@ -45,7 +47,7 @@ fn mix(x: u64) -> u64 {
 /// A distribution of items, which may exclude what a user knows.
 ///
 /// ```
-/// use wyrmling::train::{Sampler, stream};
+/// use wyrmling::train::sampling::{Sampler, stream};
 ///
 /// let sampler = Sampler::uniform(3)?.reject(&[0, 0, 7], &[2, 1, 0])?;
 /// let mut rng = stream(1, 0, 0);
@@ -290,19 +292,21 @@ impl Items {
     }
 }
 
-/// How many elements of a row satisfy a condition that holds up to some place.
+/// How many elements of a row satisfy a condition that holds up to some place. The
+/// outcomes are random, so they choose data rather than branches.
 #[inline(always)]
 fn count_while(row: &[u32], holds: impl Fn(usize, u32) -> bool) -> usize {
-    let (mut low, mut high) = (0, row.len());
-    while low < high {
-        let middle = low.midpoint(high);
-        if holds(middle, row[middle]) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    let (mut start, mut size) = (0, row.len());
+    while size > 1 {
+        let half = size / 2;
+        let middle = start + half;
+        start = select_unpredictable(holds(middle, row[middle]), middle, start);
+        size -= half;
     }
-    low
+    match row.get(start) {
+        Some(&item) => start + usize::from(holds(start, item)),
+        None => 0,
+    }
 }
 
 /// The unknown item on which `rank` falls, if the unknown items lie side by side,

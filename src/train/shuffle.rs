@@ -38,16 +38,6 @@ const AHEAD: usize = 32;
 /// Fills `order` with a permutation of `0..order.len()`, each as likely as any
 /// other, determined by the state of the generator.
 ///
-/// ```
-/// use rand::SeedableRng;
-/// use rand_xoshiro::Xoshiro256PlusPlus;
-///
-/// let mut order = [0; 5];
-/// wyrmling::train::shuffle(&mut order, &mut Xoshiro256PlusPlus::seed_from_u64(1));
-/// order.sort();
-/// assert_eq!(order, [0, 1, 2, 3, 4]);
-/// ```
-///
 /// # Panics
 ///
 /// If `order` is longer than `u32::MAX`.

@@ -14,7 +14,7 @@ use super::data::{Buffer, Feeds};
 use super::sampling::stream;
 use crate::array::{Slice, with_real};
 use crate::error::{Error, Result};
-use crate::exec::{Bindings, Executor, Leaf, Plan, Program, RowsPart, Sink};
+use crate::exec::{Executor, Leaf, Plan, Program, RowsPart, Sink};
 use crate::optim::apply::{self, Access, Part, Scratch, Target, TermOf};
 use crate::optim::{Optimizer, State};
 use crate::table::{Table, moves};
@@ -99,7 +99,7 @@ impl<'a> Worker<'a> {
             };
             Ok(Sized {
                 lengths: program.leaves().iter().map(length).collect(),
-                executor: Executor::new(Arc::clone(plan))?,
+                executor: Executor::new(Arc::clone(plan), program.tables())?,
             })
         };
         let full = sized(&plans.full, shared.batch)?;
@@ -226,10 +226,8 @@ impl<'a> Worker<'a> {
         if !shared.wait(number - self.number) {
             return Ok(());
         }
-        sized.executor.run(Bindings {
-            tables: program.tables(),
-            leaves: &leaves,
-        })?;
+        // SAFETY: `fit` has compared every index that the feeds can give with its bound.
+        unsafe { sized.executor.run(&leaves)? };
         let plan = Arc::clone(sized.executor.plan());
         let loss: f64 = with_real!(plan.result.ty.dtype, T => {
             let value: &[T] = sized.executor.numbers(&plan.result, &leaves);

@@ -1,0 +1,280 @@
+"""The command line: train a recommender on a file, and ask it.
+
+Results go to the standard output; an error is one line on the standard error, with
+exit code 2 for a command that makes no sense, 1 for one that failed and 130 when it
+was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import wyrmling as wy
+
+from .datasets import Interactions, make_interactions, read_interactions
+from .evaluate import Quality, popularity
+from .recommend import BPR, Model
+
+QUALITY_COLUMNS = ("MRR", "NDCG@{k}", "recall@{k}", "precision@{k}", "hit rate", "AUC")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns the exit code."""
+    # Ids may hold what the terminal cannot show.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Whoever read the output has enough. What is still buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        message = error.args[0] if isinstance(error, KeyError) and error.args else error
+        text = " ".join(str(message).split()) or type(error).__name__
+        print(f"{options.prog}: error: {text}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def train(options: argparse.Namespace) -> None:
+    """Trains on a file and writes the model."""
+    _check_destination(options.out)
+    say: Callable[[str], None] = (lambda _: None) if options.quiet else _say
+    data = read_interactions(options.file, header=options.header)
+    say(f"data        {_describe(data)}")
+    test = None
+    if options.holdout is not None:
+        data, test = data.split(options.holdout, options.seed)
+        say(f"held out    {len(test):,} interactions, to measure; the model learns the others")
+    recommender = BPR(
+        factors=options.factors,
+        lr=options.lr,
+        l2=options.l2,
+        epochs=options.epochs,
+        batch_size=options.batch_size,
+        threads=options.threads,
+        seed=options.seed,
+    )
+    model = _fit(recommender, data, say)
+    if test is not None and not options.quiet:
+        _show_quality({"BPR": model.evaluate(test), "popularity": popularity(data, test)})
+    model.save(options.out)
+    say(f"\nsaved       {options.out}, {os.path.getsize(options.out):,} bytes")
+
+
+def recommend(options: argparse.Namespace) -> None:
+    """Prints the best items for a user of a model."""
+    model = Model.load(options.model)
+    best = model.recommend(options.user, options.k, exclude_seen=not options.include_seen)
+    if options.json:
+        items = [{"item": item, "score": score} for item, score in best]
+        answer = {"user": options.user, "recommendations": items}
+        print(json.dumps(answer, allow_nan=False))
+    elif best:
+        _show_recommendations(best)
+    else:
+        print(f"user {_printable(options.user)} has seen every item")
+
+
+def demo(options: argparse.Namespace) -> None:
+    """Trains on made-up data, measures the result and recommends something."""
+    print("Bayesian personalised ranking, its loss written in Python, on made-up listening data\n")
+    data = make_interactions(seed=options.seed)
+    data, test = data.split(0.2, options.seed)
+    _say(f"data        {_describe(data)}; {len(test):,} more held out")
+    recommender = BPR(epochs=options.epochs, threads=options.threads, seed=options.seed)
+    model = _fit(recommender, data, _say)
+    _show_quality({"BPR": model.evaluate(test), "popularity": popularity(data, test)})
+
+    for user in range(3):
+        user_id = data.user_ids[user]
+        heard = [data.item_ids[item] for item in data.items[data.users == user]]
+        genres = Counter(item.split("-")[0] for item in heard).most_common(3)
+        favourites = ", ".join(f"{count} x {genre}" for genre, count in genres)
+        print(f"\n{user_id} heard {len(heard)} pieces, mostly {favourites}. Recommended:\n")
+        _show_recommendations(model.recommend(user_id, 5))
+
+
+def _fit(recommender: BPR, data: Interactions, say: Callable[[str], None]) -> Model:
+    threads = recommender.threads or os.cpu_count() or 1
+    say(
+        f"training    {recommender.factors} factors, {recommender.epochs} epochs, "
+        f"batches of {recommender.batch_size}, {_count(threads, 'thread')}\n"
+    )
+    say("epoch  loss of a sample  samples a second")
+
+    def report(_: int, history: wy.History) -> None:
+        loss = history.loss[-1] / len(data)
+        say(f"{len(history.loss):5}  {loss:16.4f}  {history.samples_per_second:16,.0f}")
+
+    start = time.perf_counter()
+    model = recommender.fit(data, callback=report)
+    say(f"\ntrained     in {time.perf_counter() - start:.2f} s")
+    return model
+
+
+def _show_quality(measured: dict[str, Quality]) -> None:
+    first = next(iter(measured.values()))
+    heads = [head.format(k=first.k) for head in QUALITY_COLUMNS]
+    print(f"\nranking of held-out items, mean over {_count(first.n_users, 'user')}\n")
+    print(f"{'':10}  " + "  ".join(f"{head:>12}" for head in heads))
+    for name, quality in measured.items():
+        metrics = (
+            quality.mrr,
+            quality.ndcg,
+            quality.recall,
+            quality.precision,
+            quality.hit_rate,
+            quality.auc,
+        )
+        print(f"{name:10}  " + "  ".join(f"{metric:12.4f}" for metric in metrics))
+
+
+def _show_recommendations(best: list[tuple[str, float]]) -> None:
+    ids = [_printable(item) for item, _ in best]
+    width = max(len("item"), *map(len, ids))
+    print(f"{'item':{width}}  {'score':>8}")
+    for id_, (_, score) in zip(ids, best, strict=True):
+        print(f"{id_:{width}}  {score:8.3f}")
+
+
+def _describe(data: Interactions) -> str:
+    return (
+        f"{_count(len(data), 'interaction')} of {_count(data.n_users, 'user')} "
+        f"with {_count(data.n_items, 'item')}"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _say(line: str) -> None:
+    # At once, for training takes a while.
+    print(line, flush=True)
+
+
+def _printable(text: str) -> str:
+    """Text that cannot move the cursor or break the line."""
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
+def _check_destination(path: str) -> None:
+    """Refuses, before any work is done, a place where no file can be written."""
+    directory = Path(path).parent
+    if not directory.is_dir():
+        raise FileNotFoundError(f"{path}: there is no directory {directory}")
+    if not os.access(directory, os.W_OK):
+        raise PermissionError(f"{path}: may not write to directory {directory}")
+    if Path(path).exists() and not Path(path).is_file():
+        raise OSError(f"{path} exists and is not a regular file")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {' '.join(message.split())}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m wyrmling",
+        description="Train a recommender on a file of interactions, and ask it.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+        added.set_defaults(run=run, prog=added.prog)
+        return added
+
+    defaults = BPR()
+
+    def training_options(added: argparse.ArgumentParser) -> None:
+        option = added.add_argument
+        epochs = defaults.epochs
+        option("--epochs", type=_natural, default=epochs, help="passes over the data [%(default)s]")
+        option("--threads", type=_whole, default=0, help="workers; 0 takes all cores [0]")
+        option("--seed", type=_whole, default=0, help="of all random choices [0]")
+
+    added = command("train", train)
+    option = added.add_argument
+    option("file", metavar="FILE", help="lines of user and item, separated by , or tab or ::")
+    option("--out", default="model.safetensors", help="the model to write [%(default)s]")
+    option("--factors", type=_natural, default=defaults.factors, help="vector length [%(default)s]")
+    training_options(added)
+    option("--lr", type=_positive, default=defaults.lr, help="step length [%(default)s]")
+    option("--l2", type=_number, default=defaults.l2, help="regularisation [%(default)s]")
+    batch_size = defaults.batch_size
+    option("--batch-size", type=_natural, default=batch_size, help="samples a step [%(default)s]")
+    option("--holdout", type=_share, metavar="SHARE", help="hold out a share, to measure ranking")
+    option(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line names the columns [found out]",
+    )
+    option("--quiet", action="store_true", help="print nothing but errors")
+
+    added = command("recommend", recommend)
+    option = added.add_argument
+    option("model", metavar="MODEL", help="what train has written")
+    option("--user", required=True, metavar="ID", help="the user, as the training file calls it")
+    option("-k", type=_natural, default=10, help="how many items [%(default)s]")
+    option("--include-seen", action="store_true", help="also what the user had in training")
+    option("--json", action="store_true", help="print JSON")
+
+    training_options(command("demo", demo))
+    return parser
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)
+
+
+def _natural(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return number
+
+
+def _positive(text: str) -> float:
+    if (number := _number(text)) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def _share(text: str) -> float:
+    if not 0 < (number := _number(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and 1")
+    return number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""A trained factorisation that answers in the caller's own ids."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+import wyrmling as wy
+
+from .. import _core
+from ..datasets import Interactions
+from ..evaluate import Quality, measure
+
+__all__ = ["Model"]
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Scores are ``users[u] @ items[i] + item_bias[i]``.
+
+    Args:
+        users: vectors of users, float32, shape (n, d).
+        items: vectors of items, float32, shape (m, d).
+        item_bias: float32, shape (m,).
+        user_ids: ids of users, by row.
+        item_ids: ids of items, by row.
+        train: which items each user had in training, for n users and m items.
+        history: how training went; None for a model from a file.
+    """
+
+    users: FloatArray
+    items: FloatArray
+    item_bias: FloatArray
+    user_ids: Sequence[str]
+    item_ids: Sequence[str]
+    train: _core.Csr
+    history: wy.History | None = None
+
+    def __repr__(self) -> str:
+        n_users, factors = self.users.shape
+        return f"Model({n_users:,} users, {len(self.items):,} items, {factors} factors)"
+
+    def recommend(
+        self, user_id: str | int, k: int = 10, exclude_seen: bool = True
+    ) -> list[tuple[str, float]]:
+        """The items with the highest scores for a user, the highest first.
+
+        Args:
+            user_id: the user, as the training data calls it.
+            k: how many items; there are fewer when there are no more.
+            exclude_seen: whether to leave out items the user had in training.
+
+        Returns:
+            Item ids with scores, which only compare within a user.
+
+        Raises:
+            KeyError: a user that was not in the training data.
+            ValueError: k below 1.
+        """
+        user = self._user_numbers.get(str(user_id))
+        if user is None:
+            some = ", ".join(repr(known) for known in self.user_ids[:3])
+            raise KeyError(
+                f"user {str(user_id)!r} is not among the {len(self.user_ids):,} users "
+                f"that the model knows, such as {some}"
+            )
+        seen = self.train.select(np.array([user], np.uint32)) if exclude_seen else None
+        vector = self.users[user : user + 1]
+        best, scores = _core.top_k(vector, self.items, self.item_bias, seen, k)
+        found = best[0] != _core.NO_ITEM
+        return [
+            (self.item_ids[item], float(score))
+            for item, score in zip(best[0, found], scores[0, found], strict=True)
+        ]
+
+    def evaluate(self, test: Interactions, k: int = 10) -> Quality:
+        """Measures how well the model ranks held-out interactions.
+
+        Users and items are matched by id, so ``test`` may be numbered in another way
+        than the training data.
+
+        Raises:
+            ValueError: an id that the model does not know, or nothing held out.
+        """
+        users = _translate("user", test.users, test.user_ids, self._user_numbers)
+        items = _translate("item", test.items, test.item_ids, self._item_numbers)
+        pairs = _core.Csr(users, items, len(self.user_ids), len(self.item_ids))
+        return measure(self.users, self.items, self.item_bias, self.train, pairs, k)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a safetensors file, which replaces an existing one all at once.
+
+        Raises:
+            OSError: the file cannot be written.
+            FloatingPointError: a number is not finite.
+        """
+        _core.save_model(
+            os.fspath(path),
+            self.users,
+            self.items,
+            self.item_bias,
+            self.user_ids,
+            self.item_ids,
+            self.train,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Model:
+        """Reads what :meth:`save` wrote. The file need not be trusted.
+
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: it is not a model, or damaged.
+        """
+        return cls(*_core.load_model(os.fspath(path)))
+
+    @cached_property
+    def _user_numbers(self) -> dict[str, int]:
+        return {id_: number for number, id_ in enumerate(self.user_ids)}
+
+    @cached_property
+    def _item_numbers(self) -> dict[str, int]:
+        return {id_: number for number, id_ in enumerate(self.item_ids)}
+
+
+def _translate(
+    name: str, column: npt.NDArray[np.uint32], ids: Sequence[str], numbers: dict[str, int]
+) -> npt.NDArray[np.uint32]:
+    """The model's numbers for a column that is numbered by ``ids``."""
+    table = np.array([numbers.get(id_, -1) for id_ in ids], np.int64)
+    translated = table[column]
+    unknown = np.flatnonzero(translated < 0)
+    if len(unknown):
+        first = ids[column[unknown[0]]]
+        raise ValueError(f"test has {name} {first!r}, which the model does not know")
+    return translated.astype(np.uint32)

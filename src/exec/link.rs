@@ -1,0 +1,234 @@
+//! Linking: a plan's places become addresses.
+//!
+//! The memory of an executor and of the tables does not move, so everything but the data
+//! bound to leaves is resolved once. What is left to do in a run is to call kernels.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::arena::Arena;
+use super::lower::BLOCK;
+use super::plan::{Group, Location, Place, Plan, Source, Step};
+use crate::array::{Broadcast, DType, Slice, SliceMut};
+use crate::rules::{Block, OpRef};
+use crate::table::Table;
+
+/// An address, or a leaf whose data is bound later.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Address {
+    Fixed(*mut u8),
+    Leaf(usize),
+}
+
+/// A value to be read or written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Memory {
+    pub address: Address,
+    pub len: usize,
+    pub dtype: DType,
+}
+
+impl Memory {
+    /// The elements.
+    ///
+    /// # Safety
+    /// The memory is live and initialised, and nobody writes to it while the slice is used.
+    #[inline(always)]
+    pub(super) unsafe fn read<'a>(&self, leaves: &[Slice<'a>]) -> Slice<'a> {
+        match self.address {
+            Address::Leaf(k) => leaves[k],
+            // SAFETY: the caller's promise; `link` checked the length and alignment.
+            Address::Fixed(start) => unsafe { tag(self.dtype, start, self.len) },
+        }
+    }
+
+    /// The elements for writing.
+    ///
+    /// # Safety
+    /// As for [`read`](Self::read), and nobody else reads either.
+    #[inline(always)]
+    pub(super) unsafe fn write<'a>(&self) -> SliceMut<'a> {
+        let Address::Fixed(start) = self.address else {
+            unreachable!("results live in the arena");
+        };
+        // SAFETY: the caller's promise.
+        unsafe { tag_mut(self.dtype, start, self.len) }
+    }
+}
+
+/// A slice of `len` elements of type `dtype`.
+///
+/// # Safety
+/// They are live, initialised and aligned, and nobody writes to them.
+#[inline(always)]
+pub(super) unsafe fn tag<'a>(dtype: DType, start: *const u8, len: usize) -> Slice<'a> {
+    // SAFETY: the caller's promise, for each type.
+    unsafe {
+        match dtype {
+            DType::F32 => Slice::F32(std::slice::from_raw_parts(start.cast(), len)),
+            DType::F64 => Slice::F64(std::slice::from_raw_parts(start.cast(), len)),
+            DType::U32 => Slice::U32(std::slice::from_raw_parts(start.cast(), len)),
+        }
+    }
+}
+
+/// A mutable slice of `len` elements of type `dtype`.
+///
+/// # Safety
+/// They are live, initialised and aligned, and nobody else uses them.
+#[inline(always)]
+pub(super) unsafe fn tag_mut<'a>(dtype: DType, start: *mut u8, len: usize) -> SliceMut<'a> {
+    // SAFETY: the caller's promise, for each type.
+    unsafe {
+        match dtype {
+            DType::F32 => SliceMut::F32(std::slice::from_raw_parts_mut(start.cast(), len)),
+            DType::F64 => SliceMut::F64(std::slice::from_raw_parts_mut(start.cast(), len)),
+            DType::U32 => SliceMut::U32(std::slice::from_raw_parts_mut(start.cast(), len)),
+        }
+    }
+}
+
+/// One operand or result of a fused operator.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stream {
+    /// A block-sized register.
+    Register(*mut u8),
+    /// Advances with the block; the number is the external's.
+    Whole(Address, usize),
+    /// The same element for a whole run.
+    Splat(Address, usize),
+}
+
+/// One fused operator.
+pub(super) struct Micro {
+    pub block: *const dyn Block,
+    pub args: SmallVec<[Stream; 3]>,
+    pub out: Stream,
+}
+
+/// A fused group.
+pub(super) struct LinkedGroup {
+    pub ops: Vec<Micro>,
+    pub walk: Broadcast,
+    pub dtype: DType,
+}
+
+/// A step with addresses.
+pub(super) enum Linked {
+    Load {
+        table: Arc<Table>,
+        out: Memory,
+    },
+    Gather {
+        table: Arc<Table>,
+        index: Memory,
+        out: Memory,
+    },
+    Group(LinkedGroup),
+    Kernel {
+        op: OpRef,
+        args: SmallVec<[(Memory, *const [usize]); 4]>,
+        out: Memory,
+        shape: *const [usize],
+    },
+}
+
+/// Turns places into addresses.
+pub(super) struct Linker<'a> {
+    pub plan: &'a Plan,
+    pub arena: &'a Arena,
+    pub registers: &'a Arena,
+    pub tables: &'a [Arc<Table>],
+}
+
+impl Linker<'_> {
+    fn address(&self, place: &Place) -> Address {
+        match place.location {
+            Location::Leaf(k) => Address::Leaf(k),
+            Location::Arena(offset) => {
+                let end = offset + place.ty.size() * place.ty.dtype.size();
+                assert!(end <= self.plan.arena_bytes, "the layout fits the arena");
+                Address::Fixed(self.arena.pointer().wrapping_add(offset))
+            }
+            Location::Constant(k) => {
+                let start: *const u8 = match self.plan.constants[k].view().data {
+                    Slice::F32(s) => s.as_ptr().cast(),
+                    Slice::F64(s) => s.as_ptr().cast(),
+                    Slice::U32(s) => s.as_ptr().cast(),
+                };
+                // Constants are never results, so nobody writes through this.
+                Address::Fixed(start.cast_mut())
+            }
+            Location::Nowhere => Address::Fixed(std::ptr::without_provenance_mut(64)),
+        }
+    }
+
+    pub(super) fn memory(&self, place: &Place) -> Memory {
+        Memory {
+            address: self.address(place),
+            len: match place.location {
+                Location::Nowhere => 0,
+                _ => place.ty.size(),
+            },
+            dtype: place.ty.dtype,
+        }
+    }
+
+    fn group(&self, group: &Group) -> LinkedGroup {
+        let item = group.ty.dtype.size();
+        let stream = |source: Source| match source {
+            Source::Register(r) => {
+                assert!(r < self.plan.registers);
+                Stream::Register(self.registers.pointer().wrapping_add(r * BLOCK * item))
+            }
+            Source::External(k) => {
+                let address = self.address(&group.externals[k]);
+                if group.walk.is_splat(k) {
+                    Stream::Splat(address, k)
+                } else {
+                    Stream::Whole(address, k)
+                }
+            }
+        };
+        let micro = |op: &super::plan::Fused| {
+            let Some(block) = op.op.block() else {
+                unreachable!("only elementwise operators are fused");
+            };
+            Micro {
+                block,
+                args: op.args.iter().map(|&s| stream(s)).collect(),
+                out: stream(op.out),
+            }
+        };
+        LinkedGroup {
+            ops: group.ops.iter().map(micro).collect(),
+            walk: group.walk.clone(),
+            dtype: group.ty.dtype,
+        }
+    }
+
+    pub(super) fn step(&self, step: &Step) -> Linked {
+        match step {
+            Step::Load { table, out } => Linked::Load {
+                table: Arc::clone(&self.tables[*table]),
+                out: self.memory(out),
+            },
+            Step::Gather { table, index, out } => Linked::Gather {
+                table: Arc::clone(&self.tables[*table]),
+                index: self.memory(index),
+                out: self.memory(out),
+            },
+            Step::Group(group) => Linked::Group(self.group(group)),
+            Step::Kernel { op, args, out } => Linked::Kernel {
+                op: op.clone(),
+                args: args
+                    .iter()
+                    .map(|a| (self.memory(a), &raw const a.ty.shape[..]))
+                    .collect(),
+                out: self.memory(out),
+                shape: &raw const out.ty.shape[..],
+            },
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Ids: the caller's own names of users or items, in the order of their numbers.
+//!
+//! All names stand in one string, with the offset where each begins: two
+//! allocations for any number of ids, and the same layout as in a model file. No
+//! two are equal.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::error::{Error, Result};
+use crate::rank::check_offsets;
+
+/// Distinct strings, numbered from 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ids {
+    text: String,
+    /// Id `n` is `text[offsets[n]..offsets[n + 1]]`; starts with 0, never falls.
+    offsets: Vec<usize>,
+}
+
+impl Ids {
+    /// Cuts `text` at `offsets`, which has one entry more than there are ids.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Value`] unless `offsets` starts with 0, never falls, ends with the
+    /// length of `text` and never divides a character, and all ids differ.
+    pub fn from_parts(text: String, offsets: Vec<usize>) -> Result<Ids> {
+        check_offsets("offsets", &offsets, text.len())?;
+        if let Some(at) = offsets.iter().find(|&&at| !text.is_char_boundary(at)) {
+            return Err(Error::Value(format!(
+                "offsets must not divide a character, found {at}"
+            )));
+        }
+        let ids = Ids { text, offsets };
+        let mut known = HashSet::with_capacity(ids.len());
+        if let Some(id) = ids.iter().find(|id| !known.insert(*id)) {
+            return Err(Error::Value(format!(
+                "ids must differ, found {} twice",
+                quoted(id)
+            )));
+        }
+        drop(known);
+        Ok(ids)
+    }
+
+    /// Joins strings into ids.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Value`] when two are equal.
+    pub fn from_strings<S: AsRef<str>>(strings: impl IntoIterator<Item = S>) -> Result<Ids> {
+        let (mut text, mut offsets) = (String::new(), vec![0]);
+        for string in strings {
+            text.push_str(string.as_ref());
+            offsets.push(text.len());
+        }
+        Ids::from_parts(text, offsets)
+    }
+
+    /// Number of ids.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The id with this number.
+    pub fn get(&self, number: usize) -> Option<&str> {
+        match self.offsets.get(number..=number.checked_add(1)?)? {
+            &[start, end] => self.text.get(start..end),
+            _ => None,
+        }
+    }
+
+    /// All ids, by number.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        (self.offsets.windows(2)).map(|ends| &self.text[ends[0]..ends[1]])
+    }
+
+    /// The ids one after the other, with nothing between them.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where each id begins in [`text`](Ids::text), and where the last ends.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+}
+
+/// Numbers strings in the order in which they first appear.
+pub(super) struct Numbering {
+    numbers: HashMap<Box<str>, u32>,
+    ids: Ids,
+}
+
+impl Numbering {
+    pub fn new() -> Numbering {
+        Numbering {
+            numbers: HashMap::new(),
+            ids: Ids {
+                text: String::new(),
+                offsets: vec![0],
+            },
+        }
+    }
+
+    /// The number of `id`, a new one if need be; none when 32 bits are used up.
+    pub fn number(&mut self, id: &str) -> Option<u32> {
+        if let Some(&number) = self.numbers.get(id) {
+            return Some(number);
+        }
+        // The last number stands for "no item" in rankings.
+        let number = u32::try_from(self.ids.len())
+            .ok()
+            .filter(|&n| n < u32::MAX)?;
+        self.numbers.insert(id.into(), number);
+        self.ids.text.push_str(id);
+        self.ids.offsets.push(self.ids.text.len());
+        Some(number)
+    }
+
+    pub fn finish(self) -> Ids {
+        self.ids
+    }
+}
+
+/// Text as an error message shows it: quoted, control characters escaped, cut
+/// when it is long.
+pub(super) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+    }
+}

@@ -1,0 +1,264 @@
+//! Numbers and arrays between Python and Rust.
+//!
+//! float32 and float64 keep their type; float16, integers and lists become float64 (float16
+//! becomes float32, which holds it exactly); booleans become zeros and ones. Everything else
+//! is refused by name: a complex number, text or an object has no silent conversion, and
+//! neither has a wider float. Arrays of any strides are read; what goes out is a new array
+//! that nobody else holds.
+
+use numpy::{
+    IntoPyArray, PyArray, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods,
+    PyUntypedArray, PyUntypedArrayMethods,
+};
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
+
+use crate::array::{Array, DType, Dense, Element, Shape, show_shape};
+use crate::error::Error;
+
+/// What an array was made from, which decides whether its element type binds others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A Python number: takes the type of what it meets.
+    Number,
+    /// Booleans: likewise.
+    Mask,
+    /// A list or tuple: float64, unless it is assigned to something of another type.
+    List,
+    /// An array or NumPy scalar: keeps its type.
+    Array,
+}
+
+/// The name of an object's class.
+pub(super) fn type_name(object: &Bound<'_, PyAny>) -> String {
+    let name = object.get_type().fully_qualified_name();
+    name.map_or_else(|_| "object".to_owned(), |n| n.to_string())
+}
+
+fn refuse(what: &str, found: &str) -> PyErr {
+    PyTypeError::new_err(format!(
+        "{what}: expected numbers (float32, float64 or integers), got {found}"
+    ))
+}
+
+/// The elements as this type, in C order. Callers ask for types that hold every element.
+fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<T>> {
+    if let Ok(typed) = array.cast::<PyArrayDyn<T>>()
+        && typed.is_c_contiguous()
+        && typed.is_aligned()
+        && let Ok(data) = typed.to_vec()
+    {
+        return Ok(data);
+    }
+    // NumPy casts and straightens it.
+    let py = array.py();
+    let options = PyDict::new(py);
+    options.set_item(intern!(py, "dtype"), numpy::dtype::<T>(py))?;
+    options.set_item(intern!(py, "order"), intern!(py, "C"))?;
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let copy = numpy.call_method(intern!(py, "array"), (array,), Some(&options))?;
+    Ok(copy.cast::<PyArrayDyn<T>>()?.to_vec()?)
+}
+
+/// An object as a NumPy array: itself if it is one, else what NumPy makes of it.
+fn as_numpy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    if let Ok(array) = object.cast::<PyUntypedArray>() {
+        return Ok(array.clone());
+    }
+    let py = object.py();
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
+    Ok(array.cast_into::<PyUntypedArray>()?)
+}
+
+/// How messages call an array.
+fn describe(object: &Bound<'_, PyAny>, dtype: &Bound<'_, PyArrayDescr>) -> String {
+    if object.is_instance_of::<PyUntypedArray>() {
+        format!("an array of dtype {dtype}")
+    } else {
+        format!("{} (dtype {dtype})", type_name(object))
+    }
+}
+
+/// A Python number, if the object is one.
+#[inline]
+pub(super) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    // numpy.float64 is a subclass of float and keeps its type as an array does.
+    if let Ok(x) = object.cast_exact::<PyFloat>() {
+        return Ok(Some(x.value()));
+    }
+    if object.cast_exact::<PyInt>().is_ok() || object.is_instance_of::<PyBool>() {
+        return Ok(Some(object.extract()?));
+    }
+    Ok(None)
+}
+
+/// An object as an array of numbers; `what` names it in messages.
+pub(super) fn array(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, Origin)> {
+    if let Some(x) = number(object)? {
+        return Ok((Array::from(x), Origin::Number));
+    }
+    let found = as_numpy(object)?;
+    let shape = Shape::from_slice(found.shape());
+    let origin = if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        Origin::List
+    } else {
+        Origin::Array
+    };
+    let dtype = found.dtype();
+    let array = match (dtype.kind(), dtype.itemsize()) {
+        (b'f', 2 | 4) => Dense::<f32>::from_vec(shape, elements(&found)?).into(),
+        (b'f', 8) | (b'i' | b'u', _) => Dense::<f64>::from_vec(shape, elements(&found)?).into(),
+        (b'b', _) => {
+            let values = Dense::<f64>::from_vec(shape, elements(&found)?);
+            return Ok((values.into(), Origin::Mask));
+        }
+        _ => return Err(refuse(what, &describe(object, &dtype))),
+    };
+    Ok((array, origin))
+}
+
+/// An object as an array of a given type of numbers, which only numbers, booleans and lists
+/// adapt to.
+pub(super) fn array_of(
+    what: &str,
+    object: &Bound<'_, PyAny>,
+    dtype: DType,
+) -> PyResult<Array> {
+    let (array, origin) = array(what, object)?;
+    match origin {
+        Origin::Number | Origin::Mask | Origin::List => Ok(array.to_dtype(dtype)),
+        Origin::Array if array.dtype() == dtype => Ok(array),
+        Origin::Array => Err(Error::Type(format!(
+            "{what}: expected {dtype}, got {} of shape {}; convert it with .astype",
+            array.dtype(),
+            show_shape(array.shape())
+        ))
+        .into()),
+    }
+}
+
+/// Whether NumPy takes an object for integers.
+pub(super) fn is_integral(array: &Bound<'_, PyUntypedArray>) -> bool {
+    matches!(array.dtype().kind(), b'i' | b'u')
+}
+
+/// What an index beyond the range of any table is called.
+fn bad_index(what: &str, value: i128, at: usize, rows: Option<usize>) -> PyErr {
+    let rows = rows.map_or_else(
+        || format!("indices run from 0 to {}", u32::MAX),
+        |n| format!("there are {n} rows"),
+    );
+    PyIndexError::new_err(format!(
+        "{what}: index {value} at position {at} is out of range; {rows}"
+    ))
+}
+
+/// Integers as row indices. With `wrap`, the number of rows, negative ones count from the
+/// end as in NumPy; `rows` is for messages.
+fn narrow<T: Copy + Into<i128>>(
+    what: &str,
+    values: &[T],
+    wrap: Option<usize>,
+    rows: Option<usize>,
+) -> PyResult<Vec<u32>> {
+    let mut out = Vec::with_capacity(values.len());
+    for (at, &value) in values.iter().enumerate() {
+        let value: i128 = value.into();
+        let place = match wrap {
+            Some(n) if value < 0 => value + n as i128,
+            _ => value,
+        };
+        let place = u32::try_from(place).map_err(|_| bad_index(what, value, at, rows))?;
+        out.push(place);
+    }
+    Ok(out)
+}
+
+/// An object as row indices; `what` names it in messages. With `wrap`, the number of rows,
+/// negative ones count from the end as in NumPy; `rows` is for messages.
+pub(super) fn indices(
+    what: &str,
+    object: &Bound<'_, PyAny>,
+    wrap: Option<usize>,
+    rows: Option<usize>,
+) -> PyResult<Dense<u32>> {
+    let found = as_numpy(object)?;
+    let shape = Shape::from_slice(found.shape());
+    let dtype = found.dtype();
+    let values = match (dtype.kind(), dtype.itemsize()) {
+        (b'u', 1 | 2 | 4) => elements::<u32>(&found)?,
+        (b'u', _) => narrow(what, &elements::<u64>(&found)?, wrap, rows)?,
+        (b'i', _) => narrow(what, &elements::<i64>(&found)?, wrap, rows)?,
+        // An empty list becomes float64 in NumPy.
+        (b'f', _) if found.is_empty() && !object.is_instance_of::<PyUntypedArray>() => Vec::new(),
+        _ => {
+            return Err(PyTypeError::new_err(format!(
+                "{what}: expected integer indices, got {}",
+                describe(object, &dtype)
+            )));
+        }
+    };
+    Ok(Dense::from_vec(shape, values))
+}
+
+/// An array as a new NumPy array.
+pub(super) fn to_numpy(py: Python<'_>, array: Array) -> PyResult<Bound<'_, PyAny>> {
+    fn export<'py, T: Element + numpy::Element>(
+        py: Python<'py>,
+        dense: Dense<T>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let shape = numpy::IxDyn(dense.shape());
+        if dense.as_slice().len() <= SMALL {
+            let out = PyArray::<T, _>::zeros(py, shape, false);
+            out.readwrite().as_slice_mut()?.copy_from_slice(dense.as_slice());
+            return Ok(out.into_any());
+        }
+        let array = ndarray::ArrayD::from_shape_vec(shape, dense.into_vec());
+        let array = array.map_err(|e| Error::Shape(e.to_string()))?;
+        Ok(array.into_pyarray(py).into_any())
+    }
+    match array {
+        Array::F32(d) => export(py, d),
+        Array::F64(d) => export(py, d),
+        Array::U32(d) => export(py, d),
+    }
+}
+
+/// Up to this many elements are copied into NumPy's own memory, which is faster than handing
+/// ours over.
+const SMALL: usize = 4096;
+
+/// NumPy's object for an element type.
+pub(super) fn numpy_dtype(py: Python<'_>, dtype: DType) -> Bound<'_, PyArrayDescr> {
+    match dtype {
+        DType::F32 => numpy::dtype::<f32>(py),
+        DType::F64 => numpy::dtype::<f64>(py),
+        DType::U32 => numpy::dtype::<u32>(py),
+    }
+}
+
+/// One integer, or several in a tuple or list; `None` for Python's `None`.
+pub(super) fn integers(
+    what: &str,
+    object: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Vec<i64>>> {
+    let Some(object) = object.filter(|o| !o.is_none()) else {
+        return Ok(None);
+    };
+    let index = |o: &Bound<'_, PyAny>| -> PyResult<i64> {
+        o.extract().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "{what}: expected an integer or a tuple of integers, got {}",
+                type_name(o)
+            ))
+        })
+    };
+    if object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>() {
+        let items = object.try_iter()?;
+        return Ok(Some(items.map(|o| index(&o?)).collect::<PyResult<_>>()?));
+    }
+    Ok(Some(vec![index(object)?]))
+}

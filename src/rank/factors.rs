@@ -1,0 +1,119 @@
+//! Factors: what gives every (user, item) pair its score.
+//!
+//! `score[u, i] = users[u] · items[i] + bias[i]`, in f32. Rows are scored a block
+//! at a time by one matrix product, which is what makes ranking all items for all
+//! users affordable.
+
+use std::ops::Range;
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, s};
+
+use super::csr::Csr;
+use crate::error::{Error, Result};
+
+/// Borrowed factors of users and items, checked to fit together.
+#[derive(Debug, Clone, Copy)]
+pub struct Factors<'a> {
+    users: ArrayView2<'a, f32>,
+    items: ArrayView2<'a, f32>,
+    bias: Option<ArrayView1<'a, f32>>,
+}
+
+impl<'a> Factors<'a> {
+    /// `users` is (n, d), `items` is (m, d), `bias` has length m; any strides. A
+    /// width d of 0 leaves the bias alone to rank.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shape`] when the shapes do not fit together, [`Error::Value`] for
+    /// 2³² - 1 items or more: an item must have a 32-bit number below the one that
+    /// stands for none.
+    pub fn new(
+        users: ArrayView2<'a, f32>,
+        items: ArrayView2<'a, f32>,
+        bias: Option<ArrayView1<'a, f32>>,
+    ) -> Result<Factors<'a>> {
+        if users.ncols() != items.ncols() {
+            return Err(Error::Shape(format!(
+                "users and items must have the same number of columns, found shapes {:?} and {:?}",
+                users.dim(),
+                items.dim()
+            )));
+        }
+        if let Some(bias) = bias
+            && bias.len() != items.nrows()
+        {
+            return Err(Error::Shape(format!(
+                "bias must have one number an item, found {} for {} items",
+                bias.len(),
+                items.nrows()
+            )));
+        }
+        if items.nrows() >= u32::MAX as usize {
+            return Err(Error::Value(format!(
+                "items has {} rows, expected less than {}",
+                items.nrows(),
+                u32::MAX
+            )));
+        }
+        Ok(Factors { users, items, bias })
+    }
+
+    /// Number of users.
+    pub fn n_users(&self) -> usize {
+        self.users.nrows()
+    }
+
+    /// Number of items.
+    pub fn n_items(&self) -> usize {
+        self.items.nrows()
+    }
+
+    /// The factors of users.
+    pub(super) fn users(&self) -> ArrayView2<'a, f32> {
+        self.users
+    }
+
+    /// Refuses a set of pairs that is not about the same users and items.
+    pub(super) fn check_size(&self, name: &str, pairs: &Csr) -> Result<()> {
+        if (pairs.n_users(), pairs.n_items()) == (self.n_users(), self.n_items()) {
+            return Ok(());
+        }
+        Err(Error::Shape(format!(
+            "{name} is about {} users and {} items, the factors about {} and {}",
+            pairs.n_users(),
+            pairs.n_items(),
+            self.n_users(),
+            self.n_items()
+        )))
+    }
+
+    /// Scores a range of items for some rows of users. `scores` holds one row of
+    /// items after the other.
+    pub(super) fn score(
+        &self,
+        users: ArrayView2<f32>,
+        items: Range<usize>,
+        scores: &mut [f32],
+    ) -> Result<()> {
+        let shape = (users.nrows(), items.len());
+        let mut scores = ArrayViewMut2::from_shape(shape, scores)
+            .map_err(|error| Error::Shape(format!("scores must have shape {shape:?}: {error}")))?;
+        match self.bias {
+            Some(bias) => scores.assign(&bias.slice(s![items.clone()])),
+            None => scores.fill(0.0),
+        }
+        let items = self.items.slice(s![items, ..]);
+        general_mat_mul(1.0, &users, &items.t(), 1.0, &mut scores);
+        Ok(())
+    }
+}
+
+/// The error for a score that cannot be ranked.
+pub(super) fn not_a_number(user: usize, item: u32) -> Error {
+    Error::NotFinite(format!(
+        "the score of user {user} and item {item} is not a number: \
+         the factors hold NaN or are so large that their product overflows"
+    ))
+}

@@ -1,0 +1,245 @@
+//! How well scores rank the items that were held out.
+//!
+//! For each user with held-out items, all items but the user's training items
+//! compete. The rank of a held-out item is the number of competitors that score
+//! at least as high, itself included: ties count against the model (the
+//! pessimistic rank), so that a model that scores all items alike gains nothing.
+//! Every metric but the area under the curve is a function of these ranks, of k
+//! and of h, the number of the user's held-out items:
+//!
+//! | metric | definition |
+//! |---|---|
+//! | reciprocal rank | mean of 1/rank over the held-out items |
+//! | ndcg | Σ 1/log₂(1 + rank) over ranks up to k, divided by the same sum over ranks 1 to min(h, k) (Järvelin and Kekäläinen 2002, binary gains) |
+//! | recall | held-out items of rank up to k, divided by h |
+//! | precision | held-out items of rank up to k, divided by k |
+//! | hit | 1 when an item has rank up to k, else 0 |
+//! | auc | share of pairs of a held-out and another competing item that are in order, a tie counting half (the Mann-Whitney statistic); ½ when there is no such pair |
+//!
+//! A pair that is both in `train` and held out does not count as held out.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use ndarray::Axis;
+use rayon::prelude::*;
+
+use super::csr::Csr;
+use super::factors::{Factors, not_a_number};
+use crate::error::{Error, Result};
+
+/// Bound on the bytes of scores in a block of users.
+const SCORES: usize = 1 << 25;
+/// Users scored together where that bound allows.
+const USERS: usize = 256;
+
+/// The metrics of one user, or their means; each from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Metrics {
+    /// Mean of 1/rank over the held-out items.
+    pub reciprocal_rank: f64,
+    /// Normalised discounted cumulative gain of the first k.
+    pub ndcg: f64,
+    /// Share of the held-out items that are among the first k.
+    pub recall: f64,
+    /// Share of the first k that were held out.
+    pub precision: f64,
+    /// Whether any held-out item is among the first k.
+    pub hit: f64,
+    /// Area under the receiver operating characteristic.
+    pub auc: f64,
+}
+
+/// The metrics of every user with a held-out item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// User numbers, rising.
+    pub users: Vec<usize>,
+    /// The metrics of each, in the same order.
+    pub metrics: Vec<Metrics>,
+}
+
+impl Evaluation {
+    /// The mean of each metric, every user counting the same.
+    pub fn mean(&self) -> Metrics {
+        let n = self.metrics.len() as f64;
+        let mean = |of: fn(&Metrics) -> f64| self.metrics.iter().map(of).sum::<f64>() / n;
+        Metrics {
+            reciprocal_rank: mean(|m| m.reciprocal_rank),
+            ndcg: mean(|m| m.ndcg),
+            recall: mean(|m| m.recall),
+            precision: mean(|m| m.precision),
+            hit: mean(|m| m.hit),
+            auc: mean(|m| m.auc),
+        }
+    }
+}
+
+/// Measures how well `factors` rank the pairs of `test` among all items that are
+/// not in the user's row of `train`, with `k` where a metric looks at the first k.
+///
+/// `stop` may be set from another thread.
+///
+/// # Errors
+///
+/// [`Error::Shape`] when `train` or `test` has another number of users or items;
+/// [`Error::Value`] when `k` is 0 or nothing is held out; [`Error::NotFinite`] when
+/// a score is not a number; [`Error::Interrupted`] when stopped.
+pub fn evaluate(
+    factors: &Factors,
+    train: &Csr,
+    test: &Csr,
+    k: usize,
+    stop: &AtomicBool,
+) -> Result<Evaluation> {
+    factors.check_size("train", train)?;
+    factors.check_size("test", test)?;
+    if k == 0 {
+        return Err(Error::Value("k is 0, expected at least 1".into()));
+    }
+    let is_held_out = |user: usize, item: &u32| !train.contains(user, *item);
+    let users: Vec<usize> = (0..test.n_users())
+        .filter(|&user| test.row(user).iter().any(|item| is_held_out(user, item)))
+        .collect();
+    if users.is_empty() {
+        return Err(Error::Value(
+            "test holds no pair that is not in train, expected at least one".into(),
+        ));
+    }
+
+    // At least one, for something is held out.
+    let n_items = factors.n_items();
+    let rows = (SCORES / (n_items * size_of::<f32>())).clamp(1, USERS);
+    let block = |users: &[usize]| -> Result<Vec<Metrics>> {
+        let mut scores = Vec::new();
+        scores
+            .try_reserve_exact(users.len() * n_items)
+            .map_err(|_| Error::Value(format!("no memory for the scores of {n_items} items")))?;
+        scores.resize(users.len() * n_items, 0.0);
+        if stop.load(Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let rows = factors.users().select(Axis(0), users);
+        factors.score(rows.view(), 0..n_items, &mut scores)?;
+        (users.iter().zip(scores.chunks_exact(n_items)))
+            .map(|(&user, scores)| {
+                // Without an early exit the loop is vectorised.
+                if scores.iter().fold(false, |any, score| any | score.is_nan())
+                    && let Some(item) = scores.iter().position(|score| score.is_nan())
+                {
+                    return Err(not_a_number(user, item as u32));
+                }
+                let held_out: Vec<u32> = (test.row(user).iter().copied())
+                    .filter(|item| is_held_out(user, item))
+                    .collect();
+                Ok(measure(scores, train.row(user), &held_out, k))
+            })
+            .collect()
+    };
+    let metrics = if users.len() <= rows {
+        block(&users)?
+    } else {
+        let blocks: Result<Vec<_>> = users.par_chunks(rows).map(block).collect();
+        blocks?.concat()
+    };
+    Ok(Evaluation { users, metrics })
+}
+
+/// The metrics of one user, of whose scores none is NaN. `held_out` is not empty
+/// and shares nothing with `train`.
+fn measure(scores: &[f32], train: &[u32], held_out: &[u32], k: usize) -> Metrics {
+    let score = |item: &u32| scores[*item as usize];
+    let levels = Levels::new(held_out.iter().map(score).collect());
+    let mut all = levels.count(scores.iter().copied());
+    all.subtract(&levels.count(train.iter().map(score)));
+    let held = levels.count(held_out.iter().map(score));
+
+    let h = held_out.len() as f64;
+    let others = (scores.len() - train.len() - held_out.len()) as f64;
+    let discount = |rank: usize| 1.0 / (1.0 + rank as f64).log2();
+    let mut sum = Metrics::default();
+    let mut hits = 0;
+    let mut in_order = 0.0;
+    for item in held_out {
+        let level = levels.of(score(item));
+        let rank = all.at_least[level];
+        sum.reciprocal_rank += 1.0 / rank as f64;
+        if rank <= k {
+            sum.ndcg += discount(rank);
+            hits += 1;
+        }
+        let higher_or_tied = (rank - held.at_least[level]) as f64;
+        let tied = (all.equal[level] - held.equal[level]) as f64;
+        in_order += others - higher_or_tied + 0.5 * tied;
+    }
+    let ideal: f64 = (1..=k.min(held_out.len())).map(discount).sum();
+    Metrics {
+        reciprocal_rank: sum.reciprocal_rank / h,
+        // The same terms in another order could exceed 1 by rounding.
+        ndcg: (sum.ndcg / ideal).min(1.0),
+        recall: hits as f64 / h,
+        precision: hits as f64 / k as f64,
+        hit: if hits > 0 { 1.0 } else { 0.0 },
+        auc: if others > 0.0 {
+            in_order / (h * others)
+        } else {
+            0.5
+        },
+    }
+}
+
+/// The distinct scores of the held-out items, rising.
+struct Levels(Vec<f32>);
+
+/// For each level, how many scores are at least, and exactly, that high.
+struct Counts {
+    at_least: Vec<usize>,
+    equal: Vec<usize>,
+}
+
+impl Levels {
+    fn new(mut scores: Vec<f32>) -> Levels {
+        scores.sort_unstable_by(f32::total_cmp);
+        scores.dedup();
+        Levels(scores)
+    }
+
+    /// Number of levels at or below `score`.
+    fn reached(&self, score: f32) -> usize {
+        self.0.partition_point(|&level| level <= score)
+    }
+
+    /// The level of a held-out item's score.
+    fn of(&self, score: f32) -> usize {
+        self.reached(score) - 1
+    }
+
+    fn count(&self, scores: impl Iterator<Item = f32>) -> Counts {
+        let n = self.0.len();
+        let mut counts = Counts {
+            at_least: vec![0; n],
+            equal: vec![0; n],
+        };
+        for score in scores {
+            let reached = self.reached(score);
+            if reached > 0 {
+                counts.at_least[reached - 1] += 1;
+                counts.equal[reached - 1] += usize::from(self.0[reached - 1] == score);
+            }
+        }
+        for level in (1..n).rev() {
+            counts.at_least[level - 1] += counts.at_least[level];
+        }
+        counts
+    }
+}
+
+impl Counts {
+    fn subtract(&mut self, other: &Counts) {
+        for (mine, theirs) in (self.at_least.iter_mut()).zip(&other.at_least) {
+            *mine -= theirs;
+        }
+        for (mine, theirs) in self.equal.iter_mut().zip(&other.equal) {
+            *mine -= theirs;
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Files: what they say is read, and nothing they contain can do harm.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod directory;
+mod ids;
+mod interactions;
+mod model;
+mod price;
+
+use std::sync::atomic::AtomicBool;
+
+/// Nobody sets it.
+static NEVER: AtomicBool = AtomicBool::new(false);

@@ -1,0 +1,142 @@
+"""Ranking quality against its definitions, spelt out in NumPy.
+
+Factors are small integers, so that scores are exact and ties are plenty.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wyrmling.evaluate as ranking
+from wyrmling import _core
+from wyrmling.datasets import Interactions
+from wyrmling.evaluate import Quality, evaluate, popularity
+
+Scores = npt.NDArray[np.float32]
+N_USERS, N_ITEMS = 6, 25
+
+
+def interactions(pairs: set[tuple[int, int]]) -> Interactions:
+    columns = np.array(sorted(pairs), np.uint32).reshape(-1, 2)
+    user_ids = [f"u{n}" for n in range(N_USERS)]
+    item_ids = [f"i{n}" for n in range(N_ITEMS)]
+    return Interactions(columns[:, 0], columns[:, 1], user_ids, item_ids)
+
+
+def naive(
+    scores: Scores, train: set[tuple[int, int]], test: set[tuple[int, int]], k: int
+) -> Quality | None:
+    """The metrics, user by user and item by item."""
+    rows: list[list[float]] = []
+    for u in range(N_USERS):
+        competing = [i for i in range(N_ITEMS) if (u, i) not in train]
+        held_out = [i for i in competing if (u, i) in test]
+        others = [i for i in competing if (u, i) not in test]
+        if not held_out:
+            continue
+        ranks = np.array([sum(scores[u, j] >= scores[u, i] for j in competing) for i in held_out])
+        first = ranks <= k
+        ideal = np.arange(1, min(k, len(held_out)) + 1)
+        order = [
+            1.0 if scores[u, i] > scores[u, j] else 0.5 if scores[u, i] == scores[u, j] else 0.0
+            for i in held_out
+            for j in others
+        ]
+        rows.append(
+            [
+                float(np.mean(1 / ranks)),
+                float(np.sum(first / np.log2(1 + ranks)) / np.sum(1 / np.log2(1 + ideal))),
+                first.sum() / len(held_out),
+                first.sum() / k,
+                float(first.any()),
+                float(np.mean(order)) if order else 0.5,
+            ]
+        )
+    if not rows:
+        return None
+    mrr, ndcg, recall, precision, hit_rate, auc = np.mean(rows, axis=0).tolist()
+    return Quality(mrr, ndcg, recall, precision, hit_rate, auc, k, len(rows))
+
+
+PAIRS = st.sets(st.tuples(st.integers(0, N_USERS - 1), st.integers(0, N_ITEMS - 1)), max_size=60)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), PAIRS, PAIRS, st.integers(1, 30), st.booleans(), st.integers(0, 3))
+def test_metrics_are_what_they_are_defined_to_be(
+    seed: int,
+    train: set[tuple[int, int]],
+    test: set[tuple[int, int]],
+    k: int,
+    biased: bool,
+    factors: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    users = rng.integers(-2, 3, (N_USERS, factors)).astype(np.float32)
+    items = rng.integers(-2, 3, (N_ITEMS, factors)).astype(np.float32)
+    bias = rng.integers(-2, 3, N_ITEMS).astype(np.float32) if biased else None
+    scores = users @ items.T + (0 if bias is None else bias)
+    expected = naive(scores, train, test, k)
+    if expected is None:
+        with pytest.raises(ValueError, match="test"):
+            evaluate(users, items, bias, interactions(train), interactions(test), k)
+        return
+    found = evaluate(users, items, bias, interactions(train), interactions(test), k)
+    assert (found.k, found.n_users) == (expected.k, expected.n_users)
+    for name in ("mrr", "ndcg", "recall", "precision", "hit_rate", "auc"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=1e-12), name
+
+
+def test_popularity_ranks_by_the_count_in_training() -> None:
+    train = {(0, 3), (1, 3), (2, 3), (0, 5), (1, 5), (2, 7)}
+    test = {(3, 5), (0, 7), (4, 11)}
+    count = np.bincount([i for _, i in train], minlength=N_ITEMS).astype(np.float32)
+    expected = naive(np.tile(count, (N_USERS, 1)), train, test, 2)
+    found = popularity(interactions(train), interactions(test), 2)
+    assert expected is not None
+    assert found.mrr == pytest.approx(expected.mrr) == pytest.approx((1 / 2 + 1 + 1 / 25) / 3)
+    assert found.ndcg == pytest.approx(expected.ndcg)
+
+
+def test_the_best_items_are_those_of_a_stable_sort() -> None:
+    rng = np.random.default_rng(5)
+    users = rng.integers(-3, 4, (40, 4)).astype(np.float32)
+    items = rng.integers(-3, 4, (90, 4)).astype(np.float32)
+    columns = rng.integers(0, 40, 300), rng.integers(0, 90, 300)
+    seen = _core.Csr(columns[0].astype(np.uint32), columns[1].astype(np.uint32), 40, 90)
+    scores = users @ items.T
+    scores[columns] = -np.inf
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :12]
+    ids, best = _core.top_k(users, items, None, seen, 12)
+    assert ids.dtype == np.uint32
+    np.testing.assert_array_equal(ids, order)
+    np.testing.assert_array_equal(best, np.take_along_axis(scores, order, 1))
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    users, items = np.zeros((N_USERS, 2), np.float32), np.zeros((N_ITEMS, 2), np.float32)
+    train, test = interactions(set()), interactions({(0, 0)})
+    with pytest.raises(ValueError, match="k is 0"):
+        evaluate(users, items, None, train, test, 0)
+    with pytest.raises(ValueError, match="columns"):
+        evaluate(users[:, :1], items, None, train, test)
+    with pytest.raises(ValueError, match="train is about 6 users and 25 items"):
+        evaluate(users[:3], items, None, train, test)
+    with pytest.raises(ValueError, match="found 3 for 25 items"):
+        evaluate(users, items, np.zeros(3, np.float32), train, test)
+    with pytest.raises(TypeError):
+        evaluate(users.astype(np.float64), items, None, train, test)
+    users[1] = np.nan
+    with pytest.raises(FloatingPointError, match="user 1 "):
+        evaluate(users, items, None, train, interactions({(1, 0)}))
+    with pytest.raises((ValueError, OverflowError)):
+        _core.top_k(users, items, None, None, -1)
+
+
+def test_the_documentation_lists_every_metric() -> None:
+    assert ranking.__doc__ is not None
+    for name in Quality.__dataclass_fields__:
+        if name not in ("k", "n_users"):
+            assert f"\n{name} " in ranking.__doc__

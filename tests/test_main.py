@@ -1,0 +1,213 @@
+"""The command line, as a user meets it: what it prints, and how it fails."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wyrmling.datasets import make_interactions
+from wyrmling.recommend import Model
+
+COMMAND = [sys.executable, "-m", "wyrmling"]
+
+
+def run(*arguments: str | Path, code: int = 0) -> str:
+    """The output of a command that ends with ``code``: of the stream that it is for."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    if code == 0:
+        assert done.stderr == ""
+        return done.stdout
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    data = make_interactions(60, 40, 8, seed=2)
+    return [
+        f"{data.user_ids[u]},{data.item_ids[i]}\n"
+        for u, i in zip(data.users, data.items, strict=True)
+    ]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> Path:
+    directory = tmp_path_factory.mktemp("main")
+    (directory / "plays.csv").write_text("".join(lines))
+    path = directory / "plays.safetensors"
+    run("train", directory / "plays.csv", "--out", path, "--epochs", "3", "--quiet")
+    return path
+
+
+def test_train_reports_and_saves(tmp_path: Path, lines: list[str]) -> None:
+    file, out = tmp_path / "plays.csv", tmp_path / "plays.safetensors"
+    file.write_text("user,item\n" + "".join(lines))
+    arguments = ["--factors", "4", "--epochs", "3", "--threads", "1", "--batch-size", "16"]
+    said = run("train", file, "--out", out, "--holdout", "0.25", *arguments)
+    count = len(lines) - round(len(lines) / 4)
+    assert f"{len(lines)} interactions of 60 users" in said
+    assert f"held out    {len(lines) - count} interactions" in said
+    assert "4 factors, 3 epochs, batches of 16, 1 thread\n" in said
+    epochs = [line for line in said.splitlines() if line.split()[:1] in (["1"], ["2"], ["3"])]
+    assert len(epochs) == 3
+    assert "samples a second" in said
+    for name in ("BPR", "popularity", "MRR", "NDCG@10", "recall@10", "AUC"):
+        assert name in said
+    model = Model.load(out)
+    assert model.users.shape == (60, 4)
+    # The model knows the users held out, and not what was held out of them.
+    assert len(model.train) == count
+    assert str(out) in said
+
+
+def test_quiet_is_quiet_and_training_reproducible(tmp_path: Path, lines: list[str]) -> None:
+    file = tmp_path / "plays.csv"
+    file.write_text("".join(lines))
+    files = []
+    for name in ("one", "two"):
+        out = tmp_path / name
+        assert run("train", file, "--out", out, "--quiet", "--epochs", "2", "--threads", "1") == ""
+        files.append(out.read_bytes())
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("delimiter", ["\t", "::"])
+def test_other_delimiters(tmp_path: Path, lines: list[str], delimiter: str) -> None:
+    file, out = tmp_path / "plays.txt", tmp_path / "model"
+    file.write_text("".join(lines).replace(",", delimiter))
+    run("train", file, "--out", out, "--epochs", "1", "--quiet")
+    assert "user-1" in Model.load(out).user_ids
+
+
+def test_a_header_may_be_denied(tmp_path: Path) -> None:
+    file, out = tmp_path / "plays.txt", tmp_path / "model"
+    file.write_text("user,item\nann,tea\n")
+    run("train", file, "--out", out, "--epochs", "1", "--quiet", "--no-header")
+    assert Model.load(out).user_ids == ["user", "ann"]
+
+
+def test_recommend_prints_a_table_or_json(model: Path) -> None:
+    expected = Model.load(model).recommend("user-3", 4)
+    table = run("recommend", model, "--user", "user-3", "-k", "4").splitlines()
+    assert table[0].split() == ["item", "score"]
+    assert [line.split()[0] for line in table[1:]] == [item for item, _ in expected]
+    answer = json.loads(run("recommend", model, "--user", "user-3", "-k", "4", "--json"))
+    assert answer["user"] == "user-3"
+    found = [(line["item"], line["score"]) for line in answer["recommendations"]]
+    assert found == expected
+    everything = run("recommend", model, "--user", "user-3", "-k", "1000", "--include-seen")
+    assert len(everything.splitlines()) == 1 + len(Model.load(model).item_ids)
+
+
+def test_a_user_who_has_seen_everything(tmp_path: Path) -> None:
+    file, out = tmp_path / "plays.txt", tmp_path / "model"
+    file.write_text("ann,tea\nann,rye\nbob,tea\n")
+    run("train", file, "--out", out, "--epochs", "1", "--quiet")
+    assert run("recommend", out, "--user", "ann") == "user ann has seen every item\n"
+    assert json.loads(run("recommend", out, "--user", "ann", "--json"))["recommendations"] == []
+
+
+def test_ids_cannot_take_over_the_terminal(tmp_path: Path) -> None:
+    file, out = tmp_path / "plays.txt", tmp_path / "model"
+    file.write_text('ann,tea\nbob,"\x1b[2Jrye\nbread"\n', encoding="utf-8")
+    run("train", file, "--out", out, "--epochs", "1", "--quiet", "--no-header")
+    said = run("recommend", out, "--user", "ann")
+    assert "\x1b" not in said
+    assert "\\x1b[2Jrye\\nbread" in said
+
+
+def test_the_demo(tmp_path: Path) -> None:
+    said = run("demo", "--epochs", "4", "--threads", "1")
+    for name in ("loss", "BPR", "popularity", "samples a second", "Recommended", "NDCG@10"):
+        assert name in said
+    rows = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.strip()}
+    assert float(rows["BPR"][1]) > float(rows["popularity"][1])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["fly"],
+        ["train"],
+        ["train", "f.csv", "--factors", "0"],
+        ["train", "f.csv", "--epochs", "-1"],
+        ["train", "f.csv", "--lr", "nan"],
+        ["train", "f.csv", "--lr", "0"],
+        ["train", "f.csv", "--l2", "-1"],
+        ["train", "f.csv", "--holdout", "1"],
+        ["train", "f.csv", "--threads", "two"],
+        ["train", "f.csv", "--batch-size", "1" * 5000],
+        ["recommend", "model"],
+        ["recommend", "model", "--user", "1", "-k", "0"],
+        ["demo", "extra"],
+    ],
+)
+def test_senseless_commands(arguments: list[str]) -> None:
+    assert "error: " in run(*arguments, code=2)
+
+
+def test_failures_are_one_line(tmp_path: Path, model: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text("a,b\nc,d\ne\n")
+    out = tmp_path / "out"
+    said = run("train", bad, "--out", out, code=1)
+    assert "train: error: " in said
+    assert "bad.csv, line 3: " in said
+    assert "missing.csv" in run("train", tmp_path / "missing.csv", "--out", out, code=1)
+    bad.write_text("")
+    assert "empty" in run("train", bad, "--out", out, code=1)
+    bad.write_text("a,b\nc,d\n")
+    assert "no directory" in run("train", bad, "--out", tmp_path / "no" / "out", code=1)
+    assert "regular file" in run("train", bad, "--out", tmp_path, code=1)
+    assert "holds out" in run("train", bad, "--out", out, "--holdout", "0.1", code=1)
+    assert "bad.csv is not a valid model" in run("recommend", bad, "--user", "1", code=1)
+    bad.write_text("a,x\na,y\n")
+    assert "expected some to learn from" in run("train", bad, "--out", out, code=1)
+    assert "missing" in run("recommend", tmp_path / "missing", "--user", "1", code=1)
+    said = run("recommend", model, "--user", "nobody", code=1)
+    assert "user 'nobody' is not among the 60 users" in said
+    assert not out.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals and pipes are those of POSIX")
+def test_interruption_and_closed_pipes(tmp_path: Path, lines: list[str], model: Path) -> None:
+    file, out = tmp_path / "plays.csv", tmp_path / "model"
+    file.write_text("".join(lines))
+    command = [*COMMAND, "train", str(file), "--out", str(out), "--epochs", "100000000"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        while process.stdout.readline().split()[:1] != ["1"]:
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        assert process.stderr.read() == "interrupted\n"
+        assert process.wait(timeout=60) == 130
+    assert not out.exists()
+
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*COMMAND, "recommend", str(model), "--user", "user-1"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, b"")

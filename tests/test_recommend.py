@@ -1,0 +1,182 @@
+"""The BPR recommender and its models, on data whose structure is known."""
+
+import dataclasses
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wyrmling.datasets import Interactions, make_interactions
+from wyrmling.evaluate import popularity
+from wyrmling.recommend import BPR, Model
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[Interactions, Interactions]:
+    return make_interactions(400, 160, 25, seed=1).split(0.2, seed=1)
+
+
+@pytest.fixture(scope="module")
+def model(data: tuple[Interactions, Interactions]) -> Model:
+    return BPR(factors=16, epochs=30, threads=1).fit(data[0])
+
+
+def test_it_learns_what_popularity_cannot(
+    data: tuple[Interactions, Interactions], model: Model
+) -> None:
+    train, test = data
+    learnt, baseline = model.evaluate(test), popularity(train, test)
+    assert learnt.ndcg > 1.3 * baseline.ndcg
+    assert learnt.mrr > 1.3 * baseline.mrr
+    assert learnt.auc > baseline.auc
+    assert model.history is not None
+    assert len(model.history.loss) == 30
+    assert model.history.loss[-1] < 0.7 * model.history.loss[0]
+
+
+def test_several_threads_learn_as_well(data: tuple[Interactions, Interactions]) -> None:
+    train, test = data
+    learnt = BPR(factors=16, epochs=30, threads=2).fit(train).evaluate(test)
+    assert learnt.ndcg > 1.3 * popularity(train, test).ndcg
+
+
+def test_one_thread_is_reproducible(data: tuple[Interactions, Interactions]) -> None:
+    models = [BPR(factors=4, epochs=2, threads=1, seed=s).fit(data[0]) for s in (7, 7, 8)]
+    np.testing.assert_array_equal(models[0].users, models[1].users)
+    np.testing.assert_array_equal(models[0].items, models[1].items)
+    np.testing.assert_array_equal(models[0].item_bias, models[1].item_bias)
+    assert not np.array_equal(models[0].users, models[2].users)
+
+
+def test_recommendations_are_the_best_unseen_items(
+    data: tuple[Interactions, Interactions], model: Model
+) -> None:
+    train, _ = data
+    for user in (0, 17, 399):
+        user_id = train.user_ids[user]
+        scores = model.items @ model.users[user] + model.item_bias
+        seen = set(train.items[train.users == user].tolist())
+        for exclude in (True, False):
+            best = model.recommend(user_id, 12, exclude_seen=exclude)
+            numbers = [train.item_ids.index(item) for item, _ in best]
+            assert len(best) == len(set(numbers)) == 12
+            assert not exclude or not seen & set(numbers)
+            for number, (_, score) in zip(numbers, best, strict=True):
+                assert score == pytest.approx(scores[number], rel=1e-4, abs=1e-5)
+            assert [score for _, score in best] == sorted((s for _, s in best), reverse=True)
+            left_out = seen | set(numbers) if exclude else set(numbers)
+            rest = [scores[i] for i in range(len(scores)) if i not in left_out]
+            assert max(rest) <= best[-1][1] + 1e-5
+
+
+def test_recommendations_follow_the_taste(
+    data: tuple[Interactions, Interactions], model: Model
+) -> None:
+    train, _ = data
+    agree = 0
+    for user in range(100):
+        heard = Counter(train.item_ids[i].split("-")[0] for i in train.items[train.users == user])
+        liked = {genre for genre, _ in heard.most_common(2)}
+        best = model.recommend(train.user_ids[user], 5)
+        agree += sum(item.split("-")[0] in liked for item, _ in best)
+    assert agree > 0.6 * 500
+
+
+def test_everything_may_be_asked_for(model: Model, data: tuple[Interactions, Interactions]) -> None:
+    train, _ = data
+    heard = len(set(train.items[train.users == 0].tolist()))
+    assert len(model.recommend("user-1", 10**9)) == 160 - heard
+    assert len(model.recommend("user-1", 10**9, exclude_seen=False)) == 160
+    with pytest.raises(KeyError, match=r"'nobody' is not among the 400 users .* 'user-1'"):
+        model.recommend("nobody")
+    with pytest.raises(ValueError, match="k is 0"):
+        model.recommend("user-1", 0)
+
+
+def test_ids_may_be_numbers() -> None:
+    data = Interactions.from_ids([3, 3, 5, 5], [10, 20, 10, 30])
+    model = BPR(factors=2, epochs=1, threads=1).fit(data)
+    assert [item for item, _ in model.recommend(3)] == ["30"]
+    assert model.recommend(5) == model.recommend("5")
+
+
+def test_a_model_comes_back_from_its_file(tmp_path: Path, model: Model) -> None:
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    model.save(str(path))
+    assert [file.name for file in tmp_path.iterdir()] == ["model.safetensors"]
+    loaded = Model.load(path)
+    np.testing.assert_array_equal(loaded.users, model.users)
+    np.testing.assert_array_equal(loaded.items, model.items)
+    np.testing.assert_array_equal(loaded.item_bias, model.item_bias)
+    assert list(loaded.user_ids) == list(model.user_ids)
+    assert list(loaded.item_ids) == list(model.item_ids)
+    assert loaded.recommend("user-9") == model.recommend("user-9")
+    assert loaded.history is None
+    assert repr(loaded) == "Model(400 users, 160 items, 16 factors)"
+
+
+def test_bad_model_files_are_refused(tmp_path: Path, model: Model) -> None:
+    path = tmp_path / "model.safetensors"
+    with pytest.raises(OSError, match=r"model\.safetensors"):
+        Model.load(path)
+    model.save(path)
+    content = path.read_bytes()
+    for bad in (b"", content[:-1], content + b"x", content[:100], b"\xff" * 100):
+        path.write_bytes(bad)
+        with pytest.raises(ValueError, match="is not a valid model"):
+            Model.load(path)
+    with pytest.raises(OSError, match="place"):
+        model.save(tmp_path / "no" / "such" / "place")
+    broken = dataclasses.replace(model, items=np.full_like(model.items, np.nan))
+    path.write_bytes(content)
+    with pytest.raises(FloatingPointError, match="items"):
+        broken.save(path)
+    assert path.read_bytes() == content
+
+
+def test_held_out_data_is_matched_by_id(
+    data: tuple[Interactions, Interactions], model: Model
+) -> None:
+    _, test = data
+    renumbered = Interactions.from_ids(
+        [test.user_ids[u] for u in test.users], [test.item_ids[i] for i in test.items]
+    )
+    assert list(renumbered.user_ids) != list(test.user_ids)
+    assert model.evaluate(renumbered) == model.evaluate(test)
+    with pytest.raises(ValueError, match="item 'polka-1'"):
+        model.evaluate(Interactions.from_ids(["user-1"], ["polka-1"]))
+    with pytest.raises(ValueError, match="user 'nobody'"):
+        model.evaluate(Interactions.from_ids(["nobody"], ["jazz-1"]))
+
+
+def test_bad_settings_are_refused(data: tuple[Interactions, Interactions]) -> None:
+    train, _ = data
+    for bad in (
+        {"factors": 0},
+        {"lr": 0.0},
+        {"lr": float("nan")},
+        {"l2": -1.0},
+        {"epochs": -1},
+        {"batch_size": 0},
+        {"threads": -1},
+    ):
+        with pytest.raises((ValueError, OverflowError)):
+            BPR(**bad).fit(train)
+    with pytest.raises(ValueError, match="of 0 interactions none"):
+        BPR().fit(Interactions.from_ids([], []))
+
+
+def test_users_who_have_every_item_teach_nothing() -> None:
+    data = Interactions.from_ids(["all", "all", "one", "all"], ["x", "y", "x", "x"])
+    model = BPR(factors=2, epochs=1, threads=1).fit(data)
+    assert model.recommend("all") == []
+    assert [item for item, _ in model.recommend("one")] == ["y"]
+    with pytest.raises(ValueError, match="of 3 interactions none"):
+        BPR().fit(Interactions.from_ids(["all", "all", "all"], ["x", "y", "x"]))
+
+
+def test_training_that_diverges_says_so(data: tuple[Interactions, Interactions]) -> None:
+    with pytest.raises(FloatingPointError):
+        BPR(lr=1e30, epochs=5, threads=1).fit(data[0])
