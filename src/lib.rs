@@ -7,10 +7,12 @@ pub mod array;
 pub mod error;
 pub mod exec;
 pub mod graph;
+pub mod io;
 pub mod ir;
 pub mod optim;
 #[cfg(feature = "python")]
 mod python;
+pub mod rank;
 pub mod rules;
 pub mod simd;
 pub mod table;

@@ -1,0 +1,94 @@
+//! From a leaf of a graph back to its Python object.
+//!
+//! Graph nodes know nothing of Python. `parameters()` and gradients by object therefore ask
+//! here, where every leaf that Python made is listed by the number that tells leaves apart.
+//! The list holds weak references: it keeps no object alive, and an object that is gone is
+//! made anew from its node.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, MutexGuard};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
+
+use super::handle::leaf_id;
+use super::variable::{PyParameter, PyVariable};
+use crate::graph::{Kind, Parameter, Variable};
+
+type List = HashMap<u64, Py<PyWeakrefReference>>;
+
+static LIST: LazyLock<Mutex<List>> = LazyLock::new(Mutex::default);
+
+/// The list. No Python code may run while it is locked.
+fn list() -> MutexGuard<'static, List> {
+    // Inserting and removing leave it whole at all times.
+    LIST.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// An entry of the list, which goes when this is dropped.
+pub(super) struct Entry {
+    id: u64,
+    reference: usize,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let mut list = list();
+        // The leaf may have got a new object, and entry, since the old one died.
+        let ours = list
+            .get(&self.id)
+            .is_some_and(|r| r.as_ptr() as usize == self.reference);
+        let removed = ours.then(|| list.remove(&self.id));
+        drop(list);
+        drop(removed);
+    }
+}
+
+/// Lists the object of a leaf.
+pub(super) fn register(object: &Bound<'_, PyVariable>) -> PyResult<()> {
+    let variable = object.get();
+    let Some(id) = variable.handle.leaf_id() else {
+        return Ok(());
+    };
+    if variable.entry.get().is_some() {
+        return Ok(());
+    }
+    let reference = PyWeakrefReference::new(object)?.unbind();
+    let entry = Entry {
+        id,
+        reference: reference.as_ptr() as usize,
+    };
+    let old = list().insert(id, reference);
+    drop(old);
+    // Nobody else sets it: the lock of the interpreter is held.
+    let _ = variable.entry.set(entry);
+    Ok(())
+}
+
+fn find<'py>(py: Python<'py>, id: u64) -> Option<Bound<'py, PyVariable>> {
+    let reference = list().get(&id).map(|r| r.clone_ref(py))?;
+    reference.bind(py).upgrade_as::<PyVariable>().ok()?
+}
+
+/// The object of a leaf that records a gradient; `None` for any other node.
+pub(super) fn object<'py>(
+    py: Python<'py>,
+    node: &Variable,
+) -> PyResult<Option<Bound<'py, PyVariable>>> {
+    let (Kind::Parameter(_) | Kind::Variable(..), Some(id)) = (node.kind(), leaf_id(node)) else {
+        return Ok(None);
+    };
+    if let Some(object) = find(py, id) {
+        return Ok(Some(object));
+    }
+    let object = match node.kind() {
+        Kind::Parameter(param) => {
+            let base = PyVariable::new(Parameter::from_param(param.clone()).boxed());
+            let new = PyClassInitializer::from(base).add_subclass(PyParameter);
+            Bound::new(py, new)?.into_super()
+        }
+        _ => Bound::new(py, PyVariable::new(node.clone()))?,
+    };
+    register(&object)?;
+    Ok(Some(object))
+}
