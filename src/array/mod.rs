@@ -137,8 +137,30 @@ impl<T: Element> Dense<T> {
     }
 
     /// An array whose elements are all `value`.
+    ///
+    /// # Panics
+    /// If there is not the memory; see [`Dense::zeros`] for a shape that is not known to be
+    /// small.
     pub fn full(shape: &[usize], value: T) -> Self {
         Self::from_vec(shape.into(), vec![value; size(shape)])
+    }
+
+    /// An array of zeros.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the shape is too large for any memory, [`Error::Value`] if there
+    /// is not the memory now.
+    pub fn zeros(shape: &[usize]) -> Result<Self> {
+        let count = element_count(shape)?;
+        let mut data = Vec::new();
+        data.try_reserve_exact(count).map_err(|_| {
+            Error::Value(format!(
+                "there is no memory for an array of shape {}",
+                shape::show(shape)
+            ))
+        })?;
+        data.resize(count, T::default());
+        Ok(Self::from_vec(shape.into(), data))
     }
 
     /// Length of each axis.
@@ -225,7 +247,22 @@ impl Array {
         }
     }
 
+    /// An array of zeros.
+    ///
+    /// # Errors
+    /// As [`Dense::zeros`].
+    pub fn zeros(ty: &Type) -> Result<Self> {
+        Ok(match ty.dtype {
+            DType::F32 => Array::F32(Dense::zeros(&ty.shape)?),
+            DType::F64 => Array::F64(Dense::zeros(&ty.shape)?),
+            DType::U32 => Array::U32(Dense::zeros(&ty.shape)?),
+        })
+    }
+
     /// An array of type `ty` with every element `value`.
+    ///
+    /// # Panics
+    /// As [`Dense::full`].
     pub fn full(ty: &Type, value: f64) -> Self {
         match ty.dtype {
             DType::F32 => Array::F32(Dense::full(&ty.shape, value as f32)),

@@ -13,7 +13,10 @@ use crate::error::{Error, Result};
 /// The lengths of an array's axes; up to four are stored without allocating.
 pub type Shape = SmallVec<[usize; 4]>;
 
-/// Number of elements of a shape, or an error if it does not fit in memory's address range.
+/// Number of elements of a shape.
+///
+/// # Errors
+/// [`Error::Shape`] if the lengths other than 0 multiply to more than memory can address.
 pub fn element_count(shape: &[usize]) -> Result<usize> {
     let mut count: usize = 1;
     let mut empty = false;
@@ -49,7 +52,8 @@ pub fn show(shape: &[usize]) -> String {
 /// The common shape of operands under NumPy's broadcasting rule.
 ///
 /// # Errors
-/// [`Error::Shape`] with all shapes if two axes differ and neither has length 1.
+/// [`Error::Shape`] with all shapes if two axes differ and neither has length 1, or if the
+/// common shape is too large.
 pub fn broadcast<'a>(
     name: &str,
     shapes: impl Iterator<Item = &'a [usize]> + Clone,
@@ -69,6 +73,7 @@ pub fn broadcast<'a>(
             }
         }
     }
+    element_count(&out)?;
     Ok(out)
 }
 
@@ -281,6 +286,7 @@ mod tests {
     #[test]
     fn a_shape_that_overflows_is_an_error() {
         assert!(element_count(&[usize::MAX, 2]).is_err());
-        assert_eq!(element_count(&[usize::MAX, 0]).unwrap(), 0);
+        assert!(element_count(&[0, usize::MAX]).is_err());
+        assert_eq!(element_count(&[3, 0]).unwrap(), 0);
     }
 }

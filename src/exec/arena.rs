@@ -10,8 +10,8 @@ use std::ptr::NonNull;
 
 use crate::error::{Error, Result};
 
-/// Alignment of every value: a cache line.
-const ALIGN: usize = 64;
+/// Alignment of every value, and the multiple that its memory is rounded up to: a cache line.
+pub(super) const LINE: usize = 64;
 
 /// Assigns offsets.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub(super) struct Layout {
 
 impl Layout {
     fn padded(bytes: usize) -> usize {
-        bytes.max(1).next_multiple_of(ALIGN)
+        bytes.max(1).next_multiple_of(LINE)
     }
 
     /// An offset for `bytes` that overlaps nothing allocated.
@@ -84,7 +84,7 @@ unsafe impl Send for Arena {}
 impl Arena {
     pub(super) fn new(bytes: usize) -> Result<Self> {
         let refuse = || Error::Value(format!("a plan needs {bytes} bytes, which cannot be had"));
-        let block = Block::from_size_align(bytes.max(ALIGN), ALIGN).map_err(|_| refuse())?;
+        let block = Block::from_size_align(bytes.max(LINE), LINE).map_err(|_| refuse())?;
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc_zeroed(block) }).ok_or_else(refuse)?;
         Ok(Arena { start, block })
@@ -117,7 +117,7 @@ mod tests {
             if x >> 31 == 0 || live.is_empty() {
                 let n = (x >> 8) as usize % 500;
                 let at = layout.allocate(n);
-                assert_eq!(at % ALIGN, 0);
+                assert_eq!(at % LINE, 0);
                 for &(other, m) in &live {
                     assert!(at + n <= other || other + m <= at);
                 }

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::arena::Arena;
-use super::link::{Address, Linked, LinkedGroup, Linker, Memory, Stream, tag, tag_mut};
+use super::link::{
+    Address, BoundRows, Linked, LinkedGroup, LinkedRows, Linker, Memory, Stream, tag, tag_mut,
+};
 use super::lower::BLOCK;
-use super::plan::{Location, Place, Plan, Step};
+use super::plan::{Location, Place, Plan, Sink, Step};
 use crate::array::{Array, Dense, Real, Slice, Typed, View, ViewMut, with_real};
 use crate::error::Result;
 use crate::rules::MOST_OPERANDS;
@@ -24,6 +26,8 @@ pub struct Executor {
     /// Held for the addresses in `steps`.
     _registers: Arena,
     steps: Vec<Linked>,
+    /// For each gradient that is rows, where they are.
+    rows: Vec<LinkedRows>,
     /// Room for walking broadcast spaces.
     scratch: Vec<usize>,
 }
@@ -74,6 +78,10 @@ impl Executor {
             tables,
         };
         let steps = plan.steps.iter().map(|s| linker.step(s)).collect();
+        let none = Sink::Rows(Vec::new());
+        let sinks = plan.sinks.iter();
+        let rows = sinks.map(|s| linker.rows(s.as_ref().unwrap_or(&none)));
+        let rows = rows.collect();
         let walks = plan.steps.iter().map(|s| match s {
             Step::Group(g) => g.walk.scratch(),
             _ => 0,
@@ -83,6 +91,7 @@ impl Executor {
             arena,
             _registers: registers,
             steps,
+            rows,
             scratch,
             plan,
         })
@@ -182,6 +191,14 @@ impl Executor {
         }
     }
 
+    /// The rows of gradient number `k`, after a run on the same leaves.
+    pub(crate) fn rows<'a>(&'a self, k: usize, leaves: &'a [Slice<'a>]) -> BoundRows<'a> {
+        BoundRows {
+            rows: &self.rows[k],
+            leaves,
+        }
+    }
+
     /// A value's elements of a known type.
     pub(crate) fn numbers<'a, T: Typed>(&'a self, place: &Place, leaves: &[Slice<'a>]) -> &'a [T] {
         T::slice(self.read(place, leaves))
@@ -200,7 +217,7 @@ impl Executor {
 
 /// Runs a fused group, block by block.
 fn run_group(group: &LinkedGroup, scratch: &mut [usize], leaves: &[Slice<'_>]) {
-    let run = group.walk.run();
+    let run = group.run;
     let item = group.dtype.size();
     let start = |address: Address, at: usize| -> *mut u8 {
         let start = match address {

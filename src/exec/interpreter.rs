@@ -20,7 +20,7 @@ fn apply(op: &dyn Operator, args: &[&Array]) -> Result<Array> {
     let refs: SmallVec<[&Type; 4]> = types.iter().collect();
     let ty = op.infer(&refs)?;
     let views: SmallVec<[View<'_>; 4]> = args.iter().map(|a| a.view()).collect();
-    let mut out = Array::full(&ty, 0.0);
+    let mut out = Array::zeros(&ty)?;
     if let Some(view) = out.view_mut() {
         op.eval(&views, view)?;
     }
@@ -30,8 +30,8 @@ fn apply(op: &dyn Operator, args: &[&Array]) -> Result<Array> {
 /// Runs a function on arrays.
 ///
 /// # Errors
-/// [`Error::Value`] if the number of arguments is wrong or `steps` instructions did not
-/// suffice, and whatever an operator reports.
+/// [`Error::Value`] if the number of arguments is wrong or `steps` instructions and jumps did
+/// not suffice, and whatever an operator reports.
 pub fn interpret(function: &Function, args: &[Array], steps: usize) -> Result<Vec<Array>> {
     let mut values: Vec<Option<Array>> = vec![None; function.types.len()];
     let mut block = 0;
@@ -40,6 +40,12 @@ pub fn interpret(function: &Function, args: &[Array], steps: usize) -> Result<Ve
     let get = |values: &[Option<Array>], id: ValueId| {
         let value = values.get(id as usize).cloned().flatten();
         value.ok_or_else(|| Error::Value(format!("value %{id} is read before it is defined")))
+    };
+    let mut step = || -> Result<()> {
+        left = left.checked_sub(1).ok_or_else(|| {
+            Error::Value(format!("{} did not finish in {steps} steps", function.name))
+        })?;
+        Ok(())
     };
     loop {
         let Some(here) = function.blocks.get(block) else {
@@ -57,12 +63,7 @@ pub fn interpret(function: &Function, args: &[Array], steps: usize) -> Result<Ve
             values[p as usize] = Some(value);
         }
         for i in &here.instructions {
-            left = left.checked_sub(1).ok_or_else(|| {
-                Error::Value(format!(
-                    "{} did not finish in {steps} instructions",
-                    function.name
-                ))
-            })?;
+            step()?;
             values[i.result as usize] = Some(match &i.expression {
                 Expression::Constant(a) => a.clone(),
                 Expression::Apply(op, ids) => {
@@ -92,6 +93,7 @@ pub fn interpret(function: &Function, args: &[Array], steps: usize) -> Result<Ve
                 }
             }
         };
+        step()?;
         for &a in &next.args {
             incoming.push(get(&values, a)?);
         }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::arena::Arena;
+use super::arena::{Arena, LINE};
 use super::lower::BLOCK;
-use super::plan::{Group, Location, Place, Plan, Source, Step};
-use crate::array::{Broadcast, DType, Slice, SliceMut};
+use super::plan::{Group, Location, Place, Plan, Sink, Source, Step};
+use crate::array::{Broadcast, DType, Slice, SliceMut, Typed};
+use crate::optim::apply::{Parts, Term};
 use crate::rules::{Block, OpRef};
 use crate::table::Table;
 
@@ -111,6 +112,9 @@ pub(super) struct Micro {
 pub(super) struct LinkedGroup {
     pub ops: Vec<Micro>,
     pub walk: Broadcast,
+    /// Elements in a run. Where all values lie in the arena this is a whole number of cache
+    /// lines, so that kernels have no odd end: what is beyond a value belongs to nobody.
+    pub run: usize,
     pub dtype: DType,
 }
 
@@ -132,6 +136,43 @@ pub(super) enum Linked {
         out: Memory,
         shape: *const [usize],
     },
+}
+
+/// Rows of a gradient with addresses: for each part the index, and (scale, rows) pairs.
+pub(crate) struct LinkedRows {
+    parts: Vec<(Memory, Vec<(Option<Memory>, Memory)>)>,
+}
+
+/// Rows of a gradient in an executor's memory, after a run on `leaves`.
+pub(crate) struct BoundRows<'a> {
+    pub(super) rows: &'a LinkedRows,
+    pub(super) leaves: &'a [Slice<'a>],
+}
+
+impl<'a, T: Typed> Parts<T> for BoundRows<'a> {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.rows.parts.len()
+    }
+    #[inline(always)]
+    fn indices(&self, part: usize) -> &[u32] {
+        // SAFETY: the executor, which is borrowed for `'a`, owns the memory and does not run.
+        u32::slice(unsafe { self.rows.parts[part].0.read(self.leaves) })
+    }
+    #[inline(always)]
+    fn terms(&self, part: usize) -> usize {
+        self.rows.parts[part].1.len()
+    }
+    #[inline(always)]
+    fn term(&self, part: usize, term: usize) -> Term<'_, T> {
+        let (scale, rows) = &self.rows.parts[part].1[term];
+        // SAFETY: as above.
+        let read = |m: &Memory| T::slice(unsafe { m.read(self.leaves) });
+        Term {
+            scale: scale.as_ref().map(read),
+            rows: read(rows),
+        }
+    }
 }
 
 /// Turns places into addresses.
@@ -175,6 +216,22 @@ impl Linker<'_> {
         }
     }
 
+    pub(super) fn rows(&self, sink: &Sink) -> LinkedRows {
+        let parts = match sink {
+            Sink::Dense(_) => &[][..],
+            Sink::Rows(parts) => parts,
+        };
+        let term = |t: &super::plan::Term| {
+            let scale = t.scale.as_ref().map(|s| self.memory(s));
+            (scale, self.memory(&t.rows))
+        };
+        let part =
+            |p: &super::plan::RowsPart| (self.memory(&p.index), p.terms.iter().map(term).collect());
+        LinkedRows {
+            parts: parts.iter().map(part).collect(),
+        }
+    }
+
     fn group(&self, group: &Group) -> LinkedGroup {
         let item = group.ty.dtype.size();
         let stream = |source: Source| match source {
@@ -201,7 +258,18 @@ impl Linker<'_> {
                 out: stream(op.out),
             }
         };
+        let in_arena = |p: &Place| matches!(p.location, Location::Arena(_));
+        // A space of one element has results that look constant, and are one element long.
+        let whole = group.ty.size() > 1
+            && group.walk.run() == group.ty.size()
+            && (group.externals.iter().enumerate())
+                .all(|(k, p)| in_arena(p) || group.walk.is_splat(k));
         LinkedGroup {
+            run: if whole {
+                (group.walk.run() * item).next_multiple_of(LINE) / item
+            } else {
+                group.walk.run()
+            },
             ops: group.ops.iter().map(micro).collect(),
             walk: group.walk.clone(),
             dtype: group.ty.dtype,

@@ -14,12 +14,12 @@ use smallvec::SmallVec;
 use super::arena::Layout;
 use super::plan::{Fused, Group, Location, Place, Plan, RowsPart, Sink, Source, Step, Term};
 use super::schedule::{Unit, schedule};
-use crate::array::{Array, Broadcast, Shape, Type};
+use crate::array::{Array, Broadcast, Shape, Type, broadcast};
 use crate::error::{Error, Result};
 use crate::ir::{Expression, Function, ValueId, simplify, specialize};
 use crate::rules::{
     Add, Gather, MOST_OPERANDS, OpRef, Operator, Pick, RowScale, ScatterPick, ScatterRows,
-    check_indices,
+    check_indices, shares,
 };
 
 /// Elements of a fused block: small enough that a few registers stay in the first-level
@@ -109,7 +109,7 @@ impl<'f> Lowering<'f> {
                     }
                     let types: SmallVec<[&Type; 4]> =
                         args.iter().map(|&a| function.ty(a)).collect();
-                    if op.aliases(&types, function.ty(i.result)) {
+                    if shares(&**op, &types, function.ty(i.result)) {
                         low.base[i.result as usize] = low.base[args[0] as usize];
                     }
                     low.node_of[i.result as usize] = Some(low.nodes.len());
@@ -155,14 +155,21 @@ impl<'f> Lowering<'f> {
         out
     }
 
+    /// Whether a value's indices are compared with their bounds before a run.
+    fn is_bounded(&self, index: ValueId) -> bool {
+        self.leaf.contains_key(&index) || self.constant.contains_key(&index)
+    }
+
     /// A parameter's gradient: as rows if every summand is.
     fn gradient(&self, parameter: ValueId, value: ValueId) -> Gradient {
         let mut parts = Vec::new();
+        // A row of the table is a row of the product in tables of two axes only.
+        let is_matrix = self.function.ty(parameter).ndim() == 2;
         for summand in self.summands(value) {
             match self.args_of::<ScatterRows>(summand) {
-                Some(&[rows, index, like]) if like == parameter => {
+                Some(&[rows, index, like]) if like == parameter && self.is_bounded(index) => {
                     let term = |v| match self.args_of::<RowScale>(v) {
-                        Some(&[scale, rows]) => (Some(scale), rows),
+                        Some(&[scale, rows]) if is_matrix => (Some(scale), rows),
                         _ => (None, v),
                     };
                     parts.push(RowsValue {
@@ -191,7 +198,20 @@ impl<'f> Lowering<'f> {
     /// Whether a node looks up rows of a table directly.
     fn is_table_gather(&self, node: &Node<'f>) -> Option<usize> {
         node.op.downcast::<Gather>()?;
-        self.table_of(node.args[0])
+        let table = self.table_of(node.args[0])?;
+        self.is_bounded(node.args[1]).then_some(table)
+    }
+
+    /// Whether a node may join a group: it computes each element alone, from operands that
+    /// broadcast to its result and have its element type.
+    fn fuses(&self, node: &Node<'f>) -> bool {
+        let out = self.function.ty(node.result);
+        let types = node.args.iter().map(|&a| self.function.ty(a));
+        self.request.fuse
+            && node.op.block().is_some()
+            && node.args.len() <= MOST_OPERANDS
+            && types.clone().all(|t| t.dtype == out.dtype)
+            && broadcast("", types.map(|t| &t.shape[..])).is_ok_and(|s| s == out.shape)
     }
 
     fn table_of(&self, value: ValueId) -> Option<usize> {
@@ -267,9 +287,7 @@ impl<'f> Lowering<'f> {
         }
         let shape = |n: usize| {
             let node = &self.nodes[n];
-            let fuses =
-                self.request.fuse && node.op.block().is_some() && node.args.len() <= MOST_OPERANDS;
-            fuses.then(|| {
+            self.fuses(node).then(|| {
                 // Groups are of one element type, so make it part of the key.
                 let ty = self.function.ty(node.result);
                 let mut key: Shape = ty.shape.clone();

@@ -55,11 +55,19 @@ fn promote(args: &[&Variable]) -> Result<Args> {
     args.iter().map(cast).collect()
 }
 
-/// Elements of `x` where `mask` is not zero, elsewhere of `y`.
+/// Elements of `x` where `mask` is not zero, elsewhere of `y`. The mask's type does not
+/// matter to the result's.
 ///
 /// # Errors
 /// See the [module documentation](self).
 pub fn select(mask: &Variable, x: &Variable, y: &Variable) -> Result<Variable> {
+    if mask.dtype() == DType::F64 && x.dtype() == DType::F32 && y.dtype() == DType::F32 {
+        // A tiny number would become zero in float32, so compare first.
+        let zero = super::Constant::new(0.0f64).boxed();
+        let off = binary(&rules::Equal, mask, &zero)?;
+        let off = one(rules::Cast { dtype: DType::F32 }, &off)?;
+        return Variable::apply(OpRef::Static(&rules::Where), &[off, y.clone(), x.clone()]);
+    }
     Variable::apply(OpRef::Static(&rules::Where), &promote(&[mask, x, y])?)
 }
 

@@ -35,12 +35,12 @@ pub struct Core {
 }
 
 impl Core {
-    pub(super) fn new(value: Value, differentiable: bool) -> Self {
-        let now = epoch();
+    /// A core whose value was computed from what was there at `version`.
+    pub(super) fn new(value: Value, version: u64, differentiable: bool) -> Self {
         Core {
             value: RefCell::new(value),
-            version: Cell::new(now),
-            checked: Cell::new(now),
+            version: Cell::new(version),
+            checked: Cell::new(version),
             differentiable,
             mark: Cell::new(0),
             partial: RefCell::new(None),
@@ -49,7 +49,7 @@ impl Core {
 
     /// The core of a leaf, which is current at all times.
     pub(super) fn leaf(value: Value, differentiable: bool) -> Self {
-        let core = Core::new(value, differentiable);
+        let core = Core::new(value, epoch(), differentiable);
         core.checked.set(u64::MAX);
         core
     }
@@ -160,7 +160,8 @@ pub trait Parents: 'static {
     fn values(&self) -> SmallVec<[Value; 3]>;
     /// Whether a gradient flows to parent `i`.
     fn differentiable(&self, i: usize) -> bool;
-    /// Whether dropping this drops no node.
+    /// Whether somebody else holds each parent, so that dropping this drops no node. May be
+    /// `false` too often. The same node can be a parent several times.
     fn shared(&self) -> bool;
 }
 
@@ -183,7 +184,8 @@ macro_rules! tuple_parents {
                 }
             }
             fn shared(&self) -> bool {
-                $(Rc::strong_count(&self.$index.0) > 1)&&+
+                let count = [$($index),+].len();
+                $(Rc::strong_count(&self.$index.0) > count)&&+
             }
         }
     };
@@ -206,7 +208,7 @@ impl Parents for SmallVec<[Variable; 2]> {
         self[i].0.core().differentiable()
     }
     fn shared(&self) -> bool {
-        self.iter().all(|v| Rc::strong_count(&v.0) > 1)
+        self.iter().all(|v| Rc::strong_count(&v.0) > self.len())
     }
 }
 
@@ -269,11 +271,13 @@ pub struct Operation<O: Held, P: Parents> {
 impl<O: Held, P: Parents> Operation<O, P> {
     /// Applies `op` to `parents`, whose values must be current.
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
+        // Before the values are read: a table may change meanwhile.
+        let now = epoch();
         let args = parents.values();
         let differentiable = (0..args.len()).any(|i| parents.differentiable(i));
         let value = apply(op.get(), &args, None)?;
         Ok(Operation {
-            core: Core::new(value, differentiable),
+            core: Core::new(value, now, differentiable),
             op,
             parents: Some(parents),
         })

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::array::{Array, DType, Shape, Type, View};
 use crate::error::Result;
-use crate::rules::{DiagonalLike, Gather, MatMul, Operator, ScatterRows, Transpose};
+use crate::rules::{DiagonalLike, Gather, MatMul, Operator, ScatterRows, Transpose, shares};
 use crate::table::{Gradient, Rows, Table, add_into};
 
 /// A table in a graph, with the copy that dense operators last used.
@@ -162,7 +162,7 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     let types: smallvec::SmallVec<[Type; 3]> = dense.iter().map(Array::ty).collect();
     let refs: smallvec::SmallVec<[&Type; 3]> = types.iter().collect();
     let ty = op.infer(&refs)?;
-    if op.aliases(&refs, &ty) {
+    if shares(op, &refs, &ty) {
         return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
     }
     if is::<ScatterRows, O>(op) {
@@ -175,10 +175,10 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     }
     let mut out = match reuse {
         Some(old) if old.ty() == ty => old,
-        _ => Array::full(&ty, 0.0),
+        _ => Array::zeros(&ty)?,
     };
     if out.view_mut().is_none() {
-        out = Array::full(&ty, 0.0);
+        out = Array::zeros(&ty)?;
     }
     let views: smallvec::SmallVec<[View<'_>; 3]> = dense.iter().map(Array::view).collect();
     if let Some(view) = out.view_mut() {

@@ -8,7 +8,7 @@
 //! taken (Innes, "Don't Unroll Adjoint", 2018).
 
 use super::function::{Builder, Expression, Function, Terminator, ValueId};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rules::Ex;
 
 /// A function with gradients.
@@ -25,14 +25,17 @@ pub struct Adjoint {
 /// of the sum of its result's elements for the parameters `wrt`.
 ///
 /// # Errors
-/// [`Error::Value`](crate::Error::Value) if there are several blocks, and whatever an
-/// operator of a rule reports.
+/// [`Error::Value`] if there are several blocks or `wrt` names a value that does not exist,
+/// and whatever an operator of a rule reports.
 pub fn adjoint(function: &Function, wrt: &[ValueId]) -> Result<Adjoint> {
     let (block, results) = function.straight()?;
     let count = function.types.len();
     let mut active = vec![false; count];
     for &id in wrt {
-        active[id as usize] = true;
+        match active.get_mut(id as usize) {
+            Some(active) => *active = true,
+            None => return Err(Error::Value(format!("value %{id} does not exist"))),
+        }
     }
     for i in &block.instructions {
         if let Expression::Apply(_, args) = &i.expression {

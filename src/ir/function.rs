@@ -194,12 +194,16 @@ impl Builder {
     /// Appends an operator.
     ///
     /// # Errors
-    /// If the operator does not accept the types.
+    /// [`Error::Value`] if an operand does not exist, and whatever the operator reports about
+    /// the types.
     pub fn try_apply(&self, op: OpRef, args: &[ValueId]) -> Result<ValueId> {
         let ty = {
             let state = self.state.borrow();
-            let types: SmallVec<[&Type; 4]> =
-                args.iter().map(|&a| &state.types[a as usize]).collect();
+            let ty = |&a: &ValueId| {
+                let ty = state.types.get(a as usize);
+                ty.ok_or_else(|| Error::Value(format!("value %{a} does not exist")))
+            };
+            let types: SmallVec<[&Type; 4]> = args.iter().map(ty).collect::<Result<_>>()?;
             op.infer(&types)?
         };
         Ok(self.push(ty, Expression::Apply(op, args.into())))

@@ -7,6 +7,7 @@
 //!
 //! Floating-point results are not reassociated: only exact identities are used.
 
+use std::any::TypeId;
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
@@ -48,7 +49,8 @@ struct Pass<'f> {
     number: Vec<Option<f64>>,
     /// For a value that repeats one element, the value that holds it.
     splat: Vec<Option<ValueId>>,
-    seen: HashMap<(String, SmallVec<[ValueId; 3]>), ValueId>,
+    /// Applied operators: their type, their attributes as printed, their operands.
+    seen: HashMap<(TypeId, String, SmallVec<[ValueId; 3]>), ValueId>,
     seen_numbers: HashMap<(Type, u64), ValueId>,
 }
 
@@ -117,7 +119,8 @@ impl Pass<'_> {
         }
         let views: SmallVec<[View<'_>; 3]> = known.iter().map(Array::view).collect();
         let mut out = Array::full(ty, 0.0);
-        let written = op.eval(&views, out.view_mut()?);        written.is_ok().then_some(out)
+        let written = op.eval(&views, out.view_mut()?);
+        written.is_ok().then_some(out)
     }
 
     /// The value of `count_like`, which reads a shape only.
@@ -196,7 +199,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
                 if repeats && pass.ty(args[0]).size() == 1 {
                     pass.splat[result as usize] = Some(args[0]);
                 }
-                let key = (format!("{op:?}"), args.clone());
+                let key = (op.type_key(), format!("{op:?}"), args.clone());
                 if let Some(&same) = pass.seen.get(&key) {
                     pass.alias[result as usize] = same;
                     continue;

@@ -33,16 +33,60 @@ pub(crate) struct Target<'a> {
 
 /// A summand of rows: `rows`, each times its element of `scale`.
 #[derive(Clone, Copy)]
-pub(crate) struct TermOf<'a, T> {
+pub(crate) struct Term<'a, T> {
     pub scale: Option<&'a [T]>,
     pub rows: &'a [T],
 }
 
-/// Rows of a gradient: row `k` of the sum of the terms belongs to `indices[k]`.
-#[derive(Clone, Copy)]
-pub(crate) struct Part<'a, T> {
+impl<T: Real> Term<'_, T> {
+    /// What row `k` is multiplied with, times `factor`.
+    #[inline(always)]
+    fn factor(&self, k: usize, factor: T) -> T {
+        self.scale.map_or(factor, |s| factor * s[k])
+    }
+
+    /// Row `k`.
+    #[inline(always)]
+    fn row(&self, k: usize, width: usize) -> &[T] {
+        &self.rows[k * width..(k + 1) * width]
+    }
+}
+
+/// Rows of a gradient, in parts; row `k` of the sum of a part's terms belongs to
+/// `indices(part)[k]`.
+pub(crate) trait Parts<T> {
+    /// Number of parts.
+    fn count(&self) -> usize;
+    /// The rows' numbers.
+    fn indices(&self, part: usize) -> &[u32];
+    /// Number of terms of a part.
+    fn terms(&self, part: usize) -> usize;
+    /// A term of a part.
+    fn term(&self, part: usize, term: usize) -> Term<'_, T>;
+}
+
+/// One part of one term: rows that are given as such.
+pub(crate) struct Plain<'a, T> {
     pub indices: &'a [u32],
-    pub terms: &'a [TermOf<'a, T>],
+    pub rows: &'a [T],
+}
+
+impl<T> Parts<T> for Plain<'_, T> {
+    fn count(&self) -> usize {
+        1
+    }
+    fn indices(&self, _part: usize) -> &[u32] {
+        self.indices
+    }
+    fn terms(&self, _part: usize) -> usize {
+        1
+    }
+    fn term(&self, _part: usize, _term: usize) -> Term<'_, T> {
+        Term {
+            scale: None,
+            rows: self.rows,
+        }
+    }
 }
 
 /// Memory for one worker, used again for every step.
@@ -159,49 +203,89 @@ unsafe fn update<M: Machine, T: Real>(
     }
 }
 
-/// Adds row `k` of a part to `out`, times `factor`.
+/// A row of a table: in place, or a copy that [`give_back`] moves back.
+///
+/// # Safety
+/// `at` is a row as long as `copy`; with [`Access::Alone`] nobody else uses it, with
+/// [`Access::Shared`] everybody uses moves.
 #[inline(always)]
-fn add_terms<M: Machine, T: Real>(m: M, part: &Part<'_, T>, k: usize, factor: T, out: &mut [T]) {
-    let width = out.len();
-    for term in part.terms {
-        let scale = term.scale.map_or(factor, |s| factor * s[k]);
-        simd::dot::axpy(m, scale, &term.rows[k * width..(k + 1) * width], out);
+unsafe fn borrow<M: Machine, T: Real>(
+    m: M,
+    access: Access,
+    at: *mut T,
+    copy: &mut [T],
+) -> &mut [T] {
+    if access == Access::Alone {
+        // SAFETY: the caller's promise.
+        return unsafe { std::slice::from_raw_parts_mut(at, copy.len()) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { moves::load_row_on(m, at, copy) };
+    copy
+}
+
+/// Moves a row back that [`borrow`] copied.
+///
+/// # Safety
+/// As for [`borrow`].
+#[inline(always)]
+unsafe fn give_back<M: Machine, T: Real>(m: M, access: Access, at: *mut T, row: &[T]) {
+    if access == Access::Shared {
+        // SAFETY: the caller's promise.
+        unsafe { moves::store_row_on(m, at, row) };
     }
 }
 
 multiversion! {
-    fn sgd_rows<T: Real>(
+    fn sgd_rows<T: Real, P: Parts<T>>(
         m: M,
         access: Access,
         target: &Target<'_>,
-        parts: &[Part<'_, T>],
+        parts: &P,
         scratch: &mut Scratch<T>,
     ) {
         let step = -T::of(target.settings.lr);
         let width = scratch.row.len();
         let start = target.table.pointer::<T>();
-        for part in parts {
-            for (k, &i) in part.indices.iter().enumerate() {
-                let at = start.wrapping_add(i as usize * width);
-                if width == 1 {
-                    let mut sum = T::zero();
-                    for term in part.terms {
-                        sum += term.scale.map_or(term.rows[k], |s| s[k] * term.rows[k]);
+        let copy = &mut scratch.row[..];
+        for p in 0..parts.count() {
+            let indices = parts.indices(p);
+            let terms = parts.terms(p);
+            if width == 1 {
+                for t in 0..terms {
+                    let term = parts.term(p, t);
+                    for (k, &i) in indices.iter().enumerate() {
+                        let at = start.wrapping_add(i as usize * width);
+                        let change = term.factor(k, step) * term.rows[k];
+                        // SAFETY: `i` is a row of the table (the caller promises); a single
+                        // number is moved alike by one worker and by many.
+                        unsafe { moves::store(at, moves::load(at) + change) };
                     }
-                    // SAFETY: `i` is a row of the table (the caller checked); a single
-                    // number is moved alike by one worker and by many.
-                    unsafe { moves::store(at, moves::load(at) + step * sum) };
-                } else if access == Access::Alone {
-                    // SAFETY: `i` is a row of the table, and the caller promises that
-                    // nobody else uses it.
-                    let w = unsafe { std::slice::from_raw_parts_mut(at, width) };
-                    add_terms(m, part, k, step, w);
-                } else {
-                    // SAFETY: `i` is a row of the table; everybody uses moves.
-                    unsafe { moves::load_row_on(m, at, &mut scratch.row) };
-                    add_terms(m, part, k, step, &mut scratch.row);
+                }
+                continue;
+            }
+            if terms == 2 {
+                let (x, y) = (parts.term(p, 0), parts.term(p, 1));
+                for (k, &i) in indices.iter().enumerate() {
+                    let (a, b) = (x.factor(k, step), y.factor(k, step));
+                    let (x, y) = (x.row(k, width), y.row(k, width));
+                    // SAFETY: `i` is a row of the table, accessed as the caller promises.
+                    let w = unsafe { borrow(m, access, start.wrapping_add(i as usize * width), copy) };
+                    simd::dot::axpy_two(m, a, x, b, y, w);
                     // SAFETY: as above.
-                    unsafe { moves::store_row_on(m, at, &scratch.row) };
+                    unsafe { give_back(m, access, start.wrapping_add(i as usize * width), w) };
+                }
+                continue;
+            }
+            for t in 0..terms {
+                let x = parts.term(p, t);
+                for (k, &i) in indices.iter().enumerate() {
+                    let (a, x) = (x.factor(k, step), x.row(k, width));
+                    // SAFETY: as above.
+                    let w = unsafe { borrow(m, access, start.wrapping_add(i as usize * width), copy) };
+                    simd::dot::axpy(m, a, x, w);
+                    // SAFETY: as above.
+                    unsafe { give_back(m, access, start.wrapping_add(i as usize * width), w) };
                 }
             }
         }
@@ -209,16 +293,16 @@ multiversion! {
 }
 
 multiversion! {
-    fn summed_rows<T: Real>(
+    fn summed_rows<T: Real, P: Parts<T>>(
         m: M,
         access: Access,
         target: &Target<'_>,
-        parts: &[Part<'_, T>],
+        parts: &P,
         scratch: &mut Scratch<T>,
     ) {
         scratch.order.clear();
-        for (p, part) in parts.iter().enumerate() {
-            let keys = part.indices.iter().enumerate();
+        for p in 0..parts.count() {
+            let keys = parts.indices(p).iter().enumerate();
             scratch.order.extend(keys.map(|(k, &i)| (i, p as u32, k as u32)));
         }
         // Keys are distinct, so the order, and with it every sum, is fixed.
@@ -231,7 +315,13 @@ multiversion! {
                 if same != row {
                     break;
                 }
-                add_terms(m, &parts[p as usize], k as usize, T::of(1.0), &mut scratch.gradient);
+                let (p, k) = (p as usize, k as usize);
+                for t in 0..parts.terms(p) {
+                    let x = parts.term(p, t);
+                    let width = scratch.gradient.len();
+                    let (a, x) = (x.factor(k, T::one()), x.row(k, width));
+                    simd::dot::axpy(m, a, x, &mut scratch.gradient);
+                }
                 next += 1;
             }
             // SAFETY: the caller of `rows` promises what `update` asks.
@@ -264,10 +354,10 @@ multiversion! {
 /// All indices are rows of the table, and all terms are as long as they imply. With
 /// [`Access::Alone`] nobody else uses the table or its state until this returns; with
 /// [`Access::Shared`] everybody reaches both by moves.
-pub(crate) unsafe fn rows<T: Real>(
+pub(crate) unsafe fn rows<T: Real, P: Parts<T>>(
     access: Access,
     target: &Target<'_>,
-    parts: &[Part<'_, T>],
+    parts: &P,
     scratch: &mut Scratch<T>,
 ) {
     let plain = target.rule == Rule::Sgd { momentum: 0.0 };

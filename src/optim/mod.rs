@@ -21,7 +21,7 @@ pub use rule::Rule;
 use crate::array::{Type, Typed, with_real};
 use crate::error::{Error, Result};
 use crate::table::{Gradient, Param, Table};
-use apply::{Access, Part, Scratch, Target, TermOf};
+use apply::{Access, Plain, Scratch, Target};
 
 /// Settings that every optimizer has.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -223,10 +223,9 @@ impl Optimizer {
                 Gradient::Rows(r) => {
                     let (indices, values) = r.concat();
                     let rows = <T as Typed>::slice(values.view().data);
-                    let terms = [TermOf { scale: None, rows }];
-                    let part = Part { indices: &indices, terms: &terms };
+                    let parts = Plain { indices: &indices, rows };
                     // SAFETY: handed on; `Rows` checked its indices against the table.
-                    unsafe { apply::rows(access, &target, &[part], &mut scratch) };
+                    unsafe { apply::rows(access, &target, &parts, &mut scratch) };
                 }
             }
         });

@@ -122,11 +122,7 @@ pub(super) fn array(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, O
 
 /// An object as an array of a given type of numbers, which only numbers, booleans and lists
 /// adapt to.
-pub(super) fn array_of(
-    what: &str,
-    object: &Bound<'_, PyAny>,
-    dtype: DType,
-) -> PyResult<Array> {
+pub(super) fn array_of(what: &str, object: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Array> {
     let (array, origin) = array(what, object)?;
     match origin {
         Origin::Number | Origin::Mask | Origin::List => Ok(array.to_dtype(dtype)),
@@ -140,29 +136,16 @@ pub(super) fn array_of(
     }
 }
 
-/// Whether NumPy takes an object for integers.
-pub(super) fn is_integral(array: &Bound<'_, PyUntypedArray>) -> bool {
-    matches!(array.dtype().kind(), b'i' | b'u')
-}
-
-/// What an index beyond the range of any table is called.
-fn bad_index(what: &str, value: i128, at: usize, rows: Option<usize>) -> PyErr {
-    let rows = rows.map_or_else(
-        || format!("indices run from 0 to {}", u32::MAX),
-        |n| format!("there are {n} rows"),
-    );
-    PyIndexError::new_err(format!(
-        "{what}: index {value} at position {at} is out of range; {rows}"
-    ))
-}
+/// How many rows there are, asked only for a message.
+pub(super) type RowCount<'a> = &'a dyn Fn() -> Option<usize>;
 
 /// Integers as row indices. With `wrap`, the number of rows, negative ones count from the
-/// end as in NumPy; `rows` is for messages.
+/// end as in NumPy.
 fn narrow<T: Copy + Into<i128>>(
     what: &str,
     values: &[T],
     wrap: Option<usize>,
-    rows: Option<usize>,
+    rows: RowCount<'_>,
 ) -> PyResult<Vec<u32>> {
     let mut out = Vec::with_capacity(values.len());
     for (at, &value) in values.iter().enumerate() {
@@ -171,19 +154,27 @@ fn narrow<T: Copy + Into<i128>>(
             Some(n) if value < 0 => value + n as i128,
             _ => value,
         };
-        let place = u32::try_from(place).map_err(|_| bad_index(what, value, at, rows))?;
+        let Ok(place) = u32::try_from(place) else {
+            let rows = rows().map_or_else(
+                || format!("indices run from 0 to {}", u32::MAX),
+                |n| format!("there are {n} rows"),
+            );
+            return Err(PyIndexError::new_err(format!(
+                "{what}: index {value} at position {at} is out of range; {rows}"
+            )));
+        };
         out.push(place);
     }
     Ok(out)
 }
 
 /// An object as row indices; `what` names it in messages. With `wrap`, the number of rows,
-/// negative ones count from the end as in NumPy; `rows` is for messages.
+/// negative ones count from the end as in NumPy.
 pub(super) fn indices(
     what: &str,
     object: &Bound<'_, PyAny>,
     wrap: Option<usize>,
-    rows: Option<usize>,
+    rows: RowCount<'_>,
 ) -> PyResult<Dense<u32>> {
     let found = as_numpy(object)?;
     let shape = Shape::from_slice(found.shape());
@@ -213,7 +204,9 @@ pub(super) fn to_numpy(py: Python<'_>, array: Array) -> PyResult<Bound<'_, PyAny
         let shape = numpy::IxDyn(dense.shape());
         if dense.as_slice().len() <= SMALL {
             let out = PyArray::<T, _>::zeros(py, shape, false);
-            out.readwrite().as_slice_mut()?.copy_from_slice(dense.as_slice());
+            out.readwrite()
+                .as_slice_mut()?
+                .copy_from_slice(dense.as_slice());
             return Ok(out.into_any());
         }
         let array = ndarray::ArrayD::from_shape_vec(shape, dense.into_vec());

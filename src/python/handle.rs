@@ -79,9 +79,9 @@ impl Handle {
     #[cold]
     fn elsewhere(&self) -> Result<Cow<'_, Variable>> {
         match self.node.kind() {
-            Kind::Parameter(param) => Ok(Cow::Owned(
-                Parameter::from_param(Arc::clone(param)).boxed(),
-            )),
+            Kind::Parameter(param) => {
+                Ok(Cow::Owned(Parameter::from_param(Arc::clone(param)).boxed()))
+            }
             _ => Err(Error::State(
                 "this graph belongs to another thread; build the graph in the thread that uses \
                  it, or freeze it: a Program and its Parameters work in every thread"
@@ -101,6 +101,14 @@ impl Handle {
     /// The number that tells leaves apart, if the node is one.
     pub(super) fn leaf_id(&self) -> Option<u64> {
         leaf_id(&self.node)
+    }
+
+    /// The number that tells inputs apart, if the node is one.
+    pub(super) fn input_id(&self) -> Option<u64> {
+        match self.node.kind() {
+            Kind::Input(id, _) => Some(id),
+            _ => None,
+        }
     }
 
     /// The name given to the leaf.

@@ -56,7 +56,9 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Option<SliceItem>> {
     if object.hasattr(intern!(py, "__index__"))? {
         return match object.extract::<i64>() {
             Ok(i) => Ok(Some(SliceItem::At(i))),
-            Err(_) => Err(PyIndexError::new_err(format!("index {object} is out of range"))),
+            Err(_) => Err(PyIndexError::new_err(format!(
+                "index {object} is out of range"
+            ))),
         };
     }
     Ok(None)

@@ -87,7 +87,7 @@ pub(super) fn index(what: &str, object: &Bound<'_, PyAny>, rows: usize) -> PyRes
     if let Ok(variable) = object.cast::<PyVariable>() {
         return Ok(variable.get().handle.node()?.into_owned());
     }
-    let indices = convert::indices(what, object, Some(rows), Some(rows))?;
+    let indices = convert::indices(what, object, Some(rows), &|| Some(rows))?;
     Ok(Constant::new(indices).boxed())
 }
 

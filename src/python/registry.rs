@@ -70,6 +70,26 @@ fn find<'py>(py: Python<'py>, id: u64) -> Option<Bound<'py, PyVariable>> {
     reference.bind(py).upgrade_as::<PyVariable>().ok()?
 }
 
+/// The objects of the leaves below a node that have these numbers.
+pub(super) fn objects(
+    py: Python<'_>,
+    root: &Variable,
+    ids: &[u64],
+) -> PyResult<Vec<Py<PyVariable>>> {
+    let nodes = root.topological();
+    let nodes = nodes.iter().filter_map(|n| Some((leaf_id(n)?, n)));
+    let nodes: HashMap<u64, &Variable> = nodes.collect();
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        if let Some(node) = nodes.get(id)
+            && let Some(object) = object(py, node)?
+        {
+            found.push(object.unbind());
+        }
+    }
+    Ok(found)
+}
+
 /// The object of a leaf that records a gradient; `None` for any other node.
 pub(super) fn object<'py>(
     py: Python<'py>,

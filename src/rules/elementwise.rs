@@ -30,15 +30,24 @@ pub trait Map3: Send + Sync + 'static {
     fn f<T: Real>(x: T, y: T, z: T) -> T;
 }
 
+/// Elements per step of an elementwise loop. A loop of fixed length becomes straight vector
+/// code, also for arrays far shorter than those for which LLVM's own vector loops pay.
+const LANES: usize = 16;
+
 multiversion! {
     fn map1<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
-        match x {
-            [x] => out.fill(O::f(*x)),
-            _ => {
-                for (o, &x) in out.iter_mut().zip(x) {
-                    *o = O::f(x);
-                }
+        if let [x] = x {
+            out.fill(O::f(*x));
+            return;
+        }
+        let ((xs, x), (outs, out)) = (x.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
+        for (o, x) in outs.iter_mut().zip(xs) {
+            for l in 0..LANES {
+                o[l] = O::f(x[l]);
             }
+        }
+        for (o, &x) in out.iter_mut().zip(x) {
+            *o = O::f(x);
         }
     }
 }
@@ -48,16 +57,35 @@ multiversion! {
         match (x, y) {
             ([x], [y]) => out.fill(O::f(*x, *y)),
             ([x], y) => {
+                let ((ys, y), (outs, out)) = (y.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
+                for (o, y) in outs.iter_mut().zip(ys) {
+                    for l in 0..LANES {
+                        o[l] = O::f(*x, y[l]);
+                    }
+                }
                 for (o, &y) in out.iter_mut().zip(y) {
                     *o = O::f(*x, y);
                 }
             }
             (x, [y]) => {
+                let ((xs, x), (outs, out)) = (x.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
+                for (o, x) in outs.iter_mut().zip(xs) {
+                    for l in 0..LANES {
+                        o[l] = O::f(x[l], *y);
+                    }
+                }
                 for (o, &x) in out.iter_mut().zip(x) {
                     *o = O::f(x, *y);
                 }
             }
             (x, y) => {
+                let ((xs, x), (ys, y)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+                let (outs, out) = out.as_chunks_mut::<LANES>();
+                for ((o, x), y) in outs.iter_mut().zip(xs).zip(ys) {
+                    for l in 0..LANES {
+                        o[l] = O::f(x[l], y[l]);
+                    }
+                }
                 for ((o, &x), &y) in out.iter_mut().zip(x).zip(y) {
                     *o = O::f(x, y);
                 }

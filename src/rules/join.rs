@@ -1,6 +1,6 @@
 //! Concatenation along an axis, and its transposes.
 
-use crate::array::{Type, Typed, View, ViewMut, show_shape, size, with_real};
+use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, size, with_real};
 use crate::error::{Error, Result};
 
 use super::{Argument, Case, Entry, Ex, OpRef, Operator, real, same_dtype};
@@ -40,8 +40,9 @@ fn joined(name: &str, axis: usize, args: &[&Type]) -> Result<Type> {
                 show_shape(&other.shape)
             )));
         }
-        shape[axis] += other.shape[axis];
+        shape[axis] = shape[axis].saturating_add(other.shape[axis]);
     }
+    element_count(&shape)?;
     Ok(Type {
         dtype: first.dtype,
         shape,

@@ -152,6 +152,13 @@ impl fmt::Debug for OpRef {
     }
 }
 
+/// Whether the result of an operator shares operand 0's memory: the operator allows it, and
+/// the two are of one size and element type.
+pub(crate) fn shares<O: Operator + ?Sized>(op: &O, args: &[&Type], out: &Type) -> bool {
+    let same = |x: &&Type| x.dtype == out.dtype && x.size() == out.size();
+    args.first().is_some_and(same) && op.aliases(args, out)
+}
+
 /// Checks the number of operands.
 pub(crate) fn arity<'a, const N: usize>(name: &str, args: &[&'a Type]) -> Result<[&'a Type; N]> {
     <[&Type; N]>::try_from(args)

@@ -26,6 +26,12 @@ fn reduced(name: &str, x: &Type, axes: &[usize], keepdims: bool) -> Result<Shape
             show_shape(&x.shape)
         )));
     }
+    if !axes.is_sorted_by(|a, b| a < b) {
+        return Err(Error::Value(format!(
+            "{name}: axes {} do not ascend",
+            show_shape(axes)
+        )));
+    }
     if keepdims {
         return Ok(kept(&x.shape, axes));
     }
@@ -72,6 +78,10 @@ fn fold<T: Real>(
 }
 
 fn sum_into<T: Real>(x: &View<'_>, out: &mut [T], shape: &[usize]) {
+    if let [out] = out {
+        *out = simd::sum(x.real::<T>());
+        return;
+    }
     out.fill(T::default());
     fold(
         x.real::<T>(),

@@ -141,6 +141,9 @@ impl Take {
                     }
                     out.start += full[axis] * at as isize;
                 }
+                SliceItem::Range { step: 0, .. } => {
+                    return Err(Error::Value("slice: the step cannot be 0".into()));
+                }
                 SliceItem::Range { start, stop, step } => {
                     let (first, count) = range(start, stop, step, shape[axis] as i64);
                     if count > 0 {
@@ -176,7 +179,7 @@ fn range(start: Option<i64>, stop: Option<i64>, step: i64, n: i64) -> (i64, i64)
     let first = start.map_or(if step < 0 { high } else { low }, clip);
     let last = stop.map_or(if step < 0 { low } else { high }, clip);
     let distance = if step < 0 { first - last } else { last - first };
-    let step = step.unsigned_abs().clamp(1, i64::MAX as u64) as i64;
+    let step = step.saturating_abs();
     let count = if distance <= 0 {
         0
     } else {

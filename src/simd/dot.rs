@@ -66,6 +66,24 @@ pub fn axpy<M: Machine, T: Real>(_: M, alpha: T, x: &[T], y: &mut [T]) {
     }
 }
 
+/// `y[i] += alpha·x[i] + beta·z[i]`, added in that order.
+#[inline(always)]
+pub fn axpy_two<M: Machine, T: Real>(_: M, alpha: T, x: &[T], beta: T, z: &[T], y: &mut [T]) {
+    let mut done = 0;
+    if M::ISA == Isa::Avx512 {
+        // SAFETY: a value of `M` was passed, hence the CPU has AVX-512.
+        done += unsafe { axpy_two_whole::<T::Avx512, T>(alpha, x, beta, z, y) };
+    }
+    if M::ISA >= Isa::Avx2 {
+        let (x, z, y) = (&x[done..], &z[done..], &mut y[done..]);
+        // SAFETY: as above; `multiversion!` and `Isa` take AVX-512 to include AVX2.
+        done += unsafe { axpy_two_whole::<T::Avx2, T>(alpha, x, beta, z, y) };
+    }
+    for ((y, &x), &z) in y[done..].iter_mut().zip(&x[done..]).zip(&z[done..]) {
+        *y = mul_add::<M, T>(beta, z, mul_add::<M, T>(alpha, x, *y));
+    }
+}
+
 /// `out[i] = alpha·x[i]`.
 #[inline(always)]
 pub fn scale_into<M: Machine, T: Real>(_: M, alpha: T, x: &[T], out: &mut [T]) {
@@ -159,6 +177,35 @@ unsafe fn axpy_whole<V: Vector<T>, T: Real>(alpha: T, x: &[T], y: &mut [T]) -> u
             alpha
                 .mul_add(V::load(x.add(at)), V::load(y.add(at)))
                 .store(y.add(at));
+            at += V::LANES;
+        }
+    }
+    at
+}
+
+/// As [`axpy_whole`], for two summands.
+///
+/// # Safety
+///
+/// The instruction set of `V` is available.
+#[inline(always)]
+unsafe fn axpy_two_whole<V: Vector<T>, T: Real>(
+    alpha: T,
+    x: &[T],
+    beta: T,
+    z: &[T],
+    y: &mut [T],
+) -> usize {
+    let length = x.len().min(y.len()).min(z.len());
+    let (x, z, y) = (x.as_ptr(), z.as_ptr(), y.as_mut_ptr());
+    let mut at = 0;
+    // SAFETY: the caller vouches for the instruction set; the condition shows that
+    // a register's worth of elements is left of all slices.
+    unsafe {
+        let (alpha, beta) = (V::splat(alpha), V::splat(beta));
+        while length - at >= V::LANES {
+            let first = alpha.mul_add(V::load(x.add(at)), V::load(y.add(at)));
+            beta.mul_add(V::load(z.add(at)), first).store(y.add(at));
             at += V::LANES;
         }
     }

@@ -15,7 +15,7 @@ use super::sampling::stream;
 use crate::array::{Slice, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{Executor, Leaf, Plan, Program, RowsPart, Sink};
-use crate::optim::apply::{self, Access, Part, Scratch, Target, TermOf};
+use crate::optim::apply::{self, Access, Scratch, Target};
 use crate::optim::{Optimizer, State};
 use crate::table::{Table, moves};
 
@@ -250,10 +250,10 @@ impl<'a> Worker<'a> {
             };
             match &mut self.scratch[k] {
                 AnyScratch::F32(s) => {
-                    apply_sink(&sized.executor, &leaves, sink, shared.access, &target, s)
+                    apply_sink(&sized.executor, &leaves, k, sink, shared.access, &target, s)
                 }
                 AnyScratch::F64(s) => {
-                    apply_sink(&sized.executor, &leaves, sink, shared.access, &target, s)
+                    apply_sink(&sized.executor, &leaves, k, sink, shared.access, &target, s)
                 }
             }
         }
@@ -268,6 +268,7 @@ impl<'a> Worker<'a> {
 fn apply_sink<T: crate::array::Real>(
     executor: &Executor,
     leaves: &[Slice<'_>],
+    number: usize,
     sink: &Sink,
     access: Access,
     target: &Target<'_>,
@@ -280,30 +281,13 @@ fn apply_sink<T: crate::array::Real>(
             // `access` stands for.
             unsafe { apply::dense(access, target, gradient, scratch) };
         }
-        Sink::Rows(parts) => {
-            // Lookups of one table in one loss are few.
-            let mut terms: smallvec::SmallVec<[TermOf<'_, T>; 8]> = smallvec::SmallVec::new();
-            for term in parts.iter().flat_map(|p| &p.terms) {
-                terms.push(TermOf {
-                    scale: term.scale.as_ref().map(|s| executor.numbers(s, leaves)),
-                    rows: executor.numbers(&term.rows, leaves),
-                });
-            }
-            let mut resolved: smallvec::SmallVec<[Part<'_, T>; 8]> = smallvec::SmallVec::new();
-            let mut rest: &[TermOf<'_, T>] = &terms;
-            for part in parts {
-                let (these, others) = rest.split_at(part.terms.len());
-                rest = others;
-                resolved.push(Part {
-                    indices: executor.numbers(&part.index, leaves),
-                    terms: these,
-                });
-            }
+        Sink::Rows(_) => {
+            let rows = executor.rows(number, leaves);
             // SAFETY: `fit` has compared every index that the feeds can give, and the plan
             // every constant one, with the number of rows of all tables they are used on;
             // the plan has one row of the table's width for each. `fit` holds the locks
             // that `access` stands for.
-            unsafe { apply::rows(access, target, &resolved, scratch) };
+            unsafe { apply::rows(access, target, &rows, scratch) };
         }
     }
 }

@@ -1,0 +1,335 @@
+//! `fit`: training without Python in the loop.
+//!
+//! Training runs on a thread of its own and needs no interpreter. The calling thread waits
+//! without the interpreter's lock and wakes 20 times a second to let Python handle signals,
+//! so that Ctrl-C stops the run in time; in between it calls the callback when an epoch ends.
+//! A callback that raises, like a signal handler that does, ends the run first and is then
+//! passed on.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::convert::type_name;
+use super::optim::PyOptimizer;
+use super::program::{PyProgram, bind, input_id, place};
+use super::sampling::PySampler;
+use super::variable::PyVariable;
+use crate::error::{Error, Result};
+use crate::exec::Program;
+use crate::train::{self, Fit, Flow, Observer, Source};
+
+/// How long signals may wait.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The record of a training run, an entry an epoch.
+#[pyclass(name = "History", module = "wyrmling", frozen)]
+pub(super) struct PyHistory {
+    inner: train::History,
+}
+
+#[pymethods]
+impl PyHistory {
+    /// The loss of each epoch: the sum over its batches, each taken just before its update.
+    #[getter]
+    fn loss<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, &self.inner.loss)
+    }
+
+    /// Wall-clock seconds of each epoch, shuffling and sampling included.
+    #[getter]
+    fn seconds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, &self.inner.seconds)
+    }
+
+    /// Samples in an epoch.
+    #[getter]
+    fn samples(&self) -> usize {
+        self.inner.samples
+    }
+
+    /// Samples per second over the whole run.
+    #[getter]
+    fn samples_per_second(&self) -> f64 {
+        self.inner.samples_per_second()
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.loss.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let loss = match self.inner.loss.as_slice() {
+            [] => String::new(),
+            [only] => format!(", loss {only:.6}"),
+            [first, .., last] => format!(", loss {first:.6} to {last:.6}"),
+        };
+        format!(
+            "<History of {} epochs{loss}, {:.3e} samples/s>",
+            self.inner.loss.len(),
+            self.inner.samples_per_second()
+        )
+    }
+}
+
+/// Reports the end of an epoch to the calling thread and waits for its answer.
+struct Reporter {
+    ended: Sender<(usize, train::History)>,
+    answers: Receiver<Flow>,
+}
+
+impl Observer for Reporter {
+    fn epoch(&mut self, epoch: usize, history: &train::History) -> Result<Flow> {
+        let gone = |_| Error::Interrupted;
+        self.ended.send((epoch, history.clone())).map_err(gone)?;
+        self.answers.recv().map_err(|_| Error::Interrupted)
+    }
+}
+
+/// Nobody wants to know.
+struct Silent;
+
+impl Observer for Silent {
+    fn epoch(&mut self, _epoch: usize, _history: &train::History) -> Result<Flow> {
+        Ok(Flow::Continue)
+    }
+}
+
+/// Calls what watches a run. `None` and false go on, true ends the run.
+fn call(callbacks: &[Bound<'_, PyAny>], epoch: usize, history: train::History) -> PyResult<Flow> {
+    let py = match callbacks.first() {
+        Some(first) => first.py(),
+        None => return Ok(Flow::Continue),
+    };
+    let history = Bound::new(py, PyHistory { inner: history })?;
+    let mut flow = Flow::Continue;
+    for callback in callbacks {
+        let answer = callback.call1((epoch, &history))?;
+        if answer.is_none() {
+            continue;
+        }
+        let Ok(stop) = answer.extract::<bool>() else {
+            return Err(PyTypeError::new_err(format!(
+                "callback: expected it to return None or a bool (True stops), got {}",
+                type_name(&answer)
+            )));
+        };
+        if stop {
+            flow = Flow::Stop;
+        }
+    }
+    Ok(flow)
+}
+
+/// Runs `fit` on a thread of its own and serves Python meanwhile.
+fn run(
+    py: Python<'_>,
+    program: &Program,
+    fit: &Fit,
+    optimizer: &crate::optim::Optimizer,
+    callbacks: &[Bound<'_, PyAny>],
+) -> PyResult<train::History> {
+    let stop = AtomicBool::new(false);
+    let (ended, epochs) = channel();
+    let (answer, answers) = channel();
+    let mut observer: Box<dyn Observer + Send> = if callbacks.is_empty() {
+        Box::new(Silent)
+    } else {
+        Box::new(Reporter {
+            ended: ended.clone(),
+            answers,
+        })
+    };
+    // Whoever waits must see that the worker is gone; so the last sender goes with it.
+    let alive = ended;
+    let epochs = Mutex::new(epochs);
+    let mut failure = None;
+    let result = thread::scope(|scope| {
+        let stop = &stop;
+        let worker = thread::Builder::new()
+            .name("wyrmling-fit".to_owned())
+            .spawn_scoped(scope, move || {
+                let _alive = alive;
+                train::fit(program, fit, optimizer, stop, &mut *observer)
+            })
+            .map_err(|e| PyRuntimeError::new_err(format!("cannot start a thread: {e}")))?;
+        loop {
+            let event = py.detach(|| {
+                let epochs = epochs.lock().unwrap_or_else(|e| e.into_inner());
+                epochs.recv_timeout(PATIENCE)
+            });
+            let flow = match event {
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => py.check_signals().map(|()| None),
+                Ok(_) if failure.is_some() => Ok(Some(Flow::Stop)),
+                Ok((epoch, history)) => py
+                    .check_signals()
+                    .and_then(|()| call(callbacks, epoch, history))
+                    .map(Some),
+            };
+            let flow = flow.unwrap_or_else(|e| {
+                stop.store(true, Ordering::Relaxed);
+                failure.get_or_insert(e);
+                // Also where nobody waits for an answer.
+                Some(Flow::Stop)
+            });
+            if let Some(flow) = flow {
+                // The worker may have ended for another reason.
+                let _ = answer.send(flow);
+            }
+        }
+        let outcome = py.detach(|| worker.join());
+        outcome.map_err(|_| PyRuntimeError::new_err("training failed by a bug of wyrmling"))
+    });
+    match (failure, result) {
+        (Some(failure), _) => Err(failure),
+        (None, result) => Ok(result??),
+    }
+}
+
+/// A positive number of something, or 0 where that is allowed.
+fn count(name: &str, value: i64, least: i64) -> PyResult<usize> {
+    usize::try_from(value)
+        .ok()
+        .filter(|_| value >= least)
+        .ok_or_else(|| {
+            PyValueError::new_err(format!("{name}: expected at least {least}, got {value}"))
+        })
+}
+
+/// Where each input's values come from.
+fn sources(
+    program: &Program,
+    columns: &Bound<'_, PyDict>,
+    sample: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Vec<(u64, Source)>> {
+    let mut sources = Vec::new();
+    for (key, value) in columns {
+        let at = place(program, "columns", &key)?;
+        let column = bind(program, at, &value)?;
+        sources.push((input_id("columns", &key)?, Source::Column(column)));
+    }
+    for (key, value) in sample.into_iter().flatten() {
+        place(program, "sample", &key)?;
+        let id = input_id("sample", &key)?;
+        let Ok(sampler) = value.cast::<PySampler>() else {
+            return Err(PyTypeError::new_err(format!(
+                "sample: expected a sampler such as wyrmling.sampling.Uniform, got {}",
+                type_name(&value)
+            )));
+        };
+        let PySampler { inner, given } = sampler.get();
+        let source = Source::Sampled {
+            sampler: Arc::clone(inner),
+            given: *given,
+        };
+        sources.push((id, source));
+    }
+    Ok(sources)
+}
+
+/// Minimises a loss over data by stochastic gradient steps, at native speed.
+///
+/// ``loss`` is a variable or a Program; the sum of its elements over each batch is what is
+/// minimised. ``columns`` maps inputs to arrays with a row for each sample, ``sample`` maps
+/// index inputs to samplers that draw anew for every sample. Samples are shuffled every epoch
+/// and all are used, in batches of ``batch_size``; the last batch may be shorter.
+///
+/// ``threads`` workers (0: one for each core) update the parameters without locks (Hogwild;
+/// Recht et al., 2011). Equal seeds give equal bits with ``threads=1``, and for any fixed
+/// number with ``deterministic=True``, where workers take turns.
+///
+/// ``callback(epoch, history)`` is called after every epoch (numbered from 0), may read
+/// parameters, ends the run by returning True, and passes on what it raises. ``progress``
+/// shows a bar if tqdm is installed, else a line for each epoch. Ctrl-C ends the run in time;
+/// parameters keep what they have learned.
+///
+/// Everything is checked before the first step. Raises ValueError, TypeError or IndexError if
+/// settings or data do not fit, RuntimeError if a parameter is being trained elsewhere,
+/// FloatingPointError if the loss becomes NaN or infinite.
+///
+/// >>> w, x, y = Parameter(0.0), Input([0.0]), Input([0.0])
+/// >>> loss = (w * x - y).square().sum()
+/// >>> history = fit(loss, {x: [1.0, 2.0], y: [3.0, 6.0]}, optimizer=SGD(lr=0.1),
+/// ...               epochs=50, batch_size=2)
+/// >>> round(w.item(), 6), len(history.loss)
+/// (3.0, 50)
+#[pyfunction]
+#[pyo3(signature = (
+    loss,
+    columns,
+    *,
+    optimizer,
+    sample=None,
+    epochs=1,
+    batch_size=64,
+    threads=1,
+    seed=0,
+    deterministic=false,
+    callback=None,
+    progress=false,
+))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of the Python function"
+)]
+pub(super) fn fit(
+    py: Python<'_>,
+    loss: &Bound<'_, PyAny>,
+    columns: &Bound<'_, PyDict>,
+    optimizer: &Bound<'_, PyOptimizer>,
+    sample: Option<&Bound<'_, PyDict>>,
+    epochs: i64,
+    batch_size: i64,
+    threads: i64,
+    seed: u64,
+    deterministic: bool,
+    callback: Option<Bound<'_, PyAny>>,
+    progress: bool,
+) -> PyResult<PyHistory> {
+    let program = if let Ok(program) = loss.cast::<PyProgram>() {
+        Arc::clone(&program.get().inner)
+    } else if let Ok(variable) = loss.cast::<PyVariable>() {
+        PyProgram::new(variable)?.inner
+    } else {
+        return Err(PyTypeError::new_err(format!(
+            "loss: expected a Variable or a Program, got {}",
+            type_name(loss)
+        )));
+    };
+    if let Some(callback) = callback.as_ref().filter(|c| !c.is_callable()) {
+        return Err(PyTypeError::new_err(format!(
+            "callback: expected a function, got {}",
+            type_name(callback)
+        )));
+    }
+    let settings = Fit {
+        sources: sources(&program, columns, sample)?,
+        epochs: count("epochs", epochs, 1)?,
+        batch_size: count("batch_size", batch_size, 1)?,
+        threads: count("threads", threads, 0)?,
+        seed,
+        deterministic,
+    };
+    let mut callbacks: Vec<Bound<'_, PyAny>> = callback.into_iter().collect();
+    let bar = if progress {
+        let bar = py.import("wyrmling.progress")?.getattr("Progress")?;
+        Some(bar.call1((settings.epochs,))?)
+    } else {
+        None
+    };
+    callbacks.extend(bar.clone());
+    let optimizer = Arc::clone(&optimizer.get().inner);
+    let result = run(py, &program, &settings, &optimizer, &callbacks);
+    if let Some(bar) = bar {
+        bar.call_method0(intern!(py, "close"))?;
+    }
+    Ok(PyHistory { inner: result? })
+}

@@ -1,0 +1,502 @@
+//! The functions of the package: `wyrmling.exp`, `wyrmling.sum` and so on.
+//!
+//! They take variables, numbers and whatever NumPy makes an array of, and return a variable.
+//! Names, arguments and results are NumPy's where NumPy has the function.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::convert::{self, integers, type_name};
+use super::operand::{index, node, nodes, pair};
+use super::variable::PyVariable;
+use crate::Result;
+use crate::graph::Variable;
+use crate::graph::build::{self, Reduction};
+use crate::rules::{self, Operator, table};
+
+/// The result of `f` on an operand, which must be one.
+pub(super) fn apply(
+    operand: Option<Variable>,
+    what: &str,
+    object: &Bound<'_, PyAny>,
+    f: impl FnOnce(&Variable) -> Result<Variable>,
+) -> PyResult<PyVariable> {
+    let operand = operand.ok_or_else(|| {
+        PyTypeError::new_err(format!(
+            "{what}: expected a variable, number or array, got {}",
+            type_name(object)
+        ))
+    })?;
+    Ok(PyVariable::new(f(&operand)?))
+}
+
+/// Reduces over the axes that Python gave.
+pub(super) fn reduction(
+    kind: Reduction,
+    x: &Variable,
+    axis: Option<&Bound<'_, PyAny>>,
+    keepdims: bool,
+) -> PyResult<Variable> {
+    let axis = integers("axis", axis)?;
+    Ok(build::reduce(kind, x, axis.as_deref(), keepdims)?)
+}
+
+/// Integers given one by one or as one tuple; `None` if there is nothing.
+pub(super) fn lengths(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Option<Vec<i64>>> {
+    match given.len() {
+        0 => Ok(None),
+        1 => integers(what, Some(&given.get_item(0)?)),
+        _ => integers(what, Some(given.as_any())),
+    }
+}
+
+macro_rules! unary {
+    ($($(#[$doc:meta])* $name:ident => $op:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[pyfunction]
+            #[pyo3(signature = (x, /))]
+            fn $name(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+                Ok(PyVariable::new(build::unary(&rules::$op, &node(stringify!($name), x)?)?))
+            }
+        )*
+
+        fn register_unary(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            Ok(())
+        }
+
+        /// Operators of one operand that NumPy may know by the same name.
+        pub(super) const UNARY: &[(&str, &dyn Operator)] = &[
+            $((stringify!($name), &rules::$op),)*
+            ("absolute", &rules::Abs),
+            ("negative", &rules::Neg),
+            ("reciprocal", &rules::Reciprocal),
+            ("sign", &rules::Sign),
+        ];
+    };
+}
+
+unary! {
+    /// Exponential.
+    ///
+    /// >>> exp(0.0).item()
+    /// 1.0
+    exp => Exp;
+    /// Natural logarithm.
+    ///
+    /// >>> log(1.0).item()
+    /// 0.0
+    log => Log;
+    /// Logarithm of 1 + x, accurate near zero.
+    ///
+    /// >>> log1p(1e-20).item()
+    /// 1e-20
+    log1p => Log1p;
+    /// Exponential minus 1, accurate near zero.
+    ///
+    /// >>> expm1(1e-20).item()
+    /// 1e-20
+    expm1 => Expm1;
+    /// Square root.
+    ///
+    /// >>> sqrt([4.0, 9.0]).value
+    /// array([2., 3.])
+    sqrt => Sqrt;
+    /// Square.
+    ///
+    /// >>> square([2.0, 3.0]).value
+    /// array([4., 9.])
+    square => Square;
+    /// Absolute value; the gradient at 0 is 0.
+    ///
+    /// >>> abs([-2.0, 3.0]).value
+    /// array([2., 3.])
+    abs => Abs;
+    /// Sine, of radians.
+    ///
+    /// >>> sin(0.0).item()
+    /// 0.0
+    sin => Sin;
+    /// Cosine, of radians.
+    ///
+    /// >>> cos(0.0).item()
+    /// 1.0
+    cos => Cos;
+    /// Tangent, of radians.
+    ///
+    /// >>> tan(0.0).item()
+    /// 0.0
+    tan => Tan;
+    /// Hyperbolic tangent.
+    ///
+    /// >>> tanh(0.0).item()
+    /// 0.0
+    tanh => Tanh;
+    /// Logistic function, 1 / (1 + exp(-x)).
+    ///
+    /// >>> sigmoid([-1000.0, 0.0, 1000.0]).value
+    /// array([0. , 0.5, 1. ])
+    sigmoid => Sigmoid;
+    /// Logarithm of the logistic function, without overflow for any x.
+    ///
+    /// >>> logsigmoid([-1000.0, 1000.0]).value
+    /// array([-1000.,     0.])
+    logsigmoid => LogSigmoid;
+    /// Smooth rectifier ln(1 + exp(x)), without overflow for any x.
+    ///
+    /// >>> softplus([-1000.0, 1000.0]).value
+    /// array([   0., 1000.])
+    softplus => Softplus;
+    /// Rectifier max(x, 0); the gradient at 0 is 0.
+    ///
+    /// >>> relu([-1.0, 2.0]).value
+    /// array([0., 2.])
+    relu => Relu;
+    /// Sum of the diagonal of a matrix.
+    ///
+    /// >>> trace([[1.0, 2.0], [3.0, 4.0]]).item()
+    /// 5.0
+    trace => Trace;
+}
+
+/// Operators of two operands that NumPy knows by these names.
+pub(super) const BINARY: &[(&str, &dyn Operator)] = &[
+    ("add", &rules::Add),
+    ("subtract", &rules::Sub),
+    ("multiply", &rules::Mul),
+    ("divide", &rules::Div),
+    ("maximum", &rules::Maximum),
+    ("minimum", &rules::Minimum),
+    ("greater", &rules::Greater),
+    ("greater_equal", &rules::GreaterEqual),
+    ("less", &rules::Less),
+    ("less_equal", &rules::LessEqual),
+    ("equal", &rules::Equal),
+];
+
+/// A function of two operands.
+pub(super) fn two(
+    name: &str,
+    x: &Bound<'_, PyAny>,
+    y: &Bound<'_, PyAny>,
+    f: impl FnOnce(&Variable, &Variable) -> Result<Variable>,
+) -> PyResult<PyVariable> {
+    let (x, y) = pair(name, x, y)?;
+    Ok(PyVariable::new(f(&x, &y)?))
+}
+
+macro_rules! binary {
+    ($($(#[$doc:meta])* $name:ident => $f:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[pyfunction]
+            #[pyo3(signature = (x1, x2, /))]
+            fn $name(x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+                two(stringify!($name), x1, x2, $f)
+            }
+        )*
+
+        fn register_binary(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            Ok(())
+        }
+    };
+}
+
+binary! {
+    /// The larger of two, elementwise; equal operands share the gradient.
+    ///
+    /// >>> maximum([1.0, 4.0], 2.0).value
+    /// array([2., 4.])
+    maximum => |x, y| build::binary(&rules::Maximum, x, y);
+    /// The smaller of two, elementwise; equal operands share the gradient.
+    ///
+    /// >>> minimum([1.0, 4.0], 2.0).value
+    /// array([1., 2.])
+    minimum => |x, y| build::binary(&rules::Minimum, x, y);
+    /// Matrix product, as ``x1 @ x2``: vectors count as a row on the left and as a column on
+    /// the right, leading axes broadcast.
+    ///
+    /// >>> matmul([[1.0, 2.0]], [3.0, 4.0]).value
+    /// array([11.])
+    matmul => build::matmul;
+    /// NumPy's dot product: the product of vectors, of matrices, of numbers.
+    ///
+    /// >>> dot([1.0, 2.0], [3.0, 4.0]).item()
+    /// 11.0
+    dot => build::dot;
+    /// Dot products along the last axis; leading axes broadcast.
+    ///
+    /// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).value
+    /// array([3., 7.])
+    vecdot => build::vecdot;
+    /// Products of all pairs of elements, as a matrix.
+    ///
+    /// >>> outer([1.0, 2.0], [3.0, 4.0]).value
+    /// array([[3., 4.],
+    ///        [6., 8.]])
+    outer => build::outer;
+}
+
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident => $kind:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[pyfunction]
+            #[pyo3(signature = (a, /, axis=None, keepdims=false))]
+            fn $name(
+                a: &Bound<'_, PyAny>,
+                axis: Option<&Bound<'_, PyAny>>,
+                keepdims: bool,
+            ) -> PyResult<PyVariable> {
+                let x = node(stringify!($name), a)?;
+                Ok(PyVariable::new(reduction(Reduction::$kind, &x, axis, keepdims)?))
+            }
+        )*
+
+        fn register_reductions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            Ok(())
+        }
+    };
+}
+
+reductions! {
+    /// Sum over axes: all of them, one, or a tuple of several.
+    ///
+    /// >>> sum([[1.0, 2.0], [3.0, 4.0]], axis=0).value
+    /// array([4., 6.])
+    sum => Sum;
+    /// Arithmetic mean over axes: all of them, one, or a tuple of several.
+    ///
+    /// >>> mean([1.0, 2.0]).item()
+    /// 1.5
+    mean => Mean;
+    /// Largest element along axes; equal largest elements share the gradient.
+    ///
+    /// >>> max([[1.0, 2.0], [3.0, 0.0]], axis=1).value
+    /// array([2., 3.])
+    max => Max;
+    /// Smallest element along axes; equal smallest elements share the gradient.
+    ///
+    /// >>> min([1.0, 2.0]).item()
+    /// 1.0
+    min => Min;
+    /// Logarithm of the sum of exponentials over axes, without overflow.
+    ///
+    /// >>> round(logsumexp([1000.0, 1000.0]).item() - 1000.0, 6)
+    /// 0.693147
+    logsumexp => LogSumExp;
+}
+
+/// Exponentials along an axis, scaled to sum to 1, without overflow.
+///
+/// >>> softmax([1000.0, 1000.0]).value
+/// array([0.5, 0.5])
+#[pyfunction]
+#[pyo3(signature = (x, /, axis=-1))]
+fn softmax(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(build::softmax(&node("softmax", x)?, axis)?))
+}
+
+/// Logarithm of the softmax along an axis, without overflow.
+///
+/// >>> log_softmax([1000.0, 0.0]).value
+/// array([    0., -1000.])
+#[pyfunction]
+#[pyo3(signature = (x, /, axis=-1))]
+fn log_softmax(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
+    let x = node("log_softmax", x)?;
+    Ok(PyVariable::new(build::log_softmax(&x, axis)?))
+}
+
+/// The loss of each row of logits: the negative log-probability of its target.
+///
+/// ``logits`` has classes along its last axis; ``targets``, an ``IndexInput`` or integers, has
+/// the shape of the others, and so has the result. Raises IndexError if a target is not a
+/// class.
+///
+/// >>> cross_entropy([[1000.0, 0.0], [0.0, 0.0]], [1, 0]).value.round(6)
+/// array([1000.      ,    0.693147])
+#[pyfunction]
+#[pyo3(signature = (logits, targets, /))]
+fn cross_entropy(logits: &Bound<'_, PyAny>, targets: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let logits = node("cross_entropy", logits)?;
+    let classes = logits.ty()?.shape.last().copied().unwrap_or(0);
+    let targets = target(targets, classes)?;
+    Ok(PyVariable::new(build::cross_entropy(&logits, &targets)?))
+}
+
+/// Classes, which unlike rows never count from the end.
+fn target(object: &Bound<'_, PyAny>, classes: usize) -> PyResult<Variable> {
+    if object.is_instance_of::<PyVariable>() {
+        return index("targets", object, classes);
+    }
+    let indices = convert::indices("targets", object, None, &|| Some(classes))?;
+    Ok(crate::graph::Constant::new(indices).boxed())
+}
+
+/// Rows of ``x`` (along its first axis) at ``index``, an ``IndexInput`` or integers; the same
+/// as ``x[index]``. The gradient is kept as rows. Raises IndexError if an index is out of
+/// range.
+///
+/// >>> gather([[1.0], [2.0], [3.0]], [2, 0]).value
+/// array([[3.],
+///        [1.]])
+#[pyfunction]
+#[pyo3(signature = (x, index, /))]
+fn gather(x: &Bound<'_, PyAny>, index: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let x = node("gather", x)?;
+    let rows = x.ty()?.shape.first().copied().unwrap_or(0);
+    let at = super::operand::index("index", index, rows)?;
+    Ok(PyVariable::new(build::gather(&x, &at)?))
+}
+
+/// Elements of ``x`` where ``condition`` is not zero, elsewhere of ``y``; all three broadcast.
+///
+/// >>> where([True, False], [1.0, 2.0], 0.0).value
+/// array([1., 0.])
+#[pyfunction]
+#[pyo3(name = "where", signature = (condition, x, y, /))]
+fn select(
+    condition: &Bound<'_, PyAny>,
+    x: &Bound<'_, PyAny>,
+    y: &Bound<'_, PyAny>,
+) -> PyResult<PyVariable> {
+    let (x, y) = pair("where", x, y)?;
+    let mask = node("where", condition)?;
+    Ok(PyVariable::new(build::select(&mask, &x, &y)?))
+}
+
+/// The axes in another order, reversed if none is given.
+///
+/// >>> transpose([[1.0, 2.0]]).shape
+/// (2, 1)
+#[pyfunction]
+#[pyo3(signature = (a, /, axes=None))]
+fn transpose(a: &Bound<'_, PyAny>, axes: Option<&Bound<'_, PyAny>>) -> PyResult<PyVariable> {
+    let axes = integers("axes", axes)?;
+    let x = node("transpose", a)?;
+    Ok(PyVariable::new(build::transpose(&x, axes.as_deref())?))
+}
+
+fn required(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    integers(what, Some(object))?
+        .ok_or_else(|| PyTypeError::new_err(format!("{what}: expected integers, got None")))
+}
+
+/// The same elements in another shape; one length may be -1, to be inferred.
+///
+/// >>> reshape([1.0, 2.0, 3.0, 4.0], (2, -1)).value
+/// array([[1., 2.],
+///        [3., 4.]])
+#[pyfunction]
+#[pyo3(signature = (a, /, shape))]
+fn reshape(a: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let shape = required("shape", shape)?;
+    Ok(PyVariable::new(build::reshape(
+        &node("reshape", a)?,
+        &shape,
+    )?))
+}
+
+/// Repeated to a shape, by NumPy's rule for broadcasting.
+///
+/// >>> broadcast_to([1.0, 2.0], (2, 2)).value
+/// array([[1., 2.],
+///        [1., 2.]])
+#[pyfunction]
+#[pyo3(signature = (array, /, shape))]
+fn broadcast_to(array: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let shape = required("shape", shape)?;
+    let length = |&n: &i64| {
+        usize::try_from(n).map_err(|_| {
+            PyErr::from(crate::Error::Value(format!(
+                "shape: a length cannot be {n}"
+            )))
+        })
+    };
+    let shape = shape.iter().map(length).collect::<PyResult<Vec<_>>>()?;
+    let x = node("broadcast_to", array)?;
+    Ok(PyVariable::new(build::broadcast_to(&x, &shape)?))
+}
+
+fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
+    let parts = arrays.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    nodes(what, &parts)
+}
+
+/// Arrays joined along an axis, flattened first if it is None.
+///
+/// >>> concatenate([[1.0], [2.0, 3.0]]).value
+/// array([1., 2., 3.])
+#[pyfunction]
+#[pyo3(signature = (arrays, /, axis=Some(0)))]
+fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<i64>) -> PyResult<PyVariable> {
+    let parts = sequence("concatenate", arrays)?;
+    Ok(PyVariable::new(build::concatenate(&parts, axis)?))
+}
+
+/// Arrays of one shape joined along a new axis.
+///
+/// >>> stack([[1.0, 2.0], [3.0, 4.0]], axis=1).value
+/// array([[1., 3.],
+///        [2., 4.]])
+#[pyfunction]
+#[pyo3(signature = (arrays, /, axis=0))]
+fn stack(arrays: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
+    let parts = sequence("stack", arrays)?;
+    Ok(PyVariable::new(build::stack(&parts, axis)?))
+}
+
+/// Without axes of length 1: all of them, one, or a tuple of several.
+///
+/// >>> squeeze([[1.0, 2.0]]).shape
+/// (2,)
+#[pyfunction]
+#[pyo3(signature = (a, /, axis=None))]
+fn squeeze(a: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<PyVariable> {
+    let axis = integers("axis", axis)?;
+    let x = node("squeeze", a)?;
+    Ok(PyVariable::new(build::squeeze(&x, axis.as_deref())?))
+}
+
+/// With new axes of length 1 at these places of the result.
+///
+/// >>> expand_dims([1.0, 2.0], 0).shape
+/// (1, 2)
+#[pyfunction]
+#[pyo3(signature = (a, /, axis))]
+fn expand_dims(a: &Bound<'_, PyAny>, axis: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let axis = required("axis", axis)?;
+    let x = node("expand_dims", a)?;
+    Ok(PyVariable::new(build::expand_dims(&x, &axis)?))
+}
+
+/// The rule table: the name and formula of every operator.
+#[pyfunction]
+fn operators() -> Vec<(&'static str, &'static str)> {
+    table().map(|entry| (entry.name, entry.formula)).collect()
+}
+
+/// Adds the functions to the module.
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    register_unary(module)?;
+    register_binary(module)?;
+    register_reductions(module)?;
+    module.add_function(wrap_pyfunction!(softmax, module)?)?;
+    module.add_function(wrap_pyfunction!(log_softmax, module)?)?;
+    module.add_function(wrap_pyfunction!(cross_entropy, module)?)?;
+    module.add_function(wrap_pyfunction!(gather, module)?)?;
+    module.add_function(wrap_pyfunction!(select, module)?)?;
+    module.add_function(wrap_pyfunction!(transpose, module)?)?;
+    module.add_function(wrap_pyfunction!(reshape, module)?)?;
+    module.add_function(wrap_pyfunction!(broadcast_to, module)?)?;
+    module.add_function(wrap_pyfunction!(concatenate, module)?)?;
+    module.add_function(wrap_pyfunction!(stack, module)?)?;
+    module.add_function(wrap_pyfunction!(squeeze, module)?)?;
+    module.add_function(wrap_pyfunction!(expand_dims, module)?)?;
+    module.add_function(wrap_pyfunction!(operators, module)?)
+}

@@ -1,0 +1,105 @@
+//! Long calls: the one way by which work that takes a while enters Rust.
+//!
+//! The work runs in a thread of its own, without the interpreter's lock, so that other
+//! Python threads go on. The calling thread looks for Ctrl-C every [`LOOK`]; when there was
+//! one it asks the work to stop, waits for that, and raises what the signal handler raised.
+//! Python code that the work depends on (a callback) runs in the calling thread, where it
+//! finds the caller's own graphs and thread-local state.
+//!
+//! A call costs a new thread, some 30 µs. Python delivers signals to its main thread alone:
+//! Ctrl-C does not stop a long call from another one.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+
+use crate::error::{Error, Result};
+
+/// How often to look for signals.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Python code that waits for the calling thread.
+type Request<'a> = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send + 'a>;
+
+/// The thread that called, as the work sees it.
+pub(super) struct Caller<'a> {
+    stop: &'a AtomicBool,
+    requests: Sender<Request<'a>>,
+}
+
+impl<'a> Caller<'a> {
+    /// Set when the work should end, with [`Error::Interrupted`].
+    pub(super) fn stop(&self) -> &'a AtomicBool {
+        self.stop
+    }
+
+    /// Runs `f` in the calling thread and waits for what it returns.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] if `f` raises. The work should end; its caller gets what `f`
+    /// raised.
+    pub(super) fn python<R: Send + 'a>(
+        &self,
+        f: impl FnOnce(Python<'_>) -> PyResult<R> + Send + 'a,
+    ) -> Result<R> {
+        let (reply, answer) = mpsc::sync_channel(1);
+        let request: Request<'a> = Box::new(move |py| {
+            // Somebody waits for it, unless the work has panicked.
+            let _ = reply.send(f(py)?);
+            Ok(())
+        });
+        // If `f` raises, its end of the channel is dropped without an answer.
+        let asked = self.requests.send(request).is_ok();
+        let answer = asked.then(|| answer.recv().ok()).flatten();
+        answer.ok_or(Error::Interrupted)
+    }
+}
+
+/// Runs `work` without the interpreter's lock. See the [module documentation](self).
+///
+/// # Errors
+/// What a signal handler or a request of the work raised, else the error of the work.
+pub(super) fn long_call<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Caller<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let stop = &AtomicBool::new(false);
+    py.detach(|| {
+        thread::scope(|scope| {
+            let (requests, inbox) = mpsc::channel();
+            let caller = Caller { stop, requests };
+            let worker = thread::Builder::new()
+                .name("wyrmling".into())
+                .spawn_scoped(scope, move || work(&caller))
+                .map_err(|e| Error::State(format!("cannot start a thread: {e}")))?;
+            let mut raised = None;
+            loop {
+                // None when the interpreter is shutting down.
+                let seen = match inbox.recv_timeout(LOOK) {
+                    Ok(request) => Python::try_attach(|py| {
+                        request(py)?;
+                        // Requests may come so often that there is no other look.
+                        py.check_signals()
+                    }),
+                    Err(RecvTimeoutError::Timeout) => Python::try_attach(|py| py.check_signals()),
+                    Err(RecvTimeoutError::Disconnected) => break,
+                };
+                if !matches!(seen, Some(Ok(()))) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                if let Some(Err(error)) = seen {
+                    raised.get_or_insert(error);
+                }
+            }
+            let result = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+            match raised {
+                Some(error) => Err(error),
+                None => Ok(result?),
+            }
+        })
+    })
+}

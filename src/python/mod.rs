@@ -1,0 +1,47 @@
+//! The Python extension module, `wyrmling._core`.
+//!
+//! The only place that knows Python. Every file stands for one concept and adds it to the
+//! module; nothing is computed here that the rest of the crate does not compute.
+//!
+//! The module asks for the interpreter's lock (`gil_used`): graphs are shared by `Rc` and rely
+//! on it, see [`handle`]. Whatever takes long, or may wait for somebody who trains, lets the
+//! lock go.
+
+mod convert;
+mod error;
+mod fit;
+mod functions;
+mod handle;
+mod index;
+mod operand;
+mod optim;
+mod program;
+mod protocols;
+mod registry;
+mod sampling;
+mod sparse;
+mod variable;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = true)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<variable::PyVariable>()?;
+    module.add_class::<variable::PyParameter>()?;
+    module.add_class::<variable::PyInput>()?;
+    module.add_class::<variable::PyIndexInput>()?;
+    module.add_class::<sparse::SparseGrad>()?;
+    module.add_class::<optim::PyOptimizer>()?;
+    module.add_class::<optim::PySgd>()?;
+    module.add_class::<optim::PyAdagrad>()?;
+    module.add_class::<optim::PyAdam>()?;
+    module.add_class::<program::PyProgram>()?;
+    module.add_class::<sampling::PySampler>()?;
+    module.add_class::<sampling::PyUniform>()?;
+    module.add_class::<sampling::PyPopularity>()?;
+    module.add_class::<fit::PyHistory>()?;
+    module.add_function(wrap_pyfunction!(program::freeze, module)?)?;
+    module.add_function(wrap_pyfunction!(fit::fit, module)?)?;
+    functions::register(module)
+}

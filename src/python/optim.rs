@@ -1,0 +1,163 @@
+//! The optimizers.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use super::convert::type_name;
+use super::variable::PyVariable;
+use crate::optim::{Optimizer, Rule, Settings};
+use crate::table::Param;
+
+/// What all optimizers share; make one by ``SGD``, ``Adagrad`` or ``Adam``.
+#[pyclass(name = "Optimizer", module = "wyrmling", subclass, frozen)]
+pub(super) struct PyOptimizer {
+    pub(super) inner: Arc<Optimizer>,
+}
+
+/// Sets up a subclass.
+fn create<S: pyo3::PyClass<BaseType = PyOptimizer>>(
+    class: S,
+    rule: Rule,
+    lr: f64,
+    l2: f64,
+    clip: Option<f64>,
+) -> PyResult<PyClassInitializer<S>> {
+    let inner = Arc::new(Optimizer::new(rule, Settings { lr, l2, clip })?);
+    Ok(PyClassInitializer::from(PyOptimizer { inner }).add_subclass(class))
+}
+
+#[pymethods]
+impl PyOptimizer {
+    /// Learning rate.
+    #[getter]
+    fn lr(&self) -> f64 {
+        self.inner.settings().lr
+    }
+
+    /// Weight of the penalty ``l2/2 · |w|²``.
+    #[getter]
+    fn l2(&self) -> f64 {
+        self.inner.settings().l2
+    }
+
+    /// Bound on each element of the gradient, or None.
+    #[getter]
+    fn clip(&self) -> Option<f64> {
+        self.inner.settings().clip
+    }
+
+    /// Applies the gradient of every parameter that has one. Gradients are kept until
+    /// ``zero_grad``.
+    ///
+    /// Raises TypeError if something else than a Parameter is given, FloatingPointError if a
+    /// gradient holds NaN or infinity, RuntimeError if a parameter is being trained; no
+    /// parameter is changed then.
+    fn step(&self, py: Python<'_>, parameters: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut params: Vec<Arc<Param>> = Vec::new();
+        for object in parameters.try_iter()? {
+            let object = object?;
+            let variable = object.cast::<PyVariable>().ok();
+            match variable.and_then(|v| v.get().handle.param()) {
+                Some(param) => params.push(Arc::clone(param)),
+                None => {
+                    return Err(PyTypeError::new_err(format!(
+                        "parameters: expected Parameters, got {}",
+                        type_name(&object)
+                    )));
+                }
+            }
+        }
+        // Waits for whoever uses the parameters, so the interpreter is let go.
+        py.detach(|| {
+            let refs: Vec<&Param> = params.iter().map(|p| &**p).collect();
+            self.inner.step(&refs)
+        })?;
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        let Settings { lr, l2, clip } = self.inner.settings();
+        let (name, own) = match self.inner.rule() {
+            Rule::Sgd { momentum } => ("SGD", format!(", momentum={momentum}")),
+            Rule::Adagrad { eps } => ("Adagrad", format!(", eps={eps:e}")),
+            Rule::Adam { beta1, beta2, eps } => (
+                "Adam",
+                format!(", beta1={beta1}, beta2={beta2}, eps={eps:e}"),
+            ),
+        };
+        let clip = clip.map_or("None".to_owned(), |c| c.to_string());
+        format!("{name}(lr={lr}{own}, l2={l2}, clip={clip})")
+    }
+}
+
+/// Stochastic gradient descent, with momentum if asked: ``v ← momentum v + g; w ← w - lr v``.
+///
+/// ``clip`` bounds each element of a gradient, then ``l2`` times the parameter is added; both,
+/// and momentum, act on the rows that have a gradient and leave the others as they are.
+/// Raises ValueError naming an argument that is out of range.
+///
+/// >>> SGD(lr=0.1)
+/// SGD(lr=0.1, momentum=0, l2=0, clip=None)
+#[pyclass(name = "SGD", module = "wyrmling", extends = PyOptimizer, frozen)]
+pub(super) struct PySgd;
+
+#[pymethods]
+impl PySgd {
+    #[new]
+    #[pyo3(signature = (lr, momentum=0.0, l2=0.0, clip=None))]
+    fn new(
+        lr: f64,
+        momentum: f64,
+        l2: f64,
+        clip: Option<f64>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        create(PySgd, Rule::Sgd { momentum }, lr, l2, clip)
+    }
+}
+
+/// Steps that shrink with the sum of squared gradients, element by element:
+/// ``s ← s + g²; w ← w - lr g / (√s + eps)`` (Duchi, Hazan and Singer, 2011).
+///
+/// ``l2`` and ``clip`` as for ``SGD``.
+///
+/// >>> Adagrad(lr=0.1)
+/// Adagrad(lr=0.1, eps=1e-10, l2=0, clip=None)
+#[pyclass(name = "Adagrad", module = "wyrmling", extends = PyOptimizer, frozen)]
+pub(super) struct PyAdagrad;
+
+#[pymethods]
+impl PyAdagrad {
+    #[new]
+    #[pyo3(signature = (lr, l2=0.0, clip=None, eps=1e-10))]
+    fn new(lr: f64, l2: f64, clip: Option<f64>, eps: f64) -> PyResult<PyClassInitializer<Self>> {
+        create(PyAdagrad, Rule::Adagrad { eps }, lr, l2, clip)
+    }
+}
+
+/// Steps scaled by running averages of the gradient and its square (Kingma and Ba, 2015).
+///
+/// Averages and their correction count the updates of each row, so that rows which are rarely
+/// looked up are treated alike. ``l2`` and ``clip`` as for ``SGD``.
+///
+/// >>> Adam()
+/// Adam(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8, l2=0, clip=None)
+#[pyclass(name = "Adam", module = "wyrmling", extends = PyOptimizer, frozen)]
+pub(super) struct PyAdam;
+
+#[pymethods]
+impl PyAdam {
+    #[new]
+    #[pyo3(signature = (lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, l2=0.0, clip=None))]
+    fn new(
+        lr: f64,
+        beta1: f64,
+        beta2: f64,
+        eps: f64,
+        l2: f64,
+        clip: Option<f64>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        create(PyAdam, Rule::Adam { beta1, beta2, eps }, lr, l2, clip)
+    }
+}

@@ -1,0 +1,234 @@
+//! `freeze` and `Program`.
+
+use std::sync::Arc;
+
+use pyo3::PyVisit;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::PyTraverseError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::convert::{self, type_name};
+use super::registry;
+use super::sparse::gradient;
+use super::variable::PyVariable;
+use crate::array::{Array, DType};
+use crate::exec::{Leaf, Program};
+use crate::ir::Expression;
+use crate::rules::Gather;
+
+/// A frozen loss, and its gradient, compiled; made by ``freeze``. Works in every thread and
+/// releases the interpreter while it runs. ``str(program)`` shows it.
+#[pyclass(name = "Program", module = "wyrmling", frozen)]
+pub(super) struct PyProgram {
+    pub(super) inner: Arc<Program>,
+    /// The objects of the leaves that have gradients, in the program's order.
+    leaves: Vec<Py<PyVariable>>,
+}
+
+/// The input that a key of a dictionary stands for: its place among the program's inputs.
+///
+/// # Errors
+/// TypeError if it is not an input, ValueError if the program does not have it.
+pub(super) fn place(program: &Program, what: &str, key: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let id = input_id(what, key)?;
+    let found = program
+        .inputs()
+        .position(|leaf| matches!(leaf, Leaf::Input { id: other, .. } if *other == id));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = program.inputs().map(input_name).collect();
+        let name = key.cast::<PyVariable>().ok();
+        let name = name.and_then(|v| v.get().handle.name().map(|n| format!(" '{n}'")));
+        PyValueError::new_err(format!(
+            "{what}: the input{} is not one of this graph, whose inputs are [{}]",
+            name.unwrap_or_default(),
+            names.join(", ")
+        ))
+    })
+}
+
+/// The number that tells inputs apart.
+pub(super) fn input_id(what: &str, key: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let variable = key.cast::<PyVariable>().ok();
+    variable
+        .and_then(|v| v.get().handle.input_id())
+        .ok_or_else(|| {
+            PyTypeError::new_err(format!(
+                "{what}: expected an Input or IndexInput, got {}",
+                type_name(key)
+            ))
+        })
+}
+
+fn input_name(leaf: &Leaf) -> &str {
+    match leaf {
+        Leaf::Input { name, .. } => name,
+        Leaf::Parameter(_) | Leaf::Variable(..) => "",
+    }
+}
+
+/// The number of rows that an input of indices looks up.
+fn rows_behind(program: &Program, at: usize) -> Option<usize> {
+    let leaves = program.leaves().iter().zip(program.forward().parameters());
+    let (_, &input) = leaves
+        .filter(|(leaf, _)| matches!(leaf, Leaf::Input { .. }))
+        .nth(at)?;
+    let (block, _) = program.forward().straight().ok()?;
+    let table = block
+        .instructions
+        .iter()
+        .find_map(|i| match &i.expression {
+            Expression::Apply(op, args)
+                if op.downcast::<Gather>().is_some() && args[1] == input =>
+            {
+                Some(args[0])
+            }
+            _ => None,
+        })?;
+    program.forward().ty(table).shape.first().copied()
+}
+
+/// A value for an input, in the type of the input.
+pub(super) fn bind(program: &Program, at: usize, value: &Bound<'_, PyAny>) -> PyResult<Array> {
+    let Some(Leaf::Input { ty, name, .. }) = program.inputs().nth(at) else {
+        return Err(PyValueError::new_err("the program has no such input"));
+    };
+    let what = format!("input '{name}'");
+    if ty.dtype == DType::U32 {
+        let rows = || rows_behind(program, at);
+        Ok(convert::indices(&what, value, None, &rows)?.into())
+    } else {
+        convert::array_of(&what, value, ty.dtype)
+    }
+}
+
+impl PyProgram {
+    /// Freezes a variable.
+    pub(super) fn new(loss: &Bound<'_, PyVariable>) -> PyResult<Self> {
+        let py = loss.py();
+        let node = loss.get().handle.node()?;
+        let program = node.freeze()?;
+        let mut leaves = Vec::new();
+        for leaf in program.differentiable() {
+            let id = match leaf {
+                Leaf::Parameter(table) => table.id(),
+                Leaf::Variable(id, _) | Leaf::Input { id, .. } => *id,
+            };
+            leaves.push(id);
+        }
+        let objects = registry::objects(py, &node, &leaves)?;
+        Ok(PyProgram {
+            inner: Arc::new(program),
+            leaves: objects,
+        })
+    }
+
+    /// One array for each input, in the program's order.
+    fn arrays(&self, inputs: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<Array>> {
+        let program = &*self.inner;
+        let mut arrays: Vec<Option<Array>> = program.inputs().map(|_| None).collect();
+        for (key, value) in inputs.into_iter().flatten() {
+            let at = place(program, "inputs", &key)?;
+            arrays[at] = Some(bind(program, at, &value)?);
+        }
+        let named = arrays.into_iter().zip(program.inputs());
+        let missing = |leaf| {
+            PyValueError::new_err(format!("inputs: input '{}' has no value", input_name(leaf)))
+        };
+        named
+            .map(|(array, leaf)| array.ok_or_else(|| missing(leaf)))
+            .collect()
+    }
+}
+
+#[pymethods]
+impl PyProgram {
+    /// The value, a new array, for ``inputs``: a dictionary from every Input of the graph to
+    /// its value. The first axis may have another length than when the graph was frozen.
+    ///
+    /// Raises ValueError for an input without value, an input of another graph or a shape that
+    /// does not fit, TypeError for another element type, IndexError for an index out of range.
+    #[pyo3(signature = (inputs=None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arrays = self.arrays(inputs)?;
+        let value = py.detach(|| self.inner.run(&arrays))?;
+        convert::to_numpy(py, value)
+    }
+
+    /// The value, and the gradient of the sum of its elements: a dictionary from every
+    /// Parameter and every Variable that records a gradient to an array, to a SparseGrad if it
+    /// is used by lookups alone, or to None where the value does not depend on it. Errors as
+    /// ``run``.
+    #[pyo3(signature = (inputs=None))]
+    fn value_and_grad<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+        let arrays = self.arrays(inputs)?;
+        let (value, gradients) = py.detach(|| self.inner.value_and_grad(&arrays))?;
+        let found = PyDict::new(py);
+        for (leaf, grad) in self.leaves.iter().zip(gradients) {
+            let grad = grad.map(|g| gradient(py, g)).transpose()?;
+            found.set_item(leaf, grad)?;
+        }
+        Ok((convert::to_numpy(py, value)?, found))
+    }
+
+    /// The names of the inputs.
+    #[getter]
+    fn inputs(&self) -> Vec<String> {
+        let names = self.inner.inputs().map(input_name);
+        names.map(str::to_owned).collect()
+    }
+
+    /// The parameters, each once.
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let found = PyList::empty(py);
+        for leaf in &self.leaves {
+            if leaf.get().handle.param().is_some() {
+                found.append(leaf)?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn __str__(&self) -> String {
+        self.inner.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        let inputs: Vec<&str> = self.inner.inputs().map(input_name).collect();
+        format!(
+            "<Program with inputs [{}] and {} parameters>",
+            inputs.join(", "),
+            self.inner.tables().len()
+        )
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.leaves.iter().try_for_each(|leaf| visit.call(leaf))
+    }
+}
+
+/// Compiles the graph below a variable, with its gradient, to a ``Program``.
+///
+/// Parameters stay shared with the graph, inputs become the program's inputs, and other
+/// values are fixed as they are now.
+///
+/// >>> x, w = Input([0.0], name="x"), Parameter([3.0])
+/// >>> program = freeze((w * x).sum())
+/// >>> program.run({x: [2.0]})
+/// array(6.)
+/// >>> value, grads = program.value_and_grad({x: [2.0]})
+/// >>> grads[w]
+/// array([2.])
+#[pyfunction]
+#[pyo3(signature = (loss, /))]
+pub(super) fn freeze(loss: &Bound<'_, PyVariable>) -> PyResult<PyProgram> {
+    PyProgram::new(loss)
+}

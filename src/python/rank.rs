@@ -1,0 +1,217 @@
+//! Ranking, as Python sees it: sets of interactions, the best items, metrics.
+//!
+//! Everything is computed by [`crate::rank`]; this file only converts.
+
+use numpy::{IntoPyArray, Ix1, Ix2, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::argument::{borrowed, count};
+use super::long_call::long_call;
+use crate::rank::{self, Factors, Metrics};
+
+/// A set of (user, item) pairs, grouped by user.
+///
+/// Pair n is (users[n], items[n]); a pair that occurs more than once counts once. Both are
+/// uint32 arrays of shape (s,), below ``n_users`` and ``n_items``.
+///
+/// Raises ValueError if the lengths differ, IndexError for a number that is not below its
+/// limit.
+///
+/// >>> import numpy as np
+/// >>> pairs = Csr(np.array([0, 2, 2], np.uint32), np.array([1, 0, 1], np.uint32), 3, 2)
+/// >>> pairs.shape, len(pairs), pairs.counts
+/// ((3, 2), 3, array([1, 0, 2], dtype=uint64))
+#[pyclass(name = "Csr", module = "wyrmling._core", frozen)]
+pub(super) struct PyCsr(pub(super) rank::Csr);
+
+#[pymethods]
+impl PyCsr {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        users: &Bound<'_, PyAny>,
+        items: &Bound<'_, PyAny>,
+        n_users: &Bound<'_, PyAny>,
+        n_items: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let users = borrowed::<u32, Ix1>("users", users)?;
+        let items = borrowed::<u32, Ix1>("items", items)?;
+        let (n_users, n_items) = (count("n_users", n_users)?, count("n_items", n_items)?);
+        let (users, items) = (users.as_slice()?, items.as_slice()?);
+        let pairs = long_call(py, |_| {
+            rank::Csr::from_pairs(users, items, n_users, n_items)
+        });
+        Ok(PyCsr(pairs?))
+    }
+
+    /// Numbers of users and items.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.0.n_users(), self.0.n_items())
+    }
+
+    /// How many items each user has.
+    #[getter]
+    fn counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        let ends = self.0.indptr().windows(2);
+        PyArray1::from_iter(py, ends.map(|ends| (ends[1] - ends[0]) as u64))
+    }
+
+    /// Number of pairs.
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let (n_users, n_items) = self.shape();
+        format!("Csr({} pairs of {n_users} users, {n_items} items)", self.0.len())
+    }
+
+    /// The rows of some users (uint32), in that order.
+    ///
+    /// Raises IndexError for a user that is not below their number.
+    fn select(&self, users: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let users = borrowed::<u32, Ix1>("users", users)?;
+        Ok(PyCsr(self.0.select(users.as_slice()?)?))
+    }
+}
+
+/// The arrays that [`Factors`] borrow.
+struct Arrays<'py> {
+    users: PyReadonlyArray<'py, f32, Ix2>,
+    items: PyReadonlyArray<'py, f32, Ix2>,
+    bias: Option<PyReadonlyArray<'py, f32, Ix1>>,
+}
+
+impl<'py> Arrays<'py> {
+    fn new(
+        users: &Bound<'py, PyAny>,
+        items: &Bound<'py, PyAny>,
+        bias: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(Arrays {
+            users: borrowed("users", users)?,
+            items: borrowed("items", items)?,
+            bias: bias.map(|bias| borrowed("bias", bias)).transpose()?,
+        })
+    }
+
+    fn factors(&self) -> PyResult<Factors<'_>> {
+        let bias = self.bias.as_ref().map(|bias| bias.as_array());
+        Ok(Factors::new(
+            self.users.as_array(),
+            self.items.as_array(),
+            bias,
+        )?)
+    }
+}
+
+/// Item numbers and scores.
+type Best<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<f32>>);
+
+/// The items with the highest scores for each user, the best first.
+///
+/// The score of user u and item i is ``users[u] @ items[i] + bias[i]``. Items in the user's
+/// row of ``seen`` are left out; equal scores rank by item number.
+///
+/// Args:
+///     users: factors of users, float32, shape (n, d).
+///     items: factors of items, float32, shape (m, d).
+///     bias: float32, shape (m,), or None for none.
+///     seen: pairs of n users and m items, or None for none.
+///     k: how many items, at least 1.
+///
+/// Returns:
+///     Item numbers and scores, both of shape (n, min(k, m)). A user who has fewer items to
+///     rank gets NO_ITEM, with a score of -inf, after the last.
+///
+/// Raises:
+///     TypeError: another element type.
+///     ValueError: shapes that do not fit together, or k of 0.
+///     FloatingPointError: a score that is not a number.
+#[pyfunction]
+fn top_k<'py>(
+    py: Python<'py>,
+    users: &Bound<'py, PyAny>,
+    items: &Bound<'py, PyAny>,
+    bias: Option<&Bound<'py, PyAny>>,
+    seen: Option<&Bound<'py, PyCsr>>,
+    k: &Bound<'py, PyAny>,
+) -> PyResult<Best<'py>> {
+    let arrays = Arrays::new(users, items, bias)?;
+    let factors = arrays.factors()?;
+    let seen = seen.map(|seen| &seen.get().0);
+    let k = count("k", k)?;
+    let best = long_call(py, |caller| rank::top_k(&factors, seen, k, caller.stop()))?;
+    let shape = [factors.n_users(), best.k];
+    Ok((
+        best.ids.into_pyarray(py).reshape(shape)?,
+        best.scores.into_pyarray(py).reshape(shape)?,
+    ))
+}
+
+/// How well scores rank held-out items, for each user with any.
+///
+/// ``wyrmling.evaluate`` defines the metrics.
+///
+/// Args:
+///     users: factors of users, float32, shape (n, d).
+///     items: factors of items, float32, shape (m, d).
+///     bias: float32, shape (m,), or None for none.
+///     train: pairs left out of every ranking, of n users and m items.
+///     test: pairs held out, of n users and m items.
+///     k: how many recommendations are looked at, at least 1.
+///
+/// Returns:
+///     Columns with one entry for each user who has a held-out item: ``user`` (uint32,
+///     rising) and the metrics ``mrr``, ``ndcg``, ``recall``, ``precision``, ``hit_rate``
+///     and ``auc`` (float64).
+///
+/// Raises:
+///     TypeError: another element type.
+///     ValueError: shapes that do not fit together, k of 0, or nothing held out.
+///     FloatingPointError: a score that is not a number.
+#[pyfunction]
+fn evaluate_ranking<'py>(
+    py: Python<'py>,
+    users: &Bound<'py, PyAny>,
+    items: &Bound<'py, PyAny>,
+    bias: Option<&Bound<'py, PyAny>>,
+    train: &Bound<'py, PyCsr>,
+    test: &Bound<'py, PyCsr>,
+    k: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let arrays = Arrays::new(users, items, bias)?;
+    let factors = arrays.factors()?;
+    let (train, test) = (&train.get().0, &test.get().0);
+    let k = count("k", k)?;
+    let measured = long_call(py, |caller| {
+        rank::evaluate(&factors, train, test, k, caller.stop())
+    })?;
+    let columns = PyDict::new(py);
+    // There are fewer than 2³² users: each has an item.
+    let users = measured.users.iter().map(|&user| user as u32);
+    columns.set_item("user", PyArray1::from_iter(py, users))?;
+    let metrics: [(&str, fn(&Metrics) -> f64); 6] = [
+        ("mrr", |m| m.reciprocal_rank),
+        ("ndcg", |m| m.ndcg),
+        ("recall", |m| m.recall),
+        ("precision", |m| m.precision),
+        ("hit_rate", |m| m.hit),
+        ("auc", |m| m.auc),
+    ];
+    for (name, metric) in metrics {
+        let column = PyArray1::from_iter(py, measured.metrics.iter().map(metric));
+        columns.set_item(name, column)?;
+    }
+    Ok(columns)
+}
+
+/// Adds all of this to the module.
+pub(super) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("NO_ITEM", rank::NO_ITEM)?;
+    m.add_class::<PyCsr>()?;
+    m.add_function(wrap_pyfunction!(top_k, m)?)?;
+    m.add_function(wrap_pyfunction!(evaluate_ranking, m)?)
+}

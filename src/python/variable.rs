@@ -1,0 +1,690 @@
+//! `Variable` and its leaves, as Python sees them.
+//!
+//! A `Variable` is a [`Handle`] on a node of a graph. `Parameter`, `Input` and `IndexInput`
+//! are leaves and add nothing but their constructors; results of operators are plain
+//! `Variable`s. Everything is computed by the crate's graphs: this file only converts.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use numpy::PyArrayDescr;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use super::functions::{apply, lengths, reduction};
+use super::handle::Handle;
+use super::operand::{self, arithmetic};
+use super::registry::{self, Entry};
+use super::sparse::gradient;
+use super::{convert, index};
+use crate::array::{DType, Type};
+use crate::graph::build::{self, Reduction};
+use crate::graph::{Input, Leaf, Parameter, Variable};
+use crate::rules;
+use crate::table::Param;
+
+/// A number or array that remembers how it was computed.
+///
+/// ``Variable(value)`` makes a leaf that records a gradient and is not trained; results of
+/// operators are variables too. float32 and float64 are kept; Python numbers, lists and
+/// integer arrays become float64. A graph belongs to the thread that built it.
+///
+/// >>> x = Variable([1.0, 2.0])
+/// >>> y = (x * x).sum()
+/// >>> y.backward()
+/// >>> x.grad
+/// array([2., 4.])
+#[pyclass(name = "Variable", module = "wyrmling", subclass, frozen, weakref)]
+pub(super) struct PyVariable {
+    pub(super) handle: Handle,
+    /// Where a leaf's object is listed.
+    pub(super) entry: OnceLock<Entry>,
+}
+
+impl PyVariable {
+    #[inline]
+    pub(super) fn new(node: Variable) -> Self {
+        PyVariable {
+            handle: Handle::new(node),
+            entry: OnceLock::new(),
+        }
+    }
+
+    #[inline]
+    fn node(&self) -> PyResult<Cow<'_, Variable>> {
+        Ok(self.handle.node()?)
+    }
+
+    fn ty(&self) -> PyResult<Type> {
+        Ok(self.node()?.ty()?)
+    }
+
+    /// The result of an operator without attributes.
+    fn unary(&self, op: &'static dyn rules::Operator) -> PyResult<Self> {
+        Ok(Self::new(build::unary(op, &*self.node()?)?))
+    }
+
+    fn reduce(
+        &self,
+        kind: Reduction,
+        axis: Option<&Bound<'_, PyAny>>,
+        keepdims: bool,
+    ) -> PyResult<Self> {
+        Ok(Self::new(reduction(kind, &*self.node()?, axis, keepdims)?))
+    }
+
+    /// A copy of the value, as NumPy sees it.
+    fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let value = match self.handle.param() {
+            // From the table, without a copy that stays in the graph. Reading may wait for
+            // somebody who trains, so the interpreter is let go.
+            Some(param) => {
+                let param = Arc::clone(param);
+                py.detach(move || param.table().read())
+            }
+            None => self.node()?.value()?,
+        };
+        convert::to_numpy(py, value)
+    }
+}
+
+#[pymethods]
+impl PyVariable {
+    #[new]
+    fn create(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (array, _) = convert::array("value", value)?;
+        Ok(Self::new(Leaf::new(array)?.boxed()))
+    }
+
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn __init__(
+        slf: &Bound<'_, Self>,
+        _args: &Bound<'_, PyTuple>,
+        _kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        registry::register(slf)
+    }
+
+    /// The value: a new array, which nothing changes later (0-dimensional for a number).
+    ///
+    /// Assigning it to a leaf is seen by everything computed from the leaf. The element type
+    /// stays; the shape too, except for inputs.
+    ///
+    /// Raises ValueError or TypeError if the shape or type does not fit, FloatingPointError
+    /// if a parameter would hold NaN or infinity, RuntimeError while it is being trained.
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.array(py)
+    }
+
+    #[setter]
+    fn set_value(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let node = self.node()?;
+        if node.dtype() == DType::U32 {
+            return Ok(node.set_value(convert::indices("value", value, None, &|| None)?)?);
+        }
+        let array = convert::array_of("value", value, node.dtype())?;
+        match self.handle.param() {
+            Some(param) => {
+                let param = Arc::clone(param);
+                Ok(py.detach(move || param.table().write(&array))?)
+            }
+            None => Ok(node.set_value(array)?),
+        }
+    }
+
+    /// Length of each axis.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.ty()?.shape.iter())
+    }
+
+    /// Element type: float32 or float64, uint32 for indices.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
+        Ok(convert::numpy_dtype(py, self.node()?.dtype()))
+    }
+
+    /// Number of axes.
+    #[getter]
+    fn ndim(&self) -> PyResult<usize> {
+        Ok(self.ty()?.ndim())
+    }
+
+    /// Number of elements.
+    #[getter]
+    fn size(&self) -> PyResult<usize> {
+        Ok(self.ty()?.size())
+    }
+
+    /// The name given at creation, or None.
+    #[getter]
+    fn name(&self) -> Option<String> {
+        self.handle.name().map(str::to_owned)
+    }
+
+    /// The gradient that ``backward`` collected here since ``zero_grad``: an array, a
+    /// ``SparseGrad`` if it came from lookups alone, or None. Only leaves that record a
+    /// gradient have one.
+    #[getter]
+    fn grad<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let grad = match self.handle.param() {
+            Some(param) => param.gradient(),
+            None => self.node()?.grad(),
+        };
+        grad.map(|g| gradient(py, g)).transpose()
+    }
+
+    /// The value as a Python float. Raises ValueError unless there is exactly one element.
+    fn item(&self) -> PyResult<f64> {
+        Ok(self.node()?.item()?)
+    }
+
+    /// Brings the value up to date with whatever was assigned below, and returns it.
+    fn forward<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.array(py)
+    }
+
+    /// Adds the gradient of this value to every leaf below that records one.
+    ///
+    /// Starts from ``grad``, an array of this value's shape and type, or from ones. Gradients
+    /// add up until ``zero_grad``. Raises TypeError if nothing below records a gradient.
+    #[pyo3(signature = (grad=None))]
+    fn backward(&self, grad: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let node = self.node()?;
+        match grad {
+            None => Ok(node.try_backward()?),
+            Some(grad) => Ok(node.backward_from(convert::array_of("grad", grad, node.dtype())?)?),
+        }
+    }
+
+    /// Forgets the gradient of this leaf, or of all leaves below.
+    fn zero_grad(&self) -> PyResult<()> {
+        self.node()?.zero_grad();
+        Ok(())
+    }
+
+    /// The parameters that this value depends on, each once.
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let found = PyList::empty(py);
+        for node in self.node()?.topological() {
+            if let Some(object) = registry::object(py, &node)?
+                && object.is_instance_of::<PyParameter>()
+            {
+                found.append(object)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The transpose: axes in reverse order.
+    #[getter(T)]
+    fn transposed(&self) -> PyResult<Self> {
+        Ok(Self::new(build::transpose(&*self.node()?, None)?))
+    }
+
+    fn __add__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::Add, slf, other, false)
+    }
+    fn __radd__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::Add, slf, other, true)
+    }
+    fn __sub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::Sub, slf, other, false)
+    }
+    fn __rsub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::Sub, slf, other, true)
+    }
+    fn __mul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::Mul, slf, other, false)
+    }
+    fn __rmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::Mul, slf, other, true)
+    }
+    fn __truediv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::Div, slf, other, false)
+    }
+    fn __rtruediv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::Div, slf, other, true)
+    }
+    fn __lt__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::Less, slf, other, false)
+    }
+    fn __le__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::LessEqual, slf, other, false)
+    }
+    fn __gt__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::Greater, slf, other, false)
+    }
+    fn __ge__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::GreaterEqual, slf, other, false)
+    }
+    // Comparing with == stays identity, as does hashing: variables are keys of dictionaries.
+    fn __hash__(slf: &Bound<'_, Self>) -> isize {
+        (slf.as_ptr() as isize) >> 4
+    }
+    fn __pow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        modulo: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if modulo.is_some() {
+            return Err(PyTypeError::new_err("pow() of a variable takes no modulus"));
+        }
+        match convert::number(other)? {
+            Some(exponent) => {
+                let power = build::power(&*slf.get().node()?, exponent)?;
+                Ok(Bound::new(slf.py(), Self::new(power))?.into_any())
+            }
+            None => arithmetic(&rules::Pow, slf, other, false),
+        }
+    }
+    fn __rpow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        _modulo: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic(&rules::Pow, slf, other, true)
+    }
+    fn __matmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        matmul(slf, other, false)
+    }
+    fn __rmatmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        matmul(slf, other, true)
+    }
+    fn __neg__(&self) -> PyResult<Self> {
+        self.unary(&rules::Neg)
+    }
+    fn __pos__(slf: &Bound<'_, Self>) -> Py<Self> {
+        slf.clone().unbind()
+    }
+    fn __abs__(&self) -> PyResult<Self> {
+        self.unary(&rules::Abs)
+    }
+    fn __bool__(&self) -> PyResult<bool> {
+        Ok(self.item()? != 0.0)
+    }
+    fn __float__(&self) -> PyResult<f64> {
+        self.item()
+    }
+    fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self::new(index::get(&*self.node()?, key)?))
+    }
+    fn __len__(&self) -> PyResult<usize> {
+        let ty = self.ty()?;
+        let first = ty.shape.first().copied();
+        first.ok_or_else(|| PyTypeError::new_err("len() of a variable without axes"))
+    }
+    fn __iter__(slf: Bound<'_, Self>) -> PyResult<Rows> {
+        let count = slf.get().__len__()?;
+        Ok(Rows {
+            of: slf.unbind(),
+            next: 0,
+            count,
+        })
+    }
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        repr(slf)
+    }
+
+    /// Exponential.
+    fn exp(&self) -> PyResult<Self> {
+        self.unary(&rules::Exp)
+    }
+    /// Natural logarithm.
+    fn log(&self) -> PyResult<Self> {
+        self.unary(&rules::Log)
+    }
+    /// Logarithm of 1 + x, accurate near zero.
+    fn log1p(&self) -> PyResult<Self> {
+        self.unary(&rules::Log1p)
+    }
+    /// Exponential minus 1, accurate near zero.
+    fn expm1(&self) -> PyResult<Self> {
+        self.unary(&rules::Expm1)
+    }
+    /// Square root.
+    fn sqrt(&self) -> PyResult<Self> {
+        self.unary(&rules::Sqrt)
+    }
+    /// Square.
+    fn square(&self) -> PyResult<Self> {
+        self.unary(&rules::Square)
+    }
+    /// Absolute value; the gradient at 0 is 0.
+    fn abs(&self) -> PyResult<Self> {
+        self.unary(&rules::Abs)
+    }
+    /// Sine, of radians.
+    fn sin(&self) -> PyResult<Self> {
+        self.unary(&rules::Sin)
+    }
+    /// Cosine, of radians.
+    fn cos(&self) -> PyResult<Self> {
+        self.unary(&rules::Cos)
+    }
+    /// Tangent, of radians.
+    fn tan(&self) -> PyResult<Self> {
+        self.unary(&rules::Tan)
+    }
+    /// Hyperbolic tangent.
+    fn tanh(&self) -> PyResult<Self> {
+        self.unary(&rules::Tanh)
+    }
+    /// Logistic function, 1 / (1 + exp(-x)).
+    fn sigmoid(&self) -> PyResult<Self> {
+        self.unary(&rules::Sigmoid)
+    }
+    /// Logarithm of the logistic function, without overflow for any x.
+    fn logsigmoid(&self) -> PyResult<Self> {
+        self.unary(&rules::LogSigmoid)
+    }
+    /// Smooth rectifier ln(1 + exp(x)), without overflow for any x.
+    fn softplus(&self) -> PyResult<Self> {
+        self.unary(&rules::Softplus)
+    }
+    /// Rectifier max(x, 0); the gradient at 0 is 0.
+    fn relu(&self) -> PyResult<Self> {
+        self.unary(&rules::Relu)
+    }
+    /// Sum of the diagonal of a matrix.
+    fn trace(&self) -> PyResult<Self> {
+        self.unary(&rules::Trace)
+    }
+    /// Sum over axes: all of them, one, or a tuple of several.
+    #[pyo3(signature = (axis=None, keepdims=false))]
+    fn sum(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: bool) -> PyResult<Self> {
+        self.reduce(Reduction::Sum, axis, keepdims)
+    }
+    /// Arithmetic mean over axes.
+    #[pyo3(signature = (axis=None, keepdims=false))]
+    fn mean(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: bool) -> PyResult<Self> {
+        self.reduce(Reduction::Mean, axis, keepdims)
+    }
+    /// Largest element along axes; equal largest elements share the gradient.
+    #[pyo3(signature = (axis=None, keepdims=false))]
+    fn max(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: bool) -> PyResult<Self> {
+        self.reduce(Reduction::Max, axis, keepdims)
+    }
+    /// Smallest element along axes; equal smallest elements share the gradient.
+    #[pyo3(signature = (axis=None, keepdims=false))]
+    fn min(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: bool) -> PyResult<Self> {
+        self.reduce(Reduction::Min, axis, keepdims)
+    }
+    /// NumPy's dot product.
+    fn dot(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let node = self.node()?;
+        apply(operand::other("dot", &node, other)?, "dot", other, |y| {
+            build::dot(&node, y)
+        })
+    }
+    /// The same elements in another shape; one length may be -1.
+    #[pyo3(signature = (*shape))]
+    fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let shape = lengths("shape", shape)?.unwrap_or_default();
+        Ok(Self::new(build::reshape(&*self.node()?, &shape)?))
+    }
+    /// The axes in another order, reversed if none is given.
+    #[pyo3(signature = (*axes))]
+    fn transpose(&self, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let axes = lengths("axes", axes)?;
+        Ok(Self::new(build::transpose(
+            &*self.node()?,
+            axes.as_deref(),
+        )?))
+    }
+    /// Without axes of length 1: all of them, one, or a tuple of several.
+    #[pyo3(signature = (axis=None))]
+    fn squeeze(&self, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let axis = convert::integers("axis", axis)?;
+        Ok(Self::new(build::squeeze(&*self.node()?, axis.as_deref())?))
+    }
+
+    #[pyo3(signature = (ufunc, method, *inputs, **kwargs))]
+    fn __array_ufunc__<'py>(
+        slf: &Bound<'py, Self>,
+        ufunc: &Bound<'py, PyAny>,
+        method: &str,
+        inputs: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        super::protocols::ufunc(slf.py(), ufunc, method, inputs, kwargs)
+    }
+
+    fn __array_function__<'py>(
+        slf: &Bound<'py, Self>,
+        func: &Bound<'py, PyAny>,
+        _types: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        super::protocols::function(slf.py(), func, args, kwargs)
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if self.handle.param().is_some() || self.node()?.differentiable() {
+            return Err(PyTypeError::new_err(
+                "this variable carries a gradient, which a plain array would lose; use .value to \
+                 leave the graph, or a function of wyrmling or NumPy to stay in it",
+            ));
+        }
+        if copy == Some(false) {
+            return Err(PyValueError::new_err(
+                "copy: the value of a variable is always copied",
+            ));
+        }
+        let array = self.array(py)?;
+        match dtype {
+            Some(dtype) if !dtype.is_none() => array.call_method1(intern!(py, "astype"), (dtype,)),
+            _ => Ok(array),
+        }
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a graph cannot be copied or pickled; keep .value, or freeze the graph and use the \
+             Program in other threads",
+        ))
+    }
+}
+
+fn matmul<'py>(
+    left: &Bound<'py, PyVariable>,
+    right: &Bound<'py, PyAny>,
+    swapped: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = left.py();
+    let x = left.get().node()?;
+    let Some(y) = operand::other("matmul", &x, right)? else {
+        return Ok(py.NotImplemented().into_bound(py));
+    };
+    let z = if swapped {
+        build::matmul(&y, &x)
+    } else {
+        build::matmul(&x, &y)
+    };
+    Ok(Bound::new(py, PyVariable::new(z?))?.into_any())
+}
+
+/// Most elements that are shown.
+const SHOWN: usize = 100;
+
+fn repr(slf: &Bound<'_, PyVariable>) -> PyResult<String> {
+    let class = slf.get_type().name()?;
+    let variable = slf.get();
+    let name = variable.handle.name();
+    let name = name.map_or_else(String::new, |n| format!(", name={n:?}"));
+    if variable.handle.param().is_none() && !variable.handle.is_here() {
+        return Ok(format!("<{class} of another thread>"));
+    }
+    let ty = match variable.node()?.ty() {
+        Ok(ty) => ty,
+        Err(e) => return Ok(format!("<{class} that cannot be computed: {e}>")),
+    };
+    if ty.size() > SHOWN {
+        return Ok(format!(
+            "{class}(shape={}, dtype={}{name})",
+            crate::array::show_shape(&ty.shape),
+            ty.dtype
+        ));
+    }
+    let value = variable.array(slf.py())?;
+    if ty.ndim() > 0 {
+        return Ok(format!("{class}({}{name})", value.repr()?));
+    }
+    let dtype = match ty.dtype {
+        DType::F64 => String::new(),
+        other => format!(", dtype={other}"),
+    };
+    let item = value.call_method0(intern!(slf.py(), "item"))?;
+    Ok(format!("{class}({}{dtype}{name})", item.repr()?))
+}
+
+/// Iterates over the first axis.
+#[pyclass(name = "Rows", module = "wyrmling._core")]
+pub(super) struct Rows {
+    of: Py<PyVariable>,
+    next: usize,
+    count: usize,
+}
+
+#[pymethods]
+impl Rows {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self) -> PyResult<Option<PyVariable>> {
+        if self.next >= self.count {
+            return Ok(None);
+        }
+        let at = rules::SliceItem::At(self.next as i64);
+        let row = build::slice(&*self.of.get().node()?, vec![at])?;
+        self.next += 1;
+        Ok(Some(PyVariable::new(row)))
+    }
+}
+
+/// A number or array that is trained.
+///
+/// ``Parameter(value, name=None)``. Unlike a graph it works in every thread. Raises
+/// FloatingPointError if the value holds NaN or infinity.
+///
+/// >>> w = Parameter([1.0, -1.0], name="w")
+/// >>> (w * w).sum().backward()
+/// >>> SGD(lr=0.25).step([w])
+/// >>> w.value
+/// array([ 0.5, -0.5])
+#[pyclass(name = "Parameter", module = "wyrmling", extends = PyVariable, frozen)]
+pub(super) struct PyParameter;
+
+#[pymethods]
+impl PyParameter {
+    #[new]
+    #[pyo3(signature = (value, name=None))]
+    fn create(
+        value: &Bound<'_, PyAny>,
+        name: Option<String>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let (array, _) = convert::array("value", value)?;
+        let param = Param::new(&array, name)?;
+        let base = PyVariable::new(Parameter::from_param(Arc::new(param)).boxed());
+        Ok(PyClassInitializer::from(base).add_subclass(PyParameter))
+    }
+}
+
+/// Data: a number or array that records no gradient and is bound anew when a program runs.
+///
+/// ``Input(value, name=None)``; the name appears in messages. The first axis may change its
+/// length.
+#[pyclass(name = "Input", module = "wyrmling", extends = PyVariable, frozen)]
+pub(super) struct PyInput;
+
+#[pymethods]
+impl PyInput {
+    #[new]
+    #[pyo3(signature = (value, name=None))]
+    fn create(
+        value: &Bound<'_, PyAny>,
+        name: Option<String>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let (array, _) = convert::array("value", value)?;
+        let base = PyVariable::new(Input::named(array, name).boxed());
+        Ok(PyClassInitializer::from(base).add_subclass(PyInput))
+    }
+}
+
+/// Data: row indices, for looking up rows with ``x[index]``.
+///
+/// ``IndexInput(indices, name=None)``. Raises TypeError if the indices are not integers,
+/// IndexError if one is negative or needs more than 32 bits.
+#[pyclass(name = "IndexInput", module = "wyrmling", extends = PyVariable, frozen)]
+pub(super) struct PyIndexInput;
+
+#[pymethods]
+impl PyIndexInput {
+    #[new]
+    #[pyo3(signature = (indices, name=None))]
+    fn create(
+        indices: &Bound<'_, PyAny>,
+        name: Option<String>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let what = match &name {
+            Some(name) => format!("input '{name}'"),
+            None => "indices".to_owned(),
+        };
+        let array = convert::indices(&what, indices, None, &|| None)?;
+        let base = PyVariable::new(Input::named(array, name).boxed());
+        Ok(PyClassInitializer::from(base).add_subclass(PyIndexInput))
+    }
+}
