@@ -1,7 +1,9 @@
-//! Graphs: the posts' examples, sharing, staleness, depth.
+//! Graphs: the posts' examples, sharing, staleness, errors, depth.
 
-use wyrmling::graph::{Leaf, Parameter};
-use wyrmling::{Array, Gradient, Input, Variable};
+use wyrmling::array::{SliceMut, View, ViewMut};
+use wyrmling::graph::{Constant, Leaf, Parameter};
+use wyrmling::rules::{self, Ex, OpRef, Operator};
+use wyrmling::{Array, Error, Gradient, Input, Result, Type, Variable};
 
 fn dense(g: Option<Gradient>) -> Vec<f64> {
     g.map(|g| g.to_dense().to_f64()).unwrap_or_default()
@@ -127,4 +129,288 @@ fn lookups_leave_rows() {
         assert!(matches!(grads[0], Some(Gradient::Rows(_))));
         assert_eq!(dense(grads[0].clone()), dense(users.grad()));
     }
+}
+
+#[test]
+fn assigned_values_are_seen_above() {
+    let p = Parameter::new(vec![1.0, 2.0]);
+    let x = Input::new(vec![3.0, 4.0]);
+    let leaf = Leaf::new(10.0).unwrap();
+    let product = p.clone() * x.clone();
+    let total = product.clone().sum() + leaf.clone();
+    let above = total.clone().square().boxed();
+    assert_eq!(above.item().unwrap(), 441.0);
+    x.set_value(vec![5.0, 6.0]).unwrap();
+    assert_eq!(above.item().unwrap(), 27.0 * 27.0, "an input");
+    leaf.set_value(0.0).unwrap();
+    assert_eq!(total.item().unwrap(), 17.0, "a leaf, read halfway up");
+    assert_eq!(above.item().unwrap(), 17.0 * 17.0, "and then above");
+    p.param().table().write(&vec![1.0, 0.0].into()).unwrap();
+    above.backward();
+    assert_eq!(
+        dense(p.grad()),
+        [50.0, 60.0],
+        "backward computes anew by itself"
+    );
+    assert_eq!(dense(leaf.grad()), [10.0]);
+    assert_eq!(above.item().unwrap(), 25.0, "a table");
+    let late = above.clone() + product.sum();
+    x.set_value(vec![1.0, 1.0]).unwrap();
+    assert_eq!(
+        late.item().unwrap(),
+        2.0,
+        "what was built between two assignments"
+    );
+    p.param().table().exclusive().unwrap().slice::<f64>()[0] = 3.0;
+    assert_eq!(late.item().unwrap(), 12.0, "plain access to a table");
+}
+
+#[test]
+fn an_input_may_change_its_length() {
+    let p = Parameter::new(2.0);
+    let x = Input::new(vec![1.0, 2.0]);
+    let loss = (x.clone() * p.clone()).square().sum();
+    for values in [vec![1.0, 2.0, 3.0], vec![], vec![4.0]] {
+        let squares: f64 = values.iter().map(|x| x * x).sum();
+        x.set_value(values).unwrap();
+        p.zero_grad();
+        loss.backward();
+        assert_eq!(loss.item().unwrap(), 4.0 * squares);
+        assert_eq!(dense(p.grad()), [4.0 * squares]);
+    }
+}
+
+#[test]
+fn an_assignment_that_does_not_fit_is_refused_or_reported() {
+    let (a, b) = (Input::new(vec![1.0, 2.0]), Input::new(vec![3.0, 4.0]));
+    let p = Leaf::new(1.0).unwrap();
+    let sum = a.clone() + b.clone() * p.clone();
+    let wrong = a.set_value(vec![1.0f32]);
+    assert!(matches!(wrong, Err(Error::Type(_))), "another element type");
+    assert!(matches!(p.set_value(vec![1.0]), Err(Error::Shape(_))));
+    assert_eq!(sum.value().unwrap().to_f64(), [4.0, 6.0]);
+    a.set_value(vec![1.0, 2.0, 3.0]).unwrap();
+    for _ in 0..2 {
+        assert!(matches!(sum.value(), Err(Error::Shape(_))));
+        assert!(matches!(sum.try_backward(), Err(Error::Shape(_))));
+        assert!(sum.freeze().is_err());
+    }
+    assert!(p.grad().is_none());
+    b.set_value(vec![0.0, 0.0, 1.0]).unwrap();
+    assert_eq!(
+        sum.value().unwrap().to_f64(),
+        [1.0, 2.0, 4.0],
+        "and repaired"
+    );
+}
+
+#[test]
+fn an_index_out_of_range_is_reported_until_it_is_repaired() {
+    let table = Parameter::new(matrix(3, 2, (0..6).map(f64::from).collect()));
+    let at = Input::indices(vec![0, 2]);
+    let loss = table.clone().gather(at.clone()).sum();
+    at.set_value(vec![3u32]).unwrap();
+    assert!(matches!(loss.item(), Err(Error::Index(_))));
+    assert!(matches!(loss.try_backward(), Err(Error::Index(_))));
+    assert!(table.grad().is_none());
+    at.set_value(vec![1u32]).unwrap();
+    assert_eq!(loss.item().unwrap(), 5.0);
+    let past = Variable::apply(
+        OpRef::Static(&rules::Gather),
+        &[table.boxed(), Input::indices(vec![7]).boxed()],
+    );
+    assert!(matches!(past, Err(Error::Index(_))));
+}
+
+#[test]
+fn backward_needs_something_that_records_a_gradient() {
+    let x = Input::new(2.0);
+    let constant = Constant::new(3.0);
+    for graph in [x.clone().boxed(), (x * constant).boxed()] {
+        let error = graph.try_backward().unwrap_err();
+        assert!(matches!(error, Error::Type(_)), "{error}");
+    }
+    assert!(Leaf::new(vec![1u32]).is_err());
+}
+
+#[test]
+fn a_wrong_seed_changes_nothing() {
+    let p = Parameter::new(vec![1.0, 2.0]);
+    let y = p.clone().square();
+    y.backward();
+    let error = y.backward_from(vec![1.0, 2.0, 3.0].into()).unwrap_err();
+    let expected = "grad: expected shape (2,), got (3,)";
+    assert_eq!(error, Error::Shape(expected.into()));
+    let error = y.backward_from(vec![1.0f32, 2.0].into()).unwrap_err();
+    let expected = "grad: expected float64, got float32";
+    assert_eq!(error, Error::Type(expected.into()));
+    assert!(y.backward_from(1.0.into()).is_err());
+    assert_eq!(dense(p.grad()), [2.0, 4.0]);
+    y.backward_from(vec![10.0, 0.5].into()).unwrap();
+    assert_eq!(dense(p.grad()), [22.0, 6.0]);
+}
+
+/// The identity, with a rule that asks for what cannot be.
+#[derive(Debug, Clone)]
+struct Faulty;
+
+impl Operator for Faulty {
+    fn name(&self) -> &str {
+        "faulty"
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        Ok(args[0].clone())
+    }
+    fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
+        if let SliceMut::F64(out) = out.data {
+            out.copy_from_slice(args[0].real());
+        }
+        Ok(())
+    }
+    fn vjp<'t>(&self, _: usize, g: Ex<'t>, _: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(g.matmul(x[0], false, false).trace() + g)
+    }
+}
+
+#[test]
+fn a_rule_that_fails_leaves_gradients_as_they_were() {
+    let (p, q) = (Parameter::new(vec![1.0, 2.0]), Leaf::new(5.0).unwrap());
+    let good = p.clone() * q.clone();
+    good.backward();
+    let bad = Variable::apply(OpRef::new(Faulty), &[p.clone().boxed()]).unwrap();
+    let both = good.clone() + bad.clone();
+    for _ in 0..2 {
+        assert!(matches!(both.try_backward(), Err(Error::Shape(_))));
+        assert_eq!(dense(p.grad()), [5.0, 5.0]);
+        assert_eq!(dense(q.grad()), [3.0]);
+    }
+    assert!(matches!(both.freeze(), Err(Error::Shape(_))));
+    good.backward();
+    assert_eq!(
+        dense(p.grad()),
+        [10.0, 10.0],
+        "nothing is left of the failure"
+    );
+    assert_eq!(dense(q.grad()), [6.0]);
+}
+
+#[test]
+fn typed_and_boxed_graphs_agree() {
+    let w = Parameter::new(matrix(3, 2, vec![0.1, -0.2, 0.3, 0.4, -0.5, 0.6]));
+    let b = Parameter::new(vec![0.5, -0.25]);
+    let x = Input::new(matrix(2, 3, vec![1.0, 2.0, 3.0, -1.0, 0.5, 0.0]));
+    let typed = (x.clone().matmul(w.clone()) + b.clone())
+        .tanh()
+        .square()
+        .sum();
+    typed.backward();
+    let (value, grads) = (typed.item().unwrap(), [dense(w.grad()), dense(b.grad())]);
+    w.zero_grad();
+    b.zero_grad();
+    let op = OpRef::new(rules::MatMul {
+        transpose_a: false,
+        transpose_b: false,
+    });
+    let mut y = Variable::apply(op, &[x.boxed(), w.clone().boxed()]).unwrap();
+    y = Variable::apply(OpRef::Static(&rules::Add), &[y, b.clone().boxed()]).unwrap();
+    y = y.tanh().boxed().square().boxed().sum().boxed();
+    y.backward();
+    assert_eq!(y.item().unwrap(), value);
+    assert_eq!([dense(w.grad()), dense(b.grad())], grads);
+}
+
+#[test]
+fn graphs_of_any_kind_are_dropped_on_a_small_stack() {
+    const DEPTH: usize = 200_000;
+    let work = || {
+        let start = || Leaf::new(0.0).unwrap().boxed();
+        let mut typed = start();
+        for _ in 0..DEPTH / 4 {
+            typed = ((typed * 0.5).sin() + 1.0).tanh().boxed();
+        }
+        drop(typed);
+        let mut twice = start();
+        for _ in 0..DEPTH {
+            twice = (twice.clone() + twice).boxed();
+        }
+        drop(twice);
+        let mut listed = start();
+        for _ in 0..DEPTH {
+            let args = [listed.clone(), listed];
+            listed = Variable::apply(OpRef::Static(&rules::Maximum), &args).unwrap();
+        }
+        listed.backward();
+        let parents = listed.parents();
+        drop(listed);
+        drop(parents);
+    };
+    let thread = std::thread::Builder::new().stack_size(256 * 1024);
+    thread.spawn(work).unwrap().join().unwrap();
+}
+
+#[test]
+fn a_graph_kept_by_the_thread_itself_is_dropped_with_it() {
+    thread_local! {
+        static KEPT: std::cell::RefCell<Option<Variable>> = const { std::cell::RefCell::new(None) };
+    }
+    let keep = || {
+        let mut y = Leaf::new(0.0).unwrap().boxed();
+        for _ in 0..10_000 {
+            y = y.sin().boxed();
+        }
+        KEPT.set(Some(y));
+    };
+    std::thread::spawn(keep).join().unwrap();
+}
+
+#[test]
+fn rows_and_arrays_add_up() {
+    let table = Parameter::new(matrix(3, 2, vec![1.0; 6]));
+    let at = Input::indices(vec![2, 0, 2]);
+    let rows = table.clone().gather(at).sum();
+    let whole = table.clone().sum();
+    rows.backward();
+    assert!(matches!(table.grad(), Some(Gradient::Rows(_))));
+    whole.backward();
+    assert!(matches!(table.grad(), Some(Gradient::Dense(_))));
+    assert_eq!(dense(table.grad()), [2.0, 2.0, 1.0, 1.0, 3.0, 3.0]);
+    rows.backward();
+    assert_eq!(dense(table.grad()), [3.0, 3.0, 1.0, 1.0, 5.0, 5.0]);
+    table.zero_grad();
+    (rows.clone() * 2.0 + whole).backward();
+    assert_eq!(
+        dense(table.grad()),
+        [3.0, 3.0, 1.0, 1.0, 5.0, 5.0],
+        "within one pass"
+    );
+    table.zero_grad();
+    for _ in 0..5000 {
+        rows.backward();
+    }
+    let Some(Gradient::Rows(many)) = table.grad() else {
+        panic!("expected rows");
+    };
+    assert!(many.len() < 5000, "repeats are summed before they pile up");
+    assert_eq!(many.to_dense().to_f64(), [5e3, 5e3, 0.0, 0.0, 1e4, 1e4]);
+}
+
+#[test]
+fn two_nodes_on_one_table_share_its_numbers() {
+    let p = Parameter::new(3.0);
+    let other = Parameter::shared(p.param().table().clone());
+    let loss = p.clone() * other.clone();
+    loss.backward();
+    assert_eq!(
+        (dense(p.grad()), dense(other.grad())),
+        (vec![3.0], vec![3.0])
+    );
+    let (_, grads) = loss.freeze().unwrap().value_and_grad(&[]).unwrap();
+    assert_eq!(grads.len(), 1);
+    assert_eq!(
+        dense(grads[0].clone()),
+        [6.0],
+        "a program has one gradient a table"
+    );
+    p.param().table().write(&4.0.into()).unwrap();
+    assert_eq!(loss.item().unwrap(), 16.0);
 }

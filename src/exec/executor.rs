@@ -16,7 +16,7 @@ use super::plan::{Location, Place, Plan, Sink, Step};
 use crate::array::{Array, Dense, Real, Slice, Typed, View, ViewMut, with_real};
 use crate::error::Result;
 use crate::rules::MOST_OPERANDS;
-use crate::simd::multiversion;
+use crate::simd::{by_width, multiversion};
 use crate::table::{Table, moves};
 
 /// Memory to run a plan in. See the [module documentation](self).
@@ -49,10 +49,12 @@ multiversion! {
             }
             return;
         }
-        for (row, &i) in out.chunks_exact_mut(width.max(1)).zip(indices) {
-            // SAFETY: as above, and a row has `width` numbers.
-            unsafe { moves::load_row_on(m, start.add(i as usize * width), row) };
-        }
+        by_width!(width.max(1), W => {
+            for (row, &i) in out.chunks_exact_mut(W).zip(indices) {
+                // SAFETY: as above, and a row has `width` numbers.
+                unsafe { moves::load_row_on(m, start.add(i as usize * width), row) };
+            }
+        });
     }
 }
 

@@ -158,3 +158,74 @@ impl Plan {
         &self.leaves
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::array::DType;
+    use crate::exec::lower::BLOCK;
+    use crate::exec::program::Wrt;
+    use crate::exec::{Leaf, Program};
+    use crate::ir::{Builder, Terminator, ValueId};
+    use crate::rules::{Gather, Sin, Square};
+    use crate::table::Table;
+
+    /// Bytes that one executor needs.
+    fn memory(plan: &Plan) -> usize {
+        plan.arena_bytes + plan.registers * BLOCK * size_of::<f64>()
+    }
+
+    fn program(leaves: Vec<Leaf>, build: impl Fn(&Builder, &[ValueId]) -> ValueId) -> Program {
+        let b = Builder::new();
+        let parameter = |leaf: &Leaf| match leaf {
+            Leaf::Parameter(table) => b.parameter(table.ty().clone()),
+            Leaf::Variable(_, value) => b.parameter(value.ty()),
+            Leaf::Input { ty, .. } => b.parameter(ty.clone()),
+        };
+        let parameters: Vec<ValueId> = leaves.iter().map(parameter).collect();
+        b.terminate(Terminator::Return(vec![build(&b, &parameters)]));
+        Program::new(b.finish("f").unwrap(), leaves).unwrap()
+    }
+
+    #[test]
+    fn a_long_chain_needs_the_memory_of_a_short_one() {
+        const LENGTH: usize = 1000;
+        const BUFFER: usize = 10_000 * size_of::<f64>();
+        let leaf = Leaf::Variable(0, Array::full(&Type::new(DType::F64, &[10_000]), 0.5));
+        let chain = || {
+            program(vec![leaf.clone()], |b, x| {
+                let sine = |x, _| b.try_apply(OpRef::Static(&Sin), &[x]).unwrap();
+                (0..LENGTH).fold(x[0], sine)
+            })
+        };
+        let forward = chain().plan(&[], Wrt::Nothing).unwrap();
+        assert_eq!(forward.steps(), 1, "one fused loop");
+        assert!(memory(&forward) < 2 * BUFFER, "{}", memory(&forward));
+        // The gradient needs every value of the chain, but only a block of each at a time.
+        let gradient = chain().plan(&[], Wrt::All).unwrap();
+        assert!(memory(&gradient) < 100 * BUFFER, "{}", memory(&gradient));
+        let unfused = chain().unfused().plan(&[], Wrt::Nothing).unwrap();
+        assert_eq!(unfused.steps(), LENGTH);
+        assert!(memory(&unfused) < 3 * BUFFER, "{}", memory(&unfused));
+    }
+
+    #[test]
+    fn lookups_in_a_large_table_need_little_memory() {
+        let ty = Type::new(DType::F32, &[1_000_000, 64]);
+        let table = Arc::new(Table::zeros(&ty, None).unwrap());
+        let index = Leaf::Input {
+            id: 0,
+            ty: Type::new(DType::U32, &[64]),
+            name: "rows".into(),
+        };
+        let lookup = program(vec![Leaf::Parameter(table), index], |b, args| {
+            let rows = b.try_apply(OpRef::Static(&Gather), args).unwrap();
+            b.try_apply(OpRef::Static(&Square), &[rows]).unwrap()
+        });
+        let plan = lookup.plan(&[[64].as_slice().into()], Wrt::All).unwrap();
+        assert!(matches!(plan.sinks[..], [Some(Sink::Rows(_))]));
+        assert!(memory(&plan) < 100_000, "{}", memory(&plan));
+    }
+}

@@ -66,7 +66,7 @@ impl Pass<'_> {
     /// A value equal to `op(args)`, if the operator does nothing.
     fn identity(&self, op: &OpRef, args: &[ValueId], ty: &Type) -> Option<ValueId> {
         let number = |k: usize| self.number[args[k] as usize];
-        let keeps = |k: usize| self.ty(args[k]) == ty;
+        let keeps = |k: usize| args.get(k).is_some_and(|&a| self.ty(a) == ty);
         let types: SmallVec<[&Type; 4]> = args.iter().map(|&a| self.ty(a)).collect();
         if keeps(0) && op.aliases(&types, ty) {
             return Some(args[0]);

@@ -11,7 +11,7 @@
 
 use super::{Rule, Settings, State};
 use crate::array::Real;
-use crate::simd::{self, Machine, multiversion};
+use crate::simd::{self, Machine, by_width, multiversion};
 use crate::table::{Table, moves};
 
 /// How rows are reached.
@@ -203,37 +203,93 @@ unsafe fn update<M: Machine, T: Real>(
     }
 }
 
-/// A row of a table: in place, or a copy that [`give_back`] moves back.
+/// `w += a x`, or `w += a x + b y` if there is a second summand, where `w` is the row at `at`.
 ///
 /// # Safety
-/// `at` is a row as long as `copy`; with [`Access::Alone`] nobody else uses it, with
-/// [`Access::Shared`] everybody uses moves.
+/// `at` is a row as long as `x` and `copy`. If `ALONE` nobody else uses it, else everybody
+/// uses moves.
 #[inline(always)]
-unsafe fn borrow<M: Machine, T: Real>(
+unsafe fn add_to_row<const ALONE: bool, M: Machine, T: Real>(
     m: M,
-    access: Access,
     at: *mut T,
+    (a, x): (T, &[T]),
+    second: Option<(T, &[T])>,
     copy: &mut [T],
-) -> &mut [T] {
-    if access == Access::Alone {
+) {
+    let w = if ALONE {
         // SAFETY: the caller's promise.
-        return unsafe { std::slice::from_raw_parts_mut(at, copy.len()) };
+        unsafe { std::slice::from_raw_parts_mut(at, x.len()) }
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { moves::load_row_on(m, at, copy) };
+        copy
+    };
+    match second {
+        None => simd::dot::axpy(m, a, x, w),
+        Some((b, y)) => simd::dot::axpy_two(m, a, x, b, y, w),
     }
-    // SAFETY: the caller's promise.
-    unsafe { moves::load_row_on(m, at, copy) };
-    copy
+    if !ALONE {
+        // SAFETY: the caller's promise.
+        unsafe { moves::store_row_on(m, at, w) };
+    }
 }
 
-/// Moves a row back that [`borrow`] copied.
+/// Adds the terms of one part, times `step`, to the rows of a table that starts at `start`.
 ///
 /// # Safety
-/// As for [`borrow`].
+/// The indices are rows of the table; access is as for [`add_to_row`].
 #[inline(always)]
-unsafe fn give_back<M: Machine, T: Real>(m: M, access: Access, at: *mut T, row: &[T]) {
-    if access == Access::Shared {
-        // SAFETY: the caller's promise.
-        unsafe { moves::store_row_on(m, at, row) };
-    }
+unsafe fn add_part<const ALONE: bool, M: Machine, T: Real, P: Parts<T>>(
+    m: M,
+    start: *mut T,
+    step: T,
+    parts: &P,
+    p: usize,
+    copy: &mut [T],
+) {
+    let indices = parts.indices(p);
+    let terms = parts.terms(p);
+    let scaled = |t: usize| match parts.term(p, t) {
+        Term {
+            scale: Some(scale),
+            rows,
+        } => Some((scale, rows)),
+        _ => None,
+    };
+    by_width!(copy.len(), W => {
+        let copy = &mut copy[..W];
+        let at = |i: u32| start.wrapping_add(i as usize * W);
+        if terms == 2
+            && let (Some((a, x)), Some((b, y))) = (scaled(0), scaled(1))
+        {
+            let (x, y) = (x.chunks_exact(W), y.chunks_exact(W));
+            for ((((&i, &a), x), &b), y) in indices.iter().zip(a).zip(x).zip(b).zip(y) {
+                // SAFETY: `i` is a row of the table, `W` numbers long.
+                unsafe {
+                    add_to_row::<ALONE, M, T>(m, at(i), (step * a, x), Some((step * b, y)), copy);
+                }
+            }
+            return;
+        }
+        for t in 0..terms {
+            let Term { scale, rows } = parts.term(p, t);
+            let rows = indices.iter().zip(rows.chunks_exact(W));
+            match scale {
+                Some(scale) => {
+                    for ((&i, x), &a) in rows.zip(scale) {
+                        // SAFETY: as above.
+                        unsafe { add_to_row::<ALONE, M, T>(m, at(i), (step * a, x), None, copy) };
+                    }
+                }
+                None => {
+                    for (&i, x) in rows {
+                        // SAFETY: as above.
+                        unsafe { add_to_row::<ALONE, M, T>(m, at(i), (step, x), None, copy) };
+                    }
+                }
+            }
+        }
+    });
 }
 
 multiversion! {
@@ -245,17 +301,14 @@ multiversion! {
         scratch: &mut Scratch<T>,
     ) {
         let step = -T::of(target.settings.lr);
-        let width = scratch.row.len();
         let start = target.table.pointer::<T>();
         let copy = &mut scratch.row[..];
         for p in 0..parts.count() {
-            let indices = parts.indices(p);
-            let terms = parts.terms(p);
-            if width == 1 {
-                for t in 0..terms {
+            if copy.len() == 1 {
+                for t in 0..parts.terms(p) {
                     let term = parts.term(p, t);
-                    for (k, &i) in indices.iter().enumerate() {
-                        let at = start.wrapping_add(i as usize * width);
+                    for (k, &i) in parts.indices(p).iter().enumerate() {
+                        let at = start.wrapping_add(i as usize);
                         let change = term.factor(k, step) * term.rows[k];
                         // SAFETY: `i` is a row of the table (the caller promises); a single
                         // number is moved alike by one worker and by many.
@@ -264,28 +317,11 @@ multiversion! {
                 }
                 continue;
             }
-            if terms == 2 {
-                let (x, y) = (parts.term(p, 0), parts.term(p, 1));
-                for (k, &i) in indices.iter().enumerate() {
-                    let (a, b) = (x.factor(k, step), y.factor(k, step));
-                    let (x, y) = (x.row(k, width), y.row(k, width));
-                    // SAFETY: `i` is a row of the table, accessed as the caller promises.
-                    let w = unsafe { borrow(m, access, start.wrapping_add(i as usize * width), copy) };
-                    simd::dot::axpy_two(m, a, x, b, y, w);
-                    // SAFETY: as above.
-                    unsafe { give_back(m, access, start.wrapping_add(i as usize * width), w) };
-                }
-                continue;
-            }
-            for t in 0..terms {
-                let x = parts.term(p, t);
-                for (k, &i) in indices.iter().enumerate() {
-                    let (a, x) = (x.factor(k, step), x.row(k, width));
-                    // SAFETY: as above.
-                    let w = unsafe { borrow(m, access, start.wrapping_add(i as usize * width), copy) };
-                    simd::dot::axpy(m, a, x, w);
-                    // SAFETY: as above.
-                    unsafe { give_back(m, access, start.wrapping_add(i as usize * width), w) };
+            // SAFETY: the caller of `rows` promises all this.
+            unsafe {
+                match access {
+                    Access::Alone => add_part::<true, M, T, P>(m, start, step, parts, p, copy),
+                    Access::Shared => add_part::<false, M, T, P>(m, start, step, parts, p, copy),
                 }
             }
         }

@@ -23,12 +23,12 @@ use crate::error::{Error, Result};
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Python code that waits for the calling thread.
-type Request<'a> = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send + 'a>;
+type Request = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
 
 /// The thread that called, as the work sees it.
 pub(super) struct Caller<'a> {
     stop: &'a AtomicBool,
-    requests: Sender<Request<'a>>,
+    requests: Sender<Request>,
 }
 
 impl<'a> Caller<'a> {
@@ -42,12 +42,12 @@ impl<'a> Caller<'a> {
     /// # Errors
     /// [`Error::Interrupted`] if `f` raises. The work should end; its caller gets what `f`
     /// raised.
-    pub(super) fn python<R: Send + 'a>(
+    pub(super) fn python<R: Send + 'static>(
         &self,
-        f: impl FnOnce(Python<'_>) -> PyResult<R> + Send + 'a,
+        f: impl FnOnce(Python<'_>) -> PyResult<R> + Send + 'static,
     ) -> Result<R> {
         let (reply, answer) = mpsc::sync_channel(1);
-        let request: Request<'a> = Box::new(move |py| {
+        let request: Request = Box::new(move |py| {
             // Somebody waits for it, unless the work has panicked.
             let _ = reply.send(f(py)?);
             Ok(())

@@ -193,18 +193,16 @@ fn evaluate_ranking<'py>(
     // There are fewer than 2³² users: each has an item.
     let users = measured.users.iter().map(|&user| user as u32);
     columns.set_item("user", PyArray1::from_iter(py, users))?;
-    let metrics: [(&str, fn(&Metrics) -> f64); 6] = [
-        ("mrr", |m| m.reciprocal_rank),
-        ("ndcg", |m| m.ndcg),
-        ("recall", |m| m.recall),
-        ("precision", |m| m.precision),
-        ("hit_rate", |m| m.hit),
-        ("auc", |m| m.auc),
-    ];
-    for (name, metric) in metrics {
-        let column = PyArray1::from_iter(py, measured.metrics.iter().map(metric));
-        columns.set_item(name, column)?;
-    }
+    let set = |name: &str, metric: fn(&Metrics) -> f64| {
+        let column = measured.metrics.iter().map(metric);
+        columns.set_item(name, PyArray1::from_iter(py, column))
+    };
+    set("mrr", |m| m.reciprocal_rank)?;
+    set("ndcg", |m| m.ndcg)?;
+    set("recall", |m| m.recall)?;
+    set("precision", |m| m.precision)?;
+    set("hit_rate", |m| m.hit)?;
+    set("auc", |m| m.auc)?;
     Ok(columns)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::array::{Real, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::simd::{self, multiversion};
+use crate::simd::{self, by_width, multiversion};
 
 use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype};
 
@@ -12,9 +12,11 @@ pub struct VecDot;
 
 multiversion! {
     fn dot_rows<T: Real>(m: M, a: &[T], b: &[T], n: usize, out: &mut [T]) {
-        for ((o, a), b) in out.iter_mut().zip(a.chunks_exact(n)).zip(b.chunks_exact(n)) {
-            *o = simd::dot::dot(m, a, b);
-        }
+        by_width!(n, N => {
+            for ((o, a), b) in out.iter_mut().zip(a.chunks_exact(N)).zip(b.chunks_exact(N)) {
+                *o = simd::dot::dot(m, a, b);
+            }
+        })
     }
 }
 

@@ -273,7 +273,7 @@ mod tests {
             let want: f32 = a.iter().map(|a| a * a).sum();
             assert_eq!(super::dot(simd::Scalar, &a, &a), want);
             assert_eq!(simd::dot(&a, &a), want);
-            assert_eq!(super::sum(simd::Scalar, &a), a.iter().sum());
+            assert_eq!(super::sum(simd::Scalar, &a), a.iter().sum::<f32>());
         }
     }
 

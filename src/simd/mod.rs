@@ -263,6 +263,41 @@ macro_rules! multiversion {
 }
 pub(crate) use multiversion;
 
+/// Compiles `$body` for the usual row widths as constants, so that its loops over rows unroll
+/// without an odd end, and once for any other width.
+macro_rules! by_width {
+    ($width:expr, $W:ident => $body:expr) => {
+        match $width {
+            8 => {
+                const $W: usize = 8;
+                $body
+            }
+            16 => {
+                const $W: usize = 16;
+                $body
+            }
+            32 => {
+                const $W: usize = 32;
+                $body
+            }
+            64 => {
+                const $W: usize = 64;
+                $body
+            }
+            128 => {
+                const $W: usize = 128;
+                $body
+            }
+            #[allow(
+                non_snake_case,
+                reason = "it stands for the constant of the other arms"
+            )]
+            $W => $body,
+        }
+    };
+}
+pub(crate) use by_width;
+
 multiversion! {
     /// The inner product `Σ a[i]·b[i]`; 0 for empty slices.
     ///

@@ -93,10 +93,11 @@ class BPR:
         score_j = wy.vecdot(users[u], items[j]) + bias[j]
         loss = -(score_i - score_j).logsigmoid().sum()
 
+        others = wy.sampling.Uniform(data.n_items, positives=(data.users, data.items), given=u)
         history = wy.fit(
             loss,
             {u: compared.users, i: compared.items},
-            sample={j: wy.sampling.Uniform(data.n_items, reject=(u, data.users, data.items))},
+            sample={j: others},
             optimizer=wy.SGD(lr=self.lr, l2=self.l2),
             epochs=self.epochs,
             batch_size=self.batch_size,
