@@ -59,7 +59,7 @@ fn leaves(tables: &Tables) -> ([Parameter; 3], [Input; 3]) {
 }
 
 /// The loss as one expression, whose type holds all of it.
-fn typed(tables: &Tables) -> Graph<impl IntoDyn> {
+fn typed(tables: &Tables) -> Graph<impl IntoDyn + use<>> {
     let (parameters, inputs) = leaves(tables);
     let [users, items, bias] = parameters.clone();
     let [u, i, j] = inputs.clone();

@@ -295,6 +295,17 @@ impl Array {
         size(self.shape())
     }
 
+    /// The number, if this is a single number (not an array of one) of type `T`.
+    #[inline]
+    pub(crate) fn number<T: Typed>(&self) -> Option<T> {
+        let slice = match self {
+            Array::F32(Dense { data: Data::One(x), .. }) => Slice::F32(std::slice::from_ref(x)),
+            Array::F64(Dense { data: Data::One(x), .. }) => Slice::F64(std::slice::from_ref(x)),
+            _ => return None,
+        };
+        (slice.dtype() == T::DTYPE).then(|| T::slice(slice)[0])
+    }
+
     /// What kernels read.
     #[inline]
     pub fn view(&self) -> View<'_> {

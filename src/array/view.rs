@@ -68,6 +68,15 @@ impl<'a> View<'a> {
 }
 
 impl Slice<'_> {
+    /// Where the elements start.
+    pub(crate) fn address(&self) -> *const u8 {
+        match self {
+            Slice::F32(s) => s.as_ptr().cast(),
+            Slice::F64(s) => s.as_ptr().cast(),
+            Slice::U32(s) => s.as_ptr().cast(),
+        }
+    }
+
     /// The element type.
     pub fn dtype(&self) -> DType {
         match self {
@@ -93,6 +102,15 @@ impl Slice<'_> {
 }
 
 impl SliceMut<'_> {
+    /// Where the elements start.
+    pub(crate) fn address(&mut self) -> *mut u8 {
+        match self {
+            SliceMut::F32(s) => s.as_mut_ptr().cast(),
+            SliceMut::F64(s) => s.as_mut_ptr().cast(),
+            SliceMut::U32(s) => s.as_mut_ptr().cast(),
+        }
+    }
+
     /// The element type.
     pub fn dtype(&self) -> DType {
         match self {

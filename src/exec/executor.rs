@@ -9,13 +9,13 @@ use smallvec::SmallVec;
 
 use super::arena::Arena;
 use super::link::{
-    Address, BoundRows, Linked, LinkedGroup, LinkedRows, Linker, Memory, Stream, tag, tag_mut,
+    Address, BoundRows, Linked, LinkedGroup, LinkedRows, Linker, Memory, Stream, tag,
 };
 use super::lower::BLOCK;
 use super::plan::{Location, Place, Plan, Sink, Step};
 use crate::array::{Array, Dense, Real, Slice, Typed, View, ViewMut, with_real};
 use crate::error::Result;
-use crate::rules::MOST_OPERANDS;
+use crate::rules::{MOST_OPERANDS, Operand};
 use crate::simd::{by_width, multiversion};
 use crate::table::{Table, moves};
 
@@ -109,16 +109,10 @@ impl Executor {
     /// # Errors
     /// Whatever a kernel reports.
     ///
-    /// # Panics
-    /// If the data is not of the plan's types: callers check it.
-    ///
     /// # Safety
-    /// Indices are below the plan's bounds.
+    /// The data is of the plan's types (see [`Plan::accepts`]) and its indices are below the
+    /// plan's bounds.
     pub(crate) unsafe fn run(&mut self, leaves: &[Slice<'_>]) -> Result<()> {
-        assert_eq!(leaves.len(), self.plan.leaves.len());
-        for ((slice, ty), table) in leaves.iter().zip(&self.plan.leaves).zip(&self.plan.tables) {
-            assert!(table.is_some() || (slice.len() == ty.size() && slice.dtype() == ty.dtype));
-        }
         for step in &self.steps {
             // SAFETY (of all reads and writes below): memory is live and initialised (see
             // `link`). A step writes its own result only, which the layout keeps apart from
@@ -224,11 +218,7 @@ fn run_group(group: &LinkedGroup, scratch: &mut [usize], leaves: &[Slice<'_>]) {
     let start = |address: Address, at: usize| -> *mut u8 {
         let start = match address {
             Address::Fixed(start) => start,
-            Address::Leaf(k) => match leaves[k] {
-                Slice::F32(s) => s.as_ptr().cast_mut().cast(),
-                Slice::F64(s) => s.as_ptr().cast_mut().cast(),
-                Slice::U32(s) => s.as_ptr().cast_mut().cast(),
-            },
+            Address::Leaf(k) => leaves[k].address().cast_mut(),
         };
         start.wrapping_add(at * item)
     };
@@ -243,21 +233,16 @@ fn run_group(group: &LinkedGroup, scratch: &mut [usize], leaves: &[Slice<'_>]) {
                 Stream::Splat(address, k) => (start(address, offsets[k]), 1),
             };
             for op in &group.ops {
-                let mut args = [Slice::F64(&[]); MOST_OPERANDS];
-                let used = op.args.len();
+                let mut args = [Operand::NONE; MOST_OPERANDS];
                 for (arg, &stream) in args.iter_mut().zip(&op.args) {
-                    let (start, n) = place(stream);
-                    // SAFETY: the walk keeps offsets inside the value, a register holds
-                    // `BLOCK` elements, and the result is other memory (below).
-                    *arg = unsafe { tag(group.dtype, start, n) };
+                    let (start, len) = place(stream);
+                    *arg = Operand { start, len };
                 }
-                let (start, n) = place(op.out);
-                // SAFETY: in bounds as above. A result in the arena is kept apart from the
-                // operands by the layout; a register is not given out again while an
-                // operand of the same operator uses it.
-                let out = unsafe { tag_mut(group.dtype, start, n) };
-                // SAFETY: the kernel belongs to an operator that the plan keeps alive.
-                unsafe { &*op.block }.run(&args[..used], out);
+                // SAFETY: the walk keeps offsets inside the values and a register holds
+                // `BLOCK` elements. A result in the arena is kept apart from the operands by
+                // the layout; a register is not given out again while an operand of the same
+                // operator uses it.
+                unsafe { op.kernel.run(&args, place(op.out).0, n) };
             }
             at += n;
         }

@@ -12,7 +12,7 @@ use super::lower::BLOCK;
 use super::plan::{Group, Location, Place, Plan, Sink, Source, Step};
 use crate::array::{Broadcast, DType, Slice, SliceMut, Typed};
 use crate::optim::apply::{Parts, Term};
-use crate::rules::{Block, OpRef};
+use crate::rules::{Kernel, OpRef};
 use crate::table::Table;
 
 /// An address, or a leaf whose data is bound later.
@@ -103,7 +103,7 @@ pub(super) enum Stream {
 
 /// One fused operator.
 pub(super) struct Micro {
-    pub block: *const dyn Block,
+    pub kernel: Kernel,
     pub args: SmallVec<[Stream; 3]>,
     pub out: Stream,
 }
@@ -249,11 +249,11 @@ impl Linker<'_> {
             }
         };
         let micro = |op: &super::plan::Fused| {
-            let Some(block) = op.op.block() else {
+            let Some(kernel) = op.op.kernel(group.ty.dtype) else {
                 unreachable!("only elementwise operators are fused");
             };
             Micro {
-                block,
+                kernel,
                 args: op.args.iter().map(|&s| stream(s)).collect(),
                 out: stream(op.out),
             }

@@ -208,7 +208,10 @@ impl<'f> Lowering<'f> {
         let out = self.function.ty(node.result);
         let types = node.args.iter().map(|&a| self.function.ty(a));
         self.request.fuse
-            && node.op.block().is_some()
+            && node
+                .op
+                .kernel(self.function.ty(node.result).dtype)
+                .is_some()
             && node.args.len() <= MOST_OPERANDS
             && types.clone().all(|t| t.dtype == out.dtype)
             && broadcast("", types.map(|t| &t.shape[..])).is_ok_and(|s| s == out.shape)

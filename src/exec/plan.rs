@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, Broadcast, Type};
+use crate::array::{Array, Broadcast, Slice, Type};
 use crate::rules::OpRef;
 
 /// Where a value lives.
@@ -151,6 +151,15 @@ impl Plan {
     pub(crate) fn input_bounds(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         let both = self.bounds.iter().zip(&self.inputs);
         both.filter(|(_, input)| **input).map(|(bound, _)| *bound)
+    }
+
+    /// Whether the data of leaves (an empty slice for a table) is of the plan's types.
+    pub(crate) fn accepts(&self, leaves: &[Slice<'_>]) -> bool {
+        let fits = |((slice, ty), table): ((&Slice<'_>, &Type), &Option<usize>)| {
+            table.is_some() || (slice.len() == ty.size() && slice.dtype() == ty.dtype)
+        };
+        let all = leaves.iter().zip(&self.leaves).zip(&self.tables);
+        leaves.len() == self.leaves.len() && all.map(fits).all(|ok| ok)
     }
 
     /// Types that the leaves must have, in order.

@@ -272,7 +272,9 @@ impl Program {
                 check_indices(|| format!("input '{name}'"), indices, *n)?;
             }
         }
-        // SAFETY: the indices of all inputs were compared with their bounds.
+        assert!(plan.accepts(&leaves), "inputs were checked and planned for");
+        // SAFETY: types were just checked, and the indices of all inputs compared with their
+        // bounds.
         unsafe { executor.run(&leaves)? };
         let out = then(&executor, &leaves);
         self.give_back(executor);

@@ -9,73 +9,91 @@ use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
 use crate::rules::{Algebra, Ex, Id, OpRef, Operator};
 
+/// A value of a rule: one that a node holds, or one that the rule computed.
+enum Slot<'v> {
+    Held(&'v Value),
+    New(Value),
+}
+
+impl Slot<'_> {
+    #[inline]
+    fn get(&self) -> &Value {
+        match self {
+            Slot::Held(value) => value,
+            Slot::New(value) => value,
+        }
+    }
+}
+
 /// Values by name, for the length of one rule.
-#[derive(Default)]
-pub struct Eager {
-    values: RefCell<Vec<Value>>,
+struct Eager<'v> {
+    values: RefCell<SmallVec<[Slot<'v>; 8]>>,
     error: RefCell<Option<Error>>,
 }
 
-impl Eager {
-    fn push(&self, value: Value) -> Id {
+impl<'v> Eager<'v> {
+    fn push(&self, slot: Slot<'v>) -> Id {
         let mut values = self.values.borrow_mut();
-        values.push(value);
+        values.push(slot);
         (values.len() - 1) as Id
-    }
-
-    /// The gradients of `op`'s operands for which `wanted` says so, from the gradient
-    /// `g` of its result `y`: `give(i, gradient)`.
-    ///
-    /// # Errors
-    /// Whatever the operators of the rule report.
-    pub(super) fn vjp<O: Operator + ?Sized>(
-        &self,
-        op: &O,
-        g: Value,
-        y: Value,
-        args: SmallVec<[Value; 3]>,
-        wanted: impl Fn(usize) -> bool,
-        mut give: impl FnMut(usize, Value),
-    ) -> Result<()> {
-        self.values.borrow_mut().clear();
-        let g = Ex::new(self, self.push(g));
-        let y = Ex::new(self, self.push(y));
-        let args: SmallVec<[Ex<'_>; 3]> = args
-            .into_iter()
-            .map(|a| Ex::new(self, self.push(a)))
-            .collect();
-        for i in (0..args.len()).filter(|&i| wanted(i)) {
-            let grad = op.vjp(i, g, y, &args);
-            if let Some(error) = self.error.borrow_mut().take() {
-                return Err(error);
-            }
-            if let Some(grad) = grad {
-                give(i, self.values.borrow()[grad.id() as usize].clone());
-            }
-        }
-        self.values.borrow_mut().clear();
-        Ok(())
     }
 }
 
-impl Algebra for Eager {
+/// The gradients of `op`'s operands for which `wanted` says so, from the gradient `g` of its
+/// result `y`: `give(i, gradient)`.
+///
+/// # Errors
+/// Whatever the operators of the rule report.
+pub(super) fn vjp<O: Operator + ?Sized>(
+    op: &O,
+    g: Value,
+    y: &Value,
+    args: &[&Value],
+    wanted: impl Fn(usize) -> bool,
+    mut give: impl FnMut(usize, Value),
+) -> Result<()> {
+    let eager = Eager {
+        values: RefCell::default(),
+        error: RefCell::default(),
+    };
+    let g = Ex::new(&eager, eager.push(Slot::New(g)));
+    let y = Ex::new(&eager, eager.push(Slot::Held(y)));
+    let args = args.iter().map(|a| eager.push(Slot::Held(a)));
+    let args: SmallVec<[Ex<'_>; 3]> = args.map(|id| Ex::new(&eager, id)).collect();
+    for i in (0..args.len()).filter(|&i| wanted(i)) {
+        let grad = op.vjp(i, g, y, &args);
+        if let Some(error) = eager.error.borrow_mut().take() {
+            return Err(error);
+        }
+        if let Some(grad) = grad {
+            give(i, eager.values.borrow()[grad.id() as usize].get().clone());
+        }
+    }
+    Ok(())
+}
+
+impl Algebra for Eager<'_> {
     fn apply(&self, op: OpRef, args: &[Id]) -> Id {
-        let operands: SmallVec<[Value; 3]> = {
+        let value = {
             let values = self.values.borrow();
-            args.iter().map(|&a| values[a as usize].clone()).collect()
+            let args: SmallVec<[&Value; 3]> =
+                args.iter().map(|&a| values[a as usize].get()).collect();
+            apply(&*op, &args, None)
         };
-        let value = apply(&*op, &operands, None).unwrap_or_else(|e| {
-            self.error.borrow_mut().get_or_insert(e);
-            operands[0].clone()
-        });
-        self.push(value)
+        match value {
+            Ok(value) => self.push(Slot::New(value)),
+            Err(e) => {
+                self.error.borrow_mut().get_or_insert(e);
+                args[0]
+            }
+        }
     }
 
     fn ty(&self, id: Id) -> Type {
-        self.values.borrow()[id as usize].ty()
+        self.values.borrow()[id as usize].get().ty()
     }
 
     fn constant(&self, value: f64, dtype: DType) -> Id {
-        self.push(Value::Dense(Array::scalar(dtype, value)))
+        self.push(Slot::New(Value::Dense(Array::scalar(dtype, value))))
     }
 }

@@ -6,13 +6,12 @@
 //! evaluating a node involves no dispatch. Walks over the graph (backward, refresh,
 //! freeze) see nodes through the trait, once per node, and keep their own stacks.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::eager::Eager;
-use super::release;
+use super::{eager, release};
 use super::value::{Value, apply};
 use super::variable::Variable;
 use crate::array::{Array, DType};
@@ -80,7 +79,22 @@ impl Core {
         self.checked.set(now);
     }
 
+    /// Adds to the gradient that a walk collects here.
+    pub(super) fn collect(&self, grad: Value) {
+        let mut partial = self.partial.borrow_mut();
+        *partial = Some(match partial.take() {
+            None => grad,
+            Some(sum) => sum.add(grad),
+        });
+    }
+
+    /// Whether this is the core of a leaf.
+    pub(super) fn is_leaf(&self) -> bool {
+        self.checked.get() == u64::MAX
+    }
+
     /// Whether a gradient flows through this node.
+    #[inline]
     pub fn differentiable(&self) -> bool {
         self.differentiable
     }
@@ -93,6 +107,21 @@ impl Core {
                 Some(std::mem::replace(a, scalar))
             }
             _ => None,
+        }
+    }
+}
+
+/// Calls `f` with the values of some nodes.
+#[inline]
+fn with_values<R>(cores: &[&Core], f: impl FnOnce(&[&Value]) -> R) -> R {
+    match cores {
+        [x] => f(&[&x.value.borrow()]),
+        [x, y] => f(&[&x.value.borrow(), &y.value.borrow()]),
+        _ => {
+            let held: SmallVec<[Ref<'_, Value>; 3]> =
+                cores.iter().map(|c| c.value.borrow()).collect();
+            let values: SmallVec<[&Value; 3]> = held.iter().map(|v| &**v).collect();
+            f(&values)
         }
     }
 }
@@ -136,16 +165,11 @@ pub trait Node: 'static {
         Ok(())
     }
 
-    /// Sends the gradient `g` of this node's value to its parents: `give(i, gradient)`.
+    /// Adds what the gradient `g` of this node's value means for its parents to theirs.
     ///
     /// # Errors
     /// Whatever the operators of the rule report.
-    fn backward(
-        &self,
-        _eager: &Eager,
-        _g: Value,
-        _give: &mut dyn FnMut(usize, Value),
-    ) -> Result<()> {
+    fn backward(&self, _g: Value) -> Result<()> {
         Ok(())
     }
 }
@@ -156,10 +180,8 @@ pub trait Parents: 'static {
     fn collect(&self, into: &mut Vec<Rc<dyn Node>>);
     /// Gives the parents up.
     fn release(self, into: &mut Vec<Rc<dyn Node>>);
-    /// The parents' values.
-    fn values(&self) -> SmallVec<[Value; 3]>;
-    /// Whether a gradient flows to parent `i`.
-    fn differentiable(&self, i: usize) -> bool;
+    /// The parents' cores.
+    fn cores(&self) -> SmallVec<[&Core; 3]>;
     /// Whether somebody else holds each parent, so that dropping this drops no node. May be
     /// `false` too often. The same node can be a parent several times.
     fn shared(&self) -> bool;
@@ -174,14 +196,8 @@ macro_rules! tuple_parents {
             fn release(self, into: &mut Vec<Rc<dyn Node>>) {
                 $(into.push($name::into_dyn(self.$index.0));)+
             }
-            fn values(&self) -> SmallVec<[Value; 3]> {
-                smallvec::smallvec![$(self.$index.0.core().value()),+]
-            }
-            fn differentiable(&self, i: usize) -> bool {
-                match i {
-                    $($index => self.$index.0.core().differentiable(),)+
-                    _ => false,
-                }
+            fn cores(&self) -> SmallVec<[&Core; 3]> {
+                smallvec::smallvec![$(self.$index.0.core()),+]
             }
             fn shared(&self) -> bool {
                 let count = [$($index),+].len();
@@ -201,11 +217,8 @@ impl Parents for SmallVec<[Variable; 2]> {
     fn release(self, into: &mut Vec<Rc<dyn Node>>) {
         into.extend(self.into_iter().map(|v| v.0));
     }
-    fn values(&self) -> SmallVec<[Value; 3]> {
-        self.iter().map(|v| v.0.core().value()).collect()
-    }
-    fn differentiable(&self, i: usize) -> bool {
-        self[i].0.core().differentiable()
+    fn cores(&self) -> SmallVec<[&Core; 3]> {
+        self.iter().map(|v| v.0.core()).collect()
     }
     fn shared(&self) -> bool {
         self.iter().all(|v| Rc::strong_count(&v.0) > self.len())
@@ -273,9 +286,10 @@ impl<O: Held, P: Parents> Operation<O, P> {
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         // Before the values are read: a table may change meanwhile.
         let now = epoch();
-        let args = parents.values();
-        let differentiable = (0..args.len()).any(|i| parents.differentiable(i));
-        let value = apply(op.get(), &args, None)?;
+        let cores = parents.cores();
+        let differentiable = cores.iter().any(|c| c.differentiable());
+        let value = with_values(&cores, |args| apply(op.get(), args, None))?;
+        drop(cores);
         Ok(Operation {
             core: Core::new(value, now, differentiable),
             op,
@@ -304,24 +318,24 @@ impl<O: Held, P: Parents> Node for Operation<O, P> {
             return Ok(());
         };
         let now = epoch();
-        let value = apply(self.op.get(), &parents.values(), self.core.recycle())?;
+        let reuse = self.core.recycle();
+        let value = with_values(&parents.cores(), |args| apply(self.op.get(), args, reuse))?;
         self.core.set(value, now);
         Ok(())
     }
 
-    fn backward(&self, eager: &Eager, g: Value, give: &mut dyn FnMut(usize, Value)) -> Result<()> {
+    fn backward(&self, g: Value) -> Result<()> {
         let Some(parents) = &self.parents else {
             return Ok(());
         };
-        let wanted = |i| parents.differentiable(i);
-        eager.vjp(
-            self.op.get(),
-            g,
-            self.core.value(),
-            parents.values(),
-            wanted,
-            give,
-        )
+        let cores = parents.cores();
+        let y = self.core.value.borrow();
+        let wanted = |i: usize| cores[i].differentiable();
+        with_values(&cores, |args| {
+            eager::vjp(self.op.get(), g, &y, args, wanted, |i, grad| {
+                cores[i].collect(grad);
+            })
+        })
     }
 }
 

@@ -77,6 +77,16 @@ impl Value {
         }
     }
 
+    /// The value, if it is a single number of type `T`.
+    #[inline]
+    fn number<T: Real>(&self) -> Option<T> {
+        match self {
+            Value::Dense(a) => a.number(),
+            Value::Table(t) if t.table.ty().shape.is_empty() => t.dense().number(),
+            _ => None,
+        }
+    }
+
     /// The value as an array.
     pub fn dense(&self) -> Array {
         match self {
@@ -126,6 +136,7 @@ impl Value {
     /// The value as a parameter's gradient.
     pub(crate) fn into_gradient(self) -> Gradient {
         match self {
+            Value::Dense(a) => Gradient::Dense(a),
             Value::Rows(r) => Gradient::Rows(r),
             other => Gradient::Dense(other.dense()),
         }
@@ -150,23 +161,26 @@ impl From<Gradient> for Value {
 /// Whatever [`Operator::infer`] and [`Operator::eval`] report.
 pub(crate) fn apply<O: Operator + ?Sized>(
     op: &O,
-    args: &[Value],
+    args: &[&Value],
     reuse: Option<Array>,
 ) -> Result<Value> {
+    if let Some(number) = numbers::<f64, O>(op, args).or_else(|| numbers::<f32, O>(op, args)) {
+        return Ok(Value::Dense(number));
+    }
     if args.iter().any(|a| !matches!(a, Value::Dense(_)))
         && let Some(shortcut) = structured(op, args)
     {
         return shortcut;
     }
-    let dense: smallvec::SmallVec<[Array; 3]> = args.iter().map(Value::dense).collect();
-    let types: smallvec::SmallVec<[Type; 3]> = dense.iter().map(Array::ty).collect();
-    let refs: smallvec::SmallVec<[&Type; 3]> = types.iter().collect();
+    let dense: SmallVec<[Array; 3]> = args.iter().map(|a| a.dense()).collect();
+    let types: SmallVec<[Type; 3]> = dense.iter().map(Array::ty).collect();
+    let refs: SmallVec<[&Type; 3]> = types.iter().collect();
     let ty = op.infer(&refs)?;
-    if shares(op, &refs, &ty) {
+    if op.aliases(&refs, &ty) {
         return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
     }
     if is::<ScatterRows, O>(op) {
-        if let (Array::U32(indices), Value::Dense(values)) = (&dense[1], &args[0]) {
+        if let (Array::U32(indices), Value::Dense(values)) = (&dense[1], args[0]) {
             return Rows::new(ty, indices.clone(), values.clone()).map(Value::Rows);
         }
     }
@@ -175,16 +189,37 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     }
     let mut out = match reuse {
         Some(old) if old.ty() == ty => old,
-        _ => Array::zeros(&ty)?,
+        _ => Array::full(&ty, 0.0),
     };
     if out.view_mut().is_none() {
-        out = Array::zeros(&ty)?;
+        out = Array::full(&ty, 0.0);
     }
-    let views: smallvec::SmallVec<[View<'_>; 3]> = dense.iter().map(Array::view).collect();
+    let views: SmallVec<[View<'_>; 3]> = dense.iter().map(Array::view).collect();
     if let Some(view) = out.view_mut() {
         op.eval(&views, view)?;
     }
     Ok(Value::Dense(out))
+}
+
+/// An elementwise operator on single numbers of type `T`, which needs no shapes and no
+/// memory; `None` if it is something else.
+#[inline]
+fn numbers<T: Real, O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Array>
+where
+    Array: From<T>,
+{
+    let mut x = [T::default(); MOST_OPERANDS];
+    for (x, arg) in x.get_mut(..args.len())?.iter_mut().zip(args) {
+        *x = arg.number()?;
+    }
+    let kernel = op.kernel(T::DTYPE)?;
+    if kernel.operands() != args.len() {
+        return None;
+    }
+    let slices = [0, 1, 2].map(|k| T::tag(std::slice::from_ref(&x[k])));
+    let mut out = T::default();
+    kernel.apply(&slices[..args.len()], T::tag_mut(std::slice::from_mut(&mut out)));
+    Some(out.into())
 }
 
 fn is<P: Operator, O: Operator + ?Sized>(op: &O) -> bool {
@@ -192,7 +227,7 @@ fn is<P: Operator, O: Operator + ?Sized>(op: &O) -> bool {
 }
 
 /// Shortcuts for values that are not arrays, where there is one.
-fn structured<O: Operator + ?Sized>(op: &O, args: &[Value]) -> Option<Result<Value>> {
+fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Value>> {
     match args {
         [Value::Table(t), Value::Dense(Array::U32(index))] if is::<Gather, O>(op) => {
             Some(t.table.read_rows(index).map(Value::Dense))
@@ -218,7 +253,7 @@ fn structured<O: Operator + ?Sized>(op: &O, args: &[Value]) -> Option<Result<Val
 /// The product of a matrix with `scale` times the identity, which stood first or second.
 fn scaled<O: Operator + ?Sized>(
     op: &O,
-    args: &[Value],
+    args: &[&Value],
     matrix: Array,
     scale: f64,
     first: bool,
@@ -228,7 +263,7 @@ fn scaled<O: Operator + ?Sized>(
     let transposed = op.transposes(usize::from(first));
     let mut out = if transposed {
         let axes = Shape::from_slice(&[1, 0]);
-        apply(&Transpose { axes }, &[Value::Dense(matrix)], None)?.dense()
+        apply(&Transpose { axes }, &[&Value::Dense(matrix)], None)?.dense()
     } else {
         matrix
     };

@@ -6,7 +6,6 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::eager::Eager;
 use super::node::{Kind, Node};
 use super::value::Value;
 use crate::array::{Array, show_shape};
@@ -61,7 +60,7 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     }
     let mut parents = Vec::new();
     for node in topological(root, |n| !n.core().is_current(now)) {
-        if matches!(node.kind(), Kind::Operation(_)) {
+        if !node.core().is_leaf() {
             node.parents(&mut parents);
             let newest = parents.iter().map(|p| p.version()).max();
             parents.clear();
@@ -110,32 +109,20 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     }
     let seed = seed(&**root, grad)?;
     let order = topological(root, |n| n.core().differentiable());
-    *root.core().partial.borrow_mut() = Some(seed);
-    let eager = Eager::default();
-    let mut parents: Vec<Rc<dyn Node>> = Vec::new();
+    root.core().collect(seed);
     let mut leaves: Vec<(&Rc<dyn Node>, Value)> = Vec::new();
     let mut result = Ok(());
-    // Consumers before parents: the reverse of a topological order.
+    // Consumers before parents: the reverse of a topological order. After an error the rest
+    // is only cleared.
     for node in order.iter().rev() {
         let Some(g) = node.core().partial.borrow_mut().take() else {
             continue;
         };
-        if !matches!(node.kind(), Kind::Operation(_)) {
+        if node.core().is_leaf() {
             leaves.push((node, g));
-            continue;
+        } else if result.is_ok() {
+            result = node.backward(g);
         }
-        if result.is_err() {
-            continue;
-        }
-        node.parents(&mut parents);
-        result = node.backward(&eager, g, &mut |i, grad| {
-            let mut slot = parents[i].core().partial.borrow_mut();
-            *slot = Some(match slot.take() {
-                None => grad,
-                Some(sum) => sum.add(grad),
-            });
-        });
-        parents.clear();
     }
     result?;
     for (leaf, g) in leaves {

@@ -49,6 +49,8 @@ struct Pass<'f> {
     number: Vec<Option<f64>>,
     /// For a value that repeats one element, the value that holds it.
     splat: Vec<Option<ValueId>>,
+    /// For a value that is -x, the value x.
+    negated: Vec<Option<ValueId>>,
     /// Applied operators: their type, their attributes as printed, their operands.
     seen: HashMap<(TypeId, String, SmallVec<[ValueId; 3]>), ValueId>,
     seen_numbers: HashMap<(Type, u64), ValueId>,
@@ -144,6 +146,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
         alias: (0..count as ValueId).collect(),
         number: vec![None; count],
         splat: vec![None; count],
+        negated: vec![None; count],
         seen: HashMap::new(),
         seen_numbers: HashMap::new(),
     };
@@ -156,7 +159,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
             Expression::Apply(op, args) => {
                 let mut args: SmallVec<[ValueId; 3]> =
                     args.iter().map(|&a| pass.alias[a as usize]).collect();
-                if op.block().is_some() && ty.ndim() > 0 {
+                if op.kernel(ty.dtype).is_some() && ty.ndim() > 0 {
                     pass.read_splats(&mut args, ty);
                 }
                 if let Some(same) = pass.identity(op, &args, ty) {
@@ -180,6 +183,16 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
                     break;
                 }
             }
+        }
+        // -(-x) is x, exactly.
+        if let Expression::Apply(op, args) = &expression
+            && op.downcast::<Neg>().is_some()
+        {
+            if let Some(x) = pass.negated[args[0] as usize] {
+                pass.alias[result as usize] = x;
+                continue;
+            }
+            pass.negated[result as usize] = Some(args[0]);
         }
         match &expression {
             Expression::Constant(a) => {

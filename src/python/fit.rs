@@ -1,33 +1,24 @@
 //! `fit`: training without Python in the loop.
 //!
-//! Training runs on a thread of its own and needs no interpreter. The calling thread waits
-//! without the interpreter's lock and wakes 20 times a second to let Python handle signals,
-//! so that Ctrl-C stops the run in time; in between it calls the callback when an epoch ends.
-//! A callback that raises, like a signal handler that does, ends the run first and is then
-//! passed on.
+//! Training is a [long call](super::long_call). Callbacks run in the thread that called, when
+//! an epoch ends; one that raises ends the run.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
+use std::sync::Arc;
 
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::convert::type_name;
+use super::long_call::{Caller, long_call};
 use super::optim::PyOptimizer;
 use super::program::{PyProgram, bind, input_id, place};
 use super::sampling::PySampler;
 use super::variable::PyVariable;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exec::Program;
 use crate::train::{self, Fit, Flow, Observer, Source};
-
-/// How long signals may wait.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The record of a training run, an entry an epoch.
 #[pyclass(name = "History", module = "wyrmling", frozen)]
@@ -79,39 +70,34 @@ impl PyHistory {
     }
 }
 
-/// Reports the end of an epoch to the calling thread and waits for its answer.
-struct Reporter {
-    ended: Sender<(usize, train::History)>,
-    answers: Receiver<Flow>,
+/// Calls what watches a run, in the thread that called `fit`.
+struct Watcher<'a> {
+    caller: &'a Caller<'a>,
+    callbacks: Arc<[Py<PyAny>]>,
 }
 
-impl Observer for Reporter {
+impl Observer for Watcher<'_> {
     fn epoch(&mut self, epoch: usize, history: &train::History) -> Result<Flow> {
-        let gone = |_| Error::Interrupted;
-        self.ended.send((epoch, history.clone())).map_err(gone)?;
-        self.answers.recv().map_err(|_| Error::Interrupted)
-    }
-}
-
-/// Nobody wants to know.
-struct Silent;
-
-impl Observer for Silent {
-    fn epoch(&mut self, _epoch: usize, _history: &train::History) -> Result<Flow> {
-        Ok(Flow::Continue)
+        if self.callbacks.is_empty() {
+            return Ok(Flow::Continue);
+        }
+        let (callbacks, history) = (Arc::clone(&self.callbacks), history.clone());
+        self.caller
+            .python(move |py| call(py, &callbacks, epoch, history))
     }
 }
 
 /// Calls what watches a run. `None` and false go on, true ends the run.
-fn call(callbacks: &[Bound<'_, PyAny>], epoch: usize, history: train::History) -> PyResult<Flow> {
-    let py = match callbacks.first() {
-        Some(first) => first.py(),
-        None => return Ok(Flow::Continue),
-    };
+fn call(
+    py: Python<'_>,
+    callbacks: &[Py<PyAny>],
+    epoch: usize,
+    history: train::History,
+) -> PyResult<Flow> {
     let history = Bound::new(py, PyHistory { inner: history })?;
     let mut flow = Flow::Continue;
     for callback in callbacks {
-        let answer = callback.call1((epoch, &history))?;
+        let answer = callback.bind(py).call1((epoch, &history))?;
         if answer.is_none() {
             continue;
         }
@@ -126,72 +112,6 @@ fn call(callbacks: &[Bound<'_, PyAny>], epoch: usize, history: train::History) -
         }
     }
     Ok(flow)
-}
-
-/// Runs `fit` on a thread of its own and serves Python meanwhile.
-fn run(
-    py: Python<'_>,
-    program: &Program,
-    fit: &Fit,
-    optimizer: &crate::optim::Optimizer,
-    callbacks: &[Bound<'_, PyAny>],
-) -> PyResult<train::History> {
-    let stop = AtomicBool::new(false);
-    let (ended, epochs) = channel();
-    let (answer, answers) = channel();
-    let mut observer: Box<dyn Observer + Send> = if callbacks.is_empty() {
-        Box::new(Silent)
-    } else {
-        Box::new(Reporter {
-            ended: ended.clone(),
-            answers,
-        })
-    };
-    // Whoever waits must see that the worker is gone; so the last sender goes with it.
-    let alive = ended;
-    let epochs = Mutex::new(epochs);
-    let mut failure = None;
-    let result = thread::scope(|scope| {
-        let stop = &stop;
-        let worker = thread::Builder::new()
-            .name("wyrmling-fit".to_owned())
-            .spawn_scoped(scope, move || {
-                let _alive = alive;
-                train::fit(program, fit, optimizer, stop, &mut *observer)
-            })
-            .map_err(|e| PyRuntimeError::new_err(format!("cannot start a thread: {e}")))?;
-        loop {
-            let event = py.detach(|| {
-                let epochs = epochs.lock().unwrap_or_else(|e| e.into_inner());
-                epochs.recv_timeout(PATIENCE)
-            });
-            let flow = match event {
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => py.check_signals().map(|()| None),
-                Ok(_) if failure.is_some() => Ok(Some(Flow::Stop)),
-                Ok((epoch, history)) => py
-                    .check_signals()
-                    .and_then(|()| call(callbacks, epoch, history))
-                    .map(Some),
-            };
-            let flow = flow.unwrap_or_else(|e| {
-                stop.store(true, Ordering::Relaxed);
-                failure.get_or_insert(e);
-                // Also where nobody waits for an answer.
-                Some(Flow::Stop)
-            });
-            if let Some(flow) = flow {
-                // The worker may have ended for another reason.
-                let _ = answer.send(flow);
-            }
-        }
-        let outcome = py.detach(|| worker.join());
-        outcome.map_err(|_| PyRuntimeError::new_err("training failed by a bug of wyrmling"))
-    });
-    match (failure, result) {
-        (Some(failure), _) => Err(failure),
-        (None, result) => Ok(result??),
-    }
 }
 
 /// A positive number of something, or 0 where that is allowed.
@@ -318,16 +238,20 @@ pub(super) fn fit(
         seed,
         deterministic,
     };
-    let mut callbacks: Vec<Bound<'_, PyAny>> = callback.into_iter().collect();
+    let mut callbacks: Vec<Py<PyAny>> = callback.into_iter().map(Bound::unbind).collect();
     let bar = if progress {
         let bar = py.import("wyrmling.progress")?.getattr("Progress")?;
         Some(bar.call1((settings.epochs,))?)
     } else {
         None
     };
-    callbacks.extend(bar.clone());
+    callbacks.extend(bar.clone().map(Bound::unbind));
+    let callbacks = Arc::from(callbacks);
     let optimizer = Arc::clone(&optimizer.get().inner);
-    let result = run(py, &program, &settings, &optimizer, &callbacks);
+    let result = long_call(py, |caller| {
+        let mut watcher = Watcher { caller, callbacks };
+        train::fit(&program, &settings, &optimizer, caller.stop(), &mut watcher)
+    });
     if let Some(bar) = bar {
         bar.call_method0(intern!(py, "close"))?;
     }

@@ -9,7 +9,6 @@
 //! A call costs a new thread, some 30 µs. Python delivers signals to its main thread alone:
 //! Ctrl-C does not stop a long call from another one.
 
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -95,7 +94,9 @@ pub(super) fn long_call<T: Send>(
                     raised.get_or_insert(error);
                 }
             }
-            let result = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let panicked =
+                || Error::State("this call met a bug of wyrmling; please report it".into());
+            let result = worker.join().unwrap_or_else(|_| Err(panicked()));
             match raised {
                 Some(error) => Err(error),
                 None => Ok(result?),

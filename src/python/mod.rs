@@ -7,16 +7,20 @@
 //! on it, see [`handle`]. Whatever takes long, or may wait for somebody who trains, lets the
 //! lock go.
 
+mod argument;
 mod convert;
 mod error;
 mod fit;
 mod functions;
 mod handle;
 mod index;
+mod io;
+mod long_call;
 mod operand;
 mod optim;
 mod program;
 mod protocols;
+mod rank;
 mod registry;
 mod sampling;
 mod sparse;
@@ -43,5 +47,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fit::PyHistory>()?;
     module.add_function(wrap_pyfunction!(program::freeze, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit, module)?)?;
+    rank::register(module)?;
+    io::register(module)?;
     functions::register(module)
 }

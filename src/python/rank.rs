@@ -65,7 +65,10 @@ impl PyCsr {
 
     fn __repr__(&self) -> String {
         let (n_users, n_items) = self.shape();
-        format!("Csr({} pairs of {n_users} users, {n_items} items)", self.0.len())
+        format!(
+            "Csr({} pairs of {n_users} users, {n_items} items)",
+            self.0.len()
+        )
     }
 
     /// The rows of some users (uint32), in that order.
@@ -190,7 +193,7 @@ fn evaluate_ranking<'py>(
         rank::evaluate(&factors, train, test, k, caller.stop())
     })?;
     let columns = PyDict::new(py);
-    // There are fewer than 2³² users: each has an item.
+    // The number of a user who has a pair takes 32 bits.
     let users = measured.users.iter().map(|&user| user as u32);
     columns.set_item("user", PyArray1::from_iter(py, users))?;
     let set = |name: &str, metric: fn(&Metrics) -> f64| {

@@ -6,11 +6,11 @@
 //! of the table; the loops here are compiled once per instruction set and chosen
 //! at run time.
 
-use crate::array::{Broadcast, Real, Slice, SliceMut, Type, View, ViewMut, broadcast, with_real};
+use crate::array::{Broadcast, Real, Slice, SliceMut, Type, View, ViewMut, broadcast};
 use crate::error::{Error, Result};
 use crate::simd::multiversion;
 
-use super::{Block, real, same_dtype};
+use super::{Kernel, real, same_dtype};
 
 /// A function of one number.
 pub trait Map1: Send + Sync + 'static {
@@ -35,7 +35,7 @@ pub trait Map3: Send + Sync + 'static {
 const LANES: usize = 16;
 
 multiversion! {
-    fn map1<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
+    pub(super) fn map1<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
         if let [x] = x {
             out.fill(O::f(*x));
             return;
@@ -53,7 +53,7 @@ multiversion! {
 }
 
 multiversion! {
-    fn map2<T: Real, O: Map2>(x: &[T], y: &[T], out: &mut [T]) {
+    pub(super) fn map2<T: Real, O: Map2>(x: &[T], y: &[T], out: &mut [T]) {
         match (x, y) {
             ([x], [y]) => out.fill(O::f(*x, *y)),
             ([x], y) => {
@@ -95,7 +95,7 @@ multiversion! {
 }
 
 multiversion! {
-    fn map3<T: Real, O: Map3>(x: &[T], y: &[T], z: &[T], out: &mut [T]) {
+    pub(super) fn map3<T: Real, O: Map3>(x: &[T], y: &[T], z: &[T], out: &mut [T]) {
         // A constant operand is read with step 0.
         let step = |s: &[T]| usize::from(s.len() != 1);
         let (sx, sy, sz) = (step(x), step(y), step(z));
@@ -109,30 +109,6 @@ multiversion! {
             }
         }
     }
-}
-
-pub(super) fn block1<O: Map1>(args: &[Slice<'_>], mut out: SliceMut<'_>) {
-    with_real!(out.dtype(), T => map1::<T, O>(
-        <T as crate::array::Typed>::slice(args[0]),
-        <T as crate::array::Typed>::slice_mut(&mut out),
-    ));
-}
-
-pub(super) fn block2<O: Map2>(args: &[Slice<'_>], mut out: SliceMut<'_>) {
-    with_real!(out.dtype(), T => map2::<T, O>(
-        <T as crate::array::Typed>::slice(args[0]),
-        <T as crate::array::Typed>::slice(args[1]),
-        <T as crate::array::Typed>::slice_mut(&mut out),
-    ));
-}
-
-pub(super) fn block3<O: Map3>(args: &[Slice<'_>], mut out: SliceMut<'_>) {
-    with_real!(out.dtype(), T => map3::<T, O>(
-        <T as crate::array::Typed>::slice(args[0]),
-        <T as crate::array::Typed>::slice(args[1]),
-        <T as crate::array::Typed>::slice(args[2]),
-        <T as crate::array::Typed>::slice_mut(&mut out),
-    ));
 }
 
 /// The result type of an elementwise operator: one element type, shapes broadcast.
@@ -160,11 +136,11 @@ pub(super) fn infer(name: &str, count: usize, args: &[&Type]) -> Result<Type> {
 }
 
 /// Runs an elementwise kernel over the broadcast space of `out`.
-pub(crate) fn eval(block: &dyn Block, args: &[View<'_>], mut out: ViewMut<'_>) {
+pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) {
     let plain = |v: &View<'_>| v.shape == out.shape || v.data.len() == 1;
     if args.iter().all(plain) {
         let slices: smallvec::SmallVec<[Slice<'_>; 3]> = args.iter().map(|a| a.data).collect();
-        block.run(&slices, out.data);
+        kernel.apply(&slices, out.data);
         return;
     }
     let walk = Broadcast::new(out.shape, args.iter().map(|a| a.shape));
@@ -175,7 +151,7 @@ pub(crate) fn eval(block: &dyn Block, args: &[View<'_>], mut out: ViewMut<'_>) {
             .enumerate()
             .map(|(k, a)| cut(a.data, offsets[k], if walk.is_splat(k) { 1 } else { run }))
             .collect();
-        block.run(&slices, cut_mut(&mut out.data, number * run, run));
+        kernel.apply(&slices, cut_mut(&mut out.data, number * run, run));
     });
 }
 
@@ -215,16 +191,6 @@ macro_rules! elementwise {
 
             $crate::rules::elementwise::elementwise!(@map $op $operands $value);
 
-            impl $crate::rules::Block for $op {
-                fn run(
-                    &self,
-                    args: &[$crate::array::Slice<'_>],
-                    out: $crate::array::SliceMut<'_>,
-                ) {
-                    $crate::rules::elementwise::elementwise!(@block $op args out $operands);
-                }
-            }
-
             impl $crate::rules::Operator for $op {
                 fn name(&self) -> &str {
                     $name
@@ -241,7 +207,8 @@ macro_rules! elementwise {
                     args: &[$crate::array::View<'_>],
                     out: $crate::array::ViewMut<'_>,
                 ) -> $crate::error::Result<()> {
-                    $crate::rules::elementwise::eval(self, args, out);
+                    let kernel = $crate::rules::elementwise::elementwise!(@kernel $op out.data.dtype(), $operands);
+                    $crate::rules::elementwise::eval(kernel, args, out);
                     Ok(())
                 }
                 #[allow(unused_variables)] // A rule names only the operands it needs.
@@ -263,8 +230,8 @@ macro_rules! elementwise {
                     }),+];
                     rules[i]($g, $y, args).map(|e| e.sum_to(args[i]))
                 }
-                fn block(&self) -> Option<&(dyn $crate::rules::Block + 'static)> {
-                    Some(self)
+                fn kernel(&self, dtype: $crate::array::DType) -> Option<$crate::rules::Kernel> {
+                    Some($crate::rules::elementwise::elementwise!(@kernel $op dtype, $operands))
                 }
             }
         )*
@@ -305,14 +272,14 @@ macro_rules! elementwise {
             }
         }
     };
-    (@block $op:ident $args:ident $out:ident ($x:ident)) => {
-        $crate::rules::elementwise::block1::<$op>($args, $out)
+    (@kernel $op:ident $dtype:expr, ($x:ident)) => {
+        $crate::rules::Kernel::one::<$op>($dtype)
     };
-    (@block $op:ident $args:ident $out:ident ($x:ident, $y:ident)) => {
-        $crate::rules::elementwise::block2::<$op>($args, $out)
+    (@kernel $op:ident $dtype:expr, ($x:ident, $y:ident)) => {
+        $crate::rules::Kernel::two::<$op>($dtype)
     };
-    (@block $op:ident $args:ident $out:ident ($x:ident, $y:ident, $z:ident)) => {
-        $crate::rules::elementwise::block3::<$op>($args, $out)
+    (@kernel $op:ident $dtype:expr, ($x:ident, $y:ident, $z:ident)) => {
+        $crate::rules::Kernel::three::<$op>($dtype)
     };
     (@count ($x:ident)) => { 1 };
     (@count ($x:ident, $y:ident)) => { 2 };

@@ -18,6 +18,7 @@ mod algebra;
 mod binary;
 mod elementwise;
 mod join;
+mod kernel;
 mod layout;
 mod linalg;
 mod lookup;
@@ -37,6 +38,8 @@ pub use algebra::{Algebra, Ex, Id};
 pub use binary::*;
 pub use elementwise::{Map1, Map2, Map3};
 pub use join::*;
+pub(crate) use kernel::Operand;
+pub use kernel::{Kernel, MOST_OPERANDS};
 pub use layout::*;
 pub use linalg::*;
 pub use lookup::*;
@@ -47,7 +50,7 @@ pub use softmax::*;
 pub use table::{Argument, Case, Entry, table};
 pub use unary::*;
 
-use crate::array::{Slice, SliceMut, Type, View, ViewMut};
+use crate::array::{DType, Type, View, ViewMut};
 use crate::error::{Error, Result};
 
 /// One differentiable operation. See the [module documentation](self).
@@ -95,22 +98,12 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
         TypeId::of::<Self>()
     }
 
-    /// The kernel over one run of a broadcast space, if this operator acts on each
-    /// element alone; see [`Map1`].
-    fn block(&self) -> Option<&(dyn Block + 'static)> {
+    /// The kernel for one element type, if this operator acts on each element alone. Such
+    /// operators are fused.
+    fn kernel(&self, _dtype: DType) -> Option<Kernel> {
         None
     }
 }
-
-/// An elementwise kernel of up to [`MOST_OPERANDS`] operands, each as long as `out` or one
-/// element.
-pub trait Block: Send + Sync {
-    /// Computes `out` from the operands.
-    fn run(&self, args: &[Slice<'_>], out: SliceMut<'_>);
-}
-
-/// Operands that a [`Block`] may have.
-pub const MOST_OPERANDS: usize = 4;
 
 impl dyn Operator {
     /// This operator as a concrete type, if it is that type.

@@ -77,11 +77,12 @@ fn fold<T: Real>(
     });
 }
 
-fn sum_into<T: Real>(x: &View<'_>, out: &mut [T], shape: &[usize]) {
+fn sum_into<T: Real>(x: &View<'_>, out: &mut [T], shape: impl FnOnce() -> Shape) {
     if let [out] = out {
         *out = simd::sum(x.real::<T>());
         return;
     }
+    let shape = &shape()[..];
     out.fill(T::default());
     fold(
         x.real::<T>(),
@@ -116,9 +117,9 @@ impl Operator for Sum {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let shape = kept(args[0].shape, &self.axes);
+        let shape = || kept(args[0].shape, &self.axes);
         with_real!(out.data.dtype(), T => {
-            sum_into(&args[0], T::slice_mut(&mut out.data), &shape);
+            sum_into(&args[0], T::slice_mut(&mut out.data), shape);
         });
         Ok(())
     }
@@ -155,11 +156,11 @@ impl Operator for Mean {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let shape = kept(args[0].shape, &self.axes);
+        let shape = || kept(args[0].shape, &self.axes);
         let count: usize = self.axes.iter().map(|&a| args[0].shape[a]).product();
         with_real!(out.data.dtype(), T => {
             let out = T::slice_mut(&mut out.data);
-            sum_into(&args[0], out, &shape);
+            sum_into(&args[0], out, shape);
             for o in out {
                 *o /= T::of(count as f64);
             }
@@ -261,7 +262,7 @@ impl Operator for SumTo {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let shape = out.shape;
+        let shape = || out.shape.into();
         with_real!(out.data.dtype(), T => {
             sum_into(&args[0], T::slice_mut(&mut out.data), shape);
         });

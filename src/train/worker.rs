@@ -226,7 +226,10 @@ impl<'a> Worker<'a> {
         if !shared.wait(number - self.number) {
             return Ok(());
         }
-        // SAFETY: `fit` has compared every index that the feeds can give with its bound.
+        debug_assert!(sized.executor.plan().accepts(&leaves));
+        // SAFETY: buffers have the types and lengths that the plan was made for (`Feeds`
+        // gives both), and `fit` has compared every index that the feeds can give with its
+        // bound.
         unsafe { sized.executor.run(&leaves)? };
         let plan = Arc::clone(sized.executor.plan());
         let loss: f64 = with_real!(plan.result.ty.dtype, T => {

@@ -1,0 +1,144 @@
+//! Elementwise kernels as plain function pointers.
+//!
+//! A fused group of a program calls one kernel per operator and block, so the call itself
+//! must cost next to nothing: no slices are tagged, no element type is looked up. A kernel
+//! is made from a scalar function ([`Map1`], [`Map2`], [`Map3`]) for one element type; the
+//! loops are compiled once per instruction set.
+
+use super::elementwise::{Map1, Map2, Map3, map1, map2, map3};
+use crate::array::{DType, Real, Slice, SliceMut, with_real};
+
+/// Operands that a kernel may have.
+pub const MOST_OPERANDS: usize = 3;
+
+/// Addresses and lengths of operands, address of the result, and its length.
+type Run = unsafe fn(&[Operand; MOST_OPERANDS], *mut u8, usize);
+
+/// One operand of a kernel: `len` elements, either one or as many as the result has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Operand {
+    pub start: *const u8,
+    pub len: usize,
+}
+
+impl Operand {
+    /// No operand.
+    pub(crate) const NONE: Operand = Operand {
+        start: std::ptr::without_provenance(64),
+        len: 0,
+    };
+
+    /// # Safety
+    /// The operand is `len` live elements of type `T` that nobody writes to.
+    #[inline(always)]
+    unsafe fn slice<'a, T>(&self) -> &'a [T] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
+    }
+}
+
+/// An elementwise kernel for one element type.
+#[derive(Debug, Clone, Copy)]
+pub struct Kernel {
+    run: Run,
+    dtype: DType,
+    operands: usize,
+}
+
+/// # Safety
+/// Operands and result are live memory of type `T`, apart from each other.
+#[inline(always)]
+unsafe fn out<'a, T>(start: *mut u8, n: usize) -> &'a mut [T] {
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts_mut(start.cast(), n) }
+}
+
+/// # Safety
+/// As for [`Kernel::run`].
+unsafe fn run1<T: Real, O: Map1>(args: &[Operand; 3], to: *mut u8, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { map1::<T, O>(args[0].slice(), out(to, n)) }
+}
+
+/// # Safety
+/// As for [`Kernel::run`].
+unsafe fn run2<T: Real, O: Map2>(args: &[Operand; 3], to: *mut u8, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { map2::<T, O>(args[0].slice(), args[1].slice(), out(to, n)) }
+}
+
+/// # Safety
+/// As for [`Kernel::run`].
+unsafe fn run3<T: Real, O: Map3>(args: &[Operand; 3], to: *mut u8, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [x, y, z] = args;
+        map3::<T, O>(x.slice(), y.slice(), z.slice(), out(to, n));
+    }
+}
+
+impl Kernel {
+    /// The kernel of a function of one number.
+    pub fn one<O: Map1>(dtype: DType) -> Self {
+        Kernel {
+            run: with_real!(dtype, T => run1::<T, O>),
+            dtype,
+            operands: 1,
+        }
+    }
+
+    /// The kernel of a function of two numbers.
+    pub fn two<O: Map2>(dtype: DType) -> Self {
+        Kernel {
+            run: with_real!(dtype, T => run2::<T, O>),
+            dtype,
+            operands: 2,
+        }
+    }
+
+    /// The kernel of a function of three numbers.
+    pub fn three<O: Map3>(dtype: DType) -> Self {
+        Kernel {
+            run: with_real!(dtype, T => run3::<T, O>),
+            dtype,
+            operands: 3,
+        }
+    }
+
+    /// Number of operands.
+    pub(crate) fn operands(&self) -> usize {
+        self.operands
+    }
+
+    /// Computes `n` elements at `to`.
+    ///
+    /// # Safety
+    /// The first operands, as many as the kernel has, are live and initialised memory of the
+    /// kernel's element type, each of `n` elements or one, which nobody writes to; `to` is
+    /// such memory of `n` elements that nobody else uses.
+    #[inline(always)]
+    pub(crate) unsafe fn run(&self, args: &[Operand; MOST_OPERANDS], to: *mut u8, n: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.run)(args, to, n) }
+    }
+
+    /// Computes a result from slices, each as long as it or one element.
+    ///
+    /// # Panics
+    /// If types, lengths or the number of operands do not fit.
+    pub fn apply(&self, args: &[Slice<'_>], mut to: SliceMut<'_>) {
+        let n = to.len();
+        assert_eq!((args.len(), to.dtype()), (self.operands, self.dtype));
+        let mut operands = [Operand::NONE; MOST_OPERANDS];
+        for (operand, arg) in operands.iter_mut().zip(args) {
+            assert!(arg.dtype() == self.dtype && (arg.len() == n || arg.len() == 1));
+            *operand = Operand {
+                start: arg.address(),
+                len: arg.len(),
+            };
+        }
+        // SAFETY: the slices are borrowed for this call, of the kernel's type and, as was
+        // just checked, of the right lengths; `to` is borrowed mutably.
+        unsafe { self.run(&operands, to.address(), n) };
+    }
+}

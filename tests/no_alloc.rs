@@ -1,0 +1,179 @@
+//! Training allocates nothing per step: an epoch of ten times as many steps allocates as
+//! often.
+//!
+//! Allocations of all threads are counted, since workers are threads. An epoch itself
+//! allocates a little (the record of the run; with several workers, one task each), so
+//! what is compared is whole epochs, between one call of the observer and the next. The
+//! least of several epochs counts: the queue of a thread pool allocates a block of tasks
+//! now and then.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wyrmling::array::Dense;
+use wyrmling::optim::{Optimizer, Rule, Settings};
+use wyrmling::train::{self, Fit, Flow, History, Sampler, Source};
+use wyrmling::{Array, Input, Parameter, Program};
+
+/// The system's allocator, counting.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is handed on unchanged to the system's allocator, which keeps the
+// contract; counting touches an atomic and allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(start, layout, size) }
+    }
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Tests count one after the other.
+static TURN: Mutex<()> = Mutex::new(());
+
+const EPOCHS: usize = 8;
+
+/// The allocations of the epoch that had the fewest.
+fn allocations(program: &Program, fit: &Fit, optimizer: &Optimizer) -> usize {
+    let mut least = usize::MAX;
+    let mut before = None;
+    let mut observe = |_: usize, _: &History| {
+        let now = ALLOCATIONS.load(Ordering::Relaxed);
+        if let Some(before) = before.replace(now) {
+            least = least.min(now - before);
+        }
+        Flow::Continue
+    };
+    let stop = AtomicBool::new(false);
+    train::fit(program, fit, optimizer, &stop, &mut observe).unwrap();
+    least
+}
+
+/// Compares epochs of 60 and of 600 steps, and of a short one more.
+fn check(program: &Program, rows: impl Fn(usize) -> Vec<(u64, Source)>) {
+    const BATCH: usize = 10;
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let plain = Settings::new(0.01);
+    let all = Settings {
+        l2: 0.01,
+        clip: Some(1.0),
+        ..plain
+    };
+    let sgd = Rule::Sgd { momentum: 0.0 };
+    let momentum = Rule::Sgd { momentum: 0.9 };
+    let adagrad = Rule::Adagrad { eps: 1e-10 };
+    let adam = Rule::Adam {
+        beta1: 0.9,
+        beta2: 0.999,
+        eps: 1e-8,
+    };
+    let rules = [
+        (sgd, plain),
+        (sgd, all),
+        (momentum, all),
+        (adagrad, plain),
+        (adagrad, all),
+        (adam, plain),
+        (adam, all),
+    ];
+    for (rule, settings) in rules {
+        for (threads, deterministic) in [(1, false), (2, false), (2, true)] {
+            let [few, many] = [60, 600].map(|steps| {
+                let fit = Fit {
+                    sources: rows(steps * BATCH + 3),
+                    epochs: EPOCHS,
+                    batch_size: BATCH,
+                    threads,
+                    seed: 1,
+                    deterministic,
+                };
+                let optimizer = Optimizer::new(rule, settings).unwrap();
+                allocations(program, &fit, &optimizer)
+            });
+            assert_eq!(
+                few, many,
+                "{rule:?} {settings:?}, {threads} threads, deterministic: {deterministic}"
+            );
+        }
+    }
+}
+
+fn numbers(shape: &[usize], scale: f32) -> Array {
+    let count = shape.iter().product();
+    let numbers = (0..count).map(|k| scale * (k as f32).sin());
+    Dense::new(shape, numbers.collect()).unwrap().into()
+}
+
+fn indices(rows: usize, below: usize) -> Source {
+    let index = |k: usize| (k * 7919 % below) as u32;
+    Source::Column((0..rows).map(index).collect::<Vec<_>>().into())
+}
+
+#[test]
+fn of_a_ranking_model() {
+    const USERS: usize = 40;
+    const ITEMS: usize = 50;
+    let users = Parameter::new(numbers(&[USERS, 32], 0.1));
+    let items = Parameter::new(numbers(&[ITEMS, 32], 0.1));
+    let bias = Parameter::new(numbers(&[ITEMS], 0.1));
+    let [u, i, j] = std::array::from_fn(|_| Input::indices(vec![0]));
+    let user = users.gather(u.clone());
+    let score = |item: &Input| {
+        user.clone().vecdot(items.clone().gather(item.clone())) + bias.clone().gather(item.clone())
+    };
+    let program = (-(score(&i) - score(&j)).logsigmoid().sum())
+        .freeze()
+        .unwrap();
+    check(&program, |rows| {
+        let known = (0..USERS as u32).collect::<Vec<_>>();
+        let sampler = Sampler::uniform(ITEMS)
+            .unwrap()
+            .reject(&known, &known)
+            .unwrap();
+        let sampled = Source::Sampled {
+            sampler: Arc::new(sampler),
+            given: Some(u.id()),
+        };
+        vec![
+            (u.id(), indices(rows, USERS)),
+            (i.id(), indices(rows, ITEMS)),
+            (j.id(), sampled),
+        ]
+    });
+}
+
+#[test]
+fn of_a_dense_network() {
+    let weights = Parameter::new(numbers(&[4, 8], 0.5));
+    let bias = Parameter::new(numbers(&[8], 0.5));
+    let output = Parameter::new(numbers(&[8, 1], 0.5));
+    let x = Input::new(numbers(&[1, 4], 1.0));
+    let y = Input::new(numbers(&[1, 1], 1.0));
+    let hidden = (x.clone().matmul(weights) + bias).tanh();
+    let loss = (hidden.matmul(output) - y.clone()).square().sum();
+    let program = loss.freeze().unwrap();
+    check(&program, |rows| {
+        let column = |width: usize| Source::Column(numbers(&[rows, width], 1.0));
+        vec![(x.id(), column(4)), (y.id(), column(1))]
+    });
+}
