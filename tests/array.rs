@@ -12,7 +12,7 @@ fn converts<D: ndarray::Dimension>(from: ndarray::Array<f64, D>) {
     let ours = Array::from(from);
     assert_eq!(ours.ty(), Type::new(DType::F64, &shape));
     assert_eq!(ours.to_f64(), elements);
-    let back = ArrayD::<f64>::try_from(&ours).unwrap();
+    let back = ArrayD::<f64>::try_from(&ours).expect("of one element type");
     assert_eq!(back.shape(), shape);
     assert!(back.iter().eq(elements.iter()));
 }
@@ -20,7 +20,7 @@ fn converts<D: ndarray::Dimension>(from: ndarray::Array<f64, D>) {
 fn counted(rows: usize, columns: usize) -> Array2<f64> {
     Array1::range(0.0, (rows * columns) as f64, 1.0)
         .into_shape_with_order((rows, columns))
-        .unwrap()
+        .expect("as many numbers as places")
 }
 
 #[test]

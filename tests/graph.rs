@@ -11,7 +11,7 @@ fn dense(g: Option<Gradient>) -> Vec<f64> {
 
 fn matrix(rows: usize, columns: usize, data: Vec<f64>) -> Array {
     ndarray::Array2::from_shape_vec((rows, columns), data)
-        .unwrap()
+        .expect("as many numbers as places")
         .into()
 }
 

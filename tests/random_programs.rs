@@ -29,8 +29,8 @@ fn choice() -> impl Strategy<Value = Choice> {
 fn operator(number: usize, ndim: usize) -> (OpRef, usize) {
     let axes: Shape = ndim.checked_sub(1).into_iter().collect();
     let axis = ndim.saturating_sub(1);
-    let keepdims = number % 2 == 0;
-    let (transpose_a, transpose_b) = (number % 2 == 0, number % 3 == 0);
+    let keepdims = number.is_multiple_of(2);
+    let (transpose_a, transpose_b) = (keepdims, number.is_multiple_of(3));
     let reversed = (0..ndim).rev().collect();
     let back = SliceItem::Range {
         start: None,
@@ -97,7 +97,7 @@ fn matmul(transpose_a: bool, transpose_b: bool) -> OpRef {
 
 /// Leaves to compute with: `rows` is the length of a batch.
 fn leaves(dtype: DType, rows: usize) -> (Vec<Parameter>, Vec<Input>) {
-    let shapes: [&[usize]; 6] = [&[], &[3], &[5, 3], &[3, 3], &[5], &[1, 3]];
+    let shapes: [&[usize]; 7] = [&[], &[3], &[5, 3], &[3, 3], &[5], &[1, 3], &[5, 2, 3]];
     let parameters = shapes.iter().zip(1..);
     let parameters = parameters.map(|(shape, k)| Parameter::new(numbers(dtype, shape, k)));
     let at: Vec<u32> = (0..rows).map(|k| (k * 7 % 5) as u32).collect();

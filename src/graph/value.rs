@@ -10,9 +10,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::array::{Array, DType, Shape, Type, View};
+use smallvec::SmallVec;
+
+use crate::array::{Array, DType, Real, Shape, Type, View};
 use crate::error::Result;
-use crate::rules::{DiagonalLike, Gather, MatMul, Operator, ScatterRows, Transpose, shares};
+use crate::rules::{
+    DiagonalLike, Gather, MOST_OPERANDS, MatMul, Operator, ScatterRows, Transpose, shares,
+};
 use crate::table::{Gradient, Rows, Table, add_into};
 
 /// A table in a graph, with the copy that dense operators last used.
@@ -176,7 +180,7 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     let types: SmallVec<[Type; 3]> = dense.iter().map(Array::ty).collect();
     let refs: SmallVec<[&Type; 3]> = types.iter().collect();
     let ty = op.infer(&refs)?;
-    if op.aliases(&refs, &ty) {
+    if shares(op, &refs, &ty) {
         return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
     }
     if is::<ScatterRows, O>(op) {

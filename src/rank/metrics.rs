@@ -109,19 +109,22 @@ pub fn evaluate(
     // At least one, for something is held out.
     let n_items = factors.n_items();
     let rows = (SCORES / (n_items * size_of::<f32>())).clamp(1, USERS);
+    let go_on = || match stop.load(Relaxed) {
+        true => Err(Error::Interrupted),
+        false => Ok(()),
+    };
     let block = |users: &[usize]| -> Result<Vec<Metrics>> {
         let mut scores = Vec::new();
         scores
             .try_reserve_exact(users.len() * n_items)
             .map_err(|_| Error::Value(format!("no memory for the scores of {n_items} items")))?;
         scores.resize(users.len() * n_items, 0.0);
-        if stop.load(Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        go_on()?;
         let rows = factors.users().select(Axis(0), users);
         factors.score(rows.view(), 0..n_items, &mut scores)?;
         (users.iter().zip(scores.chunks_exact(n_items)))
             .map(|(&user, scores)| {
+                go_on()?;
                 // Without an early exit the loop is vectorised.
                 if scores.iter().fold(false, |any, score| any | score.is_nan())
                     && let Some(item) = scores.iter().position(|score| score.is_nan())

@@ -231,7 +231,7 @@ impl<'a> Worker<'a> {
         // gives both), and `fit` has compared every index that the feeds can give with its
         // bound.
         unsafe { sized.executor.run(&leaves)? };
-        let plan = Arc::clone(sized.executor.plan());
+        let plan = sized.executor.plan();
         let loss: f64 = with_real!(plan.result.ty.dtype, T => {
             let value: &[T] = sized.executor.numbers(&plan.result, &leaves);
             value.iter().map(|&x| f64::from(x)).sum()
