@@ -120,7 +120,7 @@ def _fit(recommender: BPR, data: Interactions, say: Callable[[str], None]) -> Mo
     say("epoch  loss of a sample  samples a second")
 
     def report(_: int, history: wy.History) -> None:
-        loss = history.loss[-1] / len(data)
+        loss = history.loss[-1] / history.samples
         say(f"{len(history.loss):5}  {loss:16.4f}  {history.samples_per_second:16,.0f}")
 
     start = time.perf_counter()

@@ -299,8 +299,12 @@ impl Array {
     #[inline]
     pub(crate) fn number<T: Typed>(&self) -> Option<T> {
         let slice = match self {
-            Array::F32(Dense { data: Data::One(x), .. }) => Slice::F32(std::slice::from_ref(x)),
-            Array::F64(Dense { data: Data::One(x), .. }) => Slice::F64(std::slice::from_ref(x)),
+            Array::F32(Dense {
+                data: Data::One(x), ..
+            }) => Slice::F32(std::slice::from_ref(x)),
+            Array::F64(Dense {
+                data: Data::One(x), ..
+            }) => Slice::F64(std::slice::from_ref(x)),
             _ => return None,
         };
         (slice.dtype() == T::DTYPE).then(|| T::slice(slice)[0])

@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::{eager, release};
 use super::value::{Value, apply};
 use super::variable::Variable;
+use super::{eager, release};
 use crate::array::{Array, DType};
 use crate::error::Result;
 use crate::rules::{OpRef, Operator};
@@ -180,8 +180,8 @@ pub trait Parents: 'static {
     fn collect(&self, into: &mut Vec<Rc<dyn Node>>);
     /// Gives the parents up.
     fn release(self, into: &mut Vec<Rc<dyn Node>>);
-    /// The parents' cores.
-    fn cores(&self) -> SmallVec<[&Core; 3]>;
+    /// Calls `f` with the parents' cores.
+    fn with_cores<R>(&self, f: impl FnOnce(&[&Core]) -> R) -> R;
     /// Whether somebody else holds each parent, so that dropping this drops no node. May be
     /// `false` too often. The same node can be a parent several times.
     fn shared(&self) -> bool;
@@ -196,8 +196,8 @@ macro_rules! tuple_parents {
             fn release(self, into: &mut Vec<Rc<dyn Node>>) {
                 $(into.push($name::into_dyn(self.$index.0));)+
             }
-            fn cores(&self) -> SmallVec<[&Core; 3]> {
-                smallvec::smallvec![$(self.$index.0.core()),+]
+            fn with_cores<R>(&self, f: impl FnOnce(&[&Core]) -> R) -> R {
+                f(&[$(self.$index.0.core()),+])
             }
             fn shared(&self) -> bool {
                 let count = [$($index),+].len();
@@ -217,8 +217,15 @@ impl Parents for SmallVec<[Variable; 2]> {
     fn release(self, into: &mut Vec<Rc<dyn Node>>) {
         into.extend(self.into_iter().map(|v| v.0));
     }
-    fn cores(&self) -> SmallVec<[&Core; 3]> {
-        self.iter().map(|v| v.0.core()).collect()
+    fn with_cores<R>(&self, f: impl FnOnce(&[&Core]) -> R) -> R {
+        match self.as_slice() {
+            [x] => f(&[x.0.core()]),
+            [x, y] => f(&[x.0.core(), y.0.core()]),
+            all => {
+                let cores: SmallVec<[&Core; 3]> = all.iter().map(|v| v.0.core()).collect();
+                f(&cores)
+            }
+        }
     }
     fn shared(&self) -> bool {
         self.iter().all(|v| Rc::strong_count(&v.0) > self.len())
@@ -286,12 +293,12 @@ impl<O: Held, P: Parents> Operation<O, P> {
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         // Before the values are read: a table may change meanwhile.
         let now = epoch();
-        let cores = parents.cores();
-        let differentiable = cores.iter().any(|c| c.differentiable());
-        let value = with_values(&cores, |args| apply(op.get(), args, None))?;
-        drop(cores);
+        let (value, differentiable) = parents.with_cores(|cores| {
+            let value = with_values(cores, |args| apply(op.get(), args, None));
+            (value, cores.iter().any(|c| c.differentiable()))
+        });
         Ok(Operation {
-            core: Core::new(value, now, differentiable),
+            core: Core::new(value?, now, differentiable),
             op,
             parents: Some(parents),
         })
@@ -319,8 +326,9 @@ impl<O: Held, P: Parents> Node for Operation<O, P> {
         };
         let now = epoch();
         let reuse = self.core.recycle();
-        let value = with_values(&parents.cores(), |args| apply(self.op.get(), args, reuse))?;
-        self.core.set(value, now);
+        let value = parents
+            .with_cores(|cores| with_values(cores, |args| apply(self.op.get(), args, reuse)));
+        self.core.set(value?, now);
         Ok(())
     }
 
@@ -328,12 +336,12 @@ impl<O: Held, P: Parents> Node for Operation<O, P> {
         let Some(parents) = &self.parents else {
             return Ok(());
         };
-        let cores = parents.cores();
         let y = self.core.value.borrow();
-        let wanted = |i: usize| cores[i].differentiable();
-        with_values(&cores, |args| {
-            eager::vjp(self.op.get(), g, &y, args, wanted, |i, grad| {
-                cores[i].collect(grad);
+        parents.with_cores(|cores| {
+            let wanted = |i: usize| cores[i].differentiable();
+            let give = |i: usize, grad| cores[i].collect(grad);
+            with_values(cores, |args| {
+                eager::vjp(self.op.get(), g, &y, args, wanted, give)
             })
         })
     }

@@ -81,6 +81,17 @@ impl Value {
         }
     }
 
+    /// Length of each axis.
+    #[inline]
+    pub(super) fn shape(&self) -> &[usize] {
+        match self {
+            Value::Dense(a) => a.shape(),
+            Value::Rows(r) => &r.ty().shape,
+            Value::Diagonal(_, ty) => &ty.shape,
+            Value::Table(t) => &t.table.ty().shape,
+        }
+    }
+
     /// The value, if it is a single number of type `T`.
     #[inline]
     fn number<T: Real>(&self) -> Option<T> {
@@ -220,9 +231,11 @@ where
     if kernel.operands() != args.len() {
         return None;
     }
-    let slices = [0, 1, 2].map(|k| T::tag(std::slice::from_ref(&x[k])));
+    let [a, b, c] = &x;
+    let slices = [a, b, c].map(|x| T::tag(std::slice::from_ref(x)));
     let mut out = T::default();
-    kernel.apply(&slices[..args.len()], T::tag_mut(std::slice::from_mut(&mut out)));
+    let to = T::tag_mut(std::slice::from_mut(&mut out));
+    kernel.apply(&slices[..args.len()], to);
     Some(out.into())
 }
 

@@ -114,7 +114,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
 
     /// The nodes that this one depends on, and itself, parents first.
     pub fn topological(&self) -> Vec<Variable> {
-        let order = walk::topological(&self.erased(), |_| true);
+        let mut order = Vec::new();
+        walk::topological(&self.erased(), |_| true, &mut order);
         order.into_iter().map(Variable).collect()
     }
 
@@ -140,7 +141,11 @@ impl Variable {
         for arg in args {
             arg.forward()?;
         }
-        let parents: SmallVec<[Variable; 2]> = args.iter().cloned().collect();
+        let parents: SmallVec<[Variable; 2]> = match args {
+            [x] => smallvec::smallvec![x.clone()],
+            [x, y] => smallvec::smallvec![x.clone(), y.clone()],
+            all => all.iter().cloned().collect(),
+        };
         Ok(Variable(Rc::new(Operation::new(op, parents)?)))
     }
 }

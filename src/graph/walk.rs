@@ -6,47 +6,69 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use super::node::{Kind, Node};
 use super::value::Value;
 use crate::array::{Array, show_shape};
 use crate::error::{Error, Result};
 use crate::table::epoch;
 
+/// Memory of a walk, used again by the next.
+#[derive(Default)]
+struct Room {
+    /// Nodes to visit; those marked are visited, and wait for their parents.
+    stack: Vec<(Rc<dyn Node>, bool)>,
+    parents: Vec<Rc<dyn Node>>,
+}
+
+/// Most entries whose memory is kept for the next time.
+const KEEP: usize = 256;
+
 thread_local! {
     static WALKS: Cell<u64> = const { Cell::new(0) };
+    static ROOM: Cell<Option<Box<Room>>> = const { Cell::new(None) };
 }
 
 /// A number that no earlier walk of this thread had.
-pub(super) fn new_walk() -> u64 {
+fn new_walk() -> u64 {
     WALKS.with(|w| {
         w.set(w.get() + 1);
         w.get()
     })
 }
 
-/// The nodes below `root` (and `root`) for which `enter` holds, parents first.
+/// Appends the nodes below `root` (and `root`) for which `enter` holds, parents first.
 pub(super) fn topological(
     root: &Rc<dyn Node>,
     enter: impl Fn(&dyn Node) -> bool,
-) -> Vec<Rc<dyn Node>> {
+    order: &mut Vec<Rc<dyn Node>>,
+) {
     let walk = new_walk();
-    let mut order: Vec<Rc<dyn Node>> = Vec::new();
-    let mut stack: Vec<(Rc<dyn Node>, bool)> = vec![(Rc::clone(root), false)];
-    let mut parents = Vec::new();
+    let mut room = ROOM.take().unwrap_or_default();
+    let Room { stack, parents } = &mut *room;
+    stack.push((Rc::clone(root), false));
     while let Some((node, done)) = stack.pop() {
         if done {
             order.push(node);
             continue;
         }
-        if node.core().mark.get() == walk || !enter(&*node) {
+        let core = node.core();
+        if core.mark.get() == walk || !enter(&*node) {
             continue;
         }
-        node.core().mark.set(walk);
-        node.parents(&mut parents);
+        core.mark.set(walk);
+        if core.is_leaf() {
+            order.push(node);
+            continue;
+        }
+        node.parents(parents);
         stack.push((node, true));
         stack.extend(parents.drain(..).rev().map(|p| (p, false)));
     }
-    order
+    if stack.capacity() <= KEEP {
+        ROOM.set(Some(room));
+    }
 }
 
 /// Recomputes whatever below `root` is out of date.
@@ -58,8 +80,9 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     if root.core().is_current(now) {
         return Ok(());
     }
-    let mut parents = Vec::new();
-    for node in topological(root, |n| !n.core().is_current(now)) {
+    let (mut order, mut parents) = (Vec::new(), Vec::new());
+    topological(root, |n| !n.core().is_current(now), &mut order);
+    for node in order {
         if !node.core().is_leaf() {
             node.parents(&mut parents);
             let newest = parents.iter().map(|p| p.version()).max();
@@ -108,9 +131,10 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
         ));
     }
     let seed = seed(&**root, grad)?;
-    let order = topological(root, |n| n.core().differentiable());
+    let mut order = Vec::new();
+    topological(root, |n| n.core().differentiable(), &mut order);
     root.core().collect(seed);
-    let mut leaves: Vec<(&Rc<dyn Node>, Value)> = Vec::new();
+    let mut leaves: SmallVec<[(&Rc<dyn Node>, Value); 4]> = SmallVec::new();
     let mut result = Ok(());
     // Consumers before parents: the reverse of a topological order. After an error the rest
     // is only cleared.

@@ -148,6 +148,10 @@ pub fn prefetch<T>(start: *const T, bytes: usize) {
     let _ = (start, bytes);
 }
 
+/// Memory smaller than this stays in the second-level cache by itself: asking for it early
+/// costs more than it saves.
+pub const CACHED: usize = 1 << 20;
+
 /// Bytes in a cache line.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const CACHE_LINE: usize = 64;

@@ -7,6 +7,7 @@ use crate::array::{Array, Shape, Slice, Type, size};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, check_input};
 use crate::rules::check_indices;
+use crate::table::moves;
 
 /// Where the values of an input come from.
 #[derive(Debug, Clone)]
@@ -258,6 +259,23 @@ impl Feeds {
             }
         }
         Ok(())
+    }
+
+    /// Asks the memory for the samples `order` of columns that are too large for a cache.
+    pub(super) fn prefetch(&self, order: &[u32]) {
+        for feed in &self.feeds {
+            let Feed::Column { data, row } = feed else {
+                continue;
+            };
+            let bytes = row * data.dtype().size();
+            if bytes * self.count <= moves::CACHED {
+                continue;
+            }
+            let start = data.view().data.address();
+            for &k in order {
+                moves::prefetch(start.wrapping_add(k as usize * bytes), bytes);
+            }
+        }
     }
 
     /// Fills `buffers` with the samples `order`.

@@ -135,13 +135,10 @@ pub fn fit(
     let mut crew: Vec<Worker<'_>> = (0..workers)
         .map(|number| Worker::new(&shared, number, &plans))
         .collect::<Result<_>>()?;
-    let pool = match workers {
-        1 => None,
-        n => {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
-            Some(pool.map_err(|e| Error::State(format!("threads: cannot start {n}: {e}")))?)
-        }
-    };
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .build()
+        .map_err(|e| Error::State(format!("threads: cannot start {workers}: {e}")))?;
     let mut order: Vec<u32> = (0..feeds.count as u32).collect();
     let mut history = History {
         samples: feeds.count,
@@ -149,11 +146,13 @@ pub fn fit(
     };
     for epoch in 0..fit.epochs {
         let start = Instant::now();
-        shuffle(&mut order, &mut stream(fit.seed, SHUFFLER, epoch));
+        // In the pool, so that it uses as many threads as were asked for; the result does
+        // not depend on their number.
+        pool.install(|| shuffle(&mut order, &mut stream(fit.seed, SHUFFLER, epoch)));
         shared.turn.store(0, Ordering::Release);
         {
             let _running: Vec<_> = training.iter().map(|t| t.run(workers == 1)).collect();
-            run_epoch(&mut crew, pool.as_ref(), epoch, &order)?;
+            run_epoch(&mut crew, &pool, epoch, &order)?;
         }
         for table in program.tables() {
             table.touch();
@@ -173,13 +172,13 @@ pub fn fit(
 /// One epoch by all workers; the first worker's error, by number.
 fn run_epoch(
     crew: &mut [Worker<'_>],
-    pool: Option<&rayon::ThreadPool>,
+    pool: &rayon::ThreadPool,
     epoch: usize,
     order: &[u32],
 ) -> Result<()> {
-    let Some(pool) = pool else {
-        return crew.iter_mut().try_for_each(|w| w.epoch(epoch, order));
-    };
+    if let [worker] = crew {
+        return worker.epoch(epoch, order);
+    }
     let mut results: Vec<Result<()>> = crew.iter().map(|_| Ok(())).collect();
     pool.scope(|scope| {
         for (worker, result) in crew.iter_mut().zip(&mut results) {

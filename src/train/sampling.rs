@@ -225,10 +225,15 @@ impl Sampler {
                 "fill: one user for each item to draw"
             );
         }
-        match (&self.known, given) {
-            (Some(known), Some(users)) => {
+        match (&self.known, given, &self.items) {
+            (Some(known), Some(users), _) => {
                 for (out, &user) in out.iter_mut().zip(users) {
                     *out = self.items.draw(rng, known.row(user));
+                }
+            }
+            (_, _, &Items::Uniform { n }) => {
+                for out in out {
+                    *out = below(rng, u64::from(n)) as u32;
                 }
             }
             _ => out

@@ -21,8 +21,6 @@ use crate::table::{Table, moves};
 
 /// Samples that are looked up ahead.
 const AHEAD: usize = 64;
-/// Tables smaller than this stay in the second-level cache by themselves.
-const CACHED: usize = 1 << 20;
 
 /// What all workers of a run share.
 pub(super) struct Shared<'a> {
@@ -118,7 +116,7 @@ impl<'a> Worker<'a> {
                 _ => AnyScratch::F64(Scratch::new(table.width(), rows)),
             }
         });
-        let large = |t: &Table| t.ty().size() * t.ty().dtype.size() > CACHED;
+        let large = |t: &Table| t.ty().size() * t.ty().dtype.size() > moves::CACHED;
         let lookups = plans.full.lookups().into_iter();
         let early: Vec<_> = lookups
             .map(|(table, leaf)| (Arc::clone(&program.tables()[table]), leaf))
@@ -157,6 +155,11 @@ impl<'a> Worker<'a> {
         }
         let batches = order.chunks(shared.batch);
         let mut batches = batches.skip(self.number).step_by(shared.workers);
+        // The rows of the columns are looked up one batch before they are copied.
+        let mut coming = batches.clone();
+        if let Some(first) = coming.next() {
+            shared.feeds.prefetch(first);
+        }
         let mut number = self.number;
         loop {
             while let Some(mut buffers) = self.free.pop() {
@@ -164,6 +167,9 @@ impl<'a> Worker<'a> {
                     self.free.push(buffers);
                     break;
                 };
+                if let Some(next) = coming.next() {
+                    shared.feeds.prefetch(next);
+                }
                 self.stage(batch, &mut rng, &mut buffers);
                 self.staged.push_back((batch.len(), buffers));
             }

@@ -93,7 +93,9 @@ class BPR:
         score_j = wy.vecdot(users[u], items[j]) + bias[j]
         loss = -(score_i - score_j).logsigmoid().sum()
 
-        others = wy.sampling.Uniform(data.n_items, positives=(data.users, data.items), given=u)
+        others = wy.sampling.Uniform(
+            data.n_items, positives=(compared.users, compared.items), given=u
+        )
         history = wy.fit(
             loss,
             {u: compared.users, i: compared.items},

@@ -1,0 +1,30 @@
+"""Helpers that several tests share."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+Array = npt.NDArray[np.floating]
+
+
+def numeric_gradient(
+    f: Callable[..., Array], args: Sequence[Array], wrt: int, step: float = 1e-6
+) -> Array:
+    """The gradient of ``f(*args).sum()`` for one argument, by central differences in float64."""
+    args = [np.array(a, np.float64) for a in args]
+    gradient = np.zeros_like(args[wrt])
+    for at in np.ndindex(args[wrt].shape):
+        ends = []
+        for sign in (1, -1):
+            moved = [a.copy() for a in args]
+            moved[wrt][at] += sign * step
+            ends.append(np.sum(f(*moved), dtype=np.float64))
+        gradient[at] = (ends[0] - ends[1]) / (2 * step)
+    return gradient
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)

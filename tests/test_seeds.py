@@ -1,0 +1,49 @@
+"""The first-order examples of the posts that the project grew from, with the posts' numbers."""
+
+import numpy as np
+
+import wyrmling as wy
+
+
+def test_dot_relu_sum():
+    """NumPy-style autograd: a product, a rectifier, ones as the seed."""
+    l1 = wy.Variable(np.arange(-4.0, 4.0).reshape(2, 4))
+    l2 = wy.Variable(np.arange(-2.0, 2.0).reshape(4, 1))
+    n1 = wy.dot(l1, l2)
+    n2 = wy.relu(n1)
+    n2.backward()
+    assert n1.value.tolist() == [[10.0], [-6.0]]
+    assert l1.grad.tolist() == [[-2.0, -1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]]
+    assert l2.grad.ravel().tolist() == [-4.0, -3.0, -2.0, -1.0]
+
+
+def test_trace_of_a_product(rng):
+    """``tr(x1 @ x2)``: the gradients are the transposes."""
+    a, b = rng.normal(size=(2, 30, 30))
+    x1, x2 = wy.Variable(a), wy.Variable(b)
+    z = wy.trace(x1 @ x2)
+    z.backward()
+    np.testing.assert_allclose(z.item(), np.trace(a @ b))
+    np.testing.assert_array_equal(x1.grad, b.T)
+    np.testing.assert_array_equal(x2.grad, a.T)
+
+
+def test_regression():
+    """Slope and intercept, by hand and by ``step``."""
+    slope, intercept = wy.Parameter(1.0), wy.Parameter(0.0)
+    x, y = wy.Input(3.0), wy.Input(7.0)
+    loss = (y - (slope * x + intercept)).square()
+    assert loss.item() == 16.0
+    loss.backward()
+    assert slope.grad == -24.0
+    assert intercept.grad == -8.0
+
+    optimizer = wy.SGD(lr=0.1)
+    for step in range(500):
+        x.value = (step % 10) / 10
+        y.value = 3.0 * (step % 10) / 10 + 5.0
+        loss.zero_grad()
+        loss.backward()
+        optimizer.step(loss.parameters())
+    np.testing.assert_allclose(slope.value, 3.0, atol=0.05)
+    np.testing.assert_allclose(intercept.value, 5.0, atol=0.05)
