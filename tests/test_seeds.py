@@ -6,15 +6,19 @@ import wyrmling as wy
 
 
 def test_dot_relu_sum():
-    """NumPy-style autograd: a product, a rectifier, ones as the seed."""
-    l1 = wy.Variable(np.arange(-4.0, 4.0).reshape(2, 4))
-    l2 = wy.Variable(np.arange(-2.0, 2.0).reshape(4, 1))
-    n1 = wy.dot(l1, l2)
-    n2 = wy.relu(n1)
+    """A product, a rectifier, ones as the seed: arrays are summed."""
+    l1 = wy.Variable(np.arange(-4, 4).reshape(2, 4))
+    l2 = wy.Variable(np.arange(-2, 2).reshape(4, 1))
+    n2 = wy.relu(wy.dot(l1, l2))
     n2.backward()
-    assert n1.value.tolist() == [[10.0], [-6.0]]
-    assert l1.grad.tolist() == [[-2.0, -1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]]
-    assert l2.grad.ravel().tolist() == [-4.0, -3.0, -2.0, -1.0]
+    assert n2.value.tolist() == [[10.0], [2.0]]
+    assert l1.grad.tolist() == [[-2.0, -1.0, 0.0, 1.0]] * 2
+    assert l2.grad.tolist() == [[-4.0], [-2.0], [0.0], [2.0]]
+    loss = n2.sum()
+    loss.zero_grad()
+    loss.backward()
+    assert loss.item() == 12.0
+    assert l2.grad.tolist() == [[-4.0], [-2.0], [0.0], [2.0]]
 
 
 def test_trace_of_a_product(rng):

@@ -111,7 +111,7 @@ impl Executor {
     ///
     /// # Safety
     /// The data is of the plan's types (see [`Plan::accepts`]) and its indices are below the
-    /// plan's bounds.
+    /// plan's bounds. Nobody else has plain access to the tables while this runs.
     pub(crate) unsafe fn run(&mut self, leaves: &[Slice<'_>]) -> Result<()> {
         for step in &self.steps {
             // SAFETY (of all reads and writes below): memory is live and initialised (see

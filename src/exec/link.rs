@@ -249,7 +249,7 @@ impl Linker<'_> {
             }
         };
         let micro = |op: &super::plan::Fused| {
-            let Some(kernel) = op.op.kernel(group.ty.dtype) else {
+            let Some(kernel) = Kernel::of(&*op.op, group.ty.dtype, op.args.len()) else {
                 unreachable!("only elementwise operators are fused");
             };
             Micro {

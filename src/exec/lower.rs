@@ -18,8 +18,8 @@ use crate::array::{Array, Broadcast, Shape, Type, broadcast};
 use crate::error::{Error, Result};
 use crate::ir::{Expression, Function, ValueId, simplify, specialize};
 use crate::rules::{
-    Add, Gather, MOST_OPERANDS, OpRef, Operator, Pick, RowScale, ScatterPick, ScatterRows,
-    check_indices, shares,
+    Add, Gather, Kernel, OpRef, Operator, Pick, RowScale, ScatterPick, ScatterRows, check_indices,
+    shares,
 };
 
 /// Elements of a fused block: small enough that a few registers stay in the first-level
@@ -208,11 +208,7 @@ impl<'f> Lowering<'f> {
         let out = self.function.ty(node.result);
         let types = node.args.iter().map(|&a| self.function.ty(a));
         self.request.fuse
-            && node
-                .op
-                .kernel(self.function.ty(node.result).dtype)
-                .is_some()
-            && node.args.len() <= MOST_OPERANDS
+            && Kernel::of(&**node.op, out.dtype, node.args.len()).is_some()
             && types.clone().all(|t| t.dtype == out.dtype)
             && broadcast("", types.map(|t| &t.shape[..])).is_ok_and(|s| s == out.shape)
     }

@@ -273,6 +273,10 @@ impl Program {
             }
         }
         assert!(plan.accepts(&leaves), "inputs were checked and planned for");
+        // In a fixed order, so that nobody can wait for each other.
+        let mut tables: Vec<_> = self.tables.iter().collect();
+        tables.sort_by_key(|t| t.id());
+        let _reading: Vec<_> = tables.into_iter().map(|t| t.read_lock()).collect();
         // SAFETY: types were just checked, and the indices of all inputs compared with their
         // bounds.
         unsafe { executor.run(&leaves)? };

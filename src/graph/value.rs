@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, DType, Real, Shape, Type, View};
+use crate::array::{Array, DType, Real, Shape, Slice, Type, View};
 use crate::error::Result;
 use crate::rules::{
-    DiagonalLike, Gather, MOST_OPERANDS, MatMul, Operator, ScatterRows, Transpose, shares,
+    DiagonalLike, Gather, Kernel, MatMul, Operator, ScatterRows, Transpose, shares,
 };
 use crate::table::{Gradient, Rows, Table, add_into};
 
@@ -179,8 +179,17 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     args: &[&Value],
     reuse: Option<Array>,
 ) -> Result<Value> {
-    if let Some(number) = numbers::<f64, O>(op, args).or_else(|| numbers::<f32, O>(op, args)) {
-        return Ok(Value::Dense(number));
+    if let Some(first) = args.first()
+        && first.shape().is_empty()
+    {
+        let number = match first.dtype() {
+            DType::F64 => numbers::<f64, O>(op, args),
+            DType::F32 => numbers::<f32, O>(op, args),
+            DType::U32 => None,
+        };
+        if let Some(number) = number {
+            return Ok(number);
+        }
     }
     if args.iter().any(|a| !matches!(a, Value::Dense(_)))
         && let Some(shortcut) = structured(op, args)
@@ -204,10 +213,10 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     }
     let mut out = match reuse {
         Some(old) if old.ty() == ty => old,
-        _ => Array::full(&ty, 0.0),
+        _ => Array::zeros(&ty)?,
     };
     if out.view_mut().is_none() {
-        out = Array::full(&ty, 0.0);
+        out = Array::zeros(&ty)?;
     }
     let views: SmallVec<[View<'_>; 3]> = dense.iter().map(Array::view).collect();
     if let Some(view) = out.view_mut() {
@@ -219,24 +228,26 @@ pub(crate) fn apply<O: Operator + ?Sized>(
 /// An elementwise operator on single numbers of type `T`, which needs no shapes and no
 /// memory; `None` if it is something else.
 #[inline]
-fn numbers<T: Real, O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Array>
+fn numbers<T: Real, O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Value>
 where
     Array: From<T>,
 {
-    let mut x = [T::default(); MOST_OPERANDS];
-    for (x, arg) in x.get_mut(..args.len())?.iter_mut().zip(args) {
-        *x = arg.number()?;
+    fn tag<T: Real>(x: &T) -> Slice<'_> {
+        T::tag(std::slice::from_ref(x))
     }
-    let kernel = op.kernel(T::DTYPE)?;
-    if kernel.operands() != args.len() {
-        return None;
+    let kernel = Kernel::of(op, T::DTYPE, args.len())?;
+    let mut result = T::default();
+    let out = T::tag_mut(std::slice::from_mut(&mut result));
+    match args {
+        [x] => kernel.apply(&[tag::<T>(&x.number()?)], out),
+        [x, y] => kernel.apply(&[tag::<T>(&x.number()?), tag::<T>(&y.number()?)], out),
+        [x, y, z] => {
+            let (x, y, z) = (x.number()?, y.number()?, z.number()?);
+            kernel.apply(&[tag::<T>(&x), tag::<T>(&y), tag::<T>(&z)], out);
+        }
+        _ => return None,
     }
-    let [a, b, c] = &x;
-    let slices = [a, b, c].map(|x| T::tag(std::slice::from_ref(x)));
-    let mut out = T::default();
-    let to = T::tag_mut(std::slice::from_mut(&mut out));
-    kernel.apply(&slices[..args.len()], to);
-    Some(out.into())
+    Some(Value::Dense(result.into()))
 }
 
 fn is<P: Operator, O: Operator + ?Sized>(op: &O) -> bool {

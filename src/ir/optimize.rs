@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use super::function::{Block, Expression, Function, Instruction, Terminator, ValueId};
 use crate::array::{Array, Type, View};
 use crate::error::Result;
-use crate::rules::{BroadcastLike, BroadcastTo, Div, Mul, Neg, OpRef, Sub};
+use crate::rules::{BroadcastLike, BroadcastTo, Div, Kernel, Mul, Neg, OpRef, Sub};
 
 /// The same function for parameters of other types.
 ///
@@ -159,7 +159,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
             Expression::Apply(op, args) => {
                 let mut args: SmallVec<[ValueId; 3]> =
                     args.iter().map(|&a| pass.alias[a as usize]).collect();
-                if op.kernel(ty.dtype).is_some() && ty.ndim() > 0 {
+                if ty.ndim() > 0 && Kernel::of(&**op, ty.dtype, args.len()).is_some() {
                     pass.read_splats(&mut args, ty);
                 }
                 if let Some(same) = pass.identity(op, &args, ty) {

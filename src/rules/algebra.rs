@@ -74,9 +74,16 @@ impl<'t> Ex<'t> {
     }
 
     fn with_ref(self, op: OpRef, others: &[Ex<'t>]) -> Self {
-        let mut ids: smallvec::SmallVec<[Id; 4]> = smallvec::smallvec![self.id];
-        ids.extend(others.iter().map(|e| e.id));
-        Ex::new(self.cx, self.cx.apply(op, &ids))
+        let id = match others {
+            [] => self.cx.apply(op, &[self.id]),
+            [other] => self.cx.apply(op, &[self.id, other.id]),
+            _ => {
+                let mut ids: smallvec::SmallVec<[Id; 4]> = smallvec::smallvec![self.id];
+                ids.extend(others.iter().map(|e| e.id));
+                self.cx.apply(op, &ids)
+            }
+        };
+        Ex::new(self.cx, id)
     }
 
     /// Sums over the axes along which `like` was broadcast to this shape.

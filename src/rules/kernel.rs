@@ -5,6 +5,7 @@
 //! is made from a scalar function ([`Map1`], [`Map2`], [`Map3`]) for one element type; the
 //! loops are compiled once per instruction set.
 
+use super::Operator;
 use super::elementwise::{Map1, Map2, Map3, map1, map2, map3};
 use crate::array::{DType, Real, Slice, SliceMut, with_real};
 
@@ -105,9 +106,12 @@ impl Kernel {
         }
     }
 
-    /// Number of operands.
-    pub(crate) fn operands(&self) -> usize {
-        self.operands
+    /// The kernel of an operator on `operands` operands of one element type; `None` if it has
+    /// none, or one for something else.
+    #[inline]
+    pub(crate) fn of<O: Operator + ?Sized>(op: &O, dtype: DType, operands: usize) -> Option<Self> {
+        let kernel = dtype.is_real().then(|| op.kernel(dtype))??;
+        (kernel.dtype == dtype && kernel.operands == operands).then_some(kernel)
     }
 
     /// Computes `n` elements at `to`.

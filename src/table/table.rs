@@ -182,7 +182,8 @@ impl Table {
         self.memory.start.as_ptr()
     }
 
-    fn read_lock(&self) -> RwLockReadGuard<'_, ()> {
+    /// Waits until nobody has plain access and keeps it that way: rows may be moved out.
+    pub(crate) fn read_lock(&self) -> RwLockReadGuard<'_, ()> {
         // The guarded value is (), which a panic elsewhere cannot have broken.
         self.lock.read().unwrap_or_else(|e| e.into_inner())
     }
