@@ -3,7 +3,7 @@
 use wyrmling::array::{SliceMut, View, ViewMut};
 use wyrmling::graph::{Constant, Leaf, Parameter};
 use wyrmling::rules::{self, Ex, OpRef, Operator};
-use wyrmling::{Array, Error, Gradient, Input, Result, Type, Variable};
+use wyrmling::{Array, DType, Error, Gradient, Input, Result, Type, Variable};
 
 fn dense(g: Option<Gradient>) -> Vec<f64> {
     g.map(|g| g.to_dense().to_f64()).unwrap_or_default()
@@ -220,6 +220,26 @@ fn an_index_out_of_range_is_reported_until_it_is_repaired() {
         &[table.boxed(), Input::indices(vec![7]).boxed()],
     );
     assert!(matches!(past, Err(Error::Index(_))));
+}
+
+#[test]
+fn a_result_that_no_memory_holds_is_an_error() {
+    // More bytes than a process has addresses, whatever the machine.
+    const LONG: usize = 1 << 23;
+    let ones = |shape: &[usize]| Array::full(&Type::new(DType::F32, shape), 1.0);
+    let column = Input::new(ones(&[1, 1]));
+    let row = Input::new(ones(&[1, 1]));
+    let product = column.clone() * row.clone();
+    let program = product.clone().sum().freeze().unwrap();
+    column.set_value(ones(&[LONG, 1])).unwrap();
+    row.set_value(ones(&[1, LONG])).unwrap();
+    assert!(matches!(product.value(), Err(Error::Value(_))));
+    let inputs = [column.value().unwrap(), row.value().unwrap()];
+    assert!(matches!(program.run(&inputs), Err(Error::Value(_))));
+    let shape = [1 << 50].as_slice().into();
+    let repeat = OpRef::new(rules::BroadcastTo { shape });
+    let huge = Variable::apply(repeat, &[Leaf::new(1.0).unwrap().boxed()]);
+    assert!(matches!(huge, Err(Error::Value(_))));
 }
 
 #[test]

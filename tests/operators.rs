@@ -3,22 +3,19 @@
 
 mod common;
 
-use wyrmling::array::{Slice, SliceMut, View, ViewMut};
+use wyrmling::array::{Real, SliceMut, View, ViewMut};
 use wyrmling::graph::{Leaf, Parameter};
-use wyrmling::rules::{self, Block, Ex, OpRef, Operator};
+use wyrmling::rules::{self, Ex, Kernel, Map1, Map2, OpRef, Operator};
 use wyrmling::{Array, DType, Error, Input, Result, Type, Variable};
 
 use common::{Frozen, assert_close, dense, numbers};
 
-fn reals(slice: Slice<'_>) -> &[f64] {
-    match slice {
-        Slice::F64(s) => s,
-        _ => panic!("these operators take float64"),
-    }
+fn reals<'a>(view: &View<'a>) -> &'a [f64] {
+    view.real()
 }
 
-fn results<'s>(slice: &'s mut SliceMut<'_>) -> &'s mut [f64] {
-    match slice {
+fn results<'s>(view: &'s mut ViewMut<'_>) -> &'s mut [f64] {
+    match &mut view.data {
         SliceMut::F64(s) => s,
         _ => panic!("these operators give float64"),
     }
@@ -39,17 +36,13 @@ fn check(y: &Variable, leaf: &Leaf, inputs: &[Input]) -> Result<(Vec<f64>, Vec<f
     Ok((value.to_f64(), gradient.to_f64()))
 }
 
-/// `factor · x³`.
+/// `x³`, by a kernel.
 #[derive(Debug, Clone)]
-struct Cube {
-    factor: f64,
-}
+struct Cube;
 
-impl Block for Cube {
-    fn run(&self, args: &[Slice<'_>], mut out: SliceMut<'_>) {
-        for (o, x) in results(&mut out).iter_mut().zip(reals(args[0])) {
-            *o = self.factor * x * x * x;
-        }
+impl Map1 for Cube {
+    fn f<T: Real>(x: T) -> T {
+        x * x * x
     }
 }
 
@@ -61,32 +54,60 @@ impl Operator for Cube {
         Ok(args[0].clone())
     }
     fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
-        self.run(&[args[0].data], out.data);
+        Kernel::one::<Self>(out.data.dtype()).apply(&[args[0].data], out.data);
         Ok(())
     }
     fn vjp<'t>(&self, _: usize, g: Ex<'t>, _: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        Some(g * x[0].square() * (3.0 * self.factor))
+        Some(g * x[0].square() * 3.0)
     }
-    fn block(&self) -> Option<&(dyn Block + 'static)> {
-        Some(self)
+    fn kernel(&self, dtype: DType) -> Option<Kernel> {
+        Some(Kernel::one::<Self>(dtype))
+    }
+}
+
+/// `factor x`, without a kernel.
+#[derive(Debug, Clone)]
+struct Scale {
+    factor: f64,
+}
+
+impl Operator for Scale {
+    fn name(&self) -> &str {
+        "scale"
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        Ok(args[0].clone())
+    }
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        for (o, x) in results(&mut out).iter_mut().zip(reals(&args[0])) {
+            *o = self.factor * x;
+        }
+        Ok(())
+    }
+    fn vjp<'t>(&self, _: usize, g: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(g.with_new(self.clone(), &[]))
     }
 }
 
 #[test]
 fn an_operator_from_outside_works_as_those_inside() -> Result<()> {
-    let x = Leaf::new(vec![1.0, -2.0, 0.5])?;
-    let boxed = x.clone().boxed();
-    let (one, two) = (Cube { factor: 1.0 }, Cube { factor: 2.0 });
-    let y = apply(one.clone(), [&boxed])?.sin() + apply(two, [&boxed])?;
-    let y = (y + apply(one, [&boxed])?).boxed();
+    let values = [1.0f64, -2.0, 0.5];
+    let x = Leaf::new(values.to_vec())?;
+    let cube = apply(Cube, [&x.clone().boxed()])?;
+    let scaled = |factor| apply(Scale { factor }, [&cube]);
+    let y = (scaled(1.0)?.sin() + scaled(2.0)? + scaled(1.0)?).boxed();
     let (value, gradient) = check(&y, &x, &[])?;
-    for (k, x) in [1.0f64, -2.0, 0.5].into_iter().enumerate() {
+    for (k, x) in values.into_iter().enumerate() {
         let cube = x * x * x;
         assert!((value[k] - (cube.sin() + 3.0 * cube)).abs() < 1e-12);
         let expected = 3.0 * x * x * (cube.cos() + 3.0);
         assert!((gradient[k] - expected).abs() < 1e-12);
     }
-    assert!(y.freeze()?.to_string().contains("cube[factor: 2.0](%0)"));
+    let text = y.freeze()?.to_string();
+    assert!(text.contains("cube(%0)") && text.contains("scale[factor: 2.0](%1)"));
+    let number = Leaf::new(2.0)?;
+    let y = apply(Cube, [&number.clone().boxed()])?;
+    assert_eq!(check(&y, &number, &[])?, (vec![8.0], vec![12.0]));
     Ok(())
 }
 
@@ -107,7 +128,7 @@ macro_rules! shift_by {
                     Ok(args[0].clone())
                 }
                 fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-                    for (o, x) in results(&mut out.data).iter_mut().zip(reals(args[0].data)) {
+                    for (o, x) in results(&mut out).iter_mut().zip(reals(&args[0])) {
                         *o = x + $by;
                     }
                     Ok(())
@@ -138,12 +159,6 @@ fn operators_of_one_name_are_not_taken_for_each_other() -> Result<()> {
 #[derive(Debug, Clone)]
 struct Stretch;
 
-impl Block for Stretch {
-    fn run(&self, _: &[Slice<'_>], mut out: SliceMut<'_>) {
-        results(&mut out).fill(f64::NAN);
-    }
-}
-
 impl Operator for Stretch {
     fn name(&self) -> &str {
         "stretch"
@@ -152,10 +167,7 @@ impl Operator for Stretch {
         Ok(Type::new(args[0].dtype, &[2 * args[0].size()]))
     }
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        for (o, x) in results(&mut out.data)
-            .chunks_exact_mut(2)
-            .zip(reals(args[0].data))
-        {
+        for (o, x) in results(&mut out).chunks_exact_mut(2).zip(reals(&args[0])) {
             o.fill(*x);
         }
         Ok(())
@@ -166,8 +178,8 @@ impl Operator for Stretch {
     fn aliases(&self, _: &[&Type], _: &Type) -> bool {
         true
     }
-    fn block(&self) -> Option<&(dyn Block + 'static)> {
-        Some(self)
+    fn kernel(&self, dtype: DType) -> Option<Kernel> {
+        Some(Kernel::one::<Cube>(dtype))
     }
 }
 
@@ -186,16 +198,14 @@ fn claims_that_do_not_fit_the_types_are_not_believed() -> Result<()> {
     Ok(())
 }
 
-/// The sum of any number of operands, of one shape.
+/// The sum of any number of operands of one shape, with a kernel for two of float64 that it
+/// offers in any case.
 #[derive(Debug, Clone)]
 struct SumOf;
 
-impl Block for SumOf {
-    fn run(&self, args: &[Slice<'_>], mut out: SliceMut<'_>) {
-        for (k, o) in results(&mut out).iter_mut().enumerate() {
-            let at = |a: &Slice<'_>| reals(*a).get(k).or(reals(*a).first()).copied();
-            *o = args.iter().filter_map(at).sum();
-        }
+impl Map2 for SumOf {
+    fn f<T: Real>(x: T, y: T) -> T {
+        x + y
     }
 }
 
@@ -204,38 +214,51 @@ impl Operator for SumOf {
         "sum_of"
     }
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        Ok(args
-            .first()
-            .map_or(Type::scalar(DType::F64), |&t| t.clone()))
+        let first = args.first().map(|&ty| ty.clone());
+        Ok(first.unwrap_or_else(|| Type::scalar(DType::F64)))
     }
     fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
-        let args: Vec<Slice<'_>> = args.iter().map(|a| a.data).collect();
-        self.run(&args, out.data);
+        fn sum<T: Real>(args: &[View<'_>], out: &mut [T]) {
+            for (k, o) in out.iter_mut().enumerate() {
+                *o = args.iter().map(|a| a.real::<T>()[k]).sum();
+            }
+        }
+        match out.data {
+            SliceMut::F32(out) => sum(args, out),
+            SliceMut::F64(out) => sum(args, out),
+            SliceMut::U32(_) => {}
+        }
         Ok(())
     }
     fn vjp<'t>(&self, _: usize, g: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
         Some(g)
     }
-    fn block(&self) -> Option<&(dyn Block + 'static)> {
-        Some(self)
+    fn kernel(&self, _: DType) -> Option<Kernel> {
+        Some(Kernel::two::<Self>(DType::F64))
     }
 }
 
 #[test]
 fn operators_take_any_number_of_operands() -> Result<()> {
-    for count in [1, 2, 3, 4, 5, 9] {
-        let x = Leaf::new(vec![0.5, 1.0])?;
-        let args = vec![x.clone().boxed(); count];
-        let y = Variable::apply(OpRef::new(SumOf), &args)?.sin().boxed();
-        let (value, gradient) = check(&y, &x, &[])?;
-        let count = count as f64;
-        assert_eq!(value, [(count * 0.5).sin(), count.sin()]);
-        assert!((gradient[1] - count * count.cos()).abs() < 1e-12);
+    for count in [1, 2, 3, 4, 9] {
+        for dtype in [DType::F64, DType::F32] {
+            let x = Leaf::new(numbers(dtype, &[700], 1))?;
+            let args = vec![x.clone().boxed(); count];
+            let y = Variable::apply(OpRef::new(SumOf), &args)?.sin().boxed();
+            let (value, gradient) = check(&y, &x, &[])?;
+            for (k, x) in x.value()?.to_f64().into_iter().enumerate() {
+                let total = count as f64 * x;
+                assert!((value[k] - total.sin()).abs() < 1e-4);
+                assert!((gradient[k] - count as f64 * total.cos()).abs() < 1e-4);
+            }
+        }
     }
     let x = Leaf::new(2.0)?;
     let nothing = Variable::apply(OpRef::new(SumOf), &[])?;
-    let (value, gradient) = check(&(nothing + x.clone()).boxed(), &x, &[])?;
-    assert_eq!((value[0], gradient[0]), (2.0, 1.0));
+    assert_eq!(
+        check(&(nothing + x.clone()).boxed(), &x, &[])?,
+        (vec![2.0], vec![1.0])
+    );
     Ok(())
 }
 
@@ -252,7 +275,7 @@ impl Operator for Floor {
     }
     fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
         if let SliceMut::U32(out) = out.data {
-            for (o, x) in out.iter_mut().zip(reals(args[0].data)) {
+            for (o, x) in out.iter_mut().zip(reals(&args[0])) {
                 *o = *x as u32;
             }
         }
@@ -260,6 +283,10 @@ impl Operator for Floor {
     }
     fn vjp<'t>(&self, _: usize, _: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
         None
+    }
+    fn kernel(&self, dtype: DType) -> Option<Kernel> {
+        // There is none for indices; asking for it would panic.
+        Some(Kernel::one::<Cube>(dtype))
     }
 }
 

@@ -157,7 +157,7 @@ fn check(choices: &[Choice], dtype: DType, rows: usize) -> Result<()> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 400,
+        cases: 1000,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

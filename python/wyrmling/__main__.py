@@ -112,10 +112,10 @@ def demo(options: argparse.Namespace) -> None:
 
 
 def _fit(recommender: BPR, data: Interactions, say: Callable[[str], None]) -> Model:
-    threads = recommender.threads or os.cpu_count() or 1
+    threads = _count(recommender.threads, "thread") if recommender.threads else "all cores"
     say(
-        f"training    {recommender.factors} factors, {recommender.epochs} epochs, "
-        f"batches of {recommender.batch_size}, {_count(threads, 'thread')}\n"
+        f"training    {recommender.factors} factors, {_count(recommender.epochs, 'epoch')}, "
+        f"batches of {recommender.batch_size}, {threads}\n"
     )
     say("epoch  loss of a sample  samples a second")
 
@@ -178,6 +178,8 @@ def _printable(text: str) -> str:
 def _check_destination(path: str) -> None:
     """Refuses, before any work is done, a place where no file can be written."""
     directory = Path(path).parent
+    if not path:
+        raise FileNotFoundError("--out is empty, expected the name of a file")
     if not directory.is_dir():
         raise FileNotFoundError(f"{path}: there is no directory {directory}")
     if not os.access(directory, os.W_OK):

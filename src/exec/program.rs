@@ -72,8 +72,17 @@ impl Program {
     /// A program from a function of one block and what its parameters stand for.
     ///
     /// # Errors
-    /// Whatever a rule reports while the adjoint is made.
+    /// [`Error::Value`] if there is not one leaf for each parameter, and whatever a rule reports
+    /// while the adjoint is made.
     pub fn new(forward: Function, leaves: Vec<Leaf>) -> Result<Self> {
+        if forward.parameters().len() != leaves.len() {
+            return Err(Error::Value(format!(
+                "{} takes {} values, and there are {} leaves",
+                forward.name,
+                forward.parameters().len(),
+                leaves.len()
+            )));
+        }
         let mut tables: Vec<Arc<Table>> = Vec::new();
         let mut table_of = vec![None; leaves.len()];
         let mut wrt = Vec::new();
@@ -276,6 +285,7 @@ impl Program {
         // In a fixed order, so that nobody can wait for each other.
         let mut tables: Vec<_> = self.tables.iter().collect();
         tables.sort_by_key(|t| t.id());
+        tables.dedup_by_key(|t| t.id());
         let _reading: Vec<_> = tables.into_iter().map(|t| t.read_lock()).collect();
         // SAFETY: types were just checked, and the indices of all inputs compared with their
         // bounds.

@@ -35,13 +35,14 @@
 //! Memory is a small multiple of the file, mostly for ids. There are fewer than
 //! 2³² users and items. The first line is at most 64 KiB long.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::ids::{Numbering, quoted};
 use super::lines::{Line, Lines, bad_line};
+use super::pipe::Pipe;
 use super::{Delimiter, Ids, file_error};
 use crate::error::{Error, Result};
 
@@ -81,9 +82,9 @@ pub struct Format {
     pub header: Option<bool>,
 }
 
-/// Reads a file.
+/// Reads a file, or what comes out of a pipe.
 ///
-/// `stop` may be set from another thread.
+/// `stop` may be set from another thread, also while nobody writes to the pipe.
 ///
 /// # Errors
 ///
@@ -91,9 +92,17 @@ pub struct Format {
 /// is no interaction in it, and for a line that is not one, with the number of the
 /// line; [`Error::Interrupted`] when stopped.
 pub fn read(path: &Path, format: &Format, stop: &AtomicBool) -> Result<Interactions> {
-    let file = File::open(path).map_err(|error| file_error(path, &error))?;
+    let refused = |error| file_error(path, &error);
     let name = path.display().to_string();
-    parse(BufReader::new(file), &name, format, stop)
+    if fs::metadata(path).map_err(refused)?.is_file() {
+        let file = File::open(path).map_err(refused)?;
+        return parse(BufReader::new(file), &name, format, stop);
+    }
+    let pipe = Pipe::new(path, stop).map_err(refused)?;
+    match parse(pipe, &name, format, stop) {
+        Err(Error::File(_)) if stop.load(Relaxed) => Err(Error::Interrupted),
+        result => result,
+    }
 }
 
 /// Reads text, which errors call `name`; otherwise as [`read`].

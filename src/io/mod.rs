@@ -13,6 +13,7 @@ mod ids;
 pub mod interactions;
 mod lines;
 pub mod model;
+mod pipe;
 
 pub use ids::Ids;
 pub use lines::Delimiter;

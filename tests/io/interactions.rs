@@ -210,6 +210,36 @@ fn reading_can_stop() {
     assert_eq!(found, Err(Error::Interrupted));
 }
 
+#[cfg(unix)]
+#[test]
+fn pipes_are_read_and_can_be_left() {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::thread;
+    use std::time::Duration;
+
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let path = format!("/dev/fd/{}", reader.as_raw_fd());
+    let lines = 100_000;
+    let writing = thread::spawn(move || writer.write_all("a,b\n".repeat(lines).as_bytes()));
+    let found = read(path.as_ref(), &Format::default(), &NEVER).unwrap();
+    assert_eq!(found.users.len(), lines);
+    writing.join().unwrap().unwrap();
+
+    // Nobody writes, and the pipe stays open.
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let path = format!("/dev/fd/{}", reader.as_raw_fd());
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| read(path.as_ref(), &Format::default(), &stop));
+        thread::sleep(Duration::from_millis(50));
+        assert!(!reading.is_finished());
+        stop.store(true, Relaxed);
+        assert_eq!(reading.join().unwrap(), Err(Error::Interrupted));
+    });
+}
+
 #[test]
 fn memory_is_in_proportion_to_the_file() {
     let mut text = String::new();

@@ -1,0 +1,255 @@
+"""Leaves and results: values, gradients, and that nothing is ever stale."""
+
+import copy
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+
+def test_types_of_values():
+    """float32 and float64 are kept; everything else becomes float64."""
+    assert wy.Parameter(1).dtype == np.float64
+    assert wy.Parameter([1, 2]).dtype == np.float64
+    assert wy.Parameter(True).dtype == np.float64
+    assert wy.Input(np.arange(3)).dtype == np.float64
+    assert wy.Input(np.arange(3, dtype=np.uint8)).value.tolist() == [0.0, 1.0, 2.0]
+    assert wy.Input(np.float32(1.5)).dtype == np.float32
+    assert wy.Input(np.float64(1.5)).dtype == np.float64
+    assert wy.Variable(np.zeros(2, np.float16)).dtype == np.float32
+    assert wy.Input([True, False]).value.tolist() == [1.0, 0.0]
+    index = wy.IndexInput(np.array([[1, 2]], np.int8))
+    assert index.dtype == np.uint32
+    assert index.shape == (1, 2)
+    assert wy.IndexInput([]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda a: a[::-1],
+        lambda a: a.T,
+        lambda a: a[:, ::2],
+        lambda a: np.asfortranarray(a),
+        lambda a: a.astype(">f8"),
+        lambda a: np.frombuffer(b"x" + a.tobytes(), np.uint8)[1:].view(np.float64),
+        lambda a: a[:0],
+        lambda a: np.broadcast_to(a[0], (5, 4)),
+    ],
+)
+def test_any_layout_is_read(layout):
+    given = layout(np.arange(12.0).reshape(3, 4))
+    read = wy.Variable(given).value
+    np.testing.assert_array_equal(read, given)
+    assert read.dtype == np.float64
+    assert read.flags.c_contiguous
+
+
+def test_properties():
+    x = wy.Variable([[1.0, 2.0, 3.0]])
+    assert (x.shape, x.ndim, x.size, len(x)) == ((1, 3), 2, 3, 1)
+    assert x.name is None
+    assert wy.Parameter(0.0, name="w").name == "w"
+    assert wy.Input(0.0, "x").name == "x"
+    scalar = wy.Variable(2.0)
+    assert isinstance(scalar.value, np.ndarray)
+    assert scalar.value.shape == ()
+    assert (scalar.item(), float(scalar), bool(scalar)) == (2.0, 2.0, True)
+    assert isinstance(scalar.item(), float)
+    assert isinstance(wy.Parameter(1.0), wy.Variable)
+
+
+def test_value_is_the_users_own():
+    """Writing to it changes nothing, and nothing changes it."""
+    w = wy.Parameter([1.0, 2.0])
+    y = w * 1.0
+    for variable in (w, y):
+        taken = variable.value
+        taken[:] = 9.0
+        assert variable.value.tolist() == [1.0, 2.0]
+    before = w.value
+    (w * w).sum().backward()
+    wy.SGD(lr=0.1).step([w])
+    assert before.tolist() == [1.0, 2.0]
+    gradient = w.grad
+    gradient[:] = 0.0
+    assert w.grad.tolist() == [2.0, 4.0]
+    given = np.array([1.0, 2.0])
+    v = wy.Variable(given)
+    given[:] = 0.0
+    assert v.value.tolist() == [1.0, 2.0]
+
+
+def test_assignment_reaches_everything_above():
+    x, w = wy.Input([1.0, 2.0]), wy.Parameter([3.0, 4.0])
+    v = wy.Variable(2.0)
+    product = x * w * v
+    loss = product.sum()
+    assert loss.item() == 22.0
+    x.value = [10.0, 20.0]
+    assert product.value.tolist() == [60.0, 160.0]
+    w.value = np.array([1.0, 1.0])
+    assert loss.forward() == 60.0
+    v.value = 3
+    loss.backward()
+    assert w.grad.tolist() == [30.0, 60.0]
+    x.value = [1.0, 1.0, 1.0] if False else [0.0, 0.0]
+    assert loss.item() == 0.0
+
+
+def test_an_input_may_change_its_length():
+    x = wy.Input([1.0])
+    w = wy.Parameter(2.0)
+    loss = (x * w).sum()
+    x.value = [1.0, 2.0, 3.0]
+    assert loss.item() == 12.0
+    loss.backward()
+    assert w.grad == 6.0
+    index = wy.IndexInput([0])
+    rows = wy.Parameter([[1.0], [2.0]])[index]
+    index.value = [1, 1, 0]
+    assert rows.value.ravel().tolist() == [2.0, 2.0, 1.0]
+
+
+def test_gradients_add_up_until_zero_grad():
+    w, v = wy.Parameter(3.0), wy.Variable(2.0)
+    loss = w * v
+    assert w.grad is None
+    loss.backward()
+    loss.backward()
+    assert (w.grad, v.grad) == (4.0, 6.0)
+    w.zero_grad()
+    assert w.grad is None
+    assert v.grad == 6.0
+    loss.zero_grad()
+    assert v.grad is None
+    loss.backward()
+    assert (w.grad, v.grad) == (2.0, 3.0)
+
+
+def test_results_keep_no_gradient():
+    w = wy.Parameter(3.0)
+    y = w * 2.0
+    (y * y).backward()
+    assert y.grad is None
+    assert wy.Input(1.0).grad is None
+
+
+def test_seed_of_backward():
+    w = wy.Variable([1.0, 2.0, 3.0])
+    y = w * w
+    y.backward(np.array([1.0, 0.0, -1.0]))
+    assert w.grad.tolist() == [2.0, 0.0, -6.0]
+    w.zero_grad()
+    y.backward([1, 1, 1])
+    assert w.grad.tolist() == [2.0, 4.0, 6.0]
+
+
+def test_a_shared_subgraph_counts_once_for_each_use():
+    x = wy.Variable(1.0)
+    y = x
+    for _ in range(30):
+        y = y + y
+    y.backward()
+    assert x.grad == 2.0**30
+    z = wy.Variable(3.0)
+    (z * z + z).backward()
+    assert z.grad == 7.0
+
+
+def test_parameters_are_the_objects_themselves():
+    w, b = wy.Parameter([1.0], name="w"), wy.Parameter(0.0, name="b")
+    x, v = wy.Input([1.0]), wy.Variable(1.0)
+    loss = ((w * x + b) * v * w).sum()
+    found = loss.parameters()
+    assert len(found) == 2
+    assert {id(p) for p in found} == {id(w), id(b)}
+    assert w.parameters() == [w]
+    assert x.parameters() == []
+
+
+def test_a_parameter_whose_object_is_gone_comes_back():
+    w = wy.Parameter([1.0], name="kept")
+    alive = weakref.ref(w)
+    loss = (w * 2.0).sum()
+    del w
+    gc.collect()
+    assert alive() is None
+    (found,) = loss.parameters()
+    assert isinstance(found, wy.Parameter)
+    assert found.name == "kept"
+    assert loss.parameters()[0] is found
+    loss.backward()
+    assert found.grad.tolist() == [2.0]
+    del found
+    assert loss.parameters()[0].grad.tolist() == [2.0]
+
+
+def test_identity_and_hash():
+    a, b = wy.Variable(1.0), wy.Variable(1.0)
+    assert a == a
+    assert a != b
+    assert len({a, b, a}) == 2
+    assert (a < b).item() == 0.0
+
+
+def test_iteration():
+    x = wy.Variable([[1.0, 2.0], [3.0, 4.0]])
+    first, second = x
+    assert second.value.tolist() == [3.0, 4.0]
+    (first * 2.0).backward()
+    assert x.grad.tolist() == [[2.0, 2.0], [0.0, 0.0]]
+    assert list(wy.Variable(np.zeros((0, 2)))) == []
+    for refused in (lambda: iter(wy.Variable(1.0)), lambda: len(wy.Variable(1.0))):
+        with pytest.raises(TypeError, match="without axes"):
+            refused()
+
+
+def test_repr():
+    assert repr(wy.Variable(1.5)) == "Variable(1.5)"
+    assert repr(wy.Parameter(np.float32(1.5), name="w")) == (
+        "Parameter(1.5, dtype=float32, name=\"w\")"
+    )
+    assert repr(wy.Input([1.0, 2.0])) == "Input(array([1., 2.]))"
+    big = repr(wy.Parameter(np.zeros((1000, 8), np.float32), name="users"))
+    assert big == "Parameter(shape=(1000, 8), dtype=float32, name=\"users\")"
+    x = wy.Input([1.0])
+    y = x + np.zeros(3)
+    x.value = [1.0, 2.0]
+    assert "cannot be computed" in repr(y)
+
+
+def test_a_failed_update_is_repaired_by_the_next_value():
+    x = wy.Input([1.0, 2.0])
+    w = wy.Variable([1.0, 1.0])
+    y = (x * w).sum()
+    x.value = [1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match=r"\(3,\) and \(2,\)"):
+        y.item()
+    with pytest.raises(ValueError, match="broadcast"):
+        y.backward()
+    assert w.grad is None
+    x.value = [5.0, 5.0]
+    y.backward()
+    assert y.item() == 10.0
+    assert w.grad.tolist() == [5.0, 5.0]
+
+
+def test_graphs_are_not_copied():
+    x = wy.Variable(1.0)
+    for refused in (copy.copy, copy.deepcopy, pickle.dumps):
+        for leaf in (x, x * 2.0, wy.Parameter(1.0)):
+            with pytest.raises(TypeError, match="cannot be copied or pickled"):
+                refused(leaf)
+
+
+def test_attributes_are_not_invented():
+    x = wy.Variable(1.0)
+    with pytest.raises(AttributeError):
+        x.vlaue = 2.0
+    with pytest.raises(AttributeError):
+        x.grad = 2.0
