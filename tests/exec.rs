@@ -2,10 +2,11 @@
 
 mod common;
 
-use wyrmling::exec::Program;
+use wyrmling::exec::{self, Program};
 use wyrmling::graph::{Constant, IntoDyn, Leaf, Parameter};
+use wyrmling::ir::{Builder, Terminator};
 use wyrmling::rules::{self, OpRef, SliceItem};
-use wyrmling::{Array, DType, Error, Gradient, Input, Result, Variable};
+use wyrmling::{Array, DType, Error, Gradient, Input, Result, Type, Variable};
 
 use common::{Frozen, assert_close, dense, rounding};
 
@@ -392,6 +393,31 @@ fn the_gradient_of_a_leaf_itself_is_one() -> Result<()> {
     let constant = Constant::new(2.0);
     let (value, grads) = constant.freeze()?.value_and_grad(&[])?;
     assert_eq!((value.item()?, grads.len()), (2.0, 0));
+    Ok(())
+}
+
+#[test]
+fn a_program_takes_one_leaf_for_each_parameter() -> Result<()> {
+    let b = Builder::new();
+    let ty = Type::scalar(DType::F64);
+    let (x, y) = (b.parameter(ty.clone()), b.parameter(ty));
+    let product = b.try_apply(OpRef::Static(&rules::Mul), &[x, y])?;
+    b.terminate(Terminator::Return(vec![product]));
+    let function = b.finish("product")?;
+    let parameter = Parameter::new(3.0);
+    let leaf = || exec::Leaf::Parameter(parameter.param().table().clone());
+    for count in [0, 1, 3] {
+        let leaves = (0..count).map(|_| leaf()).collect();
+        let program = Program::new(function.clone(), leaves);
+        assert!(matches!(program, Err(Error::Value(_))), "{count} leaves");
+    }
+    // One table for both parameters, which have a gradient each.
+    let program = Program::new(function, vec![leaf(), leaf()])?;
+    let (value, grads) = program.value_and_grad(&[])?;
+    let scalar = Type::scalar(DType::F64);
+    let grads = grads.into_iter().map(|g| dense(g, &scalar).item());
+    assert_eq!(value.item()?, 9.0);
+    assert_eq!(grads.collect::<Result<Vec<_>>>()?, [3.0, 3.0]);
     Ok(())
 }
 

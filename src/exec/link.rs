@@ -138,9 +138,12 @@ pub(super) enum Linked {
     },
 }
 
-/// Rows of a gradient with addresses: for each part the index, and (scale, rows) pairs.
+/// A summand of rows with addresses: the scale, and the rows.
+type LinkedTerm = (Option<Memory>, Memory);
+
+/// Rows of a gradient with addresses: for each part the index, and its terms.
 pub(crate) struct LinkedRows {
-    parts: Vec<(Memory, Vec<(Option<Memory>, Memory)>)>,
+    parts: Vec<(Memory, Vec<LinkedTerm>)>,
 }
 
 /// Rows of a gradient in an executor's memory, after a run on `leaves`.

@@ -158,8 +158,8 @@ impl Plan {
         let fits = |((slice, ty), table): ((&Slice<'_>, &Type), &Option<usize>)| {
             table.is_some() || (slice.len() == ty.size() && slice.dtype() == ty.dtype)
         };
-        let all = leaves.iter().zip(&self.leaves).zip(&self.tables);
-        leaves.len() == self.leaves.len() && all.map(fits).all(|ok| ok)
+        let mut all = leaves.iter().zip(&self.leaves).zip(&self.tables);
+        leaves.len() == self.leaves.len() && all.all(fits)
     }
 
     /// Types that the leaves must have, in order.

@@ -203,10 +203,10 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     if shares(op, &refs, &ty) {
         return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
     }
-    if is::<ScatterRows, O>(op) {
-        if let (Array::U32(indices), Value::Dense(values)) = (&dense[1], args[0]) {
-            return Rows::new(ty, indices.clone(), values.clone()).map(Value::Rows);
-        }
+    if is::<ScatterRows, O>(op)
+        && let (Array::U32(indices), Value::Dense(values)) = (&dense[1], args[0])
+    {
+        return Rows::new(ty, indices.clone(), values.clone()).map(Value::Rows);
     }
     if is::<DiagonalLike, O>(op) {
         return Ok(Value::Diagonal(dense[0].item()?, ty));

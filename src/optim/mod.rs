@@ -62,6 +62,9 @@ pub(crate) struct State {
     pub slots: Vec<Table>,
 }
 
+/// A table, kept alive for its state.
+type Owned = (Arc<Table>, Arc<State>);
+
 /// A table, its state, and a gradient to apply.
 type Work<'p> = (&'p Arc<Table>, Arc<State>, Gradient);
 
@@ -70,7 +73,7 @@ type Work<'p> = (&'p Arc<Table>, Arc<State>, Gradient);
 pub struct Optimizer {
     rule: Rule,
     settings: Settings,
-    states: Mutex<HashMap<u64, (Arc<Table>, Arc<State>)>>,
+    states: Mutex<HashMap<u64, Owned>>,
 }
 
 impl Optimizer {

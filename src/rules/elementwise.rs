@@ -211,7 +211,7 @@ macro_rules! elementwise {
                     $crate::rules::elementwise::eval(kernel, args, out);
                     Ok(())
                 }
-                #[allow(unused_variables)] // A rule names only the operands it needs.
+                #[allow(unused_variables, reason = "a rule names only the operands it needs")]
                 fn vjp<'t>(
                     &self,
                     i: usize,

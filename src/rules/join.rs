@@ -197,7 +197,10 @@ impl Operator for PartAdjoint {
 }
 
 const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
-const PARTS: &[(usize, &[&[usize]], &[usize])] = &[
+/// An axis, the shapes of parts, and the shape of the whole.
+type Joined = (usize, &'static [&'static [usize]], &'static [usize]);
+
+const PARTS: &[Joined] = &[
     (0, &[&[2], &[3]], &[5]),
     (1, &[&[2, 1], &[2, 3], &[2, 2]], &[2, 6]),
     (0, &[&[2, 3], &[0, 3]], &[2, 3]),
@@ -210,7 +213,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "concatenate",
         formula: "x, y, … joined",
         cases: || {
-            let case = |&(axis, parts, _): &(usize, &[&[usize]], &[usize])| {
+            let case = |&(axis, parts, _): &Joined| {
                 let args = parts.iter().map(|s| Argument::real(s, ANY)).collect();
                 Case::new(OpRef::new(Concatenate { axis }), args)
             };
@@ -221,7 +224,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "part",
         formula: "one of the joined",
         cases: || {
-            let case = |&(axis, parts, whole): &(usize, &[&[usize]], &[usize])| {
+            let case = |&(axis, parts, whole): &Joined| {
                 let mut args = vec![Argument::real(whole, ANY)];
                 args.extend(parts.iter().map(|s| Argument::shape_only(s)));
                 Case::new(OpRef::new(Part { axis, part: 1 }), args)
@@ -233,7 +236,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "part_adjoint",
         formula: "one among zeros",
         cases: || {
-            let case = |&(axis, parts, _): &(usize, &[&[usize]], &[usize])| {
+            let case = |&(axis, parts, _): &Joined| {
                 let mut args = vec![Argument::real(parts[1], ANY)];
                 args.extend(parts.iter().map(|s| Argument::shape_only(s)));
                 Case::new(OpRef::new(PartAdjoint { axis, part: 1 }), args)

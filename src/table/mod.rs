@@ -3,11 +3,10 @@
 pub(crate) mod moves;
 mod parameter;
 mod rows;
-#[allow(clippy::module_inception)]
-mod table;
+mod storage;
 
 pub use parameter::Param;
 pub(crate) use rows::add_into;
 pub use rows::{Gradient, Rows};
-pub use table::{Exclusive, Table};
-pub(crate) use table::{advance_epoch, epoch, new_id};
+pub use storage::{Exclusive, Table};
+pub(crate) use storage::{advance_epoch, epoch, new_id};

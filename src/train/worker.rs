@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::data::{Buffer, Feeds};
 use super::sampling::stream;
-use crate::array::{Slice, with_real};
+use crate::array::{Real, Slice, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{Executor, Leaf, Plan, Program, RowsPart, Sink};
 use crate::optim::apply::{self, Access, Scratch, Target};
@@ -240,7 +240,7 @@ impl<'a> Worker<'a> {
         let plan = sized.executor.plan();
         let loss: f64 = with_real!(plan.result.ty.dtype, T => {
             let value: &[T] = sized.executor.numbers(&plan.result, &leaves);
-            value.iter().map(|&x| f64::from(x)).sum()
+            value.iter().map(|x| x.to()).sum()
         });
         if !loss.is_finite() {
             return Err(Error::NotFinite(format!("the loss became {loss}")));
@@ -274,7 +274,7 @@ impl<'a> Worker<'a> {
 }
 
 /// Applies one table's gradient out of an executor's memory.
-fn apply_sink<T: crate::array::Real>(
+fn apply_sink<T: Real>(
     executor: &Executor,
     leaves: &[Slice<'_>],
     number: usize,

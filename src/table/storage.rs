@@ -9,7 +9,7 @@
 //! - [`Table::read`] and [`Table::read_rows`] copy out, by moves that may race with
 //!   other moves ([`super::moves`]).
 //! - [`Table::exclusive`] waits for everybody else and hands out plain access.
-//! - [`Table::shared`] lets many workers read and write rows at once (Hogwild),
+//! - training lets many workers read and write rows at once (Hogwild),
 //!   still only by those moves.
 //!
 //! A table is as large as the caller asks and starts as zeroed pages that take no

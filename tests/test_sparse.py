@@ -1,0 +1,81 @@
+"""Gradients of lookups are rows."""
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+
+@pytest.fixture
+def table():
+    return wy.Parameter(np.arange(12.0).reshape(4, 3), name="table")
+
+
+def test_lookup_gives_rows(table):
+    loss = (table[[2, 0, 2]] ** 2).sum()
+    loss.backward()
+    grad = table.grad
+    assert isinstance(grad, wy.SparseGrad)
+    assert grad.shape == (4, 3)
+    assert grad.dtype == np.float64
+    assert grad.indices.tolist() == [2, 0, 2]
+    assert len(grad) == 3
+    expected = np.zeros((4, 3))
+    np.add.at(expected, [2, 0, 2], 2 * table.value[[2, 0, 2]])
+    np.testing.assert_array_equal(grad.to_dense(), expected)
+    merged = grad.coalesce()
+    assert merged.indices.tolist() == [0, 2]
+    np.testing.assert_array_equal(merged.values, expected[[0, 2]])
+    np.testing.assert_array_equal(merged.to_dense(), expected)
+
+
+def test_rows_add_up(table):
+    for rows in ([1], [1, 3]):
+        table[rows].sum().backward()
+    assert table.grad.to_dense()[:, 0].tolist() == [0.0, 2.0, 0.0, 1.0]
+
+
+def test_dense_and_rows_together(table):
+    """Weight tying: one parameter used whole and by rows."""
+    loss = (table * table).sum() + (3.0 * table[[1]]).sum()
+    loss.backward()
+    expected = 2 * table.value
+    expected[1] += 3.0
+    assert isinstance(table.grad, np.ndarray)
+    np.testing.assert_array_equal(table.grad, expected)
+    _, grads = wy.freeze(loss).value_and_grad()
+    np.testing.assert_array_equal(grads[table], expected)
+
+
+def test_frozen_lookups_give_rows(table):
+    i = wy.IndexInput([0])
+    program = wy.freeze((table[i] * table[i]).sum())
+    _, grads = program.value_and_grad({i: [3, 3, 1]})
+    assert isinstance(grads[table], wy.SparseGrad)
+    expected = np.zeros((4, 3))
+    np.add.at(expected, [3, 3, 1], 2 * table.value[[3, 3, 1]])
+    np.testing.assert_array_equal(grads[table].to_dense(), expected)
+
+
+def test_vectors_and_many_indices(table):
+    bias = wy.Parameter(np.arange(4.0))
+    bias[np.array([[0, 3], [3, 3]])].sum().backward()
+    assert bias.grad.to_dense().tolist() == [1.0, 0.0, 0.0, 3.0]
+    table[np.zeros((2, 0), int)].sum().backward()
+    assert len(table.grad) == 0
+    assert not table.grad.to_dense().any()
+
+
+def test_made_by_hand():
+    grad = wy.SparseGrad([1, 1], np.ones((2, 2), np.float32), (3, 2))
+    assert grad.dtype == np.float32
+    assert grad.to_dense().tolist() == [[0.0, 0.0], [2.0, 2.0], [0.0, 0.0]]
+    assert repr(grad) == "SparseGrad(2 rows of shape (3, 2), dtype=float32)"
+    with pytest.raises(IndexError, match="index 3 .* 3 rows"):
+        wy.SparseGrad([3], [[1.0, 1.0]], (3, 2))
+    with pytest.raises(IndexError, match="index -1 .* 3 rows"):
+        wy.SparseGrad([-1], [[1.0, 1.0]], (3, 2))
+    with pytest.raises(ValueError, match=r"\(1, 2\), got \(1, 3\)"):
+        wy.SparseGrad([0], [[1.0, 1.0, 1.0]], (3, 2))
+    with pytest.raises(TypeError, match="to_dense"):
+        np.asarray(grad)
