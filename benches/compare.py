@@ -109,6 +109,8 @@ class Peers:
     def __init__(self) -> None:
         self.missing: list[str] = []
         self.found: list[str] = []
+        # One thread for everybody; JAX reads this when it is imported.
+        os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
         self.torch = self._find("torch", "PyTorch")
         self.jax = self._find("jax", "JAX")
         self.autograd = self._find("autograd", "HIPS autograd")
@@ -465,38 +467,35 @@ def bpr_jax(jax: ModuleType, data: Interactions, epochs: int, batch_size: int) -
     jnp = jax.numpy
     users, items = (jnp.asarray(c.astype(np.int32)) for c in (data.users, data.items))
     steps = len(data) // batch_size
+    known = {"mode": "promise_in_bounds"}
 
-    def loss(rows: Any) -> Any:
-        user, positive, negative, margin = rows
-        scores = (user * (positive - negative)).sum(1) + margin
-        return -jax.nn.log_sigmoid(scores).sum()
+    def loss(user: Any, both: Any) -> Any:
+        # An item's bias is the last element of its row.
+        apart = both[:batch_size] - both[batch_size:]
+        return -jax.nn.log_sigmoid((user * apart[:, :-1]).sum(1) + apart[:, -1]).sum()
 
     def step(tables: Any, batch: Any) -> Any:
-        p, q, bias = tables
-        u, i, j = batch
-        rows = p[u], q[i], q[j], bias[i] - bias[j]
-        value, (gu, gi, gj, gb) = jax.value_and_grad(loss)(rows)
-        p = p.at[u].add(-RATE * gu)
-        q = q.at[i].add(-RATE * gi).at[j].add(-RATE * gj)
-        bias = bias.at[i].add(-RATE * gb).at[j].add(RATE * gb)
-        return (p, q, bias), value
+        p, q = tables
+        u, k = batch
+        rows = p.at[u].get(**known), q.at[k].get(**known)
+        value, (gu, gk) = jax.value_and_grad(loss, (0, 1))(*rows)
+        return (p.at[u].add(-RATE * gu, **known), q.at[k].add(-RATE * gk, **known)), value
 
     def epoch(tables: Any, key: Any) -> Any:
         one, two = jax.random.split(key)
         order = jax.random.permutation(one, len(data))[: steps * batch_size]
         others = jax.random.randint(two, order.shape, 0, data.n_items, jnp.int32)
-        batches = (users[order], items[order], others)
-        batches = tuple(column.reshape(steps, batch_size) for column in batches)
-        tables, values = jax.lax.scan(step, tables, batches)
+        columns = (users[order], items[order], others)
+        u, i, j = (column.reshape(steps, batch_size) for column in columns)
+        tables, values = jax.lax.scan(step, tables, (u, jnp.concatenate([i, j], 1)))
         return tables, values.sum()
 
     compiled = jax.jit(epoch, donate_argnums=0)
 
     def fresh() -> Any:
         rng = np.random.default_rng(1)
-        shapes = ((data.n_users, FACTORS), (data.n_items, FACTORS))
-        vectors = [jnp.asarray(rng.uniform(-0.1, 0.1, s).astype(np.float32)) for s in shapes]
-        return (*vectors, jnp.zeros(data.n_items, jnp.float32))
+        shapes = ((data.n_users, FACTORS), (data.n_items, FACTORS + 1))
+        return tuple(jnp.asarray(rng.uniform(-0.1, 0.1, s).astype(np.float32)) for s in shapes)
 
     jax.block_until_ready(compiled(fresh(), jax.random.PRNGKey(0)))
 

@@ -65,7 +65,7 @@ fn allocations(program: &Program, fit: &Fit, optimizer: &Optimizer) -> usize {
         Flow::Continue
     };
     let stop = AtomicBool::new(false);
-    train::fit(program, fit, optimizer, &stop, &mut observe).unwrap();
+    train::fit(program, fit, optimizer, &stop, &mut observe).expect("the fit runs");
     least
 }
 
@@ -107,7 +107,7 @@ fn check(program: &Program, rows: impl Fn(usize) -> Vec<(u64, Source)>) {
                     seed: 1,
                     deterministic,
                 };
-                let optimizer = Optimizer::new(rule, settings).unwrap();
+                let optimizer = Optimizer::new(rule, settings).expect("the settings are in range");
                 allocations(program, &fit, &optimizer)
             });
             assert_eq!(
@@ -121,7 +121,9 @@ fn check(program: &Program, rows: impl Fn(usize) -> Vec<(u64, Source)>) {
 fn numbers(shape: &[usize], scale: f32) -> Array {
     let count = shape.iter().product();
     let numbers = (0..count).map(|k| scale * (k as f32).sin());
-    Dense::new(shape, numbers.collect()).unwrap().into()
+    Dense::new(shape, numbers.collect())
+        .expect("the shape fits")
+        .into()
 }
 
 fn indices(rows: usize, below: usize) -> Source {

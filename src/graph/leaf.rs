@@ -169,6 +169,14 @@ fn assign(core: &Core, value: Array, fixed_shape: bool) -> Result<()> {
             value.dtype()
         )));
     }
+    if !fixed_shape && value.shape().len() != old.ndim() {
+        return Err(Error::Shape(format!(
+            "value: expected {} axes as in shape {}, got shape {}",
+            old.ndim(),
+            show_shape(&old.shape),
+            show_shape(value.shape())
+        )));
+    }
     if fixed_shape && value.shape() != &old.shape[..] {
         return Err(Error::Shape(format!(
             "value: expected shape {}, got {}",

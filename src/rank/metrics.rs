@@ -26,6 +26,7 @@ use rayon::prelude::*;
 use super::csr::Csr;
 use super::factors::{Factors, not_a_number};
 use crate::error::{Error, Result};
+use crate::simd::multiversion;
 
 /// Bound on the bytes of scores in a block of users.
 const SCORES: usize = 1 << 25;
@@ -150,11 +151,8 @@ pub fn evaluate(
 /// The metrics of one user, of whose scores none is NaN. `held_out` is not empty
 /// and shares nothing with `train`.
 fn measure(scores: &[f32], train: &[u32], held_out: &[u32], k: usize) -> Metrics {
-    let score = |item: &u32| scores[*item as usize];
-    let levels = Levels::new(held_out.iter().map(score).collect());
-    let mut all = levels.count(scores.iter().copied());
-    all.subtract(&levels.count(train.iter().map(score)));
-    let held = levels.count(held_out.iter().map(score));
+    let of = |items: &[u32]| -> Vec<f32> { items.iter().map(|&i| scores[i as usize]).collect() };
+    let (known, held) = (of(train), of(held_out));
 
     let h = held_out.len() as f64;
     let others = (scores.len() - train.len() - held_out.len()) as f64;
@@ -162,16 +160,16 @@ fn measure(scores: &[f32], train: &[u32], held_out: &[u32], k: usize) -> Metrics
     let mut sum = Metrics::default();
     let mut hits = 0;
     let mut in_order = 0.0;
-    for item in held_out {
-        let level = levels.of(score(item));
-        let rank = all.at_least[level];
+    for &score in &held {
+        let [all, known, held] = [scores, &known, &held].map(|scores| count(scores, score));
+        let rank = all.at_least - known.at_least;
         sum.reciprocal_rank += 1.0 / rank as f64;
         if rank <= k {
             sum.ndcg += discount(rank);
             hits += 1;
         }
-        let higher_or_tied = (rank - held.at_least[level]) as f64;
-        let tied = (all.equal[level] - held.equal[level]) as f64;
+        let higher_or_tied = (rank - held.at_least) as f64;
+        let tied = (all.equal - known.equal - held.equal) as f64;
         in_order += others - higher_or_tied + 0.5 * tied;
     }
     let ideal: f64 = (1..=k.min(held_out.len())).map(discount).sum();
@@ -190,59 +188,26 @@ fn measure(scores: &[f32], train: &[u32], held_out: &[u32], k: usize) -> Metrics
     }
 }
 
-/// The distinct scores of the held-out items, rising.
-struct Levels(Vec<f32>);
-
-/// For each level, how many scores are at least, and exactly, that high.
-struct Counts {
-    at_least: Vec<usize>,
-    equal: Vec<usize>,
+/// How many of some scores are at least, and how many exactly, as high as one.
+struct Count {
+    at_least: usize,
+    equal: usize,
 }
 
-impl Levels {
-    fn new(mut scores: Vec<f32>) -> Levels {
-        scores.sort_unstable_by(f32::total_cmp);
-        scores.dedup();
-        Levels(scores)
-    }
-
-    /// Number of levels at or below `score`.
-    fn reached(&self, score: f32) -> usize {
-        self.0.partition_point(|&level| level <= score)
-    }
-
-    /// The level of a held-out item's score.
-    fn of(&self, score: f32) -> usize {
-        self.reached(score) - 1
-    }
-
-    fn count(&self, scores: impl Iterator<Item = f32>) -> Counts {
-        let n = self.0.len();
-        let mut counts = Counts {
-            at_least: vec![0; n],
-            equal: vec![0; n],
-        };
-        for score in scores {
-            let reached = self.reached(score);
-            if reached > 0 {
-                counts.at_least[reached - 1] += 1;
-                counts.equal[reached - 1] += usize::from(self.0[reached - 1] == score);
-            }
+multiversion! {
+    /// Counts by comparing with every score. To search the held-out scores for the place of
+    /// each score takes fewer steps, but none that fill a vector: unless most items are held
+    /// out it is slower.
+    fn count(scores: &[f32], score: f32) -> Count {
+        // As narrow as the scores, which fit: items are numbered by 32 bits.
+        let (mut at_least, mut equal) = (0_u32, 0_u32);
+        for &other in scores {
+            at_least += u32::from(other >= score);
+            equal += u32::from(other == score);
         }
-        for level in (1..n).rev() {
-            counts.at_least[level - 1] += counts.at_least[level];
-        }
-        counts
-    }
-}
-
-impl Counts {
-    fn subtract(&mut self, other: &Counts) {
-        for (mine, theirs) in (self.at_least.iter_mut()).zip(&other.at_least) {
-            *mine -= theirs;
-        }
-        for (mine, theirs) in self.equal.iter_mut().zip(&other.equal) {
-            *mine -= theirs;
+        Count {
+            at_least: at_least as usize,
+            equal: equal as usize,
         }
     }
 }
