@@ -172,6 +172,7 @@ def test_failures_are_one_line(tmp_path: Path, model: Path) -> None:
     bad.write_text("a,b\nc,d\n")
     assert "no directory" in run("train", bad, "--out", tmp_path / "no" / "out", code=1)
     assert "regular file" in run("train", bad, "--out", tmp_path, code=1)
+    assert "--out is empty" in run("train", bad, "--out", "", code=1)
     assert "holds out" in run("train", bad, "--out", out, "--holdout", "0.1", code=1)
     assert "bad.csv is not a valid model" in run("recommend", bad, "--user", "1", code=1)
     bad.write_text("a,x\na,y\n")
@@ -199,6 +200,18 @@ def test_interruption_and_closed_pipes(tmp_path: Path, lines: list[str], model: 
         assert process.stderr.read() == "interrupted\n"
         assert process.wait(timeout=60) == 130
     assert not out.exists()
+
+    # Data that does not come is waited for no longer either.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [*COMMAND, "train", str(pipe), "--out", str(out)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        # Opens when the other side does.
+        with pipe.open("w"):
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == "interrupted\n"
 
     read, write = os.pipe()
     os.close(read)

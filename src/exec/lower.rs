@@ -11,10 +11,10 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use super::arena::Layout;
-use super::plan::{Fused, Group, Location, Place, Plan, RowsPart, Sink, Source, Step, Term};
+use super::place::Placer;
+use super::plan::{Plan, RowsPart, Sink, Term};
 use super::schedule::{Unit, schedule};
-use crate::array::{Array, Broadcast, Shape, Type, broadcast};
+use crate::array::{Array, Shape, Type, broadcast};
 use crate::error::{Error, Result};
 use crate::ir::{Expression, Function, ValueId, simplify, specialize};
 use crate::rules::{
@@ -42,27 +42,27 @@ pub(super) struct Request<'a> {
 }
 
 /// An instruction that is scheduled.
-struct Node<'f> {
-    result: ValueId,
-    op: &'f OpRef,
-    args: &'f [ValueId],
+pub(super) struct Node<'f> {
+    pub(super) result: ValueId,
+    pub(super) op: &'f OpRef,
+    pub(super) args: &'f [ValueId],
 }
 
-struct Lowering<'f> {
-    function: &'f Function,
-    request: &'f Request<'f>,
+pub(super) struct Lowering<'f> {
+    pub(super) function: &'f Function,
+    pub(super) request: &'f Request<'f>,
     /// Which parameter a value is.
-    leaf: HashMap<ValueId, usize>,
-    constant: HashMap<ValueId, usize>,
-    constants: Vec<Array>,
+    pub(super) leaf: HashMap<ValueId, usize>,
+    pub(super) constant: HashMap<ValueId, usize>,
+    pub(super) constants: Vec<Array>,
     /// The instructions in program order.
-    nodes: Vec<Node<'f>>,
+    pub(super) nodes: Vec<Node<'f>>,
     /// Which instruction defines a value.
-    node_of: Vec<Option<usize>>,
+    pub(super) node_of: Vec<Option<usize>>,
     /// The value whose memory holds a value's elements.
-    base: Vec<ValueId>,
+    pub(super) base: Vec<ValueId>,
     /// How often a value is read, results included.
-    uses: Vec<u32>,
+    pub(super) uses: Vec<u32>,
 }
 
 /// A sum of terms, as values.
@@ -124,12 +124,12 @@ impl<'f> Lowering<'f> {
         Ok(low)
     }
 
-    fn node(&self, value: ValueId) -> Option<&Node<'f>> {
+    pub(super) fn node(&self, value: ValueId) -> Option<&Node<'f>> {
         self.node_of[value as usize].map(|n| &self.nodes[n])
     }
 
     /// The operands of `value`'s definition, if that is an operator of type `O`.
-    fn args_of<O: Operator>(&self, value: ValueId) -> Option<&'f [ValueId]> {
+    pub(super) fn args_of<O: Operator>(&self, value: ValueId) -> Option<&'f [ValueId]> {
         let node = self.node(value)?;
         node.op.downcast::<O>().map(|_| node.args)
     }
@@ -184,7 +184,10 @@ impl<'f> Lowering<'f> {
     }
 
     /// Operands whose values `node` reads.
-    fn read<'n>(&self, node: &'n Node<'f>) -> impl Iterator<Item = ValueId> + use<'n, 'f> {
+    pub(super) fn read<'n>(
+        &self,
+        node: &'n Node<'f>,
+    ) -> impl Iterator<Item = ValueId> + use<'n, 'f> {
         let op = node.op;
         let args = node.args.iter().enumerate();
         args.filter(move |(k, _)| op.reads(*k)).map(|(_, &a)| a)
@@ -196,7 +199,7 @@ impl<'f> Lowering<'f> {
     }
 
     /// Whether a node looks up rows of a table directly.
-    fn is_table_gather(&self, node: &Node<'f>) -> Option<usize> {
+    pub(super) fn is_table_gather(&self, node: &Node<'f>) -> Option<usize> {
         node.op.downcast::<Gather>()?;
         let table = self.table_of(node.args[0])?;
         self.is_bounded(node.args[1]).then_some(table)
@@ -213,7 +216,7 @@ impl<'f> Lowering<'f> {
             && broadcast("", types.map(|t| &t.shape[..])).is_ok_and(|s| s == out.shape)
     }
 
-    fn table_of(&self, value: ValueId) -> Option<usize> {
+    pub(super) fn table_of(&self, value: ValueId) -> Option<usize> {
         let leaf = self.leaf.get(&value)?;
         self.request.tables[*leaf]
     }
@@ -298,180 +301,6 @@ impl<'f> Lowering<'f> {
     }
 }
 
-/// Gives values their places while walking the units.
-struct Placer<'l, 'f> {
-    low: &'l Lowering<'f>,
-    layout: Layout,
-    peak: usize,
-    places: HashMap<ValueId, usize>,
-    /// The last unit that reads each base value; `usize::MAX` for results.
-    last: HashMap<ValueId, usize>,
-    steps: Vec<Step>,
-    registers: usize,
-}
-
-impl<'l, 'f> Placer<'l, 'f> {
-    fn bytes(ty: &Type) -> usize {
-        ty.size() * ty.dtype.size()
-    }
-
-    fn allocate(&mut self, value: ValueId) -> Place {
-        let ty = self.low.function.ty(value).clone();
-        let offset = self.layout.allocate(Self::bytes(&ty));
-        self.peak = self.peak.max(self.layout.end());
-        self.places.insert(value, offset);
-        Place {
-            location: Location::Arena(offset),
-            ty,
-        }
-    }
-
-    /// Where a value is; tables read as arrays are loaded on first use.
-    fn place(&mut self, value: ValueId) -> Place {
-        let base = self.low.base[value as usize];
-        let ty = self.low.function.ty(value).clone();
-        let location = if let Some(&offset) = self.places.get(&base) {
-            Location::Arena(offset)
-        } else if let Some(&k) = self.low.constant.get(&base) {
-            Location::Constant(k)
-        } else if let Some(table) = self.low.table_of(base) {
-            let out = self.allocate(base);
-            let location = out.location;
-            self.steps.push(Step::Load { table, out });
-            location
-        } else if let Some(&leaf) = self.low.leaf.get(&base) {
-            Location::Leaf(leaf)
-        } else {
-            unreachable!("value %{base} is read before it is computed")
-        };
-        Place { location, ty }
-    }
-
-    fn release_after(&mut self, unit: usize, values: impl Iterator<Item = ValueId>) {
-        for v in values {
-            let base = self.low.base[v as usize];
-            if self.last.get(&base) == Some(&unit)
-                && let Some(offset) = self.places.remove(&base)
-            {
-                self.layout
-                    .release(offset, Self::bytes(self.low.function.ty(base)));
-            }
-        }
-    }
-
-    fn one(&mut self, unit: usize, n: usize) {
-        let low = self.low;
-        let node = &low.nodes[n];
-        let step = if let Some(table) = low.is_table_gather(node) {
-            let index = self.place(node.args[1]);
-            Step::Gather {
-                table,
-                index,
-                out: self.allocate(node.result),
-            }
-        } else {
-            // An operand of which only the shape is read has no memory.
-            let args = node.args.iter().enumerate().map(|(k, &a)| {
-                if node.op.reads(k) {
-                    self.place(a)
-                } else {
-                    Place {
-                        location: Location::Nowhere,
-                        ty: low.function.ty(a).clone(),
-                    }
-                }
-            });
-            let args = args.collect();
-            Step::Kernel {
-                op: node.op.clone(),
-                args,
-                out: self.allocate(node.result),
-            }
-        };
-        self.steps.push(step);
-        self.release_after(unit, low.read(node));
-    }
-
-    fn group(&mut self, unit: usize, members: &[usize]) {
-        let low = self.low;
-        let inside: HashMap<ValueId, usize> = members
-            .iter()
-            .enumerate()
-            .map(|(at, &n)| (low.nodes[n].result, at))
-            .collect();
-        // The last member that reads each inner value.
-        let mut last_inside = vec![0; members.len()];
-        for (at, &n) in members.iter().enumerate() {
-            last_inside[at] = at;
-            for &a in low.nodes[n].args {
-                // An inner value under another shape comes from outside the group.
-                if let Some(&from) = inside.get(&low.base[a as usize]) {
-                    last_inside[from] = at;
-                }
-            }
-        }
-        let ty = low.function.ty(low.nodes[members[0]].result).clone();
-        let mut externals: Vec<Place> = Vec::new();
-        let mut external_of: HashMap<ValueId, usize> = HashMap::new();
-        let mut ops: Vec<Fused> = Vec::with_capacity(members.len());
-        let mut register_of: HashMap<ValueId, usize> = HashMap::new();
-        let mut free: Vec<usize> = Vec::new();
-        let mut expires: Vec<Vec<usize>> = vec![Vec::new(); members.len()];
-        let mut count = 0;
-        for (at, &n) in members.iter().enumerate() {
-            let node = &low.nodes[n];
-            let mut args: SmallVec<[Source; 3]> = SmallVec::new();
-            for &a in node.args {
-                let base = low.base[a as usize];
-                if let Some(&r) = register_of.get(&base) {
-                    args.push(Source::Register(r));
-                    continue;
-                }
-                let key = if inside.contains_key(&base) { base } else { a };
-                let next = externals.len();
-                let k = *external_of.entry(key).or_insert(next);
-                if k == next {
-                    let place = self.place(a);
-                    externals.push(place);
-                }
-                args.push(Source::External(k));
-            }
-            let leaves = self.last.get(&node.result).is_some_and(|&u| u > unit);
-            let out = if leaves {
-                let place = self.allocate(node.result);
-                externals.push(place);
-                external_of.insert(node.result, externals.len() - 1);
-                Source::External(externals.len() - 1)
-            } else {
-                let r = free.pop().unwrap_or_else(|| {
-                    count += 1;
-                    count - 1
-                });
-                register_of.insert(node.result, r);
-                expires[last_inside[at]].push(r);
-                Source::Register(r)
-            };
-            ops.push(Fused {
-                op: node.op.clone(),
-                args,
-                out,
-            });
-            free.append(&mut expires[at]);
-        }
-        self.registers = self.registers.max(count);
-        let walk = Broadcast::new(&ty.shape, externals.iter().map(|p| p.ty.shape.as_slice()));
-        self.steps.push(Step::Group(Group {
-            externals,
-            walk,
-            ops,
-            ty,
-        }));
-        for &n in members {
-            self.release_after(unit, low.read(&low.nodes[n]));
-        }
-    }
-}
-
 /// Plans a function of one block.
 ///
 /// # Errors
@@ -511,15 +340,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     }
     let needed = low.needed(&roots);
     let units = low.order(&needed);
-    let mut placer = Placer {
-        low: &low,
-        layout: Layout::default(),
-        peak: 0,
-        places: HashMap::new(),
-        last: HashMap::new(),
-        steps: Vec::new(),
-        registers: 0,
-    };
+    let mut placer = Placer::new(&low);
     for (u, unit) in units.iter().enumerate() {
         let members = match unit {
             Unit::One(n) => std::slice::from_ref(n),

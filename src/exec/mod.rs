@@ -9,6 +9,7 @@ mod executor;
 mod interpreter;
 mod link;
 mod lower;
+mod place;
 mod plan;
 mod program;
 mod schedule;

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::value::{Value, apply};
 use super::variable::Variable;
 use super::{eager, release};
-use crate::array::{Array, DType};
+use crate::array::{Array, DType, Type};
 use crate::error::Result;
 use crate::rules::{OpRef, Operator};
 use crate::table::{Gradient, Param, epoch};
@@ -56,6 +56,11 @@ impl Core {
     /// The value as last computed.
     pub(super) fn value(&self) -> Value {
         self.value.borrow().clone()
+    }
+
+    /// The type of the value as last computed.
+    pub(super) fn ty(&self) -> Type {
+        self.value.borrow().ty()
     }
 
     pub(super) fn dtype(&self) -> DType {

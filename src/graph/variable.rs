@@ -61,7 +61,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// As [`forward`](Self::forward).
     pub fn ty(&self) -> Result<Type> {
         self.forward()?;
-        Ok(self.0.core().value().ty())
+        Ok(self.0.core().ty())
     }
 
     /// Element type of the value, which never changes.
@@ -114,7 +114,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
 
     /// The nodes that this one depends on, and itself, parents first.
     pub fn topological(&self) -> Vec<Variable> {
-        let mut order = Vec::new();
+        let mut order = walk::Order::new();
         walk::topological(&self.erased(), |_| true, &mut order);
         order.into_iter().map(Variable).collect()
     }

@@ -14,6 +14,9 @@ use crate::array::{Array, show_shape};
 use crate::error::{Error, Result};
 use crate::table::epoch;
 
+/// Nodes in the order of a walk; those of a small graph need no allocation.
+pub(super) type Order = SmallVec<[Rc<dyn Node>; 16]>;
+
 /// Memory of a walk, used again by the next.
 #[derive(Default)]
 struct Room {
@@ -42,7 +45,7 @@ fn new_walk() -> u64 {
 pub(super) fn topological(
     root: &Rc<dyn Node>,
     enter: impl Fn(&dyn Node) -> bool,
-    order: &mut Vec<Rc<dyn Node>>,
+    order: &mut Order,
 ) {
     let walk = new_walk();
     let mut room = ROOM.take().unwrap_or_default();
@@ -80,7 +83,7 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     if root.core().is_current(now) {
         return Ok(());
     }
-    let (mut order, mut parents) = (Vec::new(), Vec::new());
+    let (mut order, mut parents) = (Order::new(), Vec::new());
     topological(root, |n| !n.core().is_current(now), &mut order);
     for node in order {
         if !node.core().is_leaf() {
@@ -98,7 +101,7 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
 
 /// The seed of a backward pass: ones, or a given array of the root's type.
 fn seed(root: &dyn Node, grad: Option<Array>) -> Result<Value> {
-    let ty = root.core().value().ty();
+    let ty = root.core().ty();
     match grad {
         None => Ok(Value::Dense(Array::full(&ty, 1.0))),
         Some(g) if g.shape() != &ty.shape[..] => Err(Error::Shape(format!(
@@ -131,7 +134,7 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
         ));
     }
     let seed = seed(&**root, grad)?;
-    let mut order = Vec::new();
+    let mut order = Order::new();
     topological(root, |n| n.core().differentiable(), &mut order);
     root.core().collect(seed);
     let mut leaves: SmallVec<[(&Rc<dyn Node>, Value); 4]> = SmallVec::new();

@@ -30,8 +30,9 @@ use crate::simd::multiversion;
 
 /// Bound on the bytes of scores in a block of users.
 const SCORES: usize = 1 << 25;
-/// Users scored together where that bound allows.
-const USERS: usize = 256;
+/// Users scored together where that bound allows: enough to repay packing the items for the
+/// product, and their scores are still in cache when they are compared.
+const USERS: usize = 64;
 
 /// The metrics of one user, or their means; each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -264,28 +264,17 @@ macro_rules! multiversion {
 pub(crate) use multiversion;
 
 /// Compiles `$body` for the usual row widths as constants, so that its loops over rows unroll
-/// without an odd end, and once for any other width.
+/// without an odd end, and once for any other width. Every width costs code, which counts in a
+/// wheel.
 macro_rules! by_width {
     ($width:expr, $W:ident => $body:expr) => {
         match $width {
-            8 => {
-                const $W: usize = 8;
-                $body
-            }
-            16 => {
-                const $W: usize = 16;
-                $body
-            }
             32 => {
                 const $W: usize = 32;
                 $body
             }
             64 => {
                 const $W: usize = 64;
-                $body
-            }
-            128 => {
-                const $W: usize = 128;
                 $body
             }
             #[allow(

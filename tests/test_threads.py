@@ -1,0 +1,152 @@
+"""Graphs stay in their thread; parameters and programs do not. No depth needs stack."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+
+def in_thread(work, stack_size=0):
+    """Runs ``work`` in a new thread and gives what it returned, or raises what it raised."""
+    outcome = {}
+
+    def run():
+        try:
+            outcome["result"] = work()
+        except BaseException as e:
+            outcome["error"] = e
+
+    before = threading.stack_size(stack_size)
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["result"]
+
+
+def test_a_graph_is_used_in_its_thread_only():
+    x = wy.Variable([1.0, 2.0])
+    y = (x * x).sum()
+    i = wy.IndexInput([0])
+    for use in [
+        lambda: x.value,
+        lambda: setattr(x, "value", [0.0, 0.0]),
+        lambda: x + 1.0,
+        lambda: 1.0 + x,
+        lambda: np.sin(x),
+        lambda: y.backward(),
+        lambda: y.item(),
+        lambda: y.shape,
+        lambda: x.grad,
+        lambda: x[0],
+        lambda: x.zero_grad(),
+        lambda: y.parameters(),
+        lambda: wy.freeze(y),
+        lambda: i.value,
+        lambda: wy.Parameter([1.0])[i],
+        lambda: x < 0.0,
+        lambda: bool(y),
+        lambda: np.asarray(i),
+    ]:
+        with pytest.raises(RuntimeError, match="another thread.*freeze"):
+            in_thread(use)
+    assert in_thread(lambda: repr(x)) == "<Variable of another thread>"
+    y.backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_the_next_thread_is_another_one():
+    """Threads that follow one another may share an address and a number, not a graph."""
+    kept = in_thread(lambda: wy.Variable(1.0) * 2.0)
+    for _ in range(5):
+        with pytest.raises(RuntimeError, match="another thread"):
+            in_thread(kept.item)
+
+
+def test_dropping_elsewhere_frees_the_graph():
+    """A whole graph dies in another thread: nothing raises, and its leaves are free."""
+    w = wy.Parameter(np.zeros(3))
+
+    def build():
+        y = w
+        for _ in range(10_000):
+            y = y + 1.0
+        return [y]
+
+    for _ in range(3):
+        held = build()
+        in_thread(held.clear)
+        held = in_thread(build)
+        held.clear()
+        gc.collect()
+
+
+def test_a_parameter_works_in_every_thread():
+    w = wy.Parameter([1.0, 2.0], name="w")
+
+    def work():
+        assert w.value.tolist() == [1.0, 2.0]
+        assert (w.shape, w.ndim, w.size, w.name) == ((2,), 1, 2, "w")
+        loss = (w * w + w[[0, 1]]).sum()
+        loss.backward()
+        assert loss.parameters() == [w]
+        wy.SGD(lr=1.0).step([w])
+        w.zero_grad()
+        w.value = w.value * 2.0
+
+    in_thread(work)
+    assert w.value.tolist() == [-4.0, -6.0]
+    assert w.grad is None
+
+
+def test_a_graph_sees_what_another_thread_assigned():
+    w = wy.Parameter(1.0)
+    y = w * 3.0
+    assert y.item() == 3.0
+    in_thread(lambda: setattr(w, "value", 2.0))
+    assert y.item() == 6.0
+
+
+def test_programs_cross_threads():
+    x, w = wy.Input([0.0], name="x"), wy.Parameter([2.0])
+    program = wy.freeze((x * w).sum())
+    assert in_thread(lambda: program.run({x: [5.0]})) == 10.0
+    _, grads = in_thread(lambda: program.value_and_grad({x: [5.0]}))
+    assert grads[w].tolist() == [5.0]
+    i = wy.IndexInput([0])
+    table = wy.Parameter(np.zeros(4))
+    loss = wy.freeze(table[i].sum())
+    in_thread(lambda: wy.fit(loss, {i: [0, 1, 2, 3]}, optimizer=wy.SGD(lr=1.0)))
+    assert table.value.tolist() == [-1.0] * 4
+
+
+def test_depth_needs_no_stack():
+    """200,000 operations on 256 KiB: built, evaluated, differentiated, frozen, dropped."""
+    depth = 200_000
+
+    def work():
+        x = wy.Variable(0.5)
+        y = x
+        for k in range(depth):
+            y = y * 1.000001 if k % 2 == 0 else y + 1e-9
+        x.value = 0.25
+        value = y.item()
+        y.backward()
+        np.testing.assert_allclose(x.grad, 1.000001 ** (depth / 2), rtol=1e-9)
+        program = wy.freeze(y)
+        y.zero_grad()
+        del y
+        frozen, grads = program.value_and_grad()
+        np.testing.assert_allclose(frozen, value, rtol=1e-12)
+        np.testing.assert_allclose(grads[x], 1.000001 ** (depth / 2), rtol=1e-9)
+        assert len(str(program)) > depth
+        return True
+
+    assert in_thread(work, stack_size=256 * 1024)
