@@ -63,7 +63,9 @@ def test_against_the_formula(kind, settings, dtype, rng):
         loss.backward()
         grad = w.grad if rows is None else w.grad.to_dense()
         optimizer.step([w])
-        naive.step(expected, grad.astype(np.float64), range(5) if rows is None else sorted(set(rows)))
+        naive.step(
+            expected, grad.astype(np.float64), range(5) if rows is None else sorted(set(rows))
+        )
     tolerance = 1e-12 if dtype is np.float64 else 1e-5
     np.testing.assert_allclose(w.value, expected, rtol=tolerance, atol=tolerance)
 

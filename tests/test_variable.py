@@ -212,11 +212,11 @@ def test_iteration():
 def test_repr():
     assert repr(wy.Variable(1.5)) == "Variable(1.5)"
     assert repr(wy.Parameter(np.float32(1.5), name="w")) == (
-        "Parameter(1.5, dtype=float32, name=\"w\")"
+        'Parameter(1.5, dtype=float32, name="w")'
     )
     assert repr(wy.Input([1.0, 2.0])) == "Input(array([1., 2.]))"
     big = repr(wy.Parameter(np.zeros((1000, 8), np.float32), name="users"))
-    assert big == "Parameter(shape=(1000, 8), dtype=float32, name=\"users\")"
+    assert big == 'Parameter(shape=(1000, 8), dtype=float32, name="users")'
     x = wy.Input([1.0])
     y = x + np.zeros(3)
     x.value = [1.0, 2.0]

@@ -53,14 +53,17 @@ pub(super) fn vjp<O: Operator + ?Sized>(
     wanted: impl Fn(usize) -> bool,
     mut give: impl FnMut(usize, Value),
 ) -> Result<()> {
+    let mut values: SmallVec<[Slot<'_>; 8]> = SmallVec::new();
+    values.push(Slot::New(g));
+    values.push(Slot::Held(y));
+    values.extend(args.iter().map(|a| Slot::Held(a)));
     let eager = Eager {
-        values: RefCell::default(),
-        error: RefCell::default(),
+        values: RefCell::new(values),
+        error: RefCell::new(None),
     };
-    let g = Ex::new(&eager, eager.push(Slot::New(g)));
-    let y = Ex::new(&eager, eager.push(Slot::Held(y)));
-    let args = args.iter().map(|a| eager.push(Slot::Held(a)));
-    let args: SmallVec<[Ex<'_>; 3]> = args.map(|id| Ex::new(&eager, id)).collect();
+    let name = |id: usize| Ex::new(&eager, id as Id);
+    let (g, y) = (name(0), name(1));
+    let args: SmallVec<[Ex<'_>; 3]> = (0..args.len()).map(|k| name(2 + k)).collect();
     for i in (0..args.len()).filter(|&i| wanted(i)) {
         let grad = op.vjp(i, g, y, &args);
         if let Some(error) = eager.error.borrow_mut().take() {

@@ -296,7 +296,7 @@ reductions! {
 /// >>> softmax([1000.0, 1000.0]).value
 /// array([0.5, 0.5])
 #[pyfunction]
-#[pyo3(signature = (x, /, axis=-1))]
+#[pyo3(signature = (x, /, axis=-1), text_signature = "(x, /, axis=-1)")]
 fn softmax(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::softmax(&node("softmax", x)?, axis)?))
 }
@@ -306,7 +306,7 @@ fn softmax(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
 /// >>> log_softmax([1000.0, 0.0]).value
 /// array([    0., -1000.])
 #[pyfunction]
-#[pyo3(signature = (x, /, axis=-1))]
+#[pyo3(signature = (x, /, axis=-1), text_signature = "(x, /, axis=-1)")]
 fn log_softmax(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
     let x = node("log_softmax", x)?;
     Ok(PyVariable::new(build::log_softmax(&x, axis)?))
@@ -433,7 +433,7 @@ fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
 /// >>> concatenate([[1.0], [2.0, 3.0]]).value
 /// array([1., 2., 3.])
 #[pyfunction]
-#[pyo3(signature = (arrays, /, axis=Some(0)))]
+#[pyo3(signature = (arrays, /, axis=Some(0)), text_signature = "(arrays, /, axis=0)")]
 fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<i64>) -> PyResult<PyVariable> {
     let parts = sequence("concatenate", arrays)?;
     Ok(PyVariable::new(build::concatenate(&parts, axis)?))

@@ -12,7 +12,7 @@ use crate::rank::{self, Factors, Metrics};
 
 /// A set of (user, item) pairs, grouped by user.
 ///
-/// Pair n is (users[n], items[n]); a pair that occurs more than once counts once. Both are
+/// Pair n is ``(users[n], items[n])``; a pair that occurs more than once counts once. Both are
 /// uint32 arrays of shape (s,), below ``n_users`` and ``n_items``.
 ///
 /// Raises ValueError if the lengths differ, IndexError for a number that is not below its

@@ -21,7 +21,7 @@ use super::sparse::gradient;
 use super::{convert, index};
 use crate::array::{DType, Type};
 use crate::graph::build::{self, Reduction};
-use crate::graph::{Input, Leaf, Parameter, Variable};
+use crate::graph::{Input, Kind, Leaf, Parameter, Variable};
 use crate::rules;
 use crate::table::Param;
 
@@ -208,15 +208,17 @@ impl PyVariable {
 
     /// The parameters that this value depends on, each once.
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let found = PyList::empty(py);
-        for node in self.node()?.topological() {
-            if let Some(object) = registry::object(py, &node)?
-                && object.is_instance_of::<PyParameter>()
+        let node = self.node()?;
+        // A thread that is not a parameter's own has a node of it for each use.
+        let mut ids: Vec<u64> = Vec::new();
+        for node in node.topological() {
+            if let Kind::Parameter(param) = node.kind()
+                && !ids.contains(&param.table().id())
             {
-                found.append(object)?;
+                ids.push(param.table().id());
             }
         }
-        Ok(found)
+        PyList::new(py, registry::objects(py, &node, &ids)?)
     }
 
     /// The transpose: axes in reverse order.

@@ -1,0 +1,332 @@
+"""Bad input gets a Python exception that says what is wrong, and changes nothing."""
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+NAN, INF = float("nan"), float("inf")
+
+
+def refuses(error, match, call):
+    """All of them are caught by ``except Exception``."""
+    assert issubclass(error, Exception)
+    with pytest.raises(error, match=match):
+        call()
+
+
+@pytest.mark.parametrize("leaf", [wy.Parameter, wy.Input, wy.Variable])
+@pytest.mark.parametrize(
+    "value",
+    [
+        1j,
+        "1.0",
+        b"1",
+        None,
+        [1, "a"],
+        {},
+        object(),
+        np.zeros(2, complex),
+        np.array(["a"]),
+        np.array([None]),
+        np.array(["2020-01-01"], "M8[D]"),
+        {1.0},
+    ],
+)
+def test_what_is_not_a_number(leaf, value):
+    refuses(TypeError, "value: expected numbers", lambda: leaf(value))
+
+
+def test_ragged_lists_and_wide_types():
+    refuses(ValueError, "inhomogeneous", lambda: wy.Input([[1.0], [1.0, 2.0]]))
+    refuses(TypeError, "longdouble|float128", lambda: wy.Input(np.zeros(2, np.longdouble)))
+    refuses(OverflowError, "too large", lambda: wy.Input(10**400))
+    refuses(OverflowError, "too large", lambda: wy.Variable(1.0) * 10**400)
+    refuses(TypeError, r"use \.value", lambda: wy.Parameter(wy.Parameter(1.0)))
+
+
+def test_indices():
+    refuses(IndexError, "input 'u': index -1 at position 1", lambda: wy.IndexInput([0, -1], "u"))
+    refuses(IndexError, "index 4294967296 ", lambda: wy.IndexInput([2**32]))
+    refuses(
+        IndexError,
+        "index 18446744073709551615 ",
+        lambda: wy.IndexInput(np.array([2**64 - 1], np.uint64)),
+    )
+    for bad in ([0.0], np.zeros(2), [True], "0", None, [1j], [[1], [1, 2]]):
+        refuses(
+            (TypeError, ValueError)[isinstance(bad, list) and isinstance(bad[0], list)],
+            "integer indices|inhomogeneous",
+            lambda bad=bad: wy.IndexInput(bad),
+        )
+    table = wy.Parameter(np.zeros((3, 2)), name="users")
+    i = wy.IndexInput([3])
+    refuses(IndexError, "parameter 'users': index 3 at position 0.*3 rows", lambda: table[i])
+    refuses(IndexError, "index -4 at position 1.*3 rows", lambda: table[[0, -4]])
+    refuses(IndexError, "index 3 .*axis 0 of length 3", lambda: table[3])
+    refuses(IndexError, "too many indices", lambda: table[0, 0, 0])
+    refuses(IndexError, "one '...'", lambda: table[..., ...])
+    refuses(IndexError, "out of range", lambda: table[2**70])
+    assert table[: 2**70].shape == (3, 2)
+    refuses(ValueError, "step cannot be 0", lambda: table[::0])
+    refuses(TypeError, "not float", lambda: table[1.5])
+    refuses(TypeError, "not bool", lambda: table[True])
+    refuses(TypeError, "look up rows on their own", lambda: table[[0, 1], 0])
+    refuses(TypeError, "expected integer indices", lambda: table[np.array([True, False, True])])
+    refuses(TypeError, "expected integer indices", lambda: table[wy.Input([0.0])])
+    refuses(ValueError, "no rows", lambda: wy.Parameter(1.0)[i])
+    refuses(TypeError, "expected floating-point numbers", lambda: i + 1)
+    refuses(TypeError, "expected floating-point numbers", lambda: i * table)
+    refuses(TypeError, "expected floating-point numbers", lambda: i.sum())
+    refuses(TypeError, "nothing below records a gradient", lambda: i.backward())
+    refuses(IndexError, "targets: index -1 .*2 rows", lambda: wy.cross_entropy(table, [0, 1, -1]))
+    refuses(IndexError, "index 2 .* 2 rows", lambda: wy.cross_entropy(table, [0, 1, 2]))
+    i.value = [1]
+    refuses(IndexError, "value: index -1", lambda: setattr(i, "value", [-1]))
+    assert i.value.tolist() == [1]
+
+
+def test_shapes_and_types_in_operators():
+    a, b = wy.Variable(np.zeros((2, 3))), wy.Variable(np.zeros((4, 5)))
+    refuses(ValueError, r"add: shapes \(2, 3\) and \(4, 5\)", lambda: a + b)
+    refuses(ValueError, r"matmul: shapes \(2, 3\) and \(4, 5\)", lambda: a @ b)
+    refuses(ValueError, r"matmul: shapes \(2, 3\) and \(\)", lambda: a @ 1.0)
+    refuses(ValueError, r"vecdot: shapes \(2, 3\) and \(4, 5\)", lambda: wy.vecdot(a, b))
+    refuses(ValueError, r"\(2, 3\) and \(4, 5\)", lambda: wy.concatenate([a, b]))
+    refuses(ValueError, r"stack: shapes \(2, 3\) and \(4, 5\)", lambda: wy.stack([a, b]))
+    refuses(ValueError, "at least one", lambda: wy.stack([]))
+    refuses(ValueError, "at least one", lambda: wy.concatenate([]))
+    refuses(ValueError, r"\(2, 3\).*\(4, 2\)", lambda: a.reshape(4, 2))
+    refuses(ValueError, r"\(2, 3\).*\(-1, -1\)", lambda: a.reshape(-1, -1))
+    refuses(ValueError, "cannot be -2", lambda: a.reshape(-2))
+    refuses(ValueError, "too large", lambda: a.reshape(2**40, 2**40))
+    refuses(ValueError, "too large", lambda: wy.broadcast_to(1.0, (2**40, 2**40)))
+    refuses(ValueError, r"\(2, 3\)", lambda: wy.broadcast_to(a, (3, 2)))
+    refuses(ValueError, "axis 2 is out of range", lambda: a.sum(axis=2))
+    refuses(ValueError, "twice", lambda: a.sum(axis=(0, -2)))
+    refuses(TypeError, "axis: expected an integer", lambda: a.sum(axis=0.5))
+    refuses(TypeError, "shape: expected an integer", lambda: a.reshape(2.0, 3))
+    refuses(ValueError, "permutation", lambda: a.transpose(0, 0))
+    refuses(ValueError, "length 1", lambda: a.squeeze(0))
+    refuses(ValueError, "max", lambda: wy.max(np.zeros((0, 2))))
+    refuses(ValueError, "empty", lambda: wy.softmax(np.zeros((2, 0))))
+    refuses(ValueError, "trace", lambda: wy.trace([1.0]))
+    refuses(ValueError, "exactly one element", lambda: a.item())
+    refuses(ValueError, "exactly one element", lambda: bool(a))
+    refuses(TypeError, "unsupported operand", lambda: a + "x")
+    refuses(TypeError, "unsupported operand", lambda: None * a)
+    refuses(TypeError, "add: expected numbers.*complex128", lambda: a + np.zeros(3, complex))
+    refuses(TypeError, "modulus", lambda: pow(a, 2, 3))
+    refuses(TypeError, "dot: expected a variable", lambda: a.dot("x"))
+    refuses(TypeError, "exp: expected numbers", lambda: wy.exp("x"))
+
+
+def test_assignment():
+    w = wy.Parameter(np.ones((2, 2), np.float32), name="w")
+    before = w.value
+    refuses(
+        ValueError,
+        r"parameter 'w': expected shape \(2, 2\), got \(3,\)",
+        lambda: setattr(w, "value", [1.0, 2.0, 3.0]),
+    )
+    refuses(
+        TypeError,
+        r"value: expected float32, got float64 of shape \(2, 2\)",
+        lambda: setattr(w, "value", np.zeros((2, 2))),
+    )
+    for bad in (NAN, INF, -INF):
+        refuses(
+            FloatingPointError,
+            "parameter 'w'.*NaN or infinity",
+            lambda bad=bad: setattr(w, "value", [[0.0, 0.0], [0.0, bad]]),
+        )
+        refuses(FloatingPointError, "NaN or infinity", lambda bad=bad: wy.Parameter([bad]))
+    assert w.value.tobytes() == before.tobytes()
+    v = wy.Variable([1.0])
+    refuses(
+        ValueError, r"expected shape \(1,\), got \(2,\)", lambda: setattr(v, "value", [1.0, 2.0])
+    )
+    refuses(TypeError, "only a leaf", lambda: setattr(v * 2.0, "value", [1.0]))
+    refuses(TypeError, "value: expected numbers", lambda: setattr(v, "value", "x"))
+    assert v.value.tolist() == [1.0]
+
+
+def test_backward():
+    w = wy.Parameter([1.0, 2.0])
+    y = w * 2.0
+    refuses(
+        ValueError, r"grad: expected shape \(2,\), got \(3,\)", lambda: y.backward([1.0, 1.0, 1.0])
+    )
+    refuses(
+        TypeError, "grad: expected float64, got float32", lambda: y.backward(np.ones(2, np.float32))
+    )
+    refuses(TypeError, "nothing below records a gradient", lambda: (wy.Input(1.0) * 2.0).backward())
+    assert w.grad is None
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        *[
+            (lambda lr=lr, k=k: k(lr=lr), "lr")
+            for lr in (0.0, -1.0, NAN, INF)
+            for k in (wy.SGD, wy.Adagrad, wy.Adam)
+        ],
+        (lambda: wy.SGD(lr=0.1, momentum=1.0), "momentum"),
+        (lambda: wy.SGD(lr=0.1, momentum=-0.1), "momentum"),
+        (lambda: wy.SGD(lr=0.1, l2=-1.0), "l2"),
+        (lambda: wy.SGD(lr=0.1, clip=0.0), "clip"),
+        (lambda: wy.SGD(lr=0.1, clip=NAN), "clip"),
+        (lambda: wy.Adagrad(lr=0.1, eps=0.0), "eps"),
+        (lambda: wy.Adam(beta1=1.0), "beta1"),
+        (lambda: wy.Adam(beta2=NAN), "beta2"),
+        (lambda: wy.Adam(eps=-1e-8), "eps"),
+    ],
+)
+def test_settings_of_optimizers(make, name):
+    refuses(ValueError, f"^{name}: expected", make)
+
+
+def test_step():
+    a, b = wy.Parameter([1.0]), wy.Parameter([1.0], name="b")
+    sgd = wy.SGD(lr=0.1)
+    refuses(
+        TypeError,
+        "parameters: expected Parameters, got wyrmling.Variable",
+        lambda: sgd.step([wy.Variable(1.0)]),
+    )
+    refuses(TypeError, "got float", lambda: sgd.step([1.0]))
+    refuses(TypeError, "not iterable", lambda: sgd.step(3))
+    (a * 1.0).backward()
+    (b * np.inf).backward()
+    refuses(FloatingPointError, "parameter 'b': the gradient", lambda: sgd.step([a, b]))
+    refuses(ValueError, "given twice", lambda: sgd.step([a, a]))
+    assert a.item() == 1.0
+    refuses(TypeError, "lr", lambda: wy.SGD(lr="fast"))
+
+
+@pytest.fixture
+def setting():
+    """A table of 4 rows, a loss over it, and good data."""
+    w = wy.Parameter(np.ones((4, 2)), name="w")
+    i, x = wy.IndexInput([0], "i"), wy.Input([0.0], "x")
+    loss = (w[i].sum(axis=1) * x).sum()
+    return w, i, x, loss, {i: [0, 1, 2], x: [1.0, 2.0, 3.0]}
+
+
+@pytest.mark.parametrize(
+    ("error", "match", "change"),
+    [
+        (IndexError, "input 'i': index 4 at position 2.*4 rows", {"i": [0, 1, 4]}),
+        (IndexError, "input 'i': index -1 at position 0.*4 rows", {"i": [-1, 1, 2]}),
+        (IndexError, "input 'i': index 4294967296 .*4 rows", {"i": [0, 1, 2**32]}),
+        (TypeError, "input 'i': expected integer indices", {"i": [0.0, 1.0, 2.0]}),
+        (ValueError, "'i' has 2 rows|'x' has 3", {"i": [0, 1]}),
+        (ValueError, "no samples", {"i": [], "x": []}),
+        (ValueError, "input 'i': expected 1 axes", {"i": [[0], [1], [2]]}),
+        (TypeError, "input 'x': expected float64, got float32", {"x": np.ones(3, np.float32)}),
+        (ValueError, "input 'x' is not bound", {"x": None}),
+        (ValueError, "epochs: expected at least 1, got 0", {"epochs": 0}),
+        (ValueError, "epochs: expected at least 1, got -1", {"epochs": -1}),
+        (ValueError, "batch_size: expected at least 1, got 0", {"batch_size": 0}),
+        (ValueError, "threads: expected at least 0, got -1", {"threads": -1}),
+        (ValueError, "threads: expected at most", {"threads": 10**6}),
+        (OverflowError, "negative", {"seed": -1}),
+        (TypeError, "epochs", {"epochs": 1.5}),
+        (TypeError, "optimizer", {"optimizer": 0.1}),
+        (TypeError, "expected a sampler", {"sample": "i"}),
+        (TypeError, "callback", {"callback": 1}),
+    ],
+)
+def test_fit_checks_before_it_starts(setting, error, match, change):
+    w, i, x, loss, columns = setting
+    before = w.value.tobytes()
+    options = {"optimizer": wy.SGD(lr=0.1)}
+    for key, value in change.items():
+        if key in ("i", "x"):
+            leaf = {"i": i, "x": x}[key]
+            columns[leaf] = value
+            if value is None:
+                del columns[leaf]
+        else:
+            options[key] = {i: 3} if key == "sample" else value
+    refuses(error, match, lambda: wy.fit(loss, columns, **options))
+    assert w.value.tobytes() == before
+    assert w.grad is None
+
+
+def test_fit_binds_what_the_loss_uses(setting):
+    w, i, x, loss, columns = setting
+    sgd = wy.SGD(lr=0.1)
+    stranger = wy.Input([0.0], name="stranger")
+    refuses(
+        ValueError,
+        "'stranger' is not one of this graph",
+        lambda: wy.fit(loss, columns | {stranger: [1.0] * 3}, optimizer=sgd),
+    )
+    refuses(
+        TypeError,
+        "expected an Input or IndexInput, got wyrmling.Parameter",
+        lambda: wy.fit(loss, columns | {w: [1.0] * 3}, optimizer=sgd),
+    )
+    refuses(
+        TypeError,
+        "expected an Input or IndexInput, got str",
+        lambda: wy.fit(loss, columns | {"i": [1.0] * 3}, optimizer=sgd),
+    )
+    uniform = wy.sampling.Uniform(4)
+    refuses(
+        ValueError, "bound twice", lambda: wy.fit(loss, columns, sample={i: uniform}, optimizer=sgd)
+    )
+    del columns[i]
+    big = wy.sampling.Uniform(5)
+    refuses(
+        IndexError,
+        "'i': the sampler draws from 5 rows, the table has 4",
+        lambda: wy.fit(loss, columns, sample={i: big}, optimizer=sgd),
+    )
+    refuses(
+        ValueError,
+        "at least one input needs a column|not bound",
+        lambda: wy.fit(loss, {}, sample={i: uniform}, optimizer=sgd),
+    )
+    refuses(ValueError, "no Parameter", lambda: wy.fit((x * 2.0).sum(), {x: [1.0]}, optimizer=sgd))
+    number = wy.Input(0.0, name="number")
+    refuses(
+        ValueError,
+        "input 'number' is a single number",
+        lambda: wy.fit(w.sum() * number, {number: [1.0]}, optimizer=sgd),
+    )
+    refuses(
+        TypeError,
+        "loss: expected a Variable or a Program, got float",
+        lambda: wy.fit(1.0, {}, optimizer=sgd),
+    )
+
+
+def test_samplers():
+    u = wy.IndexInput([0], "u")
+    refuses(ValueError, "n is 0|n: expected at least 1", lambda: wy.sampling.Uniform(0))
+    refuses(ValueError, "n: expected at least 1, got -3", lambda: wy.sampling.Uniform(-3))
+    refuses(
+        ValueError,
+        "user 7 knows every item",
+        lambda: wy.sampling.Uniform(2, positives=([7, 7], [0, 1]), given=u),
+    )
+    refuses(
+        IndexError,
+        r"items\[0\] is 2",
+        lambda: wy.sampling.Uniform(2, positives=([7], [2]), given=u),
+    )
+    refuses(ValueError, "pairs", lambda: wy.sampling.Uniform(2, positives=([7, 8], [1]), given=u))
+    refuses(TypeError, "given", lambda: wy.sampling.Uniform(2, positives=([7], [1])))
+    refuses(TypeError, "positives", lambda: wy.sampling.Uniform(2, given=u))
+    refuses(
+        TypeError,
+        "given: expected an Input",
+        lambda: wy.sampling.Uniform(2, positives=([7], [1]), given=3),
+    )
+    for bad in ([], [-1.0], [NAN], [INF], [0.0, 0.0]):
+        refuses(ValueError, "counts", lambda bad=bad: wy.sampling.Popularity(bad))
+    refuses(ValueError, "counts: expected one number", lambda: wy.sampling.Popularity([[1.0]]))
+    refuses(ValueError, "power", lambda: wy.sampling.Popularity([1.0], power=NAN))
