@@ -5,6 +5,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import settings
+
+# A loaded machine is no failure.
+settings.register_profile("wyrmling", deadline=None)
+settings.load_profile("wyrmling")
 
 Array = npt.NDArray[np.floating]
 

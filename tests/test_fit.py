@@ -168,7 +168,7 @@ def test_callback_that_raises(threads):
 
 
 def test_callback_must_say_what_it_means():
-    with pytest.raises(TypeError, match="None or a bool.*got float"):
+    with pytest.raises(TypeError, match=r"None or a bool.*got float"):
         Bpr().fit(callback=lambda epoch, history: 0.5)
     with pytest.raises(TypeError, match="callback: expected a function, got int"):
         Bpr().fit(callback=3)

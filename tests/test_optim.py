@@ -118,4 +118,4 @@ def test_state_belongs_to_the_parameter():
 def test_settings_are_shown():
     optimizer = wy.Adam(lr=0.5, l2=0.25, clip=2)
     assert (optimizer.lr, optimizer.l2, optimizer.clip) == (0.5, 0.25, 2.0)
-    assert "Adam(lr=0.5, beta1=0.9, beta2=0.999, eps=1e-8, l2=0.25, clip=2)" == repr(optimizer)
+    assert repr(optimizer) == "Adam(lr=0.5, beta1=0.9, beta2=0.999, eps=1e-8, l2=0.25, clip=2)"

@@ -61,7 +61,7 @@ def test_a_leaf_without_influence_has_no_gradient():
 
 
 def test_printing():
-    x, y, w, b, loss = model()
+    *_, loss = model()
     program = wy.freeze(loss)
     text = str(program)
     for part in ("input 'x'", "parameter 'w'", "matmul", "square", "fn loss_adjoint", "f64[1, 4]"):
@@ -71,7 +71,7 @@ def test_printing():
 
 
 def test_two_threads_at_once():
-    x, y, w, b, loss = model()
+    x, y, w, _, loss = model()
     program = wy.freeze(loss)
     a, t = data(100)
     expected = program.run({x: a, y: t})
@@ -95,14 +95,16 @@ def test_two_threads_at_once():
 
 
 def test_bindings_are_checked():
-    x, y, w, b, loss = model()
+    x, y, w, _, loss = model()
     program = wy.freeze(loss)
     a, t = data(3)
     with pytest.raises(ValueError, match="input 'y' has no value"):
         program.run({x: a})
-    with pytest.raises(ValueError, match="'other' is not one of this graph.*x, y"):
+    with pytest.raises(ValueError, match=r"'other' is not one of this graph.*x, y"):
         program.run({x: a, y: t, wy.Input(0.0, name="other"): 1.0})
-    with pytest.raises(TypeError, match="expected an Input or IndexInput, got wyrmling.Parameter"):
+    with pytest.raises(
+        TypeError, match=r"expected an Input or IndexInput, got wyrmling\.Parameter"
+    ):
         program.run({x: a, y: t, w: t})
     with pytest.raises(TypeError, match="input 'x': expected float64, got float32"):
         program.run({x: a.astype(np.float32), y: t})

@@ -71,9 +71,9 @@ def test_made_by_hand():
     assert grad.dtype == np.float32
     assert grad.to_dense().tolist() == [[0.0, 0.0], [2.0, 2.0], [0.0, 0.0]]
     assert repr(grad) == "SparseGrad(2 rows of shape (3, 2), dtype=float32)"
-    with pytest.raises(IndexError, match="index 3 .* 3 rows"):
+    with pytest.raises(IndexError, match=r"index 3 .* 3 rows"):
         wy.SparseGrad([3], [[1.0, 1.0]], (3, 2))
-    with pytest.raises(IndexError, match="index -1 .* 3 rows"):
+    with pytest.raises(IndexError, match=r"index -1 .* 3 rows"):
         wy.SparseGrad([-1], [[1.0, 1.0]], (3, 2))
     with pytest.raises(ValueError, match=r"\(1, 2\), got \(1, 3\)"):
         wy.SparseGrad([0], [[1.0, 1.0, 1.0]], (3, 2))

@@ -55,7 +55,7 @@ def test_a_graph_is_used_in_its_thread_only():
         lambda: bool(y),
         lambda: np.asarray(i),
     ]:
-        with pytest.raises(RuntimeError, match="another thread.*freeze"):
+        with pytest.raises(RuntimeError, match=r"another thread.*freeze"):
             in_thread(use)
     assert in_thread(lambda: repr(x)) == "<Variable of another thread>"
     y.backward()

@@ -10,18 +10,18 @@ import numpy.typing as npt
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "NO_ITEM",
+    "SGD",
     "Adagrad",
     "Adam",
     "Csr",
     "History",
     "IndexInput",
     "Input",
-    "NO_ITEM",
     "Optimizer",
     "Parameter",
     "Popularity",
     "Program",
-    "SGD",
     "Sampler",
     "SparseGrad",
     "Uniform",

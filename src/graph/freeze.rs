@@ -11,6 +11,7 @@ use crate::ir::{Builder, Terminator, ValueId};
 
 impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Lowers the graph below this variable to a [`Program`], which any thread can run.
+    /// Inputs without a name are called by their number, in the order of their first use.
     ///
     /// Parameters stay shared with the graph; inputs become the program's inputs; other
     /// values are fixed as they are now.
@@ -47,7 +48,9 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                 }
                 Kind::Input(id, name) => {
                     let ty = node.ty()?;
-                    let name = name.map_or_else(|| format!("#{}", leaves.len()), str::to_owned);
+                    let inputs = leaves.iter().filter(|l| matches!(l, Leaf::Input { .. }));
+                    let number = inputs.count();
+                    let name = name.map_or_else(|| format!("#{number}"), str::to_owned);
                     leaves.push(Leaf::Input {
                         id,
                         ty: ty.clone(),

@@ -7,8 +7,10 @@
 //! 2011).
 //!
 //! Plain SGD is linear in the gradient, so equal rows need not be summed first and a row's
-//! terms are added straight to it. Every other rule sorts the rows and sums equal ones.
+//! terms are added straight to it. Every other rule groups equal rows and sums them, in order of
+//! arrival.
 
+use super::distinct::Distinct;
 use super::{Rule, Settings, State};
 use crate::array::Real;
 use crate::simd::{self, Machine, by_width, multiversion};
@@ -92,8 +94,7 @@ impl<T> Parts<T> for Plain<'_, T> {
 /// Memory for one worker, used again for every step.
 #[derive(Debug)]
 pub(crate) struct Scratch<T> {
-    /// (row, part, position), for sorting.
-    order: Vec<(u32, u32, u32)>,
+    distinct: Distinct,
     gradient: Vec<T>,
     row: Vec<T>,
     slots: [Vec<T>; 3],
@@ -104,7 +105,7 @@ impl<T: Real> Scratch<T> {
     pub(crate) fn new(width: usize, rows: usize) -> Self {
         let line = || vec![T::default(); width];
         Scratch {
-            order: Vec::with_capacity(rows),
+            distinct: Distinct::new(rows),
             gradient: line(),
             row: line(),
             slots: [line(), line(), vec![T::default(); 1]],
@@ -336,33 +337,29 @@ multiversion! {
         parts: &P,
         scratch: &mut Scratch<T>,
     ) {
-        scratch.order.clear();
+        let mut distinct = std::mem::take(&mut scratch.distinct);
+        distinct.clear((0..parts.count()).map(|p| parts.indices(p).len()).sum());
         for p in 0..parts.count() {
-            let keys = parts.indices(p).iter().enumerate();
-            scratch.order.extend(keys.map(|(k, &i)| (i, p as u32, k as u32)));
+            for (k, &i) in parts.indices(p).iter().enumerate() {
+                distinct.add(i, p, k);
+            }
         }
-        // Keys are distinct, so the order, and with it every sum, is fixed.
-        scratch.order.sort_unstable();
         let slots = slots::<T>(target);
-        let mut next = 0;
-        while let Some(&(row, ..)) = scratch.order.get(next) {
+        let width = scratch.gradient.len();
+        for n in 0..distinct.len() {
+            let (row, occurrences) = distinct.row(n);
             scratch.gradient.fill(T::zero());
-            while let Some(&(same, p, k)) = scratch.order.get(next) {
-                if same != row {
-                    break;
-                }
-                let (p, k) = (p as usize, k as usize);
+            for (p, k) in occurrences {
                 for t in 0..parts.terms(p) {
                     let x = parts.term(p, t);
-                    let width = scratch.gradient.len();
                     let (a, x) = (x.factor(k, T::one()), x.row(k, width));
                     simd::dot::axpy(m, a, x, &mut scratch.gradient);
                 }
-                next += 1;
             }
             // SAFETY: the caller of `rows` promises what `update` asks.
             unsafe { update(m, access, target, slots, row as usize, scratch) };
         }
+        scratch.distinct = distinct;
     }
 }
 

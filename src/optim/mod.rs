@@ -11,6 +11,7 @@
 //! a gradient are summed first.
 
 pub(crate) mod apply;
+mod distinct;
 mod rule;
 
 use std::collections::HashMap;

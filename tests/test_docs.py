@@ -1,0 +1,39 @@
+"""The examples in the docstrings of the native module run, and everything has a docstring."""
+
+import doctest
+import inspect
+
+import pytest
+
+import wyrmling as wy
+from wyrmling import _core
+
+PUBLIC = sorted(name for name in _core.__all__ if callable(getattr(_core, name)))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_examples(name):
+    thing = getattr(_core, name)
+    assert thing.__doc__, f"{name} has no docstring"
+    names = {key: getattr(_core, key) for key in PUBLIC} | {"sampling": wy.sampling}
+    examples = doctest.DocTestParser().get_doctest(thing.__doc__, names, name, None, None)
+    runner = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF)
+    runner.run(examples)
+    assert runner.summarize().failed == 0
+
+
+@pytest.mark.parametrize("name", [n for n in PUBLIC if inspect.isclass(getattr(_core, n))])
+def test_members_are_documented(name):
+    for member, value in vars(getattr(_core, name)).items():
+        if not member.startswith("_"):
+            assert value.__doc__, f"{name}.{member} has no docstring"
+
+
+def test_everything_public_is_exported():
+    """What users need is in the package; the rest is reached through its own modules."""
+    inner = {"Csr", "NO_ITEM", "top_k", "evaluate_ranking", "read_interactions", "operators"}
+    inner |= {"save_model", "load_model", "Sampler", "Uniform", "Popularity"}
+    assert set(_core.__all__) - inner == set(wy.__all__) - {"sampling"}
+    assert len(set(wy.__all__)) == len(wy.__all__)
+    for name in wy.__all__:
+        assert hasattr(wy, name)
