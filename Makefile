@@ -42,7 +42,7 @@ test: lint test-rust test-python ## All that has to pass before a change lands, 
 .PHONY: bench
 bench: $(module) ## Measure: the Rust benches, then side by side with the peers installed in .venv
 	$(rust) cargo bench --no-default-features
-	$(python) benches/compare.py
+	$(rust) $(python) benches/compare.py --hand
 
 .PHONY: wheel
 wheel: $(VENV)/.build-tools ## Build the wheel into dist/, check it, and run the demo from it

@@ -158,14 +158,11 @@ unsafe fn update<M: Machine, T: Real>(
     let g = &mut scratch.gradient;
     if let Some(clip) = clip {
         let clip = T::of(clip);
-        g.iter_mut().for_each(|g| *g = g.max(-clip).min(clip));
-    }
-    let l2 = T::of(l2);
-    let penalise = |g: &mut [T], w: &[T]| {
-        if l2 > T::zero() {
-            g.iter_mut().zip(w).for_each(|(g, &w)| *g += l2 * w);
+        for g in g.iter_mut() {
+            *g = g.max(-clip).min(clip);
         }
-    };
+    }
+    let (lr, l2) = (T::of(lr), T::of(l2));
     if access == Access::Alone {
         // SAFETY: the row and its state are in bounds, initialised and, by the caller's
         // promise, reached by nobody else; the four slices are different memory.
@@ -174,8 +171,10 @@ unsafe fn update<M: Machine, T: Real>(
             // SAFETY: as above; a slot that the rule lacks has width 0.
             unsafe { std::slice::from_raw_parts_mut(at[k], slots[k].width) }
         });
-        penalise(g, w);
-        target.rule.update(T::of(lr), w, g, [a, b, c]);
+        if l2 > T::zero() {
+            simd::dot::axpy(m, l2, w, g);
+        }
+        target.rule.update(m, lr, w, g, [a, b, c]);
         return;
     }
     // SAFETY: in bounds; everybody uses moves.
@@ -190,12 +189,12 @@ unsafe fn update<M: Machine, T: Real>(
         // SAFETY: as above.
         unsafe { moves::load_row_on(m, at[k], local) };
     }
-    penalise(g, &scratch.row);
+    if l2 > T::zero() {
+        simd::dot::axpy(m, l2, &scratch.row, g);
+    }
     let [a, b, c] = local;
     let w = &mut scratch.row;
-    target
-        .rule
-        .update(T::of(lr), w, g, [&mut *a, &mut *b, &mut *c]);
+    target.rule.update(m, lr, w, g, [&mut *a, &mut *b, &mut *c]);
     // SAFETY: as above.
     unsafe { moves::store_row_on(m, start, w) };
     for (k, local) in [a, b, c].into_iter().enumerate() {

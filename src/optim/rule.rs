@@ -11,6 +11,7 @@
 use super::check;
 use crate::array::Real;
 use crate::error::Result;
+use crate::simd::{self, Machine};
 
 /// Which rule, with the settings it has of its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,14 +71,17 @@ impl Rule {
 
     /// Changes a row `w` by its gradient `g`.
     #[inline(always)]
-    pub(super) fn update<T: Real>(self, lr: T, w: &mut [T], g: &[T], slots: Slots<'_, T>) {
+    pub(super) fn update<M: Machine, T: Real>(
+        self,
+        m: M,
+        lr: T,
+        w: &mut [T],
+        g: &[T],
+        slots: Slots<'_, T>,
+    ) {
         let [first, second, third] = slots;
         match self {
-            Rule::Sgd { momentum: 0.0 } => {
-                for (w, &g) in w.iter_mut().zip(g) {
-                    *w -= lr * g;
-                }
-            }
+            Rule::Sgd { momentum: 0.0 } => simd::dot::axpy(m, -lr, g, w),
             Rule::Sgd { momentum } => {
                 let momentum = T::of(momentum);
                 for ((w, &g), v) in w.iter_mut().zip(g).zip(first) {
