@@ -7,6 +7,11 @@
 //! on it, see [`handle`]. Whatever takes long, or may wait for somebody who trains, lets the
 //! lock go.
 
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "docstrings are Python's, where brackets are lists"
+)]
+
 mod argument;
 mod convert;
 mod error;
@@ -15,6 +20,7 @@ mod functions;
 mod handle;
 mod index;
 mod io;
+mod leaf;
 mod long_call;
 mod operand;
 mod optim;
@@ -23,6 +29,7 @@ mod protocols;
 mod rank;
 mod registry;
 mod sampling;
+mod show;
 mod sparse;
 mod variable;
 
@@ -32,9 +39,9 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<variable::PyVariable>()?;
-    module.add_class::<variable::PyParameter>()?;
-    module.add_class::<variable::PyInput>()?;
-    module.add_class::<variable::PyIndexInput>()?;
+    module.add_class::<leaf::PyParameter>()?;
+    module.add_class::<leaf::PyInput>()?;
+    module.add_class::<leaf::PyIndexInput>()?;
     module.add_class::<sparse::SparseGrad>()?;
     module.add_class::<optim::PyOptimizer>()?;
     module.add_class::<optim::PySgd>()?;

@@ -12,7 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
 use super::handle::leaf_id;
-use super::variable::{PyParameter, PyVariable};
+use super::leaf::PyParameter;
+use super::variable::PyVariable;
 use crate::graph::{Kind, Parameter, Variable};
 
 type List = HashMap<u64, Py<PyWeakrefReference>>;

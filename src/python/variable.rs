@@ -1,8 +1,7 @@
-//! `Variable` and its leaves, as Python sees them.
+//! `Variable`, as Python sees it.
 //!
-//! A `Variable` is a [`Handle`] on a node of a graph. `Parameter`, `Input` and `IndexInput`
-//! are leaves and add nothing but their constructors; results of operators are plain
-//! `Variable`s. Everything is computed by the crate's graphs: this file only converts.
+//! A `Variable` is a [`Handle`] on a node of a graph. Leaves have classes of their own
+//! ([`super::leaf`]); results of operators are plain `Variable`s. Everything is computed by the crate's graphs: this file only converts.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -18,12 +17,11 @@ use super::handle::Handle;
 use super::operand::{self, arithmetic};
 use super::registry::{self, Entry};
 use super::sparse::gradient;
-use super::{convert, index};
+use super::{convert, index, show};
 use crate::array::{DType, Type};
 use crate::graph::build::{self, Reduction};
-use crate::graph::{Input, Kind, Leaf, Parameter, Variable};
+use crate::graph::{Kind, Leaf, Variable};
 use crate::rules;
-use crate::table::Param;
 
 /// A number or array that remembers how it was computed.
 ///
@@ -53,7 +51,7 @@ impl PyVariable {
     }
 
     #[inline]
-    fn node(&self) -> PyResult<Cow<'_, Variable>> {
+    pub(super) fn node(&self) -> PyResult<Cow<'_, Variable>> {
         Ok(self.handle.node()?)
     }
 
@@ -76,7 +74,7 @@ impl PyVariable {
     }
 
     /// A copy of the value, as NumPy sees it.
-    fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let value = match self.handle.param() {
             // From the table, without a copy that stays in the graph. Reading may wait for
             // somebody who trains, so the interpreter is let go.
@@ -361,16 +359,16 @@ impl PyVariable {
         let first = ty.shape.first().copied();
         first.ok_or_else(|| PyTypeError::new_err("len() of a variable without axes"))
     }
-    fn __iter__(slf: Bound<'_, Self>) -> PyResult<Rows> {
+    fn __iter__(slf: Bound<'_, Self>) -> PyResult<show::Rows> {
         let count = slf.get().__len__()?;
-        Ok(Rows {
+        Ok(show::Rows {
             of: slf.unbind(),
             next: 0,
             count,
         })
     }
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        repr(slf)
+        show::repr(slf)
     }
 
     /// Exponential.
@@ -556,137 +554,4 @@ fn matmul<'py>(
         build::matmul(&x, &y)
     };
     Ok(Bound::new(py, PyVariable::new(z?))?.into_any())
-}
-
-/// Most elements that are shown.
-const SHOWN: usize = 100;
-
-fn repr(slf: &Bound<'_, PyVariable>) -> PyResult<String> {
-    let class = slf.get_type().name()?;
-    let variable = slf.get();
-    let name = variable.handle.name();
-    let name = name.map_or_else(String::new, |n| format!(", name={n:?}"));
-    if variable.handle.param().is_none() && !variable.handle.is_here() {
-        return Ok(format!("<{class} of another thread>"));
-    }
-    let ty = match variable.node()?.ty() {
-        Ok(ty) => ty,
-        Err(e) => return Ok(format!("<{class} that cannot be computed: {e}>")),
-    };
-    if ty.size() > SHOWN {
-        return Ok(format!(
-            "{class}(shape={}, dtype={}{name})",
-            crate::array::show_shape(&ty.shape),
-            ty.dtype
-        ));
-    }
-    let value = variable.array(slf.py())?;
-    if ty.ndim() > 0 {
-        return Ok(format!("{class}({}{name})", value.repr()?));
-    }
-    let dtype = match ty.dtype {
-        DType::F64 => String::new(),
-        other => format!(", dtype={other}"),
-    };
-    let item = value.call_method0(intern!(slf.py(), "item"))?;
-    Ok(format!("{class}({}{dtype}{name})", item.repr()?))
-}
-
-/// Iterates over the first axis.
-#[pyclass(name = "Rows", module = "wyrmling._core")]
-pub(super) struct Rows {
-    of: Py<PyVariable>,
-    next: usize,
-    count: usize,
-}
-
-#[pymethods]
-impl Rows {
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
-    }
-
-    fn __next__(&mut self) -> PyResult<Option<PyVariable>> {
-        if self.next >= self.count {
-            return Ok(None);
-        }
-        let at = rules::SliceItem::At(self.next as i64);
-        let row = build::slice(&*self.of.get().node()?, vec![at])?;
-        self.next += 1;
-        Ok(Some(PyVariable::new(row)))
-    }
-}
-
-/// A number or array that is trained.
-///
-/// ``Parameter(value, name=None)``. Unlike a graph it works in every thread. Raises
-/// FloatingPointError if the value holds NaN or infinity.
-///
-/// >>> w = Parameter([1.0, -1.0], name="w")
-/// >>> (w * w).sum().backward()
-/// >>> SGD(lr=0.25).step([w])
-/// >>> w.value
-/// array([ 0.5, -0.5])
-#[pyclass(name = "Parameter", module = "wyrmling", extends = PyVariable, frozen)]
-pub(super) struct PyParameter;
-
-#[pymethods]
-impl PyParameter {
-    #[new]
-    #[pyo3(signature = (value, name=None))]
-    fn create(
-        value: &Bound<'_, PyAny>,
-        name: Option<String>,
-    ) -> PyResult<PyClassInitializer<Self>> {
-        let (array, _) = convert::array("value", value)?;
-        let param = Param::new(&array, name)?;
-        let base = PyVariable::new(Parameter::from_param(Arc::new(param)).boxed());
-        Ok(PyClassInitializer::from(base).add_subclass(PyParameter))
-    }
-}
-
-/// Data: a number or array that records no gradient and is bound anew when a program runs.
-///
-/// ``Input(value, name=None)``; the name appears in messages. The first axis may change its
-/// length.
-#[pyclass(name = "Input", module = "wyrmling", extends = PyVariable, frozen)]
-pub(super) struct PyInput;
-
-#[pymethods]
-impl PyInput {
-    #[new]
-    #[pyo3(signature = (value, name=None))]
-    fn create(
-        value: &Bound<'_, PyAny>,
-        name: Option<String>,
-    ) -> PyResult<PyClassInitializer<Self>> {
-        let (array, _) = convert::array("value", value)?;
-        let base = PyVariable::new(Input::named(array, name).boxed());
-        Ok(PyClassInitializer::from(base).add_subclass(PyInput))
-    }
-}
-
-/// Data: row indices, for looking up rows with ``x[index]``.
-///
-/// ``IndexInput(indices, name=None)``. Raises TypeError if the indices are not integers,
-/// IndexError if one is negative or needs more than 32 bits.
-#[pyclass(name = "IndexInput", module = "wyrmling", extends = PyVariable, frozen)]
-pub(super) struct PyIndexInput;
-
-#[pymethods]
-impl PyIndexInput {
-    #[new]
-    #[pyo3(signature = (indices, name=None))]
-    fn create(
-        indices: &Bound<'_, PyAny>,
-        name: Option<String>,
-    ) -> PyResult<PyClassInitializer<Self>> {
-        let what = match &name {
-            Some(name) => format!("input '{name}'"),
-            None => "indices".to_owned(),
-        };
-        let array = convert::indices(&what, indices, None, &|| None)?;
-        let base = PyVariable::new(Input::named(array, name).boxed());
-        Ok(PyClassInitializer::from(base).add_subclass(PyIndexInput))
-    }
 }

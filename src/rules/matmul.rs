@@ -18,6 +18,9 @@ use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype};
 /// than it saves (measured on x86-64 with AVX2 and AVX-512).
 const SMALL: usize = 4096;
 
+/// As [`SMALL`], for products that can be computed tile by tile in registers.
+const TILED: usize = 1 << 16;
+
 /// Matrix product over the last two axes; leading axes broadcast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MatMul {
@@ -43,6 +46,44 @@ impl MatMul {
         let (m, k) = if self.transpose_a { (a1, a0) } else { (a0, a1) };
         let (l, n) = if self.transpose_b { (b1, b0) } else { (b0, b1) };
         (k == l).then_some(Sizes { m, k, n })
+    }
+}
+
+/// Rows and columns of the result that are kept in registers at once.
+const TILE: (usize, usize) = (4, 16);
+
+multiversion! {
+    /// A product whose second operand is not transposed and whose result holds at least one
+    /// tile. The last tiles overlap the ones before, so that all are whole.
+    fn tiled<T: Real>(a: &[T], b: &[T], out: &mut [T], s: Sizes, ta: bool) {
+        const ROWS: usize = TILE.0;
+        const COLUMNS: usize = TILE.1;
+        let Sizes { m, k, n } = s;
+        // Where a row of the first operand starts, and the step along it.
+        let (start, step) = if ta { (1, m) } else { (k, 1) };
+        for j in (0..n).step_by(COLUMNS) {
+            let j = j.min(n - COLUMNS);
+            for i in (0..m).step_by(ROWS) {
+                let i = i.min(m - ROWS);
+                let mut sums = [[T::zero(); COLUMNS]; ROWS];
+                for (l, b) in b.chunks_exact(n).enumerate() {
+                    let Some(b) = b[j..].first_chunk::<COLUMNS>() else {
+                        return;
+                    };
+                    for (r, sums) in sums.iter_mut().enumerate() {
+                        let x = a[(i + r) * start + l * step];
+                        for c in 0..COLUMNS {
+                            sums[c] = simd::mul_add::<M, T>(x, b[c], sums[c]);
+                        }
+                    }
+                }
+                for (r, sums) in sums.iter().enumerate() {
+                    let at = (i + r) * n + j;
+                    out[at..at + COLUMNS].copy_from_slice(sums);
+                }
+            }
+        }
+        debug_assert_eq!(b.len(), k * n);
     }
 }
 
@@ -89,7 +130,12 @@ fn product<T: Real + ndarray::LinalgScalar>(
         out.fill(T::default());
         return Ok(());
     }
-    if m.saturating_mul(k).saturating_mul(n) <= SMALL {
+    let work = m.saturating_mul(k).saturating_mul(n);
+    if work <= TILED && !op.transpose_b && m >= TILE.0 && n >= TILE.1 {
+        tiled(a, b, out, s, op.transpose_a);
+        return Ok(());
+    }
+    if work <= SMALL {
         small(a, b, out, s, op.transpose_a, op.transpose_b);
         return Ok(());
     }

@@ -1,0 +1,84 @@
+//! `Parameter`, `Input` and `IndexInput`: variables that add nothing but their constructors.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+
+use super::convert;
+use super::variable::PyVariable;
+use crate::graph::{Input, Parameter};
+use crate::table::Param;
+
+/// A number or array that is trained.
+///
+/// ``Parameter(value, name=None)``. Unlike a graph it works in every thread. Raises
+/// FloatingPointError if the value holds NaN or infinity.
+///
+/// >>> w = Parameter([1.0, -1.0], name="w")
+/// >>> (w * w).sum().backward()
+/// >>> SGD(lr=0.25).step([w])
+/// >>> w.value
+/// array([ 0.5, -0.5])
+#[pyclass(name = "Parameter", module = "wyrmling", extends = PyVariable, frozen)]
+pub(super) struct PyParameter;
+
+#[pymethods]
+impl PyParameter {
+    #[new]
+    #[pyo3(signature = (value, name=None))]
+    fn create(
+        value: &Bound<'_, PyAny>,
+        name: Option<String>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let (array, _) = convert::array("value", value)?;
+        let param = Param::new(&array, name)?;
+        let base = PyVariable::new(Parameter::from_param(Arc::new(param)).boxed());
+        Ok(PyClassInitializer::from(base).add_subclass(PyParameter))
+    }
+}
+
+/// Data: a number or array that records no gradient and is bound anew when a program runs.
+///
+/// ``Input(value, name=None)``; the name appears in messages. The first axis may change its
+/// length.
+#[pyclass(name = "Input", module = "wyrmling", extends = PyVariable, frozen)]
+pub(super) struct PyInput;
+
+#[pymethods]
+impl PyInput {
+    #[new]
+    #[pyo3(signature = (value, name=None))]
+    fn create(
+        value: &Bound<'_, PyAny>,
+        name: Option<String>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let (array, _) = convert::array("value", value)?;
+        let base = PyVariable::new(Input::named(array, name).boxed());
+        Ok(PyClassInitializer::from(base).add_subclass(PyInput))
+    }
+}
+
+/// Data: row indices, for looking up rows with ``x[index]``.
+///
+/// ``IndexInput(indices, name=None)``. Raises TypeError if the indices are not integers,
+/// IndexError if one is negative or needs more than 32 bits.
+#[pyclass(name = "IndexInput", module = "wyrmling", extends = PyVariable, frozen)]
+pub(super) struct PyIndexInput;
+
+#[pymethods]
+impl PyIndexInput {
+    #[new]
+    #[pyo3(signature = (indices, name=None))]
+    fn create(
+        indices: &Bound<'_, PyAny>,
+        name: Option<String>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let what = match &name {
+            Some(name) => format!("input '{name}'"),
+            None => "indices".to_owned(),
+        };
+        let array = convert::indices(&what, indices, None, &|| None)?;
+        let base = PyVariable::new(Input::named(array, name).boxed());
+        Ok(PyClassInitializer::from(base).add_subclass(PyIndexInput))
+    }
+}
