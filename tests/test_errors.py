@@ -330,3 +330,14 @@ def test_samplers():
         refuses(ValueError, "counts", lambda bad=bad: wy.sampling.Popularity(bad))
     refuses(ValueError, "counts: expected one number", lambda: wy.sampling.Popularity([[1.0]]))
     refuses(ValueError, "power", lambda: wy.sampling.Popularity([1.0], power=NAN))
+
+
+def test_more_axes_than_numpy_has_are_refused() -> None:
+    with pytest.raises(ValueError, match="at most 64 axes"):
+        wy.Parameter(1.0)[(None,) * 70]
+
+
+def test_a_sparse_gradient_too_large_for_memory_is_refused() -> None:
+    grad = wy.SparseGrad([0], [[1.0]], (2**45, 1))
+    with pytest.raises((ValueError, MemoryError)):
+        grad.to_dense()

@@ -266,3 +266,43 @@ def test_ctrl_c_stops_in_time(threads):
     assert process.returncode == 0, err
     # 200 ms are promised; a loaded machine may need longer to say so.
     assert float(out) - sent < 2.0
+
+
+def test_a_gradient_is_rows_or_an_array_in_fit_as_it_is_by_hand() -> None:
+    for use in (lambda t: t, lambda t: t * 1.0, lambda t: -(-t), lambda t: t + 0.0):
+        results = []
+        for frozen in (False, True):
+            table = wy.Parameter(np.ones((6, 2)))
+            index = wy.IndexInput([0])
+            loss = use(table)[index].sum()
+            optimizer = wy.SGD(lr=0.1, l2=0.5)
+            if frozen:
+                wy.fit(loss, {index: [0]}, optimizer=optimizer, batch_size=1)
+            else:
+                loss.backward()
+                optimizer.step([table])
+            results.append(table.value)
+        assert np.array_equal(*results)
+
+
+def test_a_parameter_that_becomes_infinite_is_reported() -> None:
+    w, x = wy.Parameter([0.0, 2.0], name="w"), wy.Input([0.0])
+    with pytest.raises(FloatingPointError, match="'w'"):
+        wy.fit((w.sqrt().sum() * x).sum(), {x: [1.0]}, optimizer=wy.SGD(lr=0.1))
+
+
+def test_a_sampler_depends_on_one_index_a_sample() -> None:
+    table, j = wy.Parameter(np.zeros((40, 4))), wy.IndexInput([0])
+    for given, column in (
+        (wy.Input([0.0]), np.arange(10.0)),
+        (wy.IndexInput([[0, 0]]), np.zeros((10, 2), np.int64)),
+    ):
+        extra = given.sum() if isinstance(given, wy.Input) else table[given].sum()
+        sampler = wy.sampling.Uniform(40, positives=([0], [0]), given=given)
+        with pytest.raises(TypeError, match="given"):
+            wy.fit(
+                table[j].sum() + extra,
+                {given: column},
+                sample={j: sampler},
+                optimizer=wy.SGD(lr=0.1),
+            )

@@ -24,6 +24,9 @@ pub use view::{Slice, SliceMut, Typed, View, ViewMut};
 
 use crate::error::{Error, Result};
 
+/// Axes that an array may have, as in NumPy.
+pub const MOST_AXES: usize = 64;
+
 /// The type of a value: what its elements are, and how many along each axis.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Type {

@@ -167,7 +167,10 @@ impl<'f> Lowering<'f> {
         let is_matrix = self.function.ty(parameter).ndim() == 2;
         for summand in self.summands(value) {
             match self.args_of::<ScatterRows>(summand) {
-                Some(&[rows, index, like]) if like == parameter && self.is_bounded(index) => {
+                Some(&[rows, index, like])
+                    if self.function.ty(like) == self.function.ty(parameter)
+                        && self.is_bounded(index) =>
+                {
                     let term = |v| match self.args_of::<RowScale>(v) {
                         Some(&[scale, rows]) if is_matrix => (Some(scale), rows),
                         _ => (None, v),

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, DType, Real, Shape, Slice, Type, View};
-use crate::error::Result;
+use crate::array::{Array, DType, MOST_AXES, Real, Shape, Slice, Type, View};
+use crate::error::{Error, Result};
 use crate::rules::{
     DiagonalLike, Gather, Kernel, MatMul, Operator, ScatterRows, Transpose, shares,
 };
@@ -200,6 +200,13 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     let types: SmallVec<[Type; 3]> = dense.iter().map(Array::ty).collect();
     let refs: SmallVec<[&Type; 3]> = types.iter().collect();
     let ty = op.infer(&refs)?;
+    if ty.ndim() > MOST_AXES {
+        return Err(Error::Shape(format!(
+            "{}: an array has at most {MOST_AXES} axes, this one would have {}",
+            op.name(),
+            ty.ndim()
+        )));
+    }
     if shares(op, &refs, &ty) {
         return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
     }

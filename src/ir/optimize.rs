@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use super::function::{Block, Expression, Function, Instruction, Terminator, ValueId};
 use crate::array::{Array, Type, View};
 use crate::error::Result;
-use crate::rules::{BroadcastLike, BroadcastTo, Div, Kernel, Mul, Neg, OpRef, Sub};
+use crate::rules::{BroadcastLike, BroadcastTo, Div, Kernel, Mul, Neg, OpRef, ScatterRows, Sub};
 
 /// The same function for parameters of other types.
 ///
@@ -49,6 +49,10 @@ struct Pass<'f> {
     number: Vec<Option<f64>>,
     /// For a value that repeats one element, the value that holds it.
     splat: Vec<Option<ValueId>>,
+    /// Parameters, and rows scattered into one: whether such a value is used as it is or in
+    /// an expression decides between a gradient of rows and an array, so expressions of them
+    /// stay as they were written.
+    kept: Vec<bool>,
     /// For a value that is -x, the value x.
     negated: Vec<Option<ValueId>>,
     /// Applied operators: their type, their attributes as printed, their operands.
@@ -73,6 +77,7 @@ impl Pass<'_> {
         if keeps(0) && op.aliases(&types, ty) {
             return Some(args[0]);
         }
+        let keeps = |k: usize| keeps(k) && !self.kept[args[k] as usize];
         if op.downcast::<Mul>().is_some() {
             if number(1) == Some(1.0) && keeps(0) {
                 return Some(args[0]);
@@ -146,10 +151,14 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
         alias: (0..count as ValueId).collect(),
         number: vec![None; count],
         splat: vec![None; count],
+        kept: vec![false; count],
         negated: vec![None; count],
         seen: HashMap::new(),
         seen_numbers: HashMap::new(),
     };
+    for &p in &block.parameters {
+        pass.kept[p as usize] = true;
+    }
     let mut kept: Vec<Instruction> = Vec::with_capacity(block.instructions.len());
     for i in &block.instructions {
         let result = i.result;
@@ -188,7 +197,9 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
         if let Expression::Apply(op, args) = &expression
             && op.downcast::<Neg>().is_some()
         {
-            if let Some(x) = pass.negated[args[0] as usize] {
+            if let Some(x) = pass.negated[args[0] as usize]
+                && !pass.kept[x as usize]
+            {
                 pass.alias[result as usize] = x;
                 continue;
             }
@@ -207,6 +218,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
                 }
             }
             Expression::Apply(op, args) => {
+                pass.kept[result as usize] = op.downcast::<ScatterRows>().is_some();
                 let repeats = op.downcast::<BroadcastLike>().is_some()
                     || op.downcast::<BroadcastTo>().is_some();
                 if repeats && pass.ty(args[0]).size() == 1 {

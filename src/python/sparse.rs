@@ -90,7 +90,7 @@ impl SparseGrad {
 
     /// The whole array, zeros included.
     fn to_dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        convert::to_numpy(py, self.rows.to_dense())
+        convert::to_numpy(py, self.rows.try_to_dense()?)
     }
 
     /// Number of rows held, counting repeats.

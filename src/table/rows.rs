@@ -110,6 +110,16 @@ impl Rows {
         }
     }
 
+    /// The whole array, if there is memory for it.
+    ///
+    /// # Errors
+    /// [`Error::Value`](crate::Error::Value) if there is not.
+    pub fn try_to_dense(&self) -> Result<Array> {
+        let mut out = Array::zeros(&self.ty)?;
+        self.add_to(&mut out);
+        Ok(out)
+    }
+
     /// The whole array.
     pub fn to_dense(&self) -> Array {
         let mut out = Array::full(&self.ty, 0.0);

@@ -204,6 +204,23 @@ impl Table {
         })
     }
 
+    /// Whether every number is finite. Reads piece by piece.
+    pub(crate) fn is_finite(&self) -> bool {
+        const PIECE: usize = 4096;
+        let _guard = self.read_lock();
+        with_real!(self.ty.dtype, T => {
+            let mut piece = [T::default(); PIECE];
+            let n = self.ty.size();
+            (0..n).step_by(PIECE).all(|at| {
+                let piece = &mut piece[..PIECE.min(n - at)];
+                // SAFETY: `at` and as many numbers as `piece` has are in bounds, and the read
+                // guard excludes plain writers.
+                unsafe { moves::load_row(self.pointer::<T>().add(at), piece) };
+                piece.iter().all(|x| x.is_finite())
+            })
+        })
+    }
+
     /// A copy of some rows, one after the other, shaped `index.shape + row shape`.
     ///
     /// # Errors

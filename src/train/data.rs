@@ -127,6 +127,22 @@ impl Feeds {
                 ));
             }
         }
+        for (_, source) in sources {
+            let Source::Sampled { given: Some(g), .. } = source else {
+                continue;
+            };
+            let given = inputs.clone().find_map(|l| match l {
+                Leaf::Input { id, ty, name } if id == g => Some((ty, name)),
+                _ => None,
+            });
+            if let Some((ty, name)) = given
+                && (ty.dtype.is_real() || ty.ndim() != 1)
+            {
+                return Err(Error::Type(format!(
+                    "given: a sampler may depend on one index a sample; input '{name}' is {ty}"
+                )));
+            }
+        }
         let mut feeds = Vec::new();
         let mut types = Vec::new();
         let mut count: Option<(usize, String)> = None;

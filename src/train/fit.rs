@@ -166,6 +166,16 @@ pub fn fit(
             break;
         }
     }
+    // A parameter that went wrong and was not used again has not shown in any loss.
+    for table in program.tables() {
+        if !table.is_finite() {
+            return Err(Error::NotFinite(format!(
+                "{} holds NaN or infinity after training; a smaller learning rate, l2 or clip may \
+                 help",
+                table.label()
+            )));
+        }
+    }
     Ok(history)
 }
 
