@@ -130,7 +130,8 @@ pub fn fit(
         stop,
         workers,
         in_turn: fit.deterministic && workers > 1,
-        turn: AtomicUsize::new(0),
+        computed: AtomicUsize::new(0),
+        applied: AtomicUsize::new(0),
     };
     let mut crew: Vec<Worker<'_>> = (0..workers)
         .map(|number| Worker::new(&shared, number, &plans))
@@ -149,7 +150,8 @@ pub fn fit(
         // In the pool, so that it uses as many threads as were asked for; the result does
         // not depend on their number.
         pool.install(|| shuffle(&mut order, &mut stream(fit.seed, SHUFFLER, epoch)));
-        shared.turn.store(0, Ordering::Release);
+        shared.computed.store(0, Ordering::Release);
+        shared.applied.store(0, Ordering::Release);
         {
             let _running: Vec<_> = training.iter().map(|t| t.run(workers == 1)).collect();
             run_epoch(&mut crew, &pool, epoch, &order)?;

@@ -36,14 +36,17 @@ pub(super) struct Shared<'a> {
     /// Whether workers compute together and update in turn, so that results do not depend
     /// on their speed.
     pub in_turn: bool,
-    /// The number of the batch whose turn it is.
-    pub turn: AtomicUsize,
+    /// Batches of the epoch that have been computed.
+    pub computed: AtomicUsize,
+    /// Batches of the epoch that have been applied.
+    pub applied: AtomicUsize,
 }
 
 impl Shared<'_> {
-    /// Waits until `batch` batches have been applied; `false` if the run stops.
-    fn wait(&self, batch: usize) -> bool {
-        while self.in_turn && self.turn.load(Ordering::Acquire) < batch {
+    /// If workers take turns, waits until `counter` has reached `count`; `false` if the run
+    /// stops.
+    fn wait(&self, counter: &AtomicUsize, count: usize) -> bool {
+        while self.in_turn && counter.load(Ordering::Acquire) < count {
             if self.stop.load(Ordering::Relaxed) {
                 return false;
             }
@@ -229,7 +232,8 @@ impl<'a> Worker<'a> {
             });
         }
         // Everybody computes on the parameters as the last round left them.
-        if !shared.wait(number - self.number) {
+        let round = number - self.number;
+        if !shared.wait(&shared.applied, round) {
             return Ok(());
         }
         debug_assert!(sized.executor.plan().accepts(&leaves));
@@ -245,7 +249,13 @@ impl<'a> Worker<'a> {
         if !loss.is_finite() {
             return Err(Error::NotFinite(format!("the loss became {loss}")));
         }
-        if !shared.wait(number) {
+        // Nobody applies anything before the whole round is computed, and then in order.
+        if shared.in_turn {
+            shared.computed.fetch_add(1, Ordering::AcqRel);
+        }
+        let batches = shared.feeds.count.div_ceil(shared.batch);
+        let all = (round + shared.workers).min(batches);
+        if !(shared.wait(&shared.computed, all) && shared.wait(&shared.applied, number)) {
             return Ok(());
         }
         self.loss += loss;
@@ -267,7 +277,7 @@ impl<'a> Worker<'a> {
             }
         }
         if shared.in_turn {
-            shared.turn.store(number + 1, Ordering::Release);
+            shared.applied.store(number + 1, Ordering::Release);
         }
         Ok(())
     }
