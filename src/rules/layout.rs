@@ -1,7 +1,7 @@
 //! Operators that keep the elements and change the shape or their order.
 
 use crate::array::{
-    Shape, Type, Typed, View, ViewMut, broadcast, element_count, show_shape, with_real,
+    Real, Shape, Type, Typed, View, ViewMut, broadcast, element_count, show_shape, with_real,
 };
 use crate::error::{Error, Result};
 
@@ -149,6 +149,29 @@ reshaping!(Squeeze, "squeeze", |self, args| {
         .collect()
 });
 
+/// Writes the transpose of a matrix of so many columns, by rows of four: each cache line of
+/// the result is then visited few times.
+fn transpose_matrix<T: Real>(x: &[T], columns: usize, out: &mut [T]) {
+    let rows = x.len() / columns;
+    let four = x.chunks_exact(4 * columns);
+    let left = four.remainder();
+    for (i, group) in four.enumerate() {
+        let (a, rest) = group.split_at(columns);
+        let (b, rest) = rest.split_at(columns);
+        let (c, d) = rest.split_at(columns);
+        let columns = a.iter().zip(b).zip(c).zip(d);
+        for ((((&a, &b), &c), &d), out) in columns.zip(out.chunks_exact_mut(rows)) {
+            out[4 * i..4 * i + 4].copy_from_slice(&[a, b, c, d]);
+        }
+    }
+    for (i, row) in left.chunks_exact(columns).enumerate() {
+        let i = rows - rows % 4 + i;
+        for (&x, out) in row.iter().zip(out.chunks_exact_mut(rows)) {
+            out[i] = x;
+        }
+    }
+}
+
 /// Permutes the axes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Transpose {
@@ -183,6 +206,15 @@ impl Operator for Transpose {
         let from = strides(args[0].shape);
         let steps: smallvec::SmallVec<[isize; 4]> = self.axes.iter().map(|&a| from[a]).collect();
         let shape = out.shape;
+        if let &[_, columns] = args[0].shape
+            && columns > 0
+            && self.axes[..] == [1, 0]
+        {
+            with_real!(out.data.dtype(), T => {
+                transpose_matrix(args[0].real::<T>(), columns, T::slice_mut(&mut out.data));
+            });
+            return Ok(());
+        }
         with_real!(out.data.dtype(), T => {
             copy_strided(args[0].real::<T>(), 0, &steps, shape, T::slice_mut(&mut out.data));
         });
