@@ -113,7 +113,7 @@ impl Rows {
     /// The whole array, if there is memory for it.
     ///
     /// # Errors
-    /// [`Error::Value`](crate::Error::Value) if there is not.
+    /// [`Error::Value`] if there is not.
     pub fn try_to_dense(&self) -> Result<Array> {
         let mut out = Array::zeros(&self.ty)?;
         self.add_to(&mut out);
