@@ -181,6 +181,11 @@ impl Broadcast {
         self.walks[k].splat
     }
 
+    /// Number of runs.
+    pub fn runs(&self) -> usize {
+        self.outer.iter().product()
+    }
+
     /// Length of the scratch that [`for_each_in`](Self::for_each_in) needs.
     pub fn scratch(&self) -> usize {
         self.walks.len() + self.outer.len()
@@ -197,7 +202,7 @@ impl Broadcast {
     /// As [`for_each`](Self::for_each), with the caller's scratch.
     #[inline]
     pub fn for_each_in(&self, scratch: &mut [usize], mut f: impl FnMut(&[usize], usize)) {
-        let runs: usize = self.outer.iter().product();
+        let runs = self.runs();
         if runs == 0 || self.run == 0 {
             return;
         }

@@ -8,15 +8,13 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::arena::Arena;
-use super::link::{
-    Address, BoundRows, Linked, LinkedGroup, LinkedRows, Linker, Memory, Stream, tag,
-};
+use super::link::{Address, BoundRows, Linked, LinkedGroup, LinkedRows, Linker, Memory, Stream, tag};
+use super::lookup;
 use super::lower::BLOCK;
 use super::plan::{Location, Place, Plan, Sink, Step};
-use crate::array::{Array, Dense, Real, Slice, Typed, View, ViewMut, with_real};
+use crate::array::{Array, Dense, Slice, Typed, View, ViewMut, with_real};
 use crate::error::Result;
 use crate::rules::{MOST_OPERANDS, Operand};
-use crate::simd::{by_width, multiversion};
 use crate::table::{Table, moves};
 
 /// Memory to run a plan in. See the [module documentation](self).
@@ -28,35 +26,17 @@ pub struct Executor {
     steps: Vec<Linked>,
     /// For each gradient that is rows, where they are.
     rows: Vec<LinkedRows>,
+    /// Where each leaf's data is; nothing is read there for a table.
+    leaves: Vec<*const u8>,
     /// Room for walking broadcast spaces.
     scratch: Vec<usize>,
 }
 
 // SAFETY: the raw addresses in `steps` point into memory that the executor owns (its
 // arenas) or keeps alive (the plan, the tables). The arenas are reached through the executor
-// alone, the plan is read only, and tables are reached by moves.
+// alone, the plan is read only, and tables are reached by moves. What `leaves` points to is
+// read by `run` and after it, whose callers promise that it is live then.
 unsafe impl Send for Executor {}
-
-multiversion! {
-    fn gather_rows<T: Real>(m: M, table: &Table, indices: &[u32], out: &mut [T]) {
-        let width = table.width();
-        let start = table.pointer::<T>();
-        if width == 1 {
-            for (o, &i) in out.iter_mut().zip(indices) {
-                // SAFETY: the caller of `run` promises that `i` is a row; racing workers
-                // use the same moves.
-                *o = unsafe { moves::load(start.add(i as usize)) };
-            }
-            return;
-        }
-        by_width!(width.max(1), W => {
-            for (row, &i) in out.chunks_exact_mut(W).zip(indices) {
-                // SAFETY: as above, and a row has `width` numbers.
-                unsafe { moves::load_row_on(m, start.add(i as usize * width), row) };
-            }
-        });
-    }
-}
 
 impl Executor {
     /// Memory for a plan that reads the given tables.
@@ -79,7 +59,7 @@ impl Executor {
             registers: &registers,
             tables,
         };
-        let steps = plan.steps.iter().map(|s| linker.step(s)).collect();
+        let steps = plan.steps.iter().flat_map(|s| linker.steps(s)).collect();
         let none = Sink::Rows(Vec::new());
         let sinks = plan.sinks.iter();
         let rows = sinks.map(|s| linker.rows(s.as_ref().unwrap_or(&none)));
@@ -94,9 +74,24 @@ impl Executor {
             _registers: registers,
             steps,
             rows,
+            leaves: vec![std::ptr::without_provenance(64); plan.leaves.len()],
             scratch,
             plan,
         })
+    }
+
+    /// Says where the data of a leaf is that is not a table.
+    ///
+    /// # Panics
+    /// If the data is not of the plan's type.
+    #[inline]
+    pub(crate) fn bind(&mut self, leaf: usize, data: Slice<'_>) {
+        let ty = &self.plan.leaves[leaf];
+        assert!(
+            data.dtype() == ty.dtype && data.len() == ty.size(),
+            "leaf {leaf} is {ty}"
+        );
+        self.leaves[leaf] = data.address();
     }
 
     /// The plan.
@@ -104,36 +99,72 @@ impl Executor {
         &self.plan
     }
 
-    /// Runs all steps on the data of the leaves (an empty slice for a table).
+    /// Runs all steps.
     ///
     /// # Errors
     /// Whatever a kernel reports.
     ///
     /// # Safety
-    /// The data is of the plan's types (see [`Plan::accepts`]) and its indices are below the
-    /// plan's bounds. Nobody else has plain access to the tables while this runs.
-    pub(crate) unsafe fn run(&mut self, leaves: &[Slice<'_>]) -> Result<()> {
+    /// Every leaf that is not a table is bound to data that is live and unchanged until
+    /// results of this run are last read; its indices are below the plan's bounds. Nobody else
+    /// has plain access to the tables while this runs.
+    pub(crate) unsafe fn run(&mut self) -> Result<()> {
+        let leaves = &self.leaves[..];
         for step in &self.steps {
             // SAFETY (of all reads and writes below): memory is live and initialised (see
-            // `link`). A step writes its own result only, which the layout keeps apart from
+            // `link`). A step writes its own results only, which the layout keeps apart from
             // every value that is live at that step, operands included.
             match step {
+                Linked::Map {
+                    kernel,
+                    args,
+                    out,
+                    len,
+                } => {
+                    // SAFETY: see above; `Linker` gave the operands the kernel's type and
+                    // each `len` elements or one.
+                    unsafe { kernel.run(args, *out, *len) };
+                }
                 Linked::Group(group) => run_group(group, &mut self.scratch, leaves),
-                Linked::Gather { table, index, out } => {
+                Linked::Gather { table, index, out } => with_real!(out.dtype, T => {
                     // SAFETY: see above.
-                    let (index, mut out) = unsafe { (index.read(leaves), out.write()) };
-                    let indices = u32::slice(index);
-                    with_real!(out.dtype(), T => gather_rows(table, indices, T::slice_mut(&mut out)));
-                }
-                Linked::Load { table, out } => {
+                    let (index, out) = unsafe { (index.numbers(leaves), out.numbers_mut::<T>()) };
+                    lookup::gather(table, index, out);
+                }),
+                Linked::GatherDot {
+                    table,
+                    index,
+                    rows,
+                    others,
+                    out,
+                } => with_real!(out.dtype, T => {
                     // SAFETY: see above.
-                    let mut out = unsafe { out.write() };
-                    with_real!(out.dtype(), T => {
-                        // SAFETY: the table's type is the plan's (checked in `new`), so it
-                        // holds as many numbers as `out`; racing workers use the same moves.
-                        unsafe { moves::load_row(table.pointer::<T>(), T::slice_mut(&mut out)) };
-                    });
-                }
+                    let (index, others) = unsafe { (index.numbers(leaves), others.numbers(leaves)) };
+                    // SAFETY: see above.
+                    let (rows, out) = unsafe { (rows.numbers_mut::<T>(), out.numbers_mut()) };
+                    lookup::gather_dot(table, index, rows, others, out);
+                }),
+                Linked::GatherBothDot {
+                    tables: [table, other],
+                    indices: [i, j],
+                    rows: [x, y],
+                    out,
+                } => with_real!(out.dtype, T => {
+                    // SAFETY: see above.
+                    let (i, j) = unsafe { (i.numbers(leaves), j.numbers(leaves)) };
+                    // SAFETY: see above.
+                    let (x, y) = unsafe { (x.numbers_mut::<T>(), y.numbers_mut()) };
+                    // SAFETY: see above.
+                    let out = unsafe { out.numbers_mut() };
+                    lookup::gather_both_dot(table, i, x, other, j, y, out);
+                }),
+                Linked::Load { table, out } => with_real!(out.dtype, T => {
+                    // SAFETY: see above.
+                    let out = unsafe { out.numbers_mut::<T>() };
+                    // SAFETY: the table's type is the plan's (checked in `new`), so it holds
+                    // as many numbers as `out`; racing workers use the same moves.
+                    unsafe { moves::load_row(table.pointer(), out) };
+                }),
                 Linked::Kernel {
                     op,
                     args,
@@ -171,10 +202,12 @@ impl Executor {
         Ok(())
     }
 
-    /// A value's elements, after a run on the same leaves.
-    pub(crate) fn read<'a>(&'a self, place: &Place, leaves: &[Slice<'a>]) -> Slice<'a> {
+    /// A value's elements, after a run.
+    pub(crate) fn read(&self, place: &Place) -> Slice<'_> {
         match place.location {
-            Location::Leaf(k) => leaves[k],
+            // SAFETY: `bind` checked type and length; the caller of `run` promised that the
+            // data is live.
+            Location::Leaf(k) => unsafe { tag(place.ty.dtype, self.leaves[k], place.ty.size()) },
             Location::Constant(k) => self.plan.constants[k].view().data,
             Location::Nowhere => Slice::F64(&[]),
             Location::Arena(offset) => {
@@ -187,23 +220,23 @@ impl Executor {
         }
     }
 
-    /// The rows of gradient number `k`, after a run on the same leaves.
-    pub(crate) fn rows<'a>(&'a self, k: usize, leaves: &'a [Slice<'a>]) -> BoundRows<'a> {
+    /// The rows of gradient number `k`, after a run.
+    pub(crate) fn rows(&self, k: usize) -> BoundRows<'_> {
         BoundRows {
             rows: &self.rows[k],
-            leaves,
+            leaves: &self.leaves,
         }
     }
 
     /// A value's elements of a known type.
-    pub(crate) fn numbers<'a, T: Typed>(&'a self, place: &Place, leaves: &[Slice<'a>]) -> &'a [T] {
-        T::slice(self.read(place, leaves))
+    pub(crate) fn numbers<T: Typed>(&self, place: &Place) -> &[T] {
+        T::slice(self.read(place))
     }
 
     /// A copy of a value.
-    pub(crate) fn copy(&self, place: &Place, leaves: &[Slice<'_>]) -> Array {
+    pub(crate) fn copy(&self, place: &Place) -> Array {
         let shape = place.ty.shape.clone();
-        match self.read(place, leaves) {
+        match self.read(place) {
             Slice::F32(s) => Dense::from_vec(shape, s.to_vec()).into(),
             Slice::F64(s) => Dense::from_vec(shape, s.to_vec()).into(),
             Slice::U32(s) => Dense::from_vec(shape, s.to_vec()).into(),
@@ -212,16 +245,10 @@ impl Executor {
 }
 
 /// Runs a fused group, block by block.
-fn run_group(group: &LinkedGroup, scratch: &mut [usize], leaves: &[Slice<'_>]) {
+fn run_group(group: &LinkedGroup, scratch: &mut [usize], leaves: &[*const u8]) {
     let run = group.run;
     let item = group.dtype.size();
-    let start = |address: Address, at: usize| -> *mut u8 {
-        let start = match address {
-            Address::Fixed(start) => start,
-            Address::Leaf(k) => leaves[k].address().cast_mut(),
-        };
-        start.wrapping_add(at * item)
-    };
+    let start = |address: Address, at: usize| address.start(leaves).wrapping_add(at * item);
     let room = &mut scratch[..group.walk.scratch()];
     group.walk.for_each_in(room, |offsets, _| {
         let mut at = 0;

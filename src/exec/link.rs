@@ -12,14 +12,25 @@ use super::lower::BLOCK;
 use super::plan::{Group, Location, Place, Plan, Sink, Source, Step};
 use crate::array::{Broadcast, DType, Slice, SliceMut, Typed};
 use crate::optim::apply::{Parts, Term};
-use crate::rules::{Kernel, OpRef};
+use crate::rules::{Kernel, MOST_OPERANDS, OpRef, Operand};
 use crate::table::Table;
 
-/// An address, or a leaf whose data is bound later.
+/// An address, or a leaf whose data is bound before each run.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Address {
     Fixed(*mut u8),
     Leaf(usize),
+}
+
+impl Address {
+    /// Where it is, given the addresses of the leaves.
+    #[inline(always)]
+    pub(super) fn start(self, leaves: &[*const u8]) -> *mut u8 {
+        match self {
+            Address::Fixed(start) => start,
+            Address::Leaf(k) => leaves[k].cast_mut(),
+        }
+    }
 }
 
 /// A value to be read or written.
@@ -36,12 +47,20 @@ impl Memory {
     /// # Safety
     /// The memory is live and initialised, and nobody writes to it while the slice is used.
     #[inline(always)]
-    pub(super) unsafe fn read<'a>(&self, leaves: &[Slice<'a>]) -> Slice<'a> {
-        match self.address {
-            Address::Leaf(k) => leaves[k],
-            // SAFETY: the caller's promise; `link` checked the length and alignment.
-            Address::Fixed(start) => unsafe { tag(self.dtype, start, self.len) },
-        }
+    pub(super) unsafe fn read<'a>(&self, leaves: &[*const u8]) -> Slice<'a> {
+        // SAFETY: the caller's promise; `Linker` and `Executor::bind` checked the length.
+        unsafe { tag(self.dtype, self.address.start(leaves), self.len) }
+    }
+
+    /// The elements, known to be of type `T`.
+    ///
+    /// # Safety
+    /// As for [`read`](Self::read).
+    #[inline(always)]
+    pub(super) unsafe fn numbers<'a, T: Typed>(&self, leaves: &[*const u8]) -> &'a [T] {
+        assert!(self.dtype == T::DTYPE);
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.address.start(leaves).cast(), self.len) }
     }
 
     /// The elements for writing.
@@ -55,6 +74,19 @@ impl Memory {
         };
         // SAFETY: the caller's promise.
         unsafe { tag_mut(self.dtype, start, self.len) }
+    }
+
+    /// The elements for writing, known to be of type `T`.
+    ///
+    /// # Safety
+    /// As for [`write`](Self::write).
+    #[inline(always)]
+    pub(super) unsafe fn numbers_mut<'a, T: Typed>(&self) -> &'a mut [T] {
+        // SAFETY: the caller's promise.
+        let mut data = unsafe { self.write() };
+        assert!(self.dtype == T::DTYPE);
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(data.address().cast(), self.len) }
     }
 }
 
@@ -129,6 +161,29 @@ pub(super) enum Linked {
         index: Memory,
         out: Memory,
     },
+    /// Rows looked up, times rows that are in memory.
+    GatherDot {
+        table: Arc<Table>,
+        index: Memory,
+        rows: Memory,
+        others: Memory,
+        out: Memory,
+    },
+    /// Rows looked up, times rows looked up.
+    GatherBothDot {
+        tables: [Arc<Table>; 2],
+        indices: [Memory; 2],
+        rows: [Memory; 2],
+        out: Memory,
+    },
+    /// One elementwise operator on whole values.
+    Map {
+        kernel: Kernel,
+        args: [Operand; MOST_OPERANDS],
+        out: *mut u8,
+        len: usize,
+    },
+    /// Elementwise operators, block by block.
     Group(LinkedGroup),
     Kernel {
         op: OpRef,
@@ -146,21 +201,22 @@ pub(crate) struct LinkedRows {
     parts: Vec<(Memory, Vec<LinkedTerm>)>,
 }
 
-/// Rows of a gradient in an executor's memory, after a run on `leaves`.
+/// Rows of a gradient in an executor's memory, after a run.
 pub(crate) struct BoundRows<'a> {
     pub(super) rows: &'a LinkedRows,
-    pub(super) leaves: &'a [Slice<'a>],
+    pub(super) leaves: &'a [*const u8],
 }
 
-impl<'a, T: Typed> Parts<T> for BoundRows<'a> {
+impl<T: Typed> Parts<T> for BoundRows<'_> {
     #[inline(always)]
     fn count(&self) -> usize {
         self.rows.parts.len()
     }
     #[inline(always)]
     fn indices(&self, part: usize) -> &[u32] {
-        // SAFETY: the executor, which is borrowed for `'a`, owns the memory and does not run.
-        u32::slice(unsafe { self.rows.parts[part].0.read(self.leaves) })
+        // SAFETY: the executor, which is borrowed, owns the memory and does not run; what is
+        // bound to leaves lives as long as results are read (`Executor::run`).
+        unsafe { self.rows.parts[part].0.numbers(self.leaves) }
     }
     #[inline(always)]
     fn terms(&self, part: usize) -> usize {
@@ -170,7 +226,7 @@ impl<'a, T: Typed> Parts<T> for BoundRows<'a> {
     fn term(&self, part: usize, term: usize) -> Term<'_, T> {
         let (scale, rows) = &self.rows.parts[part].1[term];
         // SAFETY: as above.
-        let read = |m: &Memory| T::slice(unsafe { m.read(self.leaves) });
+        let read = |m: &Memory| unsafe { m.numbers(self.leaves) };
         Term {
             scale: scale.as_ref().map(read),
             rows: read(rows),
@@ -279,7 +335,45 @@ impl Linker<'_> {
         }
     }
 
-    pub(super) fn step(&self, step: &Step) -> Linked {
+    /// A group as operators on whole values, if all of them are at fixed addresses and no
+    /// longer than a block.
+    fn maps(group: &LinkedGroup) -> Option<Vec<Linked>> {
+        if group.run > BLOCK || group.walk.runs() != 1 {
+            return None;
+        }
+        let operand = |stream: Stream| match stream {
+            Stream::Register(start) | Stream::Whole(Address::Fixed(start), _) => Some(Operand {
+                start,
+                len: group.run,
+            }),
+            Stream::Splat(Address::Fixed(start), _) => Some(Operand { start, len: 1 }),
+            Stream::Whole(Address::Leaf(_), _) | Stream::Splat(Address::Leaf(_), _) => None,
+        };
+        let map = |op: &Micro| {
+            let mut args = [Operand::NONE; MOST_OPERANDS];
+            for (arg, &stream) in args.iter_mut().zip(&op.args) {
+                *arg = operand(stream)?;
+            }
+            Some(Linked::Map {
+                kernel: op.kernel,
+                args,
+                out: operand(op.out)?.start.cast_mut(),
+                len: group.run,
+            })
+        };
+        group.ops.iter().map(map).collect()
+    }
+
+    /// The steps that a plan's step is run as.
+    pub(super) fn steps(&self, step: &Step) -> Vec<Linked> {
+        if let Step::Group(group) = step {
+            let group = self.group(group);
+            return Self::maps(&group).unwrap_or_else(|| vec![Linked::Group(group)]);
+        }
+        vec![self.step(step)]
+    }
+
+    fn step(&self, step: &Step) -> Linked {
         match step {
             Step::Load { table, out } => Linked::Load {
                 table: Arc::clone(&self.tables[*table]),
@@ -290,6 +384,26 @@ impl Linker<'_> {
                 index: self.memory(index),
                 out: self.memory(out),
             },
+            Step::GatherDot { rows, others, out } => {
+                let Some((table, index)) = &rows.lookup else {
+                    unreachable!("the first operand is looked up");
+                };
+                match &others.lookup {
+                    None => Linked::GatherDot {
+                        table: Arc::clone(&self.tables[*table]),
+                        index: self.memory(index),
+                        rows: self.memory(&rows.place),
+                        others: self.memory(&others.place),
+                        out: self.memory(out),
+                    },
+                    Some((other_table, other_index)) => Linked::GatherBothDot {
+                        tables: [table, other_table].map(|&t| Arc::clone(&self.tables[t])),
+                        indices: [index, other_index].map(|i| self.memory(i)),
+                        rows: [rows, others].map(|r| self.memory(&r.place)),
+                        out: self.memory(out),
+                    },
+                }
+            }
             Step::Group(group) => Linked::Group(self.group(group)),
             Step::Kernel { op, args, out } => Linked::Kernel {
                 op: op.clone(),

@@ -7,7 +7,7 @@
 //! planned. Rows that are a product of a number and a row (the gradient of a dot product)
 //! are not computed at all; whoever applies the gradient multiplies in passing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
@@ -18,8 +18,8 @@ use crate::array::{Array, Shape, Type, broadcast};
 use crate::error::{Error, Result};
 use crate::ir::{Expression, Function, ValueId, simplify, specialize};
 use crate::rules::{
-    Add, Gather, Kernel, OpRef, Operator, Pick, RowScale, ScatterPick, ScatterRows, check_indices,
-    shares,
+    Add, Gather, Kernel, OpRef, Operator, Pick, RowScale, ScatterPick, ScatterRows, VecDot,
+    check_indices, shares,
 };
 
 /// Elements of a fused block: small enough that a few registers stay in the first-level
@@ -224,6 +224,37 @@ impl<'f> Lowering<'f> {
         self.request.tables[*leaf]
     }
 
+    /// Lookups whose rows a dot product is the first to read: they wait for it, and both are
+    /// one step.
+    fn in_passing(&self, units: &[Unit]) -> HashSet<usize> {
+        let mut waiting: HashSet<usize> = HashSet::new();
+        let mut met: HashSet<ValueId> = HashSet::new();
+        if !self.request.fuse {
+            return waiting;
+        }
+        for unit in units {
+            let members = match unit {
+                Unit::One(n) => std::slice::from_ref(n),
+                Unit::Group(members) => members,
+            };
+            for node in members.iter().map(|&n| &self.nodes[n]) {
+                let is_dot = node.op.downcast::<VecDot>().is_some() && node.args[0] != node.args[1];
+                for &a in node.args {
+                    let first = met.insert(self.base[a as usize]);
+                    if let Some(n) = self.node_of[a as usize]
+                        && first
+                        && is_dot
+                        && self.is_table_gather(&self.nodes[n]).is_some()
+                        && self.function.ty(self.nodes[n].args[0]).ndim() == 2
+                    {
+                        waiting.insert(n);
+                    }
+                }
+            }
+        }
+        waiting
+    }
+
     /// The nodes whose values the roots need.
     fn needed(&self, roots: &[ValueId]) -> Vec<bool> {
         let mut needed = vec![false; self.nodes.len()];
@@ -343,7 +374,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     }
     let needed = low.needed(&roots);
     let units = low.order(&needed);
-    let mut placer = Placer::new(&low);
+    let mut placer = Placer::new(&low, low.in_passing(&units));
     for (u, unit) in units.iter().enumerate() {
         let members = match unit {
             Unit::One(n) => std::slice::from_ref(n),
@@ -360,6 +391,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     }
     for (u, unit) in units.iter().enumerate() {
         match unit {
+            Unit::One(n) if placer.in_passing.contains(n) => {}
             Unit::One(n) => placer.one(u, *n),
             Unit::Group(members) => placer.group(u, members),
         }

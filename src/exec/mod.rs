@@ -8,6 +8,7 @@ mod arena;
 mod executor;
 mod interpreter;
 mod link;
+mod lookup;
 mod lower;
 mod place;
 mod plan;

@@ -4,13 +4,13 @@
 //! it back after its last reader; a value that only its own group reads lives in a register
 //! of one block.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
 use super::arena::Layout;
 use super::lower::Lowering;
-use super::plan::{Fused, Group, Location, Place, Source, Step};
+use super::plan::{Fused, Group, Location, Place, Rows, Source, Step};
 use crate::array::{Broadcast, Type};
 use crate::ir::ValueId;
 
@@ -24,10 +24,12 @@ pub(super) struct Placer<'l, 'f> {
     pub(super) last: HashMap<ValueId, usize>,
     pub(super) steps: Vec<Step>,
     pub(super) registers: usize,
+    /// Lookups that wait for the dot product that reads them first.
+    pub(super) in_passing: HashSet<usize>,
 }
 
 impl<'l, 'f> Placer<'l, 'f> {
-    pub(super) fn new(low: &'l Lowering<'f>) -> Self {
+    pub(super) fn new(low: &'l Lowering<'f>, in_passing: HashSet<usize>) -> Self {
         Placer {
             low,
             layout: Layout::default(),
@@ -36,6 +38,7 @@ impl<'l, 'f> Placer<'l, 'f> {
             last: HashMap::new(),
             steps: Vec::new(),
             registers: 0,
+            in_passing,
         }
     }
 
@@ -87,10 +90,38 @@ impl<'l, 'f> Placer<'l, 'f> {
         }
     }
 
+    /// The rows that a dot product reads in operand `value`.
+    fn rows(&mut self, value: ValueId) -> Rows {
+        let low = self.low;
+        let waiting = low.node_of[value as usize].filter(|n| self.in_passing.remove(n));
+        let lookup = waiting.and_then(|n| {
+            let node = &low.nodes[n];
+            Some((low.is_table_gather(node)?, self.place(node.args[1])))
+        });
+        Rows {
+            place: match lookup {
+                Some(_) => self.allocate(value),
+                None => self.place(value),
+            },
+            lookup,
+        }
+    }
+
     pub(super) fn one(&mut self, unit: usize, n: usize) {
         let low = self.low;
         let node = &low.nodes[n];
-        let step = if let Some(table) = low.is_table_gather(node) {
+        let waits = |v: &&ValueId| {
+            low.node_of[**v as usize].is_some_and(|n| self.in_passing.contains(&n))
+        };
+        let step = if let Some(&first) = node.args.iter().find(waits) {
+            // A dot product: its operands may change places.
+            let other = node.args[usize::from(node.args[0] == first)];
+            Step::GatherDot {
+                rows: self.rows(first),
+                others: self.rows(other),
+                out: self.allocate(node.result),
+            }
+        } else if let Some(table) = low.is_table_gather(node) {
             let index = self.place(node.args[1]);
             Step::Gather {
                 table,

@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, Broadcast, Slice, Type};
+use crate::array::{Array, Broadcast, Type};
 use crate::rules::OpRef;
 
 /// Where a value lives.
@@ -58,6 +58,14 @@ pub(super) struct Group {
     pub ty: Type,
 }
 
+/// Rows that a dot product reads.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// The table and the indices, if they are looked up on the way.
+    pub lookup: Option<(usize, Place)>,
+    pub place: Place,
+}
+
 /// One step of a plan.
 #[derive(Debug)]
 pub(super) enum Step {
@@ -67,6 +75,12 @@ pub(super) enum Step {
     Gather {
         table: usize,
         index: Place,
+        out: Place,
+    },
+    /// Copies rows of a table, and multiplies them with others, row by row.
+    GatherDot {
+        rows: Rows,
+        others: Rows,
         out: Place,
     },
     /// Elementwise operators.
@@ -136,30 +150,25 @@ impl Plan {
     /// Rows that are looked up straight from a table: the table, and the number of the input
     /// that names them.
     pub(crate) fn lookups(&self) -> Vec<(usize, usize)> {
-        let steps = self.steps.iter().filter_map(|s| match s {
-            Step::Gather { table, index, .. } => match index.location {
-                Location::Leaf(leaf) => Some((*table, leaf)),
-                _ => None,
-            },
-            _ => None,
+        let looked_up = self.steps.iter().flat_map(|s| match s {
+            Step::Gather { table, index, .. } => [Some((*table, index)), None],
+            Step::GatherDot { rows, others, .. } => {
+                [rows, others].map(|r| r.lookup.as_ref().map(|(table, index)| (*table, index)))
+            }
+            _ => [None, None],
         });
         let input = |leaf: usize| self.inputs[..leaf].iter().filter(|&&i| i).count();
-        steps.map(|(table, leaf)| (table, input(leaf))).collect()
+        let by_input = looked_up.flatten().filter_map(|(table, index)| match index.location {
+            Location::Leaf(leaf) => Some((table, input(leaf))),
+            _ => None,
+        });
+        by_input.collect()
     }
 
     /// For each input, the number of rows that its indices must stay below.
     pub(crate) fn input_bounds(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         let both = self.bounds.iter().zip(&self.inputs);
         both.filter(|(_, input)| **input).map(|(bound, _)| *bound)
-    }
-
-    /// Whether the data of leaves (an empty slice for a table) is of the plan's types.
-    pub(crate) fn accepts(&self, leaves: &[Slice<'_>]) -> bool {
-        let fits = |((slice, ty), table): ((&Slice<'_>, &Type), &Option<usize>)| {
-            table.is_some() || (slice.len() == ty.size() && slice.dtype() == ty.dtype)
-        };
-        let mut all = leaves.iter().zip(&self.leaves).zip(&self.tables);
-        leaves.len() == self.leaves.len() && all.all(fits)
     }
 
     /// Types that the leaves must have, in order.

@@ -249,7 +249,7 @@ impl Program {
         &self,
         inputs: &[Array],
         wrt: Wrt,
-        then: impl FnOnce(&Executor, &[Slice<'_>]) -> R,
+        then: impl FnOnce(&Executor) -> R,
     ) -> Result<R> {
         let count = self.inputs().count();
         if inputs.len() != count {
@@ -265,32 +265,28 @@ impl Program {
         }
         let shapes: Vec<Shape> = inputs.iter().map(|a| a.shape().into()).collect();
         let mut executor = self.take(&shapes, wrt)?;
+        let plan = Arc::clone(executor.plan());
         let mut next = inputs.iter();
-        let leaves: Vec<Slice<'_>> = self
-            .leaves
-            .iter()
-            .map(|leaf| match leaf {
-                Leaf::Parameter(_) => Slice::F64(&[]),
+        for (k, (leaf, bound)) in self.leaves.iter().zip(&plan.bounds).enumerate() {
+            let data = match leaf {
+                Leaf::Parameter(_) => continue,
                 Leaf::Variable(_, value) => value.view().data,
                 Leaf::Input { .. } => next.next().map_or(Slice::F64(&[]), |a| a.view().data),
-            })
-            .collect();
-        let plan = Arc::clone(executor.plan());
-        for ((leaf, bound), data) in self.leaves.iter().zip(&plan.bounds).zip(&leaves) {
+            };
             if let (Leaf::Input { name, .. }, Some(n), Slice::U32(indices)) = (leaf, bound, data) {
                 check_indices(|| format!("input '{name}'"), indices, *n)?;
             }
+            executor.bind(k, data);
         }
-        assert!(plan.accepts(&leaves), "inputs were checked and planned for");
         // In a fixed order, so that nobody can wait for each other.
         let mut tables: Vec<_> = self.tables.iter().collect();
         tables.sort_by_key(|t| t.id());
         tables.dedup_by_key(|t| t.id());
         let _reading: Vec<_> = tables.into_iter().map(|t| t.read_lock()).collect();
-        // SAFETY: types were just checked, and the indices of all inputs compared with their
-        // bounds.
-        unsafe { executor.run(&leaves)? };
-        let out = then(&executor, &leaves);
+        // SAFETY: every leaf was just bound, to arrays that are borrowed here, and the indices
+        // of all inputs compared with their bounds.
+        unsafe { executor.run()? };
+        let out = then(&executor);
         self.give_back(executor);
         Ok(out)
     }
@@ -300,9 +296,7 @@ impl Program {
     /// # Errors
     /// [`Error::Type`], [`Error::Shape`] or [`Error::Index`] naming the input that does not fit.
     pub fn run(&self, inputs: &[Array]) -> Result<Array> {
-        self.with(inputs, Wrt::Nothing, |e, leaves| {
-            e.copy(&e.plan().result, leaves)
-        })
+        self.with(inputs, Wrt::Nothing, |e| e.copy(&e.plan().result))
     }
 
     /// The value, and the gradient of the sum of its elements for every leaf of
@@ -311,14 +305,14 @@ impl Program {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn value_and_grad(&self, inputs: &[Array]) -> Result<(Array, Vec<Option<Gradient>>)> {
-        self.with(inputs, Wrt::All, |e, leaves| {
-            let value = e.copy(&e.plan().result, leaves);
+        self.with(inputs, Wrt::All, |e| {
+            let value = e.copy(&e.plan().result);
             let types = self.wrt.iter().map(|&k| &e.plan().leaves[k]);
             let sinks = e.plan().sinks.iter().zip(types);
             let gradient = |(sink, ty): (&Option<Sink>, &Type)| match sink {
                 None => Ok(None),
-                Some(Sink::Dense(place)) => Ok(Some(Gradient::Dense(e.copy(place, leaves)))),
-                Some(Sink::Rows(parts)) => rows(e, parts, ty, leaves).map(Some),
+                Some(Sink::Dense(place)) => Ok(Some(Gradient::Dense(e.copy(place)))),
+                Some(Sink::Rows(parts)) => rows(e, parts, ty).map(Some),
             };
             let gradients: Result<_> = sinks.map(gradient).collect();
             Ok((value, gradients?))
@@ -327,19 +321,19 @@ impl Program {
 }
 
 /// A gradient of rows as a value of its own.
-fn rows(e: &Executor, parts: &[RowsPart], ty: &Type, leaves: &[Slice<'_>]) -> Result<Gradient> {
+fn rows(e: &Executor, parts: &[RowsPart], ty: &Type) -> Result<Gradient> {
     let width = crate::array::size(&ty.shape[1..]);
     let mut indices: Vec<u32> = Vec::new();
     let values: Array = with_real!(ty.dtype, T => {
         let mut values: Vec<T> = Vec::new();
         for part in parts {
-            let at: &[u32] = e.numbers(&part.index, leaves);
+            let at: &[u32] = e.numbers(&part.index);
             let start = values.len();
             indices.extend_from_slice(at);
             values.resize(start + at.len() * width, T::default());
             for term in &part.terms {
-                let rows: &[T] = e.numbers(&term.rows, leaves);
-                let scale: Option<&[T]> = term.scale.as_ref().map(|s| e.numbers(s, leaves));
+                let rows: &[T] = e.numbers(&term.rows);
+                let scale: Option<&[T]> = term.scale.as_ref().map(|s| e.numbers(s));
                 for (k, out) in values[start..].chunks_exact_mut(width.max(1)).enumerate() {
                     let s = scale.map_or(1.0 as T, |s| s[k]);
                     let row = &rows[k * width..(k + 1) * width];

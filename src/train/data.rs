@@ -1,4 +1,8 @@
-//! What a program's inputs are filled from, batch by batch.
+//! What a program's inputs are filled from.
+//!
+//! Values of many batches are copied and drawn at a time ("staged"): the loops over columns
+//! and random numbers are then long enough to run at full speed, and a batch is a part of
+//! what is staged, copied no further.
 
 use std::sync::Arc;
 
@@ -7,7 +11,6 @@ use crate::array::{Array, Shape, Slice, Type, size};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, check_input};
 use crate::rules::check_indices;
-use crate::table::moves;
 
 /// Where the values of an input come from.
 #[derive(Debug, Clone)]
@@ -23,7 +26,7 @@ pub enum Source {
     },
 }
 
-/// One batch's values of an input.
+/// Values of an input for some samples.
 #[derive(Debug)]
 pub(super) enum Buffer {
     F32(Vec<f32>),
@@ -41,12 +44,13 @@ impl Buffer {
         }
     }
 
-    /// The first `n` elements.
-    pub(super) fn slice(&self, n: usize) -> Slice<'_> {
+    /// `n` elements from `at` on.
+    #[inline]
+    pub(super) fn slice(&self, at: usize, n: usize) -> Slice<'_> {
         match self {
-            Buffer::F32(v) => Slice::F32(&v[..n]),
-            Buffer::F64(v) => Slice::F64(&v[..n]),
-            Buffer::U32(v) => Slice::U32(&v[..n]),
+            Buffer::F32(v) => Slice::F32(&v[at..at + n]),
+            Buffer::F64(v) => Slice::F64(&v[at..at + n]),
+            Buffer::U32(v) => Slice::U32(&v[at..at + n]),
         }
     }
 
@@ -225,9 +229,9 @@ impl Feeds {
         self.types.iter().map(shape).collect()
     }
 
-    /// Memory for a batch.
-    pub(super) fn buffers(&self, batch: usize) -> Vec<Buffer> {
-        let shapes = self.shapes(batch).into_iter().zip(&self.types);
+    /// Memory for `count` samples.
+    pub(super) fn buffers(&self, count: usize) -> Vec<Buffer> {
+        let shapes = self.shapes(count).into_iter().zip(&self.types);
         shapes
             .map(|(shape, ty)| {
                 Buffer::new(&Type {
@@ -238,11 +242,15 @@ impl Feeds {
             .collect()
     }
 
-    /// Elements of each input in a batch.
-    pub(super) fn lengths(&self, batch: usize) -> impl Iterator<Item = usize> + '_ {
-        self.types
-            .iter()
-            .map(move |ty| batch * size(&ty.shape[1..]))
+    /// Elements of each input in a sample.
+    pub(super) fn rows(&self) -> impl Iterator<Item = usize> + '_ {
+        self.types.iter().map(|ty| size(&ty.shape[1..]))
+    }
+
+    /// Bytes of all inputs in a sample.
+    pub(super) fn bytes(&self) -> usize {
+        let both = self.types.iter().zip(self.rows());
+        both.map(|(ty, row)| row * ty.dtype.size()).sum()
     }
 
     /// Checks that every index that can come is below its bound.
@@ -275,23 +283,6 @@ impl Feeds {
             }
         }
         Ok(())
-    }
-
-    /// Asks the memory for the samples `order` of columns that are too large for a cache.
-    pub(super) fn prefetch(&self, order: &[u32]) {
-        for feed in &self.feeds {
-            let Feed::Column { data, row } = feed else {
-                continue;
-            };
-            let bytes = row * data.dtype().size();
-            if bytes * self.count <= moves::CACHED {
-                continue;
-            }
-            let start = data.view().data.address();
-            for &k in order {
-                moves::prefetch(start.wrapping_add(k as usize * bytes), bytes);
-            }
-        }
     }
 
     /// Fills `buffers` with the samples `order`.

@@ -1,18 +1,16 @@
 //! One worker: its share of an epoch, batch after batch.
 //!
-//! A worker fills the inputs of several batches before it runs the first of them, so it
-//! knows which rows it will need and asks the memory for them in good time. Everything it
-//! writes to was allocated when it was made.
+//! A worker stages the inputs of many batches before it runs the first of them, so it knows
+//! which rows it will need and asks the memory for them in good time. Everything it writes to
+//! was allocated when it was made.
 
-use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use super::data::{Buffer, Feeds};
 use super::sampling::stream;
-use crate::array::{Real, Slice, with_real};
+use crate::array::{DType, Real, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{Executor, Leaf, Plan, Program, RowsPart, Sink};
 use crate::optim::apply::{self, Access, Scratch, Target};
@@ -21,6 +19,10 @@ use crate::table::{Table, moves};
 
 /// Samples that are looked up ahead.
 const AHEAD: usize = 64;
+/// Samples and bytes that are staged at a time, unless a batch is larger: few enough to stay
+/// in the first-level cache, many enough that starting costs nothing.
+const STAGED: usize = 1024;
+const STAGED_BYTES: usize = 16 << 10;
 
 /// What all workers of a run share.
 pub(super) struct Shared<'a> {
@@ -62,11 +64,25 @@ enum AnyScratch {
     F64(Scratch<f64>),
 }
 
-/// A plan for one batch length.
+/// A plan for one batch length, ready to run.
 struct Sized {
     executor: Executor,
-    /// Elements of each leaf, 0 for tables.
-    lengths: Vec<usize>,
+    batch: usize,
+}
+
+/// A parameter that a program has a gradient of.
+struct Trained<'a> {
+    /// The number of the gradient.
+    number: usize,
+    target: Target<'a>,
+    scratch: AnyScratch,
+}
+
+/// An input as it is staged.
+struct Fed {
+    leaf: usize,
+    /// Elements in a sample.
+    row: usize,
 }
 
 /// A worker. See the [module documentation](self).
@@ -75,12 +91,14 @@ pub(super) struct Worker<'a> {
     number: usize,
     full: Sized,
     rest: Option<Sized>,
-    /// Filled batches: their length, and one buffer an input.
-    staged: VecDeque<(usize, Vec<Buffer>)>,
-    free: Vec<Vec<Buffer>>,
-    scratch: Vec<AnyScratch>,
+    /// The inputs, and what is staged for each.
+    inputs: Vec<Fed>,
+    staged: Vec<Buffer>,
+    /// Samples that there is room for: whole batches.
+    room: usize,
+    trained: Vec<Trained<'a>>,
     /// Lookups worth asking for early: the table, and the input that names its rows.
-    early: Vec<(Arc<Table>, usize)>,
+    early: Vec<(&'a Table, usize)>,
     pub loss: f64,
 }
 
@@ -92,60 +110,76 @@ impl<'a> Worker<'a> {
     pub(super) fn new(shared: &'a Shared<'a>, number: usize, plans: &Plans) -> Result<Self> {
         let program = shared.program;
         let sized = |plan: &Arc<Plan>, batch: usize| -> Result<Sized> {
-            let mut inputs = shared.feeds.lengths(batch);
-            let length = |leaf: &Leaf| match leaf {
-                Leaf::Parameter(_) => 0,
-                Leaf::Variable(_, value) => value.size(),
-                Leaf::Input { .. } => inputs.next().unwrap_or(0),
-            };
-            Ok(Sized {
-                lengths: program.leaves().iter().map(length).collect(),
-                executor: Executor::new(Arc::clone(plan), program.tables())?,
-            })
+            let mut executor = Executor::new(Arc::clone(plan), program.tables())?;
+            for (k, leaf) in program.leaves().iter().enumerate() {
+                if let Leaf::Variable(_, value) = leaf {
+                    executor.bind(k, value.view().data);
+                }
+            }
+            Ok(Sized { executor, batch })
         };
         let full = sized(&plans.full, shared.batch)?;
         let rest = match &plans.rest {
             Some((plan, batch)) => Some(sized(plan, *batch)?),
             None => None,
         };
-        let scratch = program.tables().iter().zip(&plans.full.sinks);
-        let scratch = scratch.map(|(table, sink)| {
-            let rows = match sink {
-                Some(Sink::Rows(parts)) => part_rows(parts),
-                _ => 0,
+        let tables = program.tables().iter().zip(&plans.full.sinks);
+        let trained = tables.enumerate().filter_map(|(k, (table, sink))| {
+            let rows = match sink.as_ref()? {
+                Sink::Rows(parts) => part_rows(parts),
+                Sink::Dense(_) => 0,
             };
-            match table.ty().dtype {
-                crate::array::DType::F32 => AnyScratch::F32(Scratch::new(table.width(), rows)),
-                _ => AnyScratch::F64(Scratch::new(table.width(), rows)),
-            }
+            Some(Trained {
+                number: k,
+                target: Target {
+                    table,
+                    state: &shared.states[k],
+                    rule: shared.optimizer.rule(),
+                    settings: shared.optimizer.settings(),
+                },
+                scratch: match table.ty().dtype {
+                    DType::F32 => AnyScratch::F32(Scratch::new(table.width(), rows)),
+                    _ => AnyScratch::F64(Scratch::new(table.width(), rows)),
+                },
+            })
         });
         let large = |t: &Table| t.ty().size() * t.ty().dtype.size() > moves::CACHED;
         let lookups = plans.full.lookups().into_iter();
-        let early: Vec<_> = lookups
-            .map(|(table, leaf)| (Arc::clone(&program.tables()[table]), leaf))
-            .filter(|(table, _)| large(table))
-            .collect();
-        let depth = if early.is_empty() {
-            1
-        } else {
-            AHEAD.div_ceil(shared.batch) + 1
-        };
+        let early = lookups
+            .map(|(table, input)| (&*program.tables()[table], input))
+            .filter(|(table, _)| large(table));
+        let leaves = program.leaves().iter().enumerate();
+        let leaves = leaves.filter(|(_, leaf)| matches!(leaf, Leaf::Input { .. }));
+        let inputs = leaves.zip(shared.feeds.rows());
+        let samples = STAGED.min(STAGED_BYTES / shared.feeds.bytes().max(1));
+        let room = shared.batch * (samples / shared.batch).max(1);
         Ok(Worker {
             number,
             full,
             rest,
-            staged: VecDeque::with_capacity(depth),
-            free: (0..depth)
-                .map(|_| shared.feeds.buffers(shared.batch))
+            inputs: inputs
+                .map(|((leaf, _), row)| Fed { leaf, row })
                 .collect(),
-            scratch: scratch.collect(),
-            early,
+            staged: shared.feeds.buffers(room),
+            room,
+            trained: trained.collect(),
+            early: early.collect(),
             loss: 0.0,
             shared,
         })
     }
 
-    /// Trains on this worker's batches of an epoch over the samples `order`.
+    /// This worker's part of the samples: whole batches, as many as every other worker has or
+    /// one more; the last worker's last may be short.
+    fn part(&self, count: usize) -> Range<usize> {
+        let Shared { batch, workers, .. } = *self.shared;
+        let batches = count.div_ceil(batch);
+        let before = |worker: usize| batches / workers * worker + worker.min(batches % workers);
+        let start = |worker: usize| (before(worker) * batch).min(count);
+        start(self.number)..start(self.number + 1)
+    }
+
+    /// Trains on this worker's part of an epoch over the samples `order`.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if a loss is not finite, and whatever a kernel reports.
@@ -153,97 +187,73 @@ impl<'a> Worker<'a> {
         let shared = self.shared;
         let mut rng = stream(shared.seed, self.number, epoch);
         self.loss = 0.0;
-        while let Some((_, buffers)) = self.staged.pop_front() {
-            self.free.push(buffers);
-        }
-        let batches = order.chunks(shared.batch);
-        let mut batches = batches.skip(self.number).step_by(shared.workers);
-        // The rows of the columns are looked up one batch before they are copied.
-        let mut coming = batches.clone();
-        if let Some(first) = coming.next() {
-            shared.feeds.prefetch(first);
-        }
+        let part = self.part(order.len());
+        let first = part.start;
+        // Batches are numbered as they are applied if workers take turns: one of each worker's.
         let mut number = self.number;
-        loop {
-            while let Some(mut buffers) = self.free.pop() {
-                let Some(batch) = batches.next() else {
-                    self.free.push(buffers);
-                    break;
-                };
-                if let Some(next) = coming.next() {
-                    shared.feeds.prefetch(next);
+        for (k, staged) in order[part].chunks(self.room).enumerate() {
+            shared.feeds.fill(staged, &mut rng, &mut self.staged);
+            self.prefetch(0..AHEAD.min(staged.len()));
+            for at in (0..staged.len()).step_by(shared.batch) {
+                if shared.stop.load(Ordering::Relaxed) {
+                    return Ok(());
                 }
-                self.stage(batch, &mut rng, &mut buffers);
-                self.staged.push_back((batch.len(), buffers));
+                let end = (at + shared.batch).min(staged.len());
+                self.prefetch((at + AHEAD).min(staged.len())..(end + AHEAD).min(staged.len()));
+                if let Err(error) = self.batch(at..end, number) {
+                    shared.stop.store(true, Ordering::Relaxed);
+                    return Err(match error {
+                        Error::NotFinite(what) => Error::NotFinite(format!(
+                            "{what} in epoch {} at sample {} (its batch was not applied); a \
+                             smaller learning rate, l2 or clip may help",
+                            epoch + 1,
+                            first + k * self.room + at
+                        )),
+                        other => other,
+                    });
+                }
+                number += shared.workers;
             }
-            let Some((count, buffers)) = self.staged.pop_front() else {
-                return Ok(());
-            };
-            if shared.stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let result = self.batch(count, &buffers, number);
-            self.free.push(buffers);
-            if let Err(error) = result {
-                shared.stop.store(true, Ordering::Relaxed);
-                return Err(match error {
-                    Error::NotFinite(what) => Error::NotFinite(format!(
-                        "{what} in epoch {} at sample {} (its batch was not applied); a smaller \
-                         learning rate, l2 or clip may help",
-                        epoch + 1,
-                        number * shared.batch
-                    )),
-                    other => other,
-                });
-            }
-            number += shared.workers;
         }
+        Ok(())
     }
 
-    fn stage(&self, batch: &[u32], rng: &mut Xoshiro256PlusPlus, buffers: &mut [Buffer]) {
-        self.shared.feeds.fill(batch, rng, buffers);
-        for (table, input) in &self.early {
-            let width = table.width();
-            let bytes = width * table.ty().dtype.size();
+    /// Asks the memory for the rows of some staged samples.
+    #[inline]
+    fn prefetch(&self, samples: Range<usize>) {
+        for &(table, input) in &self.early {
+            let bytes = table.width() * table.ty().dtype.size();
             let start = table.address();
-            for &i in &buffers[*input].indices()[..batch.len()] {
+            let row = self.inputs[input].row;
+            for &i in &self.staged[input].indices()[samples.start * row..samples.end * row] {
                 moves::prefetch(start.wrapping_add(i as usize * bytes), bytes);
             }
         }
     }
 
-    /// Computes and applies batch number `number` of the epoch.
-    fn batch(&mut self, count: usize, buffers: &[Buffer], number: usize) -> Result<()> {
+    /// Computes and applies batch number `number` of the epoch, the staged samples `samples`.
+    fn batch(&mut self, samples: Range<usize>, number: usize) -> Result<()> {
         let shared = self.shared;
-        let program = shared.program;
-        let sized = match &mut self.rest {
-            Some(rest) if count < shared.batch => rest,
-            _ => &mut self.full,
+        let executor = match &mut self.rest {
+            Some(rest) if samples.len() == rest.batch => &mut rest.executor,
+            _ => &mut self.full.executor,
         };
-        // A fixed number of leaves fits without allocating in all but huge programs, whose
-        // batches take long anyway.
-        let mut leaves: smallvec::SmallVec<[Slice<'_>; 16]> = smallvec::SmallVec::new();
-        let mut inputs = buffers.iter();
-        for (leaf, &n) in program.leaves().iter().zip(&sized.lengths) {
-            leaves.push(match leaf {
-                Leaf::Parameter(_) => Slice::F64(&[]),
-                Leaf::Variable(_, value) => value.view().data,
-                Leaf::Input { .. } => inputs.next().map_or(Slice::F64(&[]), |b| b.slice(n)),
-            });
+        for (input, staged) in self.inputs.iter().zip(&self.staged) {
+            let data = staged.slice(samples.start * input.row, samples.len() * input.row);
+            executor.bind(input.leaf, data);
         }
         // Everybody computes on the parameters as the last round left them.
         let round = number - self.number;
         if !shared.wait(&shared.applied, round) {
             return Ok(());
         }
-        debug_assert!(sized.executor.plan().accepts(&leaves));
-        // SAFETY: buffers have the types and lengths that the plan was made for (`Feeds`
-        // gives both), and `fit` has compared every index that the feeds can give with its
-        // bound.
-        unsafe { sized.executor.run(&leaves)? };
-        let plan = sized.executor.plan();
+        // SAFETY: constants of the program were bound in `new` and live as long as it, inputs
+        // just now to what is staged, which does not change until this returns; `fit` has
+        // compared every index that the feeds can give with its bound.
+        unsafe { executor.run()? };
+        let plan = executor.plan();
         let loss: f64 = with_real!(plan.result.ty.dtype, T => {
-            let value: &[T] = sized.executor.numbers(&plan.result, &leaves);
+            let value: &[T] = executor.numbers(&plan.result);
             value.iter().map(|x| x.to()).sum()
         });
         if !loss.is_finite() {
@@ -259,21 +269,14 @@ impl<'a> Worker<'a> {
             return Ok(());
         }
         self.loss += loss;
-        for (k, sink) in plan.sinks.iter().enumerate() {
-            let Some(sink) = sink else { continue };
-            let target = Target {
-                table: &program.tables()[k],
-                state: &shared.states[k],
-                rule: shared.optimizer.rule(),
-                settings: shared.optimizer.settings(),
+        for trained in &mut self.trained {
+            let Some(sink) = &plan.sinks[trained.number] else {
+                continue;
             };
-            match &mut self.scratch[k] {
-                AnyScratch::F32(s) => {
-                    apply_sink(&sized.executor, &leaves, k, sink, shared.access, &target, s)
-                }
-                AnyScratch::F64(s) => {
-                    apply_sink(&sized.executor, &leaves, k, sink, shared.access, &target, s)
-                }
+            let (access, target) = (shared.access, &trained.target);
+            match &mut trained.scratch {
+                AnyScratch::F32(s) => apply_sink(executor, trained.number, sink, access, target, s),
+                AnyScratch::F64(s) => apply_sink(executor, trained.number, sink, access, target, s),
             }
         }
         if shared.in_turn {
@@ -286,7 +289,6 @@ impl<'a> Worker<'a> {
 /// Applies one table's gradient out of an executor's memory.
 fn apply_sink<T: Real>(
     executor: &Executor,
-    leaves: &[Slice<'_>],
     number: usize,
     sink: &Sink,
     access: Access,
@@ -295,13 +297,13 @@ fn apply_sink<T: Real>(
 ) {
     match sink {
         Sink::Dense(place) => {
-            let gradient: &[T] = executor.numbers(place, leaves);
+            let gradient: &[T] = executor.numbers(place);
             // SAFETY: the gradient has the table's type; `fit` holds the locks that
             // `access` stands for.
             unsafe { apply::dense(access, target, gradient, scratch) };
         }
         Sink::Rows(_) => {
-            let rows = executor.rows(number, leaves);
+            let rows = executor.rows(number);
             // SAFETY: `fit` has compared every index that the feeds can give, and the plan
             // every constant one, with the number of rows of all tables they are used on;
             // the plan has one row of the table's width for each. `fit` holds the locks

@@ -1,0 +1,90 @@
+//! Rows looked up in tables, on the way to whoever reads them.
+//!
+//! Rows are copied, because an update must see them as they were when its batch began, and
+//! because other workers may change the table meanwhile. Where the first to read them is a
+//! dot product, it is computed in passing, while the row is still in registers.
+//!
+//! Limits: the caller promises that every index is a row of its table, and that the table is
+//! reached by moves alone meanwhile: see [`Executor::run`](super::Executor::run).
+
+use crate::array::Real;
+use crate::simd::{self, Machine, by_width, multiversion};
+use crate::table::{Table, moves};
+
+/// Copies row `i` of a table that starts at `start`.
+#[inline(always)]
+fn copy<M: Machine, T: Real>(m: M, start: *const T, i: u32, row: &mut [T]) {
+    // SAFETY: the caller of `run` promises that `i` is a row; it is as long as `row`, and
+    // racing workers use the same moves.
+    unsafe { moves::load_row_on(m, start.wrapping_add(i as usize * row.len()), row) };
+}
+
+/// Copies row `i` and returns its product with `other`. A function of its own, so that the
+/// compiler knows the two apart.
+#[inline(always)]
+fn copy_and_dot<M: Machine, T: Real>(
+    m: M,
+    start: *const T,
+    i: u32,
+    row: &mut [T],
+    other: &[T],
+) -> T {
+    copy(m, start, i, row);
+    simd::dot::dot(m, other, row)
+}
+
+multiversion! {
+    /// Copies the rows `indices`.
+    pub(super) fn gather<T: Real>(m: M, table: &Table, indices: &[u32], out: &mut [T]) {
+        let start = table.pointer::<T>();
+        if table.width() == 1 {
+            for (o, &i) in out.iter_mut().zip(indices) {
+                // SAFETY: as in `copy`.
+                *o = unsafe { moves::load(start.wrapping_add(i as usize)) };
+            }
+            return;
+        }
+        by_width!(table.width().max(1), W => {
+            for (row, &i) in out.chunks_exact_mut(W).zip(indices) {
+                copy(m, start, i, row);
+            }
+        });
+    }
+}
+
+multiversion! {
+    /// Copies the rows `indices` to `rows`, and their products with those of `others`, row by
+    /// row, to `out`.
+    pub(super) fn gather_dot<T: Real>(
+        m: M, table: &Table, indices: &[u32], rows: &mut [T], others: &[T], out: &mut [T],
+    ) {
+        let start = table.pointer::<T>();
+        by_width!(table.width().max(1), W => {
+            let rows = rows.chunks_exact_mut(W).zip(others.chunks_exact(W));
+            for ((o, &i), (row, other)) in out.iter_mut().zip(indices).zip(rows) {
+                *o = copy_and_dot(m, start, i, row, other);
+            }
+        });
+    }
+}
+
+multiversion! {
+    /// As [`gather_dot`], where the other rows are looked up too.
+    #[allow(clippy::too_many_arguments, reason = "two lookups of three each")]
+    pub(super) fn gather_both_dot<T: Real>(
+        m: M,
+        table: &Table, indices: &[u32], rows: &mut [T],
+        other_table: &Table, other_indices: &[u32], others: &mut [T],
+        out: &mut [T],
+    ) {
+        let (start, other_start) = (table.pointer::<T>(), other_table.pointer::<T>());
+        by_width!(table.width().max(1), W => {
+            let rows = rows.chunks_exact_mut(W).zip(others.chunks_exact_mut(W));
+            let indices = indices.iter().zip(other_indices);
+            for ((o, (&i, &j)), (row, other)) in out.iter_mut().zip(indices).zip(rows) {
+                copy(m, other_start, j, other);
+                *o = copy_and_dot(m, start, i, row, other);
+            }
+        });
+    }
+}
