@@ -5,12 +5,15 @@
 //! drawing of negatives. For a frozen program it is the time that its history reports;
 //! what comes before the first epoch is measured as `freeze`.
 
+use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use criterion::measurement::WallTime;
 use criterion::{
-    BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main,
+    BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group,
+    criterion_main,
 };
 use rand::seq::SliceRandom;
 use wyrmling::graph::IntoDyn;
@@ -173,6 +176,31 @@ fn frozen_epochs(
         .sum())
 }
 
+/// Epochs by hand, in one of its forms.
+fn by_hand<S: by_hand::Margin>(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    data: &Interactions,
+) {
+    group.bench_function(name, |bench| {
+        bench.iter_custom(|epochs| {
+            let mut model = by_hand::Model::<FACTORS>::new(data, SEED);
+            let mut pairs = data.pairs.clone();
+            let start = Instant::now();
+            for _ in 0..epochs {
+                black_box(model.epoch::<S>(&mut pairs, RATE as f32));
+            }
+            let elapsed = start.elapsed();
+            let loss = model.loss(&pairs);
+            assert!(
+                loss < std::f64::consts::LN_2,
+                "no better than chance: {loss}"
+            );
+            elapsed
+        });
+    });
+}
+
 fn epoch(c: &mut Criterion) {
     let data = Interactions::like_movielens_100k(SEED);
     let columns = [
@@ -193,23 +221,8 @@ fn epoch(c: &mut Criterion) {
     group.warm_up_time(Duration::from_millis(500));
     group.throughput(Throughput::Elements(data.pairs.len() as u64));
 
-    group.bench_function("by hand", |bench| {
-        bench.iter_custom(|epochs| {
-            let mut model = by_hand::Model::<FACTORS>::new(&data, SEED);
-            let mut pairs = data.pairs.clone();
-            let start = Instant::now();
-            for _ in 0..epochs {
-                model.epoch(&mut pairs, RATE as f32);
-            }
-            let elapsed = start.elapsed();
-            let loss = model.loss(&pairs);
-            assert!(
-                loss < std::f64::consts::LN_2,
-                "no better than chance: {loss}"
-            );
-            elapsed
-        });
-    });
+    by_hand::<by_hand::Whole>(&mut group, "by hand", &data);
+    by_hand::<by_hand::Bare>(&mut group, "by hand, without the loss", &data);
     let name = |kind: &str, threads: usize, batch: usize| {
         let threads = format!("{threads} thread{}", if threads == 1 { "" } else { "s" });
         BenchmarkId::new(kind, format!("{threads}, batch {batch}"))

@@ -375,15 +375,19 @@ def bpr_ours(data: Interactions, epochs: int, batch_size: int, threads: int) -> 
     return run
 
 
-def bpr_by_hand(program: str, data: Interactions, epochs: int) -> Run:
-    """Epochs of the hand-written Rust loop, in a process of its own."""
+def bpr_by_hand(program: str, form: str, data: Interactions, epochs: int) -> Run:
+    """Epochs of the hand-written Rust loop, in a process of its own.
+
+    The form ``"whole"`` sums the loss of every epoch, as all other sides do; ``"bare"`` takes
+    the steps alone, by a sigmoid of few bits.
+    """
     pairs = np.stack([data.users, data.items], axis=1).astype("<u4")
 
     def run() -> Sequence[float]:
         with tempfile.TemporaryDirectory() as directory:
             file = Path(directory) / "pairs"
             pairs.tofile(file)
-            command = [program, str(epochs), str(file)]
+            command = [program, form, str(epochs), str(file)]
             answer = subprocess.run(command, check=True, capture_output=True, text=True)
         *times, loss = answer.stdout.splitlines()
         learned("by hand", float(loss.split()[1]))
@@ -530,7 +534,8 @@ def small(peers: Peers, options: argparse.Namespace) -> Row:
         f"{OURS}, batch 64": bpr_ours(data, epochs, 64, 1),
     }
     if options.hand:
-        sides["Rust by hand"] = bpr_by_hand(options.hand, data, epochs)
+        sides["Rust by hand"] = bpr_by_hand(options.hand, "whole", data, epochs)
+        sides["the same without the loss"] = bpr_by_hand(options.hand, "bare", data, epochs)
     if peers.implicit:
         sides["implicit"] = bpr_implicit(peers.implicit, data, epochs, 1)
     if peers.jax:
@@ -559,7 +564,7 @@ def large(peers: Peers, options: argparse.Namespace) -> Row:
     ours = {threads: f"{OURS}, {threads} thread{'s' * (threads > 1)}" for threads in (1, 2)}
     sides = {name: bpr_ours(data, 2, 64, threads) for threads, name in ours.items()}
     if options.hand:
-        sides["Rust by hand, 1 thread"] = bpr_by_hand(options.hand, data, 1)
+        sides["Rust by hand, 1 thread"] = bpr_by_hand(options.hand, "whole", data, 1)
     if peers.implicit:
         sides["implicit, 1 thread"] = bpr_implicit(peers.implicit, data, 1, 1)
         sides["implicit, 2 threads"] = bpr_implicit(peers.implicit, data, 1, 2)

@@ -1,11 +1,12 @@
 //! The hand-written ranking loop of the benches as a program, for `benches/compare.py`:
 //!
 //! ```text
-//! handwritten_bpr EPOCHS [FILE]
+//! handwritten_bpr whole|bare EPOCHS [FILE]
 //! ```
 //!
 //! trains for EPOCHS epochs, on 32 factors, and prints the milliseconds of each, then
-//! the mean loss. FILE holds users and items in turn as 32-bit little-endian numbers;
+//! the mean loss. `whole` sums the loss of every epoch as the library does, `bare` takes
+//! the steps alone. FILE holds users and items in turn as 32-bit little-endian numbers;
 //! without it the data are generated.
 
 use std::io::{Error, Result};
@@ -13,7 +14,7 @@ use std::time::Instant;
 
 #[path = "../benches/common/bpr.rs"]
 mod by_hand;
-use by_hand::{Interactions, Model};
+use by_hand::{Bare, Interactions, Model, Whole};
 
 fn read(path: &str) -> Result<Interactions> {
     let bytes = std::fs::read(path)?;
@@ -39,6 +40,15 @@ fn read(path: &str) -> Result<Interactions> {
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
+    let bare = match arguments.next().as_deref() {
+        Some("whole") => false,
+        Some("bare") => true,
+        other => {
+            return Err(Error::other(format!(
+                "expected whole or bare, got {other:?}"
+            )));
+        }
+    };
     let epochs = arguments.next().map_or(Ok(10), |n| n.parse::<usize>());
     let epochs = epochs.map_err(|e| Error::other(format!("EPOCHS: {e}")))?;
     let mut data = match arguments.next() {
@@ -48,7 +58,12 @@ fn main() -> Result<()> {
     let mut model = Model::<32>::new(&data, 1);
     for _ in 0..epochs {
         let start = Instant::now();
-        model.epoch(&mut data.pairs, 0.05);
+        let loss = if bare {
+            model.epoch::<Bare>(&mut data.pairs, 0.05)
+        } else {
+            model.epoch::<Whole>(&mut data.pairs, 0.05)
+        };
+        std::hint::black_box(loss);
         println!("{:.6}", start.elapsed().as_secs_f64() * 1e3);
     }
     println!("loss {:.4}", model.loss(&data.pairs));

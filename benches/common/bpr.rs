@@ -6,9 +6,12 @@
 //! gradient (Rendle et al., *BPR: Bayesian personalized ranking from implicit
 //! feedback*, 2009; no regularisation). It is as fast as we know how to write it: rows
 //! of constant width aligned to cache lines, `⟨u, i - j⟩` as one dot product, rows kept
-//! in registers from there to the update, an instruction set chosen once an epoch, a
-//! sigmoid of few steps, interactions shuffled as pairs so that they are read in
-//! sequence. The loss itself is not computed on the way.
+//! in registers from there to the update, an instruction set chosen once an epoch,
+//! interactions shuffled as pairs so that they are read in sequence.
+//!
+//! It comes in two forms. [`Whole`] does the library's work: it also sums the loss, and
+//! its functions are exact to the last bits; the two share what they can. [`Bare`]
+//! takes the steps alone, by a sigmoid of few bits: what is left if nobody looks.
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -50,6 +53,92 @@ impl Interactions {
     }
 }
 
+/// What is computed from a sample's margin, the difference of its two scores.
+pub trait Margin: Default {
+    /// `sigmoid(-x)`; notes the margin if losses are asked for.
+    fn slope(&mut self, x: f32) -> f32;
+    /// The sum of the losses `-ln sigmoid(x)` of the margins noted.
+    fn loss(self) -> f64;
+}
+
+/// Slope and loss, exact to the last bits. Losses are taken of many margins at a time, for
+/// nothing waits for them.
+pub struct Whole {
+    margins: [f32; 128],
+    count: usize,
+    sum: f64,
+}
+
+impl Default for Whole {
+    fn default() -> Self {
+        Whole {
+            margins: [0.0; 128],
+            count: 0,
+            sum: 0.0,
+        }
+    }
+}
+
+impl Margin for Whole {
+    #[inline(always)]
+    fn slope(&mut self, x: f32) -> f32 {
+        self.margins[self.count] = x;
+        self.count += 1;
+        if self.count == self.margins.len() {
+            let losses = self.margins.map(|x| -x.v_log_sigmoid());
+            self.sum += f64::from(wyrmling::simd::sum(&losses));
+            self.count = 0;
+        }
+        (-x).v_sigmoid()
+    }
+    fn loss(self) -> f64 {
+        let rest = &self.margins[..self.count];
+        self.sum
+            - rest
+                .iter()
+                .map(|x| f64::from(x.v_log_sigmoid()))
+                .sum::<f64>()
+    }
+}
+
+/// The slope alone, within 3·10⁻⁶.
+#[derive(Default)]
+pub struct Bare;
+
+impl Margin for Bare {
+    #[inline(always)]
+    fn slope(&mut self, x: f32) -> f32 {
+        1.0 / (1.0 + exp_few(x))
+    }
+    fn loss(self) -> f64 {
+        0.0
+    }
+}
+
+/// `e^x` within 3·10⁻⁶ of its size for `|x| ≤ 30`, and that of ±30 beyond, where the
+/// sigmoid is 0 or 1 to 10⁻¹³. It is 2 to the integer nearest to `x / ln 2` times
+/// Taylor's polynomial for the rest, in few and fused steps: an update waits for it.
+#[inline(always)]
+fn exp_few(x: f32) -> f32 {
+    use std::f32::consts::{LN_2, LOG2_E};
+    /// Adding this rounds to an integer, which the low bits then hold.
+    const ROUND: f32 = 1.5 * (1 << 23) as f32;
+    const C: [f32; 6] = {
+        let l = LN_2;
+        let (l2, l3) = (l * l, l * l * l);
+        [1.0, l, l2 / 2.0, l3 / 6.0, l2 * l2 / 24.0, l2 * l3 / 120.0]
+    };
+    let x = x.clamp(-30.0, 30.0);
+    let rounded = x.mul_add(LOG2_E, ROUND);
+    let r = x.mul_add(LOG2_E, ROUND - rounded);
+    let r2 = r * r;
+    let low = C[1].mul_add(r, C[0]);
+    let middle = C[3].mul_add(r, C[2]);
+    let high = C[5].mul_add(r, C[4]);
+    let fraction = r2.mul_add(r2.mul_add(high, middle), low);
+    f32::from_bits(fraction.to_bits().wrapping_add(rounded.to_bits() << 23))
+}
+
 /// The factors of one user or item.
 #[derive(Clone)]
 #[repr(align(64))]
@@ -82,26 +171,28 @@ impl<const WIDTH: usize> Model<WIDTH> {
         }
     }
 
-    /// Shuffles the interactions and takes one step on each.
-    pub fn epoch(&mut self, pairs: &mut [(u32, u32)], rate: f32) {
+    /// Shuffles the interactions and takes one step on each; returns the sum of the losses
+    /// before each step, 0 if `S` does not compute them.
+    pub fn epoch<S: Margin>(&mut self, pairs: &mut [(u32, u32)], rate: f32) -> f64 {
         #[cfg(target_arch = "x86_64")]
         {
             use wyrmling::simd::Isa;
             match Isa::active() {
                 // SAFETY: `Isa::active` has found these features in the CPU.
-                Isa::Avx512 => return unsafe { self.epoch_avx512(pairs, rate) },
+                Isa::Avx512 => return unsafe { self.epoch_avx512::<S>(pairs, rate) },
                 // SAFETY: as above.
-                Isa::Avx2 => return unsafe { self.epoch_avx2(pairs, rate) },
+                Isa::Avx2 => return unsafe { self.epoch_avx2::<S>(pairs, rate) },
                 Isa::Scalar => {}
             }
         }
+        let mut margin = S::default();
         self.each_sample(pairs, |user, positive, negative, bias| {
             let (user, positive, negative) = (&mut user.0, &mut positive.0, &mut negative.0);
             let mut lanes = [0.0; 8];
             for k in 0..WIDTH {
                 lanes[k % 8] += user[k] * (positive[k] - negative[k]);
             }
-            let step = rate * (-(lanes.iter().sum::<f32>() + bias)).v_sigmoid();
+            let step = rate * margin.slope(lanes.iter().sum::<f32>() + bias);
             for k in 0..WIDTH {
                 let (u, i, j) = (user[k], positive[k], negative[k]);
                 user[k] = u + step * (i - j);
@@ -109,7 +200,8 @@ impl<const WIDTH: usize> Model<WIDTH> {
                 negative[k] = j - step * u;
             }
             step
-        })
+        });
+        margin.loss()
     }
 
     /// Shuffles the interactions and gives the rows of each, with those of an item
@@ -119,7 +211,7 @@ impl<const WIDTH: usize> Model<WIDTH> {
     fn each_sample(
         &mut self,
         pairs: &mut [(u32, u32)],
-        step: impl Fn(&mut Row<WIDTH>, &mut Row<WIDTH>, &mut Row<WIDTH>, f32) -> f32,
+        mut step: impl FnMut(&mut Row<WIDTH>, &mut Row<WIDTH>, &mut Row<WIDTH>, f32) -> f32,
     ) {
         let Model {
             users,
@@ -158,31 +250,6 @@ impl<const WIDTH: usize> Model<WIDTH> {
     }
 }
 
-/// `e^x` within 3·10⁻⁶ of its size for `|x| ≤ 30`, and that of ±30 beyond, where the
-/// sigmoid is 0 or 1 to 10⁻¹³. It is 2 to the integer nearest to `x / ln 2` times
-/// Taylor's polynomial for the rest, in few and fused steps: an update waits for it.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn exp_fused(x: f32) -> f32 {
-    use std::f32::consts::{LN_2, LOG2_E};
-    /// Adding this rounds to an integer, which the low bits then hold.
-    const ROUND: f32 = 1.5 * (1 << 23) as f32;
-    const C: [f32; 6] = {
-        let l = LN_2;
-        let (l2, l3) = (l * l, l * l * l);
-        [1.0, l, l2 / 2.0, l3 / 6.0, l2 * l2 / 24.0, l2 * l3 / 120.0]
-    };
-    let x = x.clamp(-30.0, 30.0);
-    let rounded = x.mul_add(LOG2_E, ROUND);
-    let r = x.mul_add(LOG2_E, ROUND - rounded);
-    let r2 = r * r;
-    let low = C[1].mul_add(r, C[0]);
-    let middle = C[3].mul_add(r, C[2]);
-    let high = C[5].mul_add(r, C[4]);
-    let fraction = r2.mul_add(r2.mul_add(high, middle), low);
-    f32::from_bits(fraction.to_bits().wrapping_add(rounded.to_bits() << 23))
-}
-
 /// An epoch for one instruction set.
 #[cfg(target_arch = "x86_64")]
 macro_rules! epoch {
@@ -192,9 +259,10 @@ macro_rules! epoch {
     ) => {
         impl<const WIDTH: usize> Model<WIDTH> {
             #[target_feature(enable = $features)]
-            fn $name(&mut self, pairs: &mut [(u32, u32)], rate: f32) {
+            fn $name<S: Margin>(&mut self, pairs: &mut [(u32, u32)], rate: f32) -> f64 {
                 use std::arch::x86_64::*;
                 const { assert!(WIDTH % $lanes == 0) };
+                let mut margin = S::default();
                 self.each_sample(pairs, |user, positive, negative, bias| {
                     let user = user.0.as_mut_ptr();
                     let positive = positive.0.as_mut_ptr();
@@ -208,7 +276,7 @@ macro_rules! epoch {
                             let apart = $sub($load(positive.add(k)), $load(negative.add(k)));
                             sum = $mul_add($load(user.add(k)), apart, sum);
                         }
-                        let step = rate / (1.0 + exp_fused($sum(sum) + bias));
+                        let step = rate * margin.slope($sum(sum) + bias);
                         let steps = $splat(step);
                         for k in (0..WIDTH).step_by($lanes) {
                             let (u, i, j) = (
@@ -222,7 +290,8 @@ macro_rules! epoch {
                         }
                         step
                     }
-                })
+                });
+                margin.loss()
             }
         }
     };

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::arena::Arena;
-use super::link::{Address, BoundRows, Linked, LinkedGroup, LinkedRows, Linker, Memory, Stream, tag};
+use super::link::{
+    Address, BoundRows, Linked, LinkedGroup, LinkedRows, Linker, Memory, Stream, tag,
+};
 use super::lookup;
 use super::lower::BLOCK;
 use super::plan::{Location, Place, Plan, Sink, Step};
-use crate::array::{Array, Dense, Slice, Typed, View, ViewMut, with_real};
+use crate::array::{Array, DType, Dense, Slice, Typed, View, ViewMut, with_real};
 use crate::error::Result;
 use crate::rules::{MOST_OPERANDS, Operand};
 use crate::table::{Table, moves};
@@ -28,6 +30,8 @@ pub struct Executor {
     rows: Vec<LinkedRows>,
     /// Where each leaf's data is; nothing is read there for a table.
     leaves: Vec<*const u8>,
+    /// The leaves' element types and numbers of elements.
+    types: Vec<(DType, usize)>,
     /// Room for walking broadcast spaces.
     scratch: Vec<usize>,
 }
@@ -75,6 +79,7 @@ impl Executor {
             steps,
             rows,
             leaves: vec![std::ptr::without_provenance(64); plan.leaves.len()],
+            types: plan.leaves.iter().map(|t| (t.dtype, t.size())).collect(),
             scratch,
             plan,
         })
@@ -84,12 +89,11 @@ impl Executor {
     ///
     /// # Panics
     /// If the data is not of the plan's type.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn bind(&mut self, leaf: usize, data: Slice<'_>) {
-        let ty = &self.plan.leaves[leaf];
         assert!(
-            data.dtype() == ty.dtype && data.len() == ty.size(),
-            "leaf {leaf} is {ty}"
+            (data.dtype(), data.len()) == self.types[leaf],
+            "leaf {leaf} is of another type"
         );
         self.leaves[leaf] = data.address();
     }

@@ -110,9 +110,8 @@ impl<'l, 'f> Placer<'l, 'f> {
     pub(super) fn one(&mut self, unit: usize, n: usize) {
         let low = self.low;
         let node = &low.nodes[n];
-        let waits = |v: &&ValueId| {
-            low.node_of[**v as usize].is_some_and(|n| self.in_passing.contains(&n))
-        };
+        let waits =
+            |v: &&ValueId| low.node_of[**v as usize].is_some_and(|n| self.in_passing.contains(&n));
         let step = if let Some(&first) = node.args.iter().find(waits) {
             // A dot product: its operands may change places.
             let other = node.args[usize::from(node.args[0] == first)];

@@ -158,10 +158,12 @@ impl Plan {
             _ => [None, None],
         });
         let input = |leaf: usize| self.inputs[..leaf].iter().filter(|&&i| i).count();
-        let by_input = looked_up.flatten().filter_map(|(table, index)| match index.location {
-            Location::Leaf(leaf) => Some((table, input(leaf))),
-            _ => None,
-        });
+        let by_input = looked_up
+            .flatten()
+            .filter_map(|(table, index)| match index.location {
+                Location::Leaf(leaf) => Some((table, input(leaf))),
+                _ => None,
+            });
         by_input.collect()
     }
 

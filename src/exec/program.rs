@@ -245,12 +245,7 @@ impl Program {
     }
 
     /// Runs with one array for each input and hands the executor to `then`.
-    fn with<R>(
-        &self,
-        inputs: &[Array],
-        wrt: Wrt,
-        then: impl FnOnce(&Executor) -> R,
-    ) -> Result<R> {
+    fn with<R>(&self, inputs: &[Array], wrt: Wrt, then: impl FnOnce(&Executor) -> R) -> Result<R> {
         let count = self.inputs().count();
         if inputs.len() != count {
             return Err(Error::Value(format!(

@@ -45,10 +45,9 @@ pub(super) struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// If workers take turns, waits until `counter` has reached `count`; `false` if the run
-    /// stops.
+    /// Waits until `counter` has reached `count`; `false` if the run stops.
     fn wait(&self, counter: &AtomicUsize, count: usize) -> bool {
-        while self.in_turn && counter.load(Ordering::Acquire) < count {
+        while counter.load(Ordering::Acquire) < count {
             if self.stop.load(Ordering::Relaxed) {
                 return false;
             }
@@ -157,9 +156,7 @@ impl<'a> Worker<'a> {
             number,
             full,
             rest,
-            inputs: inputs
-                .map(|((leaf, _), row)| Fed { leaf, row })
-                .collect(),
+            inputs: inputs.map(|((leaf, _), row)| Fed { leaf, row }).collect(),
             staged: shared.feeds.buffers(room),
             room,
             trained: trained.collect(),
@@ -244,7 +241,7 @@ impl<'a> Worker<'a> {
         }
         // Everybody computes on the parameters as the last round left them.
         let round = number - self.number;
-        if !shared.wait(&shared.applied, round) {
+        if shared.in_turn && !shared.wait(&shared.applied, round) {
             return Ok(());
         }
         // SAFETY: constants of the program were bound in `new` and live as long as it, inputs
@@ -262,11 +259,11 @@ impl<'a> Worker<'a> {
         // Nobody applies anything before the whole round is computed, and then in order.
         if shared.in_turn {
             shared.computed.fetch_add(1, Ordering::AcqRel);
-        }
-        let batches = shared.feeds.count.div_ceil(shared.batch);
-        let all = (round + shared.workers).min(batches);
-        if !(shared.wait(&shared.computed, all) && shared.wait(&shared.applied, number)) {
-            return Ok(());
+            let batches = shared.feeds.count.div_ceil(shared.batch);
+            let all = (round + shared.workers).min(batches);
+            if !(shared.wait(&shared.computed, all) && shared.wait(&shared.applied, number)) {
+                return Ok(());
+            }
         }
         self.loss += loss;
         for trained in &mut self.trained {
