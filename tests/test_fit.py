@@ -88,6 +88,28 @@ def test_every_sample_is_trained_each_epoch(batch_size, options):
     assert counter.value.tolist() == [-3.0] * samples
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("more", range(5))
+@pytest.mark.parametrize("wide", [False, True])
+def test_the_values_of_a_sample_stay_together(dtype, more, wide):
+    """Samples of one word to six, and with a column of rows: each weight meets its target."""
+    n = 300
+    weights, at = wy.Parameter(np.zeros(n, dtype)), wy.IndexInput([0])
+    target, others = wy.Input(np.zeros(1, dtype)), [wy.IndexInput([0]) for _ in range(more)]
+    rng = np.random.default_rng(more)
+    rows = rng.permutation(n)
+    columns = {target: (rows + 1).astype(dtype), at: rows} | {o: rows for o in others}
+    error = weights[at] - target
+    for other in others:
+        error = error + (weights[other] - weights[at])
+    if wide:
+        row = wy.Input(np.zeros((1, 2), dtype))
+        columns[row] = np.stack([rows, -rows], axis=1).astype(dtype)
+        error = error + row.sum(axis=1)
+    wy.fit(error.square().sum(), columns, optimizer=wy.SGD(lr=0.5), epochs=1, batch_size=7)
+    np.testing.assert_array_equal(weights.value, np.arange(1, n + 1))
+
+
 def test_one_batch_is_one_step_by_hand():
     a, b = Bpr(dtype=np.float64), Bpr(dtype=np.float64)
     negatives = np.arange(333) % 30

@@ -184,12 +184,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::array::DType;
+    use crate::array::{DType, Dense};
     use crate::exec::lower::BLOCK;
     use crate::exec::program::Wrt;
     use crate::exec::{Leaf, Program};
     use crate::ir::{Builder, Terminator, ValueId};
-    use crate::rules::{Gather, Sin, Square};
+    use crate::rules::{Add, Gather, Sin, Square, VecDot};
     use crate::table::Table;
 
     /// Bytes that one executor needs.
@@ -229,6 +229,54 @@ mod tests {
         let unfused = chain().unfused().plan(&[], Wrt::Nothing).unwrap();
         assert_eq!(unfused.steps(), LENGTH);
         assert!(memory(&unfused) < 3 * BUFFER, "{}", memory(&unfused));
+    }
+
+    #[test]
+    fn dot_products_look_up_their_rows_in_passing() {
+        let table = || {
+            let ty = Type::new(DType::F32, &[5, 3]);
+            let numbers: Vec<f32> = (0..15).map(|k| k as f32).collect();
+            let value: Array = Dense::new(&ty.shape, numbers).unwrap().into();
+            Leaf::Parameter(Arc::new(Table::new(&value, None).unwrap()))
+        };
+        let index = |id| Leaf::Input {
+            id,
+            ty: Type::new(DType::U32, &[2]),
+            name: "rows".into(),
+        };
+        let apply =
+            |b: &Builder, op, args: &[ValueId]| b.try_apply(OpRef::Static(op), args).unwrap();
+        // The products of a user with two items, and of an item with itself.
+        let scores = program(vec![table(), table(), index(0), index(1)], |b, x| {
+            let (user, item) = (
+                apply(b, &Gather, &[x[0], x[2]]),
+                apply(b, &Gather, &[x[1], x[3]]),
+            );
+            let other = apply(b, &Gather, &[x[1], x[2]]);
+            let [first, second] = [item, other].map(|item| apply(b, &VecDot, &[user, item]));
+            let itself = apply(b, &VecDot, &[item, item]);
+            let both = apply(b, &Add, &[first, second]);
+            apply(b, &Add, &[both, itself])
+        });
+        let shapes = [[2].as_slice().into(), [2].as_slice().into()];
+        let plan = scores.plan(&shapes, Wrt::Nothing).unwrap();
+        let steps = plan.steps.iter().map(|s| match s {
+            Step::GatherDot { others, .. } if others.lookup.is_some() => "two lookups",
+            Step::GatherDot { .. } => "one lookup",
+            Step::Kernel { .. } => "dot",
+            Step::Group(_) => "sums",
+            _ => "other",
+        });
+        assert_eq!(
+            steps.collect::<Vec<_>>(),
+            ["two lookups", "dot", "one lookup", "sums"]
+        );
+        assert_eq!(plan.lookups(), [(0, 0), (1, 1), (1, 0)]);
+        let rows: [Array; 2] = [vec![4u32, 0].into(), vec![1u32, 2].into()];
+        let fused = scores.run(&rows).unwrap();
+        assert_eq!(fused.to_f64(), [158.0 + 509.0 + 50.0, 23.0 + 5.0 + 149.0]);
+        let unfused = scores.unfused().run(&rows).unwrap();
+        assert_eq!(fused.to_f64(), unfused.to_f64());
     }
 
     #[test]

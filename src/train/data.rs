@@ -285,8 +285,8 @@ impl Feeds {
         Ok(())
     }
 
-    /// Fills `buffers` with the samples `order`.
-    pub(super) fn fill<R: rand::Rng>(&self, order: &[u32], rng: &mut R, buffers: &mut [Buffer]) {
+    /// Copies the samples `order` of all columns to `buffers`.
+    pub(super) fn copy(&self, order: &[u32], buffers: &mut [Buffer]) {
         for (feed, buffer) in self.feeds.iter().zip(buffers.iter_mut()) {
             let Feed::Column { data, row } = feed else {
                 continue;
@@ -298,20 +298,24 @@ impl Feeds {
                 _ => {}
             }
         }
+    }
+
+    /// Draws the sampled inputs of `count` samples whose columns are in `buffers`.
+    pub(super) fn draw<R: rand::Rng>(&self, count: usize, rng: &mut R, buffers: &mut [Buffer]) {
         for (k, feed) in self.feeds.iter().enumerate() {
             let Feed::Sampled { sampler, given } = feed else {
                 continue;
             };
-            // The values it depends on come from a column, filled above.
+            // The values it depends on come from a column.
             let (before, rest) = buffers.split_at_mut(k);
             let Some((Buffer::U32(out), after)) = rest.split_first_mut() else {
                 continue;
             };
             let given = given.map(|g| {
                 let other = if g < k { &before[g] } else { &after[g - k - 1] };
-                &other.indices()[..order.len()]
+                &other.indices()[..count]
             });
-            sampler.fill(rng, given, &mut out[..order.len()]);
+            sampler.fill(rng, given, &mut out[..count]);
         }
     }
 }

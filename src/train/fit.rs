@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use super::data::{Feeds, Source};
 use super::history::{Flow, History};
+use super::samples::Samples;
 use super::sampling::stream;
-use super::shuffle::shuffle;
 use super::worker::{Plans, Shared, Worker};
 use crate::error::{Error, Result};
 use crate::exec::{Program, Wrt};
@@ -140,7 +140,7 @@ pub fn fit(
         .num_threads(workers)
         .build()
         .map_err(|e| Error::State(format!("threads: cannot start {workers}: {e}")))?;
-    let mut order: Vec<u32> = (0..feeds.count as u32).collect();
+    let mut samples = Samples::new(&feeds);
     let mut history = History {
         samples: feeds.count,
         ..History::default()
@@ -149,12 +149,12 @@ pub fn fit(
         let start = Instant::now();
         // In the pool, so that it uses as many threads as were asked for; the result does
         // not depend on their number.
-        pool.install(|| shuffle(&mut order, &mut stream(fit.seed, SHUFFLER, epoch)));
+        pool.install(|| samples.shuffle(&feeds, &mut stream(fit.seed, SHUFFLER, epoch)));
         shared.computed.store(0, Ordering::Release);
         shared.applied.store(0, Ordering::Release);
         {
             let _running: Vec<_> = training.iter().map(|t| t.run(workers == 1)).collect();
-            run_epoch(&mut crew, &pool, epoch, &order)?;
+            run_epoch(&mut crew, &pool, epoch, &samples)?;
         }
         for table in program.tables() {
             table.touch();
@@ -186,15 +186,15 @@ fn run_epoch(
     crew: &mut [Worker<'_>],
     pool: &rayon::ThreadPool,
     epoch: usize,
-    order: &[u32],
+    samples: &Samples,
 ) -> Result<()> {
     if let [worker] = crew {
-        return worker.epoch(epoch, order);
+        return worker.epoch(epoch, samples);
     }
     let mut results: Vec<Result<()>> = crew.iter().map(|_| Ok(())).collect();
     pool.scope(|scope| {
         for (worker, result) in crew.iter_mut().zip(&mut results) {
-            scope.spawn(move |_| *result = worker.epoch(epoch, order));
+            scope.spawn(move |_| *result = worker.epoch(epoch, samples));
         }
     });
     results.into_iter().collect()

@@ -10,6 +10,7 @@ mod data;
 mod fit;
 mod history;
 mod parallel;
+mod samples;
 pub mod sampling;
 mod shuffle;
 mod worker;

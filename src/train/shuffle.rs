@@ -1,20 +1,20 @@
-//! A random permutation of row numbers: the order of an epoch.
+//! Random order: that of the samples of an epoch.
 //!
 //! Fisher and Yates' shuffle is one random access an element. Beyond the size of
 //! the cache that is one wait for memory an element. So long permutations are made
-//! by scattering the numbers into 256 buckets at random, each of which fits into
+//! by scattering the elements into 256 buckets at random, each of which fits into
 //! the cache, and shuffling each bucket (C. R. Rao, *Generation of random
 //! permutations of given number of elements using random sampling numbers*, 1961;
 //! M. Sandelius, *A simple randomization procedure*, 1962). Every number picks its
 //! bucket independently and every order within a bucket is as likely, hence so is
 //! every permutation.
 //!
-//! The sizes of the buckets must be known before the numbers are scattered: the
+//! The sizes of the buckets must be known before the elements are scattered: the
 //! choices are made twice, by the same generator, rather than stored. The work is
 //! cut into parts with a generator each, which the threads of the current rayon
 //! pool share; the result does not depend on how many there are.
 //!
-//! Limits: buckets outgrow a cache of 1 MiB beyond 67 million numbers; the result is
+//! Limits: buckets outgrow a cache of 1 MiB beyond 256 MiB of elements; the result is
 //! as random, but slower. A call allocates 100 KB of bookkeeping.
 
 use std::slice::IterMut;
@@ -25,8 +25,8 @@ use rayon::prelude::*;
 
 use crate::table::moves::prefetch;
 
-/// Up to this length, 512 KiB, the plain shuffle is in the cache.
-const SHORT: usize = 1 << 17;
+/// Up to so many bytes the plain shuffle is in the cache.
+const SHORT: usize = 1 << 20;
 /// As many as a byte can name.
 const BUCKETS: usize = 256;
 /// Parts that the numbers are scattered in: work for as many threads.
@@ -35,32 +35,40 @@ const PARTS: usize = 16;
 /// too many buckets for the processor to see that each is written in sequence.
 const AHEAD: usize = 32;
 
-/// Fills `order` with a permutation of `0..order.len()`, each as likely as any
-/// other, determined by the state of the generator.
+/// Fills `out` with `element(0)`, `element(1)`, … in an order determined by the state of the
+/// generator, each as likely as any other.
 ///
 /// # Panics
 ///
-/// If `order` is longer than `u32::MAX`.
-pub fn shuffle<R: Rng>(order: &mut [u32], rng: &mut R) {
+/// If `out` is longer than `u32::MAX`.
+pub fn shuffle<T: Copy + Send, R: Rng>(
+    out: &mut [T],
+    element: impl Fn(u32) -> T + Sync,
+    rng: &mut R,
+) {
     assert!(
-        u32::try_from(order.len()).is_ok(),
-        "shuffle: more numbers than u32 has"
+        u32::try_from(out.len()).is_ok(),
+        "shuffle: more elements than u32 has"
     );
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(rng.next_u64());
-    if order.len() <= SHORT {
-        for (i, x) in (0..).zip(&mut *order) {
-            *x = i;
+    if size_of_val(out) <= SHORT {
+        for (i, x) in (0..).zip(&mut *out) {
+            *x = element(i);
         }
-        fisher_yates(order, &mut rng);
+        fisher_yates(out, &mut rng);
     } else {
-        scatter(order, &mut rng);
+        scatter(out, &element, &mut rng);
     }
 }
 
-/// The shuffle for long permutations; any other comes out right too.
-fn scatter(order: &mut [u32], rng: &mut Xoshiro256PlusPlus) {
-    let length = order.len() as u32;
-    let mut parts: Vec<Part> = (0..PARTS as u64)
+/// The shuffle for long slices; any other comes out right too.
+fn scatter<T: Copy + Send>(
+    out: &mut [T],
+    element: &(impl Fn(u32) -> T + Sync),
+    rng: &mut Xoshiro256PlusPlus,
+) {
+    let length = out.len() as u32;
+    let mut parts: Vec<Part<T>> = (0..PARTS as u64)
         .map(|i| Part {
             numbers: part_start(length, i)..part_start(length, i + 1),
             rng: Xoshiro256PlusPlus::seed_from_u64(rng.next_u64()),
@@ -71,7 +79,7 @@ fn scatter(order: &mut [u32], rng: &mut Xoshiro256PlusPlus) {
     parts.par_iter_mut().for_each(Part::count);
 
     let mut buckets = Vec::with_capacity(BUCKETS);
-    let mut rest = &mut *order;
+    let mut rest = &mut *out;
     for bucket in 0..BUCKETS {
         let mut size = 0;
         for part in &mut parts {
@@ -82,9 +90,9 @@ fn scatter(order: &mut [u32], rng: &mut Xoshiro256PlusPlus) {
         }
         buckets.push((size, rng.next_u64()));
     }
-    parts.into_par_iter().for_each(Part::scatter);
+    parts.into_par_iter().for_each(|part| part.scatter(element));
 
-    let mut rest = order;
+    let mut rest = out;
     let buckets: Vec<_> = buckets
         .into_iter()
         .map(|(size, seed)| {
@@ -103,16 +111,16 @@ fn part_start(length: u32, i: u64) -> u32 {
     (u64::from(length) * i / PARTS as u64) as u32
 }
 
-/// A range of numbers to be scattered, the generator that chooses their buckets,
-/// how many go to each bucket, and where there.
-struct Part<'a> {
+/// A range of elements to be scattered, the generator that chooses their buckets, how many
+/// go to each bucket, and where there.
+struct Part<'a, T> {
     numbers: std::ops::Range<u32>,
     rng: Xoshiro256PlusPlus,
     sizes: [usize; BUCKETS],
-    places: Vec<IterMut<'a, u32>>,
+    places: Vec<IterMut<'a, T>>,
 }
 
-impl Part<'_> {
+impl<T> Part<'_, T> {
     fn count(&mut self) {
         let sizes = &mut self.sizes;
         for_each_bucket(self.numbers.clone(), self.rng.clone(), |_, bucket| {
@@ -120,16 +128,16 @@ impl Part<'_> {
         });
     }
 
-    fn scatter(mut self) {
+    fn scatter(mut self, element: &impl Fn(u32) -> T) {
         let places = &mut self.places[..BUCKETS];
         for_each_bucket(self.numbers, self.rng, |i, bucket| {
             let places = &mut places[bucket];
             prefetch(
                 places.as_slice().as_ptr().wrapping_add(AHEAD),
-                size_of::<u32>(),
+                size_of::<T>(),
             );
             if let Some(place) = places.next() {
-                *place = i;
+                *place = element(i);
             }
         });
     }
@@ -157,7 +165,7 @@ fn for_each_bucket(
 
 /// Exchanges each element, from the last on, with one at or before it. Two places
 /// are drawn from one random word.
-fn fisher_yates(x: &mut [u32], rng: &mut Xoshiro256PlusPlus) {
+fn fisher_yates<T>(x: &mut [T], rng: &mut Xoshiro256PlusPlus) {
     let mut left = x.len();
     while left > 1 {
         let (a, b) = draw_two(left as u64, left as u64 - 1, rng);
@@ -209,16 +217,16 @@ mod tests {
         fn every_length_gives_a_permutation(length in 0usize..3000, seed in any::<u64>()) {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             let mut order = vec![0; length];
-            shuffle(&mut order, &mut rng);
+            shuffle(&mut order, |i| i, &mut rng);
             prop_assert!(is_permutation(&order));
-            scatter(&mut order, &mut rng);
+            scatter(&mut order, &|i| i, &mut rng);
             prop_assert!(is_permutation(&order));
         }
     }
 
     #[test]
     fn long_ones_are_permutations_whatever_the_threads() {
-        let length = SHORT + 12_345;
+        let length = SHORT / size_of::<u32>() + 12_345;
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
@@ -226,7 +234,7 @@ mod tests {
                 .unwrap();
             let mut order = vec![0; length];
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
-            pool.install(|| shuffle(&mut order, &mut rng));
+            pool.install(|| shuffle(&mut order, |i| i, &mut rng));
             order
         };
         let order = run(1);
@@ -244,7 +252,12 @@ mod tests {
     /// freedom the statistic exceeds 60 once in 30,000 seeds; ours is fixed.
     #[test]
     fn every_order_is_as_likely() {
-        for way in [shuffle::<Xoshiro256PlusPlus>, scatter] {
+        type Way = fn(&mut [u32], &mut Xoshiro256PlusPlus);
+        let ways: [Way; 2] = [
+            |order, rng| shuffle(order, |i| i, rng),
+            |order, rng| scatter(order, &|i| i, rng),
+        ];
+        for way in ways {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
             let mut counts = std::collections::HashMap::new();
             let rounds = 4800;
@@ -267,8 +280,8 @@ mod tests {
     fn each_call_gives_another_order() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let (mut a, mut b) = ([0; 100], [0; 100]);
-        shuffle(&mut a, &mut rng);
-        shuffle(&mut b, &mut rng);
+        shuffle(&mut a, |i| i, &mut rng);
+        shuffle(&mut b, |i| i, &mut rng);
         assert_ne!(a, b);
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::data::{Buffer, Feeds};
+use super::samples::Samples;
 use super::sampling::stream;
 use crate::array::{DType, Real, with_real};
 use crate::error::{Error, Result};
@@ -176,27 +177,28 @@ impl<'a> Worker<'a> {
         start(self.number)..start(self.number + 1)
     }
 
-    /// Trains on this worker's part of an epoch over the samples `order`.
+    /// Trains on this worker's part of an epoch over `samples`.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if a loss is not finite, and whatever a kernel reports.
-    pub(super) fn epoch(&mut self, epoch: usize, order: &[u32]) -> Result<()> {
+    pub(super) fn epoch(&mut self, epoch: usize, samples: &Samples) -> Result<()> {
         let shared = self.shared;
         let mut rng = stream(shared.seed, self.number, epoch);
         self.loss = 0.0;
-        let part = self.part(order.len());
-        let first = part.start;
+        let part = self.part(samples.len());
         // Batches are numbered as they are applied if workers take turns: one of each worker's.
         let mut number = self.number;
-        for (k, staged) in order[part].chunks(self.room).enumerate() {
-            shared.feeds.fill(staged, &mut rng, &mut self.staged);
-            self.prefetch(0..AHEAD.min(staged.len()));
-            for at in (0..staged.len()).step_by(shared.batch) {
+        for start in part.clone().step_by(self.room) {
+            let count = self.room.min(part.end - start);
+            let feeds = shared.feeds;
+            samples.fill(start..start + count, feeds, &mut rng, &mut self.staged);
+            self.prefetch(0..AHEAD.min(count));
+            for at in (0..count).step_by(shared.batch) {
                 if shared.stop.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let end = (at + shared.batch).min(staged.len());
-                self.prefetch((at + AHEAD).min(staged.len())..(end + AHEAD).min(staged.len()));
+                let end = (at + shared.batch).min(count);
+                self.prefetch((at + AHEAD).min(count)..(end + AHEAD).min(count));
                 if let Err(error) = self.batch(at..end, number) {
                     shared.stop.store(true, Ordering::Relaxed);
                     return Err(match error {
@@ -204,7 +206,7 @@ impl<'a> Worker<'a> {
                             "{what} in epoch {} at sample {} (its batch was not applied); a \
                              smaller learning rate, l2 or clip may help",
                             epoch + 1,
-                            first + k * self.room + at
+                            start + at
                         )),
                         other => other,
                     });

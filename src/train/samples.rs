@@ -1,0 +1,166 @@
+//! The samples of an epoch, in the order in which they are trained.
+//!
+//! Reading a column at random costs a wait for memory a sample once it has outgrown the
+//! cache. So where a sample is small (a user, an item, a rating) its columns are packed into
+//! one record, and the records themselves are shuffled, to be read in sequence. Larger
+//! samples stay in their columns and their numbers are shuffled.
+//!
+//! Limits: a record has up to four words of 32 bits; records take that much memory beside
+//! the columns.
+
+use std::ops::Range;
+
+use rand::Rng;
+
+use super::data::{Buffer, Feed, Feeds};
+use super::shuffle::shuffle;
+use crate::array::Slice;
+
+/// All samples, in some order.
+pub(super) enum Samples {
+    Numbers(Vec<u32>),
+    One(Vec<[u32; 1]>),
+    Two(Vec<[u32; 2]>),
+    Three(Vec<[u32; 3]>),
+    Four(Vec<[u32; 4]>),
+}
+
+/// Runs `$body` with the records of `$samples`, or `$otherwise` with their numbers.
+macro_rules! with_records {
+    ($samples:expr, $records:ident => $body:expr, $numbers:ident => $otherwise:expr) => {
+        match $samples {
+            Samples::Numbers($numbers) => $otherwise,
+            Samples::One($records) => $body,
+            Samples::Two($records) => $body,
+            Samples::Three($records) => $body,
+            Samples::Four($records) => $body,
+        }
+    };
+}
+
+impl Samples {
+    /// Room for all samples of the feeds.
+    pub(super) fn new(feeds: &Feeds) -> Self {
+        let count = feeds.count;
+        match words_of(feeds) {
+            Some(1) => Samples::One(vec![[0; 1]; count]),
+            Some(2) => Samples::Two(vec![[0; 2]; count]),
+            Some(3) => Samples::Three(vec![[0; 3]; count]),
+            Some(4) => Samples::Four(vec![[0; 4]; count]),
+            _ => Samples::Numbers(vec![0; count]),
+        }
+    }
+
+    /// Number of samples.
+    pub(super) fn len(&self) -> usize {
+        with_records!(self, records => records.len(), numbers => numbers.len())
+    }
+
+    /// Takes all samples in random order; each order is as likely as any other.
+    pub(super) fn shuffle<R: Rng>(&mut self, feeds: &Feeds, rng: &mut R) {
+        with_records!(
+            self,
+            records => {
+                let columns = columns(feeds);
+                shuffle(records, |i| record(&columns, i as usize), rng);
+            },
+            numbers => shuffle(numbers, |i| i, rng)
+        );
+    }
+
+    /// Fills `buffers` with the samples at `range`.
+    pub(super) fn fill<R: Rng>(
+        &self,
+        range: Range<usize>,
+        feeds: &Feeds,
+        rng: &mut R,
+        buffers: &mut [Buffer],
+    ) {
+        let count = range.len();
+        with_records!(
+            self,
+            records => unpack(&records[range], feeds, buffers),
+            numbers => feeds.copy(&numbers[range], buffers)
+        );
+        feeds.draw(count, rng, buffers);
+    }
+}
+
+/// Words in a record of a sample of all columns, if it can be one.
+fn words_of(feeds: &Feeds) -> Option<usize> {
+    let mut words = 0;
+    for feed in &feeds.feeds {
+        if let Feed::Column { data, row } = feed {
+            if *row != 1 {
+                return None;
+            }
+            words += data.dtype().size() / size_of::<u32>();
+        }
+    }
+    (1..=4).contains(&words).then_some(words)
+}
+
+/// One word of every sample: the memory of a column, and where in each element it is.
+#[derive(Clone, Copy)]
+struct Words<'a> {
+    memory: &'a [u32],
+    step: usize,
+    at: usize,
+}
+
+/// The words of a record, in order.
+fn columns(feeds: &Feeds) -> Vec<Words<'_>> {
+    let mut words = Vec::new();
+    for feed in &feeds.feeds {
+        if let Feed::Column { data, .. } = feed {
+            let step = data.dtype().size() / size_of::<u32>();
+            let memory = as_words(data.view().data);
+            words.extend((0..step).map(|at| Words { memory, step, at }));
+        }
+    }
+    words
+}
+
+fn record<const N: usize>(columns: &[Words<'_>], i: usize) -> [u32; N] {
+    std::array::from_fn(|k| {
+        let Words { memory, step, at } = columns[k];
+        memory[i * step + at]
+    })
+}
+
+/// Copies records back to buffers, column by column.
+fn unpack<const N: usize>(records: &[[u32; N]], feeds: &Feeds, buffers: &mut [Buffer]) {
+    let mut word = 0;
+    for (feed, buffer) in feeds.feeds.iter().zip(buffers) {
+        if let Feed::Column { data, .. } = feed {
+            let step = data.dtype().size() / size_of::<u32>();
+            let out = as_words_mut(buffer);
+            for at in 0..step {
+                for (out, record) in out.chunks_exact_mut(step).zip(records) {
+                    out[at] = record[word];
+                }
+                word += 1;
+            }
+        }
+    }
+}
+
+/// Any elements as words.
+fn as_words(data: Slice<'_>) -> &[u32] {
+    let count = data.len() * (data.dtype().size() / size_of::<u32>());
+    // SAFETY: the memory is that of the slice, borrowed as long; all element types are whole
+    // words without padding, aligned at least as words, and any bits are a word.
+    unsafe { std::slice::from_raw_parts(data.address().cast(), count) }
+}
+
+/// A buffer's elements as words.
+fn as_words_mut(buffer: &mut Buffer) -> &mut [u32] {
+    let (start, count) = match buffer {
+        Buffer::F32(v) => (v.as_mut_ptr().cast(), v.len()),
+        Buffer::F64(v) => (v.as_mut_ptr().cast(), 2 * v.len()),
+        Buffer::U32(v) => (v.as_mut_ptr(), v.len()),
+    };
+    // SAFETY: as in `as_words`; any words are elements too, and the buffer is borrowed
+    // mutably.
+    unsafe { std::slice::from_raw_parts_mut(start, count) }
+}
