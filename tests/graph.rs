@@ -1,7 +1,7 @@
 //! Graphs: the posts' examples, sharing, staleness, errors, depth.
 
 use wyrmling::array::{SliceMut, View, ViewMut};
-use wyrmling::graph::{Constant, Leaf, Parameter};
+use wyrmling::graph::{Constant, Leaf, Parameter, build};
 use wyrmling::rules::{self, Ex, OpRef, Operator};
 use wyrmling::{Array, DType, Error, Gradient, Input, Result, Type, Variable};
 
@@ -433,4 +433,30 @@ fn two_nodes_on_one_table_share_its_numbers() {
     );
     p.param().table().write(&4.0.into()).unwrap();
     assert_eq!(loss.item().unwrap(), 16.0);
+}
+
+#[test]
+fn many_are_joined_without_an_operator_that_takes_them_all() {
+    let parts: Vec<Variable> = (0..3000)
+        .map(|k| Leaf::new(vec![f64::from(k); 1 + k as usize % 3]))
+        .map(|leaf| leaf.unwrap().boxed())
+        .collect();
+    let joined = build::concatenate(&parts, Some(0)).unwrap();
+    let expected: Vec<f64> = parts
+        .iter()
+        .flat_map(|p| p.value().unwrap().to_f64())
+        .collect();
+    assert_eq!(joined.value().unwrap().to_f64(), expected);
+    // The gradient of an operand costs as much as there are operands beside it.
+    let nodes = joined.topological();
+    let most = nodes.iter().map(|n| n.parents().len()).max();
+    assert!(most <= Some(64), "{most:?} operands");
+    assert!(nodes.len() < parts.len() + parts.len() / 8);
+    let seed = Array::from(expected.iter().map(|x| 2.0 * x).collect::<Vec<_>>());
+    joined.backward_from(seed).unwrap();
+    for part in &parts {
+        let value = part.value().unwrap().to_f64();
+        let twice: Vec<f64> = value.iter().map(|x| 2.0 * x).collect();
+        assert_eq!(dense(part.grad()), twice);
+    }
 }

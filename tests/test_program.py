@@ -119,3 +119,33 @@ def test_bindings_are_checked():
             lookup.run({i: [0, bad]})
     with pytest.raises(TypeError, match="input 'i': expected integer indices"):
         lookup.run({i: [0.0]})
+
+
+def test_many_joined_in_a_program_of_any_length(rng):
+    """More operands than one operator joins; each is found again when lengths change."""
+    x = wy.Input(np.zeros((1, 2)), name="x")
+    w = [wy.Parameter(rng.normal(size=(k % 3, 2))) for k in range(400)]
+    scale = np.arange(2.0)
+    parts = [part * scale for part in w]
+    parts[100] = parts[100] + 0.0 * x.sum()
+    parts[200:200] = [x, x * 2.0]
+    joined = wy.concatenate(parts)
+    stacked = wy.stack([part.sum() for part in w])
+    loss = (joined * joined).sum() + (stacked * np.arange(400.0)).sum()
+    program = wy.freeze(loss)
+    for n in (1, 0, 5):
+        batch = rng.normal(size=(n, 2))
+        x.value = batch
+        arrays = [part.value * scale for part in w]
+        arrays[200:200] = [batch, batch * 2.0]
+        expected = (np.concatenate(arrays) ** 2).sum()
+        expected += np.dot([part.value.sum() for part in w], np.arange(400.0))
+        np.testing.assert_allclose(loss.item(), expected)
+        value, grads = program.value_and_grad({x: batch})
+        np.testing.assert_allclose(value, expected)
+        loss.zero_grad()
+        loss.backward()
+        for k, part in enumerate(w):
+            gradient = 2.0 * part.value * scale**2 + k
+            np.testing.assert_allclose(part.grad, gradient, atol=1e-12)
+            np.testing.assert_allclose(grads[part], gradient, atol=1e-12)

@@ -13,7 +13,7 @@
 use smallvec::SmallVec;
 
 use super::Variable;
-use crate::array::{DType, Shape, normalize_axis, show_shape};
+use crate::array::{DType, Shape, Type, normalize_axis, show_shape};
 use crate::error::{Error, Result};
 use crate::rules::{self, BroadcastLike, OpRef, Operator, SliceItem};
 
@@ -333,8 +333,26 @@ pub fn concatenate(parts: &[Variable], axis: Option<i64>) -> Result<Variable> {
         .first()
         .ok_or_else(|| Error::Value("concatenate needs at least one array".into()))?;
     let axis = normalize_axis("concatenate", axis, first.ty()?.ndim())?;
-    Variable::apply(OpRef::new(rules::Concatenate { axis }), &parts)
+    let op = rules::Concatenate { axis };
+    // All fit or none is joined, and a message compares what the caller gave.
+    let types: Vec<Type> = parts.iter().map(Variable::ty).collect::<Result<_>>()?;
+    op.infer(&types.iter().collect::<Vec<_>>())?;
+    let op = OpRef::new(op);
+    let mut parts = parts;
+    while parts.len() > JOINED_AT_ONCE {
+        let groups = parts.chunks(JOINED_AT_ONCE).map(|group| match group {
+            [only] => Ok(only.clone()),
+            _ => Variable::apply(op.clone(), group),
+        });
+        parts = groups.collect::<Result<_>>()?;
+    }
+    Variable::apply(op, &parts)
 }
+
+/// Operands of one [`Concatenate`](rules::Concatenate). The gradient of each is found by the
+/// shapes of all, which costs the square of their number; so more are joined in groups, the
+/// groups in groups, and so on. Each level copies once more what is joined.
+const JOINED_AT_ONCE: usize = 32;
 
 /// Arrays of one shape joined along a new axis.
 ///
