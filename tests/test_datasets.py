@@ -153,6 +153,13 @@ def test_made_up_data_follows_its_seed_and_settings() -> None:
     assert chosen.max() < 1.5 * chosen.min()
     smallest = make_interactions(1, 8, 1)
     assert 1 <= len(smallest) <= 4
-    for bad in ({"n_users": 0}, {"n_items": 7}, {"per_user": 0}, {"skew": -1.0}, {"noise": 1.1}):
+    for bad in (
+        {"n_users": 0},
+        {"n_items": 7},
+        {"per_user": 0},
+        {"skew": -1.0},
+        {"noise": 1.1},
+        {"seed": -1},
+    ):
         with pytest.raises(ValueError, match="expected at least"):
             make_interactions(**bad)

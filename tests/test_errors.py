@@ -80,7 +80,15 @@ def test_indices():
     refuses(TypeError, "expected floating-point numbers", lambda: i.sum())
     refuses(TypeError, "nothing below records a gradient", lambda: i.backward())
     refuses(IndexError, "targets: index -1 .*2 rows", lambda: wy.cross_entropy(table, [0, 1, -1]))
-    refuses(IndexError, "index 2 .* 2 rows", lambda: wy.cross_entropy(table, [0, 1, 2]))
+    refuses(
+        IndexError,
+        "cross_entropy: target 2 at position 2 .* 2 classes",
+        lambda: wy.cross_entropy(table, [0, 1, 2]),
+    )
+    targets = wy.IndexInput([0, 1, 1])
+    loss = wy.cross_entropy(table, targets)
+    targets.value = [0, 9, 0]
+    refuses(IndexError, "cross_entropy: target 9 at position 1", loss.forward)
     i.value = [1]
     refuses(IndexError, "value: index -1", lambda: setattr(i, "value", [-1]))
     assert i.value.tolist() == [1]
@@ -94,10 +102,30 @@ def test_shapes_and_types_in_operators():
     refuses(ValueError, r"vecdot: shapes \(2, 3\) and \(4, 5\)", lambda: wy.vecdot(a, b))
     refuses(ValueError, r"\(2, 3\) and \(4, 5\)", lambda: wy.concatenate([a, b]))
     refuses(ValueError, r"stack: shapes \(2, 3\) and \(4, 5\)", lambda: wy.stack([a, b]))
+    refuses(TypeError, "^stack: expected floating", lambda: wy.stack([wy.IndexInput([0])]))
+    refuses(TypeError, "^stack: expected numbers", lambda: wy.stack([a, "x"]))
+    refuses(ValueError, "^stack: axis 3 is out of range", lambda: wy.stack([a], axis=3))
+    for axis in (0, None):
+        refuses(
+            TypeError,
+            "^concatenate: expected floating",
+            lambda axis=axis: wy.concatenate([wy.IndexInput([0])], axis=axis),
+        )
+    refuses(
+        ValueError,
+        r"^cross_entropy: targets of shape \(3,\) .* logits of shape \(2, 3\)",
+        lambda: wy.cross_entropy(a, [0, 1, 2]),
+    )
+    refuses(TypeError, "^cross_entropy: targets: expected int", lambda: wy.cross_entropy(a, a))
+    refuses(ValueError, r"^cross_entropy: .* shape \(\)", lambda: wy.cross_entropy(1.0, 0))
     refuses(ValueError, "at least one", lambda: wy.stack([]))
     refuses(ValueError, "at least one", lambda: wy.concatenate([]))
     refuses(ValueError, r"\(2, 3\).*\(4, 2\)", lambda: a.reshape(4, 2))
     refuses(ValueError, r"\(2, 3\).*\(-1, -1\)", lambda: a.reshape(-1, -1))
+    refuses(ValueError, r"does not fit shape \(5,\)$", lambda: a.reshape(5))
+    refuses(TypeError, "^shape: expected integers, got None", lambda: a.reshape(None))
+    refuses(TypeError, "^shape: expected integers, got None", lambda: wy.Variable(1.0).reshape())
+    refuses(TypeError, "^shape: expected integers, got None", lambda: wy.reshape(a, None))
     refuses(ValueError, "cannot be -2", lambda: a.reshape(-2))
     refuses(ValueError, "too large", lambda: a.reshape(2**40, 2**40))
     refuses(ValueError, "too large", lambda: wy.broadcast_to(1.0, (2**40, 2**40)))
@@ -105,6 +133,12 @@ def test_shapes_and_types_in_operators():
     refuses(ValueError, "axis 2 is out of range", lambda: a.sum(axis=2))
     refuses(ValueError, "twice", lambda: a.sum(axis=(0, -2)))
     refuses(TypeError, "axis: expected an integer", lambda: a.sum(axis=0.5))
+    for f in (wy.sum, wy.squeeze, wy.expand_dims, wy.softmax, wy.log_softmax):
+        refuses(TypeError, "got bool", lambda f=f: f(a, axis=True))
+    for f in (wy.stack, wy.concatenate):
+        refuses(TypeError, "got bool", lambda f=f: f([a, a], axis=False))
+    refuses(TypeError, "got bool", lambda: wy.transpose(a, (True, False)))
+    refuses(ValueError, "^axis: expected at most", lambda: wy.softmax(a, axis=2**70))
     refuses(TypeError, "shape: expected an integer", lambda: a.reshape(2.0, 3))
     refuses(ValueError, "permutation", lambda: a.transpose(0, 0))
     refuses(ValueError, "length 1", lambda: a.squeeze(0))
@@ -119,6 +153,32 @@ def test_shapes_and_types_in_operators():
     refuses(TypeError, "modulus", lambda: pow(a, 2, 3))
     refuses(TypeError, "dot: expected a variable", lambda: a.dot("x"))
     refuses(TypeError, "exp: expected numbers", lambda: wy.exp("x"))
+
+
+def test_masked_arrays():
+    """They would lose their masks, wherever they come in."""
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    rows = np.ma.array([0, 1], mask=[False, True])
+    w, x = wy.Parameter([1.0, 2.0]), wy.Input([0.0], name="x")
+    users, items = np.zeros((1, 2), np.float32), np.ma.array(np.zeros((3, 2), np.float32))
+    for call in [
+        lambda: wy.Parameter(masked),
+        lambda: wy.Input(masked),
+        lambda: wy.Variable(np.ma.masked),
+        lambda: wy.IndexInput(rows),
+        lambda: setattr(w, "value", masked),
+        lambda: w * masked,
+        lambda: w == masked,
+        lambda: wy.exp(masked),
+        lambda: wy.maximum(w, masked),
+        lambda: w[rows],
+        lambda: w.backward(masked),
+        lambda: wy.freeze(x.sum()).run({x: masked}),
+        lambda: wy.sampling.Popularity(masked),
+        lambda: wy._core.top_k(users, items, None, None, 1),
+    ]:
+        refuses(TypeError, "masked array would lose its mask", call)
+    assert (w * masked.filled(0.0)).value.tolist() == [1.0, 0.0]
 
 
 def test_assignment():
@@ -197,6 +257,8 @@ def test_step():
     )
     refuses(TypeError, "got float", lambda: sgd.step([1.0]))
     refuses(TypeError, "not iterable", lambda: sgd.step(3))
+    for alone in (a, wy.Parameter(1.0), a * 2.0):
+        refuses(TypeError, "^parameters: expected a list of", lambda alone=alone: sgd.step(alone))
     (a * 1.0).backward()
     (b * np.inf).backward()
     refuses(FloatingPointError, "parameter 'b': the gradient", lambda: sgd.step([a, b]))
@@ -231,7 +293,13 @@ def setting():
         (ValueError, "batch_size: expected at least 1, got 0", {"batch_size": 0}),
         (ValueError, "threads: expected at least 0, got -1", {"threads": -1}),
         (ValueError, "threads: expected at most", {"threads": 10**6}),
-        (OverflowError, "negative", {"seed": -1}),
+        (ValueError, "^seed: expected at least 0, got -1", {"seed": -1}),
+        (ValueError, "^seed: expected at most 18446744073709551615, got 1844", {"seed": 2**64}),
+        (ValueError, "^seed: expected at least 0, got -1267", {"seed": -(2**100)}),
+        (ValueError, "^seed: expected at most", {"seed": 2**1000}),
+        (TypeError, "seed", {"seed": 0.5}),
+        (TypeError, "seed", {"seed": True}),
+        (ValueError, "^epochs: expected at most .*, got 1180591620717411303424", {"epochs": 2**70}),
         (TypeError, "epochs", {"epochs": 1.5}),
         (TypeError, "optimizer", {"optimizer": 0.1}),
         (TypeError, "expected a sampler", {"sample": "i"}),

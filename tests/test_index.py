@@ -1,6 +1,7 @@
 """``x[…]`` selects what NumPy selects, whatever the slices."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -62,3 +63,47 @@ def test_broadcasting(data):
 
     np.testing.assert_allclose(x.grad, back(ones * b, a.shape))
     np.testing.assert_allclose(y.grad, back(ones * a, b.shape))
+
+
+def rows_of(key):
+    """An input, a parameter, and rows of their product looked up in both ways."""
+    x = wy.Input(np.arange(8.0).reshape(4, 2), name="x")
+    w = wy.Parameter(np.array([1.0, 10.0]), name="w")
+    y = x * w
+    return x, w, y[key], wy.gather(y, key)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [[-1, 0], [-1], [1, -2, -2, 0], [[-1, 0], [1, -3]], np.array([-3, -1]), np.array(-2)],
+    ids=str,
+)
+def test_negative_rows_count_from_the_end_of_what_an_input_becomes(key):
+    x, w, *looked_up = rows_of(key)
+    at = np.asarray(key)
+    for y in looked_up:
+        x.value = np.zeros((4, 2))
+        program = wy.freeze(y)
+        for n in (4, 7, 3):
+            value = np.arange(2.0 * n).reshape(n, 2)
+            x.value = value
+            expected = (value * [1.0, 10.0])[at]
+            np.testing.assert_array_equal(y.value, expected)
+            np.testing.assert_array_equal(program.run({x: value}), expected)
+            w.zero_grad()
+            y.backward()
+            gradient = value[at].reshape(-1, 2).sum(0)
+            np.testing.assert_array_equal(w.grad, gradient)
+            np.testing.assert_array_equal(program.value_and_grad({x: value})[1][w], gradient)
+        x.value = np.zeros((1, 2))
+        if at.min() < -1 or at.max() > 0:
+            with pytest.raises(IndexError, match="out of range"):
+                y.forward()
+            with pytest.raises(IndexError, match="out of range"):
+                program.run({x: np.zeros((1, 2))})
+
+
+def test_negative_rows_of_a_parameter_stay_rows():
+    w = wy.Parameter(np.zeros((5, 2)))
+    w[[-1, 0]].backward()
+    assert w.grad.indices.tolist() == [4, 0]

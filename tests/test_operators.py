@@ -243,6 +243,14 @@ def test_types_follow_numpy():
     assert wide.grad.dtype == double
 
 
+def test_a_root_is_what_numpys_power_operator_gives():
+    """``**`` is the square root there, also where ``pow`` of C gives something else."""
+    a = np.array([-np.inf, -0.0, 0.0, 4.0, np.inf, -1.0, np.nan])
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal((wy.Variable(a) ** 0.5).value, a**0.5)
+    assert np.signbit((wy.Variable(a) ** 0.5).value[1])
+
+
 def test_a_tiny_condition_counts_as_true():
     x, y = wy.Variable(np.float32(1.0)), wy.Variable(np.float32(2.0))
     assert wy.where(np.float64(1e-200), x, y).item() == 1.0

@@ -118,4 +118,6 @@ def test_state_belongs_to_the_parameter():
 def test_settings_are_shown():
     optimizer = wy.Adam(lr=0.5, l2=0.25, clip=2)
     assert (optimizer.lr, optimizer.l2, optimizer.clip) == (0.5, 0.25, 2.0)
-    assert repr(optimizer) == "Adam(lr=0.5, beta1=0.9, beta2=0.999, eps=1e-8, l2=0.25, clip=2)"
+    assert repr(optimizer) == "Adam(lr=0.5, beta1=0.9, beta2=0.999, eps=1e-8, l2=0.25, clip=2.0)"
+    assert repr(wy.SGD(lr=1e308, momentum=0.5)) == "SGD(lr=1e308, momentum=0.5, l2=0.0, clip=None)"
+    assert repr(wy.Adagrad(lr=1e-300, eps=1.0)) == "Adagrad(lr=1e-300, eps=1.0, l2=0.0, clip=None)"

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import operator
 import pickle
 import weakref
 
@@ -189,12 +190,59 @@ def test_a_parameter_whose_object_is_gone_comes_back():
     assert loss.parameters()[0].grad.tolist() == [2.0]
 
 
-def test_identity_and_hash():
-    a, b = wy.Variable(1.0), wy.Variable(1.0)
-    assert a == a
-    assert a != b
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_comparisons_are_elementwise(name):
+    """With variables, arrays, lists and numbers on either side, as in NumPy."""
+    compare = getattr(operator, name)
+    a, b = np.array([1.0, 2.0, np.nan]), np.array([2.0, 2.0, np.nan])
+    x, y = wy.Variable(a), wy.Variable(b)
+    for left, right, expected in [
+        (x, y, compare(a, b)),
+        (x, b, compare(a, b)),
+        (a, y, compare(a, b)),
+        (x, [2.0, 2.0, 2.0], compare(a, 2.0)),
+        (x, 2, compare(a, 2)),
+        (2, x, compare(2, a)),
+        (x, np.float32(2.0), compare(a, 2.0)),
+        (x, wy.Input(np.float32(2.0)), compare(a, 2.0)),
+    ]:
+        found = compare(left, right)
+        assert isinstance(found, wy.Variable)
+        np.testing.assert_array_equal(found.value, expected.astype(float))
+    ufunc = {"eq": "equal", "ne": "not_equal", "lt": "less", "gt": "greater"}.get(name)
+    if ufunc is not None:
+        np.testing.assert_array_equal(getattr(np, ufunc)(x, b).value, compare(a, b).astype(float))
+    with pytest.raises(ValueError, match="broadcast"):
+        compare(x, np.zeros(2))
+
+
+def test_comparisons_in_a_loss_follow_their_operands():
+    x, w = wy.Input([1.0, 2.0, 3.0]), wy.Parameter([10.0, 10.0, 10.0])
+    loss = wy.where(x != 2.0, w, 0.0).sum() + (x == 3.0).sum()
+    assert loss.item() == 21.0
+    x.value = [2.0, 2.0, 1.0]
+    assert loss.item() == 10.0
+    loss.backward()
+    assert w.grad.tolist() == [0.0, 0.0, 1.0]
+    assert wy.freeze(loss).run({x: [3.0, 2.0, 3.0]}) == 22.0
+
+
+def test_what_is_not_a_number_is_not_equal():
+    x = wy.Variable([1.0, 2.0])
+    for other in (None, "x", object(), {}):
+        assert (x == other) is False
+        assert (x != other) is True
+        assert (other == x) is False
+
+
+def test_hash_is_by_identity():
+    a, b = wy.Variable([1.0, 2.0]), wy.Variable([1.0, 2.0])
     assert len({a, b, a}) == 2
-    assert (a < b).item() == 0.0
+    numbers = {a: 1, b: 2}
+    assert (numbers[a], numbers[b]) == (1, 2)
+    # A key of the same hash is the one case in which a dictionary would compare.
+    many = {wy.Input(0.0): k for k in range(1000)}
+    assert [many[key] for key in many] == list(range(1000))
 
 
 def test_iteration():

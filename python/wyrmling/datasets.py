@@ -106,7 +106,7 @@ class Interactions:
             What is left to train on, and what was held out.
 
         Raises:
-            ValueError: a share that leaves either part empty.
+            ValueError: a share that leaves either part empty, or a negative seed.
         """
         held_out = round(test * len(self)) if 0 < test < 1 else 0
         if not 0 < held_out < len(self):
@@ -114,7 +114,7 @@ class Interactions:
                 f"test is {test}, which holds out {held_out} of {len(self)} interactions, "
                 "expected a share that leaves some on both sides"
             )
-        order = np.random.default_rng(seed).permutation(len(self))
+        order = generator(seed).permutation(len(self))
         return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
 
 
@@ -183,7 +183,7 @@ def make_interactions(
         )
     if not (skew >= 0 and 0 <= noise <= 1):
         raise ValueError(f"skew and noise are {skew} and {noise}, expected at least 0, and 0 to 1")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     genre = np.arange(n_items) % len(GENRES)
     place = np.arange(n_items) // len(GENRES) + 1
     popularity = place**-skew
@@ -206,6 +206,13 @@ def make_interactions(
         user_ids=[f"user-{n}" for n in range(1, n_users + 1)],
         item_ids=[f"{GENRES[g]}-{n}" for g, n in zip(genre, place, strict=True)],
     )
+
+
+def generator(seed: int) -> np.random.Generator:
+    """A source of random numbers, which starts the same for equal seeds."""
+    if seed < 0:
+        raise ValueError(f"seed is {seed}, expected at least 0")
+    return np.random.default_rng(seed)
 
 
 def _index_column(name: str, column: npt.ArrayLike, limit: int) -> IndexArray:

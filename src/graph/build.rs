@@ -12,8 +12,8 @@
 
 use smallvec::SmallVec;
 
-use super::Variable;
-use crate::array::{DType, Shape, Type, normalize_axis, show_shape};
+use super::{Constant, Kind, Variable};
+use crate::array::{Array, DType, Dense, Shape, Type, normalize_axis, show_shape};
 use crate::error::{Error, Result};
 use crate::rules::{self, BroadcastLike, OpRef, Operator, SliceItem};
 
@@ -45,6 +45,16 @@ pub fn binary(op: &'static dyn Operator, x: &Variable, y: &Variable) -> Result<V
     }
 }
 
+/// 1 where two operands differ, 0 where they are equal; NaN differs from itself.
+///
+/// # Errors
+/// See the [module documentation](self).
+pub fn not_equal(x: &Variable, y: &Variable) -> Result<Variable> {
+    let same = binary(&rules::Equal, x, y)?;
+    let one = Constant::new(Array::scalar(same.dtype(), 1.0)).boxed();
+    binary(&rules::Sub, &one, &same)
+}
+
 /// Casts float32 operands to float64 if any operand is float64. Indices stay as they are.
 fn promote(args: &[&Variable]) -> Result<Args> {
     let double = args.iter().any(|x| x.dtype() == DType::F64);
@@ -63,7 +73,7 @@ fn promote(args: &[&Variable]) -> Result<Args> {
 pub fn select(mask: &Variable, x: &Variable, y: &Variable) -> Result<Variable> {
     if mask.dtype() == DType::F64 && x.dtype() == DType::F32 && y.dtype() == DType::F32 {
         // A tiny number would become zero in float32, so compare first.
-        let zero = super::Constant::new(0.0f64).boxed();
+        let zero = Constant::new(0.0f64).boxed();
         let off = binary(&rules::Equal, mask, &zero)?;
         let off = one(rules::Cast { dtype: DType::F32 }, &off)?;
         return Variable::apply(OpRef::Static(&rules::Where), &[off, y.clone(), x.clone()]);
@@ -81,7 +91,7 @@ pub fn power(x: &Variable, exponent: f64) -> Result<Variable> {
     } else if exponent == 0.5 {
         unary(&rules::Sqrt, x)
     } else {
-        let exponent = super::Constant::new(crate::Array::scalar(x.dtype(), exponent));
+        let exponent = Constant::new(Array::scalar(x.dtype(), exponent));
         binary(&rules::Pow, x, &exponent.boxed())
     }
 }
@@ -169,6 +179,8 @@ pub fn log_softmax(x: &Variable, axis: i64) -> Result<Variable> {
 /// # Errors
 /// See the [module documentation](self).
 pub fn cross_entropy(logits: &Variable, targets: &Variable) -> Result<Variable> {
+    // In its own name, before the operators below find fault in theirs.
+    rules::Pick.infer(&[&logits.ty()?, &targets.ty()?])?;
     let scores = log_softmax(logits, -1)?;
     let args = [scores, targets.clone()];
     unary(
@@ -183,6 +195,46 @@ pub fn cross_entropy(logits: &Variable, targets: &Variable) -> Result<Variable> 
 /// See the [module documentation](self).
 pub fn gather(x: &Variable, index: &Variable) -> Result<Variable> {
     Variable::apply(OpRef::Static(&rules::Gather), &[x.clone(), index.clone()])
+}
+
+/// Rows of `x` at the indices `at`. Those at the places `from_end` count from the end of `x`,
+/// also when that gets another length: an input below may.
+///
+/// # Errors
+/// See the [module documentation](self).
+pub fn rows(x: &Variable, at: Dense<u32>, from_end: &[usize]) -> Result<Variable> {
+    let below = || x.topological().into_iter();
+    if from_end.is_empty() || !below().any(|node| matches!(node.kind(), Kind::Input(..))) {
+        return gather(x, &Constant::new(at).boxed());
+    }
+    // From the end is from the start of the rows in reverse.
+    let ty = x.ty()?;
+    let n = ty.shape.first().copied().unwrap_or(0);
+    let (mut forward, mut backward) = (at.clone(), Dense::zeros(at.shape())?);
+    let mut mask = Dense::<f64>::zeros(at.shape())?;
+    for &k in from_end {
+        let place = at.as_slice()[k];
+        forward.make_mut()[k] = 0;
+        backward.make_mut()[k] = (n as u32).wrapping_sub(1).wrapping_sub(place);
+        mask.make_mut()[k] = 1.0;
+    }
+    let reverse = SliceItem::Range {
+        start: None,
+        stop: None,
+        step: -1,
+    };
+    let reversed = slice(x, vec![reverse])?;
+    let backward = gather(&reversed, &Constant::new(backward).boxed())?;
+    if from_end.len() == at.as_slice().len() {
+        return Ok(backward);
+    }
+    let forward = gather(x, &Constant::new(forward).boxed())?;
+    let mask = Array::from(mask).to_dtype(ty.dtype);
+    let inner: Vec<i64> = (at.shape().len()..forward.ty()?.ndim())
+        .map(|axis| axis as i64)
+        .collect();
+    let mask = expand_dims(&Constant::new(mask).boxed(), &inner)?;
+    select(&mask, &backward, &forward)
 }
 
 /// A basic slice.
@@ -323,6 +375,9 @@ pub fn broadcast_to(x: &Variable, shape: &[usize]) -> Result<Variable> {
 /// # Errors
 /// See the [module documentation](self).
 pub fn concatenate(parts: &[Variable], axis: Option<i64>) -> Result<Variable> {
+    for part in parts {
+        rules::real("concatenate", &part.ty()?)?;
+    }
     let Some(axis) = axis else {
         let flat = parts.iter().map(|x| reshape(x, &[-1]));
         return concatenate(&flat.collect::<Result<Vec<_>>>()?, Some(0));
@@ -365,6 +420,7 @@ pub fn stack(parts: &[Variable], axis: i64) -> Result<Variable> {
     let ty = first.ty()?;
     for other in parts {
         let other = other.ty()?;
+        rules::real("stack", &other)?;
         if other.shape != ty.shape {
             return Err(Error::Shape(format!(
                 "stack: shapes {} and {} differ",

@@ -62,9 +62,28 @@ fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyRe
     Ok(copy.cast::<PyArrayDyn<T>>()?.to_vec()?)
 }
 
-/// An object as a NumPy array: itself if it is one, else what NumPy makes of it.
-fn as_numpy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+/// Refuses a masked array, whose mask would be lost.
+pub(super) fn refuse_masked(what: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+    let py = array.py();
+    // Only subclasses are asked, which are few.
+    if array.get_type().is(py.get_type::<PyUntypedArray>())
+        || !array.hasattr(intern!(py, "mask"))?
+    {
+        return Ok(());
+    }
+    Err(PyTypeError::new_err(format!(
+        "{what}: a masked array would lose its mask; fill it with .filled(), or use where"
+    )))
+}
+
+/// An object as a NumPy array: itself if it is one, else what NumPy makes of it; `what` names it
+/// in messages.
+///
+/// # Errors
+/// TypeError for a masked array, whose mask would be lost.
+fn as_numpy<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
     if let Ok(array) = object.cast::<PyUntypedArray>() {
+        refuse_masked(what, array)?;
         return Ok(array.clone());
     }
     let py = object.py();
@@ -100,7 +119,7 @@ pub(super) fn array(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, O
     if let Some(x) = number(object)? {
         return Ok((Array::from(x), Origin::Number));
     }
-    let found = as_numpy(object)?;
+    let found = as_numpy(what, object)?;
     let shape = Shape::from_slice(found.shape());
     let origin = if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         Origin::List
@@ -139,19 +158,28 @@ pub(super) fn array_of(what: &str, object: &Bound<'_, PyAny>, dtype: DType) -> P
 /// How many rows there are, asked only for a message.
 pub(super) type RowCount<'a> = &'a dyn Fn() -> Option<usize>;
 
-/// Integers as row indices. With `wrap`, the number of rows, negative ones count from the
-/// end as in NumPy.
+/// Which indices count from the end of some rows, as negative ones do in NumPy.
+struct FromEnd {
+    rows: usize,
+    /// The places of the negative ones.
+    places: Vec<usize>,
+}
+
+/// Integers as row indices, counted from the start.
 fn narrow<T: Copy + Into<i128>>(
     what: &str,
     values: &[T],
-    wrap: Option<usize>,
+    mut from_end: Option<&mut FromEnd>,
     rows: RowCount<'_>,
 ) -> PyResult<Vec<u32>> {
     let mut out = Vec::with_capacity(values.len());
     for (at, &value) in values.iter().enumerate() {
         let value: i128 = value.into();
-        let place = match wrap {
-            Some(n) if value < 0 => value + n as i128,
+        let place = match &mut from_end {
+            Some(from_end) if value < 0 => {
+                from_end.places.push(at);
+                value + from_end.rows as i128
+            }
             _ => value,
         };
         let Ok(place) = u32::try_from(place) else {
@@ -168,21 +196,42 @@ fn narrow<T: Copy + Into<i128>>(
     Ok(out)
 }
 
-/// An object as row indices; `what` names it in messages. With `wrap`, the number of rows,
-/// negative ones count from the end as in NumPy.
+/// An object as indices, none negative; `what` names it in messages.
 pub(super) fn indices(
     what: &str,
     object: &Bound<'_, PyAny>,
-    wrap: Option<usize>,
     rows: RowCount<'_>,
 ) -> PyResult<Dense<u32>> {
-    let found = as_numpy(object)?;
+    read_indices(what, object, None, rows)
+}
+
+/// An object as indices of `n` rows, and which of them were negative and counted from the end.
+pub(super) fn rows(
+    what: &str,
+    object: &Bound<'_, PyAny>,
+    n: usize,
+) -> PyResult<(Dense<u32>, Vec<usize>)> {
+    let mut from_end = FromEnd {
+        rows: n,
+        places: Vec::new(),
+    };
+    let found = read_indices(what, object, Some(&mut from_end), &|| Some(n))?;
+    Ok((found, from_end.places))
+}
+
+fn read_indices(
+    what: &str,
+    object: &Bound<'_, PyAny>,
+    from_end: Option<&mut FromEnd>,
+    rows: RowCount<'_>,
+) -> PyResult<Dense<u32>> {
+    let found = as_numpy(what, object)?;
     let shape = Shape::from_slice(found.shape());
     let dtype = found.dtype();
     let values = match (dtype.kind(), dtype.itemsize()) {
         (b'u', 1 | 2 | 4) => elements::<u32>(&found)?,
-        (b'u', _) => narrow(what, &elements::<u64>(&found)?, wrap, rows)?,
-        (b'i', _) => narrow(what, &elements::<i64>(&found)?, wrap, rows)?,
+        (b'u', _) => narrow(what, &elements::<u64>(&found)?, from_end, rows)?,
+        (b'i', _) => narrow(what, &elements::<i64>(&found)?, from_end, rows)?,
         // An empty list becomes float64 in NumPy.
         (b'f', _) if found.is_empty() && !object.is_instance_of::<PyUntypedArray>() => Vec::new(),
         _ => {
@@ -242,7 +291,8 @@ pub(super) fn integers(
         return Ok(None);
     };
     let index = |o: &Bound<'_, PyAny>| -> PyResult<i64> {
-        o.extract().map_err(|_| {
+        let found = Some(o).filter(|o| !o.is_instance_of::<PyBool>());
+        found.and_then(|o| o.extract().ok()).ok_or_else(|| {
             PyTypeError::new_err(format!(
                 "{what}: expected an integer or a tuple of integers, got {}",
                 type_name(o)
@@ -254,4 +304,23 @@ pub(super) fn integers(
         return Ok(Some(items.map(|o| index(&o?)).collect::<PyResult<_>>()?));
     }
     Ok(Some(vec![index(object)?]))
+}
+
+/// Integers given one by one or as one tuple; `None` if there is nothing.
+pub(super) fn lengths(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Option<Vec<i64>>> {
+    match given.len() {
+        0 => Ok(None),
+        1 => integers(what, Some(&given.get_item(0)?)),
+        _ => integers(what, Some(given.as_any())),
+    }
+}
+
+/// As [`integers`], where there must be some.
+pub(super) fn required(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    integers(what, Some(object))?.ok_or_else(|| missing(what))
+}
+
+/// What is raised where integers are needed and there are none.
+pub(super) fn missing(what: &str) -> PyErr {
+    PyTypeError::new_err(format!("{what}: expected integers, got None"))
 }

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use super::argument::Integer;
 use super::convert::type_name;
 use super::long_call::{Caller, long_call};
 use super::optim::PyOptimizer;
@@ -114,14 +115,9 @@ fn call(
     Ok(flow)
 }
 
-/// A positive number of something, or 0 where that is allowed.
-fn count(name: &str, value: i64, least: i64) -> PyResult<usize> {
-    usize::try_from(value)
-        .ok()
-        .filter(|_| value >= least)
-        .ok_or_else(|| {
-            PyValueError::new_err(format!("{name}: expected at least {least}, got {value}"))
-        })
+/// How many of something, `least` or more.
+fn size(name: &str, n: &Integer, least: i128) -> PyResult<usize> {
+    Ok(n.within(name, least..=usize::MAX as i128)? as usize)
 }
 
 /// Where each input's values come from.
@@ -188,14 +184,15 @@ fn sources(
     *,
     optimizer,
     sample=None,
-    epochs=1,
-    batch_size=64,
-    threads=1,
-    seed=0,
+    epochs=Integer::default(1),
+    batch_size=Integer::default(64),
+    threads=Integer::default(1),
+    seed=Integer::default(0),
     deterministic=false,
     callback=None,
     progress=false,
-))]
+), text_signature = "(loss, columns, *, optimizer, sample=None, epochs=1, batch_size=64, \
+    threads=1, seed=0, deterministic=False, callback=None, progress=False)")]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of the Python function"
@@ -206,10 +203,10 @@ pub(super) fn fit(
     columns: &Bound<'_, PyDict>,
     optimizer: &Bound<'_, PyOptimizer>,
     sample: Option<&Bound<'_, PyDict>>,
-    epochs: i64,
-    batch_size: i64,
-    threads: i64,
-    seed: u64,
+    epochs: Integer,
+    batch_size: Integer,
+    threads: Integer,
+    seed: Integer,
     deterministic: bool,
     callback: Option<Bound<'_, PyAny>>,
     progress: bool,
@@ -232,10 +229,10 @@ pub(super) fn fit(
     }
     let settings = Fit {
         sources: sources(&program, columns, sample)?,
-        epochs: count("epochs", epochs, 1)?,
-        batch_size: count("batch_size", batch_size, 1)?,
-        threads: count("threads", threads, 0)?,
-        seed,
+        epochs: size("epochs", &epochs, 1)?,
+        batch_size: size("batch_size", &batch_size, 1)?,
+        threads: size("threads", &threads, 0)?,
+        seed: seed.within("seed", 0..=u64::MAX.into())? as u64,
         deterministic,
     };
     let mut callbacks: Vec<Py<PyAny>> = callback.into_iter().map(Bound::unbind).collect();

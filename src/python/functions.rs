@@ -5,10 +5,10 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
-use super::convert::{self, integers, type_name};
-use super::operand::{index, node, nodes, pair};
+use super::argument::Integer;
+use super::convert::{self, integers, required, type_name};
+use super::operand::{node, nodes, pair, rows};
 use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
@@ -40,15 +40,6 @@ pub(super) fn reduction(
 ) -> PyResult<Variable> {
     let axis = integers("axis", axis)?;
     Ok(build::reduce(kind, x, axis.as_deref(), keepdims)?)
-}
-
-/// Integers given one by one or as one tuple; `None` if there is nothing.
-pub(super) fn lengths(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Option<Vec<i64>>> {
-    match given.len() {
-        0 => Ok(None),
-        1 => integers(what, Some(&given.get_item(0)?)),
-        _ => integers(what, Some(given.as_any())),
-    }
 }
 
 macro_rules! unary {
@@ -291,14 +282,22 @@ reductions! {
     logsumexp => LogSumExp;
 }
 
+/// One axis, which may count from the end.
+fn at(axis: &Integer) -> PyResult<i64> {
+    Ok(axis.within("axis", i64::MIN.into()..=i64::MAX.into())? as i64)
+}
+
 /// Exponentials along an axis, scaled to sum to 1, without overflow.
 ///
 /// >>> softmax([1000.0, 1000.0]).value
 /// array([0.5, 0.5])
 #[pyfunction]
-#[pyo3(signature = (x, /, axis=-1), text_signature = "(x, /, axis=-1)")]
-fn softmax(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
-    Ok(PyVariable::new(build::softmax(&node("softmax", x)?, axis)?))
+#[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
+fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(build::softmax(
+        &node("softmax", x)?,
+        at(&axis)?,
+    )?))
 }
 
 /// Logarithm of the softmax along an axis, without overflow.
@@ -306,10 +305,10 @@ fn softmax(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
 /// >>> log_softmax([1000.0, 0.0]).value
 /// array([    0., -1000.])
 #[pyfunction]
-#[pyo3(signature = (x, /, axis=-1), text_signature = "(x, /, axis=-1)")]
-fn log_softmax(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
+#[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
+fn log_softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let x = node("log_softmax", x)?;
-    Ok(PyVariable::new(build::log_softmax(&x, axis)?))
+    Ok(PyVariable::new(build::log_softmax(&x, at(&axis)?)?))
 }
 
 /// The loss of each row of logits: the negative log-probability of its target.
@@ -331,10 +330,10 @@ fn cross_entropy(logits: &Bound<'_, PyAny>, targets: &Bound<'_, PyAny>) -> PyRes
 
 /// Classes, which unlike rows never count from the end.
 fn target(object: &Bound<'_, PyAny>, classes: usize) -> PyResult<Variable> {
-    if object.is_instance_of::<PyVariable>() {
-        return index("targets", object, classes);
+    if let Ok(variable) = object.cast::<PyVariable>() {
+        return Ok(variable.get().handle.node()?.into_owned());
     }
-    let indices = convert::indices("targets", object, None, &|| Some(classes))?;
+    let indices = convert::indices("targets", object, &|| Some(classes))?;
     Ok(crate::graph::Constant::new(indices).boxed())
 }
 
@@ -349,9 +348,7 @@ fn target(object: &Bound<'_, PyAny>, classes: usize) -> PyResult<Variable> {
 #[pyo3(signature = (x, index, /))]
 fn gather(x: &Bound<'_, PyAny>, index: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let x = node("gather", x)?;
-    let rows = x.ty()?.shape.first().copied().unwrap_or(0);
-    let at = super::operand::index("index", index, rows)?;
-    Ok(PyVariable::new(build::gather(&x, &at)?))
+    Ok(PyVariable::new(rows(&x, index)?))
 }
 
 /// Elements of ``x`` where ``condition`` is not zero, elsewhere of ``y``; all three broadcast.
@@ -380,11 +377,6 @@ fn transpose(a: &Bound<'_, PyAny>, axes: Option<&Bound<'_, PyAny>>) -> PyResult<
     let axes = integers("axes", axes)?;
     let x = node("transpose", a)?;
     Ok(PyVariable::new(build::transpose(&x, axes.as_deref())?))
-}
-
-fn required(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
-    integers(what, Some(object))?
-        .ok_or_else(|| PyTypeError::new_err(format!("{what}: expected integers, got None")))
 }
 
 /// The same elements in another shape; one length may be -1, to be inferred.
@@ -433,10 +425,13 @@ fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
 /// >>> concatenate([[1.0], [2.0, 3.0]]).value
 /// array([1., 2., 3.])
 #[pyfunction]
-#[pyo3(signature = (arrays, /, axis=Some(0)), text_signature = "(arrays, /, axis=0)")]
-fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<i64>) -> PyResult<PyVariable> {
+#[pyo3(signature = (arrays, /, axis=Some(Integer::default(0))), text_signature = "(arrays, /, axis=0)")]
+fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<Integer>) -> PyResult<PyVariable> {
     let parts = sequence("concatenate", arrays)?;
-    Ok(PyVariable::new(build::concatenate(&parts, axis)?))
+    Ok(PyVariable::new(build::concatenate(
+        &parts,
+        axis.as_ref().map(at).transpose()?,
+    )?))
 }
 
 /// Arrays of one shape joined along a new axis.
@@ -445,10 +440,10 @@ fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<i64>) -> PyResult<PyVaria
 /// array([[1., 3.],
 ///        [2., 4.]])
 #[pyfunction]
-#[pyo3(signature = (arrays, /, axis=0))]
-fn stack(arrays: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
+#[pyo3(signature = (arrays, /, axis=Integer::default(0)), text_signature = "(arrays, /, axis=0)")]
+fn stack(arrays: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let parts = sequence("stack", arrays)?;
-    Ok(PyVariable::new(build::stack(&parts, axis)?))
+    Ok(PyVariable::new(build::stack(&parts, at(&axis)?)?))
 }
 
 /// Without axes of length 1: all of them, one, or a tuple of several.

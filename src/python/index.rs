@@ -106,8 +106,7 @@ pub(super) fn get(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<Variable> {
         || key.is_instance_of::<PyList>()
         || key.is_instance_of::<PyUntypedArray>();
     if rows {
-        let rows = ty.shape.first().copied().unwrap_or(0);
-        return Ok(build::gather(x, &operand::index("index", key, rows)?)?);
+        return operand::rows(x, key);
     }
     if key.is_instance_of::<PyEllipsis>() {
         return Ok(build::slice(x, Vec::new())?);

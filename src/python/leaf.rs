@@ -77,7 +77,7 @@ impl PyIndexInput {
             Some(name) => format!("input '{name}'"),
             None => "indices".to_owned(),
         };
-        let array = convert::indices(&what, indices, None, &|| None)?;
+        let array = convert::indices(&what, indices, &|| None)?;
         let base = PyVariable::new(Input::named(array, name).boxed());
         Ok(PyClassInitializer::from(base).add_subclass(PyIndexInput))
     }

@@ -10,6 +10,7 @@ use pyo3::types::{PyFloat, PyList, PyTuple};
 use super::convert::{self, Origin};
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
+use crate::error::Result;
 use crate::graph::{Constant, Variable, build};
 use crate::rules::Operator;
 
@@ -81,14 +82,15 @@ pub(super) fn pair(
     Ok((x.into_node(dtype), y.into_node(dtype)))
 }
 
-/// An operand that stands for rows: an `IndexInput`, or integers, of which negative ones
-/// count from the end of `rows` rows.
-pub(super) fn index(what: &str, object: &Bound<'_, PyAny>, rows: usize) -> PyResult<Variable> {
-    if let Ok(variable) = object.cast::<PyVariable>() {
-        return Ok(variable.get().handle.node()?.into_owned());
+/// Rows of `x` at what stands for rows: an `IndexInput`, or integers, of which negative ones
+/// count from the end.
+pub(super) fn rows(x: &Variable, index: &Bound<'_, PyAny>) -> PyResult<Variable> {
+    if let Ok(variable) = index.cast::<PyVariable>() {
+        return Ok(build::gather(x, &*variable.get().handle.node()?)?);
     }
-    let indices = convert::indices(what, object, Some(rows), &|| Some(rows))?;
-    Ok(Constant::new(indices).boxed())
+    let n = x.ty()?.shape.first().copied().unwrap_or(0);
+    let (index, from_end) = convert::rows("index", index, n)?;
+    Ok(build::rows(x, index, &from_end)?)
 }
 
 /// The other operand of an operator written `a + b`; `None` if it is no number or array, so
@@ -116,7 +118,7 @@ pub(super) fn other(
     Ok(Some(Operand::new(name, object)?.into_node(node.dtype())))
 }
 
-/// The result of a two-sided operator written between a variable and any object.
+/// The result of an operator of the table written between a variable and any object.
 #[inline]
 pub(super) fn arithmetic<'py>(
     op: &'static dyn Operator,
@@ -124,15 +126,23 @@ pub(super) fn arithmetic<'py>(
     right: &Bound<'py, PyAny>,
     swapped: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let f = |x: &Variable, y: &Variable| build::binary(op, x, y);
+    combined(op.name(), &f, left, right, swapped)
+}
+
+/// The result of a function of two, written as an operator between a variable and any object.
+pub(super) fn combined<'py>(
+    name: &str,
+    f: &dyn Fn(&Variable, &Variable) -> Result<Variable>,
+    left: &Bound<'py, PyVariable>,
+    right: &Bound<'py, PyAny>,
+    swapped: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = left.py();
     let x = left.get().handle.node()?;
-    let Some(y) = other(op.name(), &x, right)? else {
+    let Some(y) = other(name, &x, right)? else {
         return Ok(py.NotImplemented().into_bound(py));
     };
-    let z = if swapped {
-        build::binary(op, &y, &x)
-    } else {
-        build::binary(op, &x, &y)
-    };
+    let z = if swapped { f(&y, &x) } else { f(&x, &y) };
     Ok(Bound::new(py, PyVariable::new(z?))?.into_any())
 }

@@ -56,6 +56,12 @@ impl PyOptimizer {
     /// parameter is changed then.
     fn step(&self, py: Python<'_>, parameters: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut params: Vec<Arc<Param>> = Vec::new();
+        if parameters.is_instance_of::<PyVariable>() {
+            return Err(PyTypeError::new_err(format!(
+                "parameters: expected a list of Parameters, got a {} by itself",
+                type_name(parameters)
+            )));
+        }
         for object in parameters.try_iter()? {
             let object = object?;
             let variable = object.cast::<PyVariable>().ok();
@@ -80,15 +86,16 @@ impl PyOptimizer {
     fn __repr__(&self) -> String {
         let Settings { lr, l2, clip } = self.inner.settings();
         let (name, own) = match self.inner.rule() {
-            Rule::Sgd { momentum } => ("SGD", format!(", momentum={momentum}")),
-            Rule::Adagrad { eps } => ("Adagrad", format!(", eps={eps:e}")),
+            // As Debug writes a float, which is as Python does: 0.0, 1e308.
+            Rule::Sgd { momentum } => ("SGD", format!(", momentum={momentum:?}")),
+            Rule::Adagrad { eps } => ("Adagrad", format!(", eps={eps:?}")),
             Rule::Adam { beta1, beta2, eps } => (
                 "Adam",
-                format!(", beta1={beta1}, beta2={beta2}, eps={eps:e}"),
+                format!(", beta1={beta1:?}, beta2={beta2:?}, eps={eps:?}"),
             ),
         };
-        let clip = clip.map_or("None".to_owned(), |c| c.to_string());
-        format!("{name}(lr={lr}{own}, l2={l2}, clip={clip})")
+        let clip = clip.map_or("None".to_owned(), |c| format!("{c:?}"));
+        format!("{name}(lr={lr:?}{own}, l2={l2:?}, clip={clip})")
     }
 }
 
@@ -99,7 +106,7 @@ impl PyOptimizer {
 /// Raises ValueError naming an argument that is out of range.
 ///
 /// >>> SGD(lr=0.1)
-/// SGD(lr=0.1, momentum=0, l2=0, clip=None)
+/// SGD(lr=0.1, momentum=0.0, l2=0.0, clip=None)
 #[pyclass(name = "SGD", module = "wyrmling", extends = PyOptimizer, frozen)]
 pub(super) struct PySgd;
 
@@ -123,7 +130,7 @@ impl PySgd {
 /// ``l2`` and ``clip`` as for ``SGD``.
 ///
 /// >>> Adagrad(lr=0.1)
-/// Adagrad(lr=0.1, eps=1e-10, l2=0, clip=None)
+/// Adagrad(lr=0.1, eps=1e-10, l2=0.0, clip=None)
 #[pyclass(name = "Adagrad", module = "wyrmling", extends = PyOptimizer, frozen)]
 pub(super) struct PyAdagrad;
 
@@ -142,7 +149,7 @@ impl PyAdagrad {
 /// looked up are treated alike. ``l2`` and ``clip`` as for ``SGD``.
 ///
 /// >>> Adam()
-/// Adam(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8, l2=0, clip=None)
+/// Adam(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8, l2=0.0, clip=None)
 #[pyclass(name = "Adam", module = "wyrmling", extends = PyOptimizer, frozen)]
 pub(super) struct PyAdam;
 

@@ -18,7 +18,8 @@ use crate::ir::Expression;
 use crate::rules::Gather;
 
 /// A frozen loss, and its gradient, compiled; made by ``freeze``. Works in every thread and
-/// releases the interpreter while it runs. ``str(program)`` shows it.
+/// releases the interpreter while it runs. A run cannot be interrupted: Ctrl-C is seen when it
+/// ends. ``str(program)`` shows it.
 #[pyclass(name = "Program", module = "wyrmling", frozen)]
 pub(super) struct PyProgram {
     pub(super) inner: Arc<Program>,
@@ -96,7 +97,7 @@ pub(super) fn bind(program: &Program, at: usize, value: &Bound<'_, PyAny>) -> Py
     let what = format!("input '{name}'");
     if ty.dtype == DType::U32 {
         let rows = || rows_behind(program, at);
-        Ok(convert::indices(&what, value, None, &rows)?.into())
+        Ok(convert::indices(&what, value, &rows)?.into())
     } else {
         convert::array_of(&what, value, ty.dtype)
     }

@@ -28,7 +28,7 @@ enum Ufunc {
     Unary(&'static str, &'static dyn Operator),
     Binary(&'static str, &'static dyn Operator),
     Power,
-    Product(&'static str, Pair),
+    Pair(&'static str, Pair),
 }
 
 /// NumPy's functions by address; the second part keeps them alive, so that no other object
@@ -69,8 +69,9 @@ fn ufuncs(py: Python<'_>) -> PyResult<&'static Table<Ufunc>> {
         let binary = BINARY.iter().map(|&(n, op)| (n, Ufunc::Binary(n, op)));
         let others = [
             ("power", Ufunc::Power),
-            ("matmul", Ufunc::Product("matmul", build::matmul)),
-            ("vecdot", Ufunc::Product("vecdot", build::vecdot)),
+            ("matmul", Ufunc::Pair("matmul", build::matmul)),
+            ("vecdot", Ufunc::Pair("vecdot", build::vecdot)),
+            ("not_equal", Ufunc::Pair("not_equal", build::not_equal)),
         ];
         let all = unary.chain(binary).chain(others);
         Table::new(&py.import("numpy")?, all)
@@ -99,7 +100,7 @@ pub(super) fn ufunc<'py>(
     let result = match entry {
         Ufunc::Unary(name, op) => PyVariable::new(build::unary(op, &node(name, &get(0)?)?)?),
         Ufunc::Binary(name, op) => two(name, &get(0)?, &get(1)?, |x, y| build::binary(op, x, y))?,
-        Ufunc::Product(name, f) => two(name, &get(0)?, &get(1)?, f)?,
+        Ufunc::Pair(name, f) => two(name, &get(0)?, &get(1)?, f)?,
         Ufunc::Power => {
             // As the operator: a number as the exponent has a rule of its own.
             if let Ok(x) = get(0)?.cast::<PyVariable>() {

@@ -5,7 +5,7 @@
 //! The list holds weak references: it keeps no object alive, and an object that is gone is
 //! made anew from its node.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{LazyLock, Mutex, MutexGuard};
 
 use pyo3::prelude::*;
@@ -89,6 +89,20 @@ pub(super) fn objects(
         }
     }
     Ok(found)
+}
+
+/// The objects of the parameters below a node, each once.
+pub(super) fn parameters(py: Python<'_>, root: &Variable) -> PyResult<Vec<Py<PyVariable>>> {
+    // A thread that is not a parameter's own has a node of it for each use.
+    let (mut ids, mut seen) = (Vec::new(), HashSet::new());
+    for node in root.topological() {
+        if let Kind::Parameter(param) = node.kind()
+            && seen.insert(param.table().id())
+        {
+            ids.push(param.table().id());
+        }
+    }
+    objects(py, root, &ids)
 }
 
 /// The object of a leaf that records a gradient; `None` for any other node.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use super::argument::Integer;
 use super::convert;
 use super::program::input_id;
 use crate::error::Error;
@@ -47,9 +48,9 @@ fn create<S: pyo3::PyClass<BaseType = PySampler>>(
     let inner = match (positives, given) {
         (None, None) => sampler,
         (Some((users, items)), Some(_)) => {
-            let users = convert::indices("positives: users", &users, None, &|| None)?;
+            let users = convert::indices("positives: users", &users, &|| None)?;
             let n = sampler.item_count() as usize;
-            let items = convert::indices("positives: items", &items, None, &|| Some(n))?;
+            let items = convert::indices("positives: items", &items, &|| Some(n))?;
             sampler.reject(users.as_slice(), items.as_slice())?
         }
         (Some(_), None) => {
@@ -87,12 +88,11 @@ impl PyUniform {
     #[new]
     #[pyo3(signature = (n, *, positives=None, given=None))]
     fn new(
-        n: i64,
+        n: Integer,
         positives: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
         given: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let refuse = |_| Error::Value(format!("n: expected at least 1, got {n}"));
-        let sampler = Sampler::uniform(usize::try_from(n).map_err(refuse)?)?;
+        let sampler = Sampler::uniform(n.within("n", 1..=u32::MAX.into())? as usize)?;
         create(PyUniform, sampler, positives, given)
     }
 }

@@ -51,7 +51,7 @@ impl SparseGrad {
         element_count(&shape)?;
         let (values, _) = convert::array("values", values)?;
         let rows = shape.first().copied();
-        let indices = convert::indices("indices", indices, None, &|| rows)?;
+        let indices = convert::indices("indices", indices, &|| rows)?;
         Ok(SparseGrad {
             rows: Rows::new(Type::new(values.dtype(), &shape), indices, values)?,
         })

@@ -1,7 +1,8 @@
 //! `Variable`, as Python sees it.
 //!
 //! A `Variable` is a [`Handle`] on a node of a graph. Leaves have classes of their own
-//! ([`super::leaf`]); results of operators are plain `Variable`s. Everything is computed by the crate's graphs: this file only converts.
+//! ([`super::leaf`]); results of operators are plain `Variable`s. Everything is computed by the
+//! crate's graphs: this file only converts.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -12,15 +13,15 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use super::functions::{apply, lengths, reduction};
+use super::functions::{apply, reduction};
 use super::handle::Handle;
-use super::operand::{self, arithmetic};
+use super::operand::{self, arithmetic, combined};
 use super::registry::{self, Entry};
 use super::sparse::gradient;
 use super::{convert, index, show};
 use crate::array::{DType, Type};
 use crate::graph::build::{self, Reduction};
-use crate::graph::{Kind, Leaf, Variable};
+use crate::graph::{Leaf, Variable};
 use crate::rules;
 
 /// A number or array that remembers how it was computed.
@@ -28,6 +29,10 @@ use crate::rules;
 /// ``Variable(value)`` makes a leaf that records a gradient and is not trained; results of
 /// operators are variables too. float32 and float64 are kept; Python numbers, lists and
 /// integer arrays become float64. A graph belongs to the thread that built it.
+///
+/// All operators are elementwise, as NumPy's, and so are comparisons: ``x == y`` and ``x < y``
+/// are 1.0 where that holds and 0.0 elsewhere. A variable is hashed by identity, so that it can
+/// be a key of a dictionary; ask ``is`` whether two are the same object.
 ///
 /// >>> x = Variable([1.0, 2.0])
 /// >>> y = (x * x).sum()
@@ -40,6 +45,9 @@ pub(super) struct PyVariable {
     /// Where a leaf's object is listed.
     pub(super) entry: OnceLock<Entry>,
 }
+
+type This<'py> = Bound<'py, PyVariable>;
+type Object<'py> = Bound<'py, PyAny>;
 
 impl PyVariable {
     #[inline]
@@ -121,7 +129,7 @@ impl PyVariable {
     fn set_value(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let node = self.node()?;
         if node.dtype() == DType::U32 {
-            return Ok(node.set_value(convert::indices("value", value, None, &|| None)?)?);
+            return Ok(node.set_value(convert::indices("value", value, &|| None)?)?);
         }
         let array = convert::array_of("value", value, node.dtype())?;
         match self.handle.param() {
@@ -206,17 +214,7 @@ impl PyVariable {
 
     /// The parameters that this value depends on, each once.
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let node = self.node()?;
-        // A thread that is not a parameter's own has a node of it for each use.
-        let mut ids: Vec<u64> = Vec::new();
-        for node in node.topological() {
-            if let Kind::Parameter(param) = node.kind()
-                && !ids.contains(&param.table().id())
-            {
-                ids.push(param.table().id());
-            }
-        }
-        PyList::new(py, registry::objects(py, &node, &ids)?)
+        PyList::new(py, registry::parameters(py, &*self.node()?)?)
     }
 
     /// The transpose: axes in reverse order.
@@ -225,87 +223,58 @@ impl PyVariable {
         Ok(Self::new(build::transpose(&*self.node()?, None)?))
     }
 
-    fn __add__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __add__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::Add, slf, other, false)
     }
-    fn __radd__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __radd__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::Add, slf, other, true)
     }
-    fn __sub__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __sub__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::Sub, slf, other, false)
     }
-    fn __rsub__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __rsub__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::Sub, slf, other, true)
     }
-    fn __mul__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __mul__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::Mul, slf, other, false)
     }
-    fn __rmul__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __rmul__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::Mul, slf, other, true)
     }
-    fn __truediv__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __truediv__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::Div, slf, other, false)
     }
-    fn __rtruediv__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __rtruediv__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::Div, slf, other, true)
     }
-    fn __lt__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __lt__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::Less, slf, other, false)
     }
-    fn __le__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __le__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::LessEqual, slf, other, false)
     }
-    fn __gt__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __gt__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::Greater, slf, other, false)
     }
-    fn __ge__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __ge__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
         arithmetic(&rules::GreaterEqual, slf, other, false)
     }
-    // Comparing with == stays identity, as does hashing: variables are keys of dictionaries.
+    fn __eq__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        arithmetic(&rules::Equal, slf, other, false)
+    }
+    fn __ne__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        combined("not_equal", &build::not_equal, slf, other, false)
+    }
+    // By identity, so that variables are keys of dictionaries: keys that are different objects
+    // have different hashes and are never compared.
     fn __hash__(slf: &Bound<'_, Self>) -> isize {
         (slf.as_ptr() as isize) >> 4
     }
     fn __pow__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-        modulo: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        slf: &This<'py>,
+        other: &Object<'py>,
+        modulo: Option<&Object<'py>>,
+    ) -> PyResult<Object<'py>> {
         if modulo.is_some() {
             return Err(PyTypeError::new_err("pow() of a variable takes no modulus"));
         }
@@ -318,23 +287,17 @@ impl PyVariable {
         }
     }
     fn __rpow__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-        _modulo: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        slf: &This<'py>,
+        other: &Object<'py>,
+        _modulo: Option<&Object<'py>>,
+    ) -> PyResult<Object<'py>> {
         arithmetic(&rules::Pow, slf, other, true)
     }
-    fn __matmul__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        matmul(slf, other, false)
+    fn __matmul__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        combined("matmul", &build::matmul, slf, other, false)
     }
-    fn __rmatmul__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        matmul(slf, other, true)
+    fn __rmatmul__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        combined("matmul", &build::matmul, slf, other, true)
     }
     fn __neg__(&self) -> PyResult<Self> {
         self.unary(&rules::Neg)
@@ -465,17 +428,15 @@ impl PyVariable {
     /// The same elements in another shape; one length may be -1.
     #[pyo3(signature = (*shape))]
     fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        let shape = lengths("shape", shape)?.unwrap_or_default();
+        let shape = convert::lengths("shape", shape)?.ok_or_else(|| convert::missing("shape"))?;
         Ok(Self::new(build::reshape(&*self.node()?, &shape)?))
     }
     /// The axes in another order, reversed if none is given.
     #[pyo3(signature = (*axes))]
     fn transpose(&self, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        let axes = lengths("axes", axes)?;
-        Ok(Self::new(build::transpose(
-            &*self.node()?,
-            axes.as_deref(),
-        )?))
+        let axes = convert::lengths("axes", axes)?;
+        let node = self.node()?;
+        Ok(Self::new(build::transpose(&node, axes.as_deref())?))
     }
     /// Without axes of length 1: all of them, one, or a tuple of several.
     #[pyo3(signature = (axis=None))]
@@ -536,22 +497,4 @@ impl PyVariable {
              Program in other threads",
         ))
     }
-}
-
-fn matmul<'py>(
-    left: &Bound<'py, PyVariable>,
-    right: &Bound<'py, PyAny>,
-    swapped: bool,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = left.py();
-    let x = left.get().node()?;
-    let Some(y) = operand::other("matmul", &x, right)? else {
-        return Ok(py.NotImplemented().into_bound(py));
-    };
-    let z = if swapped {
-        build::matmul(&y, &x)
-    } else {
-        build::matmul(&x, &y)
-    };
-    Ok(Bound::new(py, PyVariable::new(z?))?.into_any())
 }

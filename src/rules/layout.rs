@@ -62,13 +62,11 @@ impl Reshape {
         let open = self.shape.len() - known.len();
         let fixed = element_count(&known)?;
         let fail = || {
-            let parts: Vec<String> = self
-                .shape
-                .iter()
-                .map(|n| n.map_or("-1".into(), |n| n.to_string()))
-                .collect();
+            let length = |n: &Option<usize>| n.map_or("-1".into(), |n| n.to_string());
+            let parts: Vec<String> = self.shape.iter().map(length).collect();
+            let comma = if parts.len() == 1 { "," } else { "" };
             Error::Shape(format!(
-                "reshape: an array of shape {} does not fit shape ({})",
+                "reshape: an array of shape {} does not fit shape ({}{comma})",
                 show_shape(&x.shape),
                 parts.join(", ")
             ))

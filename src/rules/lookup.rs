@@ -37,6 +37,17 @@ pub fn check_indices(what: impl FnOnce() -> String, indices: &[u32], n: usize) -
     )))
 }
 
+/// Checks that every target is below `n` classes.
+fn check_targets(targets: &[u32], n: usize) -> Result<()> {
+    match targets.iter().position(|&target| target as usize >= n) {
+        None => Ok(()),
+        Some(at) => Err(Error::Index(format!(
+            "cross_entropy: target {} at position {at} is out of range for {n} classes",
+            targets[at]
+        ))),
+    }
+}
+
 /// Rows of operand 0 (along its first axis) at the indices of operand 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Gather;
@@ -132,7 +143,8 @@ impl Operator for ScatterRows {
     }
 }
 
-/// The element of each row (last axis) of operand 0 that operand 1 names.
+/// The element of each row (last axis) of operand 0 that operand 1 names. Its messages speak of
+/// cross-entropy, the function by which users meet it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pick;
 
@@ -143,11 +155,11 @@ impl Operator for Pick {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, at] = arity::<2>("pick", args)?;
-        real("pick", x)?;
-        index("pick", at)?;
+        real("cross_entropy", x)?;
+        index("cross_entropy: targets", at)?;
         if x.ndim() == 0 || x.shape[..x.ndim() - 1] != at.shape[..] {
             return Err(Error::Shape(format!(
-                "pick: indices of shape {} are not one a row of shape {}",
+                "cross_entropy: targets of shape {} are not one a row of logits of shape {}",
                 show_shape(&at.shape),
                 show_shape(&x.shape)
             )));
@@ -158,7 +170,7 @@ impl Operator for Pick {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let indices = args[1].indices();
         let n = args[0].shape[args[0].shape.len() - 1];
-        check_indices(|| "pick".into(), indices, n)?;
+        check_targets(indices, n)?;
         with_real!(out.data.dtype(), T => {
             let (x, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
             for (r, (o, &i)) in out.iter_mut().zip(indices).enumerate() {
@@ -200,7 +212,7 @@ impl Operator for ScatterPick {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let indices = args[1].indices();
         let n = out.shape[out.shape.len() - 1];
-        check_indices(|| "scatter_pick".into(), indices, n)?;
+        check_targets(indices, n)?;
         with_real!(out.data.dtype(), T => {
             let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
             out.fill(T::default());

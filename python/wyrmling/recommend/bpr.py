@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 import wyrmling as wy
 
-from ..datasets import Interactions
+from ..datasets import Interactions, generator
 from ..evaluate import seen_pairs
 from .model import Model
 
@@ -78,7 +78,7 @@ class BPR:
                 f"of {len(data)} interactions none is of a user who lacks an item, "
                 "expected some to learn from"
             )
-        rng = np.random.default_rng(self.seed)
+        rng = generator(self.seed)
 
         def vectors(count: int) -> npt.NDArray[np.float32]:
             return rng.normal(0, 0.1, (count, self.factors)).astype(np.float32)
