@@ -23,6 +23,9 @@ pub enum Error {
     /// An object that is busy or belongs to another thread (Python: `RuntimeError`).
     #[error("{0}")]
     State(String),
+    /// Memory that cannot be had (Python: `MemoryError`).
+    #[error("{0}")]
+    Memory(String),
     /// A number that became NaN or infinite (Python: `FloatingPointError`).
     #[error("{0}")]
     NotFinite(String),

@@ -159,7 +159,7 @@ fn sizes_that_no_memory_holds_are_refused() {
     }
     // Allowed, and yet more than any machine has.
     let huge = Type::new(DType::F64, &[1 << 50]);
-    assert!(matches!(Array::zeros(&huge), Err(Error::Value(_))));
+    assert!(matches!(Array::zeros(&huge), Err(Error::Memory(_))));
 }
 
 #[test]

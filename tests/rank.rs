@@ -410,7 +410,7 @@ fn what_does_not_fit_is_refused() {
     ));
     assert!(matches!(
         Csr::from_pairs(&[], &[], usize::MAX, 4),
-        Err(Error::Value(_))
+        Err(Error::Memory(_))
     ));
     assert!(matches!(good.select(&[2]), Err(Error::Index(_))));
 }
@@ -427,7 +427,7 @@ fn sizes_beyond_memory_are_refused() {
     ));
     let factors = Factors::new(nothing.broadcast((1 << 40, 0)).unwrap(), many, None).unwrap();
     let found = top_k(&factors, None, usize::MAX, &NEVER);
-    assert!(matches!(found, Err(Error::Value(_))), "{found:?}");
+    assert!(matches!(found, Err(Error::Memory(_))), "{found:?}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
-"""Lookups cost rows, not tables: memory while a large parameter is trained.
+"""Memory: lookups cost rows, not tables, and what cannot be had is a ``MemoryError``.
 
 The table is a tenth of the 10,000,000 rows that are promised, with the bound that is promised
 for all of them. It starts as 256 MB, so anything of its size would show.
 """
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -68,3 +69,56 @@ def test_training_by_lookup(work, optimizer):
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < STATE[optimizer] + BOUND
+
+
+LIMITED = """
+    import resource
+    import numpy as np, wyrmling as wy
+
+    small = np.zeros(1000)
+    column = np.zeros(20_000_000)  # 160 MB
+    rows = np.zeros(20_000_000, np.int64)
+    w = wy.Parameter(column)
+    table = wy.Parameter(np.zeros((100_000, 100)))
+    i = wy.IndexInput(rows[:1000])
+    whole, looked_up = w * 1.0, table[i]
+    many = wy.SparseGrad(rows[:1], np.zeros((1, 10_000_000)), (1, 10_000_000))
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    limit = used + 40_000_000
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    refused = 0
+    for name, call in {
+        "value": lambda: w.value,
+        "graph": lambda: w + 1.0,
+        "lookup": lambda: table[rows[:1_000_000]],
+        "numbers": lambda: wy.Input(column),
+        "strided numbers": lambda: wy.Input(column[::2]),
+        "indices": lambda: wy.IndexInput(rows),
+        "parameter": lambda: wy.Parameter(np.broadcast_to(0.0, (20_000_000,))),
+        "rows": lambda: many.values,
+        "sorted rows": lambda: many.coalesce(),
+        "dense rows": lambda: many.to_dense(),
+    }.items():
+        try:
+            call()
+        except MemoryError:
+            refused += 1
+        else:
+            raise SystemExit(f"{name} took more memory than there is")
+    assert wy.Parameter(small).value.shape == (1000,)
+    print(refused)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_cannot_be_had_is_a_memory_error():
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(LIMITED)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "10\n"

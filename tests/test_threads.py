@@ -127,6 +127,54 @@ def test_programs_cross_threads():
     assert table.value.tolist() == [-1.0] * 4
 
 
+def test_a_graph_does_not_wait_for_a_worker_that_shares_nothing():
+    """One worker has a parameter for itself until its epoch ends; a graph that reads the parameter
+    meanwhile would hold the interpreter for as long."""
+    # Of another thread, so that no graph of this one has a copy of an earlier epoch.
+    table = in_thread(lambda: wy.Parameter(np.zeros((1000, 8)), name="table"))
+    single = in_thread(lambda: wy.Parameter(0.0, name="s"))
+    i = wy.IndexInput([0])
+    program = wy.freeze((table[i].sum() + single).square())
+    samples = np.zeros(300_000, np.int64)
+    done = threading.Event()
+
+    def train():
+        wy.fit(
+            program,
+            {i: samples},
+            optimizer=wy.SGD(lr=1e-9),
+            epochs=1000,
+            callback=lambda *_: done.is_set(),
+        )
+
+    reads = {
+        "a lookup": lambda: table[[1, 2]],
+        "the whole": lambda: table * 1.0,
+        "a number": lambda: single * 2.0,
+    }
+    thread = threading.Thread(target=train)
+
+    def poll(read):
+        while thread.is_alive():
+            read()
+
+    thread.start()
+    try:
+        for read in reads.values():
+            # Between epochs, which are many, it can be read.
+            with pytest.raises(RuntimeError, match=r"'(table|s)' is being trained by one worker"):
+                poll(read)
+        # These wait, and let others go on.
+        assert table.value.shape == (1000, 8)
+        assert np.isfinite(single.item())
+        assert np.isfinite(program.run({i: [0]}))
+    finally:
+        done.set()
+        thread.join()
+    for read in reads.values():
+        read()
+
+
 def test_depth_needs_no_stack():
     """200,000 operations on 256 KiB: built, evaluated, differentiated, frozen, dropped."""
     depth = 200_000

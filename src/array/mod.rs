@@ -79,6 +79,21 @@ impl fmt::Debug for Type {
     }
 }
 
+/// An empty vector with room for the elements of a shape known to be valid.
+///
+/// # Errors
+/// [`Error::Memory`] if there is not the memory.
+pub(crate) fn room<T>(shape: &[usize]) -> Result<Vec<T>> {
+    let mut data = Vec::new();
+    match data.try_reserve_exact(size(shape)) {
+        Ok(()) => Ok(data),
+        Err(_) => Err(Error::Memory(format!(
+            "there is no memory for an array of shape {}",
+            shape::show(shape)
+        ))),
+    }
+}
+
 #[derive(Clone)]
 enum Data<T> {
     One(T),
@@ -151,17 +166,11 @@ impl<T: Element> Dense<T> {
     /// An array of zeros.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the shape is too large for any memory, [`Error::Value`] if there
+    /// [`Error::Shape`] if the shape is too large for any memory, [`Error::Memory`] if there
     /// is not the memory now.
     pub fn zeros(shape: &[usize]) -> Result<Self> {
         let count = element_count(shape)?;
-        let mut data = Vec::new();
-        data.try_reserve_exact(count).map_err(|_| {
-            Error::Value(format!(
-                "there is no memory for an array of shape {}",
-                shape::show(shape)
-            ))
-        })?;
+        let mut data = room(shape)?;
         data.resize(count, T::default());
         Ok(Self::from_vec(shape.into(), data))
     }

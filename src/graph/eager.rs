@@ -51,7 +51,7 @@ pub(super) fn vjp<O: Operator + ?Sized>(
     y: &Value,
     args: &[&Value],
     wanted: impl Fn(usize) -> bool,
-    mut give: impl FnMut(usize, Value),
+    mut give: impl FnMut(usize, Value) -> Result<()>,
 ) -> Result<()> {
     let mut values: SmallVec<[Slot<'_>; 8]> = SmallVec::new();
     values.push(Slot::New(g));
@@ -70,7 +70,7 @@ pub(super) fn vjp<O: Operator + ?Sized>(
             return Err(error);
         }
         if let Some(grad) = grad {
-            give(i, eager.values.borrow()[grad.id() as usize].get().clone());
+            give(i, eager.values.borrow()[grad.id() as usize].get().clone())?;
         }
     }
     Ok(())

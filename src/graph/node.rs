@@ -85,12 +85,16 @@ impl Core {
     }
 
     /// Adds to the gradient that a walk collects here.
-    pub(super) fn collect(&self, grad: Value) {
+    ///
+    /// # Errors
+    /// As [`Value::dense`].
+    pub(super) fn collect(&self, grad: Value) -> Result<()> {
         let mut partial = self.partial.borrow_mut();
         *partial = Some(match partial.take() {
             None => grad,
-            Some(sum) => sum.add(grad),
+            Some(sum) => sum.add(grad)?,
         });
+        Ok(())
     }
 
     /// Whether this is the core of a leaf.

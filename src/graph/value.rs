@@ -33,15 +33,15 @@ impl TableValue {
         }
     }
 
-    fn dense(&self) -> Array {
+    fn dense(&self) -> Result<Array> {
         let version = self.table.version();
         let mut copy = self.copy.borrow_mut();
         match &*copy {
-            Some((at, array)) if *at == version => array.clone(),
+            Some((at, array)) if *at == version => Ok(array.clone()),
             _ => {
-                let array = self.table.read();
+                let array = self.table.read_briefly()?;
                 *copy = Some((version, array.clone()));
-                array
+                Ok(array)
             }
         }
     }
@@ -97,19 +97,23 @@ impl Value {
     fn number<T: Real>(&self) -> Option<T> {
         match self {
             Value::Dense(a) => a.number(),
-            Value::Table(t) if t.table.ty().shape.is_empty() => t.dense().number(),
+            Value::Table(t) if t.table.ty().shape.is_empty() => t.dense().ok()?.number(),
             _ => None,
         }
     }
 
     /// The value as an array.
-    pub fn dense(&self) -> Array {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory, [`Error::State`] if the value is a table
+    /// that one worker trains.
+    pub fn dense(&self) -> Result<Array> {
         match self {
-            Value::Dense(a) => a.clone(),
-            Value::Rows(r) => r.to_dense(),
+            Value::Dense(a) => Ok(a.clone()),
+            Value::Rows(r) => r.try_to_dense(),
             Value::Table(t) => t.dense(),
             Value::Diagonal(scale, ty) => {
-                let mut out = Array::full(ty, 0.0);
+                let mut out = Array::zeros(ty)?;
                 let step = ty.shape[1] + 1;
                 let n = ty.shape[0].min(ty.shape[1]);
                 match &mut out {
@@ -123,14 +127,17 @@ impl Value {
                     }
                     Array::U32(_) => {}
                 }
-                out
+                Ok(out)
             }
         }
     }
 
     /// The sum of two values of the same type.
-    pub(crate) fn add(self, other: Value) -> Value {
-        match (self, other) {
+    ///
+    /// # Errors
+    /// As [`Value::dense`].
+    pub(crate) fn add(self, other: Value) -> Result<Value> {
+        Ok(match (self, other) {
             (Value::Rows(mut a), Value::Rows(b)) => {
                 a.extend(b);
                 Value::Rows(a)
@@ -140,21 +147,24 @@ impl Value {
                 Value::Dense(a)
             }
             (a, b) => {
-                let mut sum = a.dense();
+                let mut sum = a.dense()?;
                 drop(a);
-                add_into(&mut sum, &b.dense());
+                add_into(&mut sum, &b.dense()?);
                 Value::Dense(sum)
             }
-        }
+        })
     }
 
     /// The value as a parameter's gradient.
-    pub(crate) fn into_gradient(self) -> Gradient {
-        match self {
+    ///
+    /// # Errors
+    /// As [`Value::dense`].
+    pub(crate) fn into_gradient(self) -> Result<Gradient> {
+        Ok(match self {
             Value::Dense(a) => Gradient::Dense(a),
             Value::Rows(r) => Gradient::Rows(r),
-            other => Gradient::Dense(other.dense()),
-        }
+            other => Gradient::Dense(other.dense()?),
+        })
     }
 }
 
@@ -196,7 +206,7 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     {
         return shortcut;
     }
-    let dense: SmallVec<[Array; 3]> = args.iter().map(|a| a.dense()).collect();
+    let dense: SmallVec<[Array; 3]> = args.iter().map(|a| a.dense()).collect::<Result<_>>()?;
     let types: SmallVec<[Type; 3]> = dense.iter().map(Array::ty).collect();
     let refs: SmallVec<[&Type; 3]> = types.iter().collect();
     let ty = op.infer(&refs)?;
@@ -279,7 +289,8 @@ fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Va
             if is::<MatMul, O>(op) && ty.shape[0] == ty.shape[1] && other.ty().ndim() == 2 =>
         {
             let first = matches!(args[0], Value::Diagonal(..));
-            Some(scaled(op, args, other.dense(), *scale, first))
+            let scaled = |matrix| scaled(op, args, matrix, *scale, first);
+            Some(other.dense().and_then(scaled))
         }
         _ => None,
     }
@@ -298,7 +309,7 @@ fn scaled<O: Operator + ?Sized>(
     let transposed = op.transposes(usize::from(first));
     let mut out = if transposed {
         let axes = Shape::from_slice(&[1, 0]);
-        apply(&Transpose { axes }, &[&Value::Dense(matrix)], None)?.dense()
+        apply(&Transpose { axes }, &[&Value::Dense(matrix)], None)?.dense()?
     } else {
         matrix
     };

@@ -38,7 +38,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Brings the value up to date with whatever was assigned below.
     ///
     /// # Errors
-    /// Whatever an operator reports on the assigned values.
+    /// Whatever an operator reports on the assigned values; [`Error::State`] if it reads a
+    /// parameter that one worker trains at the time.
     pub fn forward(&self) -> Result<()> {
         if self.0.core().is_current(crate::table::epoch()) {
             return Ok(());
@@ -49,10 +50,11 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// The value, up to date.
     ///
     /// # Errors
-    /// As [`forward`](Self::forward).
+    /// As [`forward`](Self::forward), and [`Error::State`] or [`Error::Memory`] if this is a
+    /// parameter that cannot be read.
     pub fn value(&self) -> Result<Array> {
         self.forward()?;
-        Ok(self.0.core().value().dense())
+        self.0.core().value().dense()
     }
 
     /// Element type and shape of the value.

@@ -12,7 +12,7 @@ use super::node::{Kind, Node};
 use super::value::Value;
 use crate::array::{Array, show_shape};
 use crate::error::{Error, Result};
-use crate::table::epoch;
+use crate::table::{Gradient, epoch};
 
 /// Nodes in the order of a walk; those of a small graph need no allocation.
 pub(super) type Order = SmallVec<[Rc<dyn Node>; 16]>;
@@ -136,8 +136,8 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     let seed = seed(&**root, grad)?;
     let mut order = Order::new();
     topological(root, |n| n.core().differentiable(), &mut order);
-    root.core().collect(seed);
-    let mut leaves: SmallVec<[(&Rc<dyn Node>, Value); 4]> = SmallVec::new();
+    root.core().collect(seed)?;
+    let mut leaves: SmallVec<[(&Rc<dyn Node>, Gradient); 4]> = SmallVec::new();
     let mut result = Ok(());
     // Consumers before parents: the reverse of a topological order. After an error the rest
     // is only cleared.
@@ -145,19 +145,24 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
         let Some(g) = node.core().partial.borrow_mut().take() else {
             continue;
         };
+        if result.is_err() {
+            continue;
+        }
         if node.core().is_leaf() {
-            leaves.push((node, g));
-        } else if result.is_ok() {
+            match g.into_gradient() {
+                Ok(g) => leaves.push((node, g)),
+                Err(e) => result = Err(e),
+            }
+        } else {
             result = node.backward(g);
         }
     }
     result?;
     for (leaf, g) in leaves {
         match leaf.kind() {
-            Kind::Parameter(param) => param.accumulate(g.into_gradient()),
+            Kind::Parameter(param) => param.accumulate(g),
             Kind::Variable(_, slot) => {
                 let mut slot = slot.borrow_mut();
-                let g = g.into_gradient();
                 *slot = Some(match slot.take() {
                     None => g,
                     Some(old) => old.add(g),

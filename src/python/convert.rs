@@ -15,7 +15,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
 
-use crate::array::{Array, DType, Dense, Element, Shape, show_shape};
+use crate::array::{Array, DType, Dense, Element, Shape, room, show_shape};
 use crate::error::Error;
 
 /// What an array was made from, which decides whether its element type binds others.
@@ -45,12 +45,18 @@ fn refuse(what: &str, found: &str) -> PyErr {
 
 /// The elements as this type, in C order. Callers ask for types that hold every element.
 fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<T>> {
+    fn copy<T: numpy::Element + Copy>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Vec<T>> {
+        let mut data = room(array.shape())?;
+        // SAFETY: as `PyArrayMethods::to_vec`, which is this without the check for memory: the
+        // slice is gone before any other code runs, under the interpreter's lock.
+        data.extend_from_slice(unsafe { array.as_slice()? });
+        Ok(data)
+    }
     if let Ok(typed) = array.cast::<PyArrayDyn<T>>()
         && typed.is_c_contiguous()
         && typed.is_aligned()
-        && let Ok(data) = typed.to_vec()
     {
-        return Ok(data);
+        return copy(typed);
     }
     // NumPy casts and straightens it.
     let py = array.py();
@@ -58,8 +64,8 @@ fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyRe
     options.set_item(intern!(py, "dtype"), numpy::dtype::<T>(py))?;
     options.set_item(intern!(py, "order"), intern!(py, "C"))?;
     let numpy = py.import(intern!(py, "numpy"))?;
-    let copy = numpy.call_method(intern!(py, "array"), (array,), Some(&options))?;
-    Ok(copy.cast::<PyArrayDyn<T>>()?.to_vec()?)
+    let straight = numpy.call_method(intern!(py, "array"), (array,), Some(&options))?;
+    copy(straight.cast::<PyArrayDyn<T>>()?)
 }
 
 /// Refuses a masked array, whose mask would be lost.
@@ -172,7 +178,7 @@ fn narrow<T: Copy + Into<i128>>(
     mut from_end: Option<&mut FromEnd>,
     rows: RowCount<'_>,
 ) -> PyResult<Vec<u32>> {
-    let mut out = Vec::with_capacity(values.len());
+    let mut out = room(&[values.len()])?;
     for (at, &value) in values.iter().enumerate() {
         let value: i128 = value.into();
         let place = match &mut from_end {

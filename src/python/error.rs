@@ -1,8 +1,8 @@
 //! Errors of the crate as Python exceptions, one kind to one built-in exception.
 
 use pyo3::exceptions::{
-    PyFloatingPointError, PyIndexError, PyKeyboardInterrupt, PyOSError, PyRuntimeError,
-    PyTypeError, PyValueError,
+    PyFloatingPointError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOSError,
+    PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 
@@ -16,6 +16,7 @@ impl From<Error> for PyErr {
             Error::Shape(_) | Error::Value(_) => PyValueError::new_err(text),
             Error::Type(_) => PyTypeError::new_err(text),
             Error::Index(_) => PyIndexError::new_err(text),
+            Error::Memory(_) => PyMemoryError::new_err(text),
             Error::State(_) => PyRuntimeError::new_err(text),
             Error::NotFinite(_) => PyFloatingPointError::new_err(text),
             Error::File(_) => PyOSError::new_err(text),

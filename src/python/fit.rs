@@ -167,6 +167,9 @@ fn sources(
 /// shows a bar if tqdm is installed, else a line for each epoch. Ctrl-C ends the run in time;
 /// parameters keep what they have learned.
 ///
+/// While it runs with ``threads=1``, graphs of other threads cannot read its parameters
+/// (RuntimeError); ``.value`` and a Program wait until the epoch ends.
+///
 /// Everything is checked before the first step. Raises ValueError, TypeError or IndexError if
 /// settings or data do not fit, RuntimeError if a parameter is being trained elsewhere,
 /// FloatingPointError if the loss becomes NaN or infinite.

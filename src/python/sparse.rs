@@ -60,13 +60,13 @@ impl SparseGrad {
     /// The row that each of ``values`` belongs to, a new array of uint32.
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        convert::to_numpy(py, Array::from(Dense::from(self.rows.concat().0)))
+        convert::to_numpy(py, Array::from(Dense::from(self.rows.try_concat()?.0)))
     }
 
     /// The rows, a new array.
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        convert::to_numpy(py, self.rows.concat().1)
+        convert::to_numpy(py, self.rows.try_concat()?.1)
     }
 
     /// The shape of the whole array.
@@ -82,10 +82,9 @@ impl SparseGrad {
     }
 
     /// The same gradient with ascending indices, each once.
-    fn coalesce(&self) -> Self {
-        SparseGrad {
-            rows: self.rows.coalesce(),
-        }
+    fn coalesce(&self) -> PyResult<Self> {
+        let rows = self.rows.try_coalesce()?;
+        Ok(SparseGrad { rows })
     }
 
     /// The whole array, zeros included.

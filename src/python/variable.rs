@@ -19,7 +19,7 @@ use super::operand::{self, arithmetic, combined};
 use super::registry::{self, Entry};
 use super::sparse::gradient;
 use super::{convert, index, show};
-use crate::array::{DType, Type};
+use crate::array::{Array, DType, Type};
 use crate::graph::build::{self, Reduction};
 use crate::graph::{Leaf, Variable};
 use crate::rules;
@@ -81,18 +81,22 @@ impl PyVariable {
         Ok(Self::new(reduction(kind, &*self.node()?, axis, keepdims)?))
     }
 
-    /// A copy of the value, as NumPy sees it.
-    pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let value = match self.handle.param() {
+    /// A copy of the value.
+    fn read(&self, py: Python<'_>) -> PyResult<Array> {
+        Ok(match self.handle.param() {
             // From the table, without a copy that stays in the graph. Reading may wait for
             // somebody who trains, so the interpreter is let go.
             Some(param) => {
                 let param = Arc::clone(param);
-                py.detach(move || param.table().read())
+                py.detach(move || param.table().try_read())?
             }
             None => self.node()?.value()?,
-        };
-        convert::to_numpy(py, value)
+        })
+    }
+
+    /// A copy of the value, as NumPy sees it.
+    pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        convert::to_numpy(py, self.read(py)?)
     }
 }
 
@@ -184,8 +188,8 @@ impl PyVariable {
     }
 
     /// The value as a Python float. Raises ValueError unless there is exactly one element.
-    fn item(&self) -> PyResult<f64> {
-        Ok(self.node()?.item()?)
+    fn item(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.read(py)?.item()?)
     }
 
     /// Brings the value up to date with whatever was assigned below, and returns it.
@@ -308,11 +312,11 @@ impl PyVariable {
     fn __abs__(&self) -> PyResult<Self> {
         self.unary(&rules::Abs)
     }
-    fn __bool__(&self) -> PyResult<bool> {
-        Ok(self.item()? != 0.0)
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.item(py)? != 0.0)
     }
-    fn __float__(&self) -> PyResult<f64> {
-        self.item()
+    fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
+        self.item(py)
     }
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self::new(index::get(&*self.node()?, key)?))

@@ -24,7 +24,7 @@ impl Csr {
     /// # Errors
     ///
     /// [`Error::Shape`] when the columns differ in length, [`Error::Index`] when a
-    /// number is not below `n_users` or `n_items`, [`Error::Value`] when there is
+    /// number is not below `n_users` or `n_items`, [`Error::Memory`] when there is
     /// no memory for that many users.
     pub fn from_pairs(users: &[u32], items: &[u32], n_users: usize, n_items: usize) -> Result<Csr> {
         if users.len() != items.len() {
@@ -206,7 +206,7 @@ fn zeros(len: usize, name: &str) -> Result<Vec<usize>> {
     let mut zeros = Vec::new();
     zeros
         .try_reserve_exact(len)
-        .map_err(|_| Error::Value(format!("no memory for {len} {name}")))?;
+        .map_err(|_| Error::Memory(format!("no memory for {len} {name}")))?;
     zeros.resize(len, 0);
     Ok(zeros)
 }

@@ -119,7 +119,7 @@ pub fn evaluate(
         let mut scores = Vec::new();
         scores
             .try_reserve_exact(users.len() * n_items)
-            .map_err(|_| Error::Value(format!("no memory for the scores of {n_items} items")))?;
+            .map_err(|_| Error::Memory(format!("no memory for the scores of {n_items} items")))?;
         scores.resize(users.len() * n_items, 0.0);
         go_on()?;
         let rows = factors.users().select(Axis(0), users);

@@ -47,7 +47,7 @@ pub struct TopK {
 /// # Errors
 ///
 /// [`Error::Shape`] when `seen` has another number of users or items;
-/// [`Error::Value`] when `k` is 0 or the result does not fit into memory;
+/// [`Error::Value`] when `k` is 0; [`Error::Memory`] when the result does not fit into it;
 /// [`Error::NotFinite`] when a score is not a number (an infinite score is ranked
 /// as such); [`Error::Interrupted`] when stopped.
 pub fn top_k(factors: &Factors, seen: Option<&Csr>, k: usize, stop: &AtomicBool) -> Result<TopK> {
@@ -224,7 +224,7 @@ fn filled<T: Clone>(rows: usize, columns: usize, value: T) -> Result<Vec<T>> {
         .checked_mul(columns)
         .filter(|&len| cells.try_reserve_exact(len).is_ok());
     let Some(len) = reserved else {
-        return Err(Error::Value(format!(
+        return Err(Error::Memory(format!(
             "no memory for {columns} items for each of {rows} users"
         )));
     };

@@ -5,7 +5,7 @@
 //! same row may occur many times. [`Rows::coalesce`] sorts and sums them, which
 //! optimizers with state need.
 
-use crate::array::{Array, Dense, Real, Shape, Type, Typed, show_shape, size, with_real};
+use crate::array::{Array, Dense, Real, Shape, Type, Typed, room, show_shape, size, with_real};
 use crate::error::{Error, Result};
 
 /// Rows of an array that is zero elsewhere; equal indices add up.
@@ -78,42 +78,66 @@ impl Rows {
     }
 
     /// Indices and rows in one piece each, in the order they arose.
+    ///
+    /// # Panics
+    /// If there is not the memory; see [`Rows::try_concat`].
     pub fn concat(&self) -> (Vec<u32>, Array) {
-        let indices = self
-            .parts
-            .iter()
-            .flat_map(|(i, _)| i.as_slice())
-            .copied()
-            .collect();
+        self.try_concat().unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// Indices and rows in one piece each, in the order they arose.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    pub fn try_concat(&self) -> Result<(Vec<u32>, Array)> {
         let shape: Shape = [&[self.len()], &self.ty.shape[1..]].concat().into();
+        let mut indices = room(&shape[..1])?;
+        for (part, _) in &self.parts {
+            indices.extend_from_slice(part.as_slice());
+        }
         let values = with_real!(self.ty.dtype, T => {
-            let all = self.parts.iter().flat_map(|(_, v)| v.view().real::<T>());
-            Dense::<T>::from_vec(shape, all.copied().collect()).into()
+            let mut all = room::<T>(&shape)?;
+            for (_, part) in &self.parts {
+                all.extend_from_slice(part.view().real::<T>());
+            }
+            Dense::from_vec(shape, all).into()
         });
-        (indices, values)
+        Ok((indices, values))
     }
 
     /// The same gradient with ascending indices, each once.
+    ///
+    /// # Panics
+    /// If there is not the memory; see [`Rows::try_coalesce`].
     pub fn coalesce(&self) -> Rows {
-        let (indices, values) = self.concat();
+        self.try_coalesce().unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// The same gradient with ascending indices, each once.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory for a copy in one piece. That for its sorted
+    /// form, which is no larger, is not asked for in advance.
+    pub fn try_coalesce(&self) -> Result<Rows> {
+        let (indices, values) = self.try_concat()?;
         let (indices, values) = with_real!(self.ty.dtype, T => {
             let (i, v) = sum_by_index(&indices, values.view().real::<T>(), self.width());
             let shape: Shape = [&[i.len()], &self.ty.shape[1..]].concat().into();
             (i, Array::from(Dense::from_vec(shape, v)))
         });
-        Rows {
+        Ok(Rows {
             ty: self.ty.clone(),
             parts: vec![(
                 Dense::from_vec(Shape::from_slice(&[indices.len()]), indices),
                 values,
             )],
-        }
+        })
     }
 
     /// The whole array, if there is memory for it.
     ///
     /// # Errors
-    /// [`Error::Value`] if there is not.
+    /// [`Error::Memory`] if there is not.
     pub fn try_to_dense(&self) -> Result<Array> {
         let mut out = Array::zeros(&self.ty)?;
         self.add_to(&mut out);

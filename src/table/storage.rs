@@ -6,7 +6,7 @@
 //!
 //! Rationale. Nobody ever holds a `&[T]` into a table that others may write:
 //!
-//! - [`Table::read`] and [`Table::read_rows`] copy out, by moves that may race with
+//! - [`Table::try_read`] and [`Table::read_rows`] copy out, by moves that may race with
 //!   other moves ([`super::moves`]).
 //! - [`Table::exclusive`] waits for everybody else and hands out plain access.
 //! - training lets many workers read and write rows at once (Hogwild),
@@ -18,7 +18,7 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use super::moves;
 use crate::array::{Array, DType, Dense, Element, Real, Shape, Type, show_shape, size, with_real};
@@ -64,7 +64,7 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     fn zeroed(bytes: usize) -> Result<Self> {
-        let refuse = || Error::Value(format!("a table of {bytes} bytes cannot be allocated"));
+        let refuse = || Error::Memory(format!("a table of {bytes} bytes cannot be allocated"));
         let layout = Layout::from_size_align(bytes.max(1), ALIGN).map_err(|_| refuse())?;
         // SAFETY: the layout's size is not zero.
         let start = unsafe { alloc_zeroed(layout) };
@@ -91,6 +91,8 @@ pub struct Table {
     /// Read guard: rows may be moved. Write guard: plain access.
     lock: RwLock<()>,
     training: AtomicBool,
+    /// Whether one worker trains it for an epoch, without sharing.
+    alone: AtomicBool,
 }
 
 impl Table {
@@ -98,7 +100,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::Type`] if `value` holds indices, [`Error::NotFinite`] if it holds NaN
-    /// or infinity, [`Error::Value`] if memory cannot be had.
+    /// or infinity, [`Error::Memory`] if memory cannot be had.
     pub fn new(value: &Array, name: Option<String>) -> Result<Self> {
         let table = Self::zeros(&value.ty(), name)?;
         table.write(value)?;
@@ -124,6 +126,7 @@ impl Table {
             version: AtomicU64::new(epoch()),
             lock: RwLock::new(()),
             training: AtomicBool::new(false),
+            alone: AtomicBool::new(false),
         })
     }
 
@@ -188,20 +191,65 @@ impl Table {
         self.lock.read().unwrap_or_else(|e| e.into_inner())
     }
 
+    /// As [`Table::read_lock`], but waits for brief access only.
+    ///
+    /// # Errors
+    /// [`Error::State`] while one worker trains the table, which lasts for an epoch.
+    fn brief_lock(&self) -> Result<RwLockReadGuard<'_, ()>> {
+        loop {
+            match self.lock.try_read() {
+                Ok(guard) => return Ok(guard),
+                Err(TryLockError::Poisoned(e)) => return Ok(e.into_inner()),
+                Err(TryLockError::WouldBlock) if self.alone.load(Ordering::Acquire) => {
+                    return Err(Error::State(format!(
+                        "{} is being trained by one worker, and graphs cannot read it until the \
+                         epoch ends; its value can be read after that wait, and with more workers \
+                         nobody waits",
+                        self.label()
+                    )));
+                }
+                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            }
+        }
+    }
+
     fn write_lock(&self) -> RwLockWriteGuard<'_, ()> {
         self.lock.write().unwrap_or_else(|e| e.into_inner())
     }
 
     /// A copy of all numbers. Waits while another thread trains exclusively.
+    ///
+    /// # Panics
+    /// If there is not the memory; see [`Table::try_read`].
     pub fn read(&self) -> Array {
-        let _guard = self.read_lock();
-        with_real!(self.ty.dtype, T => {
-            let mut out = vec![T::default(); self.ty.size()];
-            // SAFETY: the table holds `out.len()` numbers of type `T`, and the read
-            // guard excludes plain writers.
-            unsafe { moves::load_row(self.pointer::<T>(), &mut out) };
-            Dense::from_vec(self.ty.shape.clone(), out).into()
-        })
+        self.try_read().unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// A copy of all numbers. Waits while another thread trains exclusively.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    pub fn try_read(&self) -> Result<Array> {
+        self.copy(&self.read_lock())
+    }
+
+    /// A copy of all numbers, for a graph.
+    ///
+    /// # Errors
+    /// [`Error::State`] while one worker trains the table, [`Error::Memory`] if there is not the
+    /// memory.
+    pub(crate) fn read_briefly(&self) -> Result<Array> {
+        self.copy(&self.brief_lock()?)
+    }
+
+    fn copy(&self, _guard: &RwLockReadGuard<'_, ()>) -> Result<Array> {
+        Ok(with_real!(self.ty.dtype, T => {
+            let mut out = Dense::<T>::zeros(&self.ty.shape)?;
+            // SAFETY: the table holds as many numbers of type `T` as its shape says, and the
+            // read guard, which every caller has of this table, excludes plain writers.
+            unsafe { moves::load_row(self.pointer::<T>(), out.make_mut()) };
+            out.into()
+        }))
     }
 
     /// Whether every number is finite. Reads piece by piece.
@@ -224,7 +272,8 @@ impl Table {
     /// A copy of some rows, one after the other, shaped `index.shape + row shape`.
     ///
     /// # Errors
-    /// [`Error::Index`] if an index is out of range.
+    /// [`Error::Index`] if an index is out of range, [`Error::State`] while one worker trains the
+    /// table, [`Error::Memory`] if there is not the memory.
     pub fn read_rows(&self, index: &Dense<u32>) -> Result<Array> {
         if self.ty.ndim() == 0 {
             return Err(Error::Shape(format!(
@@ -236,17 +285,17 @@ impl Table {
         let mut shape = Shape::from_slice(index.shape());
         shape.extend_from_slice(&self.ty.shape[1..]);
         let width = self.width();
-        let count = crate::array::element_count(&shape)?;
-        let _guard = self.read_lock();
+        let _guard = self.brief_lock()?;
         Ok(with_real!(self.ty.dtype, T => {
-            let mut out = vec![T::default(); count];
+            let mut out = Dense::<T>::zeros(&shape)?;
             let start = self.pointer::<T>();
-            for (row, &i) in out.chunks_exact_mut(width.max(1)).zip(index.as_slice()) {
+            let rows = out.make_mut().chunks_exact_mut(width.max(1));
+            for (row, &i) in rows.zip(index.as_slice()) {
                 // SAFETY: `i` is below the number of rows, `row` is as long as a row,
                 // and the read guard excludes plain writers.
                 unsafe { moves::load_row(start.add(i as usize * width), row) };
             }
-            Dense::from_vec(shape, out).into()
+            out.into()
         }))
     }
 
@@ -368,7 +417,12 @@ pub(crate) struct Training<'a> {
 }
 
 /// A lock held while workers run.
-pub(crate) enum Running<'a> {
+pub(crate) struct Running<'a> {
+    table: &'a Table,
+    _guard: Guard<'a>,
+}
+
+enum Guard<'a> {
     /// One worker, plain access.
     One { _guard: RwLockWriteGuard<'a, ()> },
     /// Many workers, racing moves.
@@ -379,15 +433,28 @@ impl<'a> Training<'a> {
     /// Locks the table for one stretch of work: alone, or beside other workers and
     /// readers.
     pub(crate) fn run(&self, alone: bool) -> Running<'a> {
-        if alone {
-            Running::One {
-                _guard: self.table.write_lock(),
+        let table = self.table;
+        let guard = if alone {
+            // Before the lock, so that nobody begins to wait for it.
+            table.alone.store(true, Ordering::Release);
+            Guard::One {
+                _guard: table.write_lock(),
             }
         } else {
-            Running::Many {
-                _guard: self.table.read_lock(),
+            Guard::Many {
+                _guard: table.read_lock(),
             }
+        };
+        Running {
+            table,
+            _guard: guard,
         }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.table.alone.store(false, Ordering::Release);
     }
 }
 
