@@ -386,7 +386,9 @@ def test_samplers():
         r"items\[0\] is 2",
         lambda: wy.sampling.Uniform(2, positives=([7], [2]), given=u),
     )
-    refuses(ValueError, "pairs", lambda: wy.sampling.Uniform(2, positives=([7, 8], [1]), given=u))
+    refuses(
+        ValueError, "same length", lambda: wy.sampling.Uniform(2, positives=([7, 8], [1]), given=u)
+    )
     refuses(TypeError, "given", lambda: wy.sampling.Uniform(2, positives=([7], [1])))
     refuses(TypeError, "positives", lambda: wy.sampling.Uniform(2, given=u))
     refuses(

@@ -9,10 +9,12 @@
 mod data;
 mod fit;
 mod history;
+mod known;
 mod parallel;
 mod samples;
 pub mod sampling;
 mod shuffle;
+mod stream;
 mod worker;
 
 pub use data::Source;

@@ -16,33 +16,13 @@
 
 use std::hint::select_unpredictable;
 
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 
+use super::known::Known;
+pub use super::stream::stream;
 use crate::error::{Error, Result};
-
-/// The random numbers of one worker in one epoch.
-///
-/// The three numbers are mixed to 64 bits by Steele, Lea and Flood's SplitMix64
-/// (2014), from which the generator's 256 bits are drawn, as its authors advise
-/// (Blackman and Vigna, 2019). For one seed, different workers and epochs (each
-/// below 2³²) never start alike, and of the 2²⁵⁶ numbers in the generator's cycle
-/// two streams will not meet.
-pub fn stream(seed: u64, worker: usize, epoch: usize) -> Xoshiro256PlusPlus {
-    let place = ((worker as u64) << 32) ^ epoch as u64;
-    Xoshiro256PlusPlus::seed_from_u64(mix(mix(seed) ^ place))
-}
-
-/// The output function of SplitMix64, a bijection.
-fn mix(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
 
 /// A distribution of items, which may exclude what a user knows.
 ///
@@ -72,16 +52,6 @@ enum Items {
         alias: WeightedAliasIndex<u64>,
         before: Vec<u64>,
     },
-}
-
-/// The items that each user knows, sorted and distinct.
-#[derive(Debug, Clone)]
-struct Known {
-    /// Which users have a row, if not all up to the last: sorted.
-    users: Option<Vec<u32>>,
-    /// Row `r` is `items[starts[r]..starts[r + 1]]`.
-    starts: Vec<usize>,
-    items: Vec<u32>,
 }
 
 /// Draws before the exact way out.
@@ -165,23 +135,11 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`Error::Value`] if the slices differ in length or a user knows every item
-    /// that can be drawn, [`Error::Index`] if an item is not one of the sampler's.
+    /// [`Error::Shape`] if the slices differ in length, [`Error::Index`] if an item is not
+    /// one of the sampler's, [`Error::Value`] if a user knows every item that can be drawn,
+    /// [`Error::Memory`] if there is no memory for so many users.
     pub fn reject(self, users: &[u32], items: &[u32]) -> Result<Sampler> {
-        if users.len() != items.len() {
-            return Err(Error::Value(format!(
-                "users has {} elements but items has {}; they are pairs",
-                users.len(),
-                items.len()
-            )));
-        }
-        let n = self.item_count();
-        if let Some((k, item)) = items.iter().enumerate().find(|&(_, &item)| item >= n) {
-            return Err(Error::Index(format!(
-                "items[{k}] is {item}, but there are {n} items"
-            )));
-        }
-        let known = Known::new(users, items);
+        let known = Known::new(users, items, self.item_count())?;
         for (user, row) in known.rows() {
             if self.items.mass_without(row) == 0 {
                 return Err(Error::Value(format!(
@@ -329,63 +287,6 @@ fn draw_between(before: &[u64], row: &[u32], rank: u64) -> u32 {
     before.partition_point(|&weight| weight <= rank) as u32 - 1
 }
 
-impl Known {
-    /// Sorts pairs of one length into rows.
-    fn new(users: &[u32], items: &[u32]) -> Known {
-        let mut pairs: Vec<u64> = users
-            .par_iter()
-            .zip(items)
-            .map(|(&user, &item)| u64::from(user) << 32 | u64::from(item))
-            .collect();
-        pairs.par_sort_unstable();
-        pairs.dedup();
-
-        let user = |pair: u64| (pair >> 32) as u32;
-        let last = pairs.last().map_or(0, |&pair| user(pair) as usize);
-        let by_id = last <= 16 * pairs.len() + 1024;
-        let mut users: Vec<u32> = Vec::new();
-        let mut starts = Vec::new();
-        for (k, &pair) in pairs.iter().enumerate() {
-            if by_id {
-                starts.resize(user(pair) as usize + 1, k);
-            } else if users.last() != Some(&user(pair)) {
-                users.push(user(pair));
-                starts.push(k);
-            }
-        }
-        starts.push(pairs.len());
-        Known {
-            users: (!by_id).then_some(users),
-            starts,
-            items: pairs.into_iter().map(|pair| pair as u32).collect(),
-        }
-    }
-
-    /// What a user knows.
-    #[inline]
-    fn row(&self, user: u32) -> &[u32] {
-        let row = match &self.users {
-            None => user as usize,
-            Some(users) => match users.binary_search(&user) {
-                Ok(row) => row,
-                Err(_) => return &[],
-            },
-        };
-        match (self.starts.get(row), self.starts.get(row + 1)) {
-            (Some(&start), Some(&end)) => &self.items[start..end],
-            _ => &[],
-        }
-    }
-
-    /// Every user that has a row, and the row.
-    fn rows(&self) -> impl Iterator<Item = (u32, &[u32])> {
-        self.starts.windows(2).enumerate().map(|(row, range)| {
-            let user = self.users.as_ref().map_or(row as u32, |users| users[row]);
-            (user, &self.items[range[0]..range[1]])
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -504,17 +405,6 @@ mod tests {
                 }
             }
         }
-
-        #[test]
-        fn streams_differ(seed in any::<u64>(), worker in 0usize..100, epoch in 0usize..100) {
-            let start = |seed, worker, epoch| stream(seed, worker, epoch).next_u64();
-            let ours = start(seed, worker, epoch);
-            prop_assert_eq!(ours, start(seed, worker, epoch));
-            prop_assert_ne!(ours, start(seed, worker + 1, epoch));
-            prop_assert_ne!(ours, start(seed, worker, epoch + 1));
-            prop_assert_ne!(ours, start(seed.wrapping_add(1), worker, epoch));
-            prop_assert!(worker == epoch || ours != start(seed, epoch, worker));
-        }
     }
 
     #[test]
@@ -532,13 +422,11 @@ mod tests {
         assert!(message(Sampler::popularity(&[0.0, 0.0], 1.0)).contains("0 for every item"));
 
         let uniform = || Sampler::uniform(3).unwrap();
-        assert!(
-            message(uniform().reject(&[0], &[])).contains("users has 1 elements but items has 0")
-        );
+        assert!(message(uniform().reject(&[0], &[])).contains("same length, found 1 and 0"));
         let error = uniform().reject(&[0, 1], &[2, 3]).unwrap_err();
         assert_eq!(
             error,
-            Error::Index("items[1] is 3, but there are 3 items".into())
+            Error::Index("items[1] is 3, expected less than 3".into())
         );
         let all = uniform().reject(&[1, 9, 9, 9], &[0, 2, 0, 1]);
         assert!(message(all).contains("user 9 knows every item"));
