@@ -189,6 +189,20 @@ def test_callback_that_raises(threads):
     model.fit()
 
 
+def test_a_callback_may_keep_what_it_saw():
+    """The histories of a run share their entries, and none shows what came later."""
+    kept = []
+    last = Bpr().fit(epochs=5, callback=lambda epoch, history: kept.append(history))
+    assert [len(history) for history in kept] == [1, 2, 3, 4, 5]
+    for n, history in enumerate(kept, 1):
+        assert history.loss == last.loss[:n]
+        assert history.seconds == last.seconds[:n]
+        assert history.samples == last.samples
+        rate = history.samples * n / sum(history.seconds)
+        np.testing.assert_allclose(history.samples_per_second, rate)
+    assert repr(kept[0]).startswith("<History of 1 epochs, loss ")
+
+
 def test_callback_must_say_what_it_means():
     with pytest.raises(TypeError, match=r"None or a bool.*got float"):
         Bpr().fit(callback=lambda epoch, history: 0.5)

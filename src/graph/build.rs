@@ -180,13 +180,10 @@ pub fn log_softmax(x: &Variable, axis: i64) -> Result<Variable> {
 /// See the [module documentation](self).
 pub fn cross_entropy(logits: &Variable, targets: &Variable) -> Result<Variable> {
     // In its own name, before the operators below find fault in theirs.
-    rules::Pick.infer(&[&logits.ty()?, &targets.ty()?])?;
-    let scores = log_softmax(logits, -1)?;
-    let args = [scores, targets.clone()];
-    unary(
-        &rules::Neg,
-        &Variable::apply(OpRef::Static(&rules::Pick), &args)?,
-    )
+    let pick = OpRef::Static(&rules::Pick);
+    pick.infer(&[&logits.ty()?, &targets.ty()?])?;
+    let args = [log_softmax(logits, -1)?, targets.clone()];
+    unary(&rules::Neg, &Variable::apply(pick, &args)?)
 }
 
 /// Rows of `x` at `index`.
@@ -388,11 +385,10 @@ pub fn concatenate(parts: &[Variable], axis: Option<i64>) -> Result<Variable> {
         .first()
         .ok_or_else(|| Error::Value("concatenate needs at least one array".into()))?;
     let axis = normalize_axis("concatenate", axis, first.ty()?.ndim())?;
-    let op = rules::Concatenate { axis };
+    let op = OpRef::new(rules::Concatenate { axis });
     // All fit or none is joined, and a message compares what the caller gave.
     let types: Vec<Type> = parts.iter().map(Variable::ty).collect::<Result<_>>()?;
     op.infer(&types.iter().collect::<Vec<_>>())?;
-    let op = OpRef::new(op);
     let mut parts = parts;
     while parts.len() > JOINED_AT_ONCE {
         let groups = parts.chunks(JOINED_AT_ONCE).map(|group| match group {

@@ -109,8 +109,11 @@ impl FromPyObject<'_, '_> for Integer {
         if object.is_instance_of::<PyBool>() {
             return Err(refuse());
         }
-        match object.extract::<i128>() {
-            Ok(n) => Ok(Integer(Ok(n))),
+        if let Ok(n) = object.extract::<u64>() {
+            return Ok(Integer(Ok(n.into())));
+        }
+        match object.extract::<i64>() {
+            Ok(n) => Ok(Integer(Ok(n.into()))),
             Err(e) if e.is_instance_of::<PyOverflowError>(object.py()) => {
                 Ok(Integer(Err(object.to_string())))
             }

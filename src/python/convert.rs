@@ -7,8 +7,8 @@
 //! that nobody else holds.
 
 use numpy::{
-    IntoPyArray, PyArray, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods,
-    PyUntypedArray, PyUntypedArrayMethods,
+    PyArray1, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray,
+    PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::intern;
@@ -256,17 +256,15 @@ pub(super) fn to_numpy(py: Python<'_>, array: Array) -> PyResult<Bound<'_, PyAny
         py: Python<'py>,
         dense: Dense<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let shape = numpy::IxDyn(dense.shape());
         if dense.as_slice().len() <= SMALL {
-            let out = PyArray::<T, _>::zeros(py, shape, false);
-            out.readwrite()
-                .as_slice_mut()?
-                .copy_from_slice(dense.as_slice());
+            let out = PyArrayDyn::<T>::zeros(py, dense.shape(), false);
+            // SAFETY: the array is new, so nobody else reads or writes it.
+            unsafe { out.as_slice_mut()? }.copy_from_slice(dense.as_slice());
             return Ok(out.into_any());
         }
-        let array = ndarray::ArrayD::from_shape_vec(shape, dense.into_vec());
-        let array = array.map_err(|e| Error::Shape(e.to_string()))?;
-        Ok(array.into_pyarray(py).into_any())
+        let shape = PyTuple::new(py, dense.shape())?;
+        let flat = PyArray1::from_vec(py, dense.into_vec());
+        flat.call_method1(intern!(py, "reshape"), (shape,))
     }
     match array {
         Array::F32(d) => export(py, d),

@@ -3,7 +3,7 @@
 //! Training is a [long call](super::long_call). Callbacks run in the thread that called, when
 //! an epoch ends; one that raises ends the run.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -21,10 +21,34 @@ use crate::error::Result;
 use crate::exec::Program;
 use crate::train::{self, Fit, Flow, Observer, Source};
 
+/// A record that grows while a run goes on.
+type Record = Arc<Mutex<train::History>>;
+
 /// The record of a training run, an entry an epoch.
 #[pyclass(name = "History", module = "wyrmling", frozen)]
 pub(super) struct PyHistory {
-    inner: train::History,
+    /// One for all callbacks of a run: a copy for each epoch would cost the square of their
+    /// number.
+    record: Record,
+    /// How many epochs had ended; later ones are not shown.
+    epochs: usize,
+}
+
+impl PyHistory {
+    /// The record as it was when this was made.
+    fn read(&self) -> train::History {
+        let record = lock(&self.record);
+        train::History {
+            loss: record.loss[..self.epochs].to_vec(),
+            seconds: record.seconds[..self.epochs].to_vec(),
+            samples: record.samples,
+        }
+    }
+}
+
+fn lock(record: &Record) -> MutexGuard<'_, train::History> {
+    // Nothing that could panic runs while it is locked.
+    record.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 #[pymethods]
@@ -32,41 +56,42 @@ impl PyHistory {
     /// The loss of each epoch: the sum over its batches, each taken just before its update.
     #[getter]
     fn loss<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, &self.inner.loss)
+        PyList::new(py, self.read().loss)
     }
 
     /// Wall-clock seconds of each epoch, shuffling and sampling included.
     #[getter]
     fn seconds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, &self.inner.seconds)
+        PyList::new(py, self.read().seconds)
     }
 
     /// Samples in an epoch.
     #[getter]
     fn samples(&self) -> usize {
-        self.inner.samples
+        lock(&self.record).samples
     }
 
     /// Samples per second over the whole run.
     #[getter]
     fn samples_per_second(&self) -> f64 {
-        self.inner.samples_per_second()
+        self.read().samples_per_second()
     }
 
     fn __len__(&self) -> usize {
-        self.inner.loss.len()
+        self.epochs
     }
 
     fn __repr__(&self) -> String {
-        let loss = match self.inner.loss.as_slice() {
+        let record = self.read();
+        let loss = match record.loss.as_slice() {
             [] => String::new(),
             [only] => format!(", loss {only:.6}"),
             [first, .., last] => format!(", loss {first:.6} to {last:.6}"),
         };
         format!(
             "<History of {} epochs{loss}, {:.3e} samples/s>",
-            self.inner.loss.len(),
-            self.inner.samples_per_second()
+            self.epochs,
+            record.samples_per_second()
         )
     }
 }
@@ -75,6 +100,7 @@ impl PyHistory {
 struct Watcher<'a> {
     caller: &'a Caller<'a>,
     callbacks: Arc<[Py<PyAny>]>,
+    record: Record,
 }
 
 impl Observer for Watcher<'_> {
@@ -82,7 +108,17 @@ impl Observer for Watcher<'_> {
         if self.callbacks.is_empty() {
             return Ok(Flow::Continue);
         }
-        let (callbacks, history) = (Arc::clone(&self.callbacks), history.clone());
+        let mut record = lock(&self.record);
+        let known = record.loss.len();
+        record.loss.extend_from_slice(&history.loss[known..]);
+        record.seconds.extend_from_slice(&history.seconds[known..]);
+        record.samples = history.samples;
+        drop(record);
+        let callbacks = Arc::clone(&self.callbacks);
+        let history = PyHistory {
+            record: Arc::clone(&self.record),
+            epochs: history.loss.len(),
+        };
         self.caller
             .python(move |py| call(py, &callbacks, epoch, history))
     }
@@ -93,9 +129,9 @@ fn call(
     py: Python<'_>,
     callbacks: &[Py<PyAny>],
     epoch: usize,
-    history: train::History,
+    history: PyHistory,
 ) -> PyResult<Flow> {
-    let history = Bound::new(py, PyHistory { inner: history })?;
+    let history = Bound::new(py, history)?;
     let mut flow = Flow::Continue;
     for callback in callbacks {
         let answer = callback.bind(py).call1((epoch, &history))?;
@@ -249,11 +285,20 @@ pub(super) fn fit(
     let callbacks = Arc::from(callbacks);
     let optimizer = Arc::clone(&optimizer.get().inner);
     let result = long_call(py, |caller| {
-        let mut watcher = Watcher { caller, callbacks };
+        let record = Record::default();
+        let mut watcher = Watcher {
+            caller,
+            callbacks,
+            record,
+        };
         train::fit(&program, &settings, &optimizer, caller.stop(), &mut watcher)
     });
     if let Some(bar) = bar {
         bar.call_method0(intern!(py, "close"))?;
     }
-    Ok(PyHistory { inner: result? })
+    let history = result?;
+    Ok(PyHistory {
+        epochs: history.loss.len(),
+        record: Arc::new(Mutex::new(history)),
+    })
 }
