@@ -11,9 +11,9 @@
 //! arrival.
 
 use super::distinct::Distinct;
-use super::{Rule, Settings, State};
+use super::{Rule, Settings, State, sgd};
 use crate::array::Real;
-use crate::simd::{self, Machine, by_width, multiversion};
+use crate::simd::{self, Machine, multiversion};
 use crate::table::{Table, moves};
 
 /// How rows are reached.
@@ -43,7 +43,7 @@ pub(crate) struct Term<'a, T> {
 impl<T: Real> Term<'_, T> {
     /// What row `k` is multiplied with, times `factor`.
     #[inline(always)]
-    fn factor(&self, k: usize, factor: T) -> T {
+    pub(super) fn factor(&self, k: usize, factor: T) -> T {
         self.scale.map_or(factor, |s| factor * s[k])
     }
 
@@ -203,131 +203,6 @@ unsafe fn update<M: Machine, T: Real>(
     }
 }
 
-/// `w += a x`, or `w += a x + b y` if there is a second summand, where `w` is the row at `at`.
-///
-/// # Safety
-/// `at` is a row as long as `x` and `copy`. If `ALONE` nobody else uses it, else everybody
-/// uses moves.
-#[inline(always)]
-unsafe fn add_to_row<const ALONE: bool, M: Machine, T: Real>(
-    m: M,
-    at: *mut T,
-    (a, x): (T, &[T]),
-    second: Option<(T, &[T])>,
-    copy: &mut [T],
-) {
-    let w = if ALONE {
-        // SAFETY: the caller's promise.
-        unsafe { std::slice::from_raw_parts_mut(at, x.len()) }
-    } else {
-        // SAFETY: the caller's promise.
-        unsafe { moves::load_row_on(m, at, copy) };
-        copy
-    };
-    match second {
-        None => simd::dot::axpy(m, a, x, w),
-        Some((b, y)) => simd::dot::axpy_two(m, a, x, b, y, w),
-    }
-    if !ALONE {
-        // SAFETY: the caller's promise.
-        unsafe { moves::store_row_on(m, at, w) };
-    }
-}
-
-/// Adds the terms of one part, times `step`, to the rows of a table that starts at `start`.
-///
-/// # Safety
-/// The indices are rows of the table; access is as for [`add_to_row`].
-#[inline(always)]
-unsafe fn add_part<const ALONE: bool, M: Machine, T: Real, P: Parts<T>>(
-    m: M,
-    start: *mut T,
-    step: T,
-    parts: &P,
-    p: usize,
-    copy: &mut [T],
-) {
-    let indices = parts.indices(p);
-    let terms = parts.terms(p);
-    let scaled = |t: usize| match parts.term(p, t) {
-        Term {
-            scale: Some(scale),
-            rows,
-        } => Some((scale, rows)),
-        _ => None,
-    };
-    by_width!(copy.len(), W => {
-        let copy = &mut copy[..W];
-        let at = |i: u32| start.wrapping_add(i as usize * W);
-        if terms == 2
-            && let (Some((a, x)), Some((b, y))) = (scaled(0), scaled(1))
-        {
-            let (x, y) = (x.chunks_exact(W), y.chunks_exact(W));
-            for ((((&i, &a), x), &b), y) in indices.iter().zip(a).zip(x).zip(b).zip(y) {
-                // SAFETY: `i` is a row of the table, `W` numbers long.
-                unsafe {
-                    add_to_row::<ALONE, M, T>(m, at(i), (step * a, x), Some((step * b, y)), copy);
-                }
-            }
-            return;
-        }
-        for t in 0..terms {
-            let Term { scale, rows } = parts.term(p, t);
-            let rows = indices.iter().zip(rows.chunks_exact(W));
-            match scale {
-                Some(scale) => {
-                    for ((&i, x), &a) in rows.zip(scale) {
-                        // SAFETY: as above.
-                        unsafe { add_to_row::<ALONE, M, T>(m, at(i), (step * a, x), None, copy) };
-                    }
-                }
-                None => {
-                    for (&i, x) in rows {
-                        // SAFETY: as above.
-                        unsafe { add_to_row::<ALONE, M, T>(m, at(i), (step, x), None, copy) };
-                    }
-                }
-            }
-        }
-    });
-}
-
-multiversion! {
-    fn sgd_rows<T: Real, P: Parts<T>>(
-        m: M,
-        access: Access,
-        target: &Target<'_>,
-        parts: &P,
-        scratch: &mut Scratch<T>,
-    ) {
-        let step = -T::of(target.settings.lr);
-        let start = target.table.pointer::<T>();
-        let copy = &mut scratch.row[..];
-        for p in 0..parts.count() {
-            if copy.len() == 1 {
-                for t in 0..parts.terms(p) {
-                    let term = parts.term(p, t);
-                    for (k, &i) in parts.indices(p).iter().enumerate() {
-                        let at = start.wrapping_add(i as usize);
-                        let change = term.factor(k, step) * term.rows[k];
-                        // SAFETY: `i` is a row of the table (the caller promises); a single
-                        // number is moved alike by one worker and by many.
-                        unsafe { moves::store(at, moves::load(at) + change) };
-                    }
-                }
-                continue;
-            }
-            // SAFETY: the caller of `rows` promises all this.
-            unsafe {
-                match access {
-                    Access::Alone => add_part::<true, M, T, P>(m, start, step, parts, p, copy),
-                    Access::Shared => add_part::<false, M, T, P>(m, start, step, parts, p, copy),
-                }
-            }
-        }
-    }
-}
-
 multiversion! {
     fn summed_rows<T: Real, P: Parts<T>>(
         m: M,
@@ -394,7 +269,9 @@ pub(crate) unsafe fn rows<T: Real, P: Parts<T>>(
 ) {
     let plain = target.rule == Rule::Sgd { momentum: 0.0 };
     if plain && target.settings.l2 == 0.0 && target.settings.clip.is_none() {
-        sgd_rows(access, target, parts, scratch);
+        let lr = target.settings.lr;
+        // SAFETY: handed on.
+        unsafe { sgd::rows(access, target.table, lr, parts, &mut scratch.row) };
     } else {
         summed_rows(access, target, parts, scratch);
     }

@@ -13,6 +13,7 @@
 pub(crate) mod apply;
 mod distinct;
 mod rule;
+mod sgd;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

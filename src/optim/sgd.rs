@@ -1,0 +1,154 @@
+//! Plain stochastic gradient descent on rows: `w ← w − lr g`, and nothing else.
+//!
+//! It is linear in the gradient, so equal rows need not be summed first: each term of each
+//! row is added straight to the table, in order of arrival. This is the rule that large
+//! sparse models are trained with, so its loops are kept bare: one for every form of a term,
+//! compiled for the usual widths.
+
+use super::apply::{Access, Parts, Term};
+use crate::array::Real;
+use crate::simd::{self, Machine, by_width, multiversion};
+use crate::table::{Table, moves};
+
+/// How rows are reached, as a type.
+trait Reach {
+    const ACCESS: Access;
+}
+
+struct Alone;
+impl Reach for Alone {
+    const ACCESS: Access = Access::Alone;
+}
+
+struct Shared;
+impl Reach for Shared {
+    const ACCESS: Access = Access::Shared;
+}
+
+/// Changes the row `w` at `at` by `change`, in place or in a copy.
+///
+/// # Safety
+/// `at` is a row as long as `copy`. If `A` is [`Alone`] nobody else uses it, else everybody
+/// uses moves.
+#[inline(always)]
+unsafe fn change<A: Reach, M: Machine, T: Real>(
+    m: M,
+    at: *mut T,
+    copy: &mut [T],
+    change: impl FnOnce(&mut [T]),
+) {
+    if A::ACCESS == Access::Alone {
+        // SAFETY: the caller's promise.
+        change(unsafe { std::slice::from_raw_parts_mut(at, copy.len()) });
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { moves::load_row_on(m, at, copy) };
+    change(copy);
+    // SAFETY: the caller's promise.
+    unsafe { moves::store_row_on(m, at, copy) };
+}
+
+multiversion! {
+    /// Adds `step` times a term to the rows `indices`.
+    fn add<T: Real, A: Reach>(
+        m: M, table: &Table, indices: &[u32], step: T, term: Term<'_, T>, copy: &mut [T], _reach: A,
+    ) {
+        let start = table.pointer::<T>();
+        by_width!(copy.len(), W => {
+            let copy = &mut copy[..W];
+            let rows = indices.iter().zip(term.rows.chunks_exact(W)).enumerate();
+            for (k, (&i, x)) in rows {
+                let factor = term.factor(k, step);
+                // SAFETY: the caller of `rows` promises that `i` is a row of the table, and
+                // who else uses it.
+                unsafe {
+                    change::<A, M, T>(m, start.wrapping_add(i as usize * W), copy, |w| {
+                        simd::dot::axpy(m, factor, x, w);
+                    });
+                }
+            }
+        });
+    }
+}
+
+multiversion! {
+    /// Adds `step` times two terms to the rows `indices`.
+    #[allow(clippy::too_many_arguments, reason = "two terms of two each")]
+    fn add_two<T: Real, A: Reach>(
+        m: M, table: &Table, indices: &[u32], step: T,
+        first: (&[T], &[T]), second: (&[T], &[T]), copy: &mut [T], _reach: A,
+    ) {
+        let start = table.pointer::<T>();
+        by_width!(copy.len(), W => {
+            let copy = &mut copy[..W];
+            let first = first.0.iter().zip(first.1.chunks_exact(W));
+            let second = second.0.iter().zip(second.1.chunks_exact(W));
+            for ((&i, (&a, x)), (&b, y)) in indices.iter().zip(first).zip(second) {
+                // SAFETY: as in `add`.
+                unsafe {
+                    change::<A, M, T>(m, start.wrapping_add(i as usize * W), copy, |w| {
+                        simd::dot::axpy_two(m, step * a, x, step * b, y, w);
+                    });
+                }
+            }
+        });
+    }
+}
+
+/// Adds `step` times a term to single numbers, which are moved alike by one worker and by
+/// many.
+fn add_numbers<T: Real>(table: &Table, indices: &[u32], step: T, term: Term<'_, T>) {
+    let start = table.pointer::<T>();
+    for (k, (&i, &x)) in indices.iter().zip(term.rows).enumerate() {
+        let at = start.wrapping_add(i as usize);
+        // SAFETY: as in `add`.
+        unsafe { moves::store(at, moves::load(at) + term.factor(k, step) * x) };
+    }
+}
+
+/// Applies the rows of a gradient, `copy` being as long as one.
+///
+/// # Safety
+/// As for [`apply::rows`](super::apply::rows).
+pub(super) unsafe fn rows<T: Real, P: Parts<T>>(
+    access: Access,
+    table: &Table,
+    lr: f64,
+    parts: &P,
+    copy: &mut [T],
+) {
+    let step = -T::of(lr);
+    for p in 0..parts.count() {
+        let indices = parts.indices(p);
+        let terms = parts.terms(p);
+        if copy.len() > 1 && terms == 2 {
+            let both = (parts.term(p, 0), parts.term(p, 1));
+            if let (
+                Term {
+                    scale: Some(a),
+                    rows: x,
+                },
+                Term {
+                    scale: Some(b),
+                    rows: y,
+                },
+            ) = both
+            {
+                match access {
+                    Access::Alone => add_two(table, indices, step, (a, x), (b, y), copy, Alone),
+                    Access::Shared => add_two(table, indices, step, (a, x), (b, y), copy, Shared),
+                }
+                continue;
+            }
+        }
+        for t in 0..terms {
+            let term = parts.term(p, t);
+            match access {
+                _ if copy.len() == 1 => add_numbers(table, indices, step, term),
+                Access::Alone => add(table, indices, step, term, copy, Alone),
+                Access::Shared => add(table, indices, step, term, copy, Shared),
+            }
+        }
+    }
+}
