@@ -175,10 +175,15 @@ impl<'f> Lowering<'f> {
                         Some(&[scale, rows]) if is_matrix => (Some(scale), rows),
                         _ => (None, v),
                     };
-                    parts.push(RowsValue {
-                        index,
-                        terms: self.summands(rows).into_iter().map(term).collect(),
-                    });
+                    let terms = self.summands(rows).into_iter().map(term);
+                    // Lookups written twice are one part.
+                    match parts.iter_mut().find(|p: &&mut RowsValue| p.index == index) {
+                        Some(part) => part.terms.extend(terms),
+                        None => parts.push(RowsValue {
+                            index,
+                            terms: terms.collect(),
+                        }),
+                    }
                 }
                 _ => return Gradient::Dense(value),
             }
