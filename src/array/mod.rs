@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 pub const MOST_AXES: usize = 64;
 
 /// The type of a value: what its elements are, and how many along each axis.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 pub struct Type {
     /// Element type.
     pub dtype: DType,
@@ -36,12 +36,20 @@ pub struct Type {
     pub shape: Shape,
 }
 
+impl Clone for Type {
+    /// Copies the shape in one piece; a shape's own `clone` goes element by element.
+    #[inline]
+    fn clone(&self) -> Self {
+        Type::new(self.dtype, &self.shape)
+    }
+}
+
 impl Type {
     /// A type from its parts.
     pub fn new(dtype: DType, shape: &[usize]) -> Self {
         Type {
             dtype,
-            shape: shape.into(),
+            shape: Shape::from_slice(shape),
         }
     }
 
@@ -101,10 +109,19 @@ enum Data<T> {
 }
 
 /// A contiguous array of one static element type.
-#[derive(Clone)]
 pub struct Dense<T> {
     shape: Shape,
     data: Data<T>,
+}
+
+impl<T: Clone> Clone for Dense<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        Dense {
+            shape: Shape::from_slice(&self.shape),
+            data: self.data.clone(),
+        }
+    }
 }
 
 impl<T: Element> fmt::Debug for Dense<T> {
@@ -133,7 +150,7 @@ impl<T: Element> Dense<T> {
                 shape::show(shape)
             )));
         }
-        Ok(Self::from_vec(shape.into(), data))
+        Ok(Self::from_vec(Shape::from_slice(shape), data))
     }
 
     pub(crate) fn from_vec(shape: Shape, data: Vec<T>) -> Self {
@@ -172,7 +189,7 @@ impl<T: Element> Dense<T> {
         let count = element_count(shape)?;
         let mut data = room(shape)?;
         data.resize(count, T::default());
-        Ok(Self::from_vec(shape.into(), data))
+        Ok(Self::from_vec(Shape::from_slice(shape), data))
     }
 
     /// Length of each axis.
@@ -211,7 +228,7 @@ impl<T: Element> Dense<T> {
         debug_assert_eq!(size(shape), size(&self.shape));
         match &self.data {
             Data::Many(v) if !shape.is_empty() => Dense {
-                shape: shape.into(),
+                shape: Shape::from_slice(shape),
                 data: Data::Many(Arc::clone(v)),
             },
             _ => Self::from_vec(shape.into(), self.as_slice().to_vec()),

@@ -56,16 +56,17 @@ pub(super) fn vjp<O: Operator + ?Sized>(
     let mut values: SmallVec<[Slot<'_>; 8]> = SmallVec::new();
     values.push(Slot::New(g));
     values.push(Slot::Held(y));
-    values.extend(args.iter().map(|a| Slot::Held(a)));
+    args.iter().for_each(|a| values.push(Slot::Held(a)));
     let eager = Eager {
         values: RefCell::new(values),
         error: RefCell::new(None),
     };
     let name = |id: usize| Ex::new(&eager, id as Id);
     let (g, y) = (name(0), name(1));
-    let args: SmallVec<[Ex<'_>; 3]> = (0..args.len()).map(|k| name(2 + k)).collect();
+    let mut named: SmallVec<[Ex<'_>; 3]> = SmallVec::new();
+    (0..args.len()).for_each(|k| named.push(name(2 + k)));
     for i in (0..args.len()).filter(|&i| wanted(i)) {
-        let grad = op.vjp(i, g, y, &args);
+        let grad = op.vjp(i, g, y, &named);
         if let Some(error) = eager.error.borrow_mut().take() {
             return Err(error);
         }

@@ -6,6 +6,7 @@
 //! identity). An operator that has no shortcut for a form gets the array.
 
 use std::any::TypeId;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -206,9 +207,19 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     {
         return shortcut;
     }
-    let dense: SmallVec<[Array; 3]> = args.iter().map(|a| a.dense()).collect::<Result<_>>()?;
-    let types: SmallVec<[Type; 3]> = dense.iter().map(Array::ty).collect();
-    let refs: SmallVec<[&Type; 3]> = types.iter().collect();
+    // Pushed one by one: it costs less than collecting for the few operands there are.
+    let mut dense: SmallVec<[Cow<'_, Array>; 3]> = SmallVec::new();
+    let mut types: SmallVec<[Type; 3]> = SmallVec::new();
+    for arg in args {
+        let array = match arg {
+            Value::Dense(array) => Cow::Borrowed(array),
+            other => Cow::Owned(other.dense()?),
+        };
+        types.push(array.ty());
+        dense.push(array);
+    }
+    let mut refs: SmallVec<[&Type; 3]> = SmallVec::new();
+    types.iter().for_each(|ty| refs.push(ty));
     let ty = op.infer(&refs)?;
     if ty.ndim() > MOST_AXES {
         return Err(Error::Shape(format!(
@@ -221,7 +232,7 @@ pub(crate) fn apply<O: Operator + ?Sized>(
         return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
     }
     if is::<ScatterRows, O>(op)
-        && let (Array::U32(indices), Value::Dense(values)) = (&dense[1], args[0])
+        && let (Array::U32(indices), Value::Dense(values)) = (&*dense[1], args[0])
     {
         return Rows::new(ty, indices.clone(), values.clone()).map(Value::Rows);
     }
@@ -235,7 +246,8 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     if out.view_mut().is_none() {
         out = Array::zeros(&ty)?;
     }
-    let views: SmallVec<[View<'_>; 3]> = dense.iter().map(Array::view).collect();
+    let mut views: SmallVec<[View<'_>; 3]> = SmallVec::new();
+    dense.iter().for_each(|array| views.push(array.view()));
     if let Some(view) = out.view_mut() {
         op.eval(&views, view)?;
     }

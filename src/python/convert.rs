@@ -257,9 +257,14 @@ pub(super) fn to_numpy(py: Python<'_>, array: Array) -> PyResult<Bound<'_, PyAny
         dense: Dense<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if dense.as_slice().len() <= SMALL {
-            let out = PyArrayDyn::<T>::zeros(py, dense.shape(), false);
-            // SAFETY: the array is new, so nobody else reads or writes it.
-            unsafe { out.as_slice_mut()? }.copy_from_slice(dense.as_slice());
+            let from = dense.as_slice();
+            // SAFETY: every element is written here, before anybody else sees the array. It
+            // is new, so apart from `from`, and as large, in C order too.
+            let out = unsafe {
+                let out = PyArrayDyn::<T>::new(py, dense.shape(), false);
+                std::ptr::copy_nonoverlapping(from.as_ptr(), out.data(), from.len());
+                out
+            };
             return Ok(out.into_any());
         }
         let shape = PyTuple::new(py, dense.shape())?;

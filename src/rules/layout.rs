@@ -194,16 +194,17 @@ impl Operator for Transpose {
                 show_shape(&x.shape)
             )));
         }
+        let mut shape = Shape::from_slice(&x.shape);
+        for (n, &axis) in shape.iter_mut().zip(&self.axes) {
+            *n = x.shape[axis];
+        }
         Ok(Type {
             dtype: x.dtype,
-            shape: self.axes.iter().map(|&a| x.shape[a]).collect(),
+            shape,
         })
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let from = strides(args[0].shape);
-        let steps: smallvec::SmallVec<[isize; 4]> = self.axes.iter().map(|&a| from[a]).collect();
-        let shape = out.shape;
         if let &[_, columns] = args[0].shape
             && columns > 0
             && self.axes[..] == [1, 0]
@@ -213,8 +214,10 @@ impl Operator for Transpose {
             });
             return Ok(());
         }
+        let from = strides(args[0].shape);
+        let steps: smallvec::SmallVec<[isize; 4]> = self.axes.iter().map(|&a| from[a]).collect();
         with_real!(out.data.dtype(), T => {
-            copy_strided(args[0].real::<T>(), 0, &steps, shape, T::slice_mut(&mut out.data));
+            copy_strided(args[0].real::<T>(), 0, &steps, out.shape, T::slice_mut(&mut out.data));
         });
         Ok(())
     }
