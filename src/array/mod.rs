@@ -27,6 +27,17 @@ use crate::error::{Error, Result};
 /// Axes that an array may have, as in NumPy.
 pub const MOST_AXES: usize = 64;
 
+/// A copy of a shape. Its own `clone` goes element by element, which is slower than most
+/// operators on single numbers.
+#[inline]
+fn copied(shape: &[usize]) -> Shape {
+    if shape.is_empty() {
+        Shape::new()
+    } else {
+        Shape::from_slice(shape)
+    }
+}
+
 /// The type of a value: what its elements are, and how many along each axis.
 #[derive(PartialEq, Eq, Hash)]
 pub struct Type {
@@ -37,7 +48,6 @@ pub struct Type {
 }
 
 impl Clone for Type {
-    /// Copies the shape in one piece; a shape's own `clone` goes element by element.
     #[inline]
     fn clone(&self) -> Self {
         Type::new(self.dtype, &self.shape)
@@ -49,7 +59,7 @@ impl Type {
     pub fn new(dtype: DType, shape: &[usize]) -> Self {
         Type {
             dtype,
-            shape: Shape::from_slice(shape),
+            shape: copied(shape),
         }
     }
 
@@ -118,7 +128,7 @@ impl<T: Clone> Clone for Dense<T> {
     #[inline]
     fn clone(&self) -> Self {
         Dense {
-            shape: Shape::from_slice(&self.shape),
+            shape: copied(&self.shape),
             data: self.data.clone(),
         }
     }
@@ -150,7 +160,7 @@ impl<T: Element> Dense<T> {
                 shape::show(shape)
             )));
         }
-        Ok(Self::from_vec(Shape::from_slice(shape), data))
+        Ok(Self::from_vec(copied(shape), data))
     }
 
     pub(crate) fn from_vec(shape: Shape, data: Vec<T>) -> Self {
@@ -189,7 +199,7 @@ impl<T: Element> Dense<T> {
         let count = element_count(shape)?;
         let mut data = room(shape)?;
         data.resize(count, T::default());
-        Ok(Self::from_vec(Shape::from_slice(shape), data))
+        Ok(Self::from_vec(copied(shape), data))
     }
 
     /// Length of each axis.
@@ -228,7 +238,7 @@ impl<T: Element> Dense<T> {
         debug_assert_eq!(size(shape), size(&self.shape));
         match &self.data {
             Data::Many(v) if !shape.is_empty() => Dense {
-                shape: Shape::from_slice(shape),
+                shape: copied(shape),
                 data: Data::Many(Arc::clone(v)),
             },
             _ => Self::from_vec(shape.into(), self.as_slice().to_vec()),

@@ -53,14 +53,15 @@ pub(super) fn vjp<O: Operator + ?Sized>(
     wanted: impl Fn(usize) -> bool,
     mut give: impl FnMut(usize, Value) -> Result<()>,
 ) -> Result<()> {
-    let mut values: SmallVec<[Slot<'_>; 8]> = SmallVec::new();
+    let mut eager = Eager {
+        values: RefCell::default(),
+        error: RefCell::new(None),
+    };
+    // In place: the room for them is large to move.
+    let values = eager.values.get_mut();
     values.push(Slot::New(g));
     values.push(Slot::Held(y));
     args.iter().for_each(|a| values.push(Slot::Held(a)));
-    let eager = Eager {
-        values: RefCell::new(values),
-        error: RefCell::new(None),
-    };
     let name = |id: usize| Ex::new(&eager, id as Id);
     let (g, y) = (name(0), name(1));
     let mut named: SmallVec<[Ex<'_>; 3]> = SmallVec::new();
