@@ -44,7 +44,7 @@ multiversion! {
             }
             return;
         }
-        by_width!(table.width().max(1), W => {
+        by_width!(M, T, table.width().max(1), W => {
             for (row, &i) in out.chunks_exact_mut(W).zip(indices) {
                 copy(m, start, i, row);
             }
@@ -59,7 +59,7 @@ multiversion! {
         m: M, table: &Table, indices: &[u32], rows: &mut [T], others: &[T], out: &mut [T],
     ) {
         let start = table.pointer::<T>();
-        by_width!(table.width().max(1), W => {
+        by_width!(M, T, table.width().max(1), W => {
             let rows = rows.chunks_exact_mut(W).zip(others.chunks_exact(W));
             for ((o, &i), (row, other)) in out.iter_mut().zip(indices).zip(rows) {
                 *o = copy_and_dot(m, start, i, row, other);
@@ -78,7 +78,7 @@ multiversion! {
         out: &mut [T],
     ) {
         let (start, other_start) = (table.pointer::<T>(), other_table.pointer::<T>());
-        by_width!(table.width().max(1), W => {
+        by_width!(M, T, table.width().max(1), W => {
             let rows = rows.chunks_exact_mut(W).zip(others.chunks_exact_mut(W));
             let indices = indices.iter().zip(other_indices);
             for ((o, (&i, &j)), (row, other)) in out.iter_mut().zip(indices).zip(rows) {

@@ -55,7 +55,7 @@ multiversion! {
         m: M, table: &Table, indices: &[u32], step: T, term: Term<'_, T>, copy: &mut [T], _reach: A,
     ) {
         let start = table.pointer::<T>();
-        by_width!(copy.len(), W => {
+        by_width!(M, T, copy.len(), W => {
             let copy = &mut copy[..W];
             let rows = indices.iter().zip(term.rows.chunks_exact(W)).enumerate();
             for (k, (&i, x)) in rows {
@@ -80,7 +80,7 @@ multiversion! {
         first: (&[T], &[T]), second: (&[T], &[T]), copy: &mut [T], _reach: A,
     ) {
         let start = table.pointer::<T>();
-        by_width!(copy.len(), W => {
+        by_width!(M, T, copy.len(), W => {
             let copy = &mut copy[..W];
             let first = first.0.iter().zip(first.1.chunks_exact(W));
             let second = second.0.iter().zip(second.1.chunks_exact(W));

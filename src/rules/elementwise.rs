@@ -6,6 +6,8 @@
 //! of the table; the loops here are compiled once per instruction set and chosen
 //! at run time.
 
+use std::ops::Range;
+
 use crate::array::{Broadcast, Real, Slice, SliceMut, Type, View, ViewMut, broadcast};
 use crate::error::{Error, Result};
 use crate::simd::multiversion;
@@ -53,44 +55,47 @@ multiversion! {
 }
 
 multiversion! {
-    pub(super) fn map2<T: Real, O: Map2>(x: &[T], y: &[T], out: &mut [T]) {
-        match (x, y) {
-            ([x], [y]) => out.fill(O::f(*x, *y)),
-            ([x], y) => {
-                let ((ys, y), (outs, out)) = (y.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
-                for (o, y) in outs.iter_mut().zip(ys) {
-                    for l in 0..LANES {
-                        o[l] = O::f(*x, y[l]);
-                    }
-                }
-                for (o, &y) in out.iter_mut().zip(y) {
-                    *o = O::f(*x, y);
-                }
-            }
-            (x, [y]) => {
-                let ((xs, x), (outs, out)) = (x.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
-                for (o, x) in outs.iter_mut().zip(xs) {
-                    for l in 0..LANES {
-                        o[l] = O::f(x[l], *y);
-                    }
-                }
-                for (o, &x) in out.iter_mut().zip(x) {
-                    *o = O::f(x, *y);
-                }
-            }
-            (x, y) => {
-                let ((xs, x), (ys, y)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
-                let (outs, out) = out.as_chunks_mut::<LANES>();
-                for ((o, x), y) in outs.iter_mut().zip(xs).zip(ys) {
-                    for l in 0..LANES {
-                        o[l] = O::f(x[l], y[l]);
-                    }
-                }
-                for ((o, &x), &y) in out.iter_mut().zip(x).zip(y) {
-                    *o = O::f(x, y);
-                }
+    fn pairs<T: Real, O: Map2>(x: &[T], y: &[T], out: &mut [T]) {
+        let ((xs, x), (ys, y)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+        let (outs, out) = out.as_chunks_mut::<LANES>();
+        for ((o, x), y) in outs.iter_mut().zip(xs).zip(ys) {
+            for l in 0..LANES {
+                o[l] = O::f(x[l], y[l]);
             }
         }
+        for ((o, &x), &y) in out.iter_mut().zip(x).zip(y) {
+            *o = O::f(x, y);
+        }
+    }
+}
+
+/// Calls `f` with a constant repeated, and the part of `0..n` that it is repeated for. That
+/// costs little, and saves a loop of every function for constants on either side.
+#[inline]
+fn repeat<T: Real>(x: T, n: usize, mut f: impl FnMut(&[T], Range<usize>)) {
+    let mut parts = |block: &[T]| {
+        for start in (0..n).step_by(block.len()) {
+            let part = start..n.min(start + block.len());
+            f(&block[..part.len()], part);
+        }
+    };
+    if n <= 4 * LANES {
+        parts(&[x; 4 * LANES]);
+    } else {
+        parts(&[x; 16 * LANES]);
+    }
+}
+
+pub(super) fn map2<T: Real, O: Map2>(x: &[T], y: &[T], out: &mut [T]) {
+    match (x, y) {
+        ([x], [y]) => out.fill(O::f(*x, *y)),
+        ([x], y) => repeat(*x, out.len(), |x, part| {
+            pairs::<T, O>(x, &y[part.clone()], &mut out[part]);
+        }),
+        (x, [y]) => repeat(*y, out.len(), |y, part| {
+            pairs::<T, O>(&x[part.clone()], y, &mut out[part]);
+        }),
+        (x, y) => pairs::<T, O>(x, y, out),
     }
 }
 

@@ -263,17 +263,19 @@ macro_rules! multiversion {
 }
 pub(crate) use multiversion;
 
-/// Compiles `$body` for the usual row widths as constants, so that its loops over rows unroll
-/// without an odd end, and once for any other width. Every width costs code, which counts in a
-/// wheel.
+/// Compiles `$body` for the usual widths of rows of `$type` as constants, so that its loops over
+/// rows unroll without an odd end, and once for any other width. Every width costs code, which
+/// counts in a wheel: so only for single precision, and not for the baseline.
 macro_rules! by_width {
-    ($width:expr, $W:ident => $body:expr) => {
+    ($machine:ty, $type:ty, $width:expr, $W:ident => $body:expr) => {{
+        let usual = size_of::<$type>() == size_of::<f32>()
+            && <$machine as $crate::simd::Machine>::ISA as u8 > $crate::simd::Isa::Scalar as u8;
         match $width {
-            32 => {
+            32 if usual => {
                 const $W: usize = 32;
                 $body
             }
-            64 => {
+            64 if usual => {
                 const $W: usize = 64;
                 $body
             }
@@ -283,7 +285,7 @@ macro_rules! by_width {
             )]
             $W => $body,
         }
-    };
+    }};
 }
 pub(crate) use by_width;
 
