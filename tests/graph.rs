@@ -235,7 +235,7 @@ fn a_result_that_no_memory_holds_is_an_error() {
     row.set_value(ones(&[1, LONG])).unwrap();
     assert!(matches!(product.value(), Err(Error::Memory(_))));
     let inputs = [column.value().unwrap(), row.value().unwrap()];
-    assert!(matches!(program.run(&inputs), Err(Error::Value(_))));
+    assert!(matches!(program.run(&inputs), Err(Error::Memory(_))));
     let shape = [1 << 50].as_slice().into();
     let repeat = OpRef::new(rules::BroadcastTo { shape });
     let huge = Variable::apply(repeat, &[Leaf::new(1.0).unwrap().boxed()]);

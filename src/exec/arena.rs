@@ -83,7 +83,7 @@ unsafe impl Send for Arena {}
 
 impl Arena {
     pub(super) fn new(bytes: usize) -> Result<Self> {
-        let refuse = || Error::Value(format!("a plan needs {bytes} bytes, which cannot be had"));
+        let refuse = || Error::Memory(format!("a plan needs {bytes} bytes, which cannot be had"));
         let block = Block::from_size_align(bytes.max(LINE), LINE).map_err(|_| refuse())?;
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc_zeroed(block) }).ok_or_else(refuse)?;

@@ -46,7 +46,7 @@ impl Executor {
     /// Memory for a plan that reads the given tables.
     ///
     /// # Errors
-    /// [`Error::Value`](crate::Error::Value) if it cannot be had.
+    /// [`Error::Memory`](crate::Error::Memory) if it cannot be had.
     ///
     /// # Panics
     /// If the tables are not of the plan's types: the program that made the plan passes its
