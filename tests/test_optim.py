@@ -115,6 +115,22 @@ def test_state_belongs_to_the_parameter():
     assert (a.item(), b.item()) == (-2.5, -1.0)
 
 
+@pytest.mark.parametrize("kind", ["SGD", "Adagrad", "Adam"])
+@pytest.mark.parametrize("rows", [None, [1, 0, 1]])
+def test_a_step_out_of_range_is_refused(kind, rows):
+    """Whatever leads there: the rate, or squares that float32 cannot hold."""
+    for lr, factor in [(1e308, 1.0), (1e30, 1e30)]:
+        start = np.ones((3, 4), np.float32)
+        w, other = wy.Parameter(start, name="weights"), wy.Parameter(1.0)
+        ((w if rows is None else w[rows]) * factor).sum().backward()
+        (other * 1.0).backward()
+        optimizer = getattr(wy, kind)(lr=lr)
+        with pytest.raises(FloatingPointError, match="weights"):
+            optimizer.step([w, other])
+        assert w.value.tobytes() == start.tobytes()
+        assert other.item() == 1.0
+
+
 def test_settings_are_shown():
     optimizer = wy.Adam(lr=0.5, l2=0.25, clip=2)
     assert (optimizer.lr, optimizer.l2, optimizer.clip) == (0.5, 0.25, 2.0)

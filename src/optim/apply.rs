@@ -7,14 +7,13 @@
 //! 2011).
 //!
 //! Plain SGD is linear in the gradient, so equal rows need not be summed first and a row's
-//! terms are added straight to it. Every other rule groups equal rows and sums them, in order of
-//! arrival.
+//! terms are added straight to it. Every other rule groups equal rows and sums them
+//! ([`grouped`]).
 
 use super::distinct::Distinct;
-use super::{Rule, Settings, State, sgd};
+use super::{Rule, Settings, State, grouped, sgd};
 use crate::array::Real;
-use crate::simd::{self, Machine, multiversion};
-use crate::table::{Table, moves};
+use crate::table::Table;
 
 /// How rows are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +44,6 @@ impl<T: Real> Term<'_, T> {
     #[inline(always)]
     pub(super) fn factor(&self, k: usize, factor: T) -> T {
         self.scale.map_or(factor, |s| factor * s[k])
-    }
-
-    /// Row `k`.
-    #[inline(always)]
-    fn row(&self, k: usize, width: usize) -> &[T] {
-        &self.rows[k * width..(k + 1) * width]
     }
 }
 
@@ -94,165 +87,38 @@ impl<T> Parts<T> for Plain<'_, T> {
 /// Memory for one worker, used again for every step.
 #[derive(Debug)]
 pub(crate) struct Scratch<T> {
-    distinct: Distinct,
-    gradient: Vec<T>,
+    pub(super) distinct: Distinct,
+    /// A copy of a row.
     row: Vec<T>,
-    slots: [Vec<T>; 3],
+    /// Of a row, or of many if rows are single numbers: the sum of gradients, copies of the
+    /// parameter and of two rows of state, and counts of steps.
+    pub(super) lines: [Vec<T>; 5],
 }
 
 impl<T: Real> Scratch<T> {
     /// Scratch for rows of `width` numbers and gradients of up to `rows` rows.
     pub(crate) fn new(width: usize, rows: usize) -> Self {
-        let line = || vec![T::default(); width];
+        let length = if width == 1 { rows.max(64) } else { width };
         Scratch {
             distinct: Distinct::new(rows),
-            gradient: line(),
-            row: line(),
-            slots: [line(), line(), vec![T::default(); 1]],
+            row: vec![T::zero(); width],
+            lines: std::array::from_fn(|_| vec![T::zero(); length]),
+        }
+    }
+
+    /// Scratch for rows of `width` numbers that are added as they come.
+    pub(super) fn plain(width: usize) -> Self {
+        Scratch {
+            distinct: Distinct::default(),
+            row: vec![T::zero(); width],
+            lines: Default::default(),
         }
     }
 }
 
-/// Where a row's state is.
-#[derive(Clone, Copy)]
-struct Slot<T> {
-    start: *mut T,
-    width: usize,
-}
-
-fn slots<T: Real>(target: &Target<'_>) -> [Slot<T>; 3] {
-    let none = Slot {
-        start: std::ptr::NonNull::dangling().as_ptr(),
-        width: 0,
-    };
-    let mut out = [none; 3];
-    let full = target.rule.full_slots();
-    for (k, table) in target.state.slots.iter().enumerate() {
-        let at = if k < full { k } else { 2 };
-        out[at] = Slot {
-            start: table.pointer::<T>(),
-            width: if k < full { target.table.width() } else { 1 },
-        };
-    }
-    out
-}
-
-/// Changes one row by the gradient in `scratch.gradient`.
-///
-/// # Safety
-/// `row` is a row of the table; with [`Access::Alone`] nobody else uses the table or the
-/// state, with [`Access::Shared`] everybody uses moves.
-#[inline(always)]
-unsafe fn update<M: Machine, T: Real>(
-    m: M,
-    access: Access,
-    target: &Target<'_>,
-    slots: [Slot<T>; 3],
-    row: usize,
-    scratch: &mut Scratch<T>,
-) {
-    let width = scratch.row.len();
-    let Settings { lr, l2, clip } = target.settings;
-    let start = target.table.pointer::<T>().wrapping_add(row * width);
-    let at = slots.map(|s| s.start.wrapping_add(row * s.width));
-    let g = &mut scratch.gradient;
-    if let Some(clip) = clip {
-        let clip = T::of(clip);
-        for g in g.iter_mut() {
-            *g = g.max(-clip).min(clip);
-        }
-    }
-    let (lr, l2) = (T::of(lr), T::of(l2));
-    if access == Access::Alone {
-        // SAFETY: the row and its state are in bounds, initialised and, by the caller's
-        // promise, reached by nobody else; the four slices are different memory.
-        let w = unsafe { std::slice::from_raw_parts_mut(start, width) };
-        let [a, b, c] = [0, 1, 2].map(|k| {
-            // SAFETY: as above; a slot that the rule lacks has width 0.
-            unsafe { std::slice::from_raw_parts_mut(at[k], slots[k].width) }
-        });
-        if l2 > T::zero() {
-            simd::dot::axpy(m, l2, w, g);
-        }
-        target.rule.update(m, lr, w, g, [a, b, c]);
-        return;
-    }
-    // SAFETY: in bounds; everybody uses moves.
-    unsafe { moves::load_row_on(m, start, &mut scratch.row) };
-    let [a, b, c] = &mut scratch.slots;
-    let mut local = [
-        &mut a[..slots[0].width],
-        &mut b[..slots[1].width],
-        &mut c[..slots[2].width],
-    ];
-    for (k, local) in local.iter_mut().enumerate() {
-        // SAFETY: as above.
-        unsafe { moves::load_row_on(m, at[k], local) };
-    }
-    if l2 > T::zero() {
-        simd::dot::axpy(m, l2, &scratch.row, g);
-    }
-    let [a, b, c] = local;
-    let w = &mut scratch.row;
-    target.rule.update(m, lr, w, g, [&mut *a, &mut *b, &mut *c]);
-    // SAFETY: as above.
-    unsafe { moves::store_row_on(m, start, w) };
-    for (k, local) in [a, b, c].into_iter().enumerate() {
-        // SAFETY: as above.
-        unsafe { moves::store_row_on(m, at[k], local) };
-    }
-}
-
-multiversion! {
-    fn summed_rows<T: Real, P: Parts<T>>(
-        m: M,
-        access: Access,
-        target: &Target<'_>,
-        parts: &P,
-        scratch: &mut Scratch<T>,
-    ) {
-        let mut distinct = std::mem::take(&mut scratch.distinct);
-        distinct.clear((0..parts.count()).map(|p| parts.indices(p).len()).sum());
-        for p in 0..parts.count() {
-            for (k, &i) in parts.indices(p).iter().enumerate() {
-                distinct.add(i, p, k);
-            }
-        }
-        let slots = slots::<T>(target);
-        let width = scratch.gradient.len();
-        for n in 0..distinct.len() {
-            let (row, occurrences) = distinct.row(n);
-            scratch.gradient.fill(T::zero());
-            for (p, k) in occurrences {
-                for t in 0..parts.terms(p) {
-                    let x = parts.term(p, t);
-                    let (a, x) = (x.factor(k, T::one()), x.row(k, width));
-                    simd::dot::axpy(m, a, x, &mut scratch.gradient);
-                }
-            }
-            // SAFETY: the caller of `rows` promises what `update` asks.
-            unsafe { update(m, access, target, slots, row as usize, scratch) };
-        }
-        scratch.distinct = distinct;
-    }
-}
-
-multiversion! {
-    fn all_rows<T: Real>(
-        m: M,
-        access: Access,
-        target: &Target<'_>,
-        gradient: &[T],
-        scratch: &mut Scratch<T>,
-    ) {
-        let slots = slots::<T>(target);
-        let width = scratch.row.len().max(1);
-        for (row, g) in gradient.chunks_exact(width).enumerate() {
-            scratch.gradient.copy_from_slice(g);
-            // SAFETY: the caller of `dense` promises what `update` asks.
-            unsafe { update(m, access, target, slots, row, scratch) };
-        }
-    }
+/// Whether a step adds a multiple of the gradient, so that rows need not be summed first.
+pub(super) fn adds(rule: Rule, settings: Settings) -> bool {
+    rule == Rule::Sgd { momentum: 0.0 } && settings.l2 == 0.0 && settings.clip.is_none()
 }
 
 /// Applies rows of a gradient.
@@ -267,13 +133,13 @@ pub(crate) unsafe fn rows<T: Real, P: Parts<T>>(
     parts: &P,
     scratch: &mut Scratch<T>,
 ) {
-    let plain = target.rule == Rule::Sgd { momentum: 0.0 };
-    if plain && target.settings.l2 == 0.0 && target.settings.clip.is_none() {
+    if adds(target.rule, target.settings) {
         let lr = target.settings.lr;
         // SAFETY: handed on.
         unsafe { sgd::rows(access, target.table, lr, parts, &mut scratch.row) };
     } else {
-        summed_rows(access, target, parts, scratch);
+        // SAFETY: handed on.
+        unsafe { grouped::rows(access, target, parts, scratch) };
     }
 }
 
@@ -287,5 +153,6 @@ pub(crate) unsafe fn dense<T: Real>(
     gradient: &[T],
     scratch: &mut Scratch<T>,
 ) {
-    all_rows(access, target, gradient, scratch);
+    // SAFETY: handed on.
+    unsafe { grouped::all(access, target, gradient, scratch) };
 }

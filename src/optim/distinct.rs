@@ -3,103 +3,147 @@
 //! A small open-addressed table maps a row to the chain of its occurrences, in order of
 //! arrival. It is as large as a batch, never as a parameter, and is used again for every
 //! batch, so that grouping costs a few nanoseconds an occurrence and allocates nothing.
+//!
+//! Whether a row has been there before is a toss-up in a batch, and a wrong guess of the
+//! processor costs more than all the rest. So nothing here branches on it, and addresses are
+//! known long before they are needed: rows are looked up in one pass and linked in another.
 
-/// No occurrence.
+/// No further occurrence.
 const NONE: u32 = u32::MAX;
-
-/// One occurrence of a row: the part of the gradient and the position in it.
-#[derive(Debug, Clone, Copy)]
-struct Occurrence {
-    row: u32,
-    part: u32,
-    position: u32,
-    /// The next occurrence of the same row.
-    next: u32,
-}
 
 /// Occurrences grouped by row. See the [module documentation](self).
 #[derive(Debug, Default)]
 pub(super) struct Distinct {
-    occurrences: Vec<Occurrence>,
-    /// First occurrences, in order of arrival.
+    /// The rows in order of arrival, `len` of them.
+    rows: Vec<u32>,
+    len: usize,
+    /// First and last occurrences of each row.
     first: Vec<u32>,
-    /// Last occurrence of the row at each place of `first`.
     last: Vec<u32>,
-    /// Places in `first`, by hash of the row; a power of two at least twice as long.
-    table: Vec<u32>,
+    /// For each occurrence the place of its row in `rows`.
+    places: Vec<u32>,
+    /// For each occurrence the next one of the same row. One entry more takes the links that
+    /// first occurrences do not need.
+    next: Vec<u32>,
+    /// A row and its place in `rows`, by hash of the row. The length is a power of two and at
+    /// least four times the number of occurrences, so searches are short, and end.
+    table: Vec<u64>,
+    /// Added to places in `table`: an entry with less is of a batch before and counts as empty,
+    /// so that nothing needs to be cleared.
+    base: u32,
 }
 
 impl Distinct {
-    /// Room for `count` occurrences; more can be added and allocate.
+    /// Room for `count` occurrences.
     pub(super) fn new(count: usize) -> Self {
-        Distinct {
-            occurrences: Vec::with_capacity(count),
-            first: Vec::with_capacity(count),
-            last: Vec::with_capacity(count),
-            table: vec![NONE; (2 * count).next_power_of_two()],
-        }
+        let mut distinct = Distinct::default();
+        distinct.reserve(count);
+        distinct
     }
 
-    /// Forgets everything and makes room for `count` occurrences.
-    pub(super) fn clear(&mut self, count: usize) {
-        self.occurrences.clear();
-        self.first.clear();
-        self.last.clear();
-        let wanted = (2 * count).next_power_of_two();
-        if self.table.len() < wanted {
-            self.table = vec![NONE; wanted];
-        } else {
-            self.table.fill(NONE);
-        }
-    }
-
-    /// Adds an occurrence, of which there is room for after [`clear`](Self::clear).
-    #[inline]
-    pub(super) fn add(&mut self, row: u32, part: usize, position: usize) {
-        let number = self.occurrences.len() as u32;
-        self.occurrences.push(Occurrence {
-            row,
-            part: part as u32,
-            position: position as u32,
-            next: NONE,
-        });
-        let mask = self.table.len() - 1;
-        // Fibonacci hashing (Knuth, The Art of Computer Programming, vol. 3, 6.4).
-        let mut at = (row.wrapping_mul(0x9E37_79B9) >> 7) as usize & mask;
-        loop {
-            let place = self.table[at];
-            if place == NONE {
-                self.table[at] = self.first.len() as u32;
-                self.first.push(number);
-                self.last.push(number);
-                return;
+    /// Makes room for `count` occurrences in all.
+    fn reserve(&mut self, count: usize) {
+        if self.rows.len() < count || self.table.is_empty() {
+            for list in [
+                &mut self.rows,
+                &mut self.first,
+                &mut self.last,
+                &mut self.places,
+            ] {
+                list.resize(count, 0);
             }
-            let place = place as usize;
-            if self.occurrences[self.first[place] as usize].row == row {
-                self.occurrences[self.last[place] as usize].next = number;
-                self.last[place] = number;
-                return;
-            }
-            at = (at + 1) & mask;
+            self.next.resize(count + 1, NONE);
+            self.table = vec![0; (4 * count).next_power_of_two()];
+            self.base = 1;
         }
     }
 
-    /// Number of distinct rows.
-    pub(super) fn len(&self) -> usize {
-        self.first.len()
+    /// Groups rows that come in parts. Allocates only if there is no room.
+    pub(super) fn group(&mut self, parts: &[&[u32]]) {
+        let count = parts.iter().map(|rows| rows.len()).sum();
+        self.reserve(count);
+        if self.base as usize + count > u32::MAX as usize {
+            self.table.fill(0);
+            self.base = 1;
+        }
+        let base = self.base;
+        let bits = (4 * count).next_power_of_two().trailing_zeros();
+        let table = &mut self.table[..1 << bits];
+        let mask = table.len() - 1;
+        let places = &mut self.places[..count];
+        let (distinct, first) = (&mut self.rows[..count], &mut self.first[..count]);
+        let (mut len, mut start) = (0, 0);
+        for &rows in parts {
+            let here = &mut places[start..start + rows.len()];
+            for (number, (&row, to)) in (start as u32..).zip(rows.iter().zip(here)) {
+                // Fibonacci hashing (Knuth, The Art of Computer Programming, vol. 3, 6.4).
+                let mut at = u64::from(row.wrapping_mul(0x9E37_79B9)) << bits >> 32;
+                // SAFETY: `at` has `bits` bits, and later on the mask's.
+                let mut entry = unsafe { *table.get_unchecked(at as usize) };
+                // Zero if the entry is empty or the row's: either ends the search.
+                while ((entry >> 32) as u32 ^ row).min((entry as u32).saturating_sub(base - 1)) != 0
+                {
+                    at = (at + 1) & mask as u64;
+                    // SAFETY: as above.
+                    entry = unsafe { *table.get_unchecked(at as usize) };
+                }
+                let new = (entry as u32) < base;
+                let place = if new { base + len as u32 } else { entry as u32 };
+                // SAFETY: as above for `at`; `len` is at most the number of occurrences before
+                // this one, and so less than `count`.
+                unsafe {
+                    // Written over by the next new row if this one is not new.
+                    *distinct.get_unchecked_mut(len) = row;
+                    *first.get_unchecked_mut(len) = number;
+                    *table.get_unchecked_mut(at as usize) = u64::from(row) << 32 | u64::from(place);
+                }
+                *to = place - base;
+                len += usize::from(new);
+            }
+            start += rows.len();
+        }
+        self.len = len;
+        self.base += len as u32;
     }
 
-    /// Distinct row number `k`, and its occurrences as (part, position).
-    #[inline]
-    pub(super) fn row(&self, k: usize) -> (u32, impl Iterator<Item = (usize, usize)> + '_) {
-        let mut at = self.first[k];
-        let row = self.occurrences[at as usize].row;
-        let chain = std::iter::from_fn(move || {
-            let o = self.occurrences.get(at as usize)?;
-            at = o.next;
-            Some((o.part as usize, o.position as usize))
-        });
-        (row, chain)
+    /// Links the occurrences of each row.
+    pub(super) fn link(&mut self, parts: &[&[u32]]) {
+        let count: usize = parts.iter().map(|rows| rows.len()).sum();
+        let next = &mut self.next[..=count];
+        let last = &mut self.last[..self.len];
+        last.fill(count as u32);
+        for (number, &place) in self.places[..count].iter().enumerate() {
+            let last = &mut last[place as usize];
+            next[*last as usize] = number as u32;
+            *last = number as u32;
+            next[number] = NONE;
+        }
+    }
+
+    /// The distinct rows.
+    #[inline(always)]
+    pub(super) fn rows(&self) -> &[u32] {
+        &self.rows[..self.len]
+    }
+
+    /// The place of each occurrence's row among the distinct ones.
+    pub(super) fn places(&self) -> &[u32] {
+        &self.places
+    }
+
+    /// The first occurrence of distinct row `k`, by number over all parts.
+    #[inline(always)]
+    pub(super) fn first(&self, k: usize) -> usize {
+        self.first[k] as usize
+    }
+
+    /// The next occurrence of the same row, once they are [linked](Self::link).
+    #[inline(always)]
+    pub(super) fn next(&self, occurrence: usize) -> Option<usize> {
+        match self.next[occurrence] {
+            NONE => None,
+            next => Some(next as usize),
+        }
     }
 }
 
@@ -112,20 +156,32 @@ mod tests {
     proptest! {
         #[test]
         fn occurrences_are_grouped_in_order(batches in prop::collection::vec(
-            prop::collection::vec(0u32..40, 0..60), 1..4,
-        )) {
-            let mut distinct = Distinct::new(8);
-            for rows in batches {
-                distinct.clear(rows.len());
-                let mut expected: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
-                for (k, &row) in rows.iter().enumerate() {
-                    distinct.add(row, k % 3, k);
-                    expected.entry(row).or_default().push((k % 3, k));
+            prop::collection::vec(prop::collection::vec(0u32..40, 0..60), 0..3), 1..4,
+        ), offset in prop::sample::select(vec![0, 1 << 20, u32::MAX - 39]), room in 0usize..9) {
+            let mut distinct = Distinct::new(room);
+            // Entries of a batch before are found, and the numbers that tell run out.
+            if room % 2 == 1 {
+                distinct.base = u32::MAX - 100;
+            }
+            for mut parts in batches {
+                parts.iter_mut().flatten().for_each(|row| *row += offset);
+                let slices: Vec<&[u32]> = parts.iter().map(|rows| &rows[..]).collect();
+                distinct.group(&slices);
+                distinct.link(&slices);
+                let rows = parts.concat();
+                let mut expected: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+                for (number, &row) in rows.iter().enumerate() {
+                    expected.entry(row).or_default().push(number);
+                    prop_assert_eq!(distinct.rows()[distinct.places()[number] as usize], row);
                 }
-                prop_assert_eq!(distinct.len(), expected.len());
-                for k in 0..distinct.len() {
-                    let (row, chain) = distinct.row(k);
-                    prop_assert_eq!(&chain.collect::<Vec<_>>(), &expected[&row]);
+                prop_assert_eq!(distinct.rows().len(), expected.len());
+                for (k, row) in distinct.rows().iter().enumerate() {
+                    let mut chain = vec![distinct.first(k)];
+                    while let Some(next) = distinct.next(*chain.last().expect("not empty")) {
+                        chain.push(next);
+                    }
+                    prop_assert_eq!(&chain, &expected[row]);
+                    prop_assert!(k == 0 || distinct.first(k - 1) < chain[0]);
                 }
             }
         }

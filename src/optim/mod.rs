@@ -8,22 +8,33 @@
 //!
 //! Every rule first clips each element of the gradient to `±clip`, then adds `l2` times
 //! the parameter, both only on rows that have a gradient. Rows that occur several times in
-//! a gradient are summed first.
+//! a gradient are summed first, unless a plain step of SGD comes to the same.
+//!
+//! A step too large for the numbers of a parameter, or for what a rule adds up beside it,
+//! makes the parameter NaN or infinite and is reported: by [`Optimizer::step`], which takes
+//! it back, and by training, when a loss shows it or at the end.
 
 pub(crate) mod apply;
 mod distinct;
+mod grouped;
+mod pass;
+mod powers;
 mod rule;
 mod sgd;
+mod undo;
+mod update;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 pub use rule::Rule;
 
-use crate::array::{Type, Typed, with_real};
+use crate::array::{Array, Type, Typed, with_real};
 use crate::error::{Error, Result};
 use crate::table::{Gradient, Param, Table};
 use apply::{Access, Plain, Scratch, Target};
+use powers::Powers;
+use undo::Touched;
 
 /// Settings that every optimizer has.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,14 +72,48 @@ fn check(name: &str, value: f64, ok: bool, expected: &str) -> Result<()> {
 /// What a rule remembers about one table.
 #[derive(Debug)]
 pub(crate) struct State {
+    /// Tables like the parameter, then, if the rule counts steps, one number a row.
     pub slots: Vec<Table>,
+    /// Powers of the decays of a rule that counts steps.
+    pub powers: Option<[Powers; 2]>,
 }
 
 /// A table, kept alive for its state.
 type Owned = (Arc<Table>, Arc<State>);
 
-/// A table, its state, and a gradient to apply.
-type Work<'p> = (&'p Arc<Table>, Arc<State>, Gradient);
+/// A gradient to apply to a table: rows, or of the table's shape.
+struct Work<'p> {
+    table: &'p Arc<Table>,
+    state: Arc<State>,
+    rows: Option<Vec<u32>>,
+    values: Array,
+}
+
+impl Work<'_> {
+    /// The parameter, as far as it will change.
+    fn touched(&self) -> Touched<'_> {
+        Touched {
+            table: self.table,
+            rows: self.rows.as_deref(),
+        }
+    }
+
+    /// The parameter and its state, as far as they will change.
+    fn all_touched(&self) -> impl Iterator<Item = Touched<'_>> {
+        let rows = self.rows.as_deref();
+        let state = self.state.slots.iter();
+        std::iter::once(self.touched()).chain(state.map(move |table| Touched { table, rows }))
+    }
+
+    /// What to report if the step was too large for the numbers of the parameter's type.
+    fn error(&self, changed: &str) -> Error {
+        Error::NotFinite(format!(
+            "{}: the step leads to NaN or infinity ({changed}); a smaller learning rate, l2 or \
+             clip may help",
+            self.table.label()
+        ))
+    }
+}
 
 /// A rule, its settings and its state. See the [module documentation](self).
 #[derive(Debug)]
@@ -134,7 +179,11 @@ impl Optimizer {
         if self.rule.counts_steps() {
             slots.push(Table::zeros(&Type::new(ty.dtype, &[table.rows()]), None)?);
         }
-        let state = Arc::new(State { slots });
+        let powers = match self.rule {
+            Rule::Adam { beta1, beta2, .. } => Some([beta1, beta2].map(Powers::new)),
+            _ => None,
+        };
+        let state = Arc::new(State { slots, powers });
         states.insert(table.id(), (Arc::clone(table), Arc::clone(&state)));
         Ok(state)
     }
@@ -143,41 +192,60 @@ impl Optimizer {
     /// The gradients are kept: clear them with [`Param::zero_grad`].
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if a gradient holds NaN or infinity, [`Error::State`] if a
-    /// parameter is being trained; no parameter is changed then.
+    /// [`Error::NotFinite`] if a gradient holds NaN or infinity or the step leads there,
+    /// [`Error::State`] if a parameter is being trained; no parameter is changed then.
     pub fn step(&self, params: &[&Param]) -> Result<()> {
         let work = self.prepare(params)?;
         // All locks before any change.
         let mut locks = Vec::new();
-        for (table, ..) in &work {
-            locks.push(table.exclusive()?);
+        for item in &work {
+            locks.push(item.table.exclusive()?);
         }
-        for (table, state, gradient) in &work {
-            // SAFETY: `locks` holds exclusive access to this table; its state is reached
-            // through the same optimizer and table only.
-            unsafe { self.apply(Access::Alone, table, state, gradient) };
+        let touched = || work.iter().flat_map(Work::all_touched);
+        // SAFETY: `locks` holds exclusive access to the tables; their state is reached through
+        // the same optimizer and table only; `Rows` checked its indices against the table.
+        let copy = |touched: Touched<'_>| unsafe { touched.copy() };
+        let before: Vec<Array> = touched().map(copy).collect();
+        for item in &work {
+            // SAFETY: as above.
+            unsafe { self.apply(Access::Alone, item) };
+        }
+        // SAFETY: as above.
+        let failed = work.iter().find(|w| !unsafe { w.touched().is_finite() });
+        if let Some(failed) = failed {
+            for (touched, copy) in touched().zip(&before) {
+                // SAFETY: as above.
+                unsafe { touched.restore(copy) };
+            }
+            return Err(failed.error("no parameter was changed"));
         }
         Ok(())
     }
 
-    /// As [`step`](Self::step), beside other workers of one training run.
+    /// As [`step`](Self::step), beside other workers of one training run. Since they see each
+    /// change at once, a step that leads to NaN or infinity is reported and not taken back.
     ///
     /// # Errors
     /// [`Error::NotFinite`] if a gradient holds NaN or infinity, [`Error::State`] if a
-    /// parameter is not being trained; no parameter is changed then.
+    /// parameter is not being trained; no parameter is changed then. [`Error::NotFinite`] if
+    /// the step leads to NaN or infinity.
     pub(crate) fn step_shared(&self, params: &[&Param]) -> Result<()> {
         let work = self.prepare(params)?;
         let mut locks = Vec::new();
-        for (table, ..) in &work {
-            locks.push(table.beside()?);
+        for item in &work {
+            locks.push(item.table.beside()?);
         }
-        for (table, state, gradient) in &work {
+        for item in &work {
             // SAFETY: the table is being trained and `locks` excludes plain access to it, so
             // everybody moves rows; state is reached by the optimizer of that training only.
-            unsafe { self.apply(Access::Shared, table, state, gradient) };
-            table.touch();
+            unsafe { self.apply(Access::Shared, item) };
+            item.table.touch();
         }
-        Ok(())
+        // SAFETY: as above.
+        match work.iter().find(|w| !unsafe { w.touched().is_finite() }) {
+            Some(failed) => Err(failed.error("other workers have seen it")),
+            None => Ok(()),
+        }
     }
 
     /// What there is to apply, by table, checked.
@@ -194,11 +262,24 @@ impl Optimizer {
                 )));
             }
             let table = param.table();
-            work.push((table, self.state(table)?, gradient));
+            let (rows, values) = match gradient {
+                Gradient::Dense(values) => (None, values),
+                Gradient::Rows(rows) => {
+                    let (indices, values) = rows.concat();
+                    (Some(indices), values)
+                }
+            };
+            let state = self.state(table)?;
+            work.push(Work {
+                table,
+                state,
+                rows,
+                values,
+            });
         }
         // In a fixed order, so that two callers cannot wait for each other.
-        work.sort_by_key(|(t, ..)| t.id());
-        if work.windows(2).any(|w| w[0].0.id() == w[1].0.id()) {
+        work.sort_by_key(|w| w.table.id());
+        if work.windows(2).any(|w| w[0].table.id() == w[1].table.id()) {
             return Err(Error::Value(
                 "parameters: the same parameter was given twice".into(),
             ));
@@ -210,25 +291,28 @@ impl Optimizer {
     ///
     /// # Safety
     /// The table and its state are reached by others as `access` says.
-    unsafe fn apply(&self, access: Access, table: &Table, state: &State, gradient: &Gradient) {
+    unsafe fn apply(&self, access: Access, work: &Work<'_>) {
         let target = Target {
-            table,
-            state,
+            table: work.table,
+            state: &work.state,
             rule: self.rule,
             settings: self.settings,
         };
-        with_real!(table.ty().dtype, T => {
-            let mut scratch = Scratch::<T>::new(table.width(), 0);
-            match gradient {
-                Gradient::Dense(a) => {
-                    let g = <T as Typed>::slice(a.view().data);
+        with_real!(work.table.ty().dtype, T => {
+            let numbers = <T as Typed>::slice(work.values.view().data);
+            match &work.rows {
+                None => {
+                    let mut scratch = Scratch::<T>::new(work.table.width(), 0);
                     // SAFETY: handed on; a gradient has its table's type.
-                    unsafe { apply::dense(access, &target, g, &mut scratch) };
+                    unsafe { apply::dense(access, &target, numbers, &mut scratch) };
                 }
-                Gradient::Rows(r) => {
-                    let (indices, values) = r.concat();
-                    let rows = <T as Typed>::slice(values.view().data);
-                    let parts = Plain { indices: &indices, rows };
+                Some(indices) => {
+                    let width = work.table.width();
+                    let mut scratch = match apply::adds(self.rule, self.settings) {
+                        true => Scratch::<T>::plain(width),
+                        false => Scratch::new(width, indices.len()),
+                    };
+                    let parts = Plain { indices, rows: numbers };
                     // SAFETY: handed on; `Rows` checked its indices against the table.
                     unsafe { apply::rows(access, &target, &parts, &mut scratch) };
                 }

@@ -7,11 +7,17 @@
 //!   w ← w − lr m̂ / (√v̂ + ε)` with both averages corrected for their start at zero
 //!   (Kingma & Ba 2015). The correction counts the updates of the row itself, so that a row
 //!   seen for the first time late in training is treated as on its first step.
+//!
+//! A formula is written once, over a register of any width ([`Formula`]).
+//!
+//! Limits: where a sum of squares grows beyond the numbers of its type, `lr g / √∞` would be
+//! 0 and the parameter would stand still from there on, silently. Such a step makes the
+//! parameter NaN instead, which whoever applies it finds and reports.
 
 use super::check;
 use crate::array::Real;
 use crate::error::Result;
-use crate::simd::{self, Machine};
+use crate::simd::vector::Vector;
 
 /// Which rule, with the settings it has of its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,9 +42,6 @@ pub enum Rule {
         eps: f64,
     },
 }
-
-/// Bytes of state beside a row: whole rows first, then one number that counts steps.
-pub(super) type Slots<'a, T> = [&'a mut [T]; 3];
 
 impl Rule {
     pub(super) fn check(self) -> Result<()> {
@@ -68,50 +71,108 @@ impl Rule {
     pub(crate) fn counts_steps(self) -> bool {
         matches!(self, Rule::Adam { .. })
     }
+}
 
-    /// Changes a row `w` by its gradient `g`.
+/// How elements of a parameter change by those of a gradient.
+pub(super) trait Formula<T>: Copy {
+    /// Elements of state beside each element of the parameter, at most 2.
+    const SLOTS: usize;
+
+    /// What `w` becomes by the gradient `g`; changes the state.
+    ///
+    /// # Safety
+    /// The instruction set of `V` is available.
+    unsafe fn apply<V: Vector<T>>(self, w: V, g: V, state: &mut [V; 2]) -> V;
+}
+
+/// Plain stochastic gradient descent.
+#[derive(Clone, Copy)]
+pub(super) struct Sgd<T> {
+    pub lr: T,
+}
+
+impl<T: Real> Formula<T> for Sgd<T> {
+    const SLOTS: usize = 0;
     #[inline(always)]
-    pub(super) fn update<M: Machine, T: Real>(
-        self,
-        m: M,
-        lr: T,
-        w: &mut [T],
-        g: &[T],
-        slots: Slots<'_, T>,
-    ) {
-        let [first, second, third] = slots;
-        match self {
-            Rule::Sgd { momentum: 0.0 } => simd::dot::axpy(m, -lr, g, w),
-            Rule::Sgd { momentum } => {
-                let momentum = T::of(momentum);
-                for ((w, &g), v) in w.iter_mut().zip(g).zip(first) {
-                    *v = momentum * *v + g;
-                    *w -= lr * *v;
-                }
-            }
-            Rule::Adagrad { eps } => {
-                let eps = T::of(eps);
-                for ((w, &g), s) in w.iter_mut().zip(g).zip(first) {
-                    *s += g * g;
-                    *w -= lr * g / (s.sqrt() + eps);
-                }
-            }
-            Rule::Adam { beta1, beta2, eps } => {
-                let Some(count) = third.first_mut() else {
-                    return;
-                };
-                *count += T::of(1.0);
-                let steps = count.to();
-                let lr = T::of(lr.to() / (1.0 - beta1.powf(steps)));
-                let correct = T::of(1.0 / (1.0 - beta2.powf(steps)));
-                let (b1, b2, eps) = (T::of(beta1), T::of(beta2), T::of(eps));
-                let (c1, c2) = (T::of(1.0 - beta1), T::of(1.0 - beta2));
-                for (((w, &g), m), v) in w.iter_mut().zip(g).zip(first).zip(second) {
-                    *m = b1 * *m + c1 * g;
-                    *v = b2 * *v + c2 * g * g;
-                    *w -= lr * *m / ((*v * correct).sqrt() + eps);
-                }
-            }
+    unsafe fn apply<V: Vector<T>>(self, w: V, g: V, _: &mut [V; 2]) -> V {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe { V::splat(-self.lr).mul_add(g, w) }
+    }
+}
+
+/// Stochastic gradient descent with momentum.
+#[derive(Clone, Copy)]
+pub(super) struct Momentum<T> {
+    pub lr: T,
+    pub momentum: T,
+}
+
+impl<T: Real> Formula<T> for Momentum<T> {
+    const SLOTS: usize = 1;
+    #[inline(always)]
+    unsafe fn apply<V: Vector<T>>(self, w: V, g: V, [v, _]: &mut [V; 2]) -> V {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe {
+            *v = V::splat(self.momentum).mul_add(*v, g);
+            V::splat(-self.lr).mul_add(*v, w)
+        }
+    }
+}
+
+/// `√x + eps`, or NaN if `x` is infinite.
+///
+/// # Safety
+/// The instruction set of `V` is available.
+#[inline(always)]
+unsafe fn root<T: Real, V: Vector<T>>(x: V, eps: T) -> V {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe { x.sqrt().add(x.mul_add(V::splat(T::zero()), V::splat(eps))) }
+}
+
+/// Adagrad.
+#[derive(Clone, Copy)]
+pub(super) struct Adagrad<T> {
+    pub lr: T,
+    pub eps: T,
+}
+
+impl<T: Real> Formula<T> for Adagrad<T> {
+    const SLOTS: usize = 1;
+    #[inline(always)]
+    unsafe fn apply<V: Vector<T>>(self, w: V, g: V, [s, _]: &mut [V; 2]) -> V {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe {
+            *s = g.mul_add(g, *s);
+            w.add(V::splat(-self.lr).mul(g).div(root(*s, self.eps)))
+        }
+    }
+}
+
+/// Adam, for one count of steps.
+#[derive(Clone, Copy)]
+pub(super) struct Adam<T> {
+    /// The learning rate over `1 − β₁ᵗ`.
+    pub lr: T,
+    /// `1 / (1 − β₂ᵗ)`.
+    pub correct: T,
+    /// `β₁` and `1 − β₁`.
+    pub first: (T, T),
+    /// `β₂` and `1 − β₂`.
+    pub second: (T, T),
+    pub eps: T,
+}
+
+impl<T: Real> Formula<T> for Adam<T> {
+    const SLOTS: usize = 2;
+    #[inline(always)]
+    unsafe fn apply<V: Vector<T>>(self, w: V, g: V, [m, v]: &mut [V; 2]) -> V {
+        let ((b1, c1), (b2, c2)) = (self.first, self.second);
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe {
+            *m = V::splat(b1).mul_add(*m, V::splat(c1).mul(g));
+            *v = V::splat(b2).mul_add(*v, V::splat(c2).mul(g).mul(g));
+            let root = root(v.mul(V::splat(self.correct)), self.eps);
+            w.add(V::splat(-self.lr).mul(*m).div(root))
         }
     }
 }

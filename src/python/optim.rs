@@ -52,8 +52,8 @@ impl PyOptimizer {
     /// ``zero_grad``.
     ///
     /// Raises TypeError if something else than a Parameter is given, FloatingPointError if a
-    /// gradient holds NaN or infinity, RuntimeError if a parameter is being trained; no
-    /// parameter is changed then.
+    /// gradient holds NaN or infinity or the step leads there, RuntimeError if a parameter is
+    /// being trained; no parameter is changed then.
     fn step(&self, py: Python<'_>, parameters: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut params: Vec<Arc<Param>> = Vec::new();
         if parameters.is_instance_of::<PyVariable>() {

@@ -1,18 +1,24 @@
 //! Vector registers as types: the few operations that dot products are made of.
 //!
 //! LLVM vectorises an elementwise loop well, but not a sum that is to be added up
-//! in a fixed order: it turns 32 accumulators into pairs. So the reductions of
-//! [`mod@super::dot`] are written over this trait, once, and each instruction set
-//! provides its register.
+//! in a fixed order: it turns 32 accumulators into pairs. Nor does it do well by
+//! short rows of a length it does not know. So the reductions of [`mod@super::dot`]
+//! and the optimizers' rules are written over this trait, once, and each
+//! instruction set provides its register. [`One`] is for what does not fill one.
 //!
-//! Limits: only `f32` and `f64`, only what [`mod@super::dot`] needs.
+//! Limits: only `f32` and `f64`, only what those need.
+
+use std::marker::PhantomData;
+
+use super::Machine;
+use crate::array::dtype::Real;
 
 /// A register of some elements of type `T`.
 ///
 /// # Safety
 ///
 /// Every function here may only be called where the instruction set of the
-/// implementing type is available: holding a [`Machine`](super::Machine) value
+/// implementing type is available: holding a [`Machine`] value
 /// of that instruction set proves it. Further conditions are with the functions.
 pub unsafe trait Vector<T>: Copy {
     /// Elements in a register.
@@ -28,10 +34,80 @@ pub unsafe trait Vector<T>: Copy {
     unsafe fn store(self, to: *mut T);
     /// `self + b`, lane by lane.
     unsafe fn add(self, b: Self) -> Self;
+    /// `self * b`, lane by lane.
+    unsafe fn mul(self, b: Self) -> Self;
+    /// `self / b`, lane by lane.
+    unsafe fn div(self, b: Self) -> Self;
+    /// The lesser of `self` and `b`, lane by lane; `b` where either is NaN.
+    unsafe fn min(self, b: Self) -> Self;
+    /// The greater of `self` and `b`, lane by lane; `b` where either is NaN.
+    unsafe fn max(self, b: Self) -> Self;
+    /// The square root of each lane.
+    unsafe fn sqrt(self) -> Self;
     /// `self * b + c`, lane by lane, rounded once where the hardware can.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
     /// The sum of the lanes: upper half onto lower half, until one is left.
     unsafe fn sum(self) -> T;
+}
+
+/// One element as a register, for what is left of a row.
+#[derive(Debug, Clone, Copy)]
+pub struct One<M, T>(T, PhantomData<M>);
+
+// SAFETY: a single element needs no instruction set but that of `M`, where the caller
+// says it is; memory is touched as declared.
+unsafe impl<M: Machine, T: Real> Vector<T> for One<M, T> {
+    const LANES: usize = 1;
+    #[inline(always)]
+    unsafe fn splat(x: T) -> Self {
+        One(x, PhantomData)
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const T) -> Self {
+        // SAFETY: the caller vouches for one element.
+        One(unsafe { from.read() }, PhantomData)
+    }
+    #[inline(always)]
+    unsafe fn load_first(_: *const T, _: usize) -> Self {
+        One(T::zero(), PhantomData)
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut T) {
+        // SAFETY: the caller vouches for one element.
+        unsafe { to.write(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn add(self, b: Self) -> Self {
+        One(self.0 + b.0, PhantomData)
+    }
+    #[inline(always)]
+    unsafe fn mul(self, b: Self) -> Self {
+        One(self.0 * b.0, PhantomData)
+    }
+    #[inline(always)]
+    unsafe fn div(self, b: Self) -> Self {
+        One(self.0 / b.0, PhantomData)
+    }
+    #[inline(always)]
+    unsafe fn min(self, b: Self) -> Self {
+        if self.0 < b.0 { self } else { b }
+    }
+    #[inline(always)]
+    unsafe fn max(self, b: Self) -> Self {
+        if self.0 > b.0 { self } else { b }
+    }
+    #[inline(always)]
+    unsafe fn sqrt(self) -> Self {
+        One(self.0.sqrt(), PhantomData)
+    }
+    #[inline(always)]
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+        One(super::mul_add::<M, T>(self.0, b.0, c.0), PhantomData)
+    }
+    #[inline(always)]
+    unsafe fn sum(self) -> T {
+        self.0
+    }
 }
 
 /// The registers of an element type, by instruction set.
@@ -78,6 +154,26 @@ macro_rules! portable {
             #[inline(always)]
             unsafe fn add(self, b: Self) -> Self {
                 std::array::from_fn(|i| self[i] + b[i])
+            }
+            #[inline(always)]
+            unsafe fn mul(self, b: Self) -> Self {
+                std::array::from_fn(|i| self[i] * b[i])
+            }
+            #[inline(always)]
+            unsafe fn div(self, b: Self) -> Self {
+                std::array::from_fn(|i| self[i] / b[i])
+            }
+            #[inline(always)]
+            unsafe fn min(self, b: Self) -> Self {
+                std::array::from_fn(|i| if self[i] < b[i] { self[i] } else { b[i] })
+            }
+            #[inline(always)]
+            unsafe fn max(self, b: Self) -> Self {
+                std::array::from_fn(|i| if self[i] > b[i] { self[i] } else { b[i] })
+            }
+            #[inline(always)]
+            unsafe fn sqrt(self) -> Self {
+                std::array::from_fn(|i| self[i].sqrt())
             }
             #[inline(always)]
             unsafe fn mul_add(self, b: Self, c: Self) -> Self {
@@ -190,7 +286,8 @@ mod x86 {
         (
             $features:literal, $type:ident, $register:ident, $lanes:literal, $first:ident,
             $splat:ident, $load:ident, $load_first:expr,
-            $store:ident, $add:ident, $mul_add:ident, $sum:ident
+            $store:ident, $add:ident, $mul:ident, $div:ident, $min:ident, $max:ident,
+            $sqrt:ident, $mul_add:ident, $sum:ident
         ) => {
             // SAFETY: the features enabled are those of the instruction set;
             // memory is touched as declared.
@@ -229,6 +326,31 @@ mod x86 {
                 }
                 #[target_feature(enable = $features)]
                 #[inline]
+                unsafe fn mul(self, b: Self) -> Self {
+                    $mul(self, b)
+                }
+                #[target_feature(enable = $features)]
+                #[inline]
+                unsafe fn div(self, b: Self) -> Self {
+                    $div(self, b)
+                }
+                #[target_feature(enable = $features)]
+                #[inline]
+                unsafe fn min(self, b: Self) -> Self {
+                    $min(self, b)
+                }
+                #[target_feature(enable = $features)]
+                #[inline]
+                unsafe fn max(self, b: Self) -> Self {
+                    $max(self, b)
+                }
+                #[target_feature(enable = $features)]
+                #[inline]
+                unsafe fn sqrt(self) -> Self {
+                    $sqrt(self)
+                }
+                #[target_feature(enable = $features)]
+                #[inline]
                 unsafe fn mul_add(self, b: Self, c: Self) -> Self {
                     $mul_add(self, b, c)
                 }
@@ -252,6 +374,11 @@ mod x86 {
         _mm256_maskload_ps,
         _mm256_storeu_ps,
         _mm256_add_ps,
+        _mm256_mul_ps,
+        _mm256_div_ps,
+        _mm256_min_ps,
+        _mm256_max_ps,
+        _mm256_sqrt_ps,
         _mm256_fmadd_ps,
         sum_f32
     );
@@ -266,6 +393,11 @@ mod x86 {
         _mm256_maskload_pd,
         _mm256_storeu_pd,
         _mm256_add_pd,
+        _mm256_mul_pd,
+        _mm256_div_pd,
+        _mm256_min_pd,
+        _mm256_max_pd,
+        _mm256_sqrt_pd,
         _mm256_fmadd_pd,
         sum_f64
     );
@@ -280,6 +412,11 @@ mod x86 {
         |from, mask| _mm512_maskz_loadu_ps(mask, from),
         _mm512_storeu_ps,
         _mm512_add_ps,
+        _mm512_mul_ps,
+        _mm512_div_ps,
+        _mm512_min_ps,
+        _mm512_max_ps,
+        _mm512_sqrt_ps,
         _mm512_fmadd_ps,
         sum_f32_wide
     );
@@ -294,6 +431,11 @@ mod x86 {
         |from, mask| _mm512_maskz_loadu_pd(mask, from),
         _mm512_storeu_pd,
         _mm512_add_pd,
+        _mm512_mul_pd,
+        _mm512_div_pd,
+        _mm512_min_pd,
+        _mm512_max_pd,
+        _mm512_sqrt_pd,
         _mm512_fmadd_pd,
         sum_f64_wide
     );

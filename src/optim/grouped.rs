@@ -1,0 +1,352 @@
+//! Applying a gradient by any rule: equal rows are summed, in order of arrival, then every
+//! row is changed once.
+//!
+//! What a row costs beside its arithmetic is kept small. A gradient that occurs once, as one
+//! product, is never written out. The most usual lengths of rows get code of their own, which
+//! is paid for in the size of the wheel. Rows of a single number are brought together and
+//! changed as one.
+
+use smallvec::SmallVec;
+
+use super::apply::{Access, Parts, Scratch, Target, Term};
+use super::distinct::Distinct;
+use super::pass::{Add, each};
+use super::update::{Product, Update};
+use crate::array::Real;
+use crate::simd::{Isa, Machine, Scalar};
+use crate::table::moves;
+
+/// A part of a gradient. Occurrences of rows are counted over all parts.
+struct Part<'a, T> {
+    start: usize,
+    end: usize,
+    terms: &'a [Term<'a, T>],
+}
+
+/// Row `k` of a term.
+///
+/// # Safety
+/// The term has the row, of `width` numbers.
+#[inline(always)]
+unsafe fn product<T: Real>(term: &Term<'_, T>, k: usize, width: usize) -> Product<T> {
+    debug_assert!(term.rows.len() >= (k + 1) * width);
+    // SAFETY: the caller's promise; a term has a factor for each row or none at all.
+    unsafe {
+        let factor = term.scale.map_or(T::one(), |s| *s.get_unchecked(k));
+        (factor, term.rows.as_ptr().add(k * width))
+    }
+}
+
+/// The gradient of distinct row `k`: where it stands if it is a single product, else summed in
+/// `sum`. `part` is where the row before occurs first, and advances.
+///
+/// # Safety
+/// Terms have all rows of their parts, as long as `sum`, which is `WIDTH` if that is not 0.
+#[inline(always)]
+unsafe fn gradient<const WIDTH: usize, M: Machine, T: Real>(
+    m: M,
+    parts: &[Part<'_, T>],
+    distinct: &Distinct,
+    k: usize,
+    part: &mut usize,
+    sum: &mut [T],
+) -> Product<T> {
+    let (width, to) = (sum.len(), sum.as_mut_ptr());
+    let mut number = distinct.first(k);
+    while number >= parts[*part].end {
+        *part += 1;
+    }
+    let mut part = *part;
+    let mut next = distinct.next(number);
+    if let ([only], None) = (parts[part].terms, next) {
+        // SAFETY: the caller's promise.
+        return unsafe { product(only, number - parts[part].start, width) };
+    }
+    let mut none = true;
+    loop {
+        let Part { start, terms, .. } = parts[part];
+        for term in terms {
+            // SAFETY: as above.
+            unsafe {
+                let (factor, x) = product(term, number - start, width);
+                let sum = to;
+                if none {
+                    each::<WIDTH, M, T>(m, width, &Add::<T, true> { factor, x, sum });
+                } else {
+                    each::<WIDTH, M, T>(m, width, &Add::<T, false> { factor, x, sum });
+                }
+            }
+            none = false;
+        }
+        match next {
+            Some(following) => number = following,
+            None => break,
+        }
+        while number >= parts[part].end {
+            part += 1;
+        }
+        next = distinct.next(number);
+    }
+    if none {
+        sum.fill(T::zero());
+    }
+    (T::one(), to)
+}
+
+/// A gradient as the kernel takes it.
+enum Source<'a, T> {
+    /// Of the table's shape.
+    All(&'a [T]),
+    /// Rows that have been grouped.
+    Rows(&'a [Part<'a, T>], &'a Distinct),
+}
+
+/// Applies a gradient to rows of `WIDTH` numbers, or of any width if that is 0.
+///
+/// # Safety
+/// As for [`rows`] or [`all`].
+#[inline(always)]
+unsafe fn each_row<const WIDTH: usize, M: Machine, T: Real>(
+    m: M,
+    access: Access,
+    update: &Update<'_, T>,
+    source: &Source<'_, T>,
+    lines: &mut [Vec<T>; 5],
+) {
+    let [sum, w, a, b, _] = lines;
+    // How often to apply the rule, and to how many numbers at a time. Where all rows change
+    // they need not be told apart, unless steps are counted.
+    let (times, length) = match source {
+        Source::Rows(_, distinct) => (distinct.rows().len(), update.width),
+        Source::All(g) => {
+            let length = match access {
+                _ if update.powers.is_some() => update.width,
+                Access::Alone => g.len(),
+                Access::Shared => w.len(),
+            };
+            (g.len().div_ceil(length.max(1)), length)
+        }
+    };
+    let length = if WIDTH > 0 { WIDTH } else { length };
+    let mut part = 0;
+    for k in 0..times {
+        let (row, n, g) = match source {
+            Source::Rows(parts, distinct) => {
+                let sum = &mut sum[..length];
+                // SAFETY: the caller's promise.
+                let g = unsafe { gradient::<WIDTH, M, T>(m, parts, distinct, k, &mut part, sum) };
+                (distinct.rows()[k] as usize, length, g)
+            }
+            Source::All(g) => {
+                let g = &g[k * length..];
+                (k, length.min(g.len()), (T::one(), g.as_ptr()))
+            }
+        };
+        // Known to the compiler.
+        let n = if WIDTH > 0 { WIDTH } else { n };
+        let (start, slots) = update.place(row * length);
+        let mut copies = [&mut a[..], &mut b[..]];
+        let place = match access {
+            Access::Alone => (start, slots),
+            Access::Shared => {
+                // SAFETY: the caller promises that there are `n` numbers and that everybody
+                // uses moves; slots are laid out as the table.
+                unsafe {
+                    moves::load_row_on(m, start, &mut w[..n]);
+                    for (copy, at) in copies.iter_mut().zip(slots).take(update.slots) {
+                        moves::load_row_on(m, at, &mut copy[..n]);
+                    }
+                }
+                (w.as_mut_ptr(), copies.each_mut().map(|c| c.as_mut_ptr()))
+            }
+        };
+        // SAFETY: as above. A worker alone is the only one to use the table and its state, and
+        // nobody else has the copies.
+        unsafe { update.apply::<WIDTH, M>(m, row, g, place, n) };
+        if access == Access::Shared {
+            // SAFETY: as above.
+            unsafe {
+                moves::store_row_on(m, start, &w[..n]);
+                for (copy, at) in copies.iter().zip(slots).take(update.slots) {
+                    moves::store_row_on(m, at, &copy[..n]);
+                }
+            }
+        }
+    }
+}
+
+/// Applies a gradient: what [`rows`] and [`all`] come to.
+///
+/// There is no copy for AVX-512, which is no faster at this: divisions and square roots take as
+/// long a number, and short rows do not fill more registers.
+///
+/// # Safety
+/// As for [`rows`] or [`all`].
+unsafe fn run<T: Real>(
+    access: Access,
+    update: &Update<'_, T>,
+    source: &Source<'_, T>,
+    lines: &mut [Vec<T>; 5],
+) {
+    /// # Safety
+    /// As for `run`.
+    #[inline(always)]
+    unsafe fn body<M: Machine, T: Real>(
+        m: M,
+        access: Access,
+        update: &Update<'_, T>,
+        source: &Source<'_, T>,
+        lines: &mut [Vec<T>; 5],
+    ) {
+        // SAFETY: handed on.
+        unsafe {
+            // Every width costs code.
+            let width = match source {
+                Source::Rows(..) if M::ISA > Isa::Scalar && size_of::<T>() == 4 => update.width,
+                _ => 0,
+            };
+            match width {
+                32 => each_row::<32, M, T>(m, access, update, source, lines),
+                64 => each_row::<64, M, T>(m, access, update, source, lines),
+                _ => each_row::<0, M, T>(m, access, update, source, lines),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for `run`, and the CPU has AVX2 with FMA.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn avx2<T: Real>(
+        access: Access,
+        update: &Update<'_, T>,
+        source: &Source<'_, T>,
+        lines: &mut [Vec<T>; 5],
+    ) {
+        // SAFETY: handed on.
+        unsafe { body(crate::simd::Avx2::assume(), access, update, source, lines) }
+    }
+
+    // SAFETY: handed on; every instruction set but the baseline includes AVX2 with FMA.
+    unsafe {
+        match Isa::active() {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 | Isa::Avx512 => avx2(access, update, source, lines),
+            _ => body(Scalar, access, update, source, lines),
+        }
+    }
+}
+
+/// Applies rows of one number: those that change are brought together and changed as a whole.
+///
+/// # Safety
+/// As for [`rows`]; the rows have been grouped.
+unsafe fn numbers<T: Real>(
+    update: &Update<'_, T>,
+    parts: &[Part<'_, T>],
+    distinct: &Distinct,
+    lines: &mut [Vec<T>; 5],
+) {
+    let rows = distinct.rows();
+    for line in &mut *lines {
+        if line.len() < rows.len() {
+            line.resize(rows.len(), T::zero());
+        }
+    }
+    let [sum, w, a, b, counts] = lines.each_mut().map(|line| &mut line[..rows.len()]);
+    sum.fill(T::zero());
+    for part in parts {
+        let places = &distinct.places()[part.start..part.end];
+        for term in part.terms {
+            let numbers = places.iter().zip(term.rows);
+            match term.scale {
+                None => numbers.for_each(|(&place, &x)| sum[place as usize] += x),
+                Some(scale) => numbers
+                    .zip(scale)
+                    .for_each(|((&place, &x), &a)| sum[place as usize] += a * x),
+            }
+        }
+    }
+    let (table, [first, second]) = update.tables;
+    let tables = [
+        (table, true),
+        (first, update.slots > 0),
+        (second, update.slots > 1),
+        (update.counts, update.powers.is_some()),
+    ];
+    let mut copies = [w, a, b, counts];
+    for (copy, (table, _)) in copies.iter_mut().zip(tables).filter(|(_, t)| t.1) {
+        for (to, &row) in copy.iter_mut().zip(rows) {
+            // SAFETY: the caller promises that the row is one of the table's. A single number
+            // is moved alike by one worker and by many.
+            *to = unsafe { moves::load(table.wrapping_add(row as usize)) };
+        }
+    }
+    let [w, a, b, counts] = copies.each_mut().map(|copy| copy.as_mut_ptr());
+    let local = update.on((w, [a, b]), counts);
+    let source = Source::All(sum);
+    // SAFETY: the copies are ours alone, and as many as the gradient has numbers.
+    unsafe { run(Access::Alone, &local, &source, &mut Default::default()) };
+    for (copy, (table, _)) in copies.iter().zip(tables).filter(|(_, t)| t.1) {
+        for (&from, &row) in copy.iter().zip(rows) {
+            // SAFETY: as above.
+            unsafe { moves::store(table.wrapping_add(row as usize), from) };
+        }
+    }
+}
+
+/// Applies rows of a gradient.
+///
+/// # Safety
+/// As for [`apply::rows`](super::apply::rows).
+pub(super) unsafe fn rows<T: Real>(
+    access: Access,
+    target: &Target<'_>,
+    parts: &impl Parts<T>,
+    scratch: &mut Scratch<T>,
+) {
+    // Few enough not to allocate, in all but huge programs, whose batches take long anyway.
+    let mut indices: SmallVec<[&[u32]; 4]> = SmallVec::new();
+    let mut terms: SmallVec<[Term<'_, T>; 8]> = SmallVec::new();
+    for p in 0..parts.count() {
+        indices.push(parts.indices(p));
+        terms.extend((0..parts.terms(p)).map(|t| parts.term(p, t)));
+    }
+    let (mut end, mut rest) = (0, &terms[..]);
+    let mut each: SmallVec<[Part<'_, T>; 4]> = SmallVec::new();
+    for (p, indices) in indices.iter().enumerate() {
+        let start = end;
+        end += indices.len();
+        let (terms, others) = rest.split_at(parts.terms(p));
+        rest = others;
+        each.push(Part { start, end, terms });
+    }
+    let update = Update::new(target);
+    let Scratch {
+        distinct, lines, ..
+    } = scratch;
+    distinct.group(&indices);
+    if update.width == 1 {
+        // SAFETY: handed on.
+        unsafe { numbers(&update, &each, distinct, lines) };
+    } else {
+        distinct.link(&indices);
+        // SAFETY: handed on.
+        unsafe { run(access, &update, &Source::Rows(&each, distinct), lines) };
+    }
+}
+
+/// Applies a gradient of the table's shape.
+///
+/// # Safety
+/// As for [`apply::dense`](super::apply::dense).
+pub(super) unsafe fn all<T: Real>(
+    access: Access,
+    target: &Target<'_>,
+    gradient: &[T],
+    scratch: &mut Scratch<T>,
+) {
+    let source = Source::All(gradient);
+    // SAFETY: handed on.
+    unsafe { run(access, &Update::new(target), &source, &mut scratch.lines) };
+}
