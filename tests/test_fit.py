@@ -98,7 +98,7 @@ def test_the_values_of_a_sample_stay_together(dtype, more, wide):
     target, others = wy.Input(np.zeros(1, dtype)), [wy.IndexInput([0]) for _ in range(more)]
     rng = np.random.default_rng(more)
     rows = rng.permutation(n)
-    columns = {target: (rows + 1).astype(dtype), at: rows} | {o: rows for o in others}
+    columns = {target: (rows + 1).astype(dtype), at: rows} | dict.fromkeys(others, rows)
     error = weights[at] - target
     for other in others:
         error = error + (weights[other] - weights[at])
@@ -226,6 +226,22 @@ def test_a_loss_that_is_not_finite_stops_the_run(threads):
     with pytest.raises(FloatingPointError, match="epoch"):
         wy.fit(loss, {i: np.arange(4)}, optimizer=wy.SGD(lr=0.1), batch_size=2, threads=threads)
     w.value = np.ones(4)
+
+
+@pytest.mark.parametrize("optimizer", [wy.SGD, wy.Adagrad, wy.Adam])
+def test_a_gradient_that_is_nan_is_not_clipped_to_a_number(optimizer):
+    w, x = wy.Parameter([0.0, 2.0]), wy.Input([0.0])
+    with pytest.raises(FloatingPointError):
+        wy.fit((w.sqrt().sum() * x).sum(), {x: [0.0]}, optimizer=optimizer(lr=0.1, clip=1.0))
+
+
+def test_indices_are_checked_for_the_short_last_batch_too():
+    """Rows of a batch are fewer in the last one: found before the first step."""
+    x, rows, w = wy.Input(np.zeros(4)), wy.IndexInput([0] * 4, name="rows"), wy.Parameter(1.0)
+    columns = {x: np.ones(10), rows: np.full(10, 3)}
+    with pytest.raises(IndexError, match="input 'rows': index 3"):
+        wy.fit((x[rows] * w).sum(), columns, optimizer=wy.SGD(lr=0.1), batch_size=4)
+    assert w.item() == 1.0
 
 
 def test_parameters_are_read_while_another_thread_trains():

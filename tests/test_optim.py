@@ -137,3 +137,18 @@ def test_settings_are_shown():
     assert repr(optimizer) == "Adam(lr=0.5, beta1=0.9, beta2=0.999, eps=1e-8, l2=0.25, clip=2.0)"
     assert repr(wy.SGD(lr=1e308, momentum=0.5)) == "SGD(lr=1e308, momentum=0.5, l2=0.0, clip=None)"
     assert repr(wy.Adagrad(lr=1e-300, eps=1.0)) == "Adagrad(lr=1e-300, eps=1.0, l2=0.0, clip=None)"
+
+
+def test_an_optimizer_does_not_keep_what_it_trained():
+    """A parameter that nobody has any more goes, with its state."""
+    optimizer = wy.Adam(lr=0.1)
+    for _ in range(20):
+        w = wy.Parameter(np.ones(1_000_000))
+        w.sum().backward()
+        optimizer.step([w])
+        del w
+    with open("/proc/self/status") as status:
+        sizes = dict(line.split(":", 1) for line in status)
+    kilobytes = int(sizes["VmRSS"].split()[0])
+    # 20 parameters with their two averages would be 480 MB.
+    assert kilobytes < 400_000

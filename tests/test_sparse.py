@@ -79,3 +79,45 @@ def test_made_by_hand():
         wy.SparseGrad([0], [[1.0, 1.0, 1.0]], (3, 2))
     with pytest.raises(TypeError, match="to_dense"):
         np.asarray(grad)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda table: (table[[2, 0, 2, 1]][[3, 1, 1]] ** 2).sum(),
+        lambda table: wy.trace(table[[2, 0, 1]]),
+        lambda table: (table[[1, 2]][[0]] @ table[[0]].T).sum(),
+    ],
+    ids=["rows of rows", "trace of rows", "product of rows"],
+)
+def test_rows_of_what_was_looked_up_are_rows_in_graph_and_program(loss, table):
+    loss(table).backward()
+    program = wy.freeze(loss(table)).value_and_grad()[1][table]
+    assert isinstance(table.grad, wy.SparseGrad)
+    assert isinstance(program, wy.SparseGrad)
+    np.testing.assert_allclose(table.grad.to_dense(), program.to_dense())
+
+
+def test_tables_of_no_width():
+    """Products of empty rows are 0, also where a program looks them up in passing."""
+    table, i = wy.Parameter(np.zeros((5, 0))), wy.IndexInput([0])
+    y, x = wy.Variable(np.zeros((4, 0))), wy.Variable(np.full((4, 4), 4.0))
+    rows, others = table[[0, 1, 2, 3]], table[[1, 1, 1, 1]]
+    # Something that leaves its numbers in the program's memory.
+    trash = (x @ x @ x).sum(axis=0).sum()
+    for dot in (wy.vecdot(rows, y), wy.vecdot(rows, others)):
+        loss = trash * 0.0 + dot
+        np.testing.assert_array_equal(wy.freeze(loss).run(), np.zeros(4))
+        np.testing.assert_array_equal(loss.value, np.zeros(4))
+    table[[0, 1]].sum().backward()
+    wy.SGD(lr=0.1).step([table])
+    bias = wy.Parameter(1.0)
+    for options in ({}, {"threads": 2}, {"threads": 2, "deterministic": True}):
+        wy.fit(
+            table[i].sum() + bias,
+            {i: [0, 1, 2, 3]},
+            optimizer=wy.SGD(lr=0.1),
+            batch_size=1,
+            **options,
+        )
+    assert bias.item() == pytest.approx(1.0 - 12 * 0.1)

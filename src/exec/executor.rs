@@ -4,6 +4,7 @@
 //! kernels do not. Tables are read by moves that may race with other workers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 
@@ -14,8 +15,10 @@ use super::link::{
 use super::lookup;
 use super::lower::BLOCK;
 use super::plan::{Location, Place, Plan, Sink, Step};
-use crate::array::{Array, DType, Dense, Slice, Typed, View, ViewMut, with_real};
-use crate::error::Result;
+use crate::array::{
+    Array, DType, Dense, Element, Shape, Slice, Typed, View, ViewMut, room, with_real,
+};
+use crate::error::{Error, Result};
 use crate::rules::{MOST_OPERANDS, Operand};
 use crate::table::{Table, moves};
 
@@ -103,18 +106,22 @@ impl Executor {
         &self.plan
     }
 
-    /// Runs all steps.
+    /// Runs all steps, unless `stop` is set on the way.
     ///
     /// # Errors
-    /// Whatever a kernel reports.
+    /// [`Error::Interrupted`](crate::Error::Interrupted) if it was, and whatever a kernel
+    /// reports.
     ///
     /// # Safety
     /// Every leaf that is not a table is bound to data that is live and unchanged until
     /// results of this run are last read; its indices are below the plan's bounds. Nobody else
     /// has plain access to the tables while this runs.
-    pub(crate) unsafe fn run(&mut self) -> Result<()> {
+    pub(crate) unsafe fn run(&mut self, stop: Option<&AtomicBool>) -> Result<()> {
         let leaves = &self.leaves[..];
         for step in &self.steps {
+            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Error::Interrupted);
+            }
             // SAFETY (of all reads and writes below): memory is live and initialised (see
             // `link`). A step writes its own results only, which the layout keeps apart from
             // every value that is live at that step, operands included.
@@ -238,13 +245,21 @@ impl Executor {
     }
 
     /// A copy of a value.
-    pub(crate) fn copy(&self, place: &Place) -> Array {
-        let shape = place.ty.shape.clone();
-        match self.read(place) {
-            Slice::F32(s) => Dense::from_vec(shape, s.to_vec()).into(),
-            Slice::F64(s) => Dense::from_vec(shape, s.to_vec()).into(),
-            Slice::U32(s) => Dense::from_vec(shape, s.to_vec()).into(),
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    pub(crate) fn copy(&self, place: &Place) -> Result<Array> {
+        fn copy<T: Element>(shape: &Shape, from: &[T]) -> Result<Dense<T>> {
+            let mut data = room(shape)?;
+            data.extend_from_slice(from);
+            Ok(Dense::from_vec(shape.clone(), data))
         }
+        let shape = &place.ty.shape;
+        Ok(match self.read(place) {
+            Slice::F32(s) => copy(shape, s)?.into(),
+            Slice::F64(s) => copy(shape, s)?.into(),
+            Slice::U32(s) => copy(shape, s)?.into(),
+        })
     }
 }
 

@@ -58,8 +58,11 @@ multiversion! {
     pub(super) fn gather_dot<T: Real>(
         m: M, table: &Table, indices: &[u32], rows: &mut [T], others: &[T], out: &mut [T],
     ) {
+        if table.width() == 0 {
+            return out.fill(T::zero());
+        }
         let start = table.pointer::<T>();
-        by_width!(M, T, table.width().max(1), W => {
+        by_width!(M, T, table.width(), W => {
             let rows = rows.chunks_exact_mut(W).zip(others.chunks_exact(W));
             for ((o, &i), (row, other)) in out.iter_mut().zip(indices).zip(rows) {
                 *o = copy_and_dot(m, start, i, row, other);
@@ -77,8 +80,11 @@ multiversion! {
         other_table: &Table, other_indices: &[u32], others: &mut [T],
         out: &mut [T],
     ) {
+        if table.width() == 0 {
+            return out.fill(T::zero());
+        }
         let (start, other_start) = (table.pointer::<T>(), other_table.pointer::<T>());
-        by_width!(M, T, table.width().max(1), W => {
+        by_width!(M, T, table.width(), W => {
             let rows = rows.chunks_exact_mut(W).zip(others.chunks_exact_mut(W));
             let indices = indices.iter().zip(other_indices);
             for ((o, (&i, &j)), (row, other)) in out.iter_mut().zip(indices).zip(rows) {

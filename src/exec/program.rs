@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::executor::Executor;
 use super::lower::{Request, lower};
 use super::plan::{Plan, RowsPart, Sink};
-use crate::array::{Array, Dense, Shape, Slice, Type, show_shape, with_real};
+use crate::array::{Array, Dense, Shape, Slice, Type, room, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::ir::{Adjoint, Function, adjoint};
 use crate::rules::check_indices;
@@ -280,7 +280,7 @@ impl Program {
         let _reading: Vec<_> = tables.into_iter().map(|t| t.read_lock()).collect();
         // SAFETY: every leaf was just bound, to arrays that are borrowed here, and the indices
         // of all inputs compared with their bounds.
-        unsafe { executor.run()? };
+        unsafe { executor.run(None)? };
         let out = then(&executor);
         self.give_back(executor);
         Ok(out)
@@ -291,7 +291,7 @@ impl Program {
     /// # Errors
     /// [`Error::Type`], [`Error::Shape`] or [`Error::Index`] naming the input that does not fit.
     pub fn run(&self, inputs: &[Array]) -> Result<Array> {
-        self.with(inputs, Wrt::Nothing, |e| e.copy(&e.plan().result))
+        self.with(inputs, Wrt::Nothing, |e| e.copy(&e.plan().result))?
     }
 
     /// The value, and the gradient of the sum of its elements for every leaf of
@@ -301,12 +301,12 @@ impl Program {
     /// As [`run`](Self::run).
     pub fn value_and_grad(&self, inputs: &[Array]) -> Result<(Array, Vec<Option<Gradient>>)> {
         self.with(inputs, Wrt::All, |e| {
-            let value = e.copy(&e.plan().result);
+            let value = e.copy(&e.plan().result)?;
             let types = self.wrt.iter().map(|&k| &e.plan().leaves[k]);
             let sinks = e.plan().sinks.iter().zip(types);
             let gradient = |(sink, ty): (&Option<Sink>, &Type)| match sink {
                 None => Ok(None),
-                Some(Sink::Dense(place)) => Ok(Some(Gradient::Dense(e.copy(place)))),
+                Some(Sink::Dense(place)) => Ok(Some(Gradient::Dense(e.copy(place)?))),
                 Some(Sink::Rows(parts)) => rows(e, parts, ty).map(Some),
             };
             let gradients: Result<_> = sinks.map(gradient).collect();
@@ -318,9 +318,10 @@ impl Program {
 /// A gradient of rows as a value of its own.
 fn rows(e: &Executor, parts: &[RowsPart], ty: &Type) -> Result<Gradient> {
     let width = crate::array::size(&ty.shape[1..]);
-    let mut indices: Vec<u32> = Vec::new();
+    let count: usize = parts.iter().map(|p| p.index.ty.size()).sum();
+    let mut indices: Vec<u32> = room(&[count])?;
     let values: Array = with_real!(ty.dtype, T => {
-        let mut values: Vec<T> = Vec::new();
+        let mut values: Vec<T> = room(&[count, width])?;
         for part in parts {
             let at: &[u32] = e.numbers(&part.index);
             let start = values.len();

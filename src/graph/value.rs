@@ -232,9 +232,10 @@ pub(crate) fn apply<O: Operator + ?Sized>(
         return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
     }
     if is::<ScatterRows, O>(op)
-        && let (Array::U32(indices), Value::Dense(values)) = (&*dense[1], args[0])
+        && let Array::U32(indices) = &*dense[1]
     {
-        return Rows::new(ty, indices.clone(), values.clone()).map(Value::Rows);
+        let values = Array::clone(&dense[0]);
+        return Rows::new(ty, indices.clone(), values).map(Value::Rows);
     }
     if is::<DiagonalLike, O>(op) {
         return Ok(Value::Diagonal(dense[0].item()?, ty));
@@ -289,13 +290,10 @@ fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Va
         [Value::Table(t), Value::Dense(Array::U32(index))] if is::<Gather, O>(op) => {
             Some(t.table.read_rows(index).map(Value::Dense))
         }
-        [
-            Value::Dense(values),
-            Value::Dense(Array::U32(index)),
-            Value::Table(t),
-        ] if is::<ScatterRows, O>(op) => {
-            let ty = t.table.ty().clone();
-            Some(Rows::new(ty, index.clone(), values.clone()).map(Value::Rows))
+        // Only the type is read of what the rows belong to, so it is not copied.
+        [values, Value::Dense(Array::U32(index)), like] if is::<ScatterRows, O>(op) => {
+            let rows = |values| Rows::new(like.ty(), index.clone(), values).map(Value::Rows);
+            Some(values.dense().and_then(rows))
         }
         [Value::Diagonal(scale, ty), other] | [other, Value::Diagonal(scale, ty)]
             if is::<MatMul, O>(op) && ty.shape[0] == ty.shape[1] && other.ty().ndim() == 2 =>

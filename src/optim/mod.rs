@@ -25,7 +25,7 @@ mod undo;
 mod update;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 pub use rule::Rule;
 
@@ -78,8 +78,8 @@ pub(crate) struct State {
     pub powers: Option<[Powers; 2]>,
 }
 
-/// A table, kept alive for its state.
-type Owned = (Arc<Table>, Arc<State>);
+/// A table, if it still is, and its state.
+type Owned = (Weak<Table>, Arc<State>);
 
 /// A gradient to apply to a table: rows, or of the table's shape.
 struct Work<'p> {
@@ -161,16 +161,17 @@ impl Optimizer {
         self.settings
     }
 
-    /// The state for a table, made on first use.
+    /// The state for a table, made on first use and dropped some time after the table.
     ///
     /// # Errors
-    /// [`Error::Value`] if memory cannot be had.
+    /// [`Error::Memory`] if there is not the memory.
     pub(crate) fn state(&self, table: &Arc<Table>) -> Result<Arc<State>> {
         // A map that a panicking thread left behind is whole.
         let mut states = self.states.lock().unwrap_or_else(|e| e.into_inner());
         if let Some((_, state)) = states.get(&table.id()) {
             return Ok(Arc::clone(state));
         }
+        states.retain(|_, (table, _)| table.strong_count() > 0);
         let ty = table.ty();
         let mut slots = Vec::new();
         for _ in 0..self.rule.full_slots() {
@@ -184,7 +185,7 @@ impl Optimizer {
             _ => None,
         };
         let state = Arc::new(State { slots, powers });
-        states.insert(table.id(), (Arc::clone(table), Arc::clone(&state)));
+        states.insert(table.id(), (Arc::downgrade(table), Arc::clone(&state)));
         Ok(state)
     }
 
@@ -265,7 +266,7 @@ impl Optimizer {
             let (rows, values) = match gradient {
                 Gradient::Dense(values) => (None, values),
                 Gradient::Rows(rows) => {
-                    let (indices, values) = rows.concat();
+                    let (indices, values) = rows.try_concat()?;
                     (Some(indices), values)
                 }
             };

@@ -118,6 +118,9 @@ pub(super) unsafe fn rows<T: Real, P: Parts<T>>(
     parts: &P,
     copy: &mut [T],
 ) {
+    if copy.is_empty() {
+        return;
+    }
     let step = -T::of(lr);
     for p in 0..parts.count() {
         let indices = parts.indices(p);

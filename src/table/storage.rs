@@ -340,13 +340,18 @@ impl Table {
     /// # Errors
     /// [`Error::State`] if the table is being trained.
     pub fn exclusive(&self) -> Result<Exclusive<'_>> {
-        let guard = self.write_lock();
-        if self.training.load(Ordering::Acquire) {
-            return Err(Error::State(format!(
+        let check = || match self.training.load(Ordering::Acquire) {
+            false => Ok(()),
+            true => Err(Error::State(format!(
                 "{} is being trained and cannot be changed until that ends",
                 self.label()
-            )));
-        }
+            ))),
+        };
+        // First without the lock: nobody is to wait for an epoch, or to make readers wait
+        // behind them, only to be refused.
+        check()?;
+        let guard = self.write_lock();
+        check()?;
         Ok(Exclusive {
             table: self,
             _guard: guard,
@@ -373,14 +378,16 @@ impl Table {
     /// # Errors
     /// [`Error::State`] if it is being trained already.
     pub(crate) fn begin_training(&self) -> Result<Training<'_>> {
-        let _guard = self.write_lock();
         if self.training.swap(true, Ordering::AcqRel) {
             return Err(Error::State(format!(
                 "{} is already being trained",
                 self.label()
             )));
         }
-        Ok(Training { table: self })
+        let training = Training { table: self };
+        // Whoever got plain access before ends it first.
+        drop(self.write_lock());
+        Ok(training)
     }
 }
 
@@ -462,5 +469,25 @@ impl Drop for Training<'_> {
     fn drop(&mut self) {
         self.table.touch();
         self.table.training.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_not_change_a_table_is_told_without_waiting() {
+        let table = Table::zeros(&Type::new(DType::F32, &[2, 3]), None).unwrap();
+        let training = table.begin_training().unwrap();
+        for alone in [false, true] {
+            // The lock of the epoch is held by this very thread, so to wait would be for ever.
+            let _epoch = training.run(alone);
+            assert!(matches!(table.exclusive(), Err(Error::State(_))));
+            assert!(matches!(table.begin_training(), Err(Error::State(_))));
+        }
+        drop(training);
+        table.exclusive().unwrap().slice::<f32>()[0] = 1.0;
+        assert!(table.begin_training().is_ok());
     }
 }

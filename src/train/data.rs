@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
+use super::samples::filled;
 use super::sampling::Sampler;
-use crate::array::{Array, Shape, Slice, Type, size};
+use crate::array::{Array, DType, Shape, Slice, Type, size};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, check_input};
 use crate::rules::check_indices;
@@ -35,13 +36,13 @@ pub(super) enum Buffer {
 }
 
 impl Buffer {
-    fn new(ty: &Type) -> Self {
+    fn new(ty: &Type) -> Result<Self> {
         let n = ty.size();
-        match ty.dtype {
-            crate::array::DType::F32 => Buffer::F32(vec![0.0; n]),
-            crate::array::DType::F64 => Buffer::F64(vec![0.0; n]),
-            crate::array::DType::U32 => Buffer::U32(vec![0; n]),
-        }
+        Ok(match ty.dtype {
+            DType::F32 => Buffer::F32(filled(n, 0.0)?),
+            DType::F64 => Buffer::F64(filled(n, 0.0)?),
+            DType::U32 => Buffer::U32(filled(n, 0)?),
+        })
     }
 
     /// `n` elements from `at` on.
@@ -230,7 +231,10 @@ impl Feeds {
     }
 
     /// Memory for `count` samples.
-    pub(super) fn buffers(&self, count: usize) -> Vec<Buffer> {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not so much.
+    pub(super) fn buffers(&self, count: usize) -> Result<Vec<Buffer>> {
         let shapes = self.shapes(count).into_iter().zip(&self.types);
         shapes
             .map(|(shape, ty)| {

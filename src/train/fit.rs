@@ -103,6 +103,9 @@ pub fn fit(
         },
     };
     feeds.check(program.inputs(), plans.full.input_bounds())?;
+    if let Some((rest, _)) = &plans.rest {
+        feeds.check(program.inputs(), rest.input_bounds())?;
+    }
     let states: Vec<_> = program
         .tables()
         .iter()
@@ -140,7 +143,7 @@ pub fn fit(
         .num_threads(workers)
         .build()
         .map_err(|e| Error::State(format!("threads: cannot start {workers}: {e}")))?;
-    let mut samples = Samples::new(&feeds);
+    let mut samples = Samples::new(&feeds)?;
     let mut history = History {
         samples: feeds.count,
         ..History::default()

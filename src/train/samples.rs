@@ -14,7 +14,8 @@ use rand::Rng;
 
 use super::data::{Buffer, Feed, Feeds};
 use super::shuffle::shuffle;
-use crate::array::Slice;
+use crate::array::{Slice, room};
+use crate::error::Result;
 
 /// All samples, in some order.
 pub(super) enum Samples {
@@ -40,15 +41,18 @@ macro_rules! with_records {
 
 impl Samples {
     /// Room for all samples of the feeds.
-    pub(super) fn new(feeds: &Feeds) -> Self {
-        let count = feeds.count;
-        match words_of(feeds) {
-            Some(1) => Samples::One(vec![[0; 1]; count]),
-            Some(2) => Samples::Two(vec![[0; 2]; count]),
-            Some(3) => Samples::Three(vec![[0; 3]; count]),
-            Some(4) => Samples::Four(vec![[0; 4]; count]),
-            _ => Samples::Numbers(vec![0; count]),
-        }
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(super) fn new(feeds: &Feeds) -> Result<Self> {
+        let n = feeds.count;
+        Ok(match words_of(feeds) {
+            Some(1) => Samples::One(filled(n, [0; 1])?),
+            Some(2) => Samples::Two(filled(n, [0; 2])?),
+            Some(3) => Samples::Three(filled(n, [0; 3])?),
+            Some(4) => Samples::Four(filled(n, [0; 4])?),
+            _ => Samples::Numbers(filled(n, 0)?),
+        })
     }
 
     /// Number of samples.
@@ -84,6 +88,16 @@ impl Samples {
         );
         feeds.draw(count, rng, buffers);
     }
+}
+
+/// A vector of `n` equal elements.
+///
+/// # Errors
+/// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+pub(super) fn filled<T: Clone>(n: usize, x: T) -> Result<Vec<T>> {
+    let mut out = room(&[n])?;
+    out.resize(n, x);
+    Ok(out)
 }
 
 /// Words in a record of a sample of all columns, if it can be one.

@@ -85,6 +85,17 @@ struct Fed {
     row: usize,
 }
 
+/// Stops the other workers if this one panics: they may wait for it.
+struct StopOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// A worker. See the [module documentation](self).
 pub(super) struct Worker<'a> {
     shared: &'a Shared<'a>,
@@ -158,7 +169,7 @@ impl<'a> Worker<'a> {
             full,
             rest,
             inputs: inputs.map(|((leaf, _), row)| Fed { leaf, row }).collect(),
-            staged: shared.feeds.buffers(room),
+            staged: shared.feeds.buffers(room)?,
             room,
             trained: trained.collect(),
             early: early.collect(),
@@ -183,6 +194,7 @@ impl<'a> Worker<'a> {
     /// [`Error::NotFinite`] if a loss is not finite, and whatever a kernel reports.
     pub(super) fn epoch(&mut self, epoch: usize, samples: &Samples) -> Result<()> {
         let shared = self.shared;
+        let _unwinding = StopOnPanic(shared.stop);
         let mut rng = stream(shared.seed, self.number, epoch);
         self.loss = 0.0;
         let part = self.part(samples.len());
@@ -249,7 +261,10 @@ impl<'a> Worker<'a> {
         // SAFETY: constants of the program were bound in `new` and live as long as it, inputs
         // just now to what is staged, which does not change until this returns; `fit` has
         // compared every index that the feeds can give with its bound.
-        unsafe { executor.run()? };
+        match unsafe { executor.run(Some(shared.stop)) } {
+            Err(Error::Interrupted) => return Ok(()),
+            other => other?,
+        }
         let plan = executor.plan();
         let loss: f64 = with_real!(plan.result.ty.dtype, T => {
             let value: &[T] = executor.numbers(&plan.result);
