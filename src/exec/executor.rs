@@ -22,6 +22,9 @@ use crate::error::{Error, Result};
 use crate::rules::{MOST_OPERANDS, Operand};
 use crate::table::{Table, moves};
 
+/// Bytes of results from which on a run may take long enough to be stopped on the way.
+const LONG_RUN: usize = 1 << 20;
+
 /// Memory to run a plan in. See the [module documentation](self).
 pub struct Executor {
     plan: Arc<Plan>,
@@ -118,6 +121,8 @@ impl Executor {
     /// has plain access to the tables while this runs.
     pub(crate) unsafe fn run(&mut self, stop: Option<&AtomicBool>) -> Result<()> {
         let leaves = &self.leaves[..];
+        // A run on little memory is over before anybody can ask for it to end.
+        let stop = stop.filter(|_| self.plan.arena_bytes > LONG_RUN);
         for step in &self.steps {
             if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Err(Error::Interrupted);
