@@ -93,7 +93,7 @@ fn an_item_is_the_only_element() {
         assert!(matches!(many.item(), Err(Error::Shape(_))));
     }
     let error = Array::from(vec![1.0, 2.0]).item().unwrap_err();
-    let expected = "item() needs exactly one element; this array has shape (2,)";
+    let expected = "expected exactly one element, as one number is asked for; got shape (2,)";
     assert_eq!(error, Error::Shape(expected.into()));
 }
 

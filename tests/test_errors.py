@@ -146,7 +146,8 @@ def test_shapes_and_types_in_operators():
     refuses(ValueError, "empty", lambda: wy.softmax(np.zeros((2, 0))))
     refuses(ValueError, "trace", lambda: wy.trace([1.0]))
     refuses(ValueError, "exactly one element", lambda: a.item())
-    refuses(ValueError, "exactly one element", lambda: bool(a))
+    for number in (bool, float):
+        refuses(ValueError, r"^expected exactly one .*\(2, 3\)", lambda number=number: number(a))
     refuses(TypeError, "unsupported operand", lambda: a + "x")
     refuses(TypeError, "unsupported operand", lambda: None * a)
     refuses(TypeError, "add: expected numbers.*complex128", lambda: a + np.zeros(3, complex))
@@ -191,7 +192,7 @@ def test_assignment():
     )
     refuses(
         TypeError,
-        r"value: expected float32, got float64 of shape \(2, 2\)",
+        r"value: expected float32, got float64 of shape \(2, 2\); .*\.astype\(np\.float32\), or ",
         lambda: setattr(w, "value", np.zeros((2, 2))),
     )
     for bad in (NAN, INF, -INF):
@@ -217,9 +218,8 @@ def test_backward():
     refuses(
         ValueError, r"grad: expected shape \(2,\), got \(3,\)", lambda: y.backward([1.0, 1.0, 1.0])
     )
-    refuses(
-        TypeError, "grad: expected float64, got float32", lambda: y.backward(np.ones(2, np.float32))
-    )
+    narrow = wy.Parameter(np.ones(2, np.float32)) * 2.0
+    refuses(TypeError, "grad: expected float32, got float64", lambda: narrow.backward(np.ones(2)))
     refuses(TypeError, "nothing below records a gradient", lambda: (wy.Input(1.0) * 2.0).backward())
     assert w.grad is None
 
@@ -286,7 +286,7 @@ def setting():
         (ValueError, "'i' has 2 rows|'x' has 3", {"i": [0, 1]}),
         (ValueError, "no samples", {"i": [], "x": []}),
         (ValueError, "input 'i': expected 1 axes", {"i": [[0], [1], [2]]}),
-        (TypeError, "input 'x': expected float64, got float32", {"x": np.ones(3, np.float32)}),
+        (TypeError, r"input 'x': expected numbers .* got list \(dtype comp", {"x": [1j] * 3}),
         (ValueError, "input 'x' is not bound", {"x": None}),
         (ValueError, "epochs: expected at least 1, got 0", {"epochs": 0}),
         (ValueError, "epochs: expected at least 1, got -1", {"epochs": -1}),
@@ -301,7 +301,8 @@ def setting():
         (TypeError, "seed", {"seed": True}),
         (ValueError, "^epochs: expected at most .*, got 1180591620717411303424", {"epochs": 2**70}),
         (TypeError, "epochs", {"epochs": 1.5}),
-        (TypeError, "optimizer", {"optimizer": 0.1}),
+        (TypeError, "optimizer: expected .* got 0.1", {"optimizer": 0.1}),
+        (TypeError, r"optimizer: .*SGD\(lr=0.1\), got <class .*SGD'>", {"optimizer": wy.SGD}),
         (TypeError, "expected a sampler", {"sample": "i"}),
         (TypeError, "callback", {"callback": 1}),
     ],

@@ -301,3 +301,44 @@ def test_attributes_are_not_invented():
         x.vlaue = 2.0
     with pytest.raises(AttributeError):
         x.grad = 2.0
+
+
+@pytest.mark.parametrize("wanted", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "given", [np.float16, np.float32, np.float64, np.int64, np.uint8, bool, list]
+)
+def test_what_a_leaf_of_each_type_takes(wanted, given):
+    """All but float64 for float32: assigned, bound to a program, and as a column."""
+    w = wy.Parameter(np.ones(2, wanted))
+    x = wy.Input(np.zeros(2, wanted), name="x")
+    loss = (w * x).sum()
+    program = wy.freeze(loss)
+    numbers = [1, 0] if given is list else np.array([1, 0], given)
+
+    def assign(leaf):
+        leaf.value = numbers
+
+    uses = [
+        lambda: assign(w),
+        lambda: assign(x),
+        lambda: (w * x).backward(numbers),
+        lambda: program.run({x: numbers}),
+        lambda: wy.fit(wy.Parameter(wanted(1.0)) * x, {x: numbers}, optimizer=wy.SGD(lr=0.1)),
+    ]
+    if (wanted, given) == (np.float32, np.float64):
+        for use in uses:
+            with pytest.raises(TypeError, match=r"expected float32, got float64 of shape \(2,\)"):
+                use()
+        return
+    for use in uses:
+        use()
+    assert (w.dtype, x.dtype) == (wanted, wanted)
+    assert x.value.tolist() == w.value.tolist() == [1.0, 0.0]
+    assert program.run({x: numbers}) == 1.0
+
+
+def test_a_column_of_float32_is_the_numbers_that_it_holds():
+    """Widened, not read as decimals: 0.1 in float32 is not 0.1."""
+    x = wy.Input([0.0])
+    tenth = np.array([0.1], np.float32)
+    assert wy.freeze(x.sum()).run({x: tenth}) == float(tenth[0]) != 0.1

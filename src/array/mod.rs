@@ -408,7 +408,7 @@ impl Array {
     pub fn item(&self) -> Result<f64> {
         if self.size() != 1 {
             return Err(Error::Shape(format!(
-                "item() needs exactly one element; this array has shape {}",
+                "expected exactly one element, as one number is asked for; got shape {}",
                 shape::show(self.shape())
             )));
         }

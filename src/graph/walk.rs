@@ -130,7 +130,7 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     refresh(root)?;
     if !root.core().differentiable() {
         return Err(Error::Type(
-            "backward: nothing below records a gradient; use a Parameter or a Variable".into(),
+            "backward: nothing below records a gradient, as a Parameter does".into(),
         ));
     }
     let seed = seed(&**root, grad)?;

@@ -1,10 +1,11 @@
 //! Numbers and arrays between Python and Rust.
 //!
-//! float32 and float64 keep their type; float16, integers and lists become float64 (float16
-//! becomes float32, which holds it exactly); booleans become zeros and ones. Everything else
-//! is refused by name: a complex number, text or an object has no silent conversion, and
-//! neither has a wider float. Arrays of any strides are read; what goes out is a new array
-//! that nobody else holds.
+//! float32 and float64 keep their type; integers and lists become float64, float16 becomes
+//! float32; booleans become zeros and ones. What is given to a leaf that has a type already
+//! takes that type ([`array_of`]), save that float64 never becomes float32. Everything else is
+//! refused by name: a complex number, text or an object has no silent conversion, and neither
+//! has a wider float. Arrays of any strides are read; what goes out is a new array that nobody
+//! else holds.
 
 use numpy::{
     PyArray1, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray,
@@ -25,9 +26,10 @@ pub(super) enum Origin {
     Number,
     /// Booleans: likewise.
     Mask,
-    /// A list or tuple: float64, unless it is assigned to something of another type.
+    /// A list or tuple, or integers of NumPy: float64, unless it is assigned to something of
+    /// another type.
     List,
-    /// An array or NumPy scalar: keeps its type.
+    /// Floats in an array or NumPy scalar: keep their type.
     Array,
 }
 
@@ -127,12 +129,13 @@ pub(super) fn array(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, O
     }
     let found = as_numpy(what, object)?;
     let shape = Shape::from_slice(found.shape());
-    let origin = if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+    let dtype = found.dtype();
+    let list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    let origin = if list || dtype.kind() != b'f' {
         Origin::List
     } else {
         Origin::Array
     };
-    let dtype = found.dtype();
     let array = match (dtype.kind(), dtype.itemsize()) {
         (b'f', 2 | 4) => Dense::<f32>::from_vec(shape, elements(&found)?).into(),
         (b'f', 8) | (b'i' | b'u', _) => Dense::<f64>::from_vec(shape, elements(&found)?).into(),
@@ -145,20 +148,27 @@ pub(super) fn array(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, O
     Ok((array, origin))
 }
 
-/// An object as an array of a given type of numbers, which only numbers, booleans and lists
-/// adapt to.
+/// An object as an array of a given type of numbers. Numbers, booleans, lists and integers are
+/// rounded to it, and float32 widens to float64, which holds it exactly.
+///
+/// # Errors
+/// As [`array`]; TypeError for an array of float64 where float32 is wanted: what wrote it
+/// computed with digits that would be lost.
 pub(super) fn array_of(what: &str, object: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Array> {
     let (array, origin) = array(what, object)?;
-    match origin {
-        Origin::Number | Origin::Mask | Origin::List => Ok(array.to_dtype(dtype)),
-        Origin::Array if array.dtype() == dtype => Ok(array),
-        Origin::Array => Err(Error::Type(format!(
-            "{what}: expected {dtype}, got {} of shape {}; convert it with .astype",
-            array.dtype(),
+    if origin == Origin::Array && (array.dtype(), dtype) == (DType::F64, DType::F32) {
+        return Err(Error::Type(format!(
+            "{what}: expected float32, got float64 of shape {}; convert it with \
+             .astype(np.float32), or make the variable float64, as wyrmling.Input([0.0]) is",
             show_shape(array.shape())
         ))
-        .into()),
+        .into());
     }
+    Ok(if array.dtype() == dtype {
+        array
+    } else {
+        array.to_dtype(dtype)
+    })
 }
 
 /// How many rows there are, asked only for a message.

@@ -240,7 +240,7 @@ pub(super) fn fit(
     py: Python<'_>,
     loss: &Bound<'_, PyAny>,
     columns: &Bound<'_, PyDict>,
-    optimizer: &Bound<'_, PyOptimizer>,
+    optimizer: &Bound<'_, PyAny>,
     sample: Option<&Bound<'_, PyDict>>,
     epochs: Integer,
     batch_size: Integer,
@@ -266,6 +266,13 @@ pub(super) fn fit(
             type_name(callback)
         )));
     }
+    let Ok(optimizer) = optimizer.cast::<PyOptimizer>() else {
+        return Err(PyTypeError::new_err(format!(
+            "optimizer: expected one such as wyrmling.SGD(lr=0.1), got {}",
+            optimizer.repr()?
+        )));
+    };
+    let optimizer = Arc::clone(&optimizer.get().inner);
     let settings = Fit {
         sources: sources(&program, columns, sample)?,
         epochs: size("epochs", &epochs, 1)?,
@@ -283,7 +290,6 @@ pub(super) fn fit(
     };
     callbacks.extend(bar.clone().map(Bound::unbind));
     let callbacks = Arc::from(callbacks);
-    let optimizer = Arc::clone(&optimizer.get().inner);
     let result = long_call(py, |caller| {
         let record = Record::default();
         let mut watcher = Watcher {

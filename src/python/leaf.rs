@@ -40,7 +40,9 @@ impl PyParameter {
 /// Data: a number or array that records no gradient and is bound anew when a program runs.
 ///
 /// ``Input(value, name=None)``; the name appears in messages. The first axis may change its
-/// length.
+/// length. The element type stays that of ``value``: float64 for ``Input([0.0])``, float32 for
+/// ``Input(np.zeros(1, np.float32))``. Either takes numbers, lists, integers and booleans;
+/// float64 also takes float32, and float32 refuses float64.
 #[pyclass(name = "Input", module = "wyrmling", extends = PyVariable, frozen)]
 pub(super) struct PyInput;
 

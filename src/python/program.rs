@@ -148,7 +148,7 @@ impl PyProgram {
     /// its value. The first axis may have another length than when the graph was frozen.
     ///
     /// Raises ValueError for an input without value, an input of another graph or a shape that
-    /// does not fit, TypeError for another element type, IndexError for an index out of range.
+    /// does not fit, TypeError for a type that ``Input`` does not take, IndexError for an index out of range.
     #[pyo3(signature = (inputs=None))]
     fn run<'py>(
         &self,
@@ -218,8 +218,9 @@ impl PyProgram {
 
 /// Compiles the graph below a variable, with its gradient, to a ``Program``.
 ///
-/// Parameters stay shared with the graph, inputs become the program's inputs, and other
-/// values are fixed as they are now.
+/// Parameters stay shared with the graph, inputs become the program's inputs (messages call
+/// those without a name #0, #1, … in the order of first use), and other values are fixed as
+/// they are now.
 ///
 /// >>> x, w = Input([0.0], name="x"), Parameter([3.0])
 /// >>> program = freeze((w * x).sum())

@@ -34,6 +34,10 @@ use crate::rules;
 /// are 1.0 where that holds and 0.0 elsewhere. A variable is hashed by identity, so that it can
 /// be a key of a dictionary; ask ``is`` whether two are the same object.
 ///
+/// ``x[...]`` takes integers, slices, None and ``...`` as NumPy does, or one IndexInput, list or
+/// array of integers, which looks up rows: ``x[rows][:, 0]``, not ``x[rows, 0]``. There are no
+/// masks; ``where`` does what they are for.
+///
 /// >>> x = Variable([1.0, 2.0])
 /// >>> y = (x * x).sum()
 /// >>> y.backward()
@@ -120,7 +124,7 @@ impl PyVariable {
     /// The value: a new array, which nothing changes later (0-dimensional for a number).
     ///
     /// Assigning it to a leaf is seen by everything computed from the leaf. The element type
-    /// stays; the shape too, except for inputs.
+    /// stays, see ``Input``; the shape too, except for inputs.
     ///
     /// Raises ValueError or TypeError if the shape or type does not fit, FloatingPointError
     /// if a parameter would hold NaN or infinity, RuntimeError while it is being trained.

@@ -177,7 +177,7 @@ pub(crate) fn same_dtype(name: &str, a: &Type, b: &Type) -> Result<()> {
         Ok(())
     } else {
         Err(Error::Type(format!(
-            "{name}: operands of type {} {} and {} {} do not mix; cast one of them",
+            "{name}: operands of type {} {} and {} {} do not mix; make both float32, or both float64",
             a.dtype,
             crate::array::show_shape(&a.shape),
             b.dtype,
