@@ -124,6 +124,16 @@ def test_what_is_not_there_is_refused():
     ]:
         with pytest.raises(TypeError):
             refused()
+    for name, lacking in [
+        ("cumsum", lambda: np.cumsum(v)),
+        ("norm", lambda: np.linalg.norm(v)),
+        ("add.reduce", lambda: np.add.reduce(v)),
+        ("floor_divide", lambda: np.ones(2) // v),
+        ("arctan2", lambda: np.arctan2(1.0, v)),
+    ]:
+        match = rf"^numpy\.{name} is not among wyrmling's operators, .* docs/operators\.md"
+        with pytest.raises(TypeError, match=match):
+            lacking()
 
 
 def test_a_gradient_is_never_lost_silently():

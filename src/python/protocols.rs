@@ -2,8 +2,9 @@
 //!
 //! NumPy asks an operand's `__array_ufunc__` or `__array_function__` (NEP 13 and NEP 18)
 //! before it would make a plain array of it. Both answer from a table, by the identity of
-//! NumPy's function; what is not in it gets `NotImplemented`, from which NumPy makes a
-//! `TypeError`.
+//! NumPy's function; what is not in it raises a `TypeError` that names the function. (By
+//! `NotImplemented` NumPy would ask the other operands, of which none knows variables, and then
+//! raise an error that names nothing.)
 
 use std::collections::HashMap;
 
@@ -78,6 +79,17 @@ fn ufuncs(py: Python<'_>) -> PyResult<&'static Table<Ufunc>> {
     })
 }
 
+/// What is raised for a function that is not in the table.
+fn lacking(function: &Bound<'_, PyAny>, method: &str) -> PyErr {
+    let name = match function.getattr(intern!(function.py(), "__name__")) {
+        Ok(name) => name,
+        Err(error) => return error,
+    };
+    PyTypeError::new_err(format!(
+        "numpy.{name}{method} is not among wyrmling's operators, which docs/operators.md lists"
+    ))
+}
+
 /// `__array_ufunc__`.
 pub(super) fn ufunc<'py>(
     py: Python<'py>,
@@ -86,8 +98,11 @@ pub(super) fn ufunc<'py>(
     inputs: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let Some(&entry) = ufuncs(py)?.get(ufunc).filter(|_| method == "__call__") else {
-        return Ok(py.NotImplemented().into_bound(py));
+    if method != "__call__" {
+        return Err(lacking(ufunc, &format!(".{method}")));
+    }
+    let Some(&entry) = ufuncs(py)?.get(ufunc) else {
+        return Err(lacking(ufunc, ""));
     };
     if let Some(kwargs) = kwargs.filter(|k| !k.is_empty()) {
         return Err(PyTypeError::new_err(format!(
@@ -163,6 +178,6 @@ pub(super) fn function<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     match functions(py)?.get(function) {
         Some(ours) => ours.bind(py).call(args, Some(kwargs)),
-        None => Ok(py.NotImplemented().into_bound(py)),
+        None => Err(lacking(function, "")),
     }
 }
