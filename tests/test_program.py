@@ -106,7 +106,7 @@ def test_bindings_are_checked():
         TypeError, match=r"expected an Input or IndexInput, got wyrmling\.Parameter"
     ):
         program.run({x: a, y: t, w: t})
-    with pytest.raises(TypeError, match="input 'x': expected numbers .* dtype complex128"):
+    with pytest.raises(TypeError, match=r"input 'x': expected numbers .* dtype complex128"):
         program.run({x: a.astype(complex), y: t})
     with pytest.raises(ValueError, match="input 'x': expected 2 axes"):
         program.run({x: t, y: t})

@@ -183,3 +183,67 @@ def test_users_who_have_every_item_teach_nothing() -> None:
 def test_training_that_diverges_says_so(data: tuple[Interactions, Interactions]) -> None:
     with pytest.raises(FloatingPointError):
         BPR(lr=1e30, epochs=5, threads=1).fit(data[0])
+
+
+def test_a_model_of_vectors_trained_elsewhere(
+    tmp_path: Path, data: tuple[Interactions, Interactions], model: Model
+) -> None:
+    train, test = data
+    ours = Model.from_factors(model.users, model.items, model.item_bias, train, model.history)
+    assert ours.evaluate(test) == model.evaluate(test)
+    assert ours.history is model.history
+    for made in (ours, model):
+        made.save(tmp_path / "model")
+        assert Model.load(tmp_path / "model").recommend("user-9") == model.recommend("user-9")
+
+    # Other types are rounded, and a bias may be lacking.
+    wide = Model.from_factors(model.users.astype(float), model.items.tolist(), None, train)
+    assert wide.items.dtype == np.float32
+    scores = model.items @ model.users[0]
+    best = wide.recommend("user-1", 1, exclude_seen=False)[0][0]
+    assert best == train.item_ids[int(scores.argmax())]
+    # What was given may change afterwards.
+    users = model.users.copy()
+    kept = Model.from_factors(users, model.items, None, train)
+    users[:] = 0
+    assert kept.users.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("users", (399, 16)),
+        ("users", (400,)),
+        ("users", ()),
+        ("items", (160, 15)),
+        ("items", (161, 16)),
+        ("item_bias", (159,)),
+        ("item_bias", (160, 1)),
+    ],
+)
+def test_vectors_that_do_not_fit_are_refused(
+    data: tuple[Interactions, Interactions], model: Model, name: str, shape: tuple[int, ...]
+) -> None:
+    parts = {"users": model.users, "items": model.items, "item_bias": model.item_bias}
+    parts[name] = np.zeros(shape, np.float32)
+    with pytest.raises(ValueError, match=rf"^{name} has shape \("):
+        Model.from_factors(**parts, data=data[0])
+
+
+def test_several_users_at_once(model: Model) -> None:
+    ids = ["user-7", "user-1", "user-7"]
+    for seen in (True, False):
+        many = model.recommend_many(ids, 5, exclude_seen=seen)
+        assert many == [model.recommend(id_, 5, exclude_seen=seen) for id_ in ids]
+    assert model.recommend_many(iter(ids), 1000)[1] == model.recommend("user-1", 1000)
+    assert model.recommend_many([]) == []
+    with pytest.raises(KeyError, match="'nobody' is not among"):
+        model.recommend_many(["user-1", "nobody"])
+    for bad in (["user-1"], None, 1.0):
+        with pytest.raises(TypeError, match=r"expected a user's id, .* recommend_many"):
+            model.recommend(bad)  # type: ignore[arg-type]
+
+
+def test_a_list_of_pairs_is_no_data() -> None:
+    with pytest.raises(TypeError, match=r"data: expected Interactions, got list; .*from_ids"):
+        BPR().fit([(1, 2)])  # type: ignore[arg-type]

@@ -101,8 +101,9 @@ impl PyOptimizer {
 
 /// Stochastic gradient descent, with momentum if asked: ``v ← momentum v + g; w ← w - lr v``.
 ///
-/// ``clip`` bounds each element of a gradient, then ``l2`` times the parameter is added; both,
-/// and momentum, act on the rows that have a gradient and leave the others as they are.
+/// ``clip`` bounds each element of a gradient, then ``l2`` times the parameter is added, once a
+/// step, so that larger batches weaken it; both, and momentum, act on the rows that have a
+/// gradient and leave the others as they are.
 /// Raises ValueError naming an argument that is out of range.
 ///
 /// >>> SGD(lr=0.1)

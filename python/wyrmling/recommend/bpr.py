@@ -31,7 +31,8 @@ class BPR:
     Args:
         factors: length of the users' and items' vectors.
         lr: step length of stochastic gradient descent.
-        l2: weight of the squared length of vectors and bias; larger is smoother.
+        l2: weight of the penalty ``l2/2 · |w|²``; larger is smoother. It is added once for
+            each vector and bias that a step uses, so larger batches weaken it.
         epochs: how many times every interaction is trained on.
         batch_size: interactions a step.
         threads: workers; 0 takes all cores. With 1, training is reproducible.
@@ -66,9 +67,15 @@ class BPR:
             callback: called after each epoch, as in :func:`wyrmling.fit`.
 
         Raises:
+            TypeError: something else than Interactions.
             ValueError: no interactions to compare, or a setting outside its range.
             FloatingPointError: training diverged; a smaller ``lr`` may help.
         """
+        if not isinstance(data, Interactions):
+            raise TypeError(
+                f"data: expected Interactions, got {type(data).__name__}; see "
+                "wyrmling.datasets.read_interactions and Interactions.from_ids"
+            )
         if self.factors < 1:
             raise ValueError(f"factors is {self.factors}, expected at least 1")
         pairs = seen_pairs(data)

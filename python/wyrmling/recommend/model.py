@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,7 @@ import wyrmling as wy
 
 from .. import _core
 from ..datasets import Interactions
-from ..evaluate import Quality, measure
+from ..evaluate import Quality, measure, seen_pairs
 
 __all__ = ["Model"]
 
@@ -24,6 +24,9 @@ FloatArray = npt.NDArray[np.float32]
 @dataclass(frozen=True, eq=False)
 class Model:
     """Scores are ``users[u] @ items[i] + item_bias[i]``.
+
+    :class:`BPR` and :meth:`load` make one; :meth:`from_factors` makes one of vectors
+    that a loss of your own has trained.
 
     Args:
         users: vectors of users, float32, shape (n, d).
@@ -42,6 +45,44 @@ class Model:
     item_ids: Sequence[str]
     train: _core.Csr
     history: wy.History | None = None
+
+    @classmethod
+    def from_factors(
+        cls,
+        users: npt.ArrayLike,
+        items: npt.ArrayLike,
+        item_bias: npt.ArrayLike | None,
+        data: Interactions,
+        history: wy.History | None = None,
+    ) -> Model:
+        """A model of vectors that were trained elsewhere, rounded to float32.
+
+        Args:
+            users: vectors of users, shape (data.n_users, d); of a Parameter, its ``value``.
+            items: vectors of items, shape (data.n_items, d).
+            item_bias: shape (data.n_items,), or None for no bias.
+            data: what they were trained on. Names users and items, and says what
+                :meth:`recommend` leaves out.
+            history: how training went.
+
+        Raises:
+            ValueError: shapes that do not fit together.
+        """
+        n_users, n_items = data.n_users, data.n_items
+        users, items = np.array(users, np.float32), np.array(items, np.float32)
+        bias = np.zeros(n_items, np.float32)
+        if item_bias is not None:
+            bias = np.array(item_bias, np.float32)
+        if users.ndim != 2:
+            raise ValueError(f"users has shape {users.shape}, expected ({n_users}, d)")
+        for name, array, expected in (
+            ("users", users, (n_users, users.shape[1])),
+            ("items", items, (n_items, users.shape[1])),
+            ("item_bias", bias, (n_items,)),
+        ):
+            if array.shape != expected:
+                raise ValueError(f"{name} has shape {array.shape}, expected {expected}")
+        return cls(users, items, bias, data.user_ids, data.item_ids, seen_pairs(data), history)
 
     def __repr__(self) -> str:
         n_users, factors = self.users.shape
@@ -62,22 +103,25 @@ class Model:
 
         Raises:
             KeyError: a user that was not in the training data.
+            TypeError: something else than one id; :meth:`recommend_many` takes several.
             ValueError: k below 1.
         """
-        user = self._user_numbers.get(str(user_id))
-        if user is None:
-            some = ", ".join(repr(known) for known in self.user_ids[:3])
-            raise KeyError(
-                f"user {str(user_id)!r} is not among the {len(self.user_ids):,} users "
-                f"that the model knows, such as {some}"
-            )
-        seen = self.train.select(np.array([user], np.uint32)) if exclude_seen else None
-        vector = self.users[user : user + 1]
-        best, scores = _core.top_k(vector, self.items, self.item_bias, seen, k)
-        found = best[0] != _core.NO_ITEM
+        return self.recommend_many([user_id], k, exclude_seen)[0]
+
+    def recommend_many(
+        self, user_ids: Iterable[str | int], k: int = 10, exclude_seen: bool = True
+    ) -> list[list[tuple[str, float]]]:
+        """What :meth:`recommend` gives for each of some users, on all cores."""
+        users = np.array([self._user_number(user_id) for user_id in user_ids], np.uint32)
+        seen = self.train.select(users) if exclude_seen else None
+        best, scores = _core.top_k(self.users[users], self.items, self.item_bias, seen, k)
         return [
-            (self.item_ids[item], float(score))
-            for item, score in zip(best[0, found], scores[0, found], strict=True)
+            [
+                (self.item_ids[item], score)
+                for item, score in zip(*row, strict=True)
+                if item != _core.NO_ITEM
+            ]
+            for row in zip(best.tolist(), scores.tolist(), strict=True)
         ]
 
     def evaluate(self, test: Interactions, k: int = 10) -> Quality:
@@ -120,6 +164,21 @@ class Model:
             ValueError: it is not a model, or damaged.
         """
         return cls(*_core.load_model(os.fspath(path)))
+
+    def _user_number(self, user_id: object) -> int:
+        if not isinstance(user_id, (str, int, np.integer)):
+            raise TypeError(
+                f"expected a user's id, a string or integer, got {user_id!r}; "
+                "recommend_many takes several"
+            )
+        user = self._user_numbers.get(str(user_id))
+        if user is None:
+            some = ", ".join(repr(known) for known in self.user_ids[:3])
+            raise KeyError(
+                f"user {str(user_id)!r} is not among the {len(self.user_ids):,} users "
+                f"that the model knows, such as {some}"
+            )
+        return user
 
     @cached_property
     def _user_numbers(self) -> dict[str, int]:
