@@ -97,6 +97,15 @@ def test_files_are_read(tmp_path: Path, delimiter: str, header: bool) -> None:
     assert data.users.dtype == data.items.dtype == np.uint32
 
 
+def test_what_is_no_rating_may_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text("1,2,2020-01-01\n1,3,\n")
+    assert pairs(read_interactions(path, ratings=False)) == [("1", "2"), ("1", "3")]
+    assert read_interactions(path, ratings=False).ratings is None
+    with pytest.raises(ValueError, match="a finite number as the rating"):
+        read_interactions(path)
+
+
 def test_the_caller_may_say_how_a_file_is_laid_out(tmp_path: Path) -> None:
     path = tmp_path / "some.csv"
     path.write_text("user,item\na::b,c\n")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import wyrmling as wy
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import Model
 
@@ -80,6 +81,51 @@ def test_quiet_is_quiet_and_training_reproducible(tmp_path: Path, lines: list[st
         assert run("train", file, "--out", out, "--quiet", "--epochs", "2", "--threads", "1") == ""
         files.append(out.read_bytes())
     assert files[0] == files[1]
+
+
+def test_quiet_leaves_the_quality(tmp_path: Path, lines: list[str]) -> None:
+    file, out = tmp_path / "plays.csv", tmp_path / "model"
+    file.write_text("".join(lines))
+    arguments = ["--out", out, "--holdout", "0.25", "--epochs", "2", "--threads", "1"]
+    said = run("train", file, *arguments, "--quiet")
+    assert [line.split()[0] for line in said.splitlines() if line] == [
+        "ranking",
+        "MRR",
+        "BPR",
+        "popularity",
+    ]
+    assert said in run("train", file, *arguments)
+    assert out.exists()
+
+
+def test_ratings_count_if_asked_for(tmp_path: Path) -> None:
+    file, out = tmp_path / "rated.csv", tmp_path / "model"
+    file.write_text("ann,tea,5\nann,rye,1.5\nbob,rye,4\nbob,oat,3\n")
+    command = ["train", file, "--out", out, "--epochs", "1", "--quiet"]
+    for options, pairs in [
+        ([], {"ann": {"tea", "rye"}, "bob": {"rye", "oat"}}),
+        (["--min-rating", "4"], {"ann": {"tea"}, "bob": {"rye"}}),
+        (["--min-rating", "-1"], {"ann": {"tea", "rye"}, "bob": {"rye", "oat"}}),
+    ]:
+        run(*command, *options)
+        model = Model.load(out)
+        for user, liked in pairs.items():
+            unseen = {item for item, _ in model.recommend(user)}
+            assert {"tea", "rye", "oat"} - unseen == liked
+    assert "none is rated 6 or more, the highest 5" in run(*command, "--min-rating", "6", code=1)
+    assert "'good' is not a number" in run(*command, "--min-rating", "good", code=2)
+    assert "'nan' is not a number" in run(*command, "--min-rating", "nan", code=2)
+
+    # What is not asked for may be anything.
+    file.write_text("1,2,2020-01-01\n2,3,\n")
+    run(*command)
+    assert "line 1: " in run(*command, "--min-rating", "4", "--no-header", code=1)
+    file.write_text("1,2\n2,3\n")
+    assert "has no ratings" in run(*command, "--min-rating", "4", code=1)
+
+
+def test_the_version() -> None:
+    assert run("--version") == f"wyrmling {wy.__version__}\n"
 
 
 @pytest.mark.parametrize("delimiter", ["\t", "::"])
@@ -212,6 +258,19 @@ def test_interruption_and_closed_pipes(tmp_path: Path, lines: list[str], model: 
             assert process.wait(timeout=60) == 130
         assert process.stderr is not None
         assert process.stderr.read() == "interrupted\n"
+
+    # Nobody needs to watch training for the model to be saved.
+    command = [*COMMAND, "train", str(file), "--out", str(out), "--epochs", "50"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=60) == 0
+    assert Model.load(out).users.shape == (60, 32)
 
     read, write = os.pipe()
     os.close(read)

@@ -41,8 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # Whoever read the output has enough. What is still buffered goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 1
     except Exception as error:
         message = error.args[0] if isinstance(error, KeyError) and error.args else error
@@ -55,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def train(options: argparse.Namespace) -> None:
     """Trains on a file and writes the model."""
     _check_destination(options.out)
-    say: Callable[[str], None] = (lambda _: None) if options.quiet else _say
-    data = read_interactions(options.file, header=options.header)
+    say = _nothing if options.quiet else _aside
+    data = _read(options)
     say(f"data        {_describe(data)}")
     test = None
     if options.holdout is not None:
@@ -72,8 +71,8 @@ def train(options: argparse.Namespace) -> None:
         seed=options.seed,
     )
     model = _fit(recommender, data, say)
-    if test is not None and not options.quiet:
-        _show_quality({"BPR": model.evaluate(test), "popularity": popularity(data, test)})
+    if test is not None:
+        _show_quality({"BPR": model.evaluate(test), "popularity": popularity(data, test)}, _aside)
     model.save(options.out)
     say(f"\nsaved       {options.out}, {os.path.getsize(options.out):,} bytes")
 
@@ -100,7 +99,7 @@ def demo(options: argparse.Namespace) -> None:
     _say(f"data        {_describe(data)}; {len(test):,} more held out")
     recommender = BPR(epochs=options.epochs, threads=options.threads, seed=options.seed)
     model = _fit(recommender, data, _say)
-    _show_quality({"BPR": model.evaluate(test), "popularity": popularity(data, test)})
+    _show_quality({"BPR": model.evaluate(test), "popularity": popularity(data, test)}, _say)
 
     for user in range(3):
         user_id = data.user_ids[user]
@@ -109,6 +108,23 @@ def demo(options: argparse.Namespace) -> None:
         favourites = ", ".join(f"{count} x {genre}" for genre, count in genres)
         print(f"\n{user_id} heard {len(heard)} pieces, mostly {favourites}. Recommended:\n")
         _show_recommendations(model.recommend(user_id, 5))
+
+
+def _read(options: argparse.Namespace) -> Interactions:
+    """The interactions of a file, those of a low rating left out if that is asked for."""
+    least = options.min_rating
+    data = read_interactions(options.file, header=options.header, ratings=least is not None)
+    if least is None:
+        return data
+    if data.ratings is None:
+        raise ValueError(f"{options.file} has no ratings, which --min-rating asks for")
+    keep = data.ratings >= least
+    if not keep.any():
+        raise ValueError(
+            f"of {_count(len(data), 'interaction')} in {options.file} none is rated "
+            f"{least:g} or more, the highest {data.ratings.max():g}"
+        )
+    return data.take(keep)
 
 
 def _fit(recommender: BPR, data: Interactions, say: Callable[[str], None]) -> Model:
@@ -121,7 +137,8 @@ def _fit(recommender: BPR, data: Interactions, say: Callable[[str], None]) -> Mo
 
     def report(_: int, history: wy.History) -> None:
         loss = history.loss[-1] / history.samples
-        say(f"{len(history.loss):5}  {loss:16.4f}  {history.samples_per_second:16,.0f}")
+        speed = history.samples / history.seconds[-1]
+        say(f"{len(history):5}  {loss:16.4f}  {speed:16,.0f}")
 
     start = time.perf_counter()
     model = recommender.fit(data, callback=report)
@@ -129,11 +146,11 @@ def _fit(recommender: BPR, data: Interactions, say: Callable[[str], None]) -> Mo
     return model
 
 
-def _show_quality(measured: dict[str, Quality]) -> None:
+def _show_quality(measured: dict[str, Quality], say: Callable[[str], None]) -> None:
     first = next(iter(measured.values()))
     heads = [head.format(k=first.k) for head in QUALITY_COLUMNS]
-    print(f"\nranking of held-out items, mean over {_count(first.n_users, 'user')}\n")
-    print(f"{'':10}  " + "  ".join(f"{head:>12}" for head in heads))
+    say(f"\nranking of held-out items, mean over {_count(first.n_users, 'user')}\n")
+    say(f"{'':10}  " + "  ".join(f"{head:>12}" for head in heads))
     for name, quality in measured.items():
         metrics = (
             quality.mrr,
@@ -143,7 +160,7 @@ def _show_quality(measured: dict[str, Quality]) -> None:
             quality.hit_rate,
             quality.auc,
         )
-        print(f"{name:10}  " + "  ".join(f"{metric:12.4f}" for metric in metrics))
+        say(f"{name:10}  " + "  ".join(f"{metric:12.4f}" for metric in metrics))
 
 
 def _show_recommendations(best: list[tuple[str, float]]) -> None:
@@ -168,6 +185,23 @@ def _count(number: int, noun: str) -> str:
 def _say(line: str) -> None:
     # At once, for training takes a while.
     print(line, flush=True)
+
+
+def _aside(line: str) -> None:
+    """Says something about work that goes on when nobody listens any more."""
+    try:
+        _say(line)
+    except BrokenPipeError:
+        _discard_output()
+
+
+def _nothing(line: str) -> None:
+    """Says nothing."""
+
+
+def _discard_output() -> None:
+    # Whoever read the output has enough. What is still buffered goes nowhere.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _printable(text: str) -> str:
@@ -198,6 +232,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m wyrmling",
         description="Train a recommender on a file of interactions, and ask it.",
     )
+    parser.add_argument("--version", action="version", version=f"wyrmling {wy.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
@@ -216,7 +251,18 @@ def _parser() -> argparse.ArgumentParser:
 
     added = command("train", train)
     option = added.add_argument
-    option("file", metavar="FILE", help="lines of user and item, separated by , or tab or ::")
+    option(
+        "file",
+        metavar="FILE",
+        help="lines of user and item, separated by , or tab or ::; each counts as liked, "
+        "whatever stands in a third column, unless --min-rating is given",
+    )
+    option(
+        "--min-rating",
+        type=_finite,
+        metavar="X",
+        help="learn only from lines whose rating, the third column, is X or more",
+    )
     option("--out", default="model.safetensors", help="the model to write [%(default)s]")
     option("--factors", type=_natural, default=defaults.factors, help="vector length [%(default)s]")
     training_options(added)
@@ -230,7 +276,11 @@ def _parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="whether the first line names the columns [found out]",
     )
-    option("--quiet", action="store_true", help="print nothing but errors")
+    option(
+        "--quiet",
+        action="store_true",
+        help="no progress: print the quality of --holdout and errors",
+    )
 
     added = command("recommend", recommend)
     option = added.add_argument
@@ -256,12 +306,18 @@ def _natural(text: str) -> int:
     return int(text)
 
 
-def _number(text: str) -> float:
+def _finite(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 <= number < math.inf:
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return number
+
+
+def _number(text: str) -> float:
+    if (number := _finite(text)) < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
     return number
 

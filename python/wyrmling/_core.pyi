@@ -379,6 +379,7 @@ def read_interactions(
     path: str | PathLike[str],
     delimiter: Literal[",", "\t", "::"] | None,
     header: bool | None,
+    ratings: bool,
 ) -> tuple[
     npt.NDArray[np.uint32],
     npt.NDArray[np.uint32],

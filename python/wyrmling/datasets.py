@@ -123,23 +123,24 @@ def read_interactions(
     *,
     delimiter: Literal[",", "\t", "::"] | None = None,
     header: bool | None = None,
+    ratings: bool = True,
 ) -> Interactions:
     """Reads lines of user and item, with a rating and more if there is more.
 
     Fields are separated by a tab, ``::`` or ``,``, whichever the first line
     contains first in that order, unless ``delimiter`` says it. Ids are any text.
-    The third field is the rating, a number. A header may name the columns in
-    another order. The first line is a header when neither of its first two fields
-    is a number and it names a user and an item column, or its third field is not a
-    number, or the first two fields of the second line are numbers; unless
-    ``header`` says it.
+    The third field is the rating, a number; with ``ratings=False`` it may be
+    anything and is left out. A header may name the columns in another order. The
+    first line is a header when neither of its first two fields is a number and it
+    names a user and an item column, or its third field is not a number, or the first
+    two fields of the second line are numbers; unless ``header`` says it.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: there is nothing in it, or a line is bad: the message has its
             number, what was found and what was expected.
     """
-    return Interactions(*_core.read_interactions(os.fspath(path), delimiter, header))
+    return Interactions(*_core.read_interactions(os.fspath(path), delimiter, header, ratings))
 
 
 def make_interactions(

@@ -25,7 +25,7 @@ class Progress:
     def __call__(self, epoch: int, history: History) -> None:
         """Shows that an epoch has ended."""
         loss = f"{history.loss[-1]:.6g}"
-        speed = f"{history.samples_per_second:.3g}"
+        speed = f"{history.samples / history.seconds[-1]:.3g}"
         if self._bar is not None:
             self._bar.set_postfix({"loss": loss, "samples/s": speed}, refresh=False)
             self._bar.update(1)

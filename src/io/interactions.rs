@@ -80,6 +80,8 @@ pub struct Format {
     pub delimiter: Option<Delimiter>,
     /// Whether the first line names the columns.
     pub header: Option<bool>,
+    /// Whether to leave ratings out, whatever stands where they would.
+    pub without_ratings: bool,
 }
 
 /// Reads a file, or what comes out of a pipe.
@@ -134,6 +136,9 @@ pub fn parse(
     let mut line = lines.next(Line::default())?;
     let header = (format.header).unwrap_or_else(|| is_header(&first, line.as_ref()));
     let mut table = Table::new(name, &first, header);
+    if format.without_ratings {
+        table.columns.rating = None;
+    }
     if !header {
         table.add(&first)?;
     }

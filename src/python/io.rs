@@ -31,6 +31,7 @@ type Columns<'py> = (
 ///     path: the file.
 ///     delimiter: what separates fields, or None to find out.
 ///     header: whether the first line names the columns, or None to find out.
+///     ratings: whether to read ratings.
 ///
 /// Returns:
 ///     Numbers of users and of items (uint32, one entry an interaction), the ids of users
@@ -45,6 +46,7 @@ fn read_interactions<'py>(
     path: PathBuf,
     delimiter: Option<&str>,
     header: Option<bool>,
+    ratings: bool,
 ) -> PyResult<Columns<'py>> {
     let delimiter = delimiter.map(|delimiter| match delimiter {
         "," => Ok(Delimiter::Comma),
@@ -57,6 +59,7 @@ fn read_interactions<'py>(
     let format = Format {
         delimiter: delimiter.transpose()?,
         header,
+        without_ratings: !ratings,
     };
     let read = long_call(py, |caller| {
         interactions::read(&path, &format, caller.stop())

@@ -94,8 +94,25 @@ fn a_header_may_name_the_columns_in_any_order() {
 }
 
 #[test]
+fn ratings_may_be_left_out() {
+    let format = Format {
+        without_ratings: true,
+        ..Format::default()
+    };
+    let read = |text: &str| parse(text.as_bytes(), "f", &format, &NEVER).unwrap();
+    for text in ["1,2,2020-01-01\n1,3,\n", "user,item,rating\n1,2,x\n1,3,5\n"] {
+        assert_eq!(read(text).ratings, None);
+        assert_eq!(pairs(&read(text)), [("1", "2"), ("1", "3")]);
+    }
+}
+
+#[test]
 fn what_is_said_is_not_guessed() {
-    let format = |delimiter, header| Format { delimiter, header };
+    let format = |delimiter, header| Format {
+        delimiter,
+        header,
+        ..Format::default()
+    };
     let text = "user,item\nns::a,x";
     let read = |format| parse(text.as_bytes(), "f", &format, &NEVER).unwrap();
     assert_eq!(pairs(&read(format(None, Some(false))))[0], ("user", "item"));
@@ -269,6 +286,7 @@ proptest! {
         let format = Format {
             delimiter: Some(if tab { Delimiter::Tab } else { Delimiter::Comma }),
             header: Some(false),
+            without_ratings: false,
         };
         let read = parse(&text[..], "f", &format, &NEVER).unwrap();
         let expected: Vec<_> = lines.iter().map(|(user, item, _)| (&user[..], &item[..])).collect();
