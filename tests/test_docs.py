@@ -33,7 +33,11 @@ def test_everything_public_is_exported():
     """What users need is in the package; the rest is reached through its own modules."""
     inner = {"Csr", "NO_ITEM", "top_k", "evaluate_ranking", "read_interactions", "operators"}
     inner |= {"save_model", "load_model", "Sampler", "Uniform", "Popularity"}
-    assert set(_core.__all__) - inner == set(wy.__all__) - {"sampling"}
+    modules = {"datasets", "evaluate", "recommend", "sampling"}
+    assert set(_core.__all__) - inner == set(wy.__all__) - modules
     assert len(set(wy.__all__)) == len(wy.__all__)
     for name in wy.__all__:
         assert hasattr(wy, name)
+    for name in modules:
+        assert inspect.ismodule(getattr(wy, name))
+        assert f"``{name}``" in wy.__doc__

@@ -2,7 +2,9 @@
 
 Operators on ``Parameter``, ``Input``, ``IndexInput`` and ``Variable`` record how values were
 computed; ``backward`` collects gradients. ``freeze`` compiles a loss to a ``Program``, and
-``fit`` trains it without Python in the loop.
+``fit`` trains it without Python in the loop. The submodules: ``sampling`` draws inputs anew for
+every sample, ``datasets`` reads interactions and makes them up, ``recommend`` has recommenders
+and their files, ``evaluate`` the metrics of ranking.
 
 >>> import wyrmling as wy
 >>> slope, intercept = wy.Parameter(1.0), wy.Parameter(0.0)
@@ -13,7 +15,7 @@ computed; ``backward`` collects gradients. ``freeze`` compiles a loss to a ``Pro
 (-24.0, -8.0)
 """
 
-from . import sampling
+from . import datasets, evaluate, recommend, sampling
 from ._core import (
     SGD,
     Adagrad,
@@ -88,7 +90,9 @@ __all__ = [
     "concatenate",
     "cos",
     "cross_entropy",
+    "datasets",
     "dot",
+    "evaluate",
     "exp",
     "expand_dims",
     "expm1",
@@ -107,6 +111,7 @@ __all__ = [
     "min",
     "minimum",
     "outer",
+    "recommend",
     "relu",
     "reshape",
     "sampling",
