@@ -4,6 +4,9 @@ Eager and frozen, in float64 and float32, with broadcasting, 0-d, empty and non-
 operands.
 """
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 from conftest import numeric_gradient
@@ -192,16 +195,28 @@ def test_value_and_gradient(name, dtype, rng):
         np.testing.assert_allclose(again, grad, rtol=tolerance, atol=tolerance)
 
 
-def test_methods_are_the_functions(rng):
-    x = wy.Variable(rng.uniform(0.3, 2.0, (3, 3)))
-    names = (
-        "exp log log1p expm1 sqrt square abs sin cos tan tanh sigmoid logsigmoid softplus relu "
-        "trace sum mean max min squeeze transpose"
-    )
-    for name in names.split():
-        got = getattr(x, name)()
-        np.testing.assert_array_equal(got.value, getattr(wy, name)(x).value, err_msg=name)
-    np.testing.assert_array_equal(x.dot(x).value, wy.dot(x, x).value)
+operators = runpy.run_path(str(Path(__file__).parent.parent / "scripts" / "operators.py"))
+TABLE = [name for name, _ in wy._core.operators()]
+
+
+@pytest.mark.parametrize("name", [*TABLE, "dot", "outer", "stack", "not_equal"])
+def test_all_ways_to_write_an_operator_agree(name, rng):
+    x, y = rng.uniform(0.3, 2.0, (2, 2, 2))
+    narrow, rows = np.ones((2, 2), np.float32), np.array([1, 0])
+    ours = {"wy": wy, "np": np, "x": wy.Variable(x), "y": wy.Variable(y), "rows": rows}
+    theirs = {"np": np, "x": x, "y": y}
+    ways = [way for way in operators["ways"](name) if way]
+    values = [eval(way, ours | {"single": wy.Variable(narrow)}) for way in ways]
+    assert all(isinstance(value, wy.Variable) for value in values)
+    # NumPy's comes last, if there is one.
+    if ways and ways[-1].startswith("np."):
+        np.testing.assert_allclose(values[-1].value, eval(ways[-1], theirs), rtol=1e-14)
+    for value in values[1:]:
+        np.testing.assert_array_equal(value.value, values[0].value)
+
+
+def test_methods_take_shapes_and_axes_one_by_one():
+    x = wy.Variable(np.ones((3, 3)))
     assert x.reshape((9,)).shape == x.reshape(9).shape == (9,)
     assert x.transpose(1, 0).shape == x.transpose((1, 0)).shape == (3, 3)
 
@@ -279,7 +294,31 @@ def test_stable_far_from_zero(dtype):
     assert wy.logsumexp(-big[2:] * np.inf).item() == -np.inf
 
 
-def test_the_table_lists_what_the_issue_asks_for():
-    names = {name for name, _ in wy._core.operators()}
-    assert {"add", "matmul", "vecdot", "softmax", "gather", "scatter_rows", "slice"} <= names
+@pytest.mark.parametrize("name", TABLE)
+def test_every_operator_can_be_written(name):
+    """Save those that only gradients are made of, which are listed, each with its reason."""
+    if name in operators["INTERNAL"]:
+        assert not any(operators["ways"](name))
+    else:
+        assert any(operators["ways"](name)), (
+            f"nobody can write {name}: give it a function in src/python/functions.rs, "
+            "or a reason in INTERNAL of scripts/operators.py"
+        )
+
+
+def test_what_is_said_of_operators_is_of_the_table():
+    for known in ("INTERNAL", "SYMBOLS", "NUMPY", "OPERANDS"):
+        assert set(operators[known]) <= {*TABLE, "not_equal", "stack", "cross_entropy"}
     assert all(formula for _, formula in wy._core.operators())
+
+
+@pytest.mark.skipif(not hasattr(np, "vecdot"), reason="the page has the names of NumPy 2")
+def test_the_page_of_operators_is_current():
+    page = operators["PAGE"].read_text("utf-8")
+    assert page == operators["page"](page), "run python scripts/operators.py"
+
+
+def test_a_function_that_is_gone_would_be_missed():
+    assert operators["applied"]("wy.exp(x)") == {"exp"}
+    assert operators["applied"]("wy.no_such_function(x)") == set()
+    assert operators["applied"]("np.arctan(x)") == set()

@@ -2,8 +2,8 @@
 //!
 //! A case names an operator with its attributes and describes operands on which
 //! it is smooth. The gradient tests, the comparison of eager with frozen and the
-//! operator list of the documentation all read this table, so an entry without a
-//! case fails the tests.
+//! operator list of the documentation (`docs/operators.md`, through Python) all read
+//! this table, so an entry without a case, or that nobody can write, fails the tests.
 
 use crate::array::Shape;
 

@@ -1,0 +1,147 @@
+"""Write the table of docs/operators.md: every operator, and each way to write it in Python.
+
+    python scripts/operators.py
+
+The operators come from the rule table, through the native module. A way to write one is an
+expression that is tried: it counts if the program frozen from it applies the operator. So what
+the table says works, and ``tests/test_operators.py`` holds it against an operator that nobody can
+write, and against a table that is out of date.
+"""
+
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+
+import wyrmling as wy
+
+PAGE = Path(__file__).parent.parent / "docs" / "operators.md"
+BEGIN, END = "<!-- written by scripts/operators.py -->\n", "<!-- until here -->\n"
+
+# Operators that only gradients, or other functions, are made of: nobody writes them.
+INTERNAL = {
+    "sum_to": "sums a gradient over the axes that broadcasting repeated",
+    "broadcast_like": "repeats a gradient over the axes that a reduction summed",
+    "count_like": "the number of elements that a mean divides by",
+    "reshape_like": "gives a gradient the shape of the operand",
+    "slice_adjoint": "the gradient of a slice, among zeros",
+    "part": "the gradient of one of the arrays that concatenate joined",
+    "part_adjoint": "the gradient of part",
+    "scatter_rows": "the gradient of gather",
+    "scatter_pick": "the gradient of pick",
+    "row_scale": "the gradient of vecdot",
+    "diagonal_like": "the gradient of trace",
+}
+# Symbols, for whatever Python has one.
+SYMBOLS = {
+    "neg": "-x",
+    "add": "x + y",
+    "sub": "x - y",
+    "mul": "x * y",
+    "div": "x / y",
+    "pow": "x ** y",
+    "abs": "abs(x)",
+    "matmul": "x @ y",
+    "greater": "x > y",
+    "greater_equal": "x >= y",
+    "less": "x < y",
+    "less_equal": "x <= y",
+    "equal": "x == y",
+    "not_equal": "x != y",
+    "gather": "x[rows]",
+    "slice": "x[0, ::2]",
+    "transpose": "x.T",
+    "cast": "x * single",
+    "pick": "wy.cross_entropy(x, rows)",
+}
+# What NumPy calls them, where it is something else.
+NUMPY = {"neg": "negative", "sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power"}
+# Operands, where they are not x, or x and y; without the x of a method.
+OPERANDS = {
+    "where": "x > y, x, y",
+    "reshape": "x, (1, 4)",
+    "broadcast_to": "x, (3, 2, 2)",
+    "expand_dims": "x, 0",
+    "concatenate": "[x, y]",
+    "stack": "[x, y]",
+    "gather": "x, rows",
+    "cross_entropy": "x, rows",
+}
+HEAD = "| operator | what it computes | symbol | function | method | NumPy |"
+
+
+def applied(expression: str) -> set[str]:
+    """The operators that an expression applies; none if it does not work."""
+    names = {
+        "wy": wy,
+        "np": np,
+        "x": wy.Input(np.array([[1.0, 2.0], [3.0, 4.0]])),
+        "y": wy.Input(np.array([[0.5, 1.0], [1.5, 2.0]])),
+        "single": wy.Input(np.ones((2, 2), np.float32)),
+        "rows": wy.IndexInput([1, 0]),
+    }
+    if not expression:
+        return set()
+    try:
+        program = wy.freeze(eval(expression, names))
+    except (AttributeError, TypeError):
+        return set()
+    forward = str(program).partition("fn loss_adjoint")[0]
+    return set(re.findall(r"^  %\d+: .* = (\w+)[\[(]", forward, re.MULTILINE))
+
+
+def ways(name: str) -> list[str]:
+    """The symbol, function, method and NumPy function of an operator, empty if there is none."""
+    table = {name for name, _ in wy._core.operators()}
+    candidates: list[list[str]] = [[SYMBOLS.get(name, "")], [], [], []]
+    for operands in [OPERANDS[name]] if name in OPERANDS else ["x", "x, y"]:
+        candidates[1].append(f"wy.{name}({operands})")
+        first, _, others = operands.partition(", ")
+        if first == "x":
+            candidates[2].append(f"x.{name}({others})")
+        candidates[3].append(f"np.{NUMPY.get(name, name)}({operands})")
+
+    def works(way: str) -> bool:
+        found = applied(way)
+        return name in found if name in table else bool(found)
+
+    return [next(filter(works, some), "") for some in candidates]
+
+
+def functions() -> list[tuple[str, str]]:
+    """What is written as an operator is and made of several: its name, and of which."""
+    table = {name for name, _ in wy._core.operators()}
+    found = {}
+    names = [name for name in wy.__all__ if inspect.isbuiltin(getattr(wy, name))]
+    for name in ["not_equal", *names]:
+        if name not in {*table, "fit", "freeze"}:
+            way = next(way for way in ways(name) if way)
+            parts = ", ".join(f"`{part}`" for part in sorted(applied(way)))
+            found[name] = f"made of {parts}"
+    return sorted(found.items())
+
+
+def table() -> str:
+    """The table, of operators that can be written and of functions made of them."""
+    written = [(name, f"`{text}`") for name, text in wy._core.operators() if name not in INTERNAL]
+    lines = [HEAD, "|" + " --- |" * 6]
+    for name, text in written + functions():
+        text = text.replace("|", "\\|")
+        cells = [name, text, *(f"`{way}`" if way else "" for way in ways(name))]
+        lines.append("| " + " | ".join(cells) + " |")
+    lines.append("\nOf these alone are gradients and other functions made:\n")
+    formulas = dict(wy._core.operators())
+    lines.extend(f"- `{name}`, `{formulas[name]}`: {why}" for name, why in INTERNAL.items())
+    return "\n".join(lines) + "\n"
+
+
+def page(text: str) -> str:
+    """The page with its table written anew."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return before + BEGIN + table() + END + after
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
