@@ -9,7 +9,7 @@ use super::value::{TableValue, Value};
 use super::variable::Variable;
 use crate::array::{Array, show_shape};
 use crate::error::{Error, Result};
-use crate::table::{Gradient, Param, Table, advance_epoch, new_id};
+use crate::table::{Gradient, Param, Table, new_id, record_change};
 
 /// A trained parameter: a handle on a table.
 pub struct ParameterNode {
@@ -184,7 +184,7 @@ fn assign(core: &Core, value: Array, fixed_shape: bool) -> Result<()> {
             show_shape(value.shape())
         )));
     }
-    core.set(Value::Dense(value), advance_epoch());
+    core.set(Value::Dense(value), record_change());
     Ok(())
 }
 

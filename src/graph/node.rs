@@ -17,7 +17,7 @@ use super::{eager, release};
 use crate::array::{Array, DType, Type};
 use crate::error::Result;
 use crate::rules::{OpRef, Operator};
-use crate::table::{Gradient, Param, epoch};
+use crate::table::{Gradient, Param, changes};
 
 /// What every node carries.
 pub struct Core {
@@ -48,7 +48,7 @@ impl Core {
 
     /// The core of a leaf, which is current at all times.
     pub(super) fn leaf(value: Value, differentiable: bool) -> Self {
-        let core = Core::new(value, epoch(), differentiable);
+        let core = Core::new(value, changes(), differentiable);
         core.checked.set(u64::MAX);
         core
     }
@@ -301,7 +301,7 @@ impl<O: Held, P: Parents> Operation<O, P> {
     /// Applies `op` to `parents`, whose values must be current.
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         // Before the values are read: a table may change meanwhile.
-        let now = epoch();
+        let now = changes();
         let (value, differentiable) = parents.with_cores(|cores| {
             let value = with_values(cores, |args| apply(op.get(), args, None));
             (value, cores.iter().any(|c| c.differentiable()))
@@ -333,7 +333,7 @@ impl<O: Held, P: Parents> Node for Operation<O, P> {
         let Some(parents) = &self.parents else {
             return Ok(());
         };
-        let now = epoch();
+        let now = changes();
         let reuse = self.core.recycle();
         let value = parents
             .with_cores(|cores| with_values(cores, |args| apply(self.op.get(), args, reuse)));

@@ -41,7 +41,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Whatever an operator reports on the assigned values; [`Error::State`] if it reads a
     /// parameter that one worker trains at the time.
     pub fn forward(&self) -> Result<()> {
-        if self.0.core().is_current(crate::table::epoch()) {
+        if self.0.core().is_current(crate::table::changes()) {
             return Ok(());
         }
         walk::refresh(&self.erased())

@@ -12,7 +12,7 @@ use super::node::{Kind, Node};
 use super::value::Value;
 use crate::array::{Array, show_shape};
 use crate::error::{Error, Result};
-use crate::table::{Gradient, epoch};
+use crate::table::{Gradient, changes};
 
 /// Nodes in the order of a walk; those of a small graph need no allocation.
 pub(super) type Order = SmallVec<[Rc<dyn Node>; 16]>;
@@ -79,7 +79,7 @@ pub(super) fn topological(
 /// # Errors
 /// Whatever an operator reports on the new values; nodes from there up stay out of date.
 pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
-    let now = epoch();
+    let now = changes();
     if root.core().is_current(now) {
         return Ok(());
     }

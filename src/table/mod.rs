@@ -9,4 +9,4 @@ pub use parameter::Param;
 pub(crate) use rows::add_into;
 pub use rows::{Gradient, Rows};
 pub use storage::{Exclusive, Table};
-pub(crate) use storage::{advance_epoch, epoch, new_id};
+pub(crate) use storage::{changes, new_id, record_change};

@@ -30,17 +30,17 @@ const ALIGN: usize = 64;
 
 /// Counts every change of any leaf or table, so that "has anything changed?" is one
 /// comparison.
-static EPOCH: AtomicU64 = AtomicU64::new(1);
+static CHANGES: AtomicU64 = AtomicU64::new(1);
 
 /// The current value of the change counter.
 #[inline]
-pub(crate) fn epoch() -> u64 {
-    EPOCH.load(Ordering::Acquire)
+pub(crate) fn changes() -> u64 {
+    CHANGES.load(Ordering::Acquire)
 }
 
 /// Records a change and returns its number.
-pub(crate) fn advance_epoch() -> u64 {
-    EPOCH.fetch_add(1, Ordering::AcqRel) + 1
+pub(crate) fn record_change() -> u64 {
+    CHANGES.fetch_add(1, Ordering::AcqRel) + 1
 }
 
 /// A number that no other leaf or table of this process has.
@@ -123,7 +123,7 @@ impl Table {
             name,
             ty: ty.clone(),
             memory: Memory::zeroed(count * ty.dtype.size())?,
-            version: AtomicU64::new(epoch()),
+            version: AtomicU64::new(changes()),
             lock: RwLock::new(()),
             training: AtomicBool::new(false),
             alone: AtomicBool::new(false),
@@ -160,7 +160,7 @@ impl Table {
 
     /// Records that the numbers changed.
     pub(crate) fn touch(&self) {
-        self.version.store(advance_epoch(), Ordering::Release);
+        self.version.store(record_change(), Ordering::Release);
     }
 
     /// Number of rows: the length of the first axis, 1 for a single number.
