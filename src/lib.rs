@@ -1,7 +1,24 @@
 //! wyrmling: automatic differentiation and native-speed training of sparse models.
 //!
 //! The crate stands behind a Python package of the same name and is usable alone.
-//! `docs/architecture.md` has the picture; each module says what it is and why.
+//!
+//! ```
+//! use wyrmling::{Input, Parameter};
+//!
+//! let (weights, x) = (Parameter::new(vec![1.0, 2.0]), Input::new(vec![3.0, 4.0]));
+//! let loss = (weights.clone() * x.clone()).sum().square();
+//! loss.backward();
+//! assert_eq!(weights.grad().unwrap().to_dense().to_f64(), [66.0, 88.0]);
+//!
+//! x.set_value(vec![1.0, 0.0])?; // seen by whatever was computed from it
+//! assert_eq!(loss.item()?, 1.0);
+//! # Ok::<(), wyrmling::Error>(())
+//! ```
+//!
+//! Where to start: [`graph`] builds expressions, and says which of its functions panic and
+//! which return errors; [`freeze`](Variable::freeze) makes a [`Program`], which [`train::fit()`]
+//! trains; [`rules::Operator`] is what to implement for an operator of your own. Each module
+//! says what it is and why, `docs/architecture.md` has the picture.
 
 pub mod array;
 pub mod error;
@@ -23,3 +40,8 @@ pub use error::{Error, Result};
 pub use exec::Program;
 pub use graph::{Input, Parameter, Variable};
 pub use table::{Gradient, Rows, Table};
+
+/// The Rust of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -16,6 +16,21 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Parameters stay shared with the graph; inputs become the program's inputs; other
     /// values are fixed as they are now.
     ///
+    /// ```
+    /// use wyrmling::{Input, Parameter};
+    ///
+    /// let (w, x) = (Parameter::new(vec![2.0]), Input::new(vec![0.0]));
+    /// let program = (w * x).square().sum().freeze()?;
+    /// // One array an input, in the order of `program.inputs()`; the first axis may be longer.
+    /// let x = vec![1.0, 2.0, 3.0].into();
+    /// let (value, gradients) = program.value_and_grad(&[x])?;
+    /// assert_eq!(value.item()?, 56.0);
+    /// // One gradient for each of `program.differentiable()`; `None` if it cannot matter.
+    /// let gradient = gradients[0].as_ref().map(|g| g.to_dense().to_f64());
+    /// assert_eq!(gradient, Some(vec![56.0]));
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`forward`](Self::forward).
     pub fn freeze(&self) -> Result<Program> {

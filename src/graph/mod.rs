@@ -17,6 +17,39 @@
 //! assert_eq!(intercept.grad().unwrap().to_dense().item()?, -8.0);
 //! # Ok::<(), wyrmling::Error>(())
 //! ```
+//!
+//! # Typed or boxed, panics or errors
+//!
+//! A typed variable knows its expression, and what is written on it (`a * b`, `a.exp()`,
+//! `a.gather(rows)`, `Parameter::new`, `a.backward()`) **panics** where operands do not fit: other
+//! shapes or element types, an index out of range, NaN in a parameter. That suits a model that is
+//! written out. Whatever comes from outside is better given to the forms that return errors:
+//!
+//! | panics | returns a [`Result`](crate::Result) |
+//! | --- | --- |
+//! | `a + b`, `a.exp()`, `a.gather(b)`, … | [`unary`](Variable::unary) and [`binary`](Variable::binary) with an operator of [`rules`](crate::rules), or [`build`] |
+//! | [`backward`](Variable::backward) | [`try_backward`](Variable::try_backward), [`backward_from`](Variable::backward_from) |
+//! | `Parameter::new` | [`Param::new`](crate::table::Param::new), then [`from_param`](Variable::from_param) |
+//!
+//! [`build`] has NumPy's functions (`mean`, `softmax`, `max`, slices, joins and so on) for
+//! [boxed](Variable::boxed) variables. It takes them by reference, and operands of float32 and
+//! float64 together, where typed operators want one element type and take operands whole (a clone
+//! is the same node):
+//!
+//! ```
+//! use wyrmling::graph::build::{self, Reduction};
+//! use wyrmling::{Error, Input, Parameter, rules};
+//!
+//! let weights = Parameter::new(vec![1.0, 2.0, 3.0]).boxed();
+//! let mean = build::reduce(Reduction::Mean, &weights, None, false)?;
+//! let share = build::binary(&rules::Div, &weights, &mean)?;
+//! assert_eq!(build::softmax(&share, -1)?.value()?.shape(), [3]);
+//!
+//! let short = Input::new(vec![1.0f32, 2.0]).boxed();
+//! let misfit = build::binary(&rules::Mul, &weights, &short);
+//! assert!(matches!(misfit, Err(Error::Shape(message)) if message.contains("(3,) and (2,)")));
+//! # Ok::<(), Error>(())
+//! ```
 
 pub mod build;
 mod eager;

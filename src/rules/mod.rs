@@ -8,7 +8,52 @@
 //! gradient checks are generated and an operator cannot lack one.
 //!
 //! The set is open: a downstream crate implements [`Operator`] for its own type
-//! and uses it wherever a built-in one fits.
+//! and uses it wherever a built-in one fits (`tests/operators.rs` has more):
+//!
+//! ```
+//! use wyrmling::array::{Real, View, ViewMut};
+//! use wyrmling::rules::{Ex, Kernel, Map1, Operator};
+//! use wyrmling::{DType, Parameter, Result, Type};
+//!
+//! /// x³.
+//! #[derive(Debug, Clone)]
+//! struct Cube;
+//!
+//! impl Map1 for Cube {
+//!     fn f<T: Real>(x: T) -> T {
+//!         x * x * x
+//!     }
+//! }
+//!
+//! impl Operator for Cube {
+//!     fn name(&self) -> &str {
+//!         "cube"
+//!     }
+//!     fn infer(&self, args: &[&Type]) -> Result<Type> {
+//!         Ok(args[0].clone())
+//!     }
+//!     fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
+//!         Kernel::one::<Self>(out.data.dtype()).apply(&[args[0].data], out.data);
+//!         Ok(())
+//!     }
+//!     // The derivative is 3x², in operators: eager graphs and programs both follow it.
+//!     fn vjp<'t>(&self, _: usize, g: Ex<'t>, _: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+//!         Some(g * x[0].square() * 3.0)
+//!     }
+//!     // Acts on each element alone, and is fused with others in programs.
+//!     fn kernel(&self, dtype: DType) -> Option<Kernel> {
+//!         Some(Kernel::one::<Self>(dtype))
+//!     }
+//! }
+//!
+//! let x = Parameter::new(vec![1.0, 2.0]);
+//! let y = x.clone().unary(Cube)?.sum();
+//! y.backward();
+//! assert_eq!(y.item()?, 9.0);
+//! assert_eq!(x.grad().unwrap().to_dense().to_f64(), [3.0, 12.0]);
+//! assert_eq!(y.freeze()?.run(&[])?.item()?, 9.0);
+//! # Ok::<(), wyrmling::Error>(())
+//! ```
 //!
 //! Rules speak about shapes only through operators such as `sum_to(g, like)` or
 //! `reshape_like(g, like)`, never through lengths written into the rule; that is

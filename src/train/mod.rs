@@ -5,6 +5,43 @@
 //! update shared tables without locks (Hogwild; Recht et al. 2011). [`parallel()`] is the
 //! other way, for models written as typed graphs in Rust: every worker builds its own graph
 //! over shared tables.
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use wyrmling::optim::{Optimizer, Rule, Settings};
+//! use wyrmling::train::{self, Fit, Flow, History, Source};
+//! use wyrmling::{Input, Parameter};
+//!
+//! let (w, x, y) = (Parameter::new(0.0), Input::new(vec![0.0]), Input::new(vec![0.0]));
+//! let loss = (w.clone() * x.clone() - y.clone()).square().sum();
+//! let fit = Fit {
+//!     sources: vec![
+//!         (x.id(), Source::Column(vec![1.0, 2.0, 3.0].into())),
+//!         (y.id(), Source::Column(vec![3.0, 6.0, 9.0].into())),
+//!     ],
+//!     epochs: 100,
+//!     batch_size: 2,
+//!     threads: 1,
+//!     seed: 0,
+//!     deterministic: false,
+//! };
+//! let mut watch = |_: usize, history: &History| match history.loss.last() {
+//!     Some(&loss) if loss < 1e-12 => Flow::Stop,
+//!     _ => Flow::Continue,
+//! };
+//! let stop = AtomicBool::new(false); // set by a handler of Ctrl-C, say
+//! let history = train::fit(&loss.freeze()?, &fit, &Optimizer::sgd(0.02)?, &stop, &mut watch)?;
+//! assert!(history.loss.len() < 100 && (w.item()? - 3.0).abs() < 1e-4);
+//!
+//! // By hand: `backward` collects a gradient, an optimizer applies it.
+//! let adagrad = Optimizer::new(Rule::Adagrad { eps: 1e-10 }, Settings::new(0.5))?;
+//! w.set_value(0.0)?;
+//! loss.backward();
+//! adagrad.step(&[w.param()])?;
+//! w.zero_grad();
+//! # Ok::<(), wyrmling::Error>(())
+//! ```
 
 mod data;
 mod fit;
