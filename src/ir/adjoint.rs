@@ -2,7 +2,8 @@
 //!
 //! The instructions are walked backward and each operator's rule is run on the builder,
 //! which appends more instructions. The result is an ordinary function: it can be
-//! printed, simplified, and differentiated again.
+//! printed and simplified. What it is made of has rules too, so that it could be
+//! differentiated again; nothing offers or tests that yet.
 //!
 //! Limit: functions of one block. Functions with branches need a record of the branches
 //! taken (Innes, "Don't Unroll Adjoint", 2018).

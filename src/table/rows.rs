@@ -2,8 +2,8 @@
 //!
 //! The gradient of a lookup touches a few rows of a table that may have millions.
 //! [`Rows`] keeps just those, as (indices, rows) pairs in the order they arose; the
-//! same row may occur many times. [`Rows::coalesce`] sorts and sums them, which
-//! optimizers with state need.
+//! same row may occur many times. [`Rows::coalesce`] sorts and sums them for
+//! whoever reads them; optimizers group them in their own order.
 
 use crate::array::{Array, Dense, Real, Shape, Type, Typed, room, show_shape, size, with_real};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-"""The first-order examples of the posts that the project grew from, with the posts' numbers."""
+"""Three first-order examples, with gradients worked out by hand."""
 
 import numpy as np
 
