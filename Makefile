@@ -47,7 +47,7 @@ bench: $(module) ## Measure: the Rust benches, then side by side with the peers 
 .PHONY: wheel
 wheel: $(VENV)/.build-tools ## Build the wheel into dist/, check it, and run the demo from it
 	@rm -rf dist
-	$(rust) $(python) -m maturin build --release --out dist
+	$(rust) $(python) -m maturin build --release --compression-level 9 --out dist
 	$(python) scripts/check_wheel.py dist
 
 .PHONY: fmt
