@@ -1,0 +1,1 @@
+"""The parts of ``benches/compare.py``, by kind of work."""
