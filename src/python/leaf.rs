@@ -41,8 +41,8 @@ impl PyParameter {
 ///
 /// ``Input(value, name=None)``; the name appears in messages. The first axis may change its
 /// length. The element type stays that of ``value``: float64 for ``Input([0.0])``, float32 for
-/// ``Input(np.zeros(1, np.float32))``. Either takes numbers, lists, integers and booleans;
-/// float64 also takes float32, and float32 refuses float64.
+/// ``Input(np.zeros(1, np.float32))``. Either takes numbers, lists, integers and booleans,
+/// rounded to it; float64 also takes float32, and float32 refuses float64.
 #[pyclass(name = "Input", module = "wyrmling", extends = PyVariable, frozen)]
 pub(super) struct PyInput;
 
