@@ -2,7 +2,7 @@
 //!
 //! It follows jumps and branches, takes whatever shapes come, and allocates every value.
 //! Programs with fixed shapes run as plans instead; this is the reference that plans are
-//! compared with, and what runs programs with control flow.
+//! compared with, and what will run programs with control flow, which nothing writes yet.
 
 use smallvec::SmallVec;
 
