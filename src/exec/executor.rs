@@ -52,7 +52,7 @@ impl Executor {
     /// Memory for a plan that reads the given tables.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if it cannot be had.
+    /// [`Error::Memory`] if it cannot be had.
     ///
     /// # Panics
     /// If the tables are not of the plan's types: the program that made the plan passes its
@@ -112,7 +112,7 @@ impl Executor {
     /// Runs all steps, unless `stop` is set on the way.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](crate::Error::Interrupted) if it was, and whatever a kernel
+    /// [`Error::Interrupted`] if it was, and whatever a kernel
     /// reports.
     ///
     /// # Safety
