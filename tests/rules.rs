@@ -10,7 +10,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus as Rng;
 use wyrmling::array::{Dense, Shape, element_count};
-use wyrmling::graph::{Constant, Leaf, Parameter};
+use wyrmling::graph::{Constant, Leaf, Parameter, build};
 use wyrmling::rules::{self, Argument, Case, OpRef};
 use wyrmling::{Array, DType, Input, Result, Type, Variable};
 
@@ -118,6 +118,110 @@ fn difference(
         Ok(y.iter().zip(seed.to_f64()).map(|(y, s)| y * s).sum())
     };
     Ok((sum(step)? - sum(-step)?) / (2.0 * step))
+}
+
+/// One node an operand, if it moves.
+type Moving = Vec<Option<Variable>>;
+
+/// Leaves of a case that rules may move, the others as they are.
+fn leaves(case: &Case, operands: &[Array]) -> Result<(Vec<Variable>, Moving)> {
+    let mut args = Vec::new();
+    let mut moving = Vec::new();
+    for (argument, operand) in case.args.iter().zip(operands) {
+        let smooth = match argument {
+            Argument::Real { domain, .. } => domain.iter().all(|(low, high)| low < high),
+            Argument::ShapeOnly { .. } | Argument::Index { .. } => false,
+        };
+        let leaf = match smooth {
+            true => Leaf::new(operand.clone())?.boxed(),
+            false => Constant::new(operand.clone()).boxed(),
+        };
+        args.push(leaf.clone());
+        moving.push(smooth.then_some(leaf));
+    }
+    Ok((args, moving))
+}
+
+/// Σ weights·x, as a node.
+fn weighted(x: &Variable, weights: &Array) -> Result<Variable> {
+    let weights = Constant::new(weights.clone()).boxed();
+    build::binary(&rules::Mul, x, &weights)
+}
+
+/// The gradients by all moving operands of Σ weights·op(operands), as nodes.
+fn slopes(case: &Case, operands: &[Array], weights: &Array) -> Result<(Moving, Moving)> {
+    let (args, moving) = leaves(case, operands)?;
+    let y = weighted(&Variable::apply(case.op.clone(), &args)?, weights)?;
+    let slopes = moving.iter().map(|x| match x {
+        Some(x) => Ok(y.gradients(&[x])?.remove(0)),
+        None => Ok(None),
+    });
+    Ok((slopes.collect::<Result<_>>()?, moving))
+}
+
+/// Gradients as graphs: equal to those of `backward`, and their own gradients to the
+/// differences of them.
+#[test]
+fn gradients_of_gradients_are_those_of_finite_differences() -> Result<()> {
+    const STEP: f64 = 1e-5;
+    let mut rng = Rng::seed_from_u64(2);
+    let mut checked = 0;
+    for (name, case) in cases() {
+        let operands = operands(&case, DType::F64, &mut rng)?;
+        let y = evaluate(&case.op, &operands)?;
+        if y.dtype() != DType::F64 {
+            continue;
+        }
+        let mut draws = |like: &Array| {
+            let weights = draw(like.size(), &[(-1.0, -0.5), (0.5, 1.0)], false, &mut rng);
+            array(DType::F64, like.shape(), weights)
+        };
+        let seed = draws(&y)?;
+        let eager = gradients(&case.op, &operands, seed.clone())?;
+        let (first, moving) = slopes(&case, &operands, &seed)?;
+        for (k, slope) in first.iter().enumerate() {
+            let Some(slope) = slope else { continue };
+            assert_close(
+                &slope.value()?,
+                &eager[k],
+                1e-12,
+                &format!("{name}, operand {k}"),
+            );
+            let weights = draws(&operands[k])?;
+            let sum = |operands: &[Array]| -> Result<f64> {
+                let slope = slopes(&case, operands, &seed)?.0[k].clone();
+                let slope = slope.map_or(Ok(vec![0.0; weights.size()]), |s| {
+                    s.value().map(|v| v.to_f64())
+                })?;
+                Ok(slope.iter().zip(weights.to_f64()).map(|(s, w)| s * w).sum())
+            };
+            for (l, x) in moving.iter().enumerate() {
+                let Some(x) = x else { continue };
+                let second = weighted(slope, &weights)?.gradients(&[x])?.remove(0);
+                let second = second.map_or(Ok(vec![0.0; operands[l].size()]), |s| {
+                    s.value().map(|v| v.to_f64())
+                })?;
+                for (at, found) in second.iter().enumerate() {
+                    let moved = |by: f64| -> Result<f64> {
+                        let mut moved = operands.clone();
+                        let mut data = operands[l].to_f64();
+                        data[at] += by;
+                        moved[l] = array(DType::F64, operands[l].shape(), data)?;
+                        sum(&moved)
+                    };
+                    let expected = (moved(STEP)? - moved(-STEP)?) / (2.0 * STEP);
+                    let bound = 1e-6 * (1.0 + expected.abs());
+                    assert!(
+                        (found - expected).abs() <= bound,
+                        "{name}, operands {k} and {l}, element {at}: {found}, not {expected}"
+                    );
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked > 1000, "{checked}");
+    Ok(())
 }
 
 #[test]

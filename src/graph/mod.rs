@@ -54,6 +54,7 @@
 pub mod build;
 mod eager;
 mod freeze;
+mod gradient;
 mod leaf;
 mod node;
 mod release;
