@@ -460,3 +460,26 @@ fn many_are_joined_without_an_operator_that_takes_them_all() {
         assert_eq!(dense(part.grad()), twice);
     }
 }
+
+#[test]
+fn gradients_as_graphs_follow_inputs_of_other_lengths() {
+    let (w, x) = (Parameter::new(2.0).boxed(), Input::new(vec![1.0, 2.0]));
+    let values = (w.clone() * x.clone().boxed()).boxed().square().boxed();
+    let slope = |y: &Variable| y.gradients(&[&w]).unwrap().remove(0).unwrap();
+    let first = slope(&values);
+    let second = slope(&first);
+    // The sum of (w x)^2 has the derivatives 2 w x^2 and 2 x^2.
+    let found = |node: &Variable| node.item().unwrap();
+    assert_eq!([found(&first), found(&second)], [20.0, 10.0]);
+    x.set_value(vec![1.0, 2.0, 3.0]).unwrap();
+    assert_eq!([found(&first), found(&second)], [56.0, 28.0]);
+    let program = first.freeze().unwrap();
+    for length in [1, 2, 5] {
+        let numbers: Vec<f64> = (1..=length).map(f64::from).collect();
+        let squares: f64 = numbers.iter().map(|x| x * x).sum();
+        let (value, gradients) = program.value_and_grad(&[numbers.into()]).unwrap();
+        assert_eq!(value.item().unwrap(), 4.0 * squares);
+        let gradient = gradients[0].as_ref().unwrap().to_dense();
+        assert_eq!(gradient.item().unwrap(), 2.0 * squares);
+    }
+}

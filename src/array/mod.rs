@@ -112,6 +112,16 @@ pub(crate) fn room<T>(shape: &[usize]) -> Result<Vec<T>> {
     }
 }
 
+/// A vector of `count` equal elements.
+///
+/// # Errors
+/// [`Error::Memory`] if there is not the memory.
+pub(crate) fn filled<T: Clone>(count: usize, x: T) -> Result<Vec<T>> {
+    let mut data = room(&[count])?;
+    data.resize(count, x);
+    Ok(data)
+}
+
 #[derive(Clone)]
 enum Data<T> {
     One(T),

@@ -25,6 +25,24 @@ struct Nodes {
 }
 
 impl Nodes {
+    fn new(nodes: Vec<Variable>) -> Self {
+        Nodes {
+            nodes: RefCell::new(nodes),
+            error: RefCell::new(None),
+        }
+    }
+
+    /// What a rule gave.
+    ///
+    /// # Errors
+    /// What went wrong on the way, if anything did.
+    fn take(&self, result: Option<Ex<'_>>) -> Result<Option<Variable>> {
+        match self.error.borrow_mut().take() {
+            Some(error) => Err(error),
+            None => Ok(result.map(|x| self.get(x.id()))),
+        }
+    }
+
     fn push(&self, node: Variable) -> Id {
         let mut nodes = self.nodes.borrow_mut();
         nodes.push(node);
@@ -102,9 +120,12 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                 grads.entry(node.address()).or_insert(None);
             }
         }
-        if let Some(slot) = grads.get_mut(&self.address()) {
-            let one = Array::full(&self.ty()?, 1.0);
-            *slot = Some(Constant::new(one).boxed());
+        if let Some(slot) = grads.get_mut(&self.address())
+            && let Some(root) = order.last()
+        {
+            let nodes = Nodes::new(vec![root.clone()]);
+            let ones = Ex::new(&nodes, 0).ones_like();
+            *slot = nodes.take(Some(ones))?;
         }
         for node in order.iter().rev() {
             let Kind::Operation(op) = node.kind() else {
@@ -116,10 +137,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
             let parents = node.parents();
             let mut nodes = vec![gradient, node.clone()];
             nodes.extend(parents.iter().cloned());
-            let nodes = Nodes {
-                nodes: RefCell::new(nodes),
-                error: RefCell::new(None),
-            };
+            let nodes = Nodes::new(nodes);
             let name = |id: usize| Ex::new(&nodes, id as Id);
             let (g, y) = (name(0), name(1));
             let x: Vec<Ex<'_>> = (0..parents.len()).map(|k| name(2 + k)).collect();
@@ -127,16 +145,13 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                 let Some(slot) = grads.get_mut(&parent.address()) else {
                     continue;
                 };
-                let gradient = op.vjp(k, g, y, &x).map(|g| nodes.get(g.id()));
-                if let Some(error) = nodes.error.borrow_mut().take() {
-                    return Err(error);
-                }
-                if let Some(gradient) = gradient {
-                    *slot = Some(match slot.take() {
-                        None => gradient,
-                        Some(sum) => Variable::apply(OpRef::Static(&Add), &[sum, gradient])?,
-                    });
-                }
+                let Some(gradient) = nodes.take(op.vjp(k, g, y, &x))? else {
+                    continue;
+                };
+                *slot = Some(match slot.take() {
+                    None => gradient,
+                    Some(sum) => Variable::apply(OpRef::Static(&Add), &[sum, gradient])?,
+                });
             }
         }
         let of = |x: &&Variable| grads.get(&x.address()).cloned().flatten();

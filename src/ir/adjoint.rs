@@ -48,13 +48,7 @@ pub fn adjoint(function: &Function, wrt: &[ValueId]) -> Result<Adjoint> {
     if let Some(&y) = results.first()
         && active[y as usize]
     {
-        let y = Ex::new(&builder, y);
-        let one = y.constant(1.0);
-        grads[y.id() as usize] = Some(if y.ndim() == 0 {
-            one
-        } else {
-            one.broadcast_like(y)
-        });
+        grads[y as usize] = Some(Ex::new(&builder, y).ones_like());
     }
     for i in block.instructions.iter().rev() {
         let Expression::Apply(op, args) = &i.expression else {

@@ -194,7 +194,8 @@ impl Optimizer {
     ///
     /// # Errors
     /// [`Error::NotFinite`] if a gradient holds NaN or infinity or the step leads there,
-    /// [`Error::State`] if a parameter is being trained; no parameter is changed then.
+    /// [`Error::State`] if a parameter is being trained, [`Error::Memory`] if there is not the
+    /// memory to take the step back; no parameter is changed then.
     pub fn step(&self, params: &[&Param]) -> Result<()> {
         let work = self.prepare(params)?;
         // All locks before any change.
@@ -206,7 +207,7 @@ impl Optimizer {
         // SAFETY: `locks` holds exclusive access to the tables; their state is reached through
         // the same optimizer and table only; `Rows` checked its indices against the table.
         let copy = |touched: Touched<'_>| unsafe { touched.copy() };
-        let before: Vec<Array> = touched().map(copy).collect();
+        let before: Vec<Array> = touched().map(copy).collect::<Result<_>>()?;
         for item in &work {
             // SAFETY: as above.
             unsafe { self.apply(Access::Alone, item) };

@@ -4,7 +4,8 @@
 //! What it will touch is copied first: as many numbers as the gradient has, for the parameter
 //! and for each slot of its state.
 
-use crate::array::{Array, Dense, Real, Shape, with_real};
+use crate::array::{Array, Dense, Real, with_real};
+use crate::error::Result;
 use crate::table::{Table, moves};
 
 /// The rows `rows`, or all, of a table.
@@ -33,18 +34,21 @@ impl<'a> Touched<'a> {
 
     /// A copy of the rows.
     ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    ///
     /// # Safety
     /// The table has the rows, and others reach them by moves if at all.
-    pub(super) unsafe fn copy(self) -> Array {
+    pub(super) unsafe fn copy(self) -> Result<Array> {
         let (width, count) = self.shape();
-        with_real!(self.table.ty().dtype, T => {
-            let mut out = vec![T::default(); width * count];
-            for (to, at) in out.chunks_exact_mut(width.max(1)).zip(self.starts::<T>()) {
+        Ok(with_real!(self.table.ty().dtype, T => {
+            let mut out = Dense::<T>::zeros(&[count, width])?;
+            for (to, at) in out.make_mut().chunks_exact_mut(width.max(1)).zip(self.starts::<T>()) {
                 // SAFETY: the caller's promise; `to` is as long as a row.
                 unsafe { moves::load_row(at, to) };
             }
-            Dense::from_vec(Shape::from_slice(&[width * count]), out).into()
-        })
+            out.into()
+        }))
     }
 
     /// Writes a copy back.

@@ -91,6 +91,16 @@ impl<'t> Ex<'t> {
         self.with(&SumTo, &[like])
     }
 
+    /// Ones of this value's shape, whatever that will be: what a backward pass starts from.
+    pub fn ones_like(self) -> Self {
+        let one = self.constant(1.0);
+        if self.ndim() == 0 {
+            one
+        } else {
+            one.broadcast_like(self)
+        }
+    }
+
     /// Repeats along the axes in which `like` is longer.
     pub fn broadcast_like(self, like: Self) -> Self {
         self.with(&BroadcastLike, &[like])

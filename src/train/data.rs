@@ -6,9 +6,8 @@
 
 use std::sync::Arc;
 
-use super::samples::filled;
 use super::sampling::Sampler;
-use crate::array::{Array, DType, Shape, Slice, Type, size};
+use crate::array::{Array, DType, Shape, Slice, Type, filled, size};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, check_input};
 use crate::rules::check_indices;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::data::{Feeds, Source};
 use super::history::{Flow, History};
 use super::samples::Samples;
-use super::sampling::stream;
+use super::stream::stream;
 use super::worker::{Plans, Shared, Worker};
 use crate::error::{Error, Result};
 use crate::exec::{Program, Wrt};

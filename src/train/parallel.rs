@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::sampling::stream;
+use super::stream::stream;
 use crate::error::{Error, Result};
 use crate::optim::Optimizer;
 use crate::table::{Param, Table};

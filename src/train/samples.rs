@@ -14,7 +14,7 @@ use rand::Rng;
 
 use super::data::{Buffer, Feed, Feeds};
 use super::shuffle::shuffle;
-use crate::array::{Slice, room};
+use crate::array::{Slice, filled};
 use crate::error::Result;
 
 /// All samples, in some order.
@@ -88,16 +88,6 @@ impl Samples {
         );
         feeds.draw(count, rng, buffers);
     }
-}
-
-/// A vector of `n` equal elements.
-///
-/// # Errors
-/// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
-pub(super) fn filled<T: Clone>(n: usize, x: T) -> Result<Vec<T>> {
-    let mut out = room(&[n])?;
-    out.resize(n, x);
-    Ok(out)
 }
 
 /// Words in a record of a sample of all columns, if it can be one.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::data::{Buffer, Feeds};
 use super::samples::Samples;
-use super::sampling::stream;
+use super::stream::stream;
 use crate::array::{DType, Real, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{Executor, Leaf, Plan, Program, RowsPart, Sink};
