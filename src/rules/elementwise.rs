@@ -179,8 +179,8 @@ fn cut_mut<'s>(s: &'s mut SliceMut<'_>, at: usize, n: usize) -> SliceMut<'s> {
 /// Declares elementwise operators: a scalar function, a rule for each operand and
 /// the intervals on which the generated tests check it.
 ///
-/// The rule's result is summed back to the operand's shape by the macro, so it
-/// is written as for single numbers.
+/// The rule is written as for single numbers. The macro sums its result back to the operand's
+/// shape in reverse mode, and broadcasts it to the result's in forward mode.
 macro_rules! elementwise {
     ($(
         $(#[$doc:meta])*
@@ -195,6 +195,31 @@ macro_rules! elementwise {
             pub struct $op;
 
             $crate::rules::elementwise::elementwise!(@map $op $operands $value);
+
+            impl $op {
+                /// `g` times the derivative in operand `i`. It serves both modes, since it is
+                /// the same for single numbers: `g` is the gradient of the result or the
+                /// tangent of the operand.
+                #[allow(unused_variables, reason = "a rule names only the operands it needs")]
+                fn derivative<'t>(
+                    &self,
+                    i: usize,
+                    $g: $crate::rules::Ex<'t>,
+                    $y: $crate::rules::Ex<'t>,
+                    args: &[$crate::rules::Ex<'t>],
+                ) -> Option<$crate::rules::Ex<'t>> {
+                    type Rule<'t> = fn(
+                        $crate::rules::Ex<'t>,
+                        $crate::rules::Ex<'t>,
+                        &[$crate::rules::Ex<'t>],
+                    ) -> Option<$crate::rules::Ex<'t>>;
+                    let rules: &[Rule<'t>] = &[$(|$g, $y, args| {
+                        $crate::rules::elementwise::elementwise!(@bind args $operands);
+                        $rule
+                    }),+];
+                    rules[i]($g, $y, args)
+                }
+            }
 
             impl $crate::rules::Operator for $op {
                 fn name(&self) -> &str {
@@ -216,24 +241,23 @@ macro_rules! elementwise {
                     $crate::rules::elementwise::eval(kernel, args, out);
                     Ok(())
                 }
-                #[allow(unused_variables, reason = "a rule names only the operands it needs")]
                 fn vjp<'t>(
                     &self,
                     i: usize,
-                    $g: $crate::rules::Ex<'t>,
-                    $y: $crate::rules::Ex<'t>,
+                    g: $crate::rules::Ex<'t>,
+                    y: $crate::rules::Ex<'t>,
                     args: &[$crate::rules::Ex<'t>],
                 ) -> Option<$crate::rules::Ex<'t>> {
-                    type Rule<'t> = fn(
-                        $crate::rules::Ex<'t>,
-                        $crate::rules::Ex<'t>,
-                        &[$crate::rules::Ex<'t>],
-                    ) -> Option<$crate::rules::Ex<'t>>;
-                    let rules: &[Rule<'t>] = &[$(|$g, $y, args| {
-                        $crate::rules::elementwise::elementwise!(@bind args $operands);
-                        $rule
-                    }),+];
-                    rules[i]($g, $y, args).map(|e| e.sum_to(args[i]))
+                    self.derivative(i, g, y, args).map(|e| e.sum_to(args[i]))
+                }
+                fn jvp<'t>(
+                    &self,
+                    i: usize,
+                    t: $crate::rules::Ex<'t>,
+                    y: $crate::rules::Ex<'t>,
+                    args: &[$crate::rules::Ex<'t>],
+                ) -> Option<$crate::rules::Ex<'t>> {
+                    self.derivative(i, t, y, args).map(|e| e.broadcast_like(y))
                 }
                 fn kernel(&self, dtype: $crate::array::DType) -> Option<$crate::rules::Kernel> {
                     Some($crate::rules::elementwise::elementwise!(@kernel $op dtype, $operands))

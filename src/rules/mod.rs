@@ -122,6 +122,13 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
     /// derivative is zero everywhere it exists.
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>>;
 
+    /// The Jacobian-vector product for operand `i`: `t` is the tangent of `x[i]`, the answer is
+    /// that of the result and has its shape. `None` where none is written: it is then the
+    /// transpose of [`vjp`](Self::vjp), which is linear in `g`, so that no operator needs both.
+    fn jvp<'t>(&self, _i: usize, _t: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        None
+    }
+
     /// Whether the value of operand `i` is read; `false` if only its shape matters.
     fn reads(&self, _i: usize) -> bool {
         true
