@@ -4,6 +4,9 @@
 //! Python's built-in exceptions, so that the binding maps them one to one, and
 //! each message names the argument, the value found and what was expected.
 
+use std::fmt;
+use std::sync::Arc;
+
 /// A failure that the caller can understand and repair.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -32,9 +35,42 @@ pub enum Error {
     /// A file that could not be read or written (Python: `OSError`).
     #[error("{0}")]
     File(String),
+    /// What code of the caller's raised, such as a hook or an operator of its own (Python: that
+    /// exception).
+    #[error("{0}")]
+    Raised(Raised),
     /// The caller asked to stop (Python: the pending exception, or `KeyboardInterrupt`).
     #[error("interrupted")]
     Interrupted,
+}
+
+/// An error of the caller's own code, whatever it is.
+#[derive(Debug, Clone)]
+pub struct Raised(Arc<dyn std::error::Error + Send + Sync>);
+
+impl Raised {
+    /// Carries an error.
+    pub fn new(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Raised(Arc::new(error))
+    }
+
+    /// The error.
+    pub fn get(&self) -> &(dyn std::error::Error + 'static) {
+        &*self.0
+    }
+}
+
+impl PartialEq for Raised {
+    /// Whether it is the very same error: of any, nothing else can be compared.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
 }
 
 /// The result of every fallible function here.

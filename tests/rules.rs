@@ -224,6 +224,103 @@ fn gradients_of_gradients_are_those_of_finite_differences() -> Result<()> {
     Ok(())
 }
 
+/// Σ a·b of all elements, zero for what is not there.
+fn inner(a: &Option<Variable>, b: &Array) -> Result<f64> {
+    let a = a.as_ref().map(Variable::value).transpose()?;
+    let a = a.map_or_else(|| vec![0.0; b.size()], |a| a.to_f64());
+    Ok(a.iter().zip(b.to_f64()).map(|(a, b)| a * b).sum())
+}
+
+/// Forward mode, alone and with reverse mode in either order, against reverse mode (which is held
+/// against differences above): the same sums of derivatives, taken another way.
+#[test]
+fn tangents_are_gradients_to_second_order() -> Result<()> {
+    let mut rng = Rng::seed_from_u64(7);
+    let mut checked = 0;
+    for (name, case) in cases() {
+        let operands = operands(&case, DType::F64, &mut rng)?;
+        let (args, moving) = leaves(&case, &operands)?;
+        let y = Variable::apply(case.op.clone(), &args)?;
+        let wrt: Vec<&Variable> = moving.iter().flatten().collect();
+        if y.dtype() != DType::F64 || wrt.is_empty() {
+            continue;
+        }
+        let mut draws = |shape: &[usize]| {
+            let count = element_count(shape)?;
+            let numbers = draw(count, &[(-1.0, -0.5), (0.5, 1.0)], false, &mut rng);
+            array(DType::F64, shape, numbers)
+        };
+        let weights = draws(&y.ty()?.shape)?;
+        let shapes = wrt.iter().map(|x| Ok(x.ty()?.shape));
+        let shapes = shapes.collect::<Result<Vec<_>>>()?;
+        let mut directions = || -> Result<(Vec<Array>, Vec<Variable>)> {
+            let arrays = shapes.iter().map(|s| draws(s));
+            let arrays = arrays.collect::<Result<Vec<_>>>()?;
+            let nodes = arrays.iter().map(|a| Constant::new(a.clone()).boxed());
+            let nodes = nodes.collect();
+            Ok((arrays, nodes))
+        };
+        let (first, first_nodes) = directions()?;
+        let (second, second_nodes) = directions()?;
+        let push = |y: &Variable, nodes: &[Variable]| -> Result<Option<Variable>> {
+            let nodes: Vec<&Variable> = nodes.iter().collect();
+            Ok(Variable::tangents(&[y], &wrt, &nodes)?.remove(0))
+        };
+        let same = |what: &str, a: f64, b: f64| {
+            let near = (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()));
+            assert!(near, "{name}, {what}: {a} and {b}");
+        };
+        // First order: what moves the result is what the gradients say.
+        let moved = push(&y, &first_nodes)?;
+        if let Some(moved) = &moved {
+            assert_eq!(moved.ty()?, y.ty()?, "{name}");
+        }
+        let slopes = weighted(&y, &weights)?.gradients(&wrt)?;
+        let by_gradient =
+            || -> Result<f64> { slopes.iter().zip(&first).map(|(s, t)| inner(s, t)).sum() };
+        same("forward", inner(&moved, &weights)?, by_gradient()?);
+        // Second order, of the same sum in the second direction.
+        let sum = |parts: Vec<Option<Variable>>, by: &[Array]| -> Result<Option<Variable>> {
+            let parts = parts.into_iter().zip(by);
+            let parts = parts.filter_map(|(part, by)| Some(weighted(&part?, by)));
+            let mut total: Option<Variable> = None;
+            for part in parts {
+                let part = part?.sum().boxed();
+                total = Some(match total {
+                    None => part,
+                    Some(total) => build::binary(&rules::Add, &total, &part)?,
+                });
+            }
+            Ok(total)
+        };
+        let along = |x: Option<Variable>| -> Result<f64> {
+            let Some(x) = x else { return Ok(0.0) };
+            let slopes = x.gradients(&wrt)?;
+            slopes.iter().zip(&second).map(|(s, t)| inner(s, t)).sum()
+        };
+        let one = Array::from(1.0);
+        let reverse = along(sum(slopes.clone(), &first)?)?;
+        let tangent = sum(vec![moved], std::slice::from_ref(&weights))?;
+        same("reverse over forward", along(tangent.clone())?, reverse);
+        let twice = tangent.map(|x| push(&x, &second_nodes)).transpose()?;
+        same(
+            "forward over forward",
+            inner(&twice.flatten(), &one)?,
+            reverse,
+        );
+        let slope = sum(slopes, &first)?;
+        let over = slope.map(|x| push(&x, &second_nodes)).transpose()?;
+        same(
+            "forward over reverse",
+            inner(&over.flatten(), &one)?,
+            reverse,
+        );
+        checked += 1;
+    }
+    assert!(checked > 150, "{checked}");
+    Ok(())
+}
+
 #[test]
 fn every_entry_has_cases_and_a_name_of_its_own() {
     let mut names = HashSet::new();

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::hook;
 use super::node::{IntoDyn, Kind};
 use super::variable::Variable;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program};
 use crate::ir::{Builder, Terminator, ValueId};
 
@@ -32,7 +33,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// ```
     ///
     /// # Errors
-    /// As [`forward`](Self::forward).
+    /// [`Error::Type`] if a node has a [hook](Self::register_hook), and as
+    /// [`forward`](Self::forward).
     pub fn freeze(&self) -> Result<Program> {
         self.forward()?;
         let order = self.topological();
@@ -42,6 +44,13 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let mut tables: HashMap<u64, ValueId> = HashMap::new();
         let mut args: Vec<ValueId> = Vec::new();
         for node in &order {
+            if hook::any(node.0.core()) {
+                return Err(Error::Type(
+                    "freeze: a variable of this graph has a hook, which a program cannot call; \
+                     remove the hook first"
+                        .into(),
+                ));
+            }
             let id = match node.kind() {
                 Kind::Operation(op) => {
                     args.clear();

@@ -11,35 +11,55 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use super::leaf::Constant;
-use super::node::{IntoDyn, Kind};
+use super::node::{IntoDyn, Kind, Node};
+use super::value::Value;
 use super::variable::Variable;
+use super::{hook, walk};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
 use crate::rules::{Add, Algebra, Ex, Id, OpRef};
+use crate::table::Gradient;
+
+/// The nodes from `wrt` up to `root`, parents first. Nothing older than `wrt` depends on it, so
+/// what was there before is not walked over: gradients within gradients cost what they add.
+pub(super) fn above<N: ?Sized + IntoDyn>(root: &Variable<N>, wrt: &[&Variable]) -> Vec<Variable> {
+    let first = wrt.iter().map(|x| x.0.core().serial()).min();
+    let first = first.unwrap_or(u64::MAX);
+    let mut order = walk::Order::new();
+    let fresh = |n: &dyn Node| n.core().serial() >= first;
+    walk::topological(&root.erased(), fresh, &mut order);
+    order.into_iter().map(Variable).collect()
+}
 
 /// Nodes by name, for the length of one rule.
-struct Nodes {
+pub(super) struct Nodes {
     nodes: RefCell<Vec<Variable>>,
     error: RefCell<Option<Error>>,
 }
 
 impl Nodes {
-    fn new(nodes: Vec<Variable>) -> Self {
-        Nodes {
-            nodes: RefCell::new(nodes),
-            error: RefCell::new(None),
-        }
-    }
-
-    /// What a rule gave.
+    /// What a rule makes of some nodes.
     ///
     /// # Errors
     /// What went wrong on the way, if anything did.
-    fn take(&self, result: Option<Ex<'_>>) -> Result<Option<Variable>> {
-        match self.error.borrow_mut().take() {
+    pub(super) fn with(
+        nodes: &[&Variable],
+        rule: impl for<'t> FnOnce(&[Ex<'t>]) -> Option<Ex<'t>>,
+    ) -> Result<Option<Variable>> {
+        let algebra = Nodes {
+            nodes: RefCell::new(nodes.iter().map(|&x| x.clone()).collect()),
+            error: RefCell::new(None),
+        };
+        let named: SmallVec<[Ex<'_>; 4]> = (0..nodes.len())
+            .map(|id| Ex::new(&algebra, id as Id))
+            .collect();
+        let result = rule(&named).map(Ex::id);
+        match algebra.error.borrow_mut().take() {
             Some(error) => Err(error),
-            None => Ok(result.map(|x| self.get(x.id()))),
+            None => Ok(result.map(|id| algebra.get(id))),
         }
     }
 
@@ -99,6 +119,19 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// [`Error::Type`] if this value holds indices, as [`forward`](Self::forward), and whatever
     /// a rule reports.
     pub fn gradients(&self, wrt: &[&Variable]) -> Result<Vec<Option<Variable>>> {
+        self.gradients_from(None, wrt)
+    }
+
+    /// As [`gradients`](Self::gradients), of the sum of this value's elements times those of
+    /// `seed`.
+    ///
+    /// # Errors
+    /// Also [`Error::Shape`] or [`Error::Type`] if `seed` is not of the value's type.
+    pub fn gradients_from(
+        &self,
+        seed: Option<&Variable>,
+        wrt: &[&Variable],
+    ) -> Result<Vec<Option<Variable>>> {
         self.forward()?;
         if !self.dtype().is_real() {
             return Err(Error::Type(format!(
@@ -106,7 +139,10 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                 self.dtype()
             )));
         }
-        let order = self.topological();
+        if let Some(seed) = seed {
+            walk::check_seed(&self.ty()?, &seed.ty()?)?;
+        }
+        let order = above(self, wrt);
         let mut grads: HashMap<usize, Option<Variable>> =
             wrt.iter().map(|x| (x.address(), None)).collect();
         // What lies between: nodes that depend on one of `wrt`, each with a place for its
@@ -123,31 +159,32 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         if let Some(slot) = grads.get_mut(&self.address())
             && let Some(root) = order.last()
         {
-            let nodes = Nodes::new(vec![root.clone()]);
-            let ones = Ex::new(&nodes, 0).ones_like();
-            *slot = nodes.take(Some(ones))?;
+            *slot = match seed {
+                Some(seed) => Some(seed.clone()),
+                None => Nodes::with(&[root], |x| Some(x[0].ones_like()))?,
+            };
         }
         for node in order.iter().rev() {
-            let Kind::Operation(op) = node.kind() else {
+            let Some(slot @ Some(_)) = grads.get_mut(&node.address()) else {
                 continue;
             };
-            let Some(Some(gradient)) = grads.get(&node.address()).cloned() else {
+            if hook::any(node.0.core())
+                && let Some(g) = slot.take()
+            {
+                *slot = Some(hook::passed_node(node.0.core(), g)?);
+            }
+            let (Kind::Operation(op), Some(gradient)) = (node.kind(), slot.clone()) else {
                 continue;
             };
             let parents = node.parents();
-            let mut nodes = vec![gradient, node.clone()];
-            nodes.extend(parents.iter().cloned());
-            let nodes = Nodes::new(nodes);
-            let name = |id: usize| Ex::new(&nodes, id as Id);
-            let (g, y) = (name(0), name(1));
-            let x: Vec<Ex<'_>> = (0..parents.len()).map(|k| name(2 + k)).collect();
+            let mut known = vec![&gradient, node];
+            known.extend(&parents);
             for (k, parent) in parents.iter().enumerate() {
                 let Some(slot) = grads.get_mut(&parent.address()) else {
                     continue;
                 };
-                let Some(gradient) = nodes.take(op.vjp(k, g, y, &x))? else {
-                    continue;
-                };
+                let rule = Nodes::with(&known, |x| op.vjp(k, x[0], x[1], &x[2..]))?;
+                let Some(gradient) = rule else { continue };
                 *slot = Some(match slot.take() {
                     None => gradient,
                     Some(sum) => Variable::apply(OpRef::Static(&Add), &[sum, gradient])?,
@@ -156,5 +193,25 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         }
         let of = |x: &&Variable| grads.get(&x.address()).cloned().flatten();
         Ok(wrt.iter().map(of).collect())
+    }
+
+    /// The gradients of the sum of this value's elements times those of `seed` (ones, if there
+    /// is none), as numbers, where `wrt` are leaves and no gradient flows to any other leaf:
+    /// `Ok(None)` if one does, and the gradients are to be had as graphs only.
+    ///
+    /// # Errors
+    /// As [`gradients_from`](Self::gradients_from).
+    pub fn gradients_alone(
+        &self,
+        seed: Option<Array>,
+        wrt: &[&Variable],
+    ) -> Result<Option<Vec<Option<Gradient>>>> {
+        let wrt: Vec<_> = wrt.iter().map(|x| &x.0).collect();
+        let Some(found) = walk::gradients(&self.erased(), seed, &wrt)? else {
+            return Ok(None);
+        };
+        let found = found.into_iter();
+        let gradients = found.map(|g| g.map(Value::into_gradient).transpose());
+        Ok(Some(gradients.collect::<Result<_>>()?))
     }
 }

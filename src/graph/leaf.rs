@@ -9,6 +9,7 @@ use super::value::{TableValue, Value};
 use super::variable::Variable;
 use crate::array::{Array, show_shape};
 use crate::error::{Error, Result};
+use crate::rules::{Identity, OpRef};
 use crate::table::{Gradient, Param, Table, new_id, record_change};
 
 /// A trained parameter: a handle on a table.
@@ -159,6 +160,24 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     }
 }
 
+impl Variable {
+    /// A node of its own that stands for this one, as an argument of a function being
+    /// differentiated: what depends on it can be told from what depends on the original.
+    ///
+    /// # Errors
+    /// [`Error::Type`] if this variable holds indices, and as [`forward`](Self::forward).
+    pub fn retraced(&self) -> Result<Variable> {
+        let node = Variable::apply(OpRef::Static(&Identity), std::slice::from_ref(self))?;
+        node.0.core().trace();
+        Ok(node)
+    }
+
+    /// Whether an argument of a function that is being differentiated is below.
+    pub fn traced_below(&self) -> bool {
+        self.0.core().traced()
+    }
+}
+
 /// Replaces the value of a leaf after checking its type.
 fn assign(core: &Core, value: Array, fixed_shape: bool) -> Result<()> {
     let old = core.value().ty();
@@ -246,5 +265,23 @@ impl Variable<ConstantNode> {
         Variable(Rc::new(ConstantNode {
             core: Core::leaf(Value::Dense(value.into()), false),
         }))
+    }
+
+    /// A value that stands for an argument of a function being differentiated: a gradient flows
+    /// to it, and is not recorded there but asked for.
+    ///
+    /// # Errors
+    /// [`Error::Type`] if `value` holds indices.
+    pub fn traced(value: impl Into<Array>) -> Result<Self> {
+        let value = value.into();
+        if !value.dtype().is_real() {
+            return Err(Error::Type(format!(
+                "expected floating-point numbers to differentiate by, got {}",
+                value.dtype()
+            )));
+        }
+        let core = Core::leaf(Value::Dense(value), true);
+        core.trace();
+        Ok(Variable(Rc::new(ConstantNode { core })))
     }
 }

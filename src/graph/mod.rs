@@ -53,8 +53,10 @@
 
 pub mod build;
 mod eager;
+mod forward;
 mod freeze;
 mod gradient;
+mod hook;
 mod leaf;
 mod node;
 mod release;
@@ -62,6 +64,7 @@ mod value;
 mod variable;
 mod walk;
 
+pub use hook::Hook;
 pub use leaf::{
     Constant, ConstantNode, Input, InputNode, Leaf, LeafNode, Parameter, ParameterNode,
 };

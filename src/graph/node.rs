@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::hook::Hooks;
 use super::value::{Value, apply};
 use super::variable::Variable;
 use super::{eager, release};
@@ -28,6 +29,12 @@ pub struct Core {
     checked: Cell<u64>,
     /// Whether a leaf below records a gradient.
     differentiable: bool,
+    /// Whether an argument of a function that is being differentiated is below.
+    traced: Cell<bool>,
+    /// Grows from node to node of a thread, so that parents have less than their children.
+    serial: u64,
+    /// Asked when the gradient of this node is complete.
+    hooks: RefCell<Option<Box<Hooks>>>,
     /// The walk that last visited this node, and its bookkeeping.
     pub(super) mark: Cell<u64>,
     pub(super) partial: RefCell<Option<Value>>,
@@ -35,12 +42,16 @@ pub struct Core {
 
 impl Core {
     /// A core whose value was computed from what was there at `version`.
-    pub(super) fn new(value: Value, version: u64, differentiable: bool) -> Self {
+    #[inline]
+    pub(super) fn new(value: Value, version: u64, differentiable: bool, traced: bool) -> Self {
         Core {
             value: RefCell::new(value),
             version: Cell::new(version),
             checked: Cell::new(version),
             differentiable,
+            traced: Cell::new(traced),
+            serial: next_serial(),
+            hooks: RefCell::new(None),
             mark: Cell::new(0),
             partial: RefCell::new(None),
         }
@@ -48,7 +59,7 @@ impl Core {
 
     /// The core of a leaf, which is current at all times.
     pub(super) fn leaf(value: Value, differentiable: bool) -> Self {
-        let core = Core::new(value, changes(), differentiable);
+        let core = Core::new(value, changes(), differentiable, false);
         core.checked.set(u64::MAX);
         core
     }
@@ -108,6 +119,28 @@ impl Core {
         self.differentiable
     }
 
+    /// Whether an argument of a function that is being differentiated is below.
+    #[inline]
+    pub(super) fn traced(&self) -> bool {
+        self.traced.get()
+    }
+
+    /// Says that this is such an argument.
+    pub(super) fn trace(&self) {
+        self.traced.set(true);
+    }
+
+    /// Larger than that of any node that existed before in this thread, parents included.
+    #[inline]
+    pub(super) fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// What is asked when the gradient of this node is complete.
+    pub(super) fn hooks(&self) -> &RefCell<Option<Box<Hooks>>> {
+        &self.hooks
+    }
+
     /// The old value's memory, for writing the next one.
     fn recycle(&self) -> Option<Array> {
         match &mut *self.value.borrow_mut() {
@@ -118,6 +151,18 @@ impl Core {
             _ => None,
         }
     }
+}
+
+/// The number of the next node of this thread.
+#[inline]
+fn next_serial() -> u64 {
+    thread_local! {
+        static NODES: Cell<u64> = const { Cell::new(0) };
+    }
+    NODES.with(|n| {
+        n.set(n.get() + 1);
+        n.get()
+    })
 }
 
 /// Calls `f` with the values of some nodes.
@@ -302,12 +347,13 @@ impl<O: Held, P: Parents> Operation<O, P> {
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         // Before the values are read: a table may change meanwhile.
         let now = changes();
-        let (value, differentiable) = parents.with_cores(|cores| {
+        let (value, differentiable, traced) = parents.with_cores(|cores| {
             let value = with_values(cores, |args| apply(op.get(), args, None));
-            (value, cores.iter().any(|c| c.differentiable()))
+            let any = |flag: fn(&Core) -> bool| cores.iter().any(|c| flag(c));
+            (value, any(Core::differentiable), any(Core::traced))
         });
         Ok(Operation {
-            core: Core::new(value?, now, differentiable),
+            core: Core::new(value?, now, differentiable, traced),
             op,
             parents: Some(parents),
         })

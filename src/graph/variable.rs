@@ -26,7 +26,7 @@ impl<N: ?Sized> Clone for Variable<N> {
 }
 
 impl<N: ?Sized + IntoDyn> Variable<N> {
-    fn erased(&self) -> Rc<dyn Node> {
+    pub(super) fn erased(&self) -> Rc<dyn Node> {
         N::into_dyn(Rc::clone(&self.0))
     }
 

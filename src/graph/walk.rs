@@ -8,11 +8,12 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::hook;
 use super::node::{Kind, Node};
 use super::value::Value;
-use crate::array::{Array, show_shape};
+use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
-use crate::table::{Gradient, changes};
+use crate::table::changes;
 
 /// Nodes in the order of a walk; those of a small graph need no allocation.
 pub(super) type Order = SmallVec<[Rc<dyn Node>; 16]>;
@@ -99,29 +100,69 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     Ok(())
 }
 
+/// Checks that a gradient fits what it is the gradient of.
+pub(super) fn check_seed(ty: &Type, seed: &Type) -> Result<()> {
+    if seed.shape != ty.shape {
+        return Err(Error::Shape(format!(
+            "grad: expected shape {}, got {}",
+            show_shape(&ty.shape),
+            show_shape(&seed.shape)
+        )));
+    }
+    if seed.dtype != ty.dtype {
+        return Err(Error::Type(format!(
+            "grad: expected {}, got {}",
+            ty.dtype, seed.dtype
+        )));
+    }
+    Ok(())
+}
+
 /// The seed of a backward pass: ones, or a given array of the root's type.
 fn seed(root: &dyn Node, grad: Option<Array>) -> Result<Value> {
     let ty = root.core().ty();
-    match grad {
-        None => Ok(Value::Dense(Array::full(&ty, 1.0))),
-        Some(g) if g.shape() != &ty.shape[..] => Err(Error::Shape(format!(
-            "grad: expected shape {}, got {}",
-            show_shape(&ty.shape),
-            show_shape(g.shape())
-        ))),
-        Some(g) if g.dtype() != ty.dtype => Err(Error::Type(format!(
-            "grad: expected {}, got {}",
-            ty.dtype,
-            g.dtype()
-        ))),
-        Some(g) => Ok(Value::Dense(g)),
-    }
+    let Some(grad) = grad else {
+        return Ok(Value::Dense(Array::full(&ty, 1.0)));
+    };
+    check_seed(&ty, &grad.ty())?;
+    Ok(Value::Dense(grad))
 }
 
-/// Adds the gradient of `root` to every leaf below that records one.
+/// Sends the gradient `seed` of the last of `order` down: what arrives at leaves, each once.
 ///
 /// A node passes its gradient on only when all its consumers have contributed, so each
 /// rule runs once.
+fn descend(order: &Order, seed: Value) -> Result<SmallVec<[(&Rc<dyn Node>, Value); 4]>> {
+    let mut arrived = SmallVec::new();
+    let mut result = match order.last() {
+        Some(root) => root.core().collect(seed),
+        None => Ok(()),
+    };
+    // Consumers before parents: the reverse of a topological order. After an error the rest
+    // is only cleared.
+    for node in order.iter().rev() {
+        let Some(g) = node.core().partial.borrow_mut().take() else {
+            continue;
+        };
+        if result.is_err() {
+            continue;
+        }
+        let g = match hook::any(node.core()) {
+            true => hook::passed(node.core(), g),
+            false => Ok(g),
+        };
+        result = g.and_then(|g| match node.core().is_leaf() {
+            true => {
+                arrived.push((node, g));
+                Ok(())
+            }
+            false => node.backward(g),
+        });
+    }
+    result.map(|()| arrived)
+}
+
+/// Adds the gradient of `root` to every leaf below that records one.
 ///
 /// # Errors
 /// [`Error::Type`] if no leaf records a gradient, and whatever [`refresh`] or a rule
@@ -136,29 +177,11 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     let seed = seed(&**root, grad)?;
     let mut order = Order::new();
     topological(root, |n| n.core().differentiable(), &mut order);
-    root.core().collect(seed)?;
-    let mut leaves: SmallVec<[(&Rc<dyn Node>, Gradient); 4]> = SmallVec::new();
-    let mut result = Ok(());
-    // Consumers before parents: the reverse of a topological order. After an error the rest
-    // is only cleared.
-    for node in order.iter().rev() {
-        let Some(g) = node.core().partial.borrow_mut().take() else {
-            continue;
-        };
-        if result.is_err() {
-            continue;
-        }
-        if node.core().is_leaf() {
-            match g.into_gradient() {
-                Ok(g) => leaves.push((node, g)),
-                Err(e) => result = Err(e),
-            }
-        } else {
-            result = node.backward(g);
-        }
-    }
-    result?;
-    for (leaf, g) in leaves {
+    let gradients = descend(&order, seed)?
+        .into_iter()
+        .map(|(leaf, g)| Ok((leaf, g.into_gradient()?)));
+    // All or none: memory may be lacking for one.
+    for (leaf, g) in gradients.collect::<Result<SmallVec<[_; 4]>>>()? {
         match leaf.kind() {
             Kind::Parameter(param) => param.accumulate(g),
             Kind::Variable(_, slot) => {
@@ -172,4 +195,47 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The gradients of `root` for leaves that are `wrt`, as numbers; `None` for one that does not
+/// matter. `Ok(None)` if a gradient flows to anything else, so that numbers would cut it off.
+///
+/// # Errors
+/// As [`backward`], but for a root that nothing differentiable is below.
+pub(super) fn gradients(
+    root: &Rc<dyn Node>,
+    grad: Option<Array>,
+    wrt: &[&Rc<dyn Node>],
+) -> Result<Option<Vec<Option<Value>>>> {
+    refresh(root)?;
+    let seed = seed(&**root, grad)?;
+    let mut found = vec![None; wrt.len()];
+    if !root.core().differentiable() {
+        return Ok(Some(found));
+    }
+    let first = wrt.iter().map(|x| x.core().serial()).min().unwrap_or(0);
+    let fresh = |n: &dyn Node| n.core().serial() >= first;
+    let asked = |n: &dyn Node| wrt.iter().any(|x| std::ptr::addr_eq(Rc::as_ptr(x), n));
+    // One that is not asked for and ends the way: of a graph outside.
+    let outside = Cell::new(false);
+    let enter = |n: &dyn Node| {
+        let here = n.core().differentiable();
+        if here && (n.core().is_leaf() || !fresh(n)) && !asked(n) {
+            outside.set(true);
+        }
+        here && !outside.get()
+    };
+    let mut order = Order::new();
+    topological(root, enter, &mut order);
+    if outside.get() || wrt.iter().any(|x| !x.core().is_leaf()) {
+        return Ok(None);
+    }
+    for (leaf, g) in descend(&order, seed)? {
+        for (x, found) in wrt.iter().zip(&mut found) {
+            if Rc::ptr_eq(x, leaf) {
+                *found = Some(g.clone());
+            }
+        }
+    }
+    Ok(Some(found))
 }

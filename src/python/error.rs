@@ -6,21 +6,31 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 
-use crate::error::Error;
+use crate::error::{Error, Raised};
 
 impl From<Error> for PyErr {
     #[cold]
     fn from(error: Error) -> PyErr {
+        if let Error::Raised(raised) = &error
+            && let Some(error) = raised.get().downcast_ref::<PyErr>()
+        {
+            return Python::attach(|py| error.clone_ref(py));
+        }
         let text = error.to_string();
         match error {
             Error::Shape(_) | Error::Value(_) => PyValueError::new_err(text),
             Error::Type(_) => PyTypeError::new_err(text),
             Error::Index(_) => PyIndexError::new_err(text),
             Error::Memory(_) => PyMemoryError::new_err(text),
-            Error::State(_) => PyRuntimeError::new_err(text),
+            Error::State(_) | Error::Raised(_) => PyRuntimeError::new_err(text),
             Error::NotFinite(_) => PyFloatingPointError::new_err(text),
             Error::File(_) => PyOSError::new_err(text),
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         }
     }
+}
+
+/// What Python raised within a call of the crate's, which gives it back as it was.
+pub(super) fn raised(error: PyErr) -> Error {
+    Error::Raised(Raised::new(error))
 }

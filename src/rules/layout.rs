@@ -49,6 +49,50 @@ macro_rules! reshaping {
     };
 }
 
+/// The same array, of either element type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Identity;
+
+/// The same array, through which no gradient passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StopGradient;
+
+/// An operator that gives its operand back.
+macro_rules! same {
+    ($op:ident, $name:literal, |$g:ident| $rule:expr) => {
+        impl Operator for $op {
+            fn name(&self) -> &str {
+                $name
+            }
+
+            fn infer(&self, args: &[&Type]) -> Result<Type> {
+                let [x] = arity::<1>($name, args)?;
+                real($name, x)?;
+                Ok(x.clone())
+            }
+
+            fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+                copy(&args[0], &mut out);
+                Ok(())
+            }
+
+            fn vjp<'t>(&self, _i: usize, $g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+                $rule
+            }
+
+            fn jvp<'t>(&self, _i: usize, $g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+                $rule
+            }
+
+            fn aliases(&self, _args: &[&Type], _out: &Type) -> bool {
+                true
+            }
+        }
+    };
+}
+same!(Identity, "identity", |g| Some(g));
+same!(StopGradient, "stop_gradient", |_g| None);
+
 /// The same elements in another shape; one length may be left open.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reshape {
@@ -286,6 +330,20 @@ fn one(op: impl Operator, shape: &[usize]) -> Case {
 
 /// This file's entries of the rule table.
 pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "identity",
+        formula: "x",
+        cases: || vec![one(Identity, &[2, 3]), one(Identity, &[])],
+    },
+    Entry {
+        name: "stop_gradient",
+        formula: "x, of which no gradient is taken",
+        cases: || {
+            // Numbers that the tests do not move: a difference would not be the gradient.
+            let held = Argument::real(&[2, 3], &[(0.5, 0.5), (-1.5, -1.5)]);
+            vec![Case::new(OpRef::Static(&StopGradient), vec![held])]
+        },
+    },
     Entry {
         name: "reshape",
         formula: "x in another shape",

@@ -1,0 +1,122 @@
+//! Hooks: what sees the gradient of a node as it passes, and may change it.
+//!
+//! A hook of a node is called once a backward pass, when the gradient of the node is complete
+//! and before its parents see it; at a leaf, before the gradient is added to what is there. What
+//! it gives back takes the gradient's place. Gradients that are graphs pass the same hooks as
+//! nodes. A frozen program has none, so a graph with hooks is not frozen.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::node::{Core, IntoDyn};
+use super::value::Value;
+use super::variable::Variable;
+use crate::array::{Type, show_shape};
+use crate::error::{Error, Result};
+use crate::table::Gradient;
+
+/// Sees gradients. See the [module documentation](self).
+pub trait Hook {
+    /// Takes a gradient, and gives another in its place, or `None` to leave it.
+    ///
+    /// # Errors
+    /// Whatever it finds wrong: the backward pass then ends with it.
+    fn gradient(&self, g: Gradient) -> Result<Option<Gradient>>;
+
+    /// The same for a gradient that is a node.
+    ///
+    /// # Errors
+    /// As [`gradient`](Self::gradient).
+    fn node(&self, g: Variable) -> Result<Option<Variable>>;
+}
+
+/// The hooks of a node, by number.
+pub(super) type Hooks = Vec<(u64, Rc<dyn Hook>)>;
+
+/// The hooks of a node; they are called while nothing is borrowed.
+fn list(core: &Core) -> Hooks {
+    let hooks = core.hooks().borrow();
+    hooks.as_deref().cloned().unwrap_or_default()
+}
+
+/// Whether a node has hooks.
+#[inline]
+pub(super) fn any(core: &Core) -> bool {
+    core.hooks().borrow().is_some()
+}
+
+fn check(expected: &Type, found: &Type) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(Error::Shape(format!(
+        "hook: expected a gradient of {} and shape {}, got {} and shape {}",
+        expected.dtype,
+        show_shape(&expected.shape),
+        found.dtype,
+        show_shape(&found.shape)
+    )))
+}
+
+/// A gradient after the hooks of its node.
+pub(super) fn passed(core: &Core, g: Value) -> Result<Value> {
+    let ty = core.ty();
+    list(core).into_iter().try_fold(g, |g, (_, hook)| {
+        let g = g.into_gradient()?;
+        match hook.gradient(g.clone())? {
+            None => Ok(g.into()),
+            Some(changed) => {
+                check(&ty, &changed.ty())?;
+                Ok(changed.into())
+            }
+        }
+    })
+}
+
+/// A gradient that is a node, after the hooks of its node.
+pub(super) fn passed_node(core: &Core, g: Variable) -> Result<Variable> {
+    let ty = core.ty();
+    list(core).into_iter().try_fold(g, |g, (_, hook)| {
+        Ok(match hook.node(g.clone())? {
+            None => g,
+            Some(changed) => {
+                check(&ty, &changed.ty()?)?;
+                changed
+            }
+        })
+    })
+}
+
+impl<N: ?Sized + IntoDyn> Variable<N> {
+    /// Shows the gradient of this node to `hook` in every backward pass; the number is for
+    /// [`remove_hook`](Self::remove_hook).
+    ///
+    /// # Errors
+    /// [`Error::Type`] if no gradient flows through the node.
+    pub fn register_hook(&self, hook: Rc<dyn Hook>) -> Result<u64> {
+        thread_local! {
+            static HOOKS: Cell<u64> = const { Cell::new(0) };
+        }
+        let core = self.0.core();
+        if !core.differentiable() {
+            return Err(Error::Type(
+                "register_hook: no gradient flows through this variable".into(),
+            ));
+        }
+        let id = HOOKS.replace(HOOKS.get() + 1);
+        let mut hooks = core.hooks().borrow_mut();
+        hooks.get_or_insert_default().push((id, hook));
+        Ok(id)
+    }
+
+    /// Takes a hook away, if it is there.
+    pub fn remove_hook(&self, id: u64) {
+        let mut slot = self.0.core().hooks().borrow_mut();
+        if let Some(hooks) = slot.as_mut() {
+            hooks.retain(|(other, _)| *other != id);
+            if hooks.is_empty() {
+                *slot = None;
+            }
+        }
+    }
+}
