@@ -196,22 +196,27 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     }
 
     /// The gradients of the sum of this value's elements times those of `seed` (ones, if there
-    /// is none), as numbers, where `wrt` are leaves and no gradient flows to any other leaf:
-    /// `Ok(None)` if one does, and the gradients are to be had as graphs only.
+    /// is none) by leaves, as numbers. They are had faster than those of
+    /// [`gradients_from`](Self::gradients_from), and nothing is recorded.
     ///
     /// # Errors
     /// As [`gradients_from`](Self::gradients_from).
-    pub fn gradients_alone(
+    pub fn gradient_values(
         &self,
         seed: Option<Array>,
-        wrt: &[&Variable],
-    ) -> Result<Option<Vec<Option<Gradient>>>> {
+        leaves: &[&Variable],
+    ) -> Result<Vec<Option<Gradient>>> {
+        let leaves: Vec<_> = leaves.iter().map(|x| &x.0).collect();
+        let found = walk::gradient_values(&self.erased(), seed, &leaves)?;
+        let gradients = found.into_iter();
+        let gradients = gradients.map(|g| g.map(Value::into_gradient).transpose());
+        gradients.collect()
+    }
+
+    /// Whether a gradient of this value flows to anything but `wrt`: to another leaf, or to a
+    /// node that is older than all of `wrt`, as one that a function got from outside.
+    pub fn captures(&self, wrt: &[&Variable]) -> bool {
         let wrt: Vec<_> = wrt.iter().map(|x| &x.0).collect();
-        let Some(found) = walk::gradients(&self.erased(), seed, &wrt)? else {
-            return Ok(None);
-        };
-        let found = found.into_iter();
-        let gradients = found.map(|g| g.map(Value::into_gradient).transpose());
-        Ok(Some(gradients.collect::<Result<_>>()?))
+        walk::captures(&self.erased(), &wrt)
     }
 }

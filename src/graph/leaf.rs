@@ -145,6 +145,30 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         }
     }
 
+    /// Puts a gradient in the place of what `backward` collected at this leaf. Other nodes have
+    /// none.
+    #[cfg(feature = "python")]
+    pub(crate) fn set_grad(&self, gradient: Gradient) {
+        match self.kind() {
+            Kind::Parameter(param) => {
+                param.zero_grad();
+                param.accumulate(gradient);
+            }
+            Kind::Variable(_, slot) => *slot.borrow_mut() = Some(gradient),
+            Kind::Operation(_) | Kind::Input(..) | Kind::Constant => {}
+        }
+    }
+
+    /// The value as a gradient: rows, where it is made of rows.
+    ///
+    /// # Errors
+    /// As [`value`](Self::value).
+    #[cfg(feature = "python")]
+    pub(crate) fn as_gradient(&self) -> Result<Gradient> {
+        self.forward()?;
+        self.0.core().value().into_gradient()
+    }
+
     /// Forgets the gradient of this leaf, or of all leaves below.
     pub fn zero_grad(&self) {
         match self.kind() {
@@ -203,8 +227,7 @@ fn assign(core: &Core, value: Array, fixed_shape: bool) -> Result<()> {
             show_shape(value.shape())
         )));
     }
-    core.set(Value::Dense(value), record_change());
-    Ok(())
+    core.set(Value::Dense(value), record_change())
 }
 
 impl Variable<InputNode> {

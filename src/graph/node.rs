@@ -16,7 +16,7 @@ use super::value::{Value, apply};
 use super::variable::Variable;
 use super::{eager, release};
 use crate::array::{Array, DType, Type};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rules::{OpRef, Operator};
 use crate::table::{Gradient, Param, changes};
 
@@ -78,9 +78,20 @@ impl Core {
         self.value.borrow().dtype()
     }
 
-    pub(super) fn set(&self, value: Value, version: u64) {
-        *self.value.borrow_mut() = value;
+    /// Replaces the value.
+    ///
+    /// # Errors
+    /// [`Error::State`] if the value is being computed with, as it is while an operator or hook
+    /// of the caller's own runs.
+    pub(super) fn set(&self, value: Value, version: u64) -> Result<()> {
+        let mut slot = self.value.try_borrow_mut().map_err(|_| {
+            Error::State(
+                "value: this variable is being computed with, and cannot change now".into(),
+            )
+        })?;
+        *slot = value;
         self.version.set(version);
+        Ok(())
     }
 
     pub(super) fn version(&self) -> u64 {
@@ -143,7 +154,7 @@ impl Core {
 
     /// The old value's memory, for writing the next one.
     fn recycle(&self) -> Option<Array> {
-        match &mut *self.value.borrow_mut() {
+        match &mut *self.value.try_borrow_mut().ok()? {
             Value::Dense(a) => {
                 let scalar = Array::scalar(a.dtype(), 0.0);
                 Some(std::mem::replace(a, scalar))
@@ -383,8 +394,7 @@ impl<O: Held, P: Parents> Node for Operation<O, P> {
         let reuse = self.core.recycle();
         let value = parents
             .with_cores(|cores| with_values(cores, |args| apply(self.op.get(), args, reuse)));
-        self.core.set(value?, now);
-        Ok(())
+        self.core.set(value?, now)
     }
 
     fn backward(&self, g: Value) -> Result<()> {

@@ -168,6 +168,23 @@ fn descend(order: &Order, seed: Value) -> Result<SmallVec<[(&Rc<dyn Node>, Value
 /// [`Error::Type`] if no leaf records a gradient, and whatever [`refresh`] or a rule
 /// reports; gradients are then unchanged.
 pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
+    thread_local! {
+        static BUSY: Cell<bool> = const { Cell::new(false) };
+    }
+    // A rule or hook of the caller's may do anything, but the nodes hold one gradient each.
+    if BUSY.replace(true) {
+        return Err(Error::State(
+            "backward: this is called by a rule or hook of a backward pass that is under way; \
+             there, use grad or vjp of a function"
+                .into(),
+        ));
+    }
+    let result = collect(root, grad);
+    BUSY.set(false);
+    result
+}
+
+fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     refresh(root)?;
     if !root.core().differentiable() {
         return Err(Error::Type(
@@ -197,45 +214,49 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     Ok(())
 }
 
-/// The gradients of `root` for leaves that are `wrt`, as numbers; `None` for one that does not
-/// matter. `Ok(None)` if a gradient flows to anything else, so that numbers would cut it off.
+/// The gradients of `root` by leaves, as numbers; `None` for a leaf that does not matter.
 ///
 /// # Errors
 /// As [`backward`], but for a root that nothing differentiable is below.
-pub(super) fn gradients(
+pub(super) fn gradient_values(
     root: &Rc<dyn Node>,
     grad: Option<Array>,
-    wrt: &[&Rc<dyn Node>],
-) -> Result<Option<Vec<Option<Value>>>> {
+    leaves: &[&Rc<dyn Node>],
+) -> Result<Vec<Option<Value>>> {
     refresh(root)?;
     let seed = seed(&**root, grad)?;
-    let mut found = vec![None; wrt.len()];
+    let mut found = vec![None; leaves.len()];
     if !root.core().differentiable() {
-        return Ok(Some(found));
+        return Ok(found);
     }
-    let first = wrt.iter().map(|x| x.core().serial()).min().unwrap_or(0);
-    let fresh = |n: &dyn Node| n.core().serial() >= first;
-    let asked = |n: &dyn Node| wrt.iter().any(|x| std::ptr::addr_eq(Rc::as_ptr(x), n));
-    // One that is not asked for and ends the way: of a graph outside.
-    let outside = Cell::new(false);
-    let enter = |n: &dyn Node| {
-        let here = n.core().differentiable();
-        if here && (n.core().is_leaf() || !fresh(n)) && !asked(n) {
-            outside.set(true);
-        }
-        here && !outside.get()
-    };
     let mut order = Order::new();
-    topological(root, enter, &mut order);
-    if outside.get() || wrt.iter().any(|x| !x.core().is_leaf()) {
-        return Ok(None);
-    }
+    topological(root, |n| n.core().differentiable(), &mut order);
     for (leaf, g) in descend(&order, seed)? {
-        for (x, found) in wrt.iter().zip(&mut found) {
+        for (x, found) in leaves.iter().zip(&mut found) {
             if Rc::ptr_eq(x, leaf) {
                 *found = Some(g.clone());
             }
         }
     }
-    Ok(Some(found))
+    Ok(found)
+}
+
+/// Whether a gradient of `root` flows to anything but `wrt`: another leaf that records one, or
+/// a node that is older than all of `wrt`.
+pub(super) fn captures(root: &Rc<dyn Node>, wrt: &[&Rc<dyn Node>]) -> bool {
+    let first = wrt.iter().map(|x| x.core().serial()).min().unwrap_or(0);
+    let captures = Cell::new(false);
+    let enter = |n: &dyn Node| {
+        let core = n.core();
+        if captures.get() || !core.differentiable() {
+            return false;
+        }
+        let end = core.is_leaf() || core.serial() < first;
+        if end && !wrt.iter().any(|x| std::ptr::eq(x.core(), core)) {
+            captures.set(true);
+        }
+        !end
+    };
+    topological(root, enter, &mut Order::new());
+    captures.get()
 }

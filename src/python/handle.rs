@@ -8,7 +8,7 @@
 //! thread gets a node of its own for the same parameter.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,16 +35,24 @@ fn this_thread() -> u64 {
 pub(super) struct Handle {
     owner: u64,
     node: Variable,
+    /// The node that took its place, by `x[i] = v` or `x += v`. A leaf has none.
+    replaced: RefCell<Option<Variable>>,
+    /// Whether anybody asked for the node.
+    read: Cell<bool>,
 }
 
 // SAFETY: a handle lives inside a Python object, so it is created, used and dropped by
 // threads that hold the interpreter lock; the module declares `gil_used`, so that
 // free-threaded builds of Python bring the lock back. Nothing in `src/python` releases the
 // lock while it borrows a node (`Python::detach` takes closures that are `Send`, which nodes
-// are not), and evaluation calls no Python. Reference counts and cells of a graph are
-// therefore touched by one thread at a time, with the lock's release and acquisition between
-// threads. That covers a drop in another thread: a node has no tie to its thread but the
-// numbers of walks over it (`mark`), which `node` keeps from being used in another thread.
+// are not). Where evaluation calls Python (an operator or hook of the caller's), other threads
+// may run meanwhile, but of this graph they can only drop handles: `node` refuses them all
+// else. A drop touches reference counts and, where one becomes zero, a node that nobody else
+// holds, so none that the walk under way will see; the walk holds every node that it visits.
+// Reference counts and cells of a graph are therefore touched by one thread at a time, with
+// the lock's release and acquisition between threads. A node has no tie to its thread but the
+// numbers of walks over it (`mark`) and its own (`serial`), which `node` keeps from being used
+// in another thread.
 unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
@@ -53,8 +61,12 @@ impl Handle {
     /// A node of this thread.
     #[inline]
     pub(super) fn new(node: Variable) -> Self {
-        let owner = this_thread();
-        Handle { owner, node }
+        Handle {
+            owner: this_thread(),
+            node,
+            replaced: RefCell::new(None),
+            read: Cell::new(false),
+        }
     }
 
     /// Whether this is the thread that built the node.
@@ -69,11 +81,37 @@ impl Handle {
     /// [`Error::State`] if another thread built it and it is not a parameter.
     #[inline]
     pub(super) fn node(&self) -> Result<Cow<'_, Variable>> {
-        if self.is_here() {
-            Ok(Cow::Borrowed(&self.node))
-        } else {
-            self.elsewhere()
+        if !self.is_here() {
+            return self.elsewhere();
         }
+        self.read.set(true);
+        Ok(match &*self.replaced.borrow() {
+            None => Cow::Borrowed(&self.node),
+            Some(node) => Cow::Owned(node.clone()),
+        })
+    }
+
+    /// The node as it was made, whatever took its place.
+    ///
+    /// # Errors
+    /// [`Error::State`] if another thread built it.
+    pub(super) fn original(&self) -> Result<&Variable> {
+        match self.is_here() {
+            true => Ok(&self.node),
+            false => Err(foreign()),
+        }
+    }
+
+    /// Puts another node in the place of this one, for whoever asks from now on.
+    pub(super) fn replace(&self, node: Variable) {
+        // The old one is dropped when nothing is borrowed.
+        let old = self.replaced.replace(Some(node));
+        drop(old);
+    }
+
+    /// Whether anybody asked for the node.
+    pub(super) fn is_read(&self) -> bool {
+        self.read.get()
     }
 
     #[cold]
@@ -82,11 +120,7 @@ impl Handle {
             Kind::Parameter(param) => {
                 Ok(Cow::Owned(Parameter::from_param(Arc::clone(param)).boxed()))
             }
-            _ => Err(Error::State(
-                "this graph belongs to another thread; build the graph in the thread that uses \
-                 it, or freeze it: a Program and its Parameters work in every thread"
-                    .into(),
-            )),
+            _ => Err(foreign()),
         }
     }
 
@@ -120,6 +154,15 @@ impl Handle {
             _ => None,
         }
     }
+}
+
+/// What is raised for a graph of another thread.
+fn foreign() -> Error {
+    Error::State(
+        "this graph belongs to another thread; build the graph in the thread that uses it, or \
+         freeze it: a Program and its Parameters work in every thread"
+            .into(),
+    )
 }
 
 /// The number that tells leaves apart.

@@ -16,8 +16,10 @@ mod argument;
 mod convert;
 mod error;
 mod fit;
+mod foreign;
 mod functions;
 mod handle;
+mod hook;
 mod index;
 mod io;
 mod leaf;
@@ -31,6 +33,7 @@ mod registry;
 mod sampling;
 mod show;
 mod sparse;
+mod transform;
 mod variable;
 
 use pyo3::prelude::*;
@@ -54,6 +57,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fit::PyHistory>()?;
     module.add_function(wrap_pyfunction!(program::freeze, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit, module)?)?;
+    transform::register(module)?;
+    foreign::register(module)?;
     rank::register(module)?;
     io::register(module)?;
     functions::register(module)

@@ -71,6 +71,16 @@ fn find<'py>(py: Python<'py>, id: u64) -> Option<Bound<'py, PyVariable>> {
     reference.bind(py).upgrade_as::<PyVariable>().ok()?
 }
 
+/// The objects that there are of the leaves below a node, or of the node itself.
+pub(super) fn listed<'py>(py: Python<'py>, root: &Variable) -> Vec<Bound<'py, PyVariable>> {
+    let nodes = match leaf_id(root) {
+        Some(_) => vec![root.clone()],
+        None => root.topological(),
+    };
+    let ids = nodes.iter().filter_map(leaf_id);
+    ids.filter_map(|id| find(py, id)).collect()
+}
+
 /// The objects of the leaves below a node that have these numbers.
 pub(super) fn objects(
     py: Python<'_>,

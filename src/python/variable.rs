@@ -5,7 +5,8 @@
 //! crate's graphs: this file only converts.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use numpy::PyArrayDescr;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -18,7 +19,7 @@ use super::handle::Handle;
 use super::operand::{self, arithmetic, combined};
 use super::registry::{self, Entry};
 use super::sparse::gradient;
-use super::{convert, index, show};
+use super::{convert, index, show, transform};
 use crate::array::{Array, DType, Type};
 use crate::graph::build::{self, Reduction};
 use crate::graph::{Leaf, Variable};
@@ -48,7 +49,13 @@ pub(super) struct PyVariable {
     pub(super) handle: Handle,
     /// Where a leaf's object is listed.
     pub(super) entry: OnceLock<Entry>,
+    /// A leaf's gradient as a graph, if it is to be one. It is held here and not by the leaf's
+    /// node, which it depends on: nodes must not hold each other in a circle.
+    slope: Mutex<Option<Handle>>,
 }
+
+/// How many leaves have a gradient that is a graph, so that nobody looks for them in vain.
+static SLOPES: AtomicIsize = AtomicIsize::new(0);
 
 type This<'py> = Bound<'py, PyVariable>;
 type Object<'py> = Bound<'py, PyAny>;
@@ -59,12 +66,37 @@ impl PyVariable {
         PyVariable {
             handle: Handle::new(node),
             entry: OnceLock::new(),
+            slope: Mutex::new(None),
         }
     }
 
     #[inline]
     pub(super) fn node(&self) -> PyResult<Cow<'_, Variable>> {
         Ok(self.handle.node()?)
+    }
+
+    /// The gradient as a graph. No Python code may run while it is locked.
+    pub(super) fn slope(&self) -> MutexGuard<'_, Option<Handle>> {
+        // It is replaced whole.
+        self.slope.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Replaces the gradient that is a graph.
+    pub(super) fn set_slope(&self, slope: Option<Handle>) {
+        let change = |slope: &Option<Handle>| isize::from(slope.is_some());
+        SLOPES.fetch_add(change(&slope), Relaxed);
+        let old = std::mem::replace(&mut *self.slope(), slope);
+        SLOPES.fetch_sub(change(&old), Relaxed);
+        // It is unlocked by now: the graph may end with this.
+        drop(old);
+    }
+
+    /// Forgets the gradients that are graphs of the leaves below a node.
+    fn drop_slopes(py: Python<'_>, node: &Variable) {
+        if SLOPES.load(Relaxed) != 0 {
+            let leaves = registry::listed(py, node);
+            leaves.iter().for_each(|leaf| leaf.get().set_slope(None));
+        }
     }
 
     fn ty(&self) -> PyResult<Type> {
@@ -101,6 +133,14 @@ impl PyVariable {
     /// A copy of the value, as NumPy sees it.
     pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         convert::to_numpy(py, self.read(py)?)
+    }
+}
+
+impl Drop for PyVariable {
+    fn drop(&mut self) {
+        if SLOPES.load(Relaxed) != 0 {
+            self.set_slope(None);
+        }
     }
 }
 
@@ -180,10 +220,14 @@ impl PyVariable {
     }
 
     /// The gradient that ``backward`` collected here since ``zero_grad``: an array, a
-    /// ``SparseGrad`` if it came from lookups alone, or None. Only leaves that record a
-    /// gradient have one.
+    /// ``SparseGrad`` if it came from lookups alone, a ``Variable`` after
+    /// ``backward(create_graph=True)``, or None. Only leaves that record a gradient have one.
     #[getter]
     fn grad<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(slope) = &*self.slope() {
+            let slope = Self::new(slope.node()?.into_owned());
+            return Ok(Some(Bound::new(py, slope)?.into_any()));
+        }
         let grad = match self.handle.param() {
             Some(param) => param.gradient(),
             None => self.node()?.grad(),
@@ -205,19 +249,65 @@ impl PyVariable {
     ///
     /// Starts from ``grad``, an array of this value's shape and type, or from ones. Gradients
     /// add up until ``zero_grad``. Raises TypeError if nothing below records a gradient.
-    #[pyo3(signature = (grad=None))]
-    fn backward(&self, grad: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    ///
+    /// With ``create_graph`` the gradients are variables, computed from the leaves as this value
+    /// is, and have gradients themselves:
+    ///
+    /// >>> x = Variable(2.0)
+    /// >>> (x * x * x).backward(create_graph=True)
+    /// >>> slope = x.grad
+    /// >>> x.zero_grad()
+    /// >>> slope.backward()
+    /// >>> x.grad
+    /// array(12.)
+    #[pyo3(signature = (grad=None, create_graph=false))]
+    fn backward(
+        &self,
+        py: Python<'_>,
+        grad: Option<&Bound<'_, PyAny>>,
+        create_graph: bool,
+    ) -> PyResult<()> {
         let node = self.node()?;
-        match grad {
-            None => Ok(node.try_backward()?),
-            Some(grad) => Ok(node.backward_from(convert::array_of("grad", grad, node.dtype())?)?),
+        if create_graph {
+            return transform::backward(py, &node, grad);
         }
+        match grad {
+            None => node.try_backward()?,
+            Some(grad) => node.backward_from(convert::array_of("grad", grad, node.dtype())?)?,
+        }
+        // What was added is in the numbers alone.
+        Self::drop_slopes(py, &node);
+        Ok(())
     }
 
     /// Forgets the gradient of this leaf, or of all leaves below.
-    fn zero_grad(&self) -> PyResult<()> {
-        self.node()?.zero_grad();
+    fn zero_grad(&self, py: Python<'_>) -> PyResult<()> {
+        let node = self.node()?;
+        node.zero_grad();
+        Self::drop_slopes(py, &node);
         Ok(())
+    }
+
+    /// Shows the gradient of this variable to ``hook`` in every backward pass, when it is
+    /// complete and before it goes on; what the hook returns, unless None, takes its place.
+    ///
+    /// The gradient is an array (a ``SparseGrad`` where it came from lookups alone), or a
+    /// ``Variable`` where it is a graph; one in its place has the same shape and type. Returns a
+    /// function that removes the hook. Raises TypeError if no gradient flows through this
+    /// variable.
+    ///
+    /// >>> x = Variable([1.0, -5.0])
+    /// >>> remove = x.register_hook(lambda g: np.clip(g, -1.0, 1.0))
+    /// >>> (x * x).sum().backward()
+    /// >>> x.grad
+    /// array([ 1., -1.])
+    /// >>> remove()
+    fn register_hook<'py>(
+        &self,
+        py: Python<'py>,
+        hook: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        super::hook::register(py, self.node()?.into_owned(), hook)
     }
 
     /// The parameters that this value depends on, each once.
@@ -320,6 +410,13 @@ impl PyVariable {
         Ok(self.item(py)? != 0.0)
     }
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
+        if self.node()?.traced_below() {
+            return Err(PyTypeError::new_err(
+                "float() of an argument that is differentiated, or of what was computed from \
+                 it, would lose the gradient: use np.sin for math.sin and so on, np.stack or \
+                 wyrmling.array to fill an array, and .item() for the plain number",
+            ));
+        }
         self.item(py)
     }
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -481,10 +578,12 @@ impl PyVariable {
         dtype: Option<&Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if self.handle.param().is_some() || self.node()?.differentiable() {
+        let node = self.node()?;
+        if node.differentiable() || node.traced_below() {
             return Err(PyTypeError::new_err(
                 "this variable carries a gradient, which a plain array would lose; use .value to \
-                 leave the graph, or a function of wyrmling or NumPy to stay in it",
+                 leave the graph, a function of wyrmling or NumPy to stay in it, and np.stack or \
+                 wyrmling.array to make an array of variables",
             ));
         }
         if copy == Some(false) {

@@ -73,7 +73,8 @@ impl<'t> Ex<'t> {
         self.with_ref(OpRef::new(op), others)
     }
 
-    fn with_ref(self, op: OpRef, others: &[Ex<'t>]) -> Self {
+    /// Applies a shared operator to this value and `others`.
+    pub fn with_ref(self, op: OpRef, others: &[Ex<'t>]) -> Self {
         let id = match others {
             [] => self.cx.apply(op, &[self.id]),
             [other] => self.cx.apply(op, &[self.id, other.id]),

@@ -228,6 +228,17 @@ impl Gradient {
         }
     }
 
+    /// As [`to_dense`](Self::to_dense), where there may be too little memory for it.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is.
+    pub fn try_to_dense(&self) -> Result<Array> {
+        match self {
+            Gradient::Dense(a) => Ok(a.clone()),
+            Gradient::Rows(r) => r.try_to_dense(),
+        }
+    }
+
     /// Adds another gradient of the same type; rows stay rows if both are.
     pub(crate) fn add(self, other: Gradient) -> Gradient {
         match (self, other) {

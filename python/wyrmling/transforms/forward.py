@@ -1,0 +1,122 @@
+"""Forward mode: how a result moves when arguments do, pushed forward from them.
+
+A direction costs a few times what the function does, however many results there are.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._core import Variable
+from . import tree
+from .tracing import Argnums, Run, described, function, like, named, plain
+
+
+def _pushed(run: Run, tangents: Sequence[Any]) -> list[Any]:
+    """The tangents of all outputs where the inputs have these, as variables or arrays."""
+    live = run.live or any(isinstance(t, Variable) for t in tangents)
+    variables = run.variables
+    found = iter(_core.pushforward(variables, run.inputs, list(tangents)))
+    moved: list[Any] = []
+    for y in run.outputs:
+        t = next(found) if isinstance(y, Variable) else None
+        if t is None:
+            moved.append(np.zeros(np.shape(y), getattr(y, "dtype", np.float64)))
+        else:
+            moved.append(t if live else t.value)
+    return moved
+
+
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
+) -> tuple[Any, Any]:
+    """``f(*primals, **kwargs)``, and how it moves when the arguments move by ``tangents``: the
+    Jacobian-vector product, of the form of the result.
+
+    ``tangents`` has one for each of ``primals``, of the same form, shapes and dtypes. Raises
+    TypeError or ValueError if one does not fit, and TypeError as ``grad`` does.
+
+    >>> import numpy as np
+    >>> import wyrmling as wy
+    >>> wy.jvp(np.sin, (0.0,), (2.0,))
+    (0.0, 2.0)
+    """
+    function("jvp", f)
+    for name, given in [("primals", primals), ("tangents", tangents)]:
+        if not isinstance(given, tuple | list):
+            raise TypeError(
+                f"jvp: {name}: expected a tuple or list, one for each argument, got "
+                f"{described(given)}"
+            )
+    if not primals:
+        raise TypeError("jvp: expected at least one argument to differentiate by")
+    if tree.structure(list(primals)) != tree.structure(list(tangents)):
+        raise TypeError(
+            "jvp: tangents: expected the form of the primals, "
+            f"{tree.structure(list(primals))}, got {tree.structure(list(tangents))}"
+        )
+    leaves = tree.flatten(list(tangents), "tangents")[0]
+    originals = tree.flatten(list(primals))[0]
+    for (label, t), (_, x) in zip(leaves, originals, strict=True):
+        if not isinstance(t, Variable | float | int | np.floating | np.integer | np.ndarray):
+            raise TypeError(f"jvp: {label}: expected numbers, got {described(t)}")
+        if np.shape(t) != np.shape(x):
+            raise ValueError(
+                f"jvp: {label}: expected shape {np.shape(x)}, as the argument's, got "
+                f"{np.shape(t)}"
+            )
+    run = Run("jvp", f, primals, kwargs, range(len(primals)))
+    moved = _pushed(run, [t for _, t in leaves])
+    value = run.value()
+    pairs = zip(tree.flatten(value)[0], moved, strict=True)
+    return value, run.rebuild_output(iter([_as_plain(y, t) for (_, y), t in pairs]))
+
+
+def _as_plain(value: Any, tangent: Any) -> Any:
+    """A tangent in the form of the value that it belongs to."""
+    return tangent if isinstance(tangent, Variable) else like(value, np.asarray(tangent))
+
+
+def jacfwd(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """A function that returns the Jacobian of ``f``, by forward mode: a tangent for each element
+    of the arguments, so best for many results of few arguments.
+
+    The result is that of ``jacrev``.
+
+    >>> import numpy as np
+    >>> import wyrmling as wy
+    >>> wy.jacfwd(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)
+    array([0., 1.])
+    """
+    function("jacfwd", f)
+
+    @named("jacfwd", f)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        run = Run("jacfwd", f, args, kwargs, argnums)
+        run.check_read()
+        zeros = [run.zeros(at) for at in range(len(run.inputs))]
+        # For each output and input, how the output moves with each element of the input.
+        blocks: list[list[Any]] = [[] for _ in run.outputs]
+        for at, x in enumerate(run.inputs):
+            columns = []
+            for index in np.ndindex(x.shape):
+                direction = np.zeros(x.shape, x.dtype)
+                direction[index] = 1.0
+                columns.append(_pushed(run, [*zeros[:at], direction, *zeros[at + 1 :]]))
+            for k, y in enumerate(run.outputs):
+                blocks[k].append(_columns([column[k] for column in columns], np.shape(y), x))
+        return run.rebuild_output(iter([run.arranged(argnums, block) for block in blocks]))
+
+    return transformed
+
+
+def _columns(parts: list[Any], shape: tuple[int, ...], like: Variable) -> Any:
+    """The Jacobian of an output of ``shape`` from its columns, one for each element of ``like``."""
+    full = shape + like.shape
+    if not parts:
+        return np.zeros(full, like.dtype)
+    if any(isinstance(part, Variable) for part in parts):
+        return _core.stack(parts, axis=-1).reshape(full)
+    return np.stack(parts, axis=-1).reshape(full)

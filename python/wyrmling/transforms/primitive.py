@@ -1,0 +1,280 @@
+"""Operators of one's own, in Python.
+
+A function of plain arrays that is opaque to tracing (it calls a solver, say, or another
+library) becomes an operator by ``primitive``, with a rule for its derivative. The rule is
+written with NumPy or wyrmling, so it is differentiated in turn by running it, to any order.
+``checkpoint`` is the operator whose rule is to run the function again.
+
+The graph asks a *definition* for what it needs (``src/python/foreign.rs``): its ``name``,
+``call(*arrays)``, and the definitions of its products, ``vjp(i)`` and ``jvp(i)``.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import _core
+from .._core import Variable
+from . import tree
+from .reverse import vjp
+from .tracing import described, function
+
+Rule = Callable[..., Any]
+
+
+class _Definition(Protocol):
+    """What the native module asks of an operator written in Python."""
+
+    name: str
+
+    def call(self, *arrays: Any) -> Any: ...
+    def vjp(self, i: int) -> "_Definition | None": ...
+    def jvp(self, i: int) -> "_Definition | None": ...
+
+
+def _array(name: str, result: Any) -> Any:
+    """A result as a plain array of floats."""
+    if isinstance(result, Variable):
+        if result.size and _records(result):
+            raise TypeError(
+                f"{name}: the result depends on variables that are no arguments, and their "
+                "gradients would be lost; pass them as arguments"
+            )
+        return result.value
+    array = np.asarray(result)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name}: expected a number or an array, got {described(result)}")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def _records(variable: Variable) -> bool:
+    """Whether a gradient flows through a variable."""
+    try:
+        np.asarray(variable)
+    except TypeError:
+        return True
+    return False
+
+
+class _Traced:
+    """An operator whose derivative is had by running its function on variables."""
+
+    def __init__(self, name: str, run: Rule) -> None:
+        self.name = name
+        self.run = run
+
+    def call(self, *arrays: Any) -> Any:
+        return _array(self.name, self.run(*arrays))
+
+    def vjp(self, i: int) -> "_Definition":
+        def product(g: Any, y: Any, *x: Any) -> Any:
+            # By operand i alone: the others may be indices.
+            pull = vjp(lambda at: self.run(*x[:i], at, *x[i + 1 :]), x[i])[1]
+            return pull(g)[0]
+
+        return _Traced(f"{self.name}.vjp{i}", product)
+
+    def jvp(self, i: int) -> None:
+        return None
+
+
+class _Bound:
+    """A primitive with its arguments, of which some are the operands."""
+
+    def __init__(
+        self, of: "Primitive", args: Sequence[Any], kwargs: dict[str, Any], at: Sequence[int]
+    ) -> None:
+        self.name = of.__name__
+        self.of = of
+        self.args = list(args)
+        self.kwargs = kwargs
+        self.at = at
+
+    def _filled(self, operands: Sequence[Any]) -> list[Any]:
+        args = list(self.args)
+        for at, operand in zip(self.at, operands, strict=True):
+            args[at] = operand
+        return args
+
+    def call(self, *arrays: Any) -> Any:
+        return _array(self.name, self.of.function(*self._filled(arrays), **self.kwargs))
+
+    def _product(self, i: int, rules: dict[int, Rule | None], mode: str) -> "_Definition | None":
+        rule = rules[self.at[i]]
+        if rule is None:
+            return None
+
+        def product(g: Any, y: Any, *x: Any) -> Any:
+            result = rule(g, y, *self._filled(x), **self.kwargs)
+            return _fitted(f"{self.name}: {mode}", result, x[i] if mode == "vjp" else y)
+
+        return _Traced(f"{self.name}.{mode}{i}", product)
+
+    def vjp(self, i: int) -> "_Definition | None":
+        if self.at[i] in self.of.vjps:
+            return self._product(i, self.of.vjps, "vjp")
+        raise NotImplementedError(self._missing(self.at[i]))
+
+    def jvp(self, i: int) -> "_Definition | None":
+        if self.at[i] in self.of.jvps:
+            return self._product(i, self.of.jvps, "jvp")
+        if self.at[i] in self.of.vjps:
+            return None
+        raise NotImplementedError(self._missing(self.at[i]))
+
+    def _missing(self, at: int) -> str:
+        rule = "lambda g, ans, *args: ..."
+        return (
+            f"{self.name} has no rule for its derivative by argument {at}. Give it one:\n"
+            f"    {self.name}.defvjp({rule}, argnums={at})\n"
+            "that returns g times the derivative; or say that it is zero everywhere:\n"
+            f"    {self.name}.defvjp(None, argnums={at})\n"
+            "or write the function with operators that have rules, and without @primitive."
+        )
+
+
+def _fitted(name: str, result: Any, like: Any) -> Any:
+    """What a rule gave, in the shape that it must have: summed over what was broadcast."""
+    shape = np.shape(like)
+    found = np.shape(result)
+    if found == shape:
+        return result
+    extra = len(found) - len(shape)
+    fits = extra >= 0 and all(n in (1, m) for n, m in zip(shape, found[extra:], strict=True))
+    if fits and name.endswith("vjp"):
+        kept = [k + extra for k, n in enumerate(shape) if n == 1 and found[k + extra] != 1]
+        axes = tuple(range(extra)) + tuple(kept)
+        return np.reshape(np.sum(result, axis=axes), shape)
+    if extra < 0 or name.endswith("jvp"):
+        return np.broadcast_to(result, shape)
+    raise ValueError(f"{name}: expected a result of shape {shape}, got {found}")
+
+
+class Primitive:
+    """A function with rules for its derivatives: what ``primitive`` makes."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.function = function("primitive", f)
+        self.vjps: dict[int, Rule | None] = {}
+        self.jvps: dict[int, Rule | None] = {}
+        functools.update_wrapper(self, f)
+        self.__name__ = str(getattr(f, "__name__", type(f).__name__))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for name, value in kwargs.items():
+            if isinstance(value, Variable):
+                raise TypeError(
+                    f"{self.__name__}: {name}: a variable is passed by position, so that its "
+                    "rule has a number"
+                )
+        at = [i for i, arg in enumerate(args) if isinstance(arg, Variable)]
+        if not at:
+            return self.function(*args, **kwargs)
+        return _core.foreign(_Bound(self, args, kwargs, at), [args[i] for i in at])
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.__name__}>"
+
+    def _define(
+        self, name: str, into: dict[int, Rule | None], rules: Any, argnums: Any
+    ) -> None:
+        places = range(len(rules)) if argnums is None else argnums
+        places = [places] if isinstance(places, int) else list(places)
+        if len(places) != len(rules) or not rules:
+            raise ValueError(
+                f"{name}: expected a rule for each of argnums, got {len(rules)} rule(s) for "
+                f"{len(places)} argument(s)"
+            )
+        for at, rule in zip(places, rules, strict=True):
+            if isinstance(at, bool) or not isinstance(at, int) or at < 0:
+                raise ValueError(f"{name}: argnums: expected integers from 0, got {at!r}")
+            if rule is not None and not callable(rule):
+                raise TypeError(f"{name}: expected a function or None, got {described(rule)}")
+        into.update(zip(places, rules, strict=True))
+
+    def defvjp(
+        self, *rules: Rule | None, argnums: int | Sequence[int] | None = None
+    ) -> "Primitive":
+        """Sets rules for reverse mode: one for each argument, or for those of ``argnums``.
+
+        A rule is called as ``rule(g, ans, *args, **kwargs)`` with the gradient of the result, the
+        result, and what the primitive was called with, and returns the gradient of its argument.
+        That is summed over axes along which the argument was broadcast. A rule of None says that
+        the derivative is zero everywhere. It serves forward mode too, transposed.
+        """
+        self._define("defvjp", self.vjps, rules, argnums)
+        return self
+
+    def defjvp(
+        self, *rules: Rule | None, argnums: int | Sequence[int] | None = None
+    ) -> "Primitive":
+        """Sets rules for forward mode: ``rule(t, ans, *args, **kwargs)`` with the tangent of its
+        argument returns that of the result. Only needed where the rule of ``defvjp``, transposed,
+        is not good enough.
+        """
+        self._define("defjvp", self.jvps, rules, argnums)
+        return self
+
+
+def primitive(f: Callable[..., Any]) -> Primitive:
+    """Makes an operator of a function of plain arrays that returns one array or number.
+
+    Called with variables among its positional arguments, it is run on their values and recorded
+    as one operator; with none, it is just run. ``defvjp`` gives it rules; without one for an
+    argument that matters, taking a gradient raises NotImplementedError that says how. What is
+    called with other shapes later (a frozen program may be) is called with zeros once to learn
+    the shape of its result.
+
+    >>> import numpy as np
+    >>> import wyrmling as wy
+    >>> @wy.primitive
+    ... def logsumexp(x):
+    ...     return np.log(np.sum(np.exp(x)))
+    >>> logsumexp.defvjp(lambda g, ans, x: g * np.exp(x - ans))
+    <primitive logsumexp>
+    >>> wy.grad(logsumexp)(np.zeros(4))
+    array([0.25, 0.25, 0.25, 0.25])
+    >>> wy.hessian(logsumexp)(np.zeros(2))
+    array([[ 0.25, -0.25],
+           [-0.25,  0.25]])
+    """
+    return Primitive(f)
+
+
+def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``f``, of which nothing is kept for the gradient but its arguments: it is run again when
+    the gradient is taken, which trades time for memory (Griewank and Walther, "Algorithm 799:
+    revolve", 2000).
+
+    ``f`` takes floats, arrays and nested tuples, lists and dicts of them by position, and returns
+    one array or number. Keyword arguments are passed on. It must not close over variables:
+    TypeError is raised if its result depends on one.
+
+    >>> import numpy as np
+    >>> import wyrmling as wy
+    >>> layer = wy.checkpoint(lambda x: np.tanh(np.sin(x)))
+    >>> wy.grad(lambda x: layer(layer(x)))(0.0)
+    1.0
+    """
+    function("checkpoint", f)
+    name = str(getattr(f, "__name__", "checkpoint")).strip("<>")
+
+    @functools.wraps(f)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        labelled, rebuild = tree.flatten(args)
+        leaves = [leaf for _, leaf in labelled]
+        at = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
+        if not at:
+            return f(*args, **kwargs)
+
+        def run(*operands: Any) -> Any:
+            filled = list(leaves)
+            for i, operand in zip(at, operands, strict=True):
+                filled[i] = operand
+            return f(*rebuild(iter(filled)), **kwargs)
+
+        return _core.foreign(_Traced(name, run), [leaves[i] for i in at])
+
+    return transformed

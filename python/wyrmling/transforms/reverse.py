@@ -1,0 +1,228 @@
+"""Reverse mode: gradients of one number by many, pulled back from the result.
+
+The cost of a gradient is a few times that of the function, however many arguments there are
+(Griewank and Walther, "Evaluating Derivatives", 2nd edition, chapter 4); the price is memory for
+what was computed on the way.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core import Variable, stack
+from . import tree
+from .tracing import Argnums, Run, described, function, like, named
+
+
+def value_and_grad(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function that returns ``(f(...), grad(f)(...))``, computed together.
+
+    With ``has_aux``, ``f`` returns ``(value, aux)``, and so it is ``((value, aux), gradient)``.
+    Arguments and errors are those of ``grad``.
+
+    >>> import wyrmling as wy
+    >>> wy.value_and_grad(lambda x: x * x)(3.0)
+    (9.0, 6.0)
+    """
+    function("value_and_grad", f)
+
+    @named("value_and_grad", f)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        run = Run("value_and_grad", f, args, kwargs, argnums, has_aux)
+        gradient = _gradient(run, argnums)
+        value = run.value()
+        return ((value, run.aux) if has_aux else value), gradient
+
+    return transformed
+
+
+def _gradient(run: Run, argnums: Argnums) -> Any:
+    y = run.scalar()
+    run.check_read()
+    return run.arranged(argnums, run.gradients(y))
+
+
+def grad(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function that returns the gradient of ``f``, which returns one number.
+
+    ``argnums`` says which positional arguments to differentiate by: one, or several, for a tuple
+    of gradients. Each may be a float, an array (float32 or float64) or a nested tuple, list or
+    dict of them, and its gradient has the same form, shapes and dtypes. Other arguments, and
+    keyword arguments, are passed on as they are. With ``has_aux``, ``f`` returns ``(value, aux)``
+    and the result is ``(gradient, aux)``.
+
+    Raises TypeError if an argument to differentiate by is not made of floating-point numbers
+    (integers alone are taken as floats), or if ``f`` returns anything but one floating-point
+    number; ValueError if ``f`` does not read such an argument at all.
+
+    >>> import numpy as np
+    >>> import wyrmling as wy
+    >>> wy.grad(np.sin)(0.0)
+    1.0
+    >>> loss = lambda w, x: np.sum(np.tanh(x @ w["layer"]) * w["scale"])
+    >>> wy.grad(loss)({"layer": np.zeros(2), "scale": 3.0}, np.ones((4, 2)))
+    {'layer': array([12., 12.]), 'scale': 0.0}
+    >>> wy.grad(wy.grad(wy.grad(lambda x: x**4)))(1.0)
+    24.0
+    """
+    function("grad", f)
+
+    @named("grad", f)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        run = Run("grad", f, args, kwargs, argnums, has_aux)
+        gradient = _gradient(run, argnums)
+        return (gradient, run.aux) if has_aux else gradient
+
+    return transformed
+
+
+def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """A function that returns the derivative of ``f`` at each element, for ``f`` that acts on
+    each element alone: the gradient of the sum of its results, of whatever shape.
+
+    Arguments and errors are those of ``grad``, but for the shape of the result.
+
+    >>> import numpy as np
+    >>> import wyrmling as wy
+    >>> wy.elementwise_grad(lambda x: x**3)(np.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
+    function("elementwise_grad", f)
+
+    @named("elementwise_grad", f)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        run = Run("elementwise_grad", f, args, kwargs, argnums)
+        run.check_read()
+        return run.arranged(argnums, _sum_of(run, [None] * len(run.outputs)))
+
+    return transformed
+
+
+def _sum_of(run: Run, seeds: list[Any]) -> list[Any]:
+    """The gradients of ``sum(output * seed)`` over all outputs."""
+    totals: list[Any] = [None] * len(run.inputs)
+    for output, seed in zip(run.outputs, seeds, strict=True):
+        if isinstance(output, Variable):
+            gradients = run.gradients(output, seed)
+            totals = [g if t is None else t + g for t, g in zip(totals, gradients, strict=True)]
+    return [run.zeros(at) if t is None else t for at, t in enumerate(totals)]
+
+
+def vjp(f: Callable[..., Any], *xs: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """``f(*xs, **kwargs)``, and the function that pulls a gradient of it back to ``xs``.
+
+    The pullback takes a gradient of the result's form, shapes and dtypes, and returns a tuple
+    with one of the form of each of ``xs``: vector-Jacobian products. It can be called again and
+    again. Raises TypeError or ValueError if the gradient does not fit the result, and TypeError
+    as ``grad`` does.
+
+    >>> import numpy as np
+    >>> import wyrmling as wy
+    >>> y, pullback = wy.vjp(lambda x, w: w * x, 3.0, np.array([1.0, 2.0]))
+    >>> y
+    array([3., 6.])
+    >>> pullback(np.array([1.0, 0.0]))
+    (1.0, array([3., 0.]))
+    """
+    function("vjp", f)
+    if not xs:
+        raise TypeError("vjp: expected at least one argument to differentiate by")
+    run = Run("vjp", f, xs, kwargs, range(len(xs)))
+    shape = tree.structure(run.result)
+
+    def pullback(gradient: Any) -> Any:
+        if tree.structure(gradient) != shape:
+            raise TypeError(
+                f"pullback: expected a gradient of the form of the result, {shape}, got "
+                f"{tree.structure(gradient)}"
+            )
+        seeds = [
+            _seed(label, seed, y)
+            for (label, seed), y in zip(
+                tree.flatten(gradient, "gradient")[0], run.outputs, strict=True
+            )
+        ]
+        return run.arranged(range(len(xs)), _sum_of(run, seeds))
+
+    return run.value(), pullback
+
+
+def _seed(label: str, seed: Any, like: Any) -> Any:
+    """A gradient that a pullback was given, if it fits."""
+    if not isinstance(seed, Variable | float | int | np.floating | np.integer | np.ndarray):
+        raise TypeError(f"pullback: {label}: expected numbers, got {described(seed)}")
+    if np.shape(seed) != np.shape(like):
+        raise ValueError(
+            f"pullback: {label}: expected shape {np.shape(like)}, as the result's, got "
+            f"{np.shape(seed)}"
+        )
+    if isinstance(like, Variable) and isinstance(seed, np.ndarray) and seed.dtype != like.dtype:
+        raise TypeError(
+            f"pullback: {label}: expected {like.dtype}, as the result's, got {seed.dtype}"
+        )
+    return seed
+
+
+pullback = vjp
+"""The name of ``vjp`` in the Julia packages that wyrmling descends from."""
+
+
+def jacrev(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """A function that returns the Jacobian of ``f``, by reverse mode: a pullback for each element
+    of the result, so best for few results of many arguments.
+
+    For a result of shape ``s`` and an argument of shape ``t`` it is an array of shape ``s + t``;
+    where the result or the arguments are nested, it has the form of the result, with the form of
+    the arguments in the place of each leaf. Arguments and errors are those of ``grad``, but for
+    what ``f`` returns.
+
+    >>> import numpy as np
+    >>> import wyrmling as wy
+    >>> wy.jacrev(lambda x: x**2 * np.array([1.0, 10.0]))(np.array([1.0, 2.0]))
+    array([[ 2.,  0.],
+           [ 0., 40.]])
+    """
+    function("jacrev", f)
+
+    @named("jacrev", f)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        run = Run("jacrev", f, args, kwargs, argnums)
+        run.check_read()
+        blocks = [run.arranged(argnums, _rows(run, y)) for y in run.outputs]
+        return run.rebuild_output(iter(blocks))
+
+    return transformed
+
+
+def _rows(run: Run, y: Any) -> list[Any]:
+    """The Jacobian of one output by each input, from its rows."""
+    shape = np.shape(y)
+    if not isinstance(y, Variable):
+        return [np.zeros(shape + x.shape, x.dtype) for x in run.inputs]
+    if shape == ():
+        return run.gradients(y)
+    rows = []
+    seed = np.zeros(shape, y.dtype)
+    for at in np.ndindex(shape):
+        seed[at] = 1.0
+        rows.append(run.gradients(y, seed))
+        seed[at] = 0.0
+    return [joined(parts, shape, x) for parts, x in zip(zip(*rows, strict=True), run.inputs, strict=True)] or [
+        np.zeros(shape + x.shape, x.dtype) for x in run.inputs
+    ]
+
+
+def joined(parts: Any, shape: tuple[int, ...], like: Variable) -> Any:
+    """Arrays or variables, one for each index of ``shape``, as one array or variable."""
+    full = shape + like.shape
+    if any(isinstance(part, Variable) for part in parts):
+        return stack(list(parts)).reshape(full)
+    return np.stack(parts).reshape(full)
+
+
+jacobian = jacrev

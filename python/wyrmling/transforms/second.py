@@ -1,0 +1,61 @@
+"""Second derivatives, by taking first ones twice."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .forward import jvp
+from .reverse import grad, jacrev
+from .tracing import Argnums, function, named, positions
+
+
+def hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """A function that returns the second derivatives of ``f``.
+
+    For a result of shape ``s`` and an argument of shape ``t`` they are an array of shape
+    ``s + t + t``; nested arguments give nested results, as with ``jacrev``. Arguments and errors
+    are those of ``jacrev``.
+
+    >>> import numpy as np
+    >>> import wyrmling as wy
+    >>> wy.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    function("hessian", f)
+    return named("hessian", f)(jacrev(jacrev(f, argnums), argnums))
+
+
+def hvp(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+    """A function that returns the second derivatives of ``f``, which returns one number, times a
+    direction: ``hvp(f)(*args, direction)``.
+
+    ``direction`` comes after the arguments of ``f``, and has the form of the argument that
+    ``argnums`` names, as has the result. It costs a few times what ``f`` does: the derivative of
+    the gradient in that direction (Pearlmutter, "Fast exact multiplication by the Hessian",
+    1994). Errors are those of ``grad`` and ``jvp``.
+
+    >>> import numpy as np
+    >>> import wyrmling as wy
+    >>> wy.hvp(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
+    array([6., 0.])
+    """
+    function("hvp", f)
+    if isinstance(argnums, bool) or not isinstance(argnums, int):
+        raise TypeError(f"hvp: argnums: expected one integer, got {argnums!r}")
+
+    @named("hvp", f)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        if len(args) < 2:
+            raise TypeError(
+                "hvp: expected the arguments of the function and a direction, got "
+                f"{len(args)} argument(s)"
+            )
+        *xs, direction = args
+        at = positions("hvp", argnums, len(xs))[0]
+
+        def gradient(x: Any) -> Any:
+            return grad(f, at)(*xs[:at], x, *xs[at + 1 :], **kwargs)
+
+        return jvp(gradient, (xs[at],), (direction,))[1]
+
+    return transformed

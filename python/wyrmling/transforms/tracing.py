@@ -1,0 +1,239 @@
+"""One run of a function on traced arguments.
+
+What a transform does is in the files beside this one; here is what all share: which arguments
+are differentiated, what stands for them during the run, what the function may return, and
+whether results are plain or variables.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec
+
+import numpy as np
+
+from .. import _core
+from .._core import Variable
+from . import tree
+
+P = ParamSpec("P")
+Argnums = int | Sequence[int]
+
+
+def described(value: Any) -> str:
+    """What a value is, for messages."""
+    if isinstance(value, Variable | np.ndarray):
+        return f"{type(value).__name__} of shape {value.shape} and dtype {value.dtype}"
+    return f"{type(value).__name__} {value!r:.60}"
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is a number of which a gradient makes sense, and no array."""
+    if isinstance(value, bool | np.bool_):
+        return False
+    return isinstance(value, float | int | np.floating | np.integer)
+
+
+def _wrong(what: str, value: Any) -> TypeError:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iub":
+        return TypeError(
+            f"{what}: expected floating-point numbers to differentiate by, got "
+            f"{described(value)}; convert it with .astype(float), or leave it out of argnums"
+        )
+    return TypeError(
+        f"{what}: expected a float, an array or a nested tuple, list or dict of them to "
+        f"differentiate by, got {described(value)}; leave it out of argnums, or close over it"
+    )
+
+
+def positions(name: str, argnums: Argnums, count: int) -> tuple[int, ...]:
+    """Which arguments are differentiated, counted from the start, of ``count`` given."""
+    given = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for at in given:
+        if isinstance(at, bool) or not isinstance(at, int):
+            raise TypeError(f"{name}: argnums: expected integers, got {at!r}")
+        if not -count <= at < count:
+            raise ValueError(
+                f"{name}: argnums: argument {at} is to be differentiated, but {count} "
+                "positional arguments were given"
+            )
+    found = tuple(at % count for at in given)
+    if len(set(found)) != len(found) or not found:
+        raise ValueError(f"{name}: argnums: expected distinct arguments, got {argnums!r}")
+    return found
+
+
+def like(argument: Any, array: Any) -> Any:
+    """A gradient or tangent as plain as the argument that it belongs to."""
+    if isinstance(array, Variable) or isinstance(argument, np.ndarray):
+        return array
+    if isinstance(argument, np.floating) and not isinstance(argument, float):
+        return array.dtype.type(array)
+    return array.item() if array.ndim == 0 else array
+
+
+def plain(value: Any) -> Any:
+    """A variable as a number or an array; anything else as it is."""
+    if not isinstance(value, Variable):
+        return value
+    array = value.value
+    if array.ndim:
+        return array
+    return array.item() if array.dtype == np.float64 else array.dtype.type(array)
+
+
+class Run:
+    """A function, run on traced arguments.
+
+    ``inputs`` stand for the leaves of the differentiated arguments, ``outputs`` are the leaves of
+    what was returned: variables, or plain numbers and arrays that depend on nothing.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        argnums: Argnums,
+        has_aux: bool = False,
+    ) -> None:
+        self.name = name
+        self.argnums = positions(name, argnums, len(args))
+        self.arguments: list[Any] = []
+        self.inputs: list[Variable] = []
+        self._labels: list[str] = []
+        self._counts: list[int] = []
+        rebuilds = []
+        traced = list(args)
+        for at in self.argnums:
+            leaves, rebuild = tree.flatten(args[at], f"argument {at}")
+            rebuilds.append(rebuild)
+            self._counts.append(len(leaves))
+            stands = [self._trace(label, leaf) for label, leaf in leaves]
+            self.arguments += [leaf for _, leaf in leaves]
+            self._labels += [label for label, _ in leaves]
+            self.inputs += stands
+            traced[at] = rebuild(iter(stands))
+        self._rebuilds = rebuilds
+        result = function(*traced, **kwargs)
+        self.aux: Any = None
+        if has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(
+                    f"{name}: has_aux: expected a function that returns (value, aux), got "
+                    f"{described(result)}"
+                )
+            result, self.aux = result
+        leaves, self.rebuild_output = tree.flatten(result, "the result")
+        self.result = result
+        self.outputs = [self._output(label, leaf) for label, leaf in leaves]
+        self.live = any(isinstance(x, Variable) for x in self.arguments) or _core.captures(
+            self.variables, self.inputs
+        )
+        if has_aux and not self.live:
+            self.aux = tree.convert(plain, self.aux)
+
+    def _trace(self, label: str, leaf: Any) -> Variable:
+        label = f"{self.name}: {label}"
+        fits = is_number(leaf) or isinstance(leaf, Variable)
+        fits = fits or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
+        if not fits:
+            raise _wrong(label, leaf)
+        return _core.trace(label, leaf)
+
+    def _output(self, label: str, leaf: Any) -> Any:
+        if isinstance(leaf, Variable):
+            if leaf.dtype.kind == "f":
+                return leaf
+        elif isinstance(leaf, float | np.floating) or (
+            isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f"
+        ):
+            return leaf
+        integer = isinstance(leaf, int | np.integer | np.ndarray | Variable)
+        raise TypeError(
+            f"{self.name}: {label}: expected floating-point numbers, got {described(leaf)}"
+            + ("; integers have no gradient: return floats, or return it as aux" * integer)
+        )
+
+    @property
+    def variables(self) -> list[Variable]:
+        """Those outputs that may depend on something."""
+        return [y for y in self.outputs if isinstance(y, Variable)]
+
+    def check_read(self) -> None:
+        """Raises ValueError if an argument is differentiated that the function never read."""
+        start = 0
+        for at, count in zip(self.argnums, self._counts, strict=True):
+            inputs = self.inputs[start : start + count]
+            start += count
+            if inputs and not any(_core.is_read(x) for x in inputs):
+                raise ValueError(
+                    f"{self.name}: the function does not read argument {at}, so its gradient is "
+                    "zero everywhere; leave it out of argnums"
+                )
+
+    def scalar(self) -> Any:
+        """The only output, which must be one number."""
+        if not tree.is_leaf(self.result) or self.result is None:
+            raise TypeError(
+                f"{self.name}: expected a function that returns one number, got "
+                f"{described(self.result)}; return the rest with has_aux=True, or use jacobian "
+                "or vjp"
+            )
+        shape = np.shape(self.outputs[0])
+        if shape != ():
+            raise TypeError(
+                f"{self.name}: expected a function that returns one number, got an array of "
+                f"shape {shape}; sum it, or use jacobian, elementwise_grad or vjp"
+            )
+        return self.outputs[0]
+
+    def value(self) -> Any:
+        """What the function returned: plain, unless somebody may want a gradient of it."""
+        if self.live:
+            return self.result
+        return self.rebuild_output(iter([plain(y) for y in self.outputs]))
+
+    def zeros(self, at: int) -> Any:
+        """A gradient of nothing for input ``at``."""
+        x = self.inputs[at]
+        return np.zeros(x.shape, x.dtype)
+
+    def gradients(self, output: Any, seed: Any = None) -> list[Any]:
+        """The gradients of ``sum(output * seed)`` by the inputs, as arrays or variables."""
+        found: list[Any] = [None] * len(self.inputs)
+        if isinstance(output, Variable):
+            live = self.live or isinstance(seed, Variable)
+            found = _core.pullback(output, self.inputs, seed, live)
+        return [self.zeros(at) if g is None else g for at, g in enumerate(found)]
+
+    def per_argument(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """A value for each input, as one tree for each differentiated argument."""
+        others = iter(leaves)
+        return tuple(rebuild(others) for rebuild in self._rebuilds)
+
+    def arranged(self, argnums: Argnums, gradients: Sequence[Any]) -> Any:
+        """Gradients in the form of the arguments: one tree, or a tuple if argnums is one."""
+        pairs = zip(self.arguments, gradients, strict=True)
+        trees = self.per_argument([like(x, g) for x, g in pairs])
+        return trees[0] if isinstance(argnums, int) else trees
+
+
+def function(name: str, f: Any) -> Callable[..., Any]:
+    """``f``, if it is a function."""
+    if not callable(f):
+        raise TypeError(f"{name}: expected a function, got {described(f)}")
+    return f  # type: ignore[no-any-return]
+
+
+def named(prefix: str, f: Callable[..., Any]) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
+    """Names a function made from ``f`` after it."""
+
+    def decorate(g: Callable[P, Any]) -> Callable[P, Any]:
+        name = getattr(f, "__name__", "f")
+        functools.update_wrapper(g, f, assigned=("__module__",), updated=())
+        g.__name__ = g.__qualname__ = f"{prefix}_{name}".replace("<lambda>", "lambda")
+        g.__doc__ = f"The {prefix} of {name}.\n\n{getattr(f, '__doc__', None) or ''}".rstrip()
+        return g
+
+    return decorate

@@ -1,0 +1,229 @@
+//! Operators written in Python.
+//!
+//! An operator of the caller's is a definition, an object with a `name`, a function `call` of
+//! plain arrays, and functions `vjp(i)` and `jvp(i)` that give the definition of the product for
+//! operand `i`: an operator like any other, so that the eager graph, graphs of gradients and
+//! frozen programs all have it, to any order. `python/wyrmling/primitive.py` makes definitions.
+//!
+//! Limits: a program that holds one takes the interpreter's lock for each call.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::error::raised;
+use super::variable::PyVariable;
+use super::{convert, operand};
+use crate::array::{Array, Dense, Shape, Slice, SliceMut, Type, View, ViewMut};
+use crate::error::{Error, Result};
+use crate::graph::Variable;
+use crate::rules::{Ex, OpRef, Operator};
+
+/// How the type of the result is known.
+enum Out {
+    /// That of an operand, as a product has it.
+    Like(usize),
+    /// By calling it once for each combination of types.
+    Called(Mutex<Known>),
+}
+
+/// What earlier calls gave.
+#[derive(Default)]
+struct Known {
+    types: HashMap<Vec<Type>, Type>,
+    /// The result for the operands that the operator is made for, until it is asked for.
+    first: Option<Array>,
+}
+
+/// An operator written in Python. See the [module documentation](self).
+struct Foreign {
+    name: String,
+    definition: Py<PyAny>,
+    out: Out,
+}
+
+impl fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Programs share operators of one description, and two definitions may have one name.
+        write!(f, "{} {:p}", self.name, self.definition.as_ptr())
+    }
+}
+
+fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+    // Entries are inserted whole.
+    known.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+fn owned(view: &View<'_>) -> Array {
+    let shape = Shape::from_slice(view.shape);
+    match view.data {
+        Slice::F32(x) => Dense::from_vec(shape, x.to_vec()).into(),
+        Slice::F64(x) => Dense::from_vec(shape, x.to_vec()).into(),
+        Slice::U32(x) => Dense::from_vec(shape, x.to_vec()).into(),
+    }
+}
+
+/// What the definition makes of arrays.
+fn call(py: Python<'_>, definition: &Bound<'_, PyAny>, args: Vec<Array>) -> PyResult<Array> {
+    let args = args.into_iter().map(|a| convert::to_numpy(py, a));
+    let args = PyTuple::new(py, args.collect::<PyResult<Vec<_>>>()?)?;
+    let result = definition.call_method1(intern!(py, "call"), args)?;
+    let (array, _) = convert::array("the result", &result)?;
+    Ok(array)
+}
+
+impl Foreign {
+    fn new(definition: &Bound<'_, PyAny>, out: Out) -> PyResult<Self> {
+        Ok(Foreign {
+            name: definition
+                .getattr(intern!(definition.py(), "name"))?
+                .extract()?,
+            definition: definition.clone().unbind(),
+            out,
+        })
+    }
+
+    fn call(&self, args: Vec<Array>) -> Result<Array> {
+        Python::attach(|py| call(py, self.definition.bind(py), args)).map_err(raised)
+    }
+
+    /// The operator that the definition gives for a product, whose result is of the type of its
+    /// operand `like`; an operator that only fails, if it gives an error.
+    fn product(&self, method: &str, i: usize, like: usize) -> Option<OpRef> {
+        let ask = |py: Python<'_>| -> PyResult<Option<Foreign>> {
+            let product = self.definition.bind(py).call_method1(method, (i,))?;
+            let some = !product.is_none();
+            some.then(|| Foreign::new(&product, Out::Like(like)))
+                .transpose()
+        };
+        match Python::attach(ask) {
+            Ok(product) => product.map(OpRef::new),
+            Err(error) => Some(OpRef::new(Missing(raised(error)))),
+        }
+    }
+}
+
+impl Operator for Foreign {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        match &self.out {
+            Out::Like(i) => args.get(*i).map(|&ty| ty.clone()).ok_or_else(|| {
+                Error::Type(format!(
+                    "{}: {} operands are too few",
+                    self.name,
+                    args.len()
+                ))
+            }),
+            Out::Called(known) => {
+                let types: Vec<Type> = args.iter().map(|&ty| ty.clone()).collect();
+                if let Some(ty) = lock(known).types.get(&types) {
+                    return Ok(ty.clone());
+                }
+                // Zeros tell the shape as well as any numbers.
+                let zeros = types.iter().map(Array::zeros);
+                let ty = self.call(zeros.collect::<Result<_>>()?)?.ty();
+                lock(known).types.insert(types, ty.clone());
+                Ok(ty)
+            }
+        }
+    }
+
+    fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
+        let first = match &self.out {
+            Out::Called(known) => lock(known).first.take(),
+            Out::Like(_) => None,
+        };
+        let result = match first {
+            Some(first) if first.shape() == out.shape => first,
+            _ => self.call(args.iter().map(owned).collect())?,
+        };
+        if result.shape() != out.shape {
+            return Err(Error::Shape(format!(
+                "{}: expected a result of shape {}, as before, got {}",
+                self.name,
+                crate::array::show_shape(out.shape),
+                crate::array::show_shape(result.shape())
+            )));
+        }
+        let result = result.to_dtype(out.data.dtype());
+        match (result, out.data) {
+            (Array::F32(from), SliceMut::F32(to)) => to.copy_from_slice(from.as_slice()),
+            (Array::F64(from), SliceMut::F64(to)) => to.copy_from_slice(from.as_slice()),
+            _ => return Err(Error::Type(format!("{}: expected numbers", self.name))),
+        }
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let product = self.product("vjp", i, 2 + i)?;
+        Some(apply(product, g, y, x))
+    }
+
+    fn jvp<'t>(&self, i: usize, t: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let product = self.product("jvp", i, 1)?;
+        Some(apply(product, t, y, x))
+    }
+}
+
+fn apply<'t>(op: OpRef, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Ex<'t> {
+    let mut others = vec![y];
+    others.extend_from_slice(x);
+    g.with_ref(op, &others)
+}
+
+/// What a rule that is missing is: an operator whose type cannot be told.
+#[derive(Debug)]
+struct Missing(Error);
+
+impl Operator for Missing {
+    fn name(&self) -> &str {
+        "missing"
+    }
+
+    fn infer(&self, _args: &[&Type]) -> Result<Type> {
+        Err(self.0.clone())
+    }
+
+    fn eval(&self, _args: &[View<'_>], _out: ViewMut<'_>) -> Result<()> {
+        Err(self.0.clone())
+    }
+
+    fn vjp<'t>(&self, _i: usize, _g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        None
+    }
+}
+
+/// Applies the operator that a definition describes to variables, numbers and arrays.
+#[pyfunction]
+fn foreign(definition: &Bound<'_, PyAny>, operands: Vec<Bound<'_, PyAny>>) -> PyResult<PyVariable> {
+    let py = definition.py();
+    let name: String = definition.getattr(intern!(py, "name"))?.extract()?;
+    let nodes = operands.iter().map(|o| operand::node(&name, o));
+    let nodes: Vec<Variable> = nodes.collect::<PyResult<_>>()?;
+    let types = nodes.iter().map(Variable::ty).collect::<Result<Vec<_>>>()?;
+    let values = nodes
+        .iter()
+        .map(Variable::value)
+        .collect::<Result<Vec<_>>>()?;
+    let first = call(py, definition, values)?;
+    let known = Known {
+        types: HashMap::from([(types, first.ty())]),
+        first: Some(first),
+    };
+    let op = OpRef::Shared(Arc::new(Foreign::new(
+        definition,
+        Out::Called(Mutex::new(known)),
+    )?));
+    Ok(PyVariable::new(Variable::apply(op, &nodes)?))
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(foreign, module)?)
+}

@@ -1,0 +1,82 @@
+//! Hooks that Python registers on the gradient of a variable.
+
+use std::rc::Rc;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use super::convert::{self, type_name};
+use super::error::raised;
+use super::handle::Handle;
+use super::sparse::gradient;
+use super::variable::PyVariable;
+use crate::array::{Array, DType};
+use crate::error::Result;
+use crate::graph::{Constant, Hook, Variable};
+use crate::table::Gradient;
+
+/// A Python function as a hook.
+struct PyHook(Py<PyAny>);
+
+/// What a hook gave back: nothing, or numbers of the gradient's type.
+fn changed(answer: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Array>> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    convert::array_of("the gradient that a hook returned", answer, dtype).map(Some)
+}
+
+impl Hook for PyHook {
+    fn gradient(&self, g: Gradient) -> Result<Option<Gradient>> {
+        let dtype = g.ty().dtype;
+        let call = |py: Python<'_>| -> PyResult<_> {
+            let answer = self.0.bind(py).call1((gradient(py, g)?,))?;
+            Ok(changed(&answer, dtype)?.map(Gradient::Dense))
+        };
+        Python::attach(call).map_err(raised)
+    }
+
+    fn node(&self, g: Variable) -> Result<Option<Variable>> {
+        let dtype = g.dtype();
+        let call = |py: Python<'_>| -> PyResult<_> {
+            let answer = self.0.bind(py).call1((PyVariable::new(g),))?;
+            if let Ok(variable) = answer.cast::<PyVariable>() {
+                return Ok(Some(variable.get().node()?.into_owned()));
+            }
+            Ok(changed(&answer, dtype)?.map(|a| Constant::new(a).boxed()))
+        };
+        Python::attach(call).map_err(raised)
+    }
+}
+
+/// Removes a hook when it is called.
+#[pyclass(name = "HookHandle", module = "wyrmling._core", frozen)]
+struct HookHandle {
+    handle: Handle,
+    id: u64,
+}
+
+#[pymethods]
+impl HookHandle {
+    fn __call__(&self) -> PyResult<()> {
+        self.handle.node()?.remove_hook(self.id);
+        Ok(())
+    }
+}
+
+/// Registers a hook on a node: what removes it.
+pub(super) fn register<'py>(
+    py: Python<'py>,
+    node: Variable,
+    hook: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if !hook.is_callable() {
+        return Err(PyTypeError::new_err(format!(
+            "hook: expected a function of the gradient, got {}",
+            type_name(&hook)
+        )));
+    }
+    let id = node.register_hook(Rc::new(PyHook(hook.unbind())))?;
+    let handle = Handle::new(node);
+    Ok(Bound::new(py, HookHandle { handle, id })?.into_any())
+}

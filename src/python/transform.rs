@@ -1,0 +1,202 @@
+//! What transforms of functions are made of: tracing arguments, and gradients and tangents of
+//! what came out.
+//!
+//! A transform runs the user's function on traced variables and asks for gradients afterwards.
+//! Gradients are plain arrays unless somebody outside could want a gradient of them: then they
+//! are variables. `python/wyrmling/transforms` decides that; here is only what needs the graph.
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::convert;
+use super::handle::Handle;
+use super::operand;
+use super::registry;
+use super::variable::PyVariable;
+use crate::error::Error;
+use crate::graph::{Constant, Kind, Variable, build};
+use crate::rules;
+
+type List<'py> = Vec<Bound<'py, PyVariable>>;
+
+/// An argument of a function that is being differentiated: a variable of its own for a number,
+/// an array or a variable. `what` names it in messages.
+#[pyfunction]
+fn trace(what: &str, value: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    if let Ok(variable) = value.cast::<PyVariable>() {
+        let node = variable.get().node()?;
+        if !node.dtype().is_real() {
+            return Err(Error::Type(format!(
+                "{what}: expected floating-point numbers to differentiate by, got indices; leave \
+                 it out of argnums, or close over it"
+            ))
+            .into());
+        }
+        return Ok(PyVariable::new(node.retraced()?));
+    }
+    let (array, _) = convert::array(what, value)?;
+    Ok(PyVariable::new(Constant::traced(array)?.boxed()))
+}
+
+fn originals(variables: &List<'_>) -> PyResult<Vec<Variable>> {
+    let nodes = variables
+        .iter()
+        .map(|v| Ok(v.get().handle.original()?.clone()));
+    nodes.collect()
+}
+
+fn nodes(variables: &List<'_>) -> PyResult<Vec<Variable>> {
+    let nodes = variables.iter().map(|v| Ok(v.get().node()?.into_owned()));
+    nodes.collect()
+}
+
+/// Whether anybody has used a variable.
+#[pyfunction]
+fn is_read(variable: &Bound<'_, PyVariable>) -> bool {
+    variable.get().handle.is_read()
+}
+
+/// Whether a gradient of one of `outputs` flows to anything but the traced `inputs`.
+#[pyfunction]
+fn captures(outputs: List<'_>, inputs: List<'_>) -> PyResult<bool> {
+    let wrt = originals(&inputs)?;
+    let wrt: Vec<&Variable> = wrt.iter().collect();
+    Ok(nodes(&outputs)?.iter().any(|y| y.captures(&wrt)))
+}
+
+/// The gradients of the sum of `output * seed` (`seed` of ones, if it is None) by traced
+/// `inputs`: variables if `live`, else arrays; None for an input that does not matter.
+#[pyfunction]
+fn pullback<'py>(
+    py: Python<'py>,
+    output: &Bound<'py, PyVariable>,
+    inputs: List<'py>,
+    seed: Option<&Bound<'py, PyAny>>,
+    live: bool,
+) -> PyResult<Bound<'py, PyList>> {
+    let wrt = originals(&inputs)?;
+    let wrt: Vec<&Variable> = wrt.iter().collect();
+    let y = output.get().node()?;
+    let found = PyList::empty(py);
+    if live {
+        let seed = seed.map(|seed| tangent("seed", seed, &y)).transpose()?;
+        for gradient in y.gradients_from(seed.as_ref(), &wrt)? {
+            found.append(gradient.map(PyVariable::new))?;
+        }
+        return Ok(found);
+    }
+    let seed = seed.map(|seed| convert::array_of("seed", seed, y.dtype()));
+    for gradient in y.gradient_values(seed.transpose()?, &wrt)? {
+        let array = gradient.map(|g| g.try_to_dense()).transpose()?;
+        let array = array.map(|a| convert::to_numpy(py, a)).transpose()?;
+        found.append(array)?;
+    }
+    Ok(found)
+}
+
+/// A seed or tangent as a node of the type of what it belongs to.
+fn tangent(what: &str, object: &Bound<'_, PyAny>, like: &Variable) -> PyResult<Variable> {
+    if object.is_instance_of::<PyVariable>() {
+        return operand::node(what, object);
+    }
+    let array = convert::array_of(what, object, like.dtype())?;
+    Ok(Constant::new(array).boxed())
+}
+
+/// The tangents of `outputs` where the traced `inputs` move by `tangents`: variables, or None
+/// for an output that does not move.
+#[pyfunction]
+fn pushforward<'py>(
+    py: Python<'py>,
+    outputs: List<'py>,
+    inputs: List<'py>,
+    tangents: Vec<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let wrt = originals(&inputs)?;
+    let moved = wrt.iter().zip(&tangents);
+    let moved = moved.map(|(x, t)| tangent("tangent", t, x));
+    let moved = moved.collect::<PyResult<Vec<_>>>()?;
+    fn refs(nodes: &[Variable]) -> Vec<&Variable> {
+        nodes.iter().collect()
+    }
+    let outputs = nodes(&outputs)?;
+    let found = Variable::tangents(&refs(&outputs), &refs(&wrt), &refs(&moved))?;
+    PyList::new(
+        py,
+        found
+            .into_iter()
+            .map(|t| t.map(PyVariable::new))
+            .collect::<Vec<_>>(),
+    )
+}
+
+/// Puts `other` in the place of what `variable` holds, for whoever reads it from now on; False
+/// if that is a leaf, which keeps its node.
+#[pyfunction]
+fn become_(variable: &Bound<'_, PyVariable>, other: &Bound<'_, PyVariable>) -> PyResult<bool> {
+    let variable = variable.get();
+    let leaf = match variable.handle.original()?.kind() {
+        Kind::Parameter(_) | Kind::Variable(..) | Kind::Input(..) => true,
+        Kind::Operation(_) | Kind::Constant => false,
+    };
+    if !leaf {
+        variable.handle.replace(other.get().node()?.into_owned());
+    }
+    Ok(!leaf)
+}
+
+/// `backward(create_graph=True)`: gradients that are variables, at the objects of the leaves.
+pub(super) fn backward(
+    py: Python<'_>,
+    y: &Variable,
+    grad: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let seed = grad.map(|grad| tangent("grad", grad, y)).transpose()?;
+    let order = y.topological();
+    let recording = |n: &&Variable| matches!(n.kind(), Kind::Parameter(_) | Kind::Variable(..));
+    let leaves: Vec<&Variable> = order.iter().filter(recording).collect();
+    if leaves.is_empty() {
+        return Err(Error::Type(
+            "backward: nothing below records a gradient, as a Parameter does".into(),
+        )
+        .into());
+    }
+    let gradients = y.gradients_from(seed.as_ref(), &leaves)?;
+    // All or none: what can fail comes first.
+    let mut found = Vec::new();
+    for (leaf, gradient) in leaves.into_iter().zip(gradients) {
+        let Some(gradient) = gradient else { continue };
+        let Some(object) = registry::object(py, leaf)? else {
+            continue;
+        };
+        let slope = object.get().slope();
+        let old = match &*slope {
+            Some(old) => Some(old.node()?.into_owned()),
+            None => match leaf.grad() {
+                Some(old) => Some(Constant::new(old.try_to_dense()?).boxed()),
+                None => None,
+            },
+        };
+        drop(slope);
+        let sum = match old {
+            Some(old) => build::binary(&rules::Add, &old, &gradient)?,
+            None => gradient,
+        };
+        let value = sum.as_gradient()?;
+        found.push((object, sum, value));
+    }
+    for (object, sum, value) in found {
+        object.get().set_slope(Some(Handle::new(sum)));
+        object.get().node()?.set_grad(value);
+    }
+    Ok(())
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(trace, module)?)?;
+    module.add_function(wrap_pyfunction!(is_read, module)?)?;
+    module.add_function(wrap_pyfunction!(captures, module)?)?;
+    module.add_function(wrap_pyfunction!(pullback, module)?)?;
+    module.add_function(wrap_pyfunction!(pushforward, module)?)?;
+    module.add_function(wrap_pyfunction!(become_, module)?)
+}
