@@ -93,7 +93,7 @@ def applied(expression: str) -> set[str]:
 
 def ways(name: str) -> list[str]:
     """The symbol, function, method and NumPy function of an operator, empty if there is none."""
-    table = {name for name, _ in wy._core.operators()}
+    table = {name for name, *_ in wy._core.operators()}
     candidates: list[list[str]] = [[SYMBOLS.get(name, "")], [], [], []]
     for operands in [OPERANDS[name]] if name in OPERANDS else ["x", "x, y"]:
         candidates[1].append(f"wy.{name}({operands})")
@@ -111,7 +111,7 @@ def ways(name: str) -> list[str]:
 
 def functions() -> list[tuple[str, str]]:
     """What is written as an operator is and made of several: its name, and of which."""
-    table = {name for name, _ in wy._core.operators()}
+    table = {name for name, *_ in wy._core.operators()}
     found = {}
     names = [name for name in wy.__all__ if inspect.isbuiltin(getattr(wy, name))]
     for name in ["not_equal", *names]:

@@ -191,28 +191,60 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
     }
 }
 
-macro_rules! unary_methods {
-    ($($method:ident => $op:ident),* $(,)?) => {
+/// A method for each elementwise operator of one or two operands, by its function's name.
+macro_rules! methods {
+    ($([$($doc:literal)+] $op:ident $function:ident $operands:tt $formula:literal $source:literal
+       [$($numpy:literal)*] [$($scipy:literal)*];)*) => {
         impl<A: ?Sized + IntoDyn> Variable<A> {
-            $(
-                #[doc = concat!("Applies [`", stringify!($op), "`](crate::rules::", stringify!($op), ").")]
-                ///
-                /// # Panics
-                /// If this variable holds indices, or a value assigned below does not fit.
-                pub fn $method(self) -> Unary<rules::$op, A> {
-                    must(self.unary(rules::$op))
-                }
-            )*
+            $(methods! { @method [$($doc)+] $op $function $operands })*
         }
     };
+    (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident)) => {
+        $(#[doc = $doc])+
+        ///
+        /// # Panics
+        /// If this variable holds indices, or a value assigned below does not fit.
+        pub fn $function(self) -> Unary<rules::$op, A> {
+            must(self.unary(rules::$op))
+        }
+    };
+    (@method [$($doc:literal)+] $op:ident $function:ident ($n:ident; $x:ident)) => {
+        $(#[doc = $doc])+
+        ///
+        /// # Panics
+        /// If this variable holds indices, or a value assigned below does not fit.
+        pub fn $function(self, n: i32) -> Unary<rules::$op, A> {
+            must(self.unary(rules::$op { n }))
+        }
+    };
+    (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident)) => {
+        $(#[doc = $doc])+
+        ///
+        /// # Panics
+        /// If the shapes do not broadcast or the element types differ.
+        pub fn $function<B: ?Sized + IntoDyn>(
+            self,
+            $y: Variable<B>,
+        ) -> Binary<rules::$op, A, B> {
+            must(self.binary(rules::$op, $y))
+        }
+    };
+    (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident, $z:ident)) => {};
 }
-unary_methods! {
-    exp => Exp, log => Log, log1p => Log1p, expm1 => Expm1, sqrt => Sqrt, square => Square,
-    abs => Abs, sin => Sin, cos => Cos, tan => Tan, tanh => Tanh, sigmoid => Sigmoid,
-    logsigmoid => LogSigmoid, softplus => Softplus, relu => Relu, trace => Trace,
+macro_rules! files {
+    ($($file:ident),+) => { $(rules::$file::entries!(methods);)+ };
 }
+rules::elementwise_files!(files);
 
 impl<A: ?Sized + IntoDyn> Variable<A> {
+    /// Sum of the diagonal.
+    ///
+    /// # Panics
+    /// If this variable is no matrix.
+    pub fn trace(self) -> Unary<rules::Trace, A> {
+        must(self.unary(rules::Trace))
+    }
+
     /// Sum of all elements.
     ///
     /// # Panics

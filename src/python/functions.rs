@@ -1,4 +1,5 @@
-//! The functions of the package: `wyrmling.exp`, `wyrmling.sum` and so on.
+//! The functions of the package that are not elementwise: `wyrmling.sum`, `wyrmling.dot` and so
+//! on.
 //!
 //! They take variables, numbers and whatever NumPy makes an array of, and return a variable.
 //! Names, arguments and results are NumPy's where NumPy has the function.
@@ -8,12 +9,13 @@ use pyo3::prelude::*;
 
 use super::argument::Integer;
 use super::convert::{self, integers, required, type_name};
+use super::elementwise;
 use super::operand::{node, nodes, pair, rows};
 use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
 use crate::graph::build::{self, Reduction};
-use crate::rules::{self, Operator, table};
+use crate::rules::{self, table};
 
 /// The result of `f` on an operand, which must be one.
 pub(super) fn apply(
@@ -42,130 +44,16 @@ pub(super) fn reduction(
     Ok(build::reduce(kind, x, axis.as_deref(), keepdims)?)
 }
 
-macro_rules! unary {
-    ($($(#[$doc:meta])* $name:ident => $op:ident;)*) => {
-        $(
-            $(#[$doc])*
-            #[pyfunction]
-            #[pyo3(signature = (x, /))]
-            fn $name(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
-                Ok(PyVariable::new(build::unary(&rules::$op, &node(stringify!($name), x)?)?))
-            }
-        )*
-
-        fn register_unary(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
-            Ok(())
-        }
-
-        /// Operators of one operand that NumPy may know by the same name.
-        pub(super) const UNARY: &[(&str, &dyn Operator)] = &[
-            $((stringify!($name), &rules::$op),)*
-            ("absolute", &rules::Abs),
-            ("negative", &rules::Neg),
-            ("reciprocal", &rules::Reciprocal),
-            ("sign", &rules::Sign),
-        ];
-    };
+/// Sum of the diagonal of a matrix.
+///
+/// >>> trace([[1.0, 2.0], [3.0, 4.0]]).item()
+/// 5.0
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn trace(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let x = node("trace", x)?;
+    Ok(PyVariable::new(build::unary(&rules::Trace, &x)?))
 }
-
-unary! {
-    /// Exponential.
-    ///
-    /// >>> exp(0.0).item()
-    /// 1.0
-    exp => Exp;
-    /// Natural logarithm.
-    ///
-    /// >>> log(1.0).item()
-    /// 0.0
-    log => Log;
-    /// Logarithm of 1 + x, accurate near zero.
-    ///
-    /// >>> log1p(1e-20).item()
-    /// 1e-20
-    log1p => Log1p;
-    /// Exponential minus 1, accurate near zero.
-    ///
-    /// >>> expm1(1e-20).item()
-    /// 1e-20
-    expm1 => Expm1;
-    /// Square root.
-    ///
-    /// >>> sqrt([4.0, 9.0]).value
-    /// array([2., 3.])
-    sqrt => Sqrt;
-    /// Square.
-    ///
-    /// >>> square([2.0, 3.0]).value
-    /// array([4., 9.])
-    square => Square;
-    /// Absolute value; the gradient at 0 is 0.
-    ///
-    /// >>> abs([-2.0, 3.0]).value
-    /// array([2., 3.])
-    abs => Abs;
-    /// Sine, of radians.
-    ///
-    /// >>> sin(0.0).item()
-    /// 0.0
-    sin => Sin;
-    /// Cosine, of radians.
-    ///
-    /// >>> cos(0.0).item()
-    /// 1.0
-    cos => Cos;
-    /// Tangent, of radians.
-    ///
-    /// >>> tan(0.0).item()
-    /// 0.0
-    tan => Tan;
-    /// Hyperbolic tangent.
-    ///
-    /// >>> tanh(0.0).item()
-    /// 0.0
-    tanh => Tanh;
-    /// Logistic function, 1 / (1 + exp(-x)).
-    ///
-    /// >>> sigmoid([-1000.0, 0.0, 1000.0]).value
-    /// array([0. , 0.5, 1. ])
-    sigmoid => Sigmoid;
-    /// Logarithm of the logistic function, without overflow for any x.
-    ///
-    /// >>> logsigmoid([-1000.0, 1000.0]).value
-    /// array([-1000.,     0.])
-    logsigmoid => LogSigmoid;
-    /// Smooth rectifier ln(1 + exp(x)), without overflow for any x.
-    ///
-    /// >>> softplus([-1000.0, 1000.0]).value
-    /// array([   0., 1000.])
-    softplus => Softplus;
-    /// Rectifier max(x, 0); the gradient at 0 is 0.
-    ///
-    /// >>> relu([-1.0, 2.0]).value
-    /// array([0., 2.])
-    relu => Relu;
-    /// Sum of the diagonal of a matrix.
-    ///
-    /// >>> trace([[1.0, 2.0], [3.0, 4.0]]).item()
-    /// 5.0
-    trace => Trace;
-}
-
-/// Operators of two operands that NumPy knows by these names.
-pub(super) const BINARY: &[(&str, &dyn Operator)] = &[
-    ("add", &rules::Add),
-    ("subtract", &rules::Sub),
-    ("multiply", &rules::Mul),
-    ("divide", &rules::Div),
-    ("maximum", &rules::Maximum),
-    ("minimum", &rules::Minimum),
-    ("greater", &rules::Greater),
-    ("greater_equal", &rules::GreaterEqual),
-    ("less", &rules::Less),
-    ("less_equal", &rules::LessEqual),
-    ("equal", &rules::Equal),
-];
 
 /// A function of two operands.
 pub(super) fn two(
@@ -197,16 +85,6 @@ macro_rules! binary {
 }
 
 binary! {
-    /// The larger of two, elementwise; equal operands share the gradient.
-    ///
-    /// >>> maximum([1.0, 4.0], 2.0).value
-    /// array([2., 4.])
-    maximum => |x, y| build::binary(&rules::Maximum, x, y);
-    /// The smaller of two, elementwise; equal operands share the gradient.
-    ///
-    /// >>> minimum([1.0, 4.0], 2.0).value
-    /// array([1., 2.])
-    minimum => |x, y| build::binary(&rules::Minimum, x, y);
     /// Matrix product, as ``x1 @ x2``: vectors count as a row on the left and as a column on
     /// the right, leading axes broadcast.
     ///
@@ -470,15 +348,16 @@ fn expand_dims(a: &Bound<'_, PyAny>, axis: &Bound<'_, PyAny>) -> PyResult<PyVari
     Ok(PyVariable::new(build::expand_dims(&x, &axis)?))
 }
 
-/// The rule table: the name and formula of every operator.
+/// The rule table: the name, the formula and its source of every operator.
 #[pyfunction]
-fn operators() -> Vec<(&'static str, &'static str)> {
-    table().map(|entry| (entry.name, entry.formula)).collect()
+fn operators() -> Vec<(&'static str, &'static str, &'static str)> {
+    table().map(|e| (e.name, e.formula, e.source)).collect()
 }
 
 /// Adds the functions to the module.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    register_unary(module)?;
+    elementwise::register(module)?;
+    module.add_function(wrap_pyfunction!(trace, module)?)?;
     register_binary(module)?;
     register_reductions(module)?;
     module.add_function(wrap_pyfunction!(softmax, module)?)?;

@@ -14,6 +14,7 @@
 
 mod argument;
 mod convert;
+mod elementwise;
 mod error;
 mod fit;
 mod foreign;

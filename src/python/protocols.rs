@@ -14,21 +14,17 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::functions::{BINARY, UNARY, two};
-use super::operand::node;
-use super::variable::PyVariable;
+use super::elementwise::{self, Compute, Elementwise};
+use super::functions::two;
 use crate::Result;
 use crate::graph::{Variable, build};
-use crate::rules::Operator;
 
 type Pair = fn(&Variable, &Variable) -> Result<Variable>;
 
 /// What a universal function of NumPy is here.
 #[derive(Clone, Copy)]
 enum Ufunc {
-    Unary(&'static str, &'static dyn Operator),
-    Binary(&'static str, &'static dyn Operator),
-    Power,
+    Elementwise(&'static Elementwise),
     Pair(&'static str, Pair),
 }
 
@@ -63,20 +59,46 @@ impl<T> Table<T> {
     }
 }
 
+/// NumPy's universal functions.
 fn ufuncs(py: Python<'_>) -> PyResult<&'static Table<Ufunc>> {
     static TABLE: PyOnceLock<Table<Ufunc>> = PyOnceLock::new();
     TABLE.get_or_try_init(py, || {
-        let unary = UNARY.iter().map(|&(n, op)| (n, Ufunc::Unary(n, op)));
-        let binary = BINARY.iter().map(|&(n, op)| (n, Ufunc::Binary(n, op)));
-        let others = [
-            ("power", Ufunc::Power),
+        let elementwise = elementwise::all().flat_map(|e| {
+            e.numpy
+                .iter()
+                .map(move |&name| (name, Ufunc::Elementwise(e)))
+        });
+        let products = [
             ("matmul", Ufunc::Pair("matmul", build::matmul)),
             ("vecdot", Ufunc::Pair("vecdot", build::vecdot)),
-            ("not_equal", Ufunc::Pair("not_equal", build::not_equal)),
         ];
-        let all = unary.chain(binary).chain(others);
-        Table::new(&py.import("numpy")?, all)
+        Table::new(&py.import("numpy")?, elementwise.chain(products))
     })
+}
+
+/// SciPy's universal functions, if SciPy is there: we never import it.
+fn special(py: Python<'_>) -> PyResult<Option<&'static Table<Ufunc>>> {
+    static TABLE: PyOnceLock<Table<Ufunc>> = PyOnceLock::new();
+    if let Some(table) = TABLE.get(py) {
+        return Ok(Some(table));
+    }
+    let modules = py.import("sys")?.getattr("modules")?;
+    let module = modules.call_method1("get", ("scipy.special",))?;
+    let Ok(module) = module.cast::<PyModule>() else {
+        return Ok(None);
+    };
+    // Half a module, while another thread imports it, is not what to remember.
+    if module.getattr_opt("gamma")?.is_none() {
+        return Ok(None);
+    }
+    let elementwise = elementwise::all().flat_map(|e| {
+        e.scipy
+            .iter()
+            .map(move |&name| (name, Ufunc::Elementwise(e)))
+    });
+    TABLE
+        .get_or_try_init(py, || Table::new(module, elementwise))
+        .map(Some)
 }
 
 /// What is raised for a function that is not in the table.
@@ -101,7 +123,11 @@ pub(super) fn ufunc<'py>(
     if method != "__call__" {
         return Err(lacking(ufunc, &format!(".{method}")));
     }
-    let Some(&entry) = ufuncs(py)?.get(ufunc) else {
+    let entry = match ufuncs(py)?.get(ufunc) {
+        Some(entry) => Some(entry),
+        None => special(py)?.and_then(|table| table.get(ufunc)),
+    };
+    let Some(&entry) = entry else {
         return Err(lacking(ufunc, ""));
     };
     if let Some(kwargs) = kwargs.filter(|k| !k.is_empty()) {
@@ -113,18 +139,15 @@ pub(super) fn ufunc<'py>(
     }
     let get = |i| inputs.get_item(i);
     let result = match entry {
-        Ufunc::Unary(name, op) => PyVariable::new(build::unary(op, &node(name, &get(0)?)?)?),
-        Ufunc::Binary(name, op) => two(name, &get(0)?, &get(1)?, |x, y| build::binary(op, x, y))?,
-        Ufunc::Pair(name, f) => two(name, &get(0)?, &get(1)?, f)?,
-        Ufunc::Power => {
-            // As the operator: a number as the exponent has a rule of its own.
-            if let Ok(x) = get(0)?.cast::<PyVariable>() {
-                return x.pow(get(1)?, py.None());
+        Ufunc::Elementwise(function) => {
+            let name = function.name;
+            match function.compute {
+                Compute::One(op) => elementwise::one(name, op, &get(0)?)?,
+                Compute::Two(op) => elementwise::two(name, op, &get(0)?, &get(1)?)?,
+                Compute::Ordered(op) => elementwise::ordered(name, op, &get(0)?, &get(1)?)?,
             }
-            two("power", &get(0)?, &get(1)?, |x, y| {
-                build::binary(&crate::rules::Pow, x, y)
-            })?
         }
+        Ufunc::Pair(name, f) => two(name, &get(0)?, &get(1)?, f)?,
     };
     Ok(Bound::new(py, result)?.into_any())
 }

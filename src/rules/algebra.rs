@@ -179,43 +179,44 @@ impl<'t> Ex<'t> {
     }
 }
 
-macro_rules! unary_methods {
-    ($($method:ident => $op:ident),* $(,)?) => {
-        impl Ex<'_> {
-            $(
-                #[doc = concat!("Applies [`", stringify!($op), "`](super::", stringify!($op), ").")]
-                pub fn $method(self) -> Self {
-                    self.with(&super::$op, &[])
-                }
-            )*
-        }
-    };
-}
-unary_methods! {
-    exp => Exp, log => Log, sqrt => Sqrt, square => Square, sign => Sign, sin => Sin, cos => Cos,
-    sigmoid => Sigmoid, reciprocal => Reciprocal,
-}
-
-macro_rules! binary_methods {
-    ($($method:ident => $op:ident),* $(,)?) => {
+/// A method for each elementwise operator, by its function's name.
+macro_rules! methods {
+    ($([$($doc:literal)+] $op:ident $function:ident $operands:tt $formula:literal $source:literal
+       [$($numpy:literal)*] [$($scipy:literal)*];)*) => {
         impl<'t> Ex<'t> {
-            $(
-                #[doc = concat!("Applies [`", stringify!($op), "`](super::", stringify!($op), ").")]
-                pub fn $method(self, other: Ex<'t>) -> Self {
-                    self.with(&super::$op, &[other])
-                }
-            )*
+            $(methods! { @method [$($doc)+] $op $function $operands })*
+        }
+    };
+    (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident)) => {
+        $(#[doc = $doc])+
+        pub fn $function(self) -> Self {
+            self.with(&super::$op, &[])
+        }
+    };
+    (@method [$($doc:literal)+] $op:ident $function:ident ($n:ident; $x:ident)) => {
+        $(#[doc = $doc])+
+        pub fn $function(self, n: i32) -> Self {
+            self.with_new(super::$op { n }, &[])
+        }
+    };
+    (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident)) => {
+        $(#[doc = $doc])+
+        #[allow(clippy::should_implement_trait, reason = "the trait is implemented too")]
+        pub fn $function(self, $y: Ex<'t>) -> Self {
+            self.with(&super::$op, &[$y])
+        }
+    };
+    (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident, $z:ident)) => {
+        $(#[doc = $doc])+
+        pub fn $function(self, $y: Ex<'t>, $z: Ex<'t>) -> Self {
+            self.with(&super::$op, &[$y, $z])
         }
     };
 }
-binary_methods! { pow => Pow, greater => Greater, less => Less, equal => Equal }
-
-impl<'t> Ex<'t> {
-    /// Where this mask is not zero `a`, elsewhere `b`.
-    pub fn select(self, a: Ex<'t>, b: Ex<'t>) -> Self {
-        self.with(&super::Where, &[a, b])
-    }
+macro_rules! files {
+    ($($file:ident),+) => { $(super::$file::entries!(methods);)+ };
 }
+super::elementwise_files!(files);
 
 macro_rules! operators {
     ($($trait:ident $method:ident => $op:ident),*) => {$(

@@ -1,8 +1,7 @@
-//! Elementwise operators of two and three operands, with NumPy's broadcasting.
+//! Arithmetic of two operands, with NumPy's broadcasting.
 //!
-//! Comparisons give masks of zeros and ones in the operands' type; their gradient
-//! is zero. `maximum` and `minimum` share the gradient evenly between equal
-//! operands, which is a subgradient and does not depend on their order.
+//! `maximum` and `minimum` share the gradient evenly between equal operands, which is a
+//! subgradient and does not depend on their order.
 
 use super::elementwise::elementwise;
 
@@ -13,105 +12,70 @@ const POSITIVE: &[(f64, f64)] = &[(0.3, 3.0)];
 /// Two ranges that do not meet, so that an ordering is never in doubt.
 const LOW_HIGH: &[(f64, f64)] = &[(-2.0, -1.5), (0.5, 1.0)];
 const HIGH_LOW: &[(f64, f64)] = &[(1.5, 2.0), (-1.0, -0.5)];
-/// Masks.
-const MASK: &[(f64, f64)] = &[(0.0, 0.0), (1.0, 1.0)];
 
-elementwise! {
+elementwise! { $
     /// Sum.
-    Add = "add", "x + y",
+    Add = add, "x + y", "definition",
     (x, y) => x + y,
     vjp(g, out) = [Some(g), Some(g)],
-    domain = [ALL, ALL];
+    domain = [ALL, ALL],
+    numpy = ["add"];
 
     /// Difference.
-    Sub = "sub", "x - y",
+    Sub = subtract as "sub", "x - y", "definition",
     (x, y) => x - y,
     vjp(g, out) = [Some(g), Some(-g)],
-    domain = [ALL, ALL];
+    domain = [ALL, ALL],
+    numpy = ["subtract"];
 
     /// Product.
-    Mul = "mul", "x y",
+    Mul = multiply as "mul", "x y", "definition",
     (x, y) => x * y,
     vjp(g, out) = [Some(g * y), Some(g * x)],
-    domain = [ALL, ALL];
+    domain = [ALL, ALL],
+    numpy = ["multiply"];
 
     /// Quotient.
-    Div = "div", "x / y",
+    Div = divide as "div", "x / y", "definition",
     (x, y) => x / y,
     vjp(g, out) = [Some(g / y), Some(-(g * out / y))],
-    domain = [ALL, POSITIVE];
+    domain = [ALL, POSITIVE],
+    numpy = ["divide", "true_divide"];
 
     /// Power. The gradient for the exponent takes ln(1) at x = 0, the one for the
     /// base is 0 where y = 0, so that both are finite wherever x^y is smooth.
-    Pow = "pow", "x^y",
+    Pow = power as "pow", "x^y", "DLMF 4.2.26",
     (x, y) => x.powf(y),
     vjp(g, out) = [
         Some({
             let zero = y.equal(y.constant(0.0));
-            g * (y * x.pow(zero.select(y.constant(1.0), y - 1.0)))
+            g * (y * x.power(zero.select(y.constant(1.0), y - 1.0)))
         }),
         Some({
             let zero = x.equal(x.constant(0.0));
             g * (out * zero.select(x.constant(1.0), x).log())
         })
     ],
-    domain = [POSITIVE, ALL];
+    domain = [POSITIVE, ALL],
+    numpy = ["power", "pow", "float_power"];
 
     /// The larger of two; NaN if either is.
-    Maximum = "maximum", "max(x, y)",
+    Maximum = maximum, "max(x, y)", "definition",
     (x, y) => if x > y || x.is_nan() { x } else { y },
     vjp(g, out) = [
         Some(g * (x.greater(y) + x.equal(y) * 0.5)),
         Some(g * (y.greater(x) + x.equal(y) * 0.5))
     ],
-    domain = [LOW_HIGH, HIGH_LOW];
+    domain = [LOW_HIGH, HIGH_LOW],
+    numpy = ["maximum"];
 
     /// The smaller of two; NaN if either is.
-    Minimum = "minimum", "min(x, y)",
+    Minimum = minimum, "min(x, y)", "definition",
     (x, y) => if x < y || x.is_nan() { x } else { y },
     vjp(g, out) = [
         Some(g * (x.less(y) + x.equal(y) * 0.5)),
         Some(g * (y.less(x) + x.equal(y) * 0.5))
     ],
-    domain = [LOW_HIGH, HIGH_LOW];
-
-    /// 1 where x > y, else 0.
-    Greater = "greater", "[x > y]",
-    (x, y) => if x > y { T::one() } else { T::zero() },
-    vjp(g, out) = [None, None],
-    domain = [LOW_HIGH, HIGH_LOW];
-
-    /// 1 where x >= y, else 0.
-    GreaterEqual = "greater_equal", "[x >= y]",
-    (x, y) => if x >= y { T::one() } else { T::zero() },
-    vjp(g, out) = [None, None],
-    domain = [LOW_HIGH, HIGH_LOW];
-
-    /// 1 where x < y, else 0.
-    Less = "less", "[x < y]",
-    (x, y) => if x < y { T::one() } else { T::zero() },
-    vjp(g, out) = [None, None],
-    domain = [LOW_HIGH, HIGH_LOW];
-
-    /// 1 where x <= y, else 0.
-    LessEqual = "less_equal", "[x <= y]",
-    (x, y) => if x <= y { T::one() } else { T::zero() },
-    vjp(g, out) = [None, None],
-    domain = [LOW_HIGH, HIGH_LOW];
-
-    /// 1 where x = y, else 0.
-    Equal = "equal", "[x = y]",
-    (x, y) => if x == y { T::one() } else { T::zero() },
-    vjp(g, out) = [None, None],
-    domain = [LOW_HIGH, HIGH_LOW];
-
-    /// x where the mask is not 0, else y.
-    Where = "where", "x if mask else y",
-    (mask, x, y) => if mask != T::zero() { x } else { y },
-    vjp(g, out) = [
-        None,
-        Some(mask.select(g, g.constant(0.0))),
-        Some(mask.select(g.constant(0.0), g))
-    ],
-    domain = [MASK, ALL, ALL];
+    domain = [LOW_HIGH, HIGH_LOW],
+    numpy = ["minimum"];
 }

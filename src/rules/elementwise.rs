@@ -1,18 +1,20 @@
 //! What all elementwise operators share: broadcasting, and loops that vectorise.
 //!
-//! An elementwise operator is a scalar function (`f` of [`Map1`], [`Map2`],
-//! [`Map3`]) written once for every floating-point type. The macro
-//! `elementwise!` wraps it into an [`Operator`](super::Operator) and into an entry
-//! of the table; the loops here are compiled once per instruction set and chosen
-//! at run time.
+//! An elementwise operator is a scalar function, in one of two forms. One that vectorises
+//! (`f` of [`Map1`], [`Map2`], [`Map3`]) is written once for every floating-point type; its
+//! loops, which are here, are compiled once per instruction set and chosen at run time. One
+//! that is a call anyway is a function of `f64` ([`Function`]), for which no loop is compiled.
+//! The macro `elementwise!` makes of it an [`Operator`](super::Operator) and an entry of the
+//! table, and exports what is written at the entry to whoever gives it a name: the methods of
+//! [`Ex`] and of typed variables, and the functions of Python.
 
 use std::ops::Range;
 
-use crate::array::{Broadcast, Real, Slice, SliceMut, Type, View, ViewMut, broadcast};
+use crate::array::{Broadcast, DType, Real, Slice, SliceMut, Type, View, ViewMut, broadcast};
 use crate::error::{Error, Result};
 use crate::simd::multiversion;
 
-use super::{Kernel, real, same_dtype};
+use super::{Ex, Function, Kernel, real, same_dtype};
 
 /// A function of one number.
 pub trait Map1: Send + Sync + 'static {
@@ -176,69 +178,132 @@ fn cut_mut<'s>(s: &'s mut SliceMut<'_>, at: usize, n: usize) -> SliceMut<'s> {
     }
 }
 
-/// Declares elementwise operators: a scalar function, a rule for each operand and
-/// the intervals on which the generated tests check it.
-///
-/// The rule is written as for single numbers. The macro sums its result back to the operand's
-/// shape in reverse mode, and broadcasts it to the result's in forward mode.
-macro_rules! elementwise {
-    ($(
-        $(#[$doc:meta])*
-        $op:ident = $name:literal, $formula:literal,
-        $operands:tt => $value:expr,
-        vjp($g:ident, $y:ident) = [$($rule:expr),+],
-        domain = [$($domain:expr),+];
-    )*) => {
-        $(
-            $(#[$doc])*
-            #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-            pub struct $op;
+/// `g` times the derivative of an operator of order `n` (0 if it has none) in one operand, from
+/// `g`, the result and the operands. It serves both modes, since it is the same for single
+/// numbers: `g` is the gradient of the result or the tangent of the operand.
+pub(super) type Rule = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -> Option<Ex<'t>>;
 
-            $crate::rules::elementwise::elementwise!(@map $op $operands $value);
+/// What an operator of the macro computes.
+#[allow(dead_code, reason = "entries follow")]
+pub(super) enum Compute {
+    /// With loops of its own.
+    Vector(fn(DType) -> Kernel),
+    /// With calls of a function.
+    Call(Function),
+    /// With calls of a function of the order and a number.
+    Ordered(fn(i32, f64) -> f64),
+}
+
+/// What the macro knows of an operator.
+pub(super) struct Definition {
+    pub name: &'static str,
+    pub rules: &'static [Rule],
+    pub compute: Compute,
+}
+
+impl Definition {
+    pub(super) fn infer(&self, args: &[&Type]) -> Result<Type> {
+        infer(self.name, self.rules.len(), args)
+    }
+
+    pub(super) fn eval(&self, n: i32, args: &[View<'_>], out: ViewMut<'_>) {
+        eval(self.kernel(n, out.data.dtype()), args, out);
+    }
+
+    pub(super) fn kernel(&self, n: i32, dtype: DType) -> Kernel {
+        match self.compute {
+            Compute::Vector(kernel) => kernel(dtype),
+            Compute::Call(function) => Kernel::call(function, dtype),
+            Compute::Ordered(f) => Kernel::call(Function::Ordered(f, n), dtype),
+        }
+    }
+
+    /// The rule for operand `i`, summed back to the operand's shape.
+    pub(super) fn vjp<'t>(
+        &self,
+        n: i32,
+        i: usize,
+        (g, y): (Ex<'t>, Ex<'t>),
+        x: &[Ex<'t>],
+    ) -> Option<Ex<'t>> {
+        self.rules[i](n, g, y, x).map(|e| e.sum_to(x[i]))
+    }
+
+    /// The rule for operand `i`, broadcast to the shape of the result.
+    pub(super) fn jvp<'t>(
+        &self,
+        n: i32,
+        i: usize,
+        (t, y): (Ex<'t>, Ex<'t>),
+        x: &[Ex<'t>],
+    ) -> Option<Ex<'t>> {
+        self.rules[i](n, t, y, x).map(|e| e.broadcast_like(y))
+    }
+}
+
+/// Declares the elementwise operators of a file.
+///
+/// An entry is a line of documentation, the operator's type, the function's name (`as` the
+/// operator's, where that differs), formula, and the formula's source; operands and scalar
+/// function (`=>` an expression for any floating-point type, which is to vectorise, `->` a
+/// function of `f64`, which is called); the rules; the intervals on which the generated tests
+/// draw each operand; and, if there are any, `edges`, numbers where its value is compared with
+/// the reference besides the usual ones, and the reference: the names that `numpy` and
+/// `scipy.special` have for the function. Operands written `(n; x)` are an integer attribute, the
+/// order, and one operand; it is tested at each of its `orders`.
+///
+/// A rule is written as for single numbers. Its result is summed back to the operand's shape in
+/// reverse mode, and broadcast to the result's in forward mode.
+///
+/// The file gets `ENTRIES`, its part of the table, and a macro `entries`, which calls the macro
+/// that it is given with all entries. The dollar sign is for that macro.
+macro_rules! elementwise {
+    ($d:tt $(
+        $(#[doc = $doc:literal])+
+        $op:ident = $function:ident $(as $name:literal)?, $formula:literal, $source:literal,
+        $operands:tt $(=> $value:expr,)? $(-> $call:expr,)?
+        vjp($g:ident, $y:ident) = [$($rule:expr),+],
+        domain = [$($domain:expr),+]
+        $(, orders = $orders:expr)?
+        $(, edges = $edges:expr)?
+        $(, numpy = [$($numpy:literal),+])?
+        $(, scipy = [$($scipy:literal),+])?;
+    )*) => {
+        use $crate::rules::elementwise::elementwise as inner;
+
+        $(
+            inner!(@type [$($doc)+] $op $operands);
+            $(inner!(@map $op $operands $value);)?
 
             impl $op {
-                /// `g` times the derivative in operand `i`. It serves both modes, since it is
-                /// the same for single numbers: `g` is the gradient of the result or the
-                /// tangent of the operand.
-                #[allow(unused_variables, reason = "a rule names only the operands it needs")]
-                fn derivative<'t>(
-                    &self,
-                    i: usize,
-                    $g: $crate::rules::Ex<'t>,
-                    $y: $crate::rules::Ex<'t>,
-                    args: &[$crate::rules::Ex<'t>],
-                ) -> Option<$crate::rules::Ex<'t>> {
-                    type Rule<'t> = fn(
-                        $crate::rules::Ex<'t>,
-                        $crate::rules::Ex<'t>,
-                        &[$crate::rules::Ex<'t>],
-                    ) -> Option<$crate::rules::Ex<'t>>;
-                    let rules: &[Rule<'t>] = &[$(|$g, $y, args| {
-                        $crate::rules::elementwise::elementwise!(@bind args $operands);
-                        $rule
-                    }),+];
-                    rules[i]($g, $y, args)
-                }
+                #[allow(unused_variables, reason = "a rule names only what it needs")]
+                const DEFINITION: $crate::rules::elementwise::Definition =
+                    $crate::rules::elementwise::Definition {
+                        name: inner!(@name $function $($name)?),
+                        rules: &[$(|n, $g, $y, args| {
+                            inner!(@bind n args $operands);
+                            $rule
+                        }),+],
+                        compute: inner!(@compute $op $operands $(=> $value)? $(-> $call)?),
+                    };
             }
 
             impl $crate::rules::Operator for $op {
                 fn name(&self) -> &str {
-                    $name
+                    Self::DEFINITION.name
                 }
                 fn infer(
                     &self,
                     args: &[&$crate::array::Type],
                 ) -> $crate::error::Result<$crate::array::Type> {
-                    const COUNT: usize = $crate::rules::elementwise::elementwise!(@count $operands);
-                    $crate::rules::elementwise::infer($name, COUNT, args)
+                    Self::DEFINITION.infer(args)
                 }
                 fn eval(
                     &self,
                     args: &[$crate::array::View<'_>],
                     out: $crate::array::ViewMut<'_>,
                 ) -> $crate::error::Result<()> {
-                    let kernel = $crate::rules::elementwise::elementwise!(@kernel $op out.data.dtype(), $operands);
-                    $crate::rules::elementwise::eval(kernel, args, out);
+                    Self::DEFINITION.eval(inner!(@order self $operands), args, out);
                     Ok(())
                 }
                 fn vjp<'t>(
@@ -246,21 +311,21 @@ macro_rules! elementwise {
                     i: usize,
                     g: $crate::rules::Ex<'t>,
                     y: $crate::rules::Ex<'t>,
-                    args: &[$crate::rules::Ex<'t>],
+                    x: &[$crate::rules::Ex<'t>],
                 ) -> Option<$crate::rules::Ex<'t>> {
-                    self.derivative(i, g, y, args).map(|e| e.sum_to(args[i]))
+                    Self::DEFINITION.vjp(inner!(@order self $operands), i, (g, y), x)
                 }
                 fn jvp<'t>(
                     &self,
                     i: usize,
                     t: $crate::rules::Ex<'t>,
                     y: $crate::rules::Ex<'t>,
-                    args: &[$crate::rules::Ex<'t>],
+                    x: &[$crate::rules::Ex<'t>],
                 ) -> Option<$crate::rules::Ex<'t>> {
-                    self.derivative(i, t, y, args).map(|e| e.broadcast_like(y))
+                    Self::DEFINITION.jvp(inner!(@order self $operands), i, (t, y), x)
                 }
                 fn kernel(&self, dtype: $crate::array::DType) -> Option<$crate::rules::Kernel> {
-                    Some($crate::rules::elementwise::elementwise!(@kernel $op dtype, $operands))
+                    Some(Self::DEFINITION.kernel(inner!(@order self $operands), dtype))
                 }
             }
         )*
@@ -268,15 +333,57 @@ macro_rules! elementwise {
         /// This file's entries of the rule table.
         pub(super) const ENTRIES: &[$crate::rules::Entry] = &[$(
             $crate::rules::Entry {
-                name: $name,
+                name: $op::DEFINITION.name,
                 formula: $formula,
-                cases: || $crate::rules::table::broadcast_cases(
-                    $crate::rules::OpRef::Static(&$op),
-                    &[$($domain),+],
-                ),
+                source: $source,
+                reference: Some($crate::rules::Reference {
+                    function: stringify!($function),
+                    numpy: &[$($($numpy),+)?],
+                    scipy: &[$($($scipy),+)?],
+                    ordered: inner!(@ordered $operands),
+                    domains: &[$($domain),+],
+                    edges: inner!(@edges $($edges)?),
+                }),
+                cases: || {
+                    let domains: &[&'static [(f64, f64)]] = &[$($domain),+];
+                    let ops = inner!(@cases $op $($orders)?);
+                    let cases = ops.into_iter().map(|op| {
+                        $crate::rules::table::broadcast_cases(op, domains)
+                    });
+                    cases.flatten().collect()
+                },
             },
         )*];
+
+        /// Calls a macro with the entries of this file: documentation, type, function,
+        /// operands, formula, source, and the names in NumPy and SciPy.
+        macro_rules! entries {
+            ($d callback:ident) => {
+                $d callback! { $(
+                    [$($doc)+] $op $function $operands $formula $source
+                    [$($($numpy)+)?] [$($($scipy)+)?];
+                )* }
+            };
+        }
+        pub(crate) use entries;
     };
+    (@type [$($doc:literal)+] $op:ident ($n:ident; $x:ident)) => {
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $op {
+            /// The order.
+            pub n: i32,
+        }
+    };
+    (@type [$($doc:literal)+] $op:ident $operands:tt) => {
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+        pub struct $op;
+    };
+    (@name $function:ident) => { stringify!($function) };
+    (@name $function:ident $name:literal) => { $name };
+    (@edges) => { &[] };
+    (@edges $edges:expr) => { &$edges };
     (@map $op:ident ($x:ident) $value:expr) => {
         impl $crate::rules::Map1 for $op {
             #[inline(always)]
@@ -301,26 +408,43 @@ macro_rules! elementwise {
             }
         }
     };
-    (@kernel $op:ident $dtype:expr, ($x:ident)) => {
-        $crate::rules::Kernel::one::<$op>($dtype)
+    (@compute $op:ident ($x:ident) => $value:expr) => {
+        $crate::rules::elementwise::Compute::Vector($crate::rules::Kernel::one::<$op>)
     };
-    (@kernel $op:ident $dtype:expr, ($x:ident, $y:ident)) => {
-        $crate::rules::Kernel::two::<$op>($dtype)
+    (@compute $op:ident ($x:ident, $y:ident) => $value:expr) => {
+        $crate::rules::elementwise::Compute::Vector($crate::rules::Kernel::two::<$op>)
     };
-    (@kernel $op:ident $dtype:expr, ($x:ident, $y:ident, $z:ident)) => {
-        $crate::rules::Kernel::three::<$op>($dtype)
+    (@compute $op:ident ($x:ident, $y:ident, $z:ident) => $value:expr) => {
+        $crate::rules::elementwise::Compute::Vector($crate::rules::Kernel::three::<$op>)
     };
-    (@count ($x:ident)) => { 1 };
-    (@count ($x:ident, $y:ident)) => { 2 };
-    (@count ($x:ident, $y:ident, $z:ident)) => { 3 };
-    (@bind $args:ident ($x:ident)) => {
+    (@compute $op:ident ($x:ident) -> $call:expr) => {
+        $crate::rules::elementwise::Compute::Call($crate::rules::Function::One($call))
+    };
+    (@compute $op:ident ($x:ident, $y:ident) -> $call:expr) => {
+        $crate::rules::elementwise::Compute::Call($crate::rules::Function::Two($call))
+    };
+    (@compute $op:ident ($n:ident; $x:ident) -> $call:expr) => {
+        $crate::rules::elementwise::Compute::Ordered($call)
+    };
+    (@bind $order:ident $args:ident ($n:ident; $x:ident)) => {
+        let ($n, $x) = ($order, $args[0]);
+    };
+    (@bind $order:ident $args:ident ($x:ident)) => {
         let $x = $args[0];
     };
-    (@bind $args:ident ($x:ident, $y:ident)) => {
+    (@bind $order:ident $args:ident ($x:ident, $y:ident)) => {
         let ($x, $y) = ($args[0], $args[1]);
     };
-    (@bind $args:ident ($x:ident, $y:ident, $z:ident)) => {
+    (@bind $order:ident $args:ident ($x:ident, $y:ident, $z:ident)) => {
         let ($x, $y, $z) = ($args[0], $args[1], $args[2]);
+    };
+    (@order $op:ident ($n:ident; $x:ident)) => { $op.n };
+    (@order $op:ident $operands:tt) => { 0 };
+    (@ordered ($n:ident; $x:ident)) => { true };
+    (@ordered $operands:tt) => { false };
+    (@cases $op:ident) => { [$crate::rules::OpRef::Static(&$op)] };
+    (@cases $op:ident $orders:expr) => {
+        $orders.map(|n| $crate::rules::OpRef::new($op { n }))
     };
 }
 pub(crate) use elementwise;

@@ -216,6 +216,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "concatenate",
         formula: "x, y, … joined",
+        source: "definition",
+        reference: None,
         cases: || {
             let case = |&(axis, parts, _): &Joined| {
                 let args = parts.iter().map(|s| Argument::real(s, ANY)).collect();
@@ -227,6 +229,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "part",
         formula: "one of the joined",
+        source: "definition",
+        reference: None,
         cases: || {
             let case = |&(axis, parts, whole): &Joined| {
                 let mut args = vec![Argument::real(whole, ANY)];
@@ -239,6 +243,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "part_adjoint",
         formula: "one among zeros",
+        source: "definition",
+        reference: None,
         cases: || {
             let case = |&(axis, parts, _): &Joined| {
                 let mut args = vec![Argument::real(parts[1], ANY)];

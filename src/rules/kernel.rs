@@ -3,7 +3,9 @@
 //! A fused group of a program calls one kernel per operator and block, so the call itself
 //! must cost next to nothing: no slices are tagged, no element type is looked up. A kernel
 //! is made from a scalar function ([`Map1`], [`Map2`], [`Map3`]) for one element type; the
-//! loops are compiled once per instruction set.
+//! loops are compiled once per instruction set. Special functions are calls, which no loop
+//! makes faster: all share the loops over a [`Function`] of `f64`, through which float32 goes
+//! too, so that its results are right to the last place or nearly.
 
 use super::Operator;
 use super::elementwise::{Map1, Map2, Map3, map1, map2, map3};
@@ -12,8 +14,19 @@ use crate::array::{DType, Real, Slice, SliceMut, with_real};
 /// Operands that a kernel may have.
 pub const MOST_OPERANDS: usize = 3;
 
-/// Addresses and lengths of operands, address of the result, and its length.
-type Run = unsafe fn(&[Operand; MOST_OPERANDS], *mut u8, usize);
+/// The kernel, addresses and lengths of operands, address of the result, and its length.
+type Run = unsafe fn(&Kernel, &[Operand; MOST_OPERANDS], *mut u8, usize);
+
+/// A scalar function that is called for each element.
+#[derive(Debug, Clone, Copy)]
+pub enum Function {
+    /// Of one number.
+    One(fn(f64) -> f64),
+    /// Of two numbers.
+    Two(fn(f64, f64) -> f64),
+    /// Of an integer, such as the order of a Bessel function, and a number.
+    Ordered(fn(i32, f64) -> f64, i32),
+}
 
 /// One operand of a kernel: `len` elements, either one or as many as the result has.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +55,8 @@ impl Operand {
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel {
     run: Run,
+    /// What `run` calls, if it does.
+    function: Option<Function>,
     dtype: DType,
     operands: usize,
 }
@@ -56,21 +71,21 @@ unsafe fn out<'a, T>(start: *mut u8, n: usize) -> &'a mut [T] {
 
 /// # Safety
 /// As for [`Kernel::run`].
-unsafe fn run1<T: Real, O: Map1>(args: &[Operand; 3], to: *mut u8, n: usize) {
+unsafe fn run1<T: Real, O: Map1>(_: &Kernel, args: &[Operand; 3], to: *mut u8, n: usize) {
     // SAFETY: the caller's promise.
     unsafe { map1::<T, O>(args[0].slice(), out(to, n)) }
 }
 
 /// # Safety
 /// As for [`Kernel::run`].
-unsafe fn run2<T: Real, O: Map2>(args: &[Operand; 3], to: *mut u8, n: usize) {
+unsafe fn run2<T: Real, O: Map2>(_: &Kernel, args: &[Operand; 3], to: *mut u8, n: usize) {
     // SAFETY: the caller's promise.
     unsafe { map2::<T, O>(args[0].slice(), args[1].slice(), out(to, n)) }
 }
 
 /// # Safety
 /// As for [`Kernel::run`].
-unsafe fn run3<T: Real, O: Map3>(args: &[Operand; 3], to: *mut u8, n: usize) {
+unsafe fn run3<T: Real, O: Map3>(_: &Kernel, args: &[Operand; 3], to: *mut u8, n: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         let [x, y, z] = args;
@@ -78,11 +93,63 @@ unsafe fn run3<T: Real, O: Map3>(args: &[Operand; 3], to: *mut u8, n: usize) {
     }
 }
 
+/// # Safety
+/// As for [`Kernel::run`].
+unsafe fn calls<T: Real>(kernel: &Kernel, args: &[Operand; 3], to: *mut u8, n: usize) {
+    // SAFETY: the caller's promise.
+    let to: &mut [T] = unsafe { out(to, n) };
+    match kernel.function {
+        Some(Function::One(f)) => {
+            // SAFETY: the caller's promise; the kernel has one operand.
+            map(unsafe { args[0].slice() }, to, f);
+        }
+        Some(Function::Ordered(f, order)) => {
+            // SAFETY: the caller's promise; the kernel has one operand.
+            map(unsafe { args[0].slice() }, to, |x| f(order, x));
+        }
+        Some(Function::Two(f)) => {
+            // SAFETY: the caller's promise; the kernel has two operands.
+            let (x, y): (&[T], &[T]) = unsafe { (args[0].slice(), args[1].slice()) };
+            // An operand of one element is read with step 0.
+            let (dx, dy) = (usize::from(x.len() != 1), usize::from(y.len() != 1));
+            for (i, o) in to.iter_mut().enumerate() {
+                *o = T::of(f(x[i * dx].to(), y[i * dy].to()));
+            }
+        }
+        None => unreachable!("a kernel of calls has a function"),
+    }
+}
+
+/// `f` of each element, or of the one.
+fn map<T: Real>(x: &[T], to: &mut [T], f: impl Fn(f64) -> f64) {
+    if let [x] = x {
+        to.fill(T::of(f(x.to())));
+    } else {
+        for (o, x) in to.iter_mut().zip(x) {
+            *o = T::of(f(x.to()));
+        }
+    }
+}
+
 impl Kernel {
+    /// The kernel that calls a function for each element.
+    pub fn call(function: Function, dtype: DType) -> Self {
+        Kernel {
+            run: with_real!(dtype, T => calls::<T>),
+            function: Some(function),
+            dtype,
+            operands: match function {
+                Function::One(_) | Function::Ordered(..) => 1,
+                Function::Two(_) => 2,
+            },
+        }
+    }
+
     /// The kernel of a function of one number.
     pub fn one<O: Map1>(dtype: DType) -> Self {
         Kernel {
             run: with_real!(dtype, T => run1::<T, O>),
+            function: None,
             dtype,
             operands: 1,
         }
@@ -92,6 +159,7 @@ impl Kernel {
     pub fn two<O: Map2>(dtype: DType) -> Self {
         Kernel {
             run: with_real!(dtype, T => run2::<T, O>),
+            function: None,
             dtype,
             operands: 2,
         }
@@ -101,6 +169,7 @@ impl Kernel {
     pub fn three<O: Map3>(dtype: DType) -> Self {
         Kernel {
             run: with_real!(dtype, T => run3::<T, O>),
+            function: None,
             dtype,
             operands: 3,
         }
@@ -123,7 +192,7 @@ impl Kernel {
     #[inline(always)]
     pub(crate) unsafe fn run(&self, args: &[Operand; MOST_OPERANDS], to: *mut u8, n: usize) {
         // SAFETY: the caller's promise.
-        unsafe { (self.run)(args, to, n) }
+        unsafe { (self.run)(self, args, to, n) }
     }
 
     /// Computes a result from slices, each as long as it or one element.

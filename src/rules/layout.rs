@@ -347,6 +347,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "reshape",
         formula: "x in another shape",
+        source: "definition",
+        reference: None,
         cases: || {
             let to = |shape: &[Option<usize>]| Reshape {
                 shape: shape.into(),
@@ -362,6 +364,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "reshape_like",
         formula: "x in the shape of another",
+        source: "definition",
+        reference: None,
         cases: || {
             let args = vec![Argument::real(&[2, 3], ANY), Argument::shape_only(&[3, 2])];
             vec![Case::new(OpRef::Static(&ReshapeLike), args)]
@@ -370,6 +374,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "expand_dims",
         formula: "x with axes of length 1",
+        source: "definition",
+        reference: None,
         cases: || {
             let at = |axes: &[usize]| ExpandDims { axes: axes.into() };
             vec![one(at(&[0, 2]), &[3]), one(at(&[0]), &[])]
@@ -378,6 +384,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "squeeze",
         formula: "x without axes of length 1",
+        source: "definition",
+        reference: None,
         cases: || {
             let at = |axes: &[usize]| Squeeze { axes: axes.into() };
             vec![one(at(&[0, 2]), &[1, 3, 1]), one(at(&[0]), &[1])]
@@ -386,6 +394,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "transpose",
         formula: "x with axes permuted",
+        source: "definition",
+        reference: None,
         cases: || {
             let by = |axes: &[usize]| Transpose { axes: axes.into() };
             vec![
@@ -399,6 +409,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "broadcast_to",
         formula: "x, repeated",
+        source: "definition",
+        reference: None,
         cases: || {
             let to = |shape: &[usize]| BroadcastTo {
                 shape: shape.into(),

@@ -211,6 +211,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "vecdot",
         formula: "Σ_k a_…k b_…k",
+        source: "definition",
+        reference: None,
         cases: || {
             let shapes: &[(&[usize], &[usize])] = &[
                 (&[5], &[5]),
@@ -225,6 +227,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "row_scale",
         formula: "s_… r_…k",
+        source: "definition",
+        reference: None,
         cases: || {
             let shapes: &[(&[usize], &[usize])] = &[
                 (&[], &[5]),
@@ -238,6 +242,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "trace",
         formula: "Σ_i x_ii",
+        source: "definition",
+        reference: None,
         cases: || {
             let shapes: [&[usize]; 3] = [&[3, 3], &[2, 4], &[0, 3]];
             let case = |s: &[usize]| Case::new(OpRef::Static(&Trace), vec![Argument::real(s, ANY)]);
@@ -247,6 +253,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "diagonal_like",
         formula: "g δ_ij",
+        source: "definition",
+        reference: None,
         cases: || {
             let args = vec![Argument::real(&[], ANY), Argument::shape_only(&[3, 4])];
             vec![Case::new(OpRef::Static(&DiagonalLike), args)]

@@ -247,6 +247,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "gather",
         formula: "x[index]",
+        source: "definition",
+        reference: None,
         cases: || {
             let case = |&(table, at, _): &(&[usize], &[usize], &[usize])| {
                 let args = vec![Argument::real(table, ANY), Argument::index(at, table[0])];
@@ -258,6 +260,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "scatter_rows",
         formula: "zeros with rows added at index",
+        source: "definition",
+        reference: None,
         cases: || {
             let case = |&(table, at, rows): &(&[usize], &[usize], &[usize])| {
                 let args = vec![
@@ -273,6 +277,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "pick",
         formula: "x[…, index]",
+        source: "definition",
+        reference: None,
         cases: || {
             let shapes: [&[usize]; 3] = [&[4, 3], &[5], &[2, 3, 4]];
             let case = |shape: &[usize]| {
@@ -286,6 +292,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "scatter_pick",
         formula: "zeros with g at […, index]",
+        source: "definition",
+        reference: None,
         cases: || {
             let args = vec![
                 Argument::real(&[4], ANY),

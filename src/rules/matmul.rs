@@ -255,6 +255,8 @@ const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
 pub(super) const ENTRIES: &[Entry] = &[Entry {
     name: "matmul",
     formula: "Σ_k a_ik b_kj",
+    source: "definition",
+    reference: None,
     cases: || {
         let mut cases = Vec::new();
         let sizes: [([usize; 3], &[usize], &[usize]); 6] = [

@@ -59,9 +59,26 @@
 //! `reshape_like(g, like)`, never through lengths written into the rule; that is
 //! what lets one frozen program be planned again for another batch length.
 
-mod algebra;
-mod binary;
 mod elementwise;
+
+/// Calls a macro with the files of elementwise operators.
+macro_rules! elementwise_files {
+    ($callback:ident) => {
+        $callback! { unary, binary, compare, trigonometric }
+    };
+}
+pub(crate) use elementwise_files;
+
+macro_rules! declare {
+    ($($file:ident),+) => {$(
+        pub(crate) mod $file;
+        pub use $file::*;
+    )+};
+}
+elementwise_files!(declare);
+
+mod algebra;
+mod cast;
 mod join;
 mod kernel;
 mod layout;
@@ -72,7 +89,6 @@ mod reduce;
 mod slice;
 mod softmax;
 mod table;
-mod unary;
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -80,11 +96,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use algebra::{Algebra, Ex, Id};
-pub use binary::*;
+pub use cast::*;
 pub use elementwise::{Map1, Map2, Map3};
 pub use join::*;
 pub(crate) use kernel::Operand;
-pub use kernel::{Kernel, MOST_OPERANDS};
+pub use kernel::{Function, Kernel, MOST_OPERANDS};
 pub use layout::*;
 pub use linalg::*;
 pub use lookup::*;
@@ -92,8 +108,7 @@ pub use matmul::*;
 pub use reduce::*;
 pub use slice::*;
 pub use softmax::*;
-pub use table::{Argument, Case, Entry, table};
-pub use unary::*;
+pub use table::{Argument, Case, Entry, Reference, table};
 
 use crate::array::{DType, Type, View, ViewMut};
 use crate::error::{Error, Result};

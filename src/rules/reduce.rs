@@ -419,36 +419,50 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "sum",
         formula: "Σ x",
+        source: "definition",
+        reference: None,
         cases: || cases(|axes, keepdims| OpRef::new(Sum { axes, keepdims }), true),
     },
     Entry {
         name: "mean",
         formula: "Σ x / n",
+        source: "definition",
+        reference: None,
         cases: || cases(|axes, keepdims| OpRef::new(Mean { axes, keepdims }), false),
     },
     Entry {
         name: "max",
         formula: "max x",
+        source: "definition",
+        reference: None,
         cases: || cases(|axes, keepdims| OpRef::new(Max { axes, keepdims }), false),
     },
     Entry {
         name: "min",
         formula: "min x",
+        source: "definition",
+        reference: None,
         cases: || cases(|axes, keepdims| OpRef::new(Min { axes, keepdims }), false),
     },
     Entry {
         name: "sum_to",
         formula: "Σ x over broadcast axes",
+        source: "definition",
+        reference: None,
         cases: || like_cases(OpRef::Static(&SumTo), true),
     },
     Entry {
         name: "broadcast_like",
         formula: "x, repeated",
+        source: "definition",
+        reference: None,
         cases: || like_cases(OpRef::Static(&BroadcastLike), false),
     },
     Entry {
         name: "count_like",
         formula: "n",
+        source: "definition",
+        reference: None,
         cases: || {
             vec![Case::new(
                 OpRef::new(CountLike {

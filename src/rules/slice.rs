@@ -309,6 +309,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "slice",
         formula: "x[start:stop:step, …]",
+        source: "definition",
+        reference: None,
         cases: || {
             let case = |(items, _)| {
                 let x = Argument::real(&[4, 3], ANY);
@@ -320,6 +322,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "slice_adjoint",
         formula: "zeros with g at [start:stop:step, …]",
+        source: "definition",
+        reference: None,
         cases: || {
             let case = |(items, shape): (_, &[usize])| {
                 let args = vec![Argument::real(shape, ANY), Argument::shape_only(&[4, 3])];

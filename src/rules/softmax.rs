@@ -228,16 +228,22 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "softmax",
         formula: "exp(x_i) / Σ_j exp(x_j)",
+        source: "definition",
+        reference: None,
         cases: || cases(|axis| vec![OpRef::new(Softmax { axis })]),
     },
     Entry {
         name: "log_softmax",
         formula: "x_i - ln Σ_j exp(x_j)",
+        source: "definition",
+        reference: None,
         cases: || cases(|axis| vec![OpRef::new(LogSoftmax { axis })]),
     },
     Entry {
         name: "logsumexp",
         formula: "ln Σ_j exp(x_j)",
+        source: "definition",
+        reference: None,
         cases: || {
             cases(|axis| {
                 [false, true]

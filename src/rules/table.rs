@@ -15,8 +15,29 @@ pub struct Entry {
     pub name: &'static str,
     /// What it computes, as a formula.
     pub formula: &'static str,
+    /// Where the formula is from; "definition" if it says what the name means.
+    pub source: &'static str,
+    /// What an elementwise operator is called, and compared with.
+    pub reference: Option<Reference>,
     /// Operands to test it on.
     pub cases: fn() -> Vec<Case>,
+}
+
+/// The function that an elementwise operator is, by its names, and where to compare values.
+#[derive(Debug, Clone, Copy)]
+pub struct Reference {
+    /// Our name.
+    pub function: &'static str,
+    /// The names of the same function in NumPy.
+    pub numpy: &'static [&'static str],
+    /// The names of the same function in `scipy.special`.
+    pub scipy: &'static [&'static str],
+    /// Whether an integer, the order, comes before the operand.
+    pub ordered: bool,
+    /// The intervals that each operand is drawn from.
+    pub domains: &'static [&'static [(f64, f64)]],
+    /// Where else it is tried: ends of its domain, poles, places where the method changes.
+    pub edges: &'static [f64],
 }
 
 /// An operator with operands to test it on.
@@ -135,10 +156,12 @@ pub(crate) fn broadcast_cases(op: OpRef, domains: &[&'static [(f64, f64)]]) -> V
 
 /// Every built-in operator.
 pub fn table() -> impl Iterator<Item = &'static Entry> {
-    [
-        super::unary::ENTRIES,
-        super::unary::CAST,
-        super::binary::ENTRIES,
+    macro_rules! elementwise {
+        ($($file:ident),+) => { [$(super::$file::ENTRIES),+] };
+    }
+    let elementwise = super::elementwise_files!(elementwise);
+    let others = [
+        super::cast::ENTRIES,
         super::reduce::ENTRIES,
         super::layout::ENTRIES,
         super::slice::ENTRIES,
@@ -147,7 +170,6 @@ pub fn table() -> impl Iterator<Item = &'static Entry> {
         super::matmul::ENTRIES,
         super::lookup::ENTRIES,
         super::softmax::ENTRIES,
-    ]
-    .into_iter()
-    .flatten()
+    ];
+    elementwise.into_iter().chain(others).flatten()
 }

@@ -1,0 +1,208 @@
+//! The elementwise functions: `wyrmling.exp`, `wyrmling.hypot`, `wyrmling.special.jn` and so on.
+//!
+//! All are made from the rule table: an entry's function, its docstring with formula and source,
+//! and the names that it has in NumPy and `scipy.special`, under which it is registered too and
+//! found when NumPy asks (`super::protocols`).
+
+use std::any::TypeId;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::convert::{self, type_name};
+use super::operand::{node, pair};
+use super::variable::PyVariable;
+use crate::graph::{Variable, build};
+use crate::rules::{self, OpRef, Operator, table};
+
+/// What computes an elementwise function.
+#[derive(Clone, Copy)]
+pub(super) enum Compute {
+    /// Of one operand.
+    One(&'static dyn Operator),
+    /// Of two operands.
+    Two(&'static dyn Operator),
+    /// Of an integer, the order, and an operand.
+    Ordered(fn(i32) -> OpRef),
+}
+
+/// An elementwise function.
+pub(super) struct Elementwise {
+    pub name: &'static str,
+    pub numpy: &'static [&'static str],
+    pub scipy: &'static [&'static str],
+    pub compute: Compute,
+}
+
+/// Orders further from zero than this are refused: recurrences go there step by step.
+const LARGEST_ORDER: i32 = 1000;
+
+/// A function of one operand.
+pub(super) fn one(
+    name: &str,
+    op: &'static dyn Operator,
+    x: &Bound<'_, PyAny>,
+) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(build::unary(op, &node(name, x)?)?))
+}
+
+/// A function of two operands.
+pub(super) fn two(
+    name: &str,
+    op: &'static dyn Operator,
+    x: &Bound<'_, PyAny>,
+    y: &Bound<'_, PyAny>,
+) -> PyResult<PyVariable> {
+    // As `**`: a number as the exponent has a rule of its own.
+    if op.type_key() == TypeId::of::<rules::Pow>()
+        && x.is_instance_of::<PyVariable>()
+        && let Some(exponent) = convert::number(y)?
+    {
+        return Ok(PyVariable::new(build::power(&node(name, x)?, exponent)?));
+    }
+    let (x, y) = pair(name, x, y)?;
+    Ok(PyVariable::new(build::binary(op, &x, &y)?))
+}
+
+/// A function of an order and an operand.
+pub(super) fn ordered(
+    name: &str,
+    op: fn(i32) -> OpRef,
+    n: &Bound<'_, PyAny>,
+    x: &Bound<'_, PyAny>,
+) -> PyResult<PyVariable> {
+    let order = convert::number(n)?.or_else(|| Some(n.extract::<i64>().ok()? as f64));
+    let Some(order) = order else {
+        return Err(PyTypeError::new_err(format!(
+            "{name}: n: expected one integer, got {}",
+            type_name(n)
+        )));
+    };
+    if order.fract() != 0.0 || order.abs() > f64::from(LARGEST_ORDER) {
+        return Err(PyValueError::new_err(format!(
+            "{name}: n: expected an integer between -{LARGEST_ORDER} and {LARGEST_ORDER}, got {n}"
+        )));
+    }
+    let x = node(name, x)?;
+    Ok(PyVariable::new(Variable::apply(op(order as i32), &[x])?))
+}
+
+/// The functions of one file of elementwise operators.
+macro_rules! functions {
+    ($([$($doc:literal)+] $op:ident $function:ident $operands:tt $formula:literal $source:literal
+       [$($numpy:literal)*] [$($scipy:literal)*];)*) => {
+        $(functions! { @function [$($doc)+] $op $function $operands $formula $source })*
+
+        pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(functions! { @register module $function $operands [$($numpy)* $($scipy)*] })*
+            Ok(())
+        }
+
+        pub(super) const ALL: &[Option<Elementwise>] = &[$(
+            functions! { @entry $op $function $operands [$($numpy),*] [$($scipy),*] },
+        )*];
+    };
+    (@function [$($doc:literal)+] $op:ident $function:ident ($x:ident)
+     $formula:literal $source:literal) => {
+        #[doc = concat!($($doc, "\n",)+ "\n     ", $formula, "\n\n Source: ", $source, ".")]
+        #[pyfunction]
+        #[pyo3(signature = (x, /))]
+        fn $function(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+            one(stringify!($function), &rules::$op, x)
+        }
+    };
+    (@function [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident)
+     $formula:literal $source:literal) => {
+        #[doc = concat!($($doc, "\n",)+ "\n     ", $formula, "\n\n Source: ", $source, ".")]
+        #[pyfunction]
+        #[pyo3(signature = ($x, $y, /))]
+        fn $function($x: &Bound<'_, PyAny>, $y: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+            two(stringify!($function), &rules::$op, $x, $y)
+        }
+    };
+    (@function [$($doc:literal)+] $op:ident $function:ident ($n:ident; $x:ident)
+     $formula:literal $source:literal) => {
+        #[doc = concat!(
+            $($doc, "\n",)+ "\n     ", $formula,
+            "\n\n n is an integer between -1000 and 1000, the same for all elements; ValueError \
+             is raised for another number.\n\n Source: ", $source, "."
+        )]
+        #[pyfunction]
+        #[pyo3(signature = (n, x, /))]
+        fn $function(n: &Bound<'_, PyAny>, x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+            ordered(stringify!($function), |n| OpRef::new(rules::$op { n }), n, x)
+        }
+    };
+    (@function [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident, $z:ident)
+     $formula:literal $source:literal) => {};
+    (@register $module:ident $function:ident ($x:ident, $y:ident, $z:ident) $names:tt) => {};
+    (@register $module:ident $function:ident $operands:tt [$($name:literal)*]) => {
+        let function = wrap_pyfunction!($function, $module)?;
+        for name in [stringify!($function), $($name),*] {
+            $module.add(name, &function)?;
+        }
+    };
+    (@entry $op:ident $function:ident $operands:tt $numpy:tt $scipy:tt) => {
+        match functions!(@compute $op $operands) {
+            Some(compute) => Some(Elementwise {
+                name: stringify!($function),
+                numpy: &$numpy,
+                scipy: &$scipy,
+                compute,
+            }),
+            None => None,
+        }
+    };
+    (@compute $op:ident ($x:ident)) => { Some(Compute::One(&rules::$op)) };
+    (@compute $op:ident ($x:ident, $y:ident)) => { Some(Compute::Two(&rules::$op)) };
+    (@compute $op:ident ($n:ident; $x:ident)) => {
+        Some(Compute::Ordered(|n| OpRef::new(rules::$op { n })))
+    };
+    (@compute $op:ident ($x:ident, $y:ident, $z:ident)) => { None::<Compute> };
+}
+
+macro_rules! files {
+    ($($file:ident),+) => {
+        $(
+            mod $file {
+                use super::*;
+                rules::$file::entries!(functions);
+            }
+        )+
+
+        /// Every elementwise function of one or two operands.
+        pub(super) fn all() -> impl Iterator<Item = &'static Elementwise> {
+            [$($file::ALL),+].into_iter().flatten().flatten()
+        }
+
+        /// Adds the functions to the module, by all their names.
+        pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $($file::register(module)?;)+
+            module.add_function(wrap_pyfunction!(elementwise, module)?)
+        }
+    };
+}
+rules::elementwise_files!(files);
+
+/// What the rule table says of elementwise functions, a dict each: names, formula, source, the
+/// intervals of each operand and other numbers to try.
+#[pyfunction]
+fn elementwise(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let described = table().filter_map(|entry| Some((entry, entry.reference?)));
+    let dict = described.map(|(entry, reference)| {
+        let dict = PyDict::new(py);
+        dict.set_item("operator", entry.name)?;
+        dict.set_item("formula", entry.formula)?;
+        dict.set_item("source", entry.source)?;
+        dict.set_item("function", reference.function)?;
+        dict.set_item("numpy", reference.numpy)?;
+        dict.set_item("scipy", reference.scipy)?;
+        dict.set_item("ordered", reference.ordered)?;
+        let domains: Vec<_> = reference.domains.iter().map(|d| d.to_vec()).collect();
+        dict.set_item("domains", domains)?;
+        dict.set_item("edges", reference.edges)?;
+        Ok(dict)
+    });
+    dict.collect()
+}
