@@ -242,7 +242,8 @@ pub(super) fn gradient_values(
 }
 
 /// Whether a gradient of `root` flows to anything but `wrt`: another leaf that records one, or
-/// a node that is older than all of `wrt`.
+/// a node that is older than all of `wrt`. (An argument traced later is of a function that was
+/// differentiated meanwhile, and a constant by now.)
 pub(super) fn captures(root: &Rc<dyn Node>, wrt: &[&Rc<dyn Node>]) -> bool {
     let first = wrt.iter().map(|x| x.core().serial()).min().unwrap_or(0);
     let captures = Cell::new(false);
@@ -251,11 +252,12 @@ pub(super) fn captures(root: &Rc<dyn Node>, wrt: &[&Rc<dyn Node>]) -> bool {
         if captures.get() || !core.differentiable() {
             return false;
         }
-        let end = core.is_leaf() || core.serial() < first;
-        if end && !wrt.iter().any(|x| std::ptr::eq(x.core(), core)) {
+        let older = core.serial() < first;
+        let outside = older || (core.is_leaf() && !core.traced());
+        if outside && !wrt.iter().any(|x| std::ptr::eq(x.core(), core)) {
             captures.set(true);
         }
-        !end
+        !outside && !core.is_leaf()
     };
     topological(root, enter, &mut Order::new());
     captures.get()

@@ -55,6 +55,19 @@ fn trace(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::unary(&rules::Trace, &x)?))
 }
 
+/// The same values, through which no gradient passes: a constant, to whoever differentiates.
+///
+/// >>> x = Variable(3.0)
+/// >>> (x * stop_gradient(x)).backward()
+/// >>> x.grad
+/// array(3.)
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn stop_gradient(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let x = node("stop_gradient", x)?;
+    Ok(PyVariable::new(build::unary(&rules::StopGradient, &x)?))
+}
+
 /// A function of two operands.
 pub(super) fn two(
     name: &str,
@@ -363,6 +376,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(softmax, module)?)?;
     module.add_function(wrap_pyfunction!(log_softmax, module)?)?;
     module.add_function(wrap_pyfunction!(cross_entropy, module)?)?;
+    module.add_function(wrap_pyfunction!(stop_gradient, module)?)?;
     module.add_function(wrap_pyfunction!(gather, module)?)?;
     module.add_function(wrap_pyfunction!(select, module)?)?;
     module.add_function(wrap_pyfunction!(transpose, module)?)?;

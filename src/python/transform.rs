@@ -22,7 +22,7 @@ type List<'py> = Vec<Bound<'py, PyVariable>>;
 /// An argument of a function that is being differentiated: a variable of its own for a number,
 /// an array or a variable. `what` names it in messages.
 #[pyfunction]
-fn trace(what: &str, value: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+fn traced(what: &str, value: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     if let Ok(variable) = value.cast::<PyVariable>() {
         let node = variable.get().node()?;
         if !node.dtype().is_real() {
@@ -133,7 +133,7 @@ fn pushforward<'py>(
 /// Puts `other` in the place of what `variable` holds, for whoever reads it from now on; False
 /// if that is a leaf, which keeps its node.
 #[pyfunction]
-fn become_(variable: &Bound<'_, PyVariable>, other: &Bound<'_, PyVariable>) -> PyResult<bool> {
+fn replace_node(variable: &Bound<'_, PyVariable>, other: &Bound<'_, PyVariable>) -> PyResult<bool> {
     let variable = variable.get();
     let leaf = match variable.handle.original()?.kind() {
         Kind::Parameter(_) | Kind::Variable(..) | Kind::Input(..) => true,
@@ -193,10 +193,10 @@ pub(super) fn backward(
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(trace, module)?)?;
+    module.add_function(wrap_pyfunction!(traced, module)?)?;
     module.add_function(wrap_pyfunction!(is_read, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;
     module.add_function(wrap_pyfunction!(pullback, module)?)?;
     module.add_function(wrap_pyfunction!(pushforward, module)?)?;
-    module.add_function(wrap_pyfunction!(become_, module)?)
+    module.add_function(wrap_pyfunction!(replace_node, module)?)
 }

@@ -333,11 +333,15 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "identity",
         formula: "x",
+        source: "definition",
+        reference: None,
         cases: || vec![one(Identity, &[2, 3]), one(Identity, &[])],
     },
     Entry {
         name: "stop_gradient",
         formula: "x, of which no gradient is taken",
+        source: "definition",
+        reference: None,
         cases: || {
             // Numbers that the tests do not move: a difference would not be the gradient.
             let held = Argument::real(&[2, 3], &[(0.5, 0.5), (-1.5, -1.5)]);

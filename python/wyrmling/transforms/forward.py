@@ -11,7 +11,8 @@ import numpy as np
 from .. import _core
 from .._core import Variable
 from . import tree
-from .tracing import Argnums, Run, described, function, like, named, plain
+from .reverse import joined
+from .tracing import Argnums, Run, described, function, like, named
 
 
 def _pushed(run: Run, tangents: Sequence[Any]) -> list[Any]:
@@ -106,17 +107,9 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
                 direction[index] = 1.0
                 columns.append(_pushed(run, [*zeros[:at], direction, *zeros[at + 1 :]]))
             for k, y in enumerate(run.outputs):
-                blocks[k].append(_columns([column[k] for column in columns], np.shape(y), x))
+                shape = np.shape(y) + x.shape
+                blocks[k].append(joined([column[k] for column in columns], -1, shape, x))
         return run.rebuild_output(iter([run.arranged(argnums, block) for block in blocks]))
 
     return transformed
 
-
-def _columns(parts: list[Any], shape: tuple[int, ...], like: Variable) -> Any:
-    """The Jacobian of an output of ``shape`` from its columns, one for each element of ``like``."""
-    full = shape + like.shape
-    if not parts:
-        return np.zeros(full, like.dtype)
-    if any(isinstance(part, Variable) for part in parts):
-        return _core.stack(parts, axis=-1).reshape(full)
-    return np.stack(parts, axis=-1).reshape(full)

@@ -206,23 +206,24 @@ def _rows(run: Run, y: Any) -> list[Any]:
         return [np.zeros(shape + x.shape, x.dtype) for x in run.inputs]
     if shape == ():
         return run.gradients(y)
-    rows = []
+    rows: list[list[Any]] = [[] for _ in run.inputs]
     seed = np.zeros(shape, y.dtype)
     for at in np.ndindex(shape):
         seed[at] = 1.0
-        rows.append(run.gradients(y, seed))
+        for row, part in zip(rows, run.gradients(y, seed), strict=True):
+            row.append(part)
         seed[at] = 0.0
-    return [joined(parts, shape, x) for parts, x in zip(zip(*rows, strict=True), run.inputs, strict=True)] or [
-        np.zeros(shape + x.shape, x.dtype) for x in run.inputs
-    ]
+    pairs = zip(rows, run.inputs, strict=True)
+    return [joined(row, 0, shape + x.shape, x) for row, x in pairs]
 
 
-def joined(parts: Any, shape: tuple[int, ...], like: Variable) -> Any:
-    """Arrays or variables, one for each index of ``shape``, as one array or variable."""
-    full = shape + like.shape
+def joined(parts: list[Any], axis: int, shape: tuple[int, ...], like: Variable) -> Any:
+    """Rows or columns of a Jacobian, as one array of ``shape`` or one variable."""
+    if not parts:
+        return np.zeros(shape, like.dtype)
     if any(isinstance(part, Variable) for part in parts):
-        return stack(list(parts)).reshape(full)
-    return np.stack(parts).reshape(full)
+        return stack(parts, axis=axis).reshape(shape)
+    return np.stack(parts, axis=axis).reshape(shape)
 
 
 jacobian = jacrev

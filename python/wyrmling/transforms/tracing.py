@@ -139,7 +139,7 @@ class Run:
         fits = fits or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
         if not fits:
             raise _wrong(label, leaf)
-        return _core.trace(label, leaf)
+        return _core.traced(label, leaf)
 
     def _output(self, label: str, leaf: Any) -> Any:
         if isinstance(leaf, Variable):

@@ -1,0 +1,329 @@
+"""Operators written in Python, checkpoints, hooks, and gradients that are graphs."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+
+@pytest.fixture
+def cube():
+    calls = []
+
+    @wy.primitive
+    def cube(x):
+        assert not isinstance(x, wy.Variable)
+        calls.append(np.shape(x))
+        return x**3
+
+    cube.defvjp(lambda g, ans, x: g * 3 * x**2)
+    cube.calls = calls
+    return cube
+
+
+def test_a_primitive_has_every_derivative(cube):
+    assert wy.grad(cube)(2.0) == 12.0
+    assert wy.grad(wy.grad(cube))(2.0) == 12.0
+    assert wy.grad(wy.grad(wy.grad(cube)))(2.0) == 6.0
+    assert wy.jvp(cube, (2.0,), (1.0,)) == (8.0, 12.0)
+    assert cube(2.0) == 8.0
+    wy.check_grads(lambda x: np.sum(cube(x) * np.sin(x)), (np.array([0.3, 0.7]),), order=3)
+
+
+def test_a_primitive_is_called_once_for_a_value(cube):
+    x = wy.Input([1.0, 2.0])
+    y = cube(x)
+    assert cube.calls == [(2,)]
+    x.value = [3.0, 4.0]
+    np.testing.assert_array_equal(y.value, [27.0, 64.0])
+    assert cube.calls == [(2,)] * 2
+
+
+def test_a_primitive_in_backward_and_in_programs(cube):
+    w, x = wy.Parameter([2.0]), wy.Input([1.0], name="x")
+    loss = (cube(w * x)).sum()
+    loss.backward()
+    np.testing.assert_array_equal(w.grad, [12.0])
+    program = wy.freeze(loss)
+    value, gradients = program.value_and_grad({x: [1.0, 2.0, 3.0]})
+    assert value == 8.0 * 36
+    np.testing.assert_allclose(gradients[w], [12.0 * 36])
+    assert (3,) in cube.calls
+    history = wy.fit(loss, {x: np.ones(10)}, optimizer=wy.SGD(lr=0.001), epochs=2, threads=2)
+    assert history.loss[1] < history.loss[0]
+
+
+def test_operands_beside_others():
+    @wy.primitive
+    def scaled(x, factor, y, *, power=1):
+        return factor * x**power * y
+
+    scaled.defvjp(
+        lambda g, ans, x, factor, y, power=1: g * factor * power * x ** (power - 1) * y,
+        None,
+        lambda g, ans, x, factor, y, power=1: g * factor * x**power,
+    )
+    x, y = np.array([[1.0], [2.0]]), np.array([1.0, 2.0, 3.0])
+    # Broadcast, so the gradients are summed.
+    gx, gy = wy.grad(lambda x, y: np.sum(scaled(x, 3.0, y, power=2)), argnums=(0, 1))(x, y)
+    np.testing.assert_allclose(gx, 6 * x * y.sum())
+    np.testing.assert_allclose(gy, np.full(3, 15.0))
+    wy.check_grads(lambda x, y: scaled(x, 3.0, y, power=2), (x, y))
+    with pytest.raises(TypeError, match="power: a variable is passed by position"):
+        scaled(1.0, 2.0, 3.0, power=wy.Variable(1.0))
+
+
+def test_a_missing_rule_says_what_to_do():
+    @wy.primitive
+    def lonely(x, y):
+        return x * y
+
+    with pytest.raises(NotImplementedError, match=r"lonely has no rule .* argument 1(.|\n)*defvjp"):
+        wy.grad(lonely, argnums=1)(1.0, 2.0)
+    with pytest.raises(NotImplementedError, match="argument 0"):
+        wy.jvp(lambda x: lonely(x, 2.0), (1.0,), (1.0,))
+    with pytest.raises(NotImplementedError, match="lonely has no rule"):
+        lonely(wy.Parameter(1.0), 2.0).backward()
+    with pytest.raises(NotImplementedError, match="lonely has no rule"):
+        wy.freeze(lonely(wy.Parameter(1.0), 2.0)).value_and_grad({})
+    lonely.defvjp(None, argnums=0)
+    assert wy.grad(lambda x: lonely(x, 2.0) + x)(1.0) == 1.0
+
+
+def test_forward_rules():
+    @wy.primitive
+    def f(x):
+        return np.sin(x)
+
+    seen = []
+    f.defvjp(lambda g, ans, x: g * np.cos(x))
+    f.defjvp(lambda t, ans, x: seen.append(1) or t * np.cos(x))
+    assert wy.jvp(f, (0.0,), (3.0,))[1] == 3.0
+    assert seen
+    wy.check_grads(f, (0.3,))
+
+
+@pytest.mark.parametrize(
+    ("rules", "argnums", "error"),
+    [
+        ((), None, ValueError),
+        ((None, None), 0, ValueError),
+        ((None,), -1, ValueError),
+        (("x",), None, TypeError),
+    ],
+)
+def test_rules_that_make_no_sense(cube, rules, argnums, error):
+    with pytest.raises(error, match="defvjp: "):
+        cube.defvjp(*rules, argnums=argnums)
+
+
+def test_rules_and_functions_that_give_nonsense():
+    f = wy.primitive(lambda x: "text")
+    with pytest.raises(TypeError, match="expected a number or an array"):
+        f(wy.Variable(1.0))
+    g = wy.primitive(lambda x: x * 2)
+    g.defvjp(lambda g, ans, x: np.ones((2, 5)))
+    with pytest.raises(ValueError, match=r"expected a result of shape \(3,\), got \(2, 5\)"):
+        wy.grad(lambda x: g(x).sum())(np.ones(3))
+    grows = wy.primitive(lambda x: np.ones(len(grows.lengths)) if grows.lengths.append(1) else 1.0)
+    grows.lengths = []
+    x = wy.Input(1.0)
+    y = grows(x)
+    grows.function = lambda x: np.ones(3)
+    x.value = 2.0
+    with pytest.raises(ValueError, match=r"expected a result of shape \(\), as before, got \(3,\)"):
+        _ = y.value
+
+    def fails(x):
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        wy.primitive(fails)(wy.Variable(1.0))
+
+
+def test_a_primitive_that_reaches_into_its_graph():
+    x = wy.Input(1.0)
+    reach = []
+
+    @wy.primitive
+    def f(v):
+        for action in reach:
+            action()
+        return v * 2
+
+    y = f(x)
+    reach.append(lambda: setattr(x, "value", 5.0))
+    x.value = 3.0
+    with pytest.raises(RuntimeError, match="is being computed with"):
+        _ = y.value
+    reach.clear()
+    assert y.item() == 6.0
+    w = wy.Parameter(1.0)
+    f.defvjp(lambda g, ans, v: (w * w).backward() or g)
+    with pytest.raises(RuntimeError, match="backward pass that is under way"):
+        f(w).backward()
+    assert w.grad is None
+
+
+# --- checkpoint ---
+
+
+def test_checkpoints_give_the_same_derivatives():
+    calls = []
+
+    def block(params, x):
+        calls.append(type(x))
+        return np.tanh(params["w"] @ x + params["b"])
+
+    params = {"w": np.array([[0.1, 0.2], [0.3, -0.4]]), "b": np.array([0.1, -0.1])}
+    x = np.array([0.5, -0.25])
+
+    def loss(block):
+        return lambda p, x: np.sum(block(p, block(p, x)) ** 2)
+
+    plain = wy.grad(loss(block), argnums=(0, 1))(params, x)
+    calls.clear()
+    again = wy.grad(loss(wy.checkpoint(block)), argnums=(0, 1))(params, x)
+    assert wy.Variable in calls
+    assert np.ndarray in calls
+    for a, b in zip((*plain[0].values(), plain[1]), (*again[0].values(), again[1]), strict=True):
+        np.testing.assert_allclose(a, b)
+    wy.check_grads(loss(wy.checkpoint(block)), (params, x), order=2)
+
+
+def test_a_checkpoint_does_not_lose_what_it_closes_over():
+    w = wy.Parameter(2.0)
+    with pytest.raises(TypeError, match="pass them as arguments"):
+        wy.checkpoint(lambda x: w * x)(wy.Variable(1.0))
+
+
+# --- hooks ---
+
+
+def test_hooks_see_and_change_gradients():
+    x = wy.Variable([1.0, 2.0])
+    y = x * 3.0
+    seen = []
+    remove = y.register_hook(lambda g: seen.append(g) or g * 10.0)
+    (y * y + y).sum().backward()
+    # Complete, and once, though y is used three times.
+    (g,) = seen
+    np.testing.assert_array_equal(g, [7.0, 13.0])
+    np.testing.assert_array_equal(x.grad, [210.0, 390.0])
+    x.zero_grad()
+    remove()
+    remove()
+    (y * y + y).sum().backward()
+    np.testing.assert_array_equal(x.grad, [21.0, 39.0])
+
+
+def test_hooks_on_leaves_and_on_graphs():
+    w = wy.Parameter(np.zeros((4, 2)))
+    kinds = []
+    w.register_hook(lambda g: kinds.append(type(g)))
+    w[[1, 2]].sum().backward()
+    assert kinds == [wy.SparseGrad]
+    x = wy.Variable(3.0)
+    x.register_hook(lambda g: kinds.append(type(g)) or g * 2)
+    (x * x).backward(create_graph=True)
+    assert kinds[-1] is wy.Variable
+    assert x.grad.item() == 12.0
+
+
+def test_hooks_that_make_no_sense():
+    x = wy.Variable([1.0, 2.0])
+    with pytest.raises(TypeError, match="hook: expected a function"):
+        x.register_hook(3)
+    with pytest.raises(TypeError, match="no gradient flows"):
+        wy.Input(1.0).register_hook(print)
+    remove = x.register_hook(lambda g: np.ones(3))
+    with pytest.raises(ValueError, match="hook: expected a gradient of float64 and shape"):
+        x.sum().backward()
+    remove()
+    x.register_hook(lambda g: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        x.sum().backward()
+    assert x.grad is None
+    with pytest.raises(TypeError, match="freeze: .* hook"):
+        wy.freeze(x.sum())
+
+
+# --- gradients that are graphs ---
+
+
+def test_create_graph():
+    x = wy.Variable(2.0)
+    (x**4).backward(create_graph=True)
+    first = x.grad
+    assert isinstance(first, wy.Variable)
+    assert first.item() == 32.0
+    x.zero_grad()
+    assert x.grad is None
+    first.backward(create_graph=True)
+    second = x.grad
+    assert second.item() == 48.0
+    x.zero_grad()
+    second.backward()
+    assert x.grad == 48.0
+    # Numbers and graphs add up.
+    x.zero_grad()
+    (x * x).backward()
+    (x * x).backward(create_graph=True)
+    assert x.grad.item() == 8.0
+    (x * x).backward()
+    assert x.grad == 12.0
+
+
+def test_create_graph_for_a_penalty():
+    """A penalty on the gradient, trained: the norm of the slope goes down."""
+    w = wy.Parameter([1.0, -2.0])
+    x = np.array([[1.0, 2.0], [3.0, -1.0]])
+    optimizer = wy.SGD(lr=0.01)
+    losses = []
+    for _ in range(20):
+        y = np.sum(np.tanh(x @ w) ** 2)
+        y.backward(create_graph=True)
+        penalty = (w.grad * w.grad).sum()
+        w.zero_grad()
+        penalty.backward()
+        optimizer.step([w])
+        w.zero_grad()
+        losses.append(penalty.item())
+    assert losses[-1] < losses[0]
+
+
+def test_graphs_of_gradients_leak_nothing():
+    x = wy.Variable(2.0)
+    (x * x).backward(create_graph=True)
+    graph = weakref.ref(x)
+    del x
+    gc.collect()
+    assert graph() is None
+
+
+def test_stop_gradient():
+    assert wy.grad(lambda x: x * wy.stop_gradient(x))(3.0) == 3.0
+    assert wy.jvp(lambda x: x * wy.stop_gradient(x), (3.0,), (1.0,))[1] == 3.0
+
+
+def test_primitives_of_another_thread_may_drop_graphs(cube):
+    """While a rule runs, another thread lets go of its last reference to part of the graph."""
+    results = []
+
+    def work():
+        x = wy.Variable(np.ones(4))
+        for _ in range(50):
+            results.append(wy.grad(lambda v: np.sum(cube(v) * x))(np.ones(4)))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(results) == 150
+    del results
+    gc.collect()
