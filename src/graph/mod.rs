@@ -57,6 +57,7 @@ mod freeze;
 mod gradient;
 mod leaf;
 mod node;
+mod outline;
 mod release;
 mod value;
 mod variable;
@@ -66,4 +67,5 @@ pub use leaf::{
     Constant, ConstantNode, Input, InputNode, Leaf, LeafNode, Parameter, ParameterNode,
 };
 pub use node::{Core, Held, IntoDyn, Kind, Node, Operation, Parents};
+pub use outline::{Outline, Outlined};
 pub use variable::{Binary, Unary, Variable};

@@ -19,6 +19,7 @@ mod fit;
 mod functions;
 mod handle;
 mod index;
+mod inspect;
 mod io;
 mod leaf;
 mod long_call;
@@ -54,6 +55,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fit::PyHistory>()?;
     module.add_function(wrap_pyfunction!(program::freeze, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect::outline, module)?)?;
     rank::register(module)?;
     io::register(module)?;
     functions::register(module)
