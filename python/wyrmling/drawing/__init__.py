@@ -69,8 +69,8 @@ def draw(loss: _core.Variable, limit: int = 200) -> Drawing:
     """A picture of how a variable is computed: operators, shapes, values and gradients.
 
     ``loss`` is any variable; values are brought up to date first. At most ``limit`` nodes are
-    shown, those that the fewest steps lead to from ``loss``; one more stands for the rest and says how
-    many they are. Arrays of more than a few elements are shown by their range.
+    shown, those that the fewest steps lead to from ``loss``; one more stands for the rest and says
+    how many they are. Arrays of more than a few elements are shown by their range.
 
     Raises TypeError if ``loss`` is no variable or ``limit`` no integer, ValueError if ``limit``
     is less than 1, and whatever ``loss.value`` raises.
@@ -81,17 +81,18 @@ def draw(loss: _core.Variable, limit: int = 200) -> Drawing:
     >>> loss.backward()
     >>> wy.draw(loss)
     %0  constant             float64  7
-    %1  Parameter slope      float64  1  gradient -24
+    %1  Parameter slope      float64  1   gradient -24
     %2  constant             float64  3
     %3  mul(%1, %2)          float64  3
-    %4  Parameter intercept  float64  0  gradient -8
+    %4  Parameter intercept  float64  0   gradient -8
     %5  add(%3, %4)          float64  3
     %6  sub(%0, %5)          float64  4
     %7  square(%6)           float64  16
     """
-    if not isinstance(loss, _core.Variable):
-        hint = "; draw the loss that it was frozen from" if isinstance(loss, _core.Program) else ""
-        raise TypeError(f"loss: expected a variable, got {type(loss).__name__}{hint}")
+    given: object = loss
+    if not isinstance(given, _core.Variable):
+        hint = "; draw the loss that it was frozen from" if isinstance(given, _core.Program) else ""
+        raise TypeError(f"loss: expected a variable, got {type(given).__name__}{hint}")
     try:
         limit = operator.index(limit)
     except TypeError:

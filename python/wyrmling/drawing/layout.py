@@ -9,7 +9,7 @@ Two choices. A box stands directly above the first box that uses it, so that lea
 they are for. And edges from one box share their slots: they run together until each leaves for
 where it ends, as one trunk with branches.
 
-Limits: time is proportional to the number of slots, and a box that is used far below takes one in every
+Limits: time grows with the number of slots, and a box that is used far below takes one in every
 layer between. A drawing's ``limit`` bounds both.
 """
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 # Space between boxes, between an edge and its neighbours, between layers, and around all.
 BESIDE, ROOM, BELOW, MARGIN = 22.0, 14.0, 46.0, 16.0
@@ -131,7 +132,7 @@ def _order(slots: list[_Slot], rows: list[list[int]]) -> None:
 def _crossings(slots: list[_Slot], rows: list[list[int]]) -> int:
     """The number of pairs of edges that cross."""
     total = 0
-    for upper, lower in zip(rows, rows[1:], strict=False):
+    for upper, lower in pairwise(rows):
         place = {at: k for k, at in enumerate(lower)}
         ends: list[int] = []
         for at in upper:
@@ -162,7 +163,7 @@ def _move(slots: list[_Slot], rows: list[list[int]]) -> None:
                 pull = sum(f * slots[n].x for f, n in zip(force, near, strict=True))
                 wanted.append(pull / sum(force) if near else slot.x)
                 weights.append(sum(force) if near else 0.1)
-            gaps = [_apart(slots[a], slots[b]) for a, b in zip(row, row[1:], strict=False)]
+            gaps = [_apart(slots[a], slots[b]) for a, b in pairwise(row)]
             for at, x in zip(row, _spread(wanted, weights, gaps), strict=True):
                 slots[at].x = x
 
@@ -186,8 +187,8 @@ def _spread(wanted: list[float], weights: list[float], gaps: list[float]) -> lis
     """The positions nearest to those wanted that keep the gaps, in weighted squares.
 
     Less the gaps before them, positions must not decrease: isotonic regression, by pooling
-    adjacent violators (Ayer et al., "An empirical distribution function for sampling with incomplete
-    information", 1955).
+    adjacent violators (Ayer et al., "An empirical distribution function for sampling with
+    incomplete information", 1955).
     """
     offsets = [0.0]
     for gap in gaps:

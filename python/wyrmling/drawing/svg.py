@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from html import escape
+from itertools import pairwise
 
 from .graph import Graph, Node
 from .layout import Box, Point, arrange
@@ -45,7 +46,7 @@ def write(graph: Graph) -> str:
         f'viewBox="0 0 {width} {height}" font-family="{escape(FONT)}">',
         f'<rect width="{width}" height="{height}" rx="8" fill="{GROUND}"/>',
         f'<g fill="none" stroke="{EDGE}" stroke-width="1.3">',
-        *(f'<path class="edge" d="{_curve(path)}"/>' for path in layout.paths),
+        *(f'<path class="edge" d="{_curve(path)}"/>' for path in _branches(layout.paths)),
         "</g>",
         f'<g fill="{EDGE}">',
         *(_head(path[-1]) for path in layout.paths),
@@ -96,6 +97,19 @@ def columns(text: str) -> int:
 
 def _coordinate(x: float) -> str:
     return f"{x:.1f}".removesuffix(".0")
+
+
+def _branches(paths: list[list[Point]]) -> list[list[Point]]:
+    """The paths, each from where it leaves those before it: what is drawn twice looks bold."""
+    drawn: set[tuple[Point, Point]] = set()
+    branches = []
+    for path in paths:
+        steps = list(pairwise(path))
+        # An even number of steps, so that the next one goes straight down.
+        common = next((k for k, step in enumerate(steps) if step not in drawn), 0) // 2 * 2
+        branches.append(path[common:])
+        drawn.update(steps)
+    return branches
 
 
 def _curve(path: list[Point]) -> str:
