@@ -58,9 +58,9 @@ def learnt(epoch: int, history: wy.History) -> bool:
 wy.fit(
     loss,
     {number: digits(known), answer: answers(known)},
-    optimizer=wy.Adam(lr=0.005),
+    optimizer=wy.Adam(lr=0.01),
     epochs=EPOCHS,
-    batch_size=32,
+    batch_size=64,
     seed=0,
     callback=learnt,
 )

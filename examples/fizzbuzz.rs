@@ -72,7 +72,7 @@ fn accuracy(numbers: &[u32], words: &[u32]) -> f64 {
 /// # Errors
 /// None, with these numbers.
 pub fn main() -> Result<()> {
-    let rng = &mut Xoshiro256PlusPlus::seed_from_u64(0);
+    let rng = &mut Xoshiro256PlusPlus::seed_from_u64(7);
     let first = parameter(&[DIGITS, HIDDEN], (DIGITS as f32).powf(-0.5), rng)?;
     let second = parameter(&[HIDDEN, WORDS.len()], (HIDDEN as f32).powf(-0.5), rng)?;
     let (b, c) = (
@@ -98,7 +98,7 @@ pub fn main() -> Result<()> {
             .map(|(id, column)| (id, Source::Column(column)))
             .into(),
         epochs: EPOCHS,
-        batch_size: 32,
+        batch_size: 64,
         threads: 1,
         seed: 0,
         deterministic: false,
@@ -108,7 +108,7 @@ pub fn main() -> Result<()> {
         beta2: 0.999,
         eps: 1e-8,
     };
-    let adam = Optimizer::new(adam, Settings::new(0.005))?;
+    let adam = Optimizer::new(adam, Settings::new(0.01))?;
     let mut learnt = |epoch: usize, history: &History| {
         let words = answered(&known, &number, &scores);
         let right = words.map_or(0.0, |words| accuracy(&known, &words));

@@ -4,9 +4,9 @@
 //! would be too long for the compiler; [`boxed`](Variable::boxed) forgets it at the end of
 //! each step, and only there.
 //!
-//! The cell is that of Hochreiter and Schmidhuber, "Long short-term memory", 1997, with the forget gate of
-//! Gers, Schmidhuber and Cummins, "Learning to forget", 2000. It sees signs one by one and learns to say at the
-//! end whether the first of them was positive.
+//! The cell is that of Hochreiter and Schmidhuber, "Long short-term memory", 1997, with the
+//! forget gate of Gers, Schmidhuber and Cummins, "Learning to forget", 2000. It sees signs one
+//! by one and learns to say at the end whether the first of them was positive.
 
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};

@@ -1,4 +1,4 @@
-"""A small network in NumPy's notation: first its graph and gradient, then trained on two spirals."""
+"""A small network in NumPy's notation: its graph and gradient, then trained on two spirals."""
 
 import numpy as np
 

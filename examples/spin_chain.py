@@ -1,8 +1,8 @@
 """The ground state of a spin chain as a matrix product state, against exact diagonalisation.
 
 A state of n spins has 2^n amplitudes. As a matrix product state (Schollwöck, "The density-matrix
-renormalization group in the age of matrix product states", 2011) it has two matrices a spin, and the
-amplitude of spins s is tr(A1[s1] @ A2[s2] @ … @ An[sn]). The energy is minimised over the
+renormalization group in the age of matrix product states", 2011) it has two matrices a spin, and
+the amplitude of spins s is tr(A1[s1] @ A2[s2] @ … @ An[sn]). The energy is minimised over the
 matrices by its gradient. The chain is a ring of spins in a transverse field,
 
     H = - sum of Z_k Z_{k+1} - g sum of X_k,

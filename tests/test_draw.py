@@ -453,15 +453,30 @@ def test_a_table_is_not_copied():
 
 
 def test_a_parameter_in_training_says_so():
+    """Its value waits for the epoch's end; a drawing does not."""
     w = wy.Parameter(np.zeros((200, 8)), name="w")
     x = wy.IndexInput([0])
-    loss = w[x].square().sum()
-    seen = []
+    program = wy.freeze(w[x].square().sum())
+    begun, seen = threading.Event(), threading.Event()
 
     def report(_epoch, _history):
-        seen.append(str(wy.draw(w)))
-        return True
+        begun.set()
+        return seen.is_set()
 
-    wy.fit(loss, {x: np.zeros(10, int)}, optimizer=wy.SGD(lr=0.1), callback=report)
-    assert len(seen) == 1
-    assert seen[0].startswith("%0  Parameter w  float64 (200, 8)")
+    def train():
+        columns = {x: np.zeros(100_000, int)}
+        wy.fit(program, columns, optimizer=wy.SGD(lr=0.1), epochs=1_000_000, callback=report)
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    try:
+        begun.wait()
+        values = set()
+        while "is being trained" not in values and thread.is_alive():
+            values.add(read(w, 1).nodes[0].value)
+    finally:
+        seen.set()
+        thread.join()
+    assert values <= {"is being trained", "all 0"}
+    assert "is being trained" in values
+    assert "all 0" in str(wy.draw(w))
