@@ -32,7 +32,7 @@ fn digits(numbers: &[u32]) -> Result<Array> {
 
 /// For each number which of the words is right.
 fn answers(numbers: &[u32]) -> Vec<u32> {
-    let word = |n: &u32| u32::from(n % 3 == 0) + 2 * u32::from(n % 5 == 0);
+    let word = |n: &u32| u32::from(n.is_multiple_of(3)) + 2 * u32::from(n.is_multiple_of(5));
     numbers.iter().map(word).collect()
 }
 

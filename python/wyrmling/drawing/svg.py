@@ -12,7 +12,7 @@ from html import escape
 from itertools import pairwise
 
 from .graph import Graph, Node
-from .layout import Box, Point, arrange
+from .layout import PORT, Box, Point, arrange
 
 # Fill and border by kind; DOT and Mermaid use them too.
 COLOURS = {
@@ -39,7 +39,8 @@ def write(graph: Graph) -> str:
     """The ``svg`` element."""
     lines = [_lines(node) for node in graph.nodes]
     edges = graph.edges
-    layout = arrange([_size(text) for text in lines], [(a, b) for a, b, _ in edges])
+    sizes = [_size(text, len(node.parents)) for text, node in zip(lines, graph.nodes, strict=True)]
+    layout = arrange(sizes, [(a, b) for a, b, _ in edges])
     width, height = _coordinate(layout.width), _coordinate(layout.height)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -80,10 +81,11 @@ def _lines(node: Node) -> list[tuple[str, float, str]]:
     return lines
 
 
-def _size(lines: list[tuple[str, float, str]]) -> tuple[float, float]:
+def _size(lines: list[tuple[str, float, str]], operands: int) -> tuple[float, float]:
+    """Width and height of a box, with room for the text and for the edges that end at it."""
     width = max(columns(text) * size * _ADVANCE for text, size, _ in lines)
     height = sum(size * _LEADING for _, size, _ in lines)
-    return max(width, 30.0) + 2 * _PAD_X, height + 2 * _PAD_Y
+    return max(width + 2 * _PAD_X, PORT * (operands + 1)), height + 2 * _PAD_Y
 
 
 def columns(text: str) -> int:
