@@ -2,6 +2,10 @@
 
 #[path = "../examples/bpr.rs"]
 mod bpr;
+#[path = "../examples/fizzbuzz.rs"]
+mod fizzbuzz;
+#[path = "../examples/lstm.rs"]
+mod lstm;
 #[path = "../examples/regression.rs"]
 mod regression;
 
@@ -13,4 +17,14 @@ fn regression_runs() {
 #[test]
 fn bpr_runs() {
     bpr::main().unwrap();
+}
+
+#[test]
+fn fizzbuzz_runs() {
+    fizzbuzz::main().unwrap();
+}
+
+#[test]
+fn lstm_runs() {
+    lstm::main().unwrap();
 }

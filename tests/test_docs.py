@@ -34,7 +34,7 @@ def test_everything_public_is_exported():
     inner = {"Csr", "NO_ITEM", "top_k", "evaluate_ranking", "read_interactions", "operators"}
     inner |= {"save_model", "load_model", "Sampler", "Uniform", "Popularity"}
     inner |= {"traced", "is_read", "captures", "pullback", "pushforward"}  # of transforms
-    inner |= {"replace_node", "foreign"}
+    inner |= {"replace_node", "foreign", "outline"}
     modules = {"datasets", "evaluate", "recommend", "sampling"}
     native = {name for name in wy.__all__ if getattr(wy, name) is getattr(_core, name, None)}
     assert set(_core.__all__) - inner == native

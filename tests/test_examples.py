@@ -1,5 +1,6 @@
 """The examples run, and find what they are about."""
 
+import math
 import re
 import runpy
 from pathlib import Path
@@ -21,7 +22,8 @@ def numbers(pattern: str, text: str) -> list[float]:
 
 
 def test_every_example_is_tested() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"regression.py", "bpr.py"}
+    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == tested - {"every_example_is_tested"}
 
 
 def test_regression(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,3 +41,41 @@ def test_bpr(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.count("epoch") == 4
     model, popularity = numbers(r"NDCG@10: (\S+), by popularity (\S+)", out)
     assert model > popularity + 0.05
+
+
+def test_least_squares(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("least_squares.py", capsys)
+    assert numbers(r"gradient differs by (\S+) from", out)[0] < 1e-12
+    assert numbers(r"weights differ by (\S+) from", out)[0] < 1e-9
+
+
+def test_network(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("network.py", capsys)
+    assert "gradient of x [[-2.0, -1.0, 0.0, 1.0], [-2.0, -1.0, 0.0, 1.0]]" in out
+    assert "gradient of w [[-4.0], [-2.0], [0.0], [2.0]]" in out
+    assert re.search(r"%4 +maximum\(%2, %3\) +float64 \(2, 1\) +\[\[10\], \[2\]\]", out)
+    assert numbers(r"(\S+)% of the points", out)[0] > 98
+
+
+def test_spin_chain(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("spin_chain.py", capsys)
+    one, same = numbers(r"amplitude (\S+), trace of the product (\S+)", out)
+    assert one == pytest.approx(same, rel=1e-10)
+    exact, error = numbers(r"exact energy (\S+), relative error (\S+)", out)
+    # Free fermions (Pfeuty, "The one-dimensional Ising model with a transverse field", 1970).
+    assert exact == pytest.approx(-2 / math.sin(math.pi / 16), abs=1e-5)
+    assert -1e-3 < error < 0, "from above, since the energy of any state is"
+
+
+def test_fizzbuzz(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("fizzbuzz.py", capsys)
+    assert "100.0% of 101 to 1023 right" in out
+    said = out.splitlines()[-2].split()
+    right = [
+        "fizz" * (n % 3 == 0) + "buzz" * (n % 5 == 0) or str(n) for n in range(1, len(said) + 1)
+    ]
+    assert len(said) == 100
+    # All of them where this was written; a number or two may depend on how sums are rounded.
+    same = sum(a == b for a, b in zip(said, right, strict=True))
+    assert same >= 95
+    assert numbers(r"(\d+)% of 1 to 100 right", out)[0] == same

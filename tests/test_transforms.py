@@ -250,7 +250,13 @@ def test_elementwise_derivatives():
 @given(st.integers(0, 2**32 - 1))
 def test_random_compositions_pass_their_check(seed):
     rng = np.random.default_rng(seed)
-    parts = [np.sin, np.tanh, lambda x: x * np.cos(x), lambda x: np.log1p(x * x), lambda x: 1 / (1 + x * x)]
+    parts = [
+        np.sin,
+        np.tanh,
+        lambda x: x * np.cos(x),
+        lambda x: np.log1p(x * x),
+        lambda x: 1 / (1 + x * x),
+    ]
     chosen = [parts[i] for i in rng.integers(0, len(parts), 4)]
     weights = rng.normal(size=(3, 3))
 

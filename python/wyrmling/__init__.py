@@ -4,7 +4,7 @@ Operators on ``Parameter``, ``Input``, ``IndexInput`` and ``Variable`` record ho
 computed; ``backward`` collects gradients. ``freeze`` compiles a loss to a ``Program``, and
 ``fit`` trains it without Python in the loop. The submodules: ``sampling`` draws inputs anew for
 every sample, ``datasets`` reads interactions and makes them up, ``recommend`` has recommenders
-and their files, ``evaluate`` the metrics of ranking.
+and their files, ``evaluate`` the metrics of ranking. ``draw`` shows a graph.
 
 >>> import wyrmling as wy
 >>> slope, intercept = wy.Parameter(1.0), wy.Parameter(0.0)
@@ -72,6 +72,7 @@ from ._core import (
     vecdot,
     where,
 )
+from .drawing import Drawing, draw
 from .transforms import (
     Primitive,
     check_grads,
@@ -94,6 +95,7 @@ __all__ = [
     "SGD",
     "Adagrad",
     "Adam",
+    "Drawing",
     "History",
     "IndexInput",
     "Input",
@@ -113,6 +115,7 @@ __all__ = [
     "cross_entropy",
     "datasets",
     "dot",
+    "draw",
     "elementwise_grad",
     "evaluate",
     "exp",

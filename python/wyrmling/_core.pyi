@@ -57,6 +57,7 @@ __all__ = [
     "minimum",
     "operators",
     "outer",
+    "outline",
     "pullback",
     "pushforward",
     "read_interactions",
@@ -93,6 +94,7 @@ _Index: TypeAlias = Variable | _Integers
 _Axis: TypeAlias = int | Sequence[int] | None
 _Shape: TypeAlias = int | Sequence[int]
 _Item: TypeAlias = SupportsIndex | slice | EllipsisType | None
+_Numbers: TypeAlias = tuple[list[float], float, float, int]
 _Callback: TypeAlias = Callable[[int, History], bool | None]
 
 @disjoint_base
@@ -312,6 +314,23 @@ def fit(
     callback: _Callback | None = None,
     progress: bool = False,
 ) -> History: ...
+def outline(
+    variable: Variable, limit: int
+) -> tuple[
+    list[
+        tuple[
+            str,
+            str | None,
+            str,
+            list[int],
+            str,
+            list[int | None],
+            _Numbers | None,
+            tuple[_Numbers, int | None] | None,
+        ]
+    ],
+    int,
+]: ...
 def operators() -> list[tuple[str, str]]: ...
 def exp(x: _Like, /) -> Variable: ...
 def log(x: _Like, /) -> Variable: ...

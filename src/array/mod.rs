@@ -11,6 +11,7 @@
 
 pub(crate) mod dtype;
 mod shape;
+mod summary;
 mod view;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 pub use dtype::{DType, Element, Real};
 pub(crate) use shape::size;
 pub use shape::{Broadcast, Shape, broadcast, element_count, normalize_axis, show as show_shape};
+pub use summary::Summary;
 pub(crate) use view::with_real;
 pub use view::{Slice, SliceMut, Typed, View, ViewMut};
 

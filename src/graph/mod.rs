@@ -59,6 +59,7 @@ mod gradient;
 mod hook;
 mod leaf;
 mod node;
+mod outline;
 mod release;
 mod value;
 mod variable;
@@ -69,4 +70,5 @@ pub use leaf::{
     Constant, ConstantNode, Input, InputNode, Leaf, LeafNode, Parameter, ParameterNode,
 };
 pub use node::{Core, Held, IntoDyn, Kind, Node, Operation, Parents};
+pub use outline::{Outline, Outlined};
 pub use variable::{Binary, Unary, Variable};

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, DType, MOST_AXES, Real, Shape, Slice, Type, View};
+use crate::array::{Array, DType, MOST_AXES, Real, Shape, Slice, Summary, Type, View};
 use crate::error::{Error, Result};
 use crate::rules::{
     DiagonalLike, Gather, Kernel, MatMul, Operator, ScatterRows, Transpose, shares,
@@ -32,6 +32,11 @@ impl TableValue {
             table,
             copy: RefCell::new(None),
         }
+    }
+
+    /// What the table holds, without a copy of it.
+    pub(super) fn summary(&self) -> Result<Summary> {
+        self.table.summary()
     }
 
     fn dense(&self) -> Result<Array> {

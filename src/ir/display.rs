@@ -15,16 +15,9 @@ fn values(ids: &[ValueId]) -> String {
 
 /// The operator's name, followed by its attributes if it has any.
 fn operator(op: &dyn Operator) -> String {
-    let debug = format!("{op:?}");
-    match debug.split_once([' ', '{']) {
-        Some((_, attributes)) => {
-            let attributes = attributes
-                .trim()
-                .trim_start_matches('{')
-                .trim_end_matches('}');
-            format!("{}[{}]", op.name(), attributes.trim())
-        }
-        None => op.name().to_owned(),
+    match op.attributes() {
+        none if none.is_empty() => op.name().to_owned(),
+        attributes => format!("{}[{attributes}]", op.name()),
     }
 }
 

@@ -22,6 +22,7 @@ mod functions;
 mod handle;
 mod hook;
 mod index;
+mod inspect;
 mod io;
 mod leaf;
 mod long_call;
@@ -60,6 +61,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fit::fit, module)?)?;
     transform::register(module)?;
     foreign::register(module)?;
+    module.add_function(wrap_pyfunction!(inspect::outline, module)?)?;
     rank::register(module)?;
     io::register(module)?;
     functions::register(module)

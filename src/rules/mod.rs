@@ -177,6 +177,16 @@ impl dyn Operator {
     pub fn downcast<O: Operator>(&self) -> Option<&O> {
         (self as &dyn Any).downcast_ref()
     }
+
+    /// The attributes, as they are written in Rust; empty if there are none.
+    pub fn attributes(&self) -> String {
+        let debug = format!("{self:?}");
+        let start = debug.find([' ', '{', '(']).unwrap_or(debug.len());
+        let attributes = debug[start..].trim();
+        let inside = |open, close| attributes.strip_prefix(open)?.strip_suffix(close);
+        let inside = inside('{', '}').or_else(|| inside('(', ')'));
+        inside.unwrap_or(attributes).trim().to_owned()
+    }
 }
 
 /// A shared operator: a constant of the program, or one with attributes.

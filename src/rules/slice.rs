@@ -4,6 +4,8 @@
 //! resolved against the operand's shape each time, so that `x[-1]` stays the last
 //! row when a frozen program runs on a longer batch.
 
+use std::fmt;
+
 use smallvec::SmallVec;
 
 use crate::array::{Real, Shape, Type, Typed, View, ViewMut, show_shape, with_real};
@@ -76,8 +78,8 @@ pub(super) fn copy_strided<T: Real>(
     });
 }
 
-/// One position of a basic slice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// One position of a basic slice. Its `Debug` is what Python's brackets hold.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SliceItem {
     /// One index; removes the axis.
     At(i64),
@@ -92,6 +94,25 @@ pub enum SliceItem {
     },
     /// `None` in Python: a new axis of length 1.
     NewAxis,
+}
+
+impl fmt::Debug for SliceItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            SliceItem::At(i) => write!(f, "{i}"),
+            SliceItem::NewAxis => f.write_str("None"),
+            SliceItem::Range { start, stop, step } => {
+                start.map_or(Ok(()), |i| write!(f, "{i}"))?;
+                f.write_str(":")?;
+                stop.map_or(Ok(()), |i| write!(f, "{i}"))?;
+                if step == 1 {
+                    Ok(())
+                } else {
+                    write!(f, ":{step}")
+                }
+            }
+        }
+    }
 }
 
 /// A basic slice. Axes without an item are taken whole.

@@ -21,7 +21,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use super::moves;
-use crate::array::{Array, DType, Dense, Element, Real, Shape, Type, show_shape, size, with_real};
+use crate::array::{
+    Array, DType, Dense, Element, Real, Shape, Slice, Summary, Type, Typed, show_shape, size,
+    with_real,
+};
 use crate::error::{Error, Result};
 use crate::rules::check_indices;
 
@@ -252,21 +255,41 @@ impl Table {
         }))
     }
 
-    /// Whether every number is finite. Reads piece by piece.
-    pub(crate) fn is_finite(&self) -> bool {
+    /// Whether `f` holds for all numbers, which it gets piece by piece and in order.
+    fn all(&self, _guard: &RwLockReadGuard<'_, ()>, mut f: impl FnMut(Slice<'_>) -> bool) -> bool {
         const PIECE: usize = 4096;
-        let _guard = self.read_lock();
         with_real!(self.ty.dtype, T => {
             let mut piece = [T::default(); PIECE];
             let n = self.ty.size();
             (0..n).step_by(PIECE).all(|at| {
                 let piece = &mut piece[..PIECE.min(n - at)];
                 // SAFETY: `at` and as many numbers as `piece` has are in bounds, and the read
-                // guard excludes plain writers.
+                // guard, which every caller has of this table, excludes plain writers.
                 unsafe { moves::load_row(self.pointer::<T>().add(at), piece) };
-                piece.iter().all(|x| x.is_finite())
+                f(T::tag(piece))
             })
         })
+    }
+
+    /// Whether every number is finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.all(
+            &self.read_lock(),
+            |piece| with_real!(self.ty.dtype, T => T::slice(piece).iter().all(|x| x.is_finite())),
+        )
+    }
+
+    /// The first numbers and the range of all.
+    ///
+    /// # Errors
+    /// [`Error::State`] while one worker trains the table.
+    pub(crate) fn summary(&self) -> Result<Summary> {
+        let mut summary = Summary::default();
+        self.all(&self.brief_lock()?, |piece| {
+            summary.add(piece);
+            true
+        });
+        Ok(summary)
     }
 
     /// A copy of some rows, one after the other, shaped `index.shape + row shape`.

@@ -65,8 +65,7 @@ def jvp(
             raise TypeError(f"jvp: {label}: expected numbers, got {described(t)}")
         if np.shape(t) != np.shape(x):
             raise ValueError(
-                f"jvp: {label}: expected shape {np.shape(x)}, as the argument's, got "
-                f"{np.shape(t)}"
+                f"jvp: {label}: expected shape {np.shape(x)}, as the argument's, got {np.shape(t)}"
             )
     run = Run("jvp", f, primals, kwargs, range(len(primals)))
     moved = _pushed(run, [t for _, t in leaves])
@@ -112,4 +111,3 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         return run.rebuild_output(iter([run.arranged(argnums, block) for block in blocks]))
 
     return transformed
-

@@ -163,6 +163,7 @@ class Primitive:
         self.__name__ = str(getattr(f, "__name__", type(f).__name__))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the function, and records that it was, if an argument is a variable."""
         for name, value in kwargs.items():
             if isinstance(value, Variable):
                 raise TypeError(
@@ -177,9 +178,7 @@ class Primitive:
     def __repr__(self) -> str:
         return f"<primitive {self.__name__}>"
 
-    def _define(
-        self, name: str, into: dict[int, Rule | None], rules: Any, argnums: Any
-    ) -> None:
+    def _define(self, name: str, into: dict[int, Rule | None], rules: Any, argnums: Any) -> None:
         places = range(len(rules)) if argnums is None else argnums
         places = [places] if isinstance(places, int) else list(places)
         if len(places) != len(rules) or not rules:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core import Variable, stack
 from . import tree
-from .tracing import Argnums, Run, described, function, like, named
+from .tracing import Argnums, Run, described, function, named
 
 
 def value_and_grad(
@@ -45,9 +45,7 @@ def _gradient(run: Run, argnums: Argnums) -> Any:
     return run.arranged(argnums, run.gradients(y))
 
 
-def grad(
-    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that returns the gradient of ``f``, which returns one number.
 
     ``argnums`` says which positional arguments to differentiate by: one, or several, for a tuple
