@@ -58,6 +58,7 @@ mod gradient;
 mod leaf;
 mod node;
 mod release;
+pub mod select;
 mod value;
 mod variable;
 mod walk;

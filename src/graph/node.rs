@@ -302,12 +302,15 @@ impl<O: Held, P: Parents> Operation<O, P> {
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         // Before the values are read: a table may change meanwhile.
         let now = changes();
-        let (value, differentiable) = parents.with_cores(|cores| {
+        let (value, below) = parents.with_cores(|cores| {
             let value = with_values(cores, |args| apply(op.get(), args, None));
             (value, cores.iter().any(|c| c.differentiable()))
         });
+        let value = value?;
+        // Indices do not move a little: no gradient flows through them.
+        let differentiable = below && value.dtype().is_real();
         Ok(Operation {
-            core: Core::new(value?, now, differentiable),
+            core: Core::new(value, now, differentiable),
             op,
             parents: Some(parents),
         })

@@ -60,6 +60,7 @@
 //! what lets one frozen program be planned again for another batch length.
 
 mod algebra;
+mod along_axis;
 mod binary;
 mod elementwise;
 mod join;
@@ -68,6 +69,8 @@ mod layout;
 mod linalg;
 mod lookup;
 mod matmul;
+mod order;
+mod places;
 mod reduce;
 mod slice;
 mod softmax;
@@ -80,6 +83,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use algebra::{Algebra, Ex, Id};
+pub use along_axis::*;
 pub use binary::*;
 pub use elementwise::{Map1, Map2, Map3};
 pub use join::*;
@@ -89,6 +93,8 @@ pub use layout::*;
 pub use linalg::*;
 pub use lookup::*;
 pub use matmul::*;
+pub use order::*;
+pub use places::*;
 pub use reduce::*;
 pub use slice::*;
 pub use softmax::*;

@@ -146,6 +146,9 @@ pub fn table() -> impl Iterator<Item = &'static Entry> {
         super::linalg::ENTRIES,
         super::matmul::ENTRIES,
         super::lookup::ENTRIES,
+        super::along_axis::ENTRIES,
+        super::order::ENTRIES,
+        super::places::ENTRIES,
         super::softmax::ENTRIES,
     ]
     .into_iter()
