@@ -7,8 +7,8 @@
 //! All of them fail with [`Error::Shape`], [`Error::Type`], [`Error::Value`] or
 //! [`Error::Index`], naming the operator and the shapes or types that do not fit.
 
-use super::{Constant, Kind, Variable};
-use crate::array::{Array, Dense, Shape, Type, normalize_axis, show_shape};
+use super::{Constant, Kind, Variable, build};
+use crate::array::{Array, Dense, Shape, normalize_axis, show_shape};
 use crate::error::{Error, Result};
 use crate::rules::{self, BroadcastLike, OpRef, Operator, ReshapeLike, SliceItem};
 
@@ -250,25 +250,26 @@ pub fn is_mask(x: &Variable) -> bool {
     }
 }
 
-/// The mask as the condition of a choice between `x` and something else: with axes of length 1
-/// for those of `x` that it does not have, as NumPy indexes by masks of fewer axes.
+/// `x` with one number in the place of the elements where a mask holds; the mask may lack the
+/// last axes.
 ///
 /// # Errors
-/// [`Error::Index`] if its axes are not the first ones of `x`.
-pub fn mask_of(x: &Type, mask: &Variable) -> Result<Variable> {
-    let shape = mask.ty()?.shape;
-    if !x.shape.starts_with(&shape) {
+/// See the [module documentation](self).
+pub fn replace_where(x: &Variable, mask: &Variable, number: &Variable) -> Result<Variable> {
+    let (ty, shape) = (x.ty()?, mask.ty()?.shape);
+    if !ty.shape.starts_with(&shape) {
         return Err(Error::Index(format!(
             "a mask of shape {} does not fit an array of shape {}",
             show_shape(&shape),
-            show_shape(&x.shape)
+            show_shape(&ty.shape)
         )));
     }
-    let axes: Vec<i64> = (shape.len()..x.ndim()).map(|axis| axis as i64).collect();
-    super::build::expand_dims(mask, &axes)
+    let axes: Vec<i64> = (shape.len()..ty.ndim()).map(|axis| axis as i64).collect();
+    let mask = build::expand_dims(mask, &axes)?;
+    build::select(&mask, &assigned(x, number, 0)?, x)
 }
 
-/// The places of an array where a mask holds are not those of another value of the mask.
+/// The value of a mask by which elements are selected, as many as it has ones.
 ///
 /// # Errors
 /// [`Error::Type`] if the node is no mask, or one whose value can change.

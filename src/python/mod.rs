@@ -29,6 +29,7 @@ mod protocols;
 mod rank;
 mod registry;
 mod sampling;
+mod select;
 mod show;
 mod sparse;
 mod variable;
@@ -57,5 +58,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     rank::register(module)?;
     io::register(module)?;
     protocols::register(module)?;
+    select::register(module)?;
     functions::register(module)
 }
