@@ -8,7 +8,7 @@
 //! [`Error::Index`], naming the operator and the shapes or types that do not fit.
 
 use super::{Constant, Kind, Variable, build};
-use crate::array::{Array, Dense, Shape, normalize_axis, show_shape};
+use crate::array::{Array, DType, Dense, Shape, normalize_axis, show_shape};
 use crate::error::{Error, Result};
 use crate::rules::{self, BroadcastLike, OpRef, Operator, ReshapeLike, SliceItem};
 
@@ -78,13 +78,21 @@ pub fn take_flat(x: &Variable, places: Dense<u32>) -> Result<Variable> {
     apply(rules::TakeFlat { shape }, &[x, &places])
 }
 
+/// `x` with elements of another floating-point type.
+///
+/// # Errors
+/// See the [module documentation](self).
+pub fn cast(x: &Variable, dtype: DType) -> Result<Variable> {
+    if x.dtype() == dtype {
+        return Ok(x.clone());
+    }
+    apply(rules::Cast { dtype }, &[x])
+}
+
 /// `values` without leading axes of length 1 beyond `ndim`, as an assignment drops them, and of
 /// the element type of `x`.
 fn assigned(x: &Variable, values: &Variable, ndim: usize) -> Result<Variable> {
-    let mut values = values.clone();
-    if values.dtype() != x.dtype() {
-        values = apply(rules::Cast { dtype: x.dtype() }, &[&values])?;
-    }
+    let values = cast(values, x.dtype())?;
     let shape = values.ty()?.shape;
     let ones = shape.iter().take_while(|&&n| n == 1).count();
     match ones.min(shape.len().saturating_sub(ndim)) {

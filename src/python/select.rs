@@ -9,6 +9,7 @@ use super::convert::required;
 use super::operand::{node, pair};
 use super::variable::PyVariable;
 use super::{convert, index};
+use crate::array::DType;
 use crate::graph::{Constant, Variable, select};
 
 /// A variable as it is, anything else as a constant.
@@ -120,6 +121,17 @@ fn replace(
     )?))
 }
 
+/// ``x`` in float32 if ``single`` is true, else in float64.
+///
+/// >>> cast(1.0, True).dtype
+/// dtype('float32')
+#[pyfunction]
+#[pyo3(signature = (x, single, /))]
+fn cast(x: &Bound<'_, PyAny>, single: bool) -> PyResult<PyVariable> {
+    let dtype = if single { DType::F32 } else { DType::F64 };
+    Ok(PyVariable::new(select::cast(&node("cast", x)?, dtype)?))
+}
+
 /// ``x``, which may not get other lengths along ``axes`` later; ``by`` says what needs them.
 ///
 /// >>> fixed([1.0, 2.0], "roll", 0).shape
@@ -195,6 +207,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(argmin, module)?)?;
     module.add_function(wrap_pyfunction!(take_along_axis, module)?)?;
     module.add_function(wrap_pyfunction!(replace, module)?)?;
+    module.add_function(wrap_pyfunction!(cast, module)?)?;
     module.add_function(wrap_pyfunction!(fixed, module)?)?;
     module.add_function(wrap_pyfunction!(merge_axes, module)?)?;
     module.add_function(wrap_pyfunction!(split_axis, module)?)?;

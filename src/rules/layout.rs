@@ -1,7 +1,8 @@
 //! Operators that keep the elements and change the shape or their order.
 
 use crate::array::{
-    Real, Shape, Type, Typed, View, ViewMut, broadcast, element_count, show_shape, with_real,
+    Real, Shape, SliceMut, Type, Typed, View, ViewMut, broadcast, element_count, show_shape,
+    with_real,
 };
 use crate::error::{Error, Result};
 
@@ -10,12 +11,15 @@ use super::slice::{copy_strided, strides};
 use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
 
 fn copy(x: &View<'_>, out: &mut ViewMut<'_>) {
+    if let SliceMut::U32(out) = &mut out.data {
+        return out.copy_from_slice(x.indices());
+    }
     with_real!(out.data.dtype(), T => {
         T::slice_mut(&mut out.data).copy_from_slice(x.real::<T>());
     });
 }
 
-/// An operator that only renames the axes of operand 0.
+/// An operator that only renames the axes of operand 0, numbers or indices.
 macro_rules! reshaping {
     ($op:ident, $name:literal, |$self:ident, $args:ident| $shape:expr) => {
         impl Operator for $op {
@@ -25,7 +29,6 @@ macro_rules! reshaping {
 
             fn infer(&$self, $args: &[&Type]) -> Result<Type> {
                 let shape: Shape = $shape;
-                real($name, $args[0])?;
                 Ok(Type { dtype: $args[0].dtype, shape })
             }
 
@@ -262,7 +265,6 @@ impl Operator for Transpose {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("transpose", args)?;
-        real("transpose", x)?;
         let mut sorted = self.axes.clone();
         sorted.sort_unstable();
         if !sorted.iter().copied().eq(0..x.ndim()) {
@@ -283,6 +285,12 @@ impl Operator for Transpose {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let from = strides(args[0].shape);
+        let steps: smallvec::SmallVec<[isize; 4]> = self.axes.iter().map(|&a| from[a]).collect();
+        if let SliceMut::U32(to) = &mut out.data {
+            copy_strided(args[0].indices(), 0, &steps, out.shape, to);
+            return Ok(());
+        }
         if let &[_, columns] = args[0].shape
             && columns > 0
             && self.axes[..] == [1, 0]
@@ -292,8 +300,6 @@ impl Operator for Transpose {
             });
             return Ok(());
         }
-        let from = strides(args[0].shape);
-        let steps: smallvec::SmallVec<[isize; 4]> = self.axes.iter().map(|&a| from[a]).collect();
         with_real!(out.data.dtype(), T => {
             copy_strided(args[0].real::<T>(), 0, &steps, out.shape, T::slice_mut(&mut out.data));
         });

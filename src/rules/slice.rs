@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use crate::array::{Real, Shape, Type, Typed, View, ViewMut, show_shape, with_real};
+use crate::array::{Real, Shape, SliceMut, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 
 use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype};
@@ -56,7 +56,7 @@ fn for_each_row(
 }
 
 /// Copies a strided block of `x` into `out`, C order.
-pub(super) fn copy_strided<T: Real>(
+pub(super) fn copy_strided<T: Copy>(
     x: &[T],
     start: isize,
     steps: &[isize],
@@ -195,7 +195,6 @@ impl Operator for Take {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("slice", args)?;
-        real("slice", x)?;
         Ok(Type {
             dtype: x.dtype,
             shape: self.resolve(&x.shape)?.shape,
@@ -204,6 +203,10 @@ impl Operator for Take {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let r = self.resolve(args[0].shape)?;
+        if let SliceMut::U32(out) = &mut out.data {
+            copy_strided(args[0].indices(), r.start, &r.steps, &r.shape, out);
+            return Ok(());
+        }
         with_real!(out.data.dtype(), T => {
             let out = T::slice_mut(&mut out.data);
             copy_strided(args[0].real::<T>(), r.start, &r.steps, &r.shape, out);
