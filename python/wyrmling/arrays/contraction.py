@@ -60,7 +60,7 @@ def _labels(term: str, ndim: int | None, most: int) -> Labels:
     if not all(c in string.ascii_letters for c in before + after):
         raise ValueError(f"einsum: {term!r} has something else than letters and one ellipsis")
     named = len(before) + len(after)
-    hidden = most if ndim is None else ndim - named
+    hidden = most * bool(dots) if ndim is None else ndim - named
     if hidden < 0 or (hidden and not dots):
         raise ValueError(f"einsum: subscripts {term!r} do not fit an array of {ndim} dimension(s)")
     return (*before, *(range(-hidden, 0) if dots else ()), *after)
@@ -120,7 +120,7 @@ def _single(x: Variable, labels: Labels, sizes: dict[Label, int]) -> tuple[Varia
                 raise ValueError(
                     f"einsum: axes {label!r} of an operand differ: {x.shape[one]}, {x.shape[two]}"
                 )
-            x = diagonal(x, 0, one, two)
+            x = diagonal(fixed(x, "einsum", (one, two)), 0, one, two)
             left = [other for k, other in enumerate(left) if k not in (one, two)] + [label]
     spread = [k for k, label in enumerate(left) if x.shape[k] == 1 and sizes[label] != 1]
     if spread:

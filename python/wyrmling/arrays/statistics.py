@@ -135,7 +135,9 @@ def average(
     x = constant(a)
     # One for each element, whatever the length.
     each = constant(weights) if weights is not None else _core.broadcast_like(1.0, x)
-    if each.shape != x.shape:
+    if each.shape == x.shape:
+        each = _core.reshape_like(each, x)
+    else:
         if axis is None or each.ndim != 1:
             raise ValueError(
                 f"weights: expected shape {x.shape}, or a vector along an axis; got {each.shape}"
@@ -276,7 +278,7 @@ def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) ->
     """
     heights = constant(y)
     axis = axis_of("trapezoid", axis, heights.ndim)
-    step = constant(dx)
+    step: Like | Variable = dx
     if x is not None:
         places = constant(x)
         if places.ndim == 1:
@@ -284,7 +286,7 @@ def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) ->
         else:
             step = diff(places, axis=axis)
     ends = heights[along(axis, slice(1, None))] + heights[along(axis, slice(None, -1))]
-    return _core.sum(step * ends * 0.5, axis)
+    return _core.sum(ends * step * 0.5, axis)
 
 
 def nansum(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
