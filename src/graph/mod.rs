@@ -61,6 +61,7 @@ mod leaf;
 mod node;
 mod outline;
 mod release;
+pub mod select;
 mod value;
 mod variable;
 mod walk;

@@ -358,13 +358,16 @@ impl<O: Held, P: Parents> Operation<O, P> {
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         // Before the values are read: a table may change meanwhile.
         let now = changes();
-        let (value, differentiable, traced) = parents.with_cores(|cores| {
+        let (value, below, traced) = parents.with_cores(|cores| {
             let value = with_values(cores, |args| apply(op.get(), args, None));
             let any = |flag: fn(&Core) -> bool| cores.iter().any(|c| flag(c));
             (value, any(Core::differentiable), any(Core::traced))
         });
+        let value = value?;
+        // Indices do not move a little: no gradient flows through them.
+        let differentiable = below && value.dtype().is_real();
         Ok(Operation {
-            core: Core::new(value?, now, differentiable, traced),
+            core: Core::new(value, now, differentiable, traced),
             op,
             parents: Some(parents),
         })

@@ -40,7 +40,9 @@ pub fn adjoint(function: &Function, wrt: &[ValueId]) -> Result<Adjoint> {
     }
     for i in &block.instructions {
         if let Expression::Apply(_, args) = &i.expression {
-            active[i.result as usize] = args.iter().any(|&a| active[a as usize]);
+            // Indices do not move a little.
+            let moves = function.ty(i.result).dtype.is_real();
+            active[i.result as usize] = moves && args.iter().any(|&a| active[a as usize]);
         }
     }
     let builder = Builder::resume(function);

@@ -1,20 +1,25 @@
-//! `x[…]`: basic slices, and rows by index.
+//! `x[…]`, and `x` with the elements at `[…]` replaced.
 //!
-//! Integers, slices, `None` and `...` select as in NumPy. One array of integers, a list of
-//! them, or an `IndexInput` looks up rows. The two kinds do not mix in one pair of brackets:
-//! write `x[rows][:, 0]`. Masks do not index, since the length of the result would depend on
-//! numbers; `where` does what they are used for.
+//! Keys are NumPy's, all of them. Integers, slices, `None` and `...` are a slice, which follows
+//! the shape of what it is taken of; one array of integers, a list of them, or a variable that
+//! holds indices looks up rows, which does too. Whatever else (arrays beside other parts, masks)
+//! NumPy itself resolves, on an array of all places: those are of one shape, and other shapes
+//! are refused.
+//!
+//! A variable is a mask if a comparison made it, for its numbers are floats. How many elements it
+//! selects depends on its value, so it selects only where that cannot change.
 
 use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyEllipsis, PyList, PySlice, PyTuple};
 
-use super::convert::type_name;
+use super::convert::{self, type_name};
 use super::operand;
 use super::variable::PyVariable;
-use crate::graph::{Variable, build};
+use crate::array::{DType, Dense, show_shape, size};
+use crate::graph::{Variable, build, select};
 use crate::rules::SliceItem;
 
 /// One end of a slice.
@@ -64,8 +69,9 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Option<SliceItem>> {
     Ok(None)
 }
 
-/// The items of a tuple, `...` written out for an array of `ndim` axes.
-fn items(parts: &Bound<'_, PyTuple>, ndim: usize) -> PyResult<Vec<SliceItem>> {
+/// The items of a tuple, `...` written out for an array of `ndim` axes; `None` if it is not a
+/// slice.
+fn items(parts: &Bound<'_, PyTuple>, ndim: usize) -> PyResult<Option<Vec<SliceItem>>> {
     let mut out = Vec::with_capacity(parts.len());
     let mut open = None;
     for part in parts {
@@ -76,11 +82,7 @@ fn items(parts: &Bound<'_, PyTuple>, ndim: usize) -> PyResult<Vec<SliceItem>> {
             continue;
         }
         let Some(item) = item(&part)? else {
-            return Err(PyTypeError::new_err(format!(
-                "an index of several parts takes integers, slices, None and '...', not {}; look \
-                 up rows on their own: x[rows][:, 0]",
-                type_name(&part)
-            )));
+            return Ok(None);
         };
         out.push(item);
     }
@@ -93,30 +95,154 @@ fn items(parts: &Bound<'_, PyTuple>, ndim: usize) -> PyResult<Vec<SliceItem>> {
         };
         out.splice(at..at, std::iter::repeat_n(all, ndim.saturating_sub(used)));
     }
-    Ok(out)
+    Ok(Some(out))
+}
+
+/// What a key names.
+enum Key<'py> {
+    /// A basic slice.
+    Slice(Vec<SliceItem>),
+    /// Rows, by integers.
+    Rows(Bound<'py, PyAny>),
+    /// Elements where a node holds.
+    Mask(Variable),
+    /// Whatever NumPy makes of it; no variable is in it.
+    Other(Bound<'py, PyAny>),
+}
+
+/// The value of a node as NumPy indexes by it: integers, or booleans where it is a mask.
+fn plain<'py>(py: Python<'py>, node: &Variable) -> PyResult<Bound<'py, PyAny>> {
+    if node.dtype() == DType::U32 {
+        return convert::to_numpy(py, node.value()?);
+    }
+    let mask = convert::to_numpy(py, select::constant_mask(node)?)?;
+    mask.call_method1(intern!(py, "astype"), (py.get_type::<PyBool>(),))
+}
+
+/// One part of a key of several, without variables.
+fn part<'py>(object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if let Ok(array) = object.cast::<PyUntypedArray>() {
+        convert::refuse_masked("index", array)?;
+    }
+    let Ok(variable) = object.cast::<PyVariable>() else {
+        return Ok(object);
+    };
+    let node = variable.get().handle.node()?;
+    if node.dtype() == DType::U32 && select::settable(&node) {
+        return Err(PyTypeError::new_err(
+            "indices that can change stand alone in brackets: x[rows][:, 0], not x[rows, 0]; \
+             or use their value, rows.value",
+        ));
+    }
+    plain(object.py(), &node)
+}
+
+/// Whether an object holds booleans.
+fn is_logical(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    if object.is_instance_of::<PyBool>() {
+        return Ok(true);
+    }
+    let array = if object.is_instance_of::<PyList>() {
+        let numpy = py.import(intern!(py, "numpy"))?;
+        numpy.call_method1(intern!(py, "asarray"), (object,))?
+    } else {
+        object.clone()
+    };
+    let Some(dtype) = array.getattr_opt(intern!(py, "dtype"))? else {
+        return Ok(false);
+    };
+    dtype.getattr(intern!(py, "kind"))?.eq("b")
+}
+
+fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<Key<'py>> {
+    if let Ok(parts) = key.cast::<PyTuple>() {
+        if let Some(items) = items(parts, ndim)? {
+            return Ok(Key::Slice(items));
+        }
+        let parts = parts.iter().map(part).collect::<PyResult<Vec<_>>>()?;
+        return Ok(Key::Other(PyTuple::new(key.py(), parts)?.into_any()));
+    }
+    if let Ok(variable) = key.cast::<PyVariable>() {
+        let node = variable.get().handle.node()?;
+        return Ok(match node.dtype() {
+            DType::U32 => Key::Rows(key.clone()),
+            _ => Key::Mask(node.into_owned()),
+        });
+    }
+    if key.is_instance_of::<PyList>() || key.is_instance_of::<PyUntypedArray>() {
+        return Ok(match is_logical(key)? {
+            true => Key::Other(part(key.clone())?),
+            false => Key::Rows(key.clone()),
+        });
+    }
+    if key.is_instance_of::<PyEllipsis>() {
+        return Ok(Key::Slice(Vec::new()));
+    }
+    if is_logical(key)? {
+        return Ok(Key::Other(key.clone()));
+    }
+    match item(key)? {
+        Some(item) => Ok(Key::Slice(vec![item])),
+        None => Err(PyTypeError::new_err(format!(
+            "an index is an integer, a slice, None, '...', integers, a mask, or a tuple of \
+             these, not {}",
+            type_name(key)
+        ))),
+    }
+}
+
+/// The places that a key names in an array of this shape.
+fn places(shape: &[usize], key: &Bound<'_, PyAny>) -> PyResult<Dense<u32>> {
+    let py = key.py();
+    let count = u32::try_from(size(shape)).map_err(|_| {
+        crate::Error::Shape(format!(
+            "places are 32 bits wide, too narrow for an array of shape {}; index it by slices \
+             or rows",
+            show_shape(shape)
+        ))
+    })?;
+    let options = PyDict::new(py);
+    options.set_item(intern!(py, "dtype"), numpy::dtype::<u32>(py))?;
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let all = numpy.call_method(intern!(py, "arange"), (count,), Some(&options))?;
+    let all = all.call_method1(intern!(py, "reshape"), (PyTuple::new(py, shape)?,))?;
+    convert::indices("index", &all.get_item(key)?, &|| None)
 }
 
 /// `x[key]`.
 pub(super) fn get(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<Variable> {
     let ty = x.ty()?;
-    if let Ok(parts) = key.cast::<PyTuple>() {
-        return Ok(build::slice(x, items(parts, ty.ndim())?)?);
-    }
-    let rows = key.is_instance_of::<PyVariable>()
-        || key.is_instance_of::<PyList>()
-        || key.is_instance_of::<PyUntypedArray>();
-    if rows {
-        return operand::rows(x, key);
-    }
-    if key.is_instance_of::<PyEllipsis>() {
-        return Ok(build::slice(x, Vec::new())?);
-    }
-    match item(key)? {
-        Some(item) => Ok(build::slice(x, vec![item])?),
-        None => Err(PyTypeError::new_err(format!(
-            "an index is an integer, a slice, None, '...', an IndexInput or an array of integers, \
-             not {}",
-            type_name(key)
-        ))),
-    }
+    let key = match parse(ty.ndim(), key)? {
+        Key::Slice(items) => return Ok(build::slice(x, items)?),
+        Key::Rows(rows) => return operand::rows(x, &rows),
+        Key::Mask(mask) => plain(key.py(), &mask)?,
+        Key::Other(key) => key,
+    };
+    Ok(select::take_flat(x, places(&ty.shape, &key)?)?)
+}
+
+/// `x` as it is after `x[key] = value`.
+pub(super) fn replace(
+    x: &Variable,
+    key: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Variable> {
+    let value = operand::other("replace", x, value)?.ok_or_else(|| {
+        PyTypeError::new_err(format!(
+            "replace: expected a variable, number or array, got {}",
+            type_name(value)
+        ))
+    })?;
+    let ty = x.ty()?;
+    let key = match parse(ty.ndim(), key)? {
+        Key::Slice(items) => return Ok(select::slice_replace(x, items, &value)?),
+        Key::Mask(mask) if select::is_mask(&mask) && value.ty()?.size() == 1 => {
+            return Ok(select::replace_where(x, &mask, &value)?);
+        }
+        Key::Mask(mask) => plain(key.py(), &mask)?,
+        Key::Rows(rows) => part(rows)?,
+        Key::Other(key) => key,
+    };
+    Ok(select::replace(x, &places(&ty.shape, &key)?, &value)?)
 }

@@ -33,6 +33,7 @@ mod protocols;
 mod rank;
 mod registry;
 mod sampling;
+mod select;
 mod show;
 mod sparse;
 mod transform;
@@ -64,5 +65,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inspect::outline, module)?)?;
     rank::register(module)?;
     io::register(module)?;
+    protocols::register(module)?;
+    select::register(module)?;
     functions::register(module)
 }

@@ -44,7 +44,14 @@ use crate::rules;
 /// >>> y.backward()
 /// >>> x.grad
 /// array([2., 4.])
-#[pyclass(name = "Variable", module = "wyrmling", subclass, frozen, weakref, mapping)]
+#[pyclass(
+    name = "Variable",
+    module = "wyrmling",
+    subclass,
+    frozen,
+    weakref,
+    mapping
+)]
 pub(super) struct PyVariable {
     pub(super) handle: Handle,
     /// Where a leaf's object is listed.

@@ -92,14 +92,24 @@ impl<'t> Ex<'t> {
         self.with(&SumTo, &[like])
     }
 
-    /// Ones of this value's shape, whatever that will be: what a backward pass starts from.
-    pub fn ones_like(self) -> Self {
-        let one = self.constant(1.0);
+    /// A number in every place of this value's shape, whatever that will be.
+    fn full_like(self, value: f64) -> Self {
+        let number = self.constant(value);
         if self.ndim() == 0 {
-            one
+            number
         } else {
-            one.broadcast_like(self)
+            number.broadcast_like(self)
         }
+    }
+
+    /// Ones of this value's shape: what a backward pass starts from.
+    pub fn ones_like(self) -> Self {
+        self.full_like(1.0)
+    }
+
+    /// Zeros of this value's shape.
+    pub fn zeros_like(self) -> Self {
+        self.full_like(0.0)
     }
 
     /// Repeats along the axes in which `like` is longer.

@@ -1,7 +1,8 @@
 //! Operators that keep the elements and change the shape or their order.
 
 use crate::array::{
-    Real, Shape, Type, Typed, View, ViewMut, broadcast, element_count, show_shape, with_real,
+    Real, Shape, SliceMut, Type, Typed, View, ViewMut, broadcast, element_count, show_shape,
+    with_real,
 };
 use crate::error::{Error, Result};
 
@@ -10,12 +11,15 @@ use super::slice::{copy_strided, strides};
 use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
 
 fn copy(x: &View<'_>, out: &mut ViewMut<'_>) {
+    if let SliceMut::U32(out) = &mut out.data {
+        return out.copy_from_slice(x.indices());
+    }
     with_real!(out.data.dtype(), T => {
         T::slice_mut(&mut out.data).copy_from_slice(x.real::<T>());
     });
 }
 
-/// An operator that only renames the axes of operand 0.
+/// An operator that only renames the axes of operand 0, numbers or indices.
 macro_rules! reshaping {
     ($op:ident, $name:literal, |$self:ident, $args:ident| $shape:expr) => {
         impl Operator for $op {
@@ -25,7 +29,6 @@ macro_rules! reshaping {
 
             fn infer(&$self, $args: &[&Type]) -> Result<Type> {
                 let shape: Shape = $shape;
-                real($name, $args[0])?;
                 Ok(Type { dtype: $args[0].dtype, shape })
             }
 
@@ -191,6 +194,84 @@ reshaping!(Squeeze, "squeeze", |self, args| {
         .collect()
 });
 
+/// Several neighbouring axes as one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MergeAxes {
+    /// The first of them.
+    pub start: usize,
+    /// How many; where there are none, an axis of length 1 comes in.
+    pub count: usize,
+}
+reshaping!(MergeAxes, "merge_axes", |self, args| {
+    let [x] = arity::<1>("merge_axes", args)?;
+    let stop = self.start.saturating_add(self.count);
+    let Some(merged) = x.shape.get(self.start..stop) else {
+        return Err(Error::Shape(format!(
+            "merge_axes: shape {} has no axes {} to {stop}",
+            show_shape(&x.shape),
+            self.start
+        )));
+    };
+    let mut shape = Shape::from_slice(&x.shape[..self.start]);
+    shape.push(element_count(merged)?);
+    shape.extend_from_slice(&x.shape[stop..]);
+    element_count(&shape)?;
+    shape
+});
+
+/// One axis as several.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SplitAxis {
+    /// The axis.
+    pub axis: usize,
+    /// Their lengths; one may be left open.
+    pub lengths: Vec<Option<usize>>,
+}
+reshaping!(SplitAxis, "split_axis", |self, args| {
+    let [x] = arity::<1>("split_axis", args)?;
+    let Some((&length, after)) = x.shape.get(self.axis..).and_then(<[usize]>::split_first) else {
+        return Err(Error::Shape(format!(
+            "split_axis: axis {} is out of range for shape {}",
+            self.axis,
+            show_shape(&x.shape)
+        )));
+    };
+    let split = Reshape {
+        shape: self.lengths.clone(),
+    };
+    let lengths = split.resolve(&Type::new(x.dtype, &[length]))?;
+    let mut shape = Shape::from_slice(&x.shape[..self.axis]);
+    shape.extend(lengths);
+    shape.extend_from_slice(after);
+    element_count(&shape)?;
+    shape
+});
+
+/// Operand 0 as it is, refused if its axes have other lengths: for what is computed from
+/// lengths, in a graph or program that is then given a longer input.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FixedLengths {
+    /// What needs them, for messages.
+    pub by: String,
+    /// The length of each axis; `None` where any will do.
+    pub lengths: Vec<Option<usize>>,
+}
+reshaping!(FixedLengths, "fixed_lengths", |self, args| {
+    let [x] = arity::<1>("fixed_lengths", args)?;
+    let fits = |(n, &found): (&Option<usize>, &usize)| n.is_none_or(|n| n == found);
+    if x.ndim() != self.lengths.len() || !self.lengths.iter().zip(&x.shape).all(fits) {
+        let length = |n: &Option<usize>| n.map_or("any".into(), |n| n.to_string());
+        let lengths: Vec<String> = self.lengths.iter().map(length).collect();
+        return Err(Error::Shape(format!(
+            "{}: built for an array with axes of lengths ({}), it does not take shape {}",
+            self.by,
+            lengths.join(", "),
+            show_shape(&x.shape)
+        )));
+    }
+    x.shape.clone()
+});
+
 /// Writes the transpose of a matrix of so many columns, by rows of four: each cache line of
 /// the result is then visited few times.
 fn transpose_matrix<T: Real>(x: &[T], columns: usize, out: &mut [T]) {
@@ -228,7 +309,6 @@ impl Operator for Transpose {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("transpose", args)?;
-        real("transpose", x)?;
         let mut sorted = self.axes.clone();
         sorted.sort_unstable();
         if !sorted.iter().copied().eq(0..x.ndim()) {
@@ -249,6 +329,12 @@ impl Operator for Transpose {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let from = strides(args[0].shape);
+        let steps: smallvec::SmallVec<[isize; 4]> = self.axes.iter().map(|&a| from[a]).collect();
+        if let SliceMut::U32(to) = &mut out.data {
+            copy_strided(args[0].indices(), 0, &steps, out.shape, to);
+            return Ok(());
+        }
         if let &[_, columns] = args[0].shape
             && columns > 0
             && self.axes[..] == [1, 0]
@@ -258,8 +344,6 @@ impl Operator for Transpose {
             });
             return Ok(());
         }
-        let from = strides(args[0].shape);
-        let steps: smallvec::SmallVec<[isize; 4]> = self.axes.iter().map(|&a| from[a]).collect();
         with_real!(out.data.dtype(), T => {
             copy_strided(args[0].real::<T>(), 0, &steps, out.shape, T::slice_mut(&mut out.data));
         });
@@ -393,6 +477,51 @@ pub(super) const ENTRIES: &[Entry] = &[
         cases: || {
             let at = |axes: &[usize]| Squeeze { axes: axes.into() };
             vec![one(at(&[0, 2]), &[1, 3, 1]), one(at(&[0]), &[1])]
+        },
+    },
+    Entry {
+        name: "merge_axes",
+        formula: "x, several axes as one",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let at = |start, count| MergeAxes { start, count };
+            vec![
+                one(at(1, 2), &[2, 3, 2]),
+                one(at(0, 3), &[2, 1, 2]),
+                one(at(1, 0), &[2, 3]),
+                one(at(0, 2), &[3, 0]),
+            ]
+        },
+    },
+    Entry {
+        name: "split_axis",
+        formula: "x, one axis as several",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let at = |axis, lengths: &[Option<usize>]| SplitAxis {
+                axis,
+                lengths: lengths.into(),
+            };
+            vec![
+                one(at(1, &[Some(3), None]), &[2, 6]),
+                one(at(0, &[Some(2), Some(2)]), &[4, 3]),
+                one(at(1, &[]), &[2, 1]),
+            ]
+        },
+    },
+    Entry {
+        name: "fixed_lengths",
+        formula: "x, of this shape",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let to = |lengths: &[Option<usize>]| FixedLengths {
+                by: "roll".into(),
+                lengths: lengths.into(),
+            };
+            vec![one(to(&[Some(2), None]), &[2, 3]), one(to(&[]), &[])]
         },
     },
     Entry {

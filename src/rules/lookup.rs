@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 
 use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype};
 
-fn index(name: &str, ty: &Type) -> Result<()> {
+/// Checks that an operand holds indices.
+pub(super) fn index(name: &str, ty: &Type) -> Result<()> {
     if ty.dtype.is_real() {
         Err(Error::Type(format!(
             "{name}: expected integer indices, got {ty}"

@@ -78,17 +78,22 @@ macro_rules! declare {
 elementwise_files!(declare);
 
 mod algebra;
+mod along_axis;
 mod cast;
+mod diagonal;
 mod join;
 mod kernel;
 mod layout;
 mod linalg;
 mod lookup;
 mod matmul;
+mod order;
+mod places;
 mod reduce;
 mod slice;
 mod softmax;
 mod table;
+mod triangle;
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -96,7 +101,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use algebra::{Algebra, Ex, Id};
+pub use along_axis::*;
 pub use cast::*;
+pub use diagonal::*;
 pub use elementwise::{Map1, Map2, Map3};
 pub use join::*;
 pub(crate) use kernel::Operand;
@@ -105,10 +112,13 @@ pub use layout::*;
 pub use linalg::*;
 pub use lookup::*;
 pub use matmul::*;
+pub use order::*;
+pub use places::*;
 pub use reduce::*;
 pub use slice::*;
 pub use softmax::*;
 pub use table::{Argument, Case, Entry, Reference, table};
+pub use triangle::*;
 
 use crate::array::{DType, Type, View, ViewMut};
 use crate::error::{Error, Result};

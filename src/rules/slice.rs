@@ -8,10 +8,10 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use crate::array::{Real, Shape, Type, Typed, View, ViewMut, show_shape, with_real};
+use crate::array::{Real, Shape, SliceMut, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 
-use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype};
 
 type Steps = SmallVec<[isize; 4]>;
 
@@ -58,7 +58,7 @@ fn for_each_row(
 }
 
 /// Copies a strided block of `x` into `out`, C order.
-pub(super) fn copy_strided<T: Real>(
+pub(super) fn copy_strided<T: Copy>(
     x: &[T],
     start: isize,
     steps: &[isize],
@@ -216,7 +216,6 @@ impl Operator for Take {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("slice", args)?;
-        real("slice", x)?;
         Ok(Type {
             dtype: x.dtype,
             shape: self.resolve(&x.shape)?.shape,
@@ -225,6 +224,10 @@ impl Operator for Take {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let r = self.resolve(args[0].shape)?;
+        if let SliceMut::U32(out) = &mut out.data {
+            copy_strided(args[0].indices(), r.start, &r.steps, &r.shape, out);
+            return Ok(());
+        }
         with_real!(out.data.dtype(), T => {
             let out = T::slice_mut(&mut out.data);
             copy_strided(args[0].real::<T>(), r.start, &r.steps, &r.shape, out);
@@ -247,6 +250,16 @@ impl Operator for Take {
         };
         args[0].size() == out.size() && self.items.iter().all(whole)
     }
+}
+
+/// Copies `x`, in C order, to a strided block of `out`.
+fn copy_into<T: Real>(x: &[T], to: &Resolved, out: &mut [T]) {
+    let n = to.shape.last().copied().unwrap_or(1);
+    for_each_row(to.start, &to.steps, &to.shape, |start, step, row| {
+        for (i, &x) in x[row * n..(row + 1) * n].iter().enumerate() {
+            out[(start + i as isize * step) as usize] = x;
+        }
+    });
 }
 
 /// Zeros shaped as operand 1 with operand 0 where the slice was.
@@ -283,15 +296,10 @@ impl Operator for TakeAdjoint {
             items: self.items.clone(),
         };
         let r = take.resolve(out.shape)?;
-        let n = r.shape.last().copied().unwrap_or(1);
         with_real!(out.data.dtype(), T => {
-            let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
+            let out = T::slice_mut(&mut out.data);
             out.fill(T::default());
-            for_each_row(r.start, &r.steps, &r.shape, |from, step, row| {
-                for (i, &g) in g[row * n..(row + 1) * n].iter().enumerate() {
-                    out[(from + i as isize * step) as usize] = g;
-                }
-            });
+            copy_into(args[0].real::<T>(), &r, out);
         });
         Ok(())
     }
@@ -305,6 +313,57 @@ impl Operator for TakeAdjoint {
 
     fn reads(&self, i: usize) -> bool {
         i == 0
+    }
+}
+
+/// Operand 0 with operand 1 where the slice was.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SliceReplace {
+    /// The slice.
+    pub items: Vec<SliceItem>,
+}
+
+impl Operator for SliceReplace {
+    fn name(&self) -> &str {
+        "slice_replace"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x, values] = arity::<2>("slice_replace", args)?;
+        same_dtype("slice_replace", x, values)?;
+        let take = Take {
+            items: self.items.clone(),
+        };
+        let shape = take.resolve(&x.shape)?.shape;
+        if shape != values.shape {
+            return Err(Error::Shape(format!(
+                "slice_replace: expected values of shape {}, got {}",
+                show_shape(&shape),
+                show_shape(&values.shape)
+            )));
+        }
+        Ok((*x).clone())
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let take = Take {
+            items: self.items.clone(),
+        };
+        let r = take.resolve(out.shape)?;
+        with_real!(out.data.dtype(), T => {
+            let out = T::slice_mut(&mut out.data);
+            out.copy_from_slice(args[0].real::<T>());
+            copy_into(args[1].real::<T>(), &r, out);
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let items = self.items.clone();
+        Some(match i {
+            0 => g.with_new(SliceReplace { items }, &[x[1].zeros_like()]),
+            _ => g.with_new(Take { items }, &[]),
+        })
     }
 }
 
@@ -349,6 +408,19 @@ pub(super) const ENTRIES: &[Entry] = &[
             let case = |(items, shape): (_, &[usize])| {
                 let args = vec![Argument::real(shape, ANY), Argument::shape_only(&[4, 3])];
                 Case::new(OpRef::new(TakeAdjoint { items }), args)
+            };
+            examples().into_iter().map(case).collect()
+        },
+    },
+    Entry {
+        name: "slice_replace",
+        formula: "x with others at [start:stop:step, …]",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let case = |(items, shape): (_, &[usize])| {
+                let args = vec![Argument::real(&[4, 3], ANY), Argument::real(shape, ANY)];
+                Case::new(OpRef::new(SliceReplace { items }), args)
             };
             examples().into_iter().map(case).collect()
         },

@@ -168,7 +168,12 @@ pub fn table() -> impl Iterator<Item = &'static Entry> {
         super::join::ENTRIES,
         super::linalg::ENTRIES,
         super::matmul::ENTRIES,
+        super::triangle::ENTRIES,
+        super::diagonal::ENTRIES,
         super::lookup::ENTRIES,
+        super::along_axis::ENTRIES,
+        super::order::ENTRIES,
+        super::places::ENTRIES,
         super::softmax::ENTRIES,
     ];
     elementwise.into_iter().chain(others).flatten()

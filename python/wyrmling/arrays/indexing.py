@@ -1,0 +1,99 @@
+"""Elements by index: NumPy's functions, for variables too.
+
+Indices are integers, or a variable that holds them: an ``IndexInput``, or what ``argsort`` and
+its kin give.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import _core
+from .._core import Variable, constant, fixed, gather, reshape, transpose
+from .operand import Array, Like, axis_of
+
+
+def take(
+    a: Like,
+    indices: Any,
+    axis: int | None = None,
+    mode: Literal["raise", "wrap", "clip"] = "raise",
+) -> Variable:
+    """Elements along an axis, or of the flattened array, by index.
+
+    An index out of range raises IndexError, counts on from the start (``mode="wrap"``) or stands
+    for the nearest (``"clip"``); the latter two need integers, and hold for arrays of the same
+    length only.
+
+    >>> take([1.0, 2.0, 3.0], [2, -1, 0]).value
+    array([3., 3., 1.])
+    """
+    x = reshape(a, -1) if axis is None else constant(a)
+    axis = axis_of("take", 0 if axis is None else axis, x.ndim)
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"mode: expected 'raise', 'wrap' or 'clip', got {mode!r}")
+    if mode != "raise":
+        if isinstance(indices, Variable):
+            raise TypeError(f"mode: {mode!r} needs integers, not a variable that holds indices")
+        n, indices = x.shape[axis], np.asarray(indices)
+        x = fixed(x, "take", axis)
+        indices = indices % n if mode == "wrap" and n else np.clip(indices, 0, max(n - 1, 0))
+    if axis == 0:
+        return gather(x, indices)
+    others = [k for k in range(x.ndim) if k != axis]
+    rows = gather(transpose(x, (axis, *others)), indices)
+    # The axes of the index come first; in the result they stand where the axis was.
+    new = rows.ndim - len(others)
+    places = range(new, rows.ndim)
+    return transpose(rows, (*places[:axis], *range(new), *places[axis:]))
+
+
+def take_along_axis(arr: Like, indices: Any, axis: int | None = -1) -> Variable:
+    """Elements along an axis by indices of their own for each lane.
+
+    ``indices`` has the shape of the array but for the axis, or 1 where it broadcasts; without an
+    axis the array is flattened first. Raises IndexError if one is out of range.
+
+    >>> take_along_axis([[1.0, 2.0], [3.0, 4.0]], [[1], [0]]).value
+    array([[2.],
+           [3.]])
+    """
+    x = reshape(arr, -1) if axis is None else constant(arr)
+    axis = axis_of("take_along_axis", 0 if axis is None else axis, x.ndim)
+    if isinstance(indices, Variable):
+        return _core.take_along_axis(x, indices, axis)
+    places = np.asarray(indices)
+    if places.ndim != x.ndim:
+        raise ValueError(
+            f"take_along_axis: indices of shape {places.shape} do not have the axes of an array "
+            f"of shape {x.shape}"
+        )
+    n = x.shape[axis]
+    if (places < 0).any():
+        x = fixed(x, "take_along_axis", axis)
+        places = np.where(places < 0, places + n, places)
+    # Both broadcast away from the axis.
+    lanes = [
+        np.broadcast_shapes((one,), (other,))[0]
+        for one, other in zip(x.shape, places.shape, strict=True)
+    ]
+    lanes[axis] = places.shape[axis]
+    places = np.broadcast_to(places, lanes)
+    lanes[axis] = n
+    if tuple(lanes) != x.shape:
+        x = _core.broadcast_to(x, lanes)
+    return _core.take_along_axis(x, places, axis)
+
+
+def choose_where(*args: Any) -> Any:
+    """``numpy.where``: a choice by three arguments, by one the places that are not zero.
+
+    >>> choose_where([True, False], [1.0, 2.0], 0.0).value
+    array([1., 0.])
+    >>> choose_where(Variable([0.0, 2.0]))
+    (array([1]),)
+    """
+    if len(args) == 1:
+        found: tuple[Array, ...] = np.nonzero(constant(args[0]).value)
+        return found
+    return _core.where(*args)

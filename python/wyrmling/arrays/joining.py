@@ -1,0 +1,201 @@
+"""Arrays joined, split and padded: NumPy's functions, for variables too.
+
+Splitting in equal parts, and padding by anything but a constant, compute with lengths: they hold
+for arrays of the same length only, and an input that gets another one raises ValueError.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from .._core import Variable, broadcast_like, concatenate, constant, expand_dims, fixed
+from .._core import sum as sum_over
+from .indexing import take
+from .operand import Array, Like, along, axis_of
+from .shaping import atleast_1d, atleast_2d, atleast_3d
+
+
+def append(arr: Like, values: Like, axis: int | None = None) -> Variable:
+    """Values behind those of an array; both are flattened first if there is no axis.
+
+    >>> append([1.0, 2.0], 3.0).value
+    array([1., 2., 3.])
+    """
+    return concatenate([arr, values], axis)
+
+
+def hstack(tup: Sequence[Like]) -> Variable:
+    """Arrays joined along the second axis, vectors along their only one.
+
+    >>> hstack([[1.0, 2.0], [3.0]]).value
+    array([1., 2., 3.])
+    """
+    parts = [atleast_1d(array) for array in tup]
+    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1)
+
+
+def vstack(tup: Sequence[Like]) -> Variable:
+    """Arrays joined along the first axis, vectors as rows.
+
+    >>> vstack([[1.0, 2.0], [3.0, 4.0]]).value
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    return concatenate([atleast_2d(array) for array in tup], 0)
+
+
+def dstack(tup: Sequence[Like]) -> Variable:
+    """Arrays joined along the third axis.
+
+    >>> dstack([[1.0, 2.0], [3.0, 4.0]]).value
+    array([[[1., 3.],
+            [2., 4.]]])
+    """
+    return concatenate([atleast_3d(array) for array in tup], 2)
+
+
+def column_stack(tup: Sequence[Like]) -> Variable:
+    """Vectors as the columns of a matrix; matrices as they are.
+
+    >>> column_stack([[1.0, 2.0], [3.0, 4.0]]).value
+    array([[1., 3.],
+           [2., 4.]])
+    """
+
+    def columns(array: Like) -> Variable:
+        x = atleast_1d(array)
+        column: Variable = expand_dims(x, 1) if x.ndim == 1 else x
+        return column
+
+    return concatenate([columns(array) for array in tup], 1)
+
+
+def array_split(
+    ary: Like, indices_or_sections: int | Sequence[int] | Array, axis: int = 0
+) -> list[Variable]:
+    """Parts of an array along an axis: so many of nearly equal length, or cut at these places.
+
+    >>> [part.value for part in array_split([1.0, 2.0, 3.0], 2)]
+    [array([1., 2.]), array([3.])]
+    """
+    x = constant(ary)
+    axis = axis_of("array_split", axis, x.ndim)
+    if isinstance(indices_or_sections, int | np.integer):
+        sections = int(indices_or_sections)
+        if sections < 1:
+            raise ValueError(f"sections: expected 1 or more, got {sections}")
+        each, extra = divmod(x.shape[axis], sections)
+        lengths = [each + 1] * extra + [each] * (sections - extra)
+        cuts = np.cumsum([0, *lengths]).tolist()
+        x = fixed(x, "array_split", axis)
+    else:
+        cuts = [0, *(int(cut) for cut in indices_or_sections), None]
+    return [x[along(axis, slice(start, stop))] for start, stop in pairwise(cuts)]
+
+
+def split(
+    ary: Like, indices_or_sections: int | Sequence[int] | Array, axis: int = 0
+) -> list[Variable]:
+    """Parts of an array along an axis: so many of equal length, or cut at these places.
+
+    Raises ValueError if there is no equal division.
+
+    >>> [part.value for part in split([1.0, 2.0, 3.0, 4.0], [1])]
+    [array([1.]), array([2., 3., 4.])]
+    """
+    x = constant(ary)
+    if isinstance(indices_or_sections, int | np.integer):
+        n = x.shape[axis_of("split", axis, x.ndim)]
+        if indices_or_sections < 1 or n % indices_or_sections:
+            raise ValueError(
+                f"split: {n} elements do not divide into {indices_or_sections} equal parts"
+            )
+    return array_split(x, indices_or_sections, axis)
+
+
+def hsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[Variable]:
+    """Parts of an array along the second axis, of a vector along its only one.
+
+    >>> [part.value for part in hsplit([1.0, 2.0], 2)]
+    [array([1.]), array([2.])]
+    """
+    x = _with_axes("hsplit", ary, 1)
+    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+
+
+def vsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[Variable]:
+    """Parts of an array along the first axis, of two or more.
+
+    >>> [part.value for part in vsplit([[1.0], [2.0]], 2)]
+    [array([[1.]]), array([[2.]])]
+    """
+    return split(_with_axes("vsplit", ary, 2), indices_or_sections, 0)
+
+
+def dsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[Variable]:
+    """Parts of an array along the third axis.
+
+    >>> [part.value for part in dsplit([[[1.0, 2.0]]], 2)]
+    [array([[[1.]]]), array([[[2.]]])]
+    """
+    return split(_with_axes("dsplit", ary, 3), indices_or_sections, 2)
+
+
+def _with_axes(name: str, array: Like, ndim: int) -> Variable:
+    x = constant(array)
+    if x.ndim < ndim:
+        raise ValueError(f"{name}: expected {ndim} or more axes, got shape {x.shape}")
+    return x
+
+
+def _block(x: Variable, axis: int, length: int, value: float) -> Variable:
+    """A constant of so many elements along an axis, else of the lengths of ``x``."""
+    row = x[along(axis, slice(0, 1))] if x.shape[axis] else sum_over(x, axis, keepdims=True)
+    shape = [1] * x.ndim
+    shape[axis] = length
+    return broadcast_like(np.full(shape, value, x.dtype), row)
+
+
+def pad(
+    array: Like,
+    pad_width: Any,
+    mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
+    *,
+    constant_values: Any = 0.0,
+) -> Variable:
+    """An array with more elements before and behind along each axis.
+
+    ``pad_width`` is one number, a pair for every axis, or a pair for each, as for ``numpy.pad``;
+    so is ``constant_values``. The modes repeat the last element (``"edge"``), mirror the array at
+    it (``"reflect"``) or behind it (``"symmetric"``), or begin anew (``"wrap"``).
+
+    Raises ValueError for other modes and negative widths.
+
+    >>> pad([1.0, 2.0], (1, 2)).value
+    array([0., 1., 2., 0., 0.])
+    >>> pad([1.0, 2.0, 3.0], 2, "reflect").value
+    array([3., 2., 1., 2., 3., 2., 1.])
+    """
+    x = constant(array)
+    modes = ("constant", "edge", "reflect", "symmetric", "wrap")
+    if mode not in modes:
+        raise ValueError(f"mode: expected one of {modes}, got {mode!r}")
+    widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2))
+    if widths.dtype.kind not in "iu":
+        raise TypeError(f"pad_width: expected integers, got {pad_width!r}")
+    if (widths < 0).any():
+        raise ValueError(f"pad_width: a width cannot be negative, got {pad_width!r}")
+    values = np.broadcast_to(np.asarray(constant_values, float), (x.ndim, 2))
+    for axis, (before, after) in enumerate(widths.tolist()):
+        if before == after == 0:
+            continue
+        if mode == "constant":
+            ends = zip((before, after), values[axis].tolist(), strict=True)
+            first, last = (_block(x, axis, length, value) for length, value in ends)
+            x = concatenate([first, x, last], axis)
+        else:
+            places = np.pad(np.arange(x.shape[axis]), (before, after), mode=mode)
+            x = take(fixed(x, "pad", axis), places, axis)
+    return x

@@ -1,0 +1,48 @@
+"""What the array functions take, and axes as NumPy names them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
+
+from .._core import Variable
+
+Like: TypeAlias = Variable | npt.ArrayLike
+Axis: TypeAlias = int | Sequence[int] | None
+Array: TypeAlias = npt.NDArray[Any]
+
+ALL = slice(None)
+
+
+def axis_of(name: str, axis: int, ndim: int) -> int:
+    """An axis counted from the start. Raises ValueError if there is none."""
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"{name}: axis {axis} is out of range for an array of {ndim} dimension(s)")
+    return axis % ndim
+
+
+def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
+    """Axes counted from the start, all of them for None. Raises ValueError if one is twice."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, Iterable) else (axis,)
+    axes = tuple(axis_of(name, k, ndim) for k in given)
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"{name}: an axis is given twice in {axis}")
+    return axes
+
+
+def along(axis: int, item: Any) -> tuple[Any, ...]:
+    """The key that is ``item`` along an axis and takes the axes before it whole."""
+    return (ALL,) * axis + (item,)
+
+
+def plain(x: Any) -> Any:
+    """The value of a variable, or of those in a tuple, list or dict; anything else as it is."""
+    if isinstance(x, Variable):
+        return x.value
+    if isinstance(x, tuple | list):
+        return type(x)(plain(item) for item in x) if type(x) in (tuple, list) else x
+    if isinstance(x, dict):
+        return {key: plain(item) for key, item in x.items()}
+    return x

@@ -1,0 +1,381 @@
+"""Arrays in another shape or order: NumPy's functions, for variables too.
+
+They are made of slices, transposes and broadcasts, which follow the shape of what they are
+given. ``roll`` and ``repeat`` with counts compute with lengths: they hold for arrays of the same
+length only, and an input that gets another one raises ValueError.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core import (
+    Variable,
+    broadcast_like,
+    broadcast_to,
+    cast,
+    concatenate,
+    constant,
+    expand_dims,
+    fixed,
+    merge_axes,
+    reshape,
+    reshape_like,
+    transpose,
+)
+from .indexing import take
+from .operand import Array, Axis, Like, along, axes_of, axis_of
+
+
+def moveaxis(a: Like, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
+    """Move axes to other places; the others keep their order.
+
+    >>> moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    x = constant(a)
+    source = axes_of("moveaxis: source", source, x.ndim)
+    destination = axes_of("moveaxis: destination", destination, x.ndim)
+    if len(source) != len(destination):
+        raise ValueError(f"moveaxis: {len(source)} axes cannot move to {len(destination)} places")
+    order = [k for k in range(x.ndim) if k not in source]
+    for to, axis in sorted(zip(destination, source, strict=True)):
+        order.insert(to, axis)
+    return transpose(x, order)
+
+
+def rollaxis(a: Like, axis: int, start: int = 0) -> Variable:
+    """Move one axis to stand before another.
+
+    >>> rollaxis(np.zeros((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
+    x = constant(a)
+    axis = axis_of("rollaxis", axis, x.ndim)
+    start = x.ndim if start == x.ndim else axis_of("rollaxis: start", start, x.ndim)
+    return moveaxis(x, axis, start - 1 if axis < start else start)
+
+
+def swapaxes(a: Like, axis1: int, axis2: int) -> Variable:
+    """Exchange two axes.
+
+    >>> swapaxes(np.zeros((2, 3, 4)), 0, -1).shape
+    (4, 3, 2)
+    """
+    x = constant(a)
+    one, two = axis_of("swapaxes", axis1, x.ndim), axis_of("swapaxes", axis2, x.ndim)
+    order = list(range(x.ndim))
+    order[one], order[two] = two, one
+    return transpose(x, order)
+
+
+def ravel(a: Like, order: Literal["C", "F"] = "C") -> Variable:
+    """All elements along one axis, the last index moving first (``"C"``) or the first (``"F"``).
+
+    >>> ravel([[1.0, 2.0], [3.0, 4.0]], "F").value
+    array([1., 3., 2., 4.])
+    """
+    if order not in ("C", "F"):
+        raise ValueError(f"order: expected 'C' or 'F', got {order!r}")
+    return reshape(transpose(a) if order == "F" else a, -1)
+
+
+def _at_least(arrays: tuple[Like, ...], places: Sequence[Sequence[int]]) -> Any:
+    """The arrays with the axes that those of so many dimensions lack."""
+
+    def one(array: Like) -> Variable:
+        x = constant(array)
+        return expand_dims(x, places[x.ndim]) if x.ndim < len(places) else x
+
+    made = tuple(one(array) for array in arrays)
+    return made[0] if len(made) == 1 else made
+
+
+def atleast_1d(*arrays: Like) -> Any:
+    """Arrays with at least one axis: one, or a tuple of several.
+
+    >>> atleast_1d(1.0).shape
+    (1,)
+    """
+    return _at_least(arrays, [(0,)])
+
+
+def atleast_2d(*arrays: Like) -> Any:
+    """Arrays with at least two axes; a vector becomes a row.
+
+    >>> atleast_2d([1.0, 2.0]).shape
+    (1, 2)
+    """
+    return _at_least(arrays, [(0, 1), (0,)])
+
+
+def atleast_3d(*arrays: Like) -> Any:
+    """Arrays with at least three axes; a vector lies along the second.
+
+    >>> atleast_3d([1.0, 2.0]).shape
+    (1, 2, 1)
+    """
+    return _at_least(arrays, [(0, 1, 2), (0, 2), (2,)])
+
+
+def flip(m: Like, axis: Axis = None) -> Variable:
+    """Elements in reverse order along axes, all of them for None.
+
+    >>> flip([1.0, 2.0, 3.0]).value
+    array([3., 2., 1.])
+    """
+    x = constant(m)
+    axes = axes_of("flip", axis, x.ndim)
+    return x[tuple(slice(None, None, -1 if k in axes else 1) for k in range(x.ndim))]
+
+
+def flipud(m: Like) -> Variable:
+    """Elements in reverse order along the first axis.
+
+    >>> flipud([[1.0], [2.0]]).value
+    array([[2.],
+           [1.]])
+    """
+    return flip(m, 0)
+
+
+def fliplr(m: Like) -> Variable:
+    """Elements in reverse order along the second axis.
+
+    >>> fliplr([[1.0, 2.0]]).value
+    array([[2., 1.]])
+    """
+    return flip(m, 1)
+
+
+def rot90(m: Like, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
+    """Rotate by ``k`` times 90 degrees in the plane of two axes, from the first to the second.
+
+    >>> rot90([[1.0, 2.0], [3.0, 4.0]]).value
+    array([[2., 4.],
+           [1., 3.]])
+    """
+    x = constant(m)
+    found = axes_of("rot90", axes, x.ndim)
+    if len(found) != 2:
+        raise ValueError(f"rot90: expected two axes, got {axes}")
+    one, two = found
+    if k % 4 == 0:
+        return x[...]
+    if k % 4 == 2:
+        return flip(x, found)
+    if k % 4 == 1:
+        return swapaxes(flip(x, two), one, two)
+    return flip(swapaxes(x, one, two), two)
+
+
+def roll(a: Like, shift: int | Sequence[int], axis: Axis = None) -> Variable:
+    """Move elements along axes; those beyond the end come in at the start.
+
+    Without an axis the elements move in C order.
+
+    >>> roll([1.0, 2.0, 3.0], 1).value
+    array([3., 1., 2.])
+    """
+    x = constant(a)
+    if axis is None:
+        return reshape_like(roll(ravel(x), shift, 0), x)
+    for by, to in np.broadcast(np.asarray(shift), np.asarray(axis)):
+        k = axis_of("roll", int(to), x.ndim)
+        n = x.shape[k]
+        x = fixed(x, "roll", k)
+        if n and by % n:
+            place = n - int(by % n)
+            x = concatenate([x[along(k, slice(place, None))], x[along(k, slice(place))]], k)
+    return x
+
+
+def _repeated(x: Variable, times: int, at: int) -> Variable:
+    """``x`` that often along a new axis."""
+    ones = np.ones((times, *[1] * (x.ndim - at)))
+    return broadcast_like(expand_dims(x, at), ones)
+
+
+def tile(A: Like, reps: int | Sequence[int]) -> Variable:
+    """Copies of an array side by side, so many along each axis.
+
+    >>> tile([1.0, 2.0], 2).value
+    array([1., 2., 1., 2.])
+    """
+    x = constant(A)
+    times = [reps] if isinstance(reps, int | np.integer) else list(reps)
+    times = [1] * (x.ndim - len(times)) + times
+    x = expand_dims(x, tuple(range(len(times) - x.ndim)))
+    for axis, count in enumerate(times):
+        if count < 0:
+            raise ValueError(f"reps: a count cannot be {count}")
+        if count != 1:
+            x = merge_axes(_repeated(x, count, axis), axis, 2)
+    return x
+
+
+def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = None) -> Variable:
+    """Each element several times: as often as one number says, or as its own does.
+
+    Without an axis the array is flattened first.
+
+    >>> repeat([1.0, 2.0], 2).value
+    array([1., 1., 2., 2.])
+    >>> repeat([1.0, 2.0], [1, 3]).value
+    array([1., 2., 2., 2.])
+    """
+    x = ravel(a) if axis is None else constant(a)
+    at = axis_of("repeat", 0 if axis is None else axis, x.ndim)
+    counts = np.asarray(repeats)
+    if counts.size == 1:
+        if (count := int(counts.item())) < 0:
+            raise ValueError(f"repeats: a count cannot be {count}")
+        return merge_axes(_repeated(x, count, at + 1), at, 2)
+    return take(fixed(x, "repeat", at), np.repeat(np.arange(x.shape[at]), counts), at)
+
+
+def copy(a: Like) -> Variable:
+    """The same values as a variable of its own.
+
+    >>> copy([1.0, 2.0]).value
+    array([1., 2.])
+    """
+    return constant(a)[...]
+
+
+def astype(x: Like, dtype: npt.DTypeLike) -> Variable:
+    """Elements of another floating-point type.
+
+    Raises TypeError for types that are not float32 or float64: those carry no gradient, and
+    ``x.value.astype(dtype)`` makes plain arrays of them.
+
+    >>> astype([1.0, 2.0], np.float32).dtype
+    dtype('float32')
+    """
+    found = np.dtype(dtype)
+    if found not in (np.float32, np.float64):
+        raise TypeError(
+            f"dtype: a variable holds float32 or float64, not {found}; "
+            "for a plain array use .value.astype"
+        )
+    return cast(x, found == np.float32)
+
+
+def broadcast_arrays(*arrays: Like) -> tuple[Variable, ...]:
+    """Arrays repeated to their common shape.
+
+    >>> [x.shape for x in broadcast_arrays([1.0, 2.0], [[3.0]])]
+    [(1, 2), (1, 2)]
+    """
+    made = [constant(array) for array in arrays]
+    for k, x in enumerate(made):
+        for other in made:
+            x = broadcast_like(x, other)
+        made[k] = x
+    return tuple(made)
+
+
+def meshgrid(
+    *xi: Like, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False
+) -> tuple[Variable, ...]:
+    """Coordinates of the points of a grid, from those along each axis.
+
+    >>> x, y = meshgrid([1.0, 2.0], [3.0, 4.0])
+    >>> x.value, y.value
+    (array([[1., 2.],
+           [1., 2.]]), array([[3., 3.],
+           [4., 4.]]))
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing: expected 'xy' or 'ij', got {indexing!r}")
+    grids = []
+    for k, axis in enumerate(xi):
+        others = [place for place in range(len(xi)) if place != k]
+        grid = expand_dims(ravel(axis), others)
+        if indexing == "xy" and len(xi) > 1:
+            grid = swapaxes(grid, 0, 1)
+        grids.append(grid)
+    return tuple(grids) if sparse else broadcast_arrays(*grids)
+
+
+def linspace(
+    start: Like, stop: Like, num: int = 50, endpoint: bool = True, axis: int = 0
+) -> Variable:
+    """``num`` numbers at equal distances, from ``start`` to ``stop``, along a new axis.
+
+    >>> linspace(0.0, Variable(1.0), 3).value
+    array([0. , 0.5, 1. ])
+    """
+    if num < 0:
+        raise ValueError(f"num: expected 0 or more, got {num}")
+    first, last = broadcast_arrays(start, stop)
+    gaps = num - 1 if endpoint else num
+    share = np.arange(num) / max(gaps, 1)
+    weights = share.reshape(num, *[1] * first.ndim).astype(np.result_type(first.dtype, last.dtype))
+    points = expand_dims(first, 0) * (1.0 - weights) + expand_dims(last, 0) * weights
+    return moveaxis(points, 0, axis)
+
+
+def _shape_of(a: Any, shape: int | Sequence[int] | None) -> Any:
+    return np.shape(a) if shape is None else shape
+
+
+def _dtype_of(a: Any, dtype: npt.DTypeLike | None) -> np.dtype[Any]:
+    if dtype is not None:
+        return np.dtype(dtype)
+    return a.dtype if isinstance(a, Variable) else np.asarray(a).dtype
+
+
+def zeros_like(
+    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
+) -> Array:
+    """Zeros of an array's shape and element type, as a plain array.
+
+    >>> zeros_like(Variable([1.0, 2.0]))
+    array([0., 0.])
+    """
+    return np.zeros(_shape_of(a, shape), _dtype_of(a, dtype))
+
+
+def ones_like(
+    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
+) -> Array:
+    """Ones of an array's shape and element type, as a plain array.
+
+    >>> ones_like(Variable([1.0, 2.0]))
+    array([1., 1.])
+    """
+    return np.ones(_shape_of(a, shape), _dtype_of(a, dtype))
+
+
+def empty_like(
+    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
+) -> Array:
+    """A plain array of an array's shape and element type, with any content.
+
+    >>> empty_like(Variable([1.0, 2.0])).shape
+    (2,)
+    """
+    return np.empty(_shape_of(a, shape), _dtype_of(a, dtype))
+
+
+def full_like(
+    a: Like,
+    fill_value: Like,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    shape: int | Sequence[int] | None = None,
+) -> Any:
+    """One value throughout an array's shape: a plain array, or a variable if the value is one.
+
+    >>> full_like(Variable([1.0, 2.0]), 3.0)
+    array([3., 3.])
+    >>> full_like([1.0, 2.0], Variable(3.0)).value
+    array([3., 3.])
+    """
+    where, kind = _shape_of(a, shape), _dtype_of(a, dtype)
+    if isinstance(fill_value, Variable):
+        return broadcast_to(astype(fill_value, kind), where)
+    return np.full(where, fill_value, kind)

@@ -1,0 +1,62 @@
+"""The methods of NumPy's arrays on variables, where the native class does not have them.
+
+They are the functions of ``wyrmling.arrays``, whose first argument is the variable.
+
+>>> from wyrmling import Variable
+>>> Variable([1.0, 2.0, 3.0]).cumsum().value
+array([1., 3., 6.])
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from . import arrays
+from ._core import Variable
+from ._core import diagonal as _diagonal
+from .arrays.predicates import FUNCTIONS
+
+
+def diagonal(self: Variable, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """The diagonal of each matrix, along a last axis."""
+    return _diagonal(self, offset, axis1, axis2)
+
+
+def any_true(self: Variable, axis: Any = None) -> Any:
+    """Whether any element along axes is not zero, as a plain value."""
+    return FUNCTIONS["any"](self, axis=axis)
+
+
+def all_true(self: Variable, axis: Any = None) -> Any:
+    """Whether no element along axes is zero, as a plain value."""
+    return FUNCTIONS["all"](self, axis=axis)
+
+
+def nonzero(self: Variable) -> Any:
+    """The indices of the elements that are not zero, as plain arrays."""
+    return FUNCTIONS["nonzero"](self)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "all": all_true,
+    "any": any_true,
+    "argmax": arrays.argmax,
+    "argmin": arrays.argmin,
+    "argsort": arrays.argsort,
+    "astype": arrays.astype,
+    "copy": arrays.copy,
+    "cumprod": arrays.cumprod,
+    "cumsum": arrays.cumsum,
+    "diagonal": diagonal,
+    "flatten": arrays.ravel,
+    "nonzero": nonzero,
+    "prod": arrays.prod,
+    "ravel": arrays.ravel,
+    "repeat": arrays.repeat,
+    "std": arrays.std,
+    "swapaxes": arrays.swapaxes,
+    "take": arrays.take,
+    "var": arrays.var,
+}
+
+for _name, _method in METHODS.items():
+    setattr(Variable, _name, _method)

@@ -1,0 +1,217 @@
+//! What the functions of `wyrmling.arrays` are made of that Python cannot compose.
+//!
+//! They take what our other functions take. Users meet them through `wyrmling.arrays`, which
+//! gives them NumPy's signatures.
+
+use pyo3::prelude::*;
+
+use super::convert::required;
+use super::operand::{node, pair};
+use super::variable::PyVariable;
+use super::{convert, index};
+use crate::array::DType;
+use crate::graph::{Constant, Variable, select};
+
+/// A variable as it is, anything else as a constant.
+///
+/// >>> constant([1, 2]).value
+/// array([1., 2.])
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn constant(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(node("x", x)?))
+}
+
+/// Sums of the elements up to each, along an axis.
+///
+/// >>> cumsum([1.0, 2.0, 3.0], 0).value
+/// array([1., 3., 6.])
+#[pyfunction]
+#[pyo3(signature = (x, axis, /))]
+fn cumsum(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(select::cumsum(&node("cumsum", x)?, axis)?))
+}
+
+/// The indices that sort an array along an axis.
+///
+/// >>> argsort([3.0, 1.0, 2.0], 0).value
+/// array([1, 2, 0], dtype=uint32)
+#[pyfunction]
+#[pyo3(signature = (x, axis, /))]
+fn argsort(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(select::argsort(
+        &node("argsort", x)?,
+        axis,
+    )?))
+}
+
+/// The index of the largest element along an axis.
+///
+/// >>> argmax([3.0, 1.0, 2.0], 0, False).value
+/// array(0, dtype=uint32)
+#[pyfunction]
+#[pyo3(signature = (x, axis, keepdims, /))]
+fn argmax(x: &Bound<'_, PyAny>, axis: i64, keepdims: bool) -> PyResult<PyVariable> {
+    let x = node("argmax", x)?;
+    Ok(PyVariable::new(select::argmax(&x, axis, keepdims)?))
+}
+
+/// The index of the smallest element along an axis.
+///
+/// >>> argmin([3.0, 1.0, 2.0], 0, False).value
+/// array(1, dtype=uint32)
+#[pyfunction]
+#[pyo3(signature = (x, axis, keepdims, /))]
+fn argmin(x: &Bound<'_, PyAny>, axis: i64, keepdims: bool) -> PyResult<PyVariable> {
+    let x = node("argmin", x)?;
+    Ok(PyVariable::new(select::argmin(&x, axis, keepdims)?))
+}
+
+/// Indices as a node: those of a variable, or integers.
+fn indices(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Variable> {
+    if let Ok(variable) = object.cast::<PyVariable>() {
+        return Ok(variable.get().handle.node()?.into_owned());
+    }
+    Ok(Constant::new(convert::indices(what, object, &|| None)?).boxed())
+}
+
+/// The elements along an axis that indices, none negative, name.
+///
+/// >>> take_along_axis([[1.0, 2.0], [3.0, 4.0]], [[1], [0]], 1).value
+/// array([[2.],
+///        [3.]])
+#[pyfunction]
+#[pyo3(signature = (x, index, axis, /))]
+fn take_along_axis(
+    x: &Bound<'_, PyAny>,
+    index: &Bound<'_, PyAny>,
+    axis: i64,
+) -> PyResult<PyVariable> {
+    let x = node("take_along_axis", x)?;
+    let index = indices("indices", index)?;
+    Ok(PyVariable::new(select::take_along_axis(&x, &index, axis)?))
+}
+
+/// ``x`` as it would be after ``x[key] = value``; ``x`` itself stays as it is.
+///
+/// ``key`` is whatever NumPy takes, and a mask may also be the result of a comparison; ``value``
+/// broadcasts to what ``x[key]`` has, and takes the type of ``x``. Where a place is named twice,
+/// the last value counts. The gradient of what was overwritten is zero, whatever it was.
+///
+/// Raises ValueError if the shapes do not fit, IndexError for a key out of range, TypeError for
+/// one that cannot be an index.
+///
+/// >>> replace([1.0, 2.0, 3.0], slice(1, None), 0.0).value
+/// array([1., 0., 0.])
+/// >>> x = Variable([1.0, float("nan")])
+/// >>> replace(x, 1, x[0] * 5.0).sum().backward()
+/// >>> x.grad
+/// array([6., 0.])
+#[pyfunction]
+#[pyo3(signature = (x, key, value, /))]
+fn replace(
+    x: &Bound<'_, PyAny>,
+    key: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(index::replace(
+        &node("replace", x)?,
+        key,
+        value,
+    )?))
+}
+
+/// ``x`` in float32 if ``single`` is true, else in float64.
+///
+/// >>> cast(1.0, True).dtype
+/// dtype('float32')
+#[pyfunction]
+#[pyo3(signature = (x, single, /))]
+fn cast(x: &Bound<'_, PyAny>, single: bool) -> PyResult<PyVariable> {
+    let dtype = if single { DType::F32 } else { DType::F64 };
+    Ok(PyVariable::new(select::cast(&node("cast", x)?, dtype)?))
+}
+
+/// ``x``, which may not get other lengths along ``axes`` later; ``by`` says what needs them.
+///
+/// >>> fixed([1.0, 2.0], "roll", 0).shape
+/// (2,)
+#[pyfunction]
+#[pyo3(signature = (x, by, axes, /))]
+fn fixed(x: &Bound<'_, PyAny>, by: &str, axes: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let axes = required("axes", axes)?;
+    Ok(PyVariable::new(select::fixed(&node(by, x)?, by, &axes)?))
+}
+
+/// ``count`` neighbouring axes as one, whatever their lengths.
+///
+/// >>> merge_axes([[1.0, 2.0], [3.0, 4.0]], 0, 2).shape
+/// (4,)
+#[pyfunction]
+#[pyo3(signature = (x, start, count, /))]
+fn merge_axes(x: &Bound<'_, PyAny>, start: usize, count: usize) -> PyResult<PyVariable> {
+    let x = node("merge_axes", x)?;
+    Ok(PyVariable::new(select::merge_axes(&x, start, count)?))
+}
+
+/// One axis as several; one length may be -1.
+///
+/// >>> split_axis([1.0, 2.0, 3.0, 4.0], 0, (2, -1)).shape
+/// (2, 2)
+#[pyfunction]
+#[pyo3(signature = (x, axis, lengths, /))]
+fn split_axis(x: &Bound<'_, PyAny>, axis: i64, lengths: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let (x, lengths) = (node("split_axis", x)?, required("lengths", lengths)?);
+    Ok(PyVariable::new(select::split_axis(&x, axis, &lengths)?))
+}
+
+/// The elements of ``x`` in the shape of ``like``, whatever that will be.
+///
+/// >>> reshape_like([1.0, 2.0], [[0.0], [0.0]]).shape
+/// (2, 1)
+#[pyfunction]
+#[pyo3(signature = (x, like, /))]
+fn reshape_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let (x, like) = pair("reshape_like", x, like)?;
+    Ok(PyVariable::new(select::reshape_like(&x, &like)?))
+}
+
+/// ``x`` repeated along the axes in which ``like`` is longer, whatever lengths they will have.
+///
+/// >>> broadcast_like(1.0, [0.0, 0.0]).value
+/// array([1., 1.])
+#[pyfunction]
+#[pyo3(signature = (x, like, /))]
+fn broadcast_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let (x, like) = pair("broadcast_like", x, like)?;
+    Ok(PyVariable::new(select::broadcast_like(&x, &like)?))
+}
+
+/// The number of elements along axes, whatever it will be.
+///
+/// >>> count([[1.0, 2.0]], (0, 1)).item()
+/// 2.0
+#[pyfunction]
+#[pyo3(signature = (x, axes, /))]
+fn count(x: &Bound<'_, PyAny>, axes: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let axes = required("axes", axes)?;
+    Ok(PyVariable::new(select::count(&node("count", x)?, &axes)?))
+}
+
+/// Adds the functions to the module.
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(constant, module)?)?;
+    module.add_function(wrap_pyfunction!(cumsum, module)?)?;
+    module.add_function(wrap_pyfunction!(argsort, module)?)?;
+    module.add_function(wrap_pyfunction!(argmax, module)?)?;
+    module.add_function(wrap_pyfunction!(argmin, module)?)?;
+    module.add_function(wrap_pyfunction!(take_along_axis, module)?)?;
+    module.add_function(wrap_pyfunction!(replace, module)?)?;
+    module.add_function(wrap_pyfunction!(cast, module)?)?;
+    module.add_function(wrap_pyfunction!(fixed, module)?)?;
+    module.add_function(wrap_pyfunction!(merge_axes, module)?)?;
+    module.add_function(wrap_pyfunction!(split_axis, module)?)?;
+    module.add_function(wrap_pyfunction!(reshape_like, module)?)?;
+    module.add_function(wrap_pyfunction!(broadcast_like, module)?)?;
+    module.add_function(wrap_pyfunction!(count, module)?)
+}

@@ -1,0 +1,517 @@
+"""NumPy's array functions: values against NumPy, gradients against finite differences.
+
+Each case is written once, with NumPy's names, and is run on plain arrays and on variables: so it
+also shows that NumPy calls ours. It is run eagerly and frozen, in both float types, and on inputs
+that get other values afterwards: what depends on values must not be baked in.
+"""
+
+import numpy as np
+import pytest
+from conftest import numeric_gradient
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+import wyrmling as wy
+from wyrmling import arrays, dispatch
+
+
+def flat(parts):
+    """Several arrays as one."""
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+COUNTS = np.array([2, 0, 1])
+WEIGHTS = np.array([0.5, 2.0, 1.0])
+trapezoid = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")
+
+# Name: the function, and shapes of operands.
+CASES = {
+    "cumsum": (lambda x: np.cumsum(x, 1), [(2, 4, 2)]),
+    "cumsum flat": (lambda x: np.cumsum(x), [(2, 3)]),
+    "cumprod": (lambda x: np.cumprod(x, 0), [(5, 2)]),
+    "cumprod flat": (lambda x: np.cumprod(x), [(2, 3)]),
+    "cumprod of nothing": (lambda x: np.cumprod(x, -1), [(2, 0)]),
+    "prod": (lambda x: np.prod(x), [(2, 3)]),
+    "prod axis": (lambda x: np.prod(x, axis=1, keepdims=True), [(2, 7, 2)]),
+    "prod axes": (lambda x: np.prod(x, axis=(0, -1)), [(2, 3, 4)]),
+    "prod of nothing": (lambda x: np.prod(x, axis=0), [(0, 3)]),
+    "var": (lambda x: np.var(x), [(2, 3)]),
+    "var axis": (lambda x: np.var(x, axis=0, ddof=1, keepdims=True), [(4, 3)]),
+    "std": (lambda x: np.std(x, axis=(0, 2)), [(2, 3, 2)]),
+    "std ddof": (lambda x: np.std(x, -1, ddof=1), [(2, 3)]),
+    "average": (lambda x: np.average(x, 0), [(3, 2)]),
+    "average weighted": (lambda x: np.average(x, 1, WEIGHTS), [(2, 3, 2)]),
+    "average by variable": (lambda x, y: np.average(x, weights=y), [(2, 3), (2, 3)]),
+    "median odd": (lambda x: np.median(x), [(5,)]),
+    "median even": (lambda x: np.median(x, axis=0, keepdims=True), [(4, 3)]),
+    "median axes": (lambda x: np.median(x, axis=(0, 2)), [(2, 3, 2)]),
+    "quantile": (lambda x: np.quantile(x, 0.3, axis=1), [(2, 5)]),
+    "quantiles": (lambda x: np.quantile(x, [[0.1, 1.0], [0.0, 0.5]], axis=0), [(5, 2)]),
+    "percentile": (lambda x: np.percentile(x, [25, 80], keepdims=True), [(3, 4)]),
+    "ptp": (lambda x: np.ptp(x, axis=1), [(3, 4)]),
+    "diff": (lambda x: np.diff(x), [(2, 4)]),
+    "diff twice": (lambda x: np.diff(x, 2, 0, prepend=1.0, append=x[:2]), [(4, 2)]),
+    "trapezoid": (lambda x: trapezoid(x, dx=0.5, axis=0), [(4, 2)]),
+    "trapezoid places": (lambda x, y: trapezoid(x, y, axis=0), [(4, 2), (4,)]),
+    "nansum": (lambda x: np.nansum(x, 0), [(2, 3)]),
+    "nanmean": (lambda x: np.nanmean(x, axis=1), [(2, 3)]),
+    "sort": (lambda x: np.sort(x), [(2, 5)]),
+    "sort axis": (lambda x: np.sort(x, axis=0), [(5, 2)]),
+    "sort flat": (lambda x: np.sort(x, axis=None), [(2, 3)]),
+    "by argsort": (lambda x: x[np.argsort(x)[::-1]], [(6,)]),
+    "along argsort": (lambda x: np.take_along_axis(x, np.argsort(x, 0), 0), [(3, 2)]),
+    "at argmax": (
+        lambda x: np.take_along_axis(x, np.argmax(x, axis=1, keepdims=True), 1),
+        [(2, 4, 2)],
+    ),
+    "row of argmin": (lambda x: x[np.argmin(x[:, 0])], [(4, 2)]),
+    "einsum": (lambda x, y: np.einsum("ij,kj->ik", x, y), [(2, 3), (4, 3)]),
+    "einsum three": (
+        lambda x, y, z: np.einsum("aij,ajk,k->ia", x, y, z),
+        [(2, 3, 2), (2, 2, 3), (3,)],
+    ),
+    "tensordot": (lambda x, y: np.tensordot(x, y), [(2, 3, 4), (3, 4, 2)]),
+    "tensordot axes": (
+        lambda x, y: np.tensordot(x, y, ([0, -1], [1, 0])),
+        [(2, 3, 4), (4, 2)],
+    ),
+    "tensordot none": (lambda x, y: np.tensordot(x, y, 0), [(2,), (3,)]),
+    "inner": (lambda x, y: np.inner(x, y), [(2, 3), (4, 2, 3)]),
+    "inner number": (lambda x, y: np.inner(x, y), [(), (3,)]),
+    "vdot": (lambda x, y: np.vdot(x, y), [(2, 3), (3, 2)]),
+    "kron": (lambda x, y: np.kron(x, y), [(2, 3), (2, 2)]),
+    "kron dimensions": (lambda x, y: np.kron(x, y), [(3,), (2, 1, 2)]),
+    "cross": (lambda x, y: np.cross(x, y), [(2, 3), (3,)]),
+    "cross axes": (lambda x, y: np.cross(x, y, 0, 1, 0), [(3, 2), (2, 3)]),
+    "convolve": (lambda x, y: np.convolve(x, y), [(4,), (3,)]),
+    "convolve short": (lambda x, y: np.convolve(x, y, "valid"), [(2,), (5,)]),
+    "correlate": (lambda x, y: np.correlate(x, y, "full"), [(4,), (2,)]),
+    "ravel": (lambda x: np.ravel(x, "F"), [(2, 3, 2)]),
+    "swapaxes": (lambda x: np.swapaxes(x, 0, -1) * 1.0, [(2, 3, 4)]),
+    "moveaxis": (lambda x: np.moveaxis(x, (0, 2), (-1, 0)) * 1.0, [(2, 3, 4)]),
+    "rollaxis": (lambda x: np.rollaxis(x, 2, 1) * 1.0, [(2, 3, 4)]),
+    "atleast": (
+        lambda x, y: flat([np.atleast_1d(x), *np.atleast_2d(y, x), np.atleast_3d(y)]),
+        [(), (2,)],
+    ),
+    "flip": (lambda x: np.flip(x) * 1.0, [(2, 3)]),
+    "flip axes": (lambda x: np.flip(x, (0, 2)), [(2, 3, 2)]),
+    "flipud": (lambda x: np.flipud(x) * 1.0, [(3,)]),
+    "fliplr": (lambda x: np.fliplr(x) * 1.0, [(2, 3)]),
+    "rot90": (lambda x: flat(np.rot90(x, k) for k in range(-1, 4)), [(2, 3)]),
+    "rot90 axes": (lambda x: np.rot90(x, 1, (2, 0)), [(2, 3, 2)]),
+    "roll": (lambda x: np.roll(x, 2), [(2, 3)]),
+    "roll axes": (lambda x: np.roll(x, (1, -2), (0, 1)), [(2, 3)]),
+    "roll far": (lambda x: np.roll(x, -7, 0) * 1.0, [(3, 2)]),
+    "roll nothing": (lambda x: np.roll(x, 1, 1), [(2, 0)]),
+    "tile": (lambda x: np.tile(x, 3), [(2, 2)]),
+    "tile axes": (lambda x: np.tile(x, (2, 1, 2)), [(2, 3)]),
+    "tile number": (lambda x: np.tile(x, (2, 0)), [()]),
+    "repeat": (lambda x: np.repeat(x, 2), [(2, 2)]),
+    "repeat axis": (lambda x: np.repeat(x, 3, axis=0), [(2, 2)]),
+    "repeat counts": (lambda x: np.repeat(x, COUNTS, axis=1), [(2, 3)]),
+    "copy": (lambda x: np.copy(x), [(2, 3)]),
+    "broadcast_arrays": (lambda x, y: flat(np.broadcast_arrays(x, y)), [(2, 1), (3,)]),
+    "meshgrid": (lambda x, y, z: flat(np.meshgrid(x, y, z)), [(2,), (3,), (2,)]),
+    "meshgrid ij": (
+        lambda x, y: flat(np.meshgrid(x, y, indexing="ij", sparse=True)),
+        [(2,), (3,)],
+    ),
+    "append": (lambda x, y: np.append(x, y), [(2, 2), (3,)]),
+    "hstack": (lambda x, y: np.hstack([x, y]), [(2, 1), (2, 3)]),
+    "hstack vectors": (lambda x, y: np.hstack([x, y]), [(), (3,)]),
+    "vstack": (lambda x, y: np.vstack([x, y]), [(2,), (3, 2)]),
+    "dstack": (lambda x, y: np.dstack([x, y]), [(2, 3), (2, 3)]),
+    "column_stack": (lambda x, y: np.column_stack([x, y]), [(2,), (2, 3)]),
+    "split": (lambda x: flat(np.split(x, 3, axis=1)[::-1]), [(2, 6)]),
+    "split at": (lambda x: flat(np.split(x, [1, 1, 9])[::-1]), [(3, 2)]),
+    "array_split": (lambda x: flat(np.array_split(x, 3)[::-1]), [(5,)]),
+    "hsplit": (lambda x: np.hsplit(x, 2)[1] * 1.0, [(2, 4)]),
+    "hsplit vector": (lambda x: np.hsplit(x, 2)[1] * 1.0, [(4,)]),
+    "vsplit": (lambda x: np.vsplit(x, [1])[1] * 1.0, [(3, 2)]),
+    "dsplit": (lambda x: np.dsplit(x, 2)[0] * 1.0, [(2, 1, 2)]),
+    "pad": (lambda x: np.pad(x, 1), [(2, 3)]),
+    "pad values": (
+        lambda x: np.pad(x, ((1, 0), (0, 2)), constant_values=((2.0, 3.0), (4.0, 5.0))),
+        [(2, 3)],
+    ),
+    "pad nothing": (lambda x: np.pad(x, (1, 2)), [(0,)]),
+    "pad edge": (lambda x: np.pad(x, ((2, 1), (0, 3)), "edge"), [(2, 3)]),
+    "pad reflect": (lambda x: np.pad(x, 4, "reflect"), [(3,)]),
+    "pad symmetric": (lambda x: np.pad(x, 2, "symmetric"), [(3, 2)]),
+    "pad wrap": (lambda x: np.pad(x, (4, 1), "wrap"), [(3,)]),
+    "take": (lambda x: np.take(x, [[1, -1], [0, 0]]), [(2, 3)]),
+    "take axis": (lambda x: np.take(x, [[2, 0]], axis=1), [(2, 3, 2)]),
+    "take one": (lambda x: np.take(x, 1, axis=-1), [(2, 3)]),
+    "take clip": (lambda x: np.take(x, [9, -9], axis=1, mode="clip"), [(2, 3)]),
+    "take wrap": (lambda x: np.take(x, [9, -4], axis=0, mode="wrap"), [(5, 2)]),
+    "take_along_axis": (
+        lambda x: np.take_along_axis(x, np.array([[1, -1, 0]]), axis=1),
+        [(2, 3)],
+    ),
+    "take_along_axis wide": (
+        lambda x: np.take_along_axis(x, np.array([[1], [0], [1]]), axis=1),
+        [(1, 2)],
+    ),
+    "where": (lambda x, y: np.where(x > y, x, y * 2), [(2, 3), (3,)]),
+    "diagonal": (lambda x: np.diagonal(x, 1, 2, 0) * 1.0, [(3, 2, 2)]),
+    "tril": (lambda x: np.tril(x) + np.triu(x, 1) * 2, [(3, 3)]),
+    "real": (lambda x: np.real(x) * 1.0, [(3,)]),
+}
+
+
+def draw(rng, shapes, dtype):
+    """Numbers that differ clearly, in arrays that are not contiguous."""
+    found = []
+    for k, shape in enumerate(shapes):
+        count = 2 * int(np.prod(shape))
+        values = rng.permutation(np.linspace(0.3, 2.0 - 0.013 * k, count)).astype(dtype)
+        found.append(values[::2].reshape(shape[::-1]).T)
+    return found
+
+
+def dense(gradient):
+    return gradient if isinstance(gradient, np.ndarray) else gradient.to_dense()
+
+
+def check(f, args, weights, tolerance, near):
+    """Values and gradients of ``f``, eager and frozen."""
+    dtype = args[0].dtype
+    leaves = [wy.Variable(a) for a in args]
+    y = f(*leaves)
+    expected = f(*[a.astype(np.float64) for a in args])
+    assert isinstance(y, wy.Variable)
+    assert y.dtype in (dtype, f(*args).dtype)
+    assert y.shape == np.shape(expected)
+    np.testing.assert_allclose(y.value, expected, rtol=tolerance, atol=tolerance)
+    loss = (y * weights.astype(dtype)).sum()
+    loss.backward()
+    value, frozen = wy.freeze(loss).value_and_grad()
+    np.testing.assert_allclose(value, loss.item(), rtol=tolerance, atol=tolerance)
+    for k, leaf in enumerate(leaves):
+        numeric = numeric_gradient(lambda *a: f(*a) * weights, args, k)
+        assert leaf.grad.dtype == dtype
+        np.testing.assert_allclose(dense(leaf.grad), numeric, rtol=near, atol=near)
+        again = dense(frozen[leaf])
+        np.testing.assert_allclose(again, dense(leaf.grad), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", CASES)
+def test_value_and_gradient(name, dtype, rng):
+    f, shapes = CASES[name]
+    args = draw(rng, shapes, dtype)
+    weights = rng.uniform(0.5, 1.5, np.shape(f(*args)))
+    wide = dtype is np.float64
+    check(f, args, weights, 1e-12 if wide else 3e-5, 1e-6 if wide else 3e-4)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_input_may_get_other_values(name, rng):
+    f, shapes = CASES[name]
+    args = draw(rng, shapes, np.float64)
+    inputs = [wy.Input(a) for a in args]
+    y = f(*inputs)
+    program = wy.freeze(y)
+    for _ in range(2):
+        values = draw(rng, shapes, np.float64)
+        for one, value in zip(inputs, values, strict=True):
+            one.value = value
+        expected = f(*values)
+        np.testing.assert_allclose(y.value, expected, rtol=1e-12)
+        got = program.run(dict(zip(inputs, values, strict=True)))
+        np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CASES)
+def test_another_length_gives_the_right_numbers_or_an_error(name, rng):
+    """Never something else: whatever was computed from a length is checked."""
+    f, shapes = CASES[name]
+    args = draw(rng, shapes, np.float64)
+    inputs = [wy.Input(a) for a in args]
+    y = f(*inputs)
+    program = wy.freeze(y)
+    for k, shape in enumerate(shapes):
+        for n in {1, 2, 3, 4, 6, 8, 12} if shape else ():
+            values = [*args[:k], rng.uniform(0.3, 2.0, (n, *shape[1:])), *args[k + 1 :]]
+            try:
+                expected = f(*values)
+            except (ValueError, IndexError, TypeError, DeprecationWarning):
+                expected = None
+            for got in (
+                lambda values=values: program.run(dict(zip(inputs, values, strict=True))),
+                lambda values=values: assigned(inputs, values, y),
+            ):
+                try:
+                    found = got()
+                except (ValueError, IndexError):
+                    continue
+                assert expected is not None
+                assert found.shape == np.shape(expected)
+                np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def assigned(inputs, values, y):
+    for one, value in zip(inputs, values, strict=True):
+        one.value = value
+    return y.value
+
+
+FOLLOWING = """cumsum, std, average, nanmean, diff, sort, by argsort, einsum, inner, flip axes,
+tile axes, repeat axis, hstack, column_stack, pad, take axis, kron, broadcast_arrays"""
+
+
+@pytest.mark.parametrize("name", [name.strip() for name in FOLLOWING.split(",")])
+def test_these_follow_the_length_of_an_input(name, rng):
+    f, shapes = CASES[name]
+    args = draw(rng, shapes, np.float64)
+    inputs = [wy.Input(a) for a in args]
+    y = f(*inputs)
+    longer = [rng.uniform(0.3, 2.0, (5, *shape[1:])) for shape in shapes]
+    if name == "broadcast_arrays":
+        longer = [rng.uniform(0.3, 2.0, (5, 1)), args[1]]
+    if name == "kron":
+        longer = [rng.uniform(0.3, 2.0, (5, 3)), args[1]]
+    np.testing.assert_allclose(assigned(inputs, longer, y), f(*longer), rtol=1e-12)
+
+
+SHAPES = npst.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=5)
+# Numbers of which some are equal, some zero.
+ELEMENTS = st.integers(-2, 2).map(float)
+
+
+@given(st.data())
+def test_functions_of_an_axis(data):
+    x = data.draw(npst.arrays(np.float64, SHAPES, elements=ELEMENTS))
+    axis = data.draw(st.none() | st.integers(-x.ndim, x.ndim - 1))
+    v = wy.Variable(x)
+    for f in (np.cumsum, np.cumprod, np.prod, np.var, np.std, np.median, np.ptp):
+        np.testing.assert_allclose(f(v, axis=axis).value, f(x, axis=axis), rtol=1e-12, atol=1e-12)
+    for f in (np.argmax, np.argmin, np.flip, np.sort, np.take):
+        extra = {"indices": [0, -1]} if f is np.take else {}
+        np.testing.assert_array_equal(f(v, **extra, axis=axis).value, f(x, **extra, axis=axis))
+    stable = np.argsort(x, axis=axis, kind="stable")
+    np.testing.assert_array_equal(np.argsort(v, axis=axis).value, stable)
+    for keepdims in (False, True):
+        got = np.argmax(v, axis=axis, keepdims=keepdims)
+        np.testing.assert_array_equal(got.value, np.argmax(x, axis=axis, keepdims=keepdims))
+
+
+@given(st.data())
+def test_gradients_of_products_with_zeros(data):
+    x = data.draw(npst.arrays(np.float64, SHAPES, elements=ELEMENTS))
+    axis = data.draw(st.integers(0, x.ndim - 1))
+    for f in (np.prod, np.cumprod):
+        weights = np.arange(1.0, 1.0 + np.size(f(x, axis=axis))).reshape(f(x, axis=axis).shape)
+        check(lambda x, f=f: f(x, axis=axis), [x], weights, 1e-9, 1e-4)
+
+
+@given(st.data())
+def test_quantiles(data):
+    x = data.draw(npst.arrays(np.float64, SHAPES, elements=st.floats(-5, 5)))
+    axis = data.draw(st.none() | st.integers(-x.ndim, x.ndim - 1))
+    q = data.draw(npst.arrays(np.float64, npst.array_shapes(max_dims=2), elements=st.floats(0, 1)))
+    for keepdims in (False, True):
+        got = np.quantile(wy.Variable(x), q, axis=axis, keepdims=keepdims)
+        expected = np.quantile(x, q, axis=axis, keepdims=keepdims)
+        assert got.shape == expected.shape
+        np.testing.assert_allclose(got.value, expected, rtol=1e-9, atol=1e-9)
+
+
+@given(st.data())
+def test_convolution(data):
+    vectors = npst.arrays(np.float64, st.integers(1, 6), elements=st.floats(-5, 5))
+    x, y = data.draw(vectors), data.draw(vectors)
+    mode = data.draw(st.sampled_from(["full", "same", "valid"]))
+    for f in (np.convolve, np.correlate):
+        np.testing.assert_allclose(f(wy.Variable(x), y, mode).value, f(x, y, mode), atol=1e-9)
+
+
+@given(st.data())
+def test_rolls_and_tiles(data):
+    x = data.draw(npst.arrays(np.float64, SHAPES, elements=ELEMENTS))
+    v = wy.Variable(x)
+    shift = data.draw(st.integers(-9, 9))
+    axis = data.draw(st.none() | st.integers(-x.ndim, x.ndim - 1))
+    np.testing.assert_array_equal(np.roll(v, shift, axis).value, np.roll(x, shift, axis))
+    reps = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4).map(tuple))
+    np.testing.assert_array_equal(np.tile(v, reps).value, np.tile(x, reps))
+    times = data.draw(st.integers(0, 3))
+    np.testing.assert_array_equal(np.repeat(v, times, axis).value, np.repeat(x, times, axis))
+
+
+def test_order_of_nan_and_of_equal_numbers():
+    x = np.array([np.nan, 1.0, -np.inf, np.nan, 1.0, np.inf])
+    v = wy.Variable(x)
+    assert np.argsort(v).value.tolist() == np.argsort(x, kind="stable").tolist()
+    np.testing.assert_array_equal(np.sort(v).value, np.sort(x))
+    assert np.argmax(v).item() == np.argmax(x)
+    assert np.argmin(v).item() == np.argmin(x)
+    assert np.argmax(wy.Variable([1.0, 3.0, 3.0])).item() == 1
+    for f in (np.median, lambda v: np.quantile(v, 0.2)):
+        assert np.isnan(f(v).item())
+    assert np.isnan(wy.nanmean(wy.Variable([np.nan])).item())
+
+
+def test_indices_have_no_gradient():
+    v = wy.Variable([3.0, 1.0])
+    order = np.argsort(v)
+    assert order.dtype == np.uint32
+    with pytest.raises(TypeError, match="gradient"):
+        order.backward()
+    assert np.asarray(order).tolist() == [1, 0]
+    with pytest.raises(TypeError, match="expected floating-point"):
+        np.argmax(v) + 1.0
+
+
+def test_answers_about_values_are_plain():
+    x = np.array([[0.0, 2.0], [3.0, np.inf]])
+    v = wy.Variable(x)
+    for f in (
+        np.any,
+        np.all,
+        np.nonzero,
+        np.argwhere,
+        np.flatnonzero,
+        np.count_nonzero,
+        np.iscomplexobj,
+        np.isrealobj,
+        np.where,
+        np.zeros_like,
+        np.ones_like,
+        np.shape,
+        np.ndim,
+        np.size,
+        np.result_type,
+        lambda x: np.all(x, axis=0),
+        lambda x: np.full_like(x, 7.0),
+        lambda x: np.zeros_like(x, dtype=int, shape=3),
+        lambda x: np.empty_like(x).shape,
+        lambda x: np.allclose(x, x),
+        lambda x: np.allclose([1.0, x[1, 0]], [1.0, 3.0]) if isinstance(x, np.ndarray) else True,
+        lambda x: np.isclose(x, 2.0),
+        lambda x: np.array_equal(x, x + 0.0),
+        lambda x: np.array_equiv(x, x[0]),
+        lambda x: np.searchsorted([1.0, 2.5], x),
+        lambda x: np.digitize(x, [1.0, 2.5]),
+        np.isscalar,
+    ):
+        got, expected = f(v), f(x)
+        assert not isinstance(got, wy.Variable)
+        np.testing.assert_array_equal(got, expected)
+    assert wy.full_like(x, wy.Variable(2.0)).value.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+METHODS = [
+    lambda x: x.cumsum(),
+    lambda x: x.cumprod(1),
+    lambda x: x.prod(axis=0),
+    lambda x: x.var(0, ddof=1),
+    lambda x: x.std(),
+    lambda x: x.argmax(axis=1),
+    lambda x: x.argmin(),
+    lambda x: x.argsort(0),
+    lambda x: x.repeat(2, axis=0),
+    lambda x: x.take([0, 2], axis=1),
+    lambda x: x.ravel("F"),
+    lambda x: x.flatten(),
+    lambda x: x.swapaxes(0, 1),
+    lambda x: x.diagonal(1),
+    lambda x: x.astype(np.float32),
+    lambda x: x.copy(),
+]
+
+
+@pytest.mark.parametrize("k", range(len(METHODS)))
+def test_methods(k):
+    x = np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
+    got, expected = METHODS[k](wy.Variable(x)), METHODS[k](x)
+    assert isinstance(got, wy.Variable)
+    np.testing.assert_allclose(got.value, expected)
+    assert wy.Variable(x).any()
+    assert not wy.Variable(x).all()
+    assert wy.Variable(x).nonzero()[0].tolist() == x.nonzero()[0].tolist()
+
+
+def test_a_copy_is_another_variable():
+    x = wy.Variable([1.0, 2.0])
+    y = x.copy()
+    with pytest.raises(TypeError, match="only a leaf"):
+        y.value = [3.0, 4.0]
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_linspace():
+    start, stop = wy.Variable([0.0, 1.0]), wy.Variable(5.0)
+    for endpoint in (True, False):
+        got = np.linspace(start, stop, 4, endpoint=endpoint)
+        expected = np.linspace([0.0, 1.0], 5.0, 4, endpoint=endpoint)
+        np.testing.assert_allclose(got.value, expected)
+    assert wy.linspace(0.1, 0.7, 5).value[-1] == 0.7
+    assert np.linspace(start, stop, 1, axis=1).shape == (2, 1)
+    np.linspace(start, stop, 3).sum().backward()
+    assert start.grad.tolist() == [1.5, 1.5]
+    assert stop.grad.item() == 3.0
+
+
+@pytest.mark.parametrize(
+    ("error", "match", "call"),
+    [
+        (ValueError, "axis 2 is out of range", lambda v: np.cumsum(v, 2)),
+        (ValueError, "axis 5 is out of range", lambda v: np.sort(v, 5)),
+        (ValueError, "axis -3 is out of range", lambda v: np.prod(v, -3)),
+        (ValueError, "given twice", lambda v: np.var(v, (0, 0))),
+        (ValueError, "no elements", lambda v: np.argmax(v[:0], 0)),
+        (ValueError, "median of no elements", lambda v: np.median(v[:0])),
+        (ValueError, "shares from 0 to 1", lambda v: np.quantile(v, 1.5)),
+        (ValueError, "method", lambda v: np.quantile(v, 0.5, method="nearest")),
+        (ValueError, "equal parts", lambda v: np.split(v, 3)),
+        (ValueError, "sections", lambda v: np.array_split(v, 0)),
+        (ValueError, "3 or more axes", lambda v: np.dsplit(v, 2)),
+        (ValueError, "mode", lambda v: np.pad(v, 1, "linear_ramp")),
+        (ValueError, "negative", lambda v: np.pad(v, -1)),
+        (TypeError, "pad_width", lambda v: np.pad(v, 1.5)),
+        (ValueError, "repeats", lambda v: np.repeat(v, -1)),
+        (ValueError, "reps", lambda v: np.tile(v, -1)),
+        (ValueError, "order", lambda v: np.ravel(v, "K")),
+        (ValueError, "3 components", lambda v: np.cross(v, v)),
+        (ValueError, "vector", lambda v: np.convolve(v, v)),
+        (ValueError, "mode", lambda v: np.convolve(v[0], v[0], "most")),
+        (ValueError, "differ in length", lambda v: np.tensordot(v, np.ones((3, 2)), 1)),
+        (ValueError, "axes: 3", lambda v: np.tensordot(v, v, 3)),
+        (ValueError, "weights", lambda v: np.average(v, weights=[1.0, 2.0])),
+        (IndexError, "out of range", lambda v: np.take(v, 4)),
+        (IndexError, "out of range", lambda v: np.take_along_axis(v, np.array([[2]]), 0)),
+        (ValueError, "do not have the axes", lambda v: np.take_along_axis(v, np.array([0]), 0)),
+        (ValueError, "mode", lambda v: np.take(v, 0, mode="any")),
+        (TypeError, "float32 or float64, not int64", lambda v: v.astype(np.int64)),
+        (ValueError, "n: expected 0 or more", lambda v: np.diff(v, -1)),
+        (ValueError, "num", lambda v: np.linspace(v, 1.0, -1)),
+        (ValueError, "indexing", lambda v: np.meshgrid(v, indexing="xz")),
+        (TypeError, "numpy.unwrap is not among", lambda v: np.unwrap(v)),
+        (TypeError, "dtype", lambda v: np.cumsum(v, dtype=np.float32)),
+        (TypeError, "out", lambda v: np.cumsum(v, out=np.zeros(4))),
+    ],
+)
+def test_errors(error, match, call):
+    v = wy.Variable([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(error, match=match):
+        call(v)
+
+
+def test_what_was_built_for_a_length_says_so():
+    x = wy.Input(np.zeros(3), name="x")
+    y = np.roll(x, 1)
+    with pytest.raises(ValueError, match=r"roll: built for .* \(3\), .* \(4,\)"):
+        assigned([x], [np.zeros(4)], y)
+
+
+def test_every_exported_function_of_numpy_is_called_for_variables():
+    table = dispatch.functions()
+    for name in arrays.__all__:
+        if name in vars(np) and name not in ("astype",):
+            assert table[vars(np)[name]] is getattr(arrays, name)
+            assert getattr(wy, name) is getattr(arrays, name)
