@@ -32,6 +32,7 @@ def test_members_are_documented(name):
 def test_everything_public_is_exported():
     """What users need is in the package; the rest is reached through its own modules."""
     inner = {"Csr", "NO_ITEM", "top_k", "evaluate_ranking", "read_interactions", "operators"}
+    inner |= {"register_functions"}
     inner |= {"save_model", "load_model", "Sampler", "Uniform", "Popularity"}
     modules = {"datasets", "evaluate", "recommend", "sampling"}
     assert set(_core.__all__) - inner == set(wy.__all__) - modules

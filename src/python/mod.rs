@@ -56,5 +56,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fit::fit, module)?)?;
     rank::register(module)?;
     io::register(module)?;
+    protocols::register(module)?;
     functions::register(module)
 }

@@ -7,6 +7,7 @@
 //! raise an error that names nothing.)
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -169,6 +170,36 @@ fn functions(py: Python<'_>) -> PyResult<&'static Table<Py<PyAny>>> {
     })
 }
 
+/// Functions of NumPy that Python registered, by address, with what is called in their place.
+/// Both are kept alive.
+static REGISTERED: Mutex<Option<HashMap<usize, [Py<PyAny>; 2]>>> = Mutex::new(None);
+
+/// Calls ``ours`` where a function of NumPy is given a variable, for every pair of ``functions``.
+///
+/// What is registered later counts, and before what the module knows itself.
+#[pyfunction]
+#[pyo3(signature = (functions, /))]
+fn register_functions(functions: &Bound<'_, PyDict>) {
+    let new = functions.iter().map(|(theirs, ours)| {
+        let address = theirs.as_ptr() as usize;
+        (address, [theirs.unbind(), ours.unbind()])
+    });
+    let new: Vec<_> = new.collect();
+    let mut guard = REGISTERED.lock().unwrap_or_else(|e| e.into_inner());
+    let table = guard.get_or_insert_default();
+    let old = new.into_iter();
+    let old: Vec<_> = old.filter_map(|(k, pair)| table.insert(k, pair)).collect();
+    // Only now what was replaced, for that may run code of Python.
+    drop(guard);
+    drop(old);
+}
+
+fn registered<'py>(function: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let table = REGISTERED.lock().unwrap_or_else(|e| e.into_inner());
+    let [_, ours] = table.as_ref()?.get(&(function.as_ptr() as usize))?;
+    Some(ours.bind(function.py()).clone())
+}
+
 /// `__array_function__`.
 pub(super) fn function<'py>(
     py: Python<'py>,
@@ -176,8 +207,16 @@ pub(super) fn function<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(ours) = registered(function) {
+        return ours.call(args, Some(kwargs));
+    }
     match functions(py)?.get(function) {
         Some(ours) => ours.bind(py).call(args, Some(kwargs)),
         None => Err(lacking(function, "")),
     }
+}
+
+/// Adds the function to the module.
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(register_functions, module)?)
 }
