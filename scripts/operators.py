@@ -32,6 +32,7 @@ INTERNAL = {
     "scatter_pick": "the gradient of pick",
     "row_scale": "the gradient of vecdot",
     "diagonal_like": "the gradient of trace",
+    "diagonal_adjoint": "the gradient of diagonal",
 }
 # Symbols, for whatever Python has one.
 SYMBOLS = {
@@ -54,6 +55,7 @@ SYMBOLS = {
     "transpose": "x.T",
     "cast": "x * single",
     "pick": "wy.cross_entropy(x, rows)",
+    "diagonal_matrix": "wy.diag(x[0])",
 }
 # What NumPy calls them, where it is something else.
 NUMPY = {"neg": "negative", "sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power"}

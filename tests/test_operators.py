@@ -104,6 +104,16 @@ CASES = {
         lambda x: np.transpose(x, (1, 2, 0)),
         [(2, 3, 4)],
     ),
+    "tril": (wy.tril, np.tril, [(2, 3, 4)]),
+    "triu": (lambda x: wy.triu(x, 1), lambda x: np.triu(x, 1), [(3, 2)]),
+    "diagonal": (wy.diagonal, np.diagonal, [(3, 4)]),
+    "diagonal axes": (
+        lambda x: wy.diagonal(x, -1, 2, 0),
+        lambda x: np.diagonal(x, -1, 2, 0),
+        [(3, 2, 4)],
+    ),
+    "diag": (lambda x: wy.diag(x, -1), lambda x: np.diag(x, -1), [(3, 4)]),
+    "diag of a vector": (lambda x: wy.diag(x, 2), lambda x: np.diag(x, 2), [(3,)]),
     "reshape": (lambda x: x.reshape(3, -1), lambda x: x.reshape(3, -1), [(2, 3)]),
     "broadcast_to": (
         lambda x: wy.broadcast_to(x, (4, 2, 3)),

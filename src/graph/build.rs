@@ -327,6 +327,59 @@ pub fn outer(x: &Variable, y: &Variable) -> Result<Variable> {
     binary(&rules::Mul, &column, &flat(y)?)
 }
 
+/// The matrices of the last two axes without what is above diagonal `k`.
+///
+/// # Errors
+/// See the [module documentation](self).
+pub fn tril(x: &Variable, k: i64) -> Result<Variable> {
+    one(rules::Tril { k }, x)
+}
+
+/// The matrices of the last two axes without what is below diagonal `k`.
+///
+/// # Errors
+/// See the [module documentation](self).
+pub fn triu(x: &Variable, k: i64) -> Result<Variable> {
+    one(rules::Triu { k }, x)
+}
+
+/// Diagonal `k` of the matrices that two axes make, as the last axis.
+///
+/// # Errors
+/// See the [module documentation](self).
+pub fn diagonal(x: &Variable, k: i64, axis1: i64, axis2: i64) -> Result<Variable> {
+    let ndim = x.ty()?.ndim();
+    let pair = [axis1, axis2].map(|a| normalize_axis("diagonal", a, ndim));
+    let [row, column] = pair;
+    let (row, column) = (row?, column?);
+    if row == column {
+        return Err(Error::Value(
+            "diagonal: axis1 and axis2 are the same".into(),
+        ));
+    }
+    let others = (0..ndim).filter(|&a| a != row && a != column);
+    let axes: Shape = others.chain([row, column]).collect();
+    if axes.is_sorted() {
+        return one(rules::Diagonal { k }, x);
+    }
+    one(rules::Diagonal { k }, &one(rules::Transpose { axes }, x)?)
+}
+
+/// NumPy's `diag`: diagonal `k` of a matrix, or the matrix with a vector along it.
+///
+/// # Errors
+/// See the [module documentation](self).
+pub fn diag(x: &Variable, k: i64) -> Result<Variable> {
+    match x.ty()?.ndim() {
+        1 => one(rules::DiagonalMatrix { k }, x),
+        2 => one(rules::Diagonal { k }, x),
+        _ => Err(Error::Shape(format!(
+            "diag: expected a vector or a matrix, got shape {}",
+            show_shape(&x.ty()?.shape)
+        ))),
+    }
+}
+
 /// Permutes the axes; reverses them if no order is given.
 ///
 /// # Errors

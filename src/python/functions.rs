@@ -287,6 +287,11 @@ fn at(axis: &Integer) -> PyResult<i64> {
     Ok(axis.within("axis", i64::MIN.into()..=i64::MAX.into())? as i64)
 }
 
+/// The number of a diagonal.
+fn diagonal_at(k: &Integer) -> PyResult<i64> {
+    Ok(k.within("k", i64::MIN.into()..=i64::MAX.into())? as i64)
+}
+
 /// Exponentials along an axis, scaled to sum to 1, without overflow.
 ///
 /// >>> softmax([1000.0, 1000.0]).value
@@ -420,6 +425,68 @@ fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
     nodes(what, &parts)
 }
 
+/// The matrices of the last two axes without what is above diagonal ``k``.
+///
+/// >>> tril([[1.0, 2.0], [3.0, 4.0]]).value
+/// array([[1., 0.],
+///        [3., 4.]])
+#[pyfunction]
+#[pyo3(signature = (m, /, k=Integer::default(0)), text_signature = "(m, /, k=0)")]
+fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(build::tril(
+        &node("tril", m)?,
+        diagonal_at(&k)?,
+    )?))
+}
+
+/// The matrices of the last two axes without what is below diagonal ``k``.
+///
+/// >>> triu([[1.0, 2.0], [3.0, 4.0]]).value
+/// array([[1., 2.],
+///        [0., 4.]])
+#[pyfunction]
+#[pyo3(signature = (m, /, k=Integer::default(0)), text_signature = "(m, /, k=0)")]
+fn triu(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(build::triu(
+        &node("triu", m)?,
+        diagonal_at(&k)?,
+    )?))
+}
+
+/// Diagonal ``offset`` of the matrices that two axes make, as the last axis.
+///
+/// >>> diagonal([[1.0, 2.0], [3.0, 4.0]]).value
+/// array([1., 4.])
+#[pyfunction]
+#[pyo3(
+    signature = (a, /, offset=Integer::default(0), axis1=Integer::default(0), axis2=Integer::default(1)),
+    text_signature = "(a, /, offset=0, axis1=0, axis2=1)"
+)]
+fn diagonal(
+    a: &Bound<'_, PyAny>,
+    offset: Integer,
+    axis1: Integer,
+    axis2: Integer,
+) -> PyResult<PyVariable> {
+    let x = node("diagonal", a)?;
+    let (k, axis1, axis2) = (diagonal_at(&offset)?, at(&axis1)?, at(&axis2)?);
+    Ok(PyVariable::new(build::diagonal(&x, k, axis1, axis2)?))
+}
+
+/// Diagonal ``k`` of a matrix, or the matrix that has a vector along it.
+///
+/// >>> diag([1.0, 2.0]).value
+/// array([[1., 0.],
+///        [0., 2.]])
+#[pyfunction]
+#[pyo3(signature = (v, /, k=Integer::default(0)), text_signature = "(v, /, k=0)")]
+fn diag(v: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(build::diag(
+        &node("diag", v)?,
+        diagonal_at(&k)?,
+    )?))
+}
+
 /// Arrays joined along an axis, flattened first if it is None.
 ///
 /// >>> concatenate([[1.0], [2.0, 3.0]]).value
@@ -487,6 +554,10 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gather, module)?)?;
     module.add_function(wrap_pyfunction!(select, module)?)?;
     module.add_function(wrap_pyfunction!(transpose, module)?)?;
+    module.add_function(wrap_pyfunction!(tril, module)?)?;
+    module.add_function(wrap_pyfunction!(triu, module)?)?;
+    module.add_function(wrap_pyfunction!(diagonal, module)?)?;
+    module.add_function(wrap_pyfunction!(diag, module)?)?;
     module.add_function(wrap_pyfunction!(reshape, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast_to, module)?)?;
     module.add_function(wrap_pyfunction!(concatenate, module)?)?;

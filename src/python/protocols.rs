@@ -149,6 +149,10 @@ const SAME: &[&str] = &[
     "squeeze",
     "expand_dims",
     "where",
+    "tril",
+    "triu",
+    "diagonal",
+    "diag",
 ];
 
 fn functions(py: Python<'_>) -> PyResult<&'static Table<Py<PyAny>>> {

@@ -61,6 +61,7 @@
 
 mod algebra;
 mod binary;
+mod diagonal;
 mod elementwise;
 mod join;
 mod kernel;
@@ -72,6 +73,7 @@ mod reduce;
 mod slice;
 mod softmax;
 mod table;
+mod triangle;
 mod unary;
 
 use std::any::{Any, TypeId};
@@ -81,6 +83,7 @@ use std::sync::Arc;
 
 pub use algebra::{Algebra, Ex, Id};
 pub use binary::*;
+pub use diagonal::*;
 pub use elementwise::{Map1, Map2, Map3};
 pub use join::*;
 pub(crate) use kernel::Operand;
@@ -93,6 +96,7 @@ pub use reduce::*;
 pub use slice::*;
 pub use softmax::*;
 pub use table::{Argument, Case, Entry, table};
+pub use triangle::*;
 pub use unary::*;
 
 use crate::array::{DType, Type, View, ViewMut};

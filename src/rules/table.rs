@@ -145,6 +145,8 @@ pub fn table() -> impl Iterator<Item = &'static Entry> {
         super::join::ENTRIES,
         super::linalg::ENTRIES,
         super::matmul::ENTRIES,
+        super::triangle::ENTRIES,
+        super::diagonal::ENTRIES,
         super::lookup::ENTRIES,
         super::softmax::ENTRIES,
     ]
