@@ -60,7 +60,10 @@
 //! what lets one frozen program be planned again for another batch length.
 
 mod algebra;
+mod batch;
 mod binary;
+mod cholesky;
+mod determinant;
 mod diagonal;
 mod elementwise;
 mod join;
@@ -69,9 +72,13 @@ mod layout;
 mod linalg;
 mod lookup;
 mod matmul;
+mod pinv;
+mod qr;
 mod reduce;
 mod slice;
 mod softmax;
+mod solve;
+mod spectral;
 mod table;
 mod triangle;
 mod unary;
@@ -83,6 +90,8 @@ use std::sync::Arc;
 
 pub use algebra::{Algebra, Ex, Id};
 pub use binary::*;
+pub use cholesky::*;
+pub use determinant::*;
 pub use diagonal::*;
 pub use elementwise::{Map1, Map2, Map3};
 pub use join::*;
@@ -92,9 +101,13 @@ pub use layout::*;
 pub use linalg::*;
 pub use lookup::*;
 pub use matmul::*;
+pub use pinv::*;
+pub use qr::*;
 pub use reduce::*;
 pub use slice::*;
 pub use softmax::*;
+pub use solve::*;
+pub use spectral::*;
 pub use table::{Argument, Case, Entry, table};
 pub use triangle::*;
 pub use unary::*;
