@@ -32,9 +32,10 @@ def test_members_are_documented(name):
 def test_everything_public_is_exported():
     """What users need is in the package; the rest is reached through its own modules."""
     inner = {"Csr", "NO_ITEM", "top_k", "evaluate_ranking", "read_interactions", "operators"}
-    inner |= {"register_functions"}
+    inner |= {"register_functions", "cholesky", "det", "eigh", "inv", "matrix_transpose", "pinv"}
+    inner |= {"qr", "slogdet", "solve", "svd"}  # in wyrmling.linalg
     inner |= {"save_model", "load_model", "Sampler", "Uniform", "Popularity"}
-    modules = {"datasets", "evaluate", "recommend", "sampling"}
+    modules = {"datasets", "evaluate", "linalg", "recommend", "sampling"}
     assert set(_core.__all__) - inner == set(wy.__all__) - modules
     assert len(set(wy.__all__)) == len(wy.__all__)
     for name in wy.__all__:

@@ -4,7 +4,7 @@ Operators on ``Parameter``, ``Input``, ``IndexInput`` and ``Variable`` record ho
 computed; ``backward`` collects gradients. ``freeze`` compiles a loss to a ``Program``, and
 ``fit`` trains it without Python in the loop. The submodules: ``sampling`` draws inputs anew for
 every sample, ``datasets`` reads interactions and makes them up, ``recommend`` has recommenders
-and their files, ``evaluate`` the metrics of ranking.
+and their files, ``evaluate`` the metrics of ranking, ``linalg`` NumPy's linear algebra.
 
 >>> import wyrmling as wy
 >>> slope, intercept = wy.Parameter(1.0), wy.Parameter(0.0)
@@ -15,7 +15,7 @@ and their files, ``evaluate`` the metrics of ranking.
 (-24.0, -8.0)
 """
 
-from . import datasets, evaluate, recommend, sampling
+from . import datasets, evaluate, linalg, recommend, sampling
 from ._core import (
     SGD,
     Adagrad,
@@ -105,6 +105,7 @@ __all__ = [
     "fit",
     "freeze",
     "gather",
+    "linalg",
     "log",
     "log1p",
     "log_softmax",

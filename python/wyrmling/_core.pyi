@@ -29,12 +29,15 @@ __all__ = [
     "__version__",
     "abs",
     "broadcast_to",
+    "cholesky",
     "concatenate",
     "cos",
     "cross_entropy",
+    "det",
     "diag",
     "diagonal",
     "dot",
+    "eigh",
     "evaluate_ranking",
     "exp",
     "expand_dims",
@@ -42,6 +45,7 @@ __all__ = [
     "fit",
     "freeze",
     "gather",
+    "inv",
     "load_model",
     "log",
     "log1p",
@@ -49,6 +53,7 @@ __all__ = [
     "logsigmoid",
     "logsumexp",
     "matmul",
+    "matrix_transpose",
     "max",
     "maximum",
     "mean",
@@ -56,6 +61,8 @@ __all__ = [
     "minimum",
     "operators",
     "outer",
+    "pinv",
+    "qr",
     "read_interactions",
     "register_functions",
     "relu",
@@ -63,13 +70,16 @@ __all__ = [
     "save_model",
     "sigmoid",
     "sin",
+    "slogdet",
     "softmax",
     "softplus",
+    "solve",
     "sqrt",
     "square",
     "squeeze",
     "stack",
     "sum",
+    "svd",
     "tan",
     "tanh",
     "top_k",
@@ -416,3 +426,13 @@ def load_model(
     list[str],
     Csr,
 ]: ...
+def cholesky(a: _Like, /) -> Variable: ...
+def det(a: _Like, /) -> Variable: ...
+def eigh(a: _Like, /) -> tuple[Variable, Variable]: ...
+def inv(a: _Like, /) -> Variable: ...
+def matrix_transpose(x: _Like, /) -> Variable: ...
+def pinv(a: _Like, rcond: float, /) -> Variable: ...
+def qr(a: _Like, /) -> tuple[Variable, Variable]: ...
+def slogdet(a: _Like, /) -> tuple[Variable, Variable]: ...
+def solve(a: _Like, b: _Like, /) -> Variable: ...
+def svd(a: _Like, /) -> tuple[Variable, Variable, Variable]: ...

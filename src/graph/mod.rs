@@ -56,6 +56,7 @@ mod eager;
 mod freeze;
 mod gradient;
 mod leaf;
+pub mod linalg;
 mod node;
 mod release;
 mod value;

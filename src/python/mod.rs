@@ -21,6 +21,7 @@ mod handle;
 mod index;
 mod io;
 mod leaf;
+mod linalg;
 mod long_call;
 mod operand;
 mod optim;
@@ -57,5 +58,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     rank::register(module)?;
     io::register(module)?;
     protocols::register(module)?;
+    linalg::register(module)?;
     functions::register(module)
 }
