@@ -133,7 +133,7 @@ def cholesky(a: Like, /, *, upper: bool = False) -> Variable:
     return _core.cholesky(a)
 
 
-def eigh(a: Like, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
+def eigh(a: Like, UPLO: str = "L") -> EighResult:
     """Return eigenvalues and eigenvectors of symmetric matrices, of which one triangle is read.
 
     The signs of the vectors may differ from NumPy's. Raises LinAlgError for NaN and infinity.
@@ -146,7 +146,7 @@ def eigh(a: Like, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
     return EighResult(*_core.eigh(matrix_transpose(a) if UPLO in "Uu" else a))
 
 
-def eigvalsh(a: Like, UPLO: str = "L") -> Variable:  # noqa: N803 - NumPy's name
+def eigvalsh(a: Like, UPLO: str = "L") -> Variable:
     """Return the eigenvalues of symmetric matrices, ascending; see ``eigh``.
 
     >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]]).value
@@ -285,7 +285,7 @@ def multi_dot(arrays: Sequence[Like]) -> Variable:
 
 
 def vector_norm(
-    x: Like, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
+    x: Like, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str = 2
 ) -> Variable:
     """Return the norm of vectors: (Σ |x|^ord)^(1/ord), or its limit for ±inf and 0.
 
@@ -359,7 +359,7 @@ def norm(
     axes = tuple(range(x.ndim)) if axis is None else _axes(axis, x.ndim)
     match axes:
         case (only,):
-            return vector_norm(x, axis=only, keepdims=keepdims, ord=2 if ord is None else ord)  # type: ignore[arg-type] # a text is refused there
+            return vector_norm(x, axis=only, keepdims=keepdims, ord=2 if ord is None else ord)
         case (row, column):
             return _matrix_norm(x, ord, (row, column), keepdims)
     raise ValueError(f"norm: expected one axis or two, got {axes} of shape {x.shape}")

@@ -113,17 +113,16 @@ pub(super) fn not_finite(name: &str) -> Error {
 
 /// Writes the product Uᵀ K V of matrices of `n` rows.
 fn rebuild(left: &[f64], k: &[f64], right: &[f64], n: usize, out: &mut [f64]) {
+    let add = |s: f64, x: &[f64], y: &mut [f64]| y.iter_mut().zip(x).for_each(|(y, x)| *y += s * x);
     out.fill(0.0);
+    let mut row = vec![0.0; n];
     for i in 0..n {
+        row.fill(0.0);
         for j in 0..n {
-            let element = k[i * n + j];
-            if element != 0.0 {
-                for r in 0..n {
-                    for c in 0..n {
-                        out[r * n + c] += left[i * n + r] * element * right[j * n + c];
-                    }
-                }
-            }
+            add(k[i * n + j], &right[j * n..(j + 1) * n], &mut row);
+        }
+        for r in 0..n {
+            add(left[i * n + r], &row, &mut out[r * n..(r + 1) * n]);
         }
     }
 }

@@ -109,11 +109,12 @@ impl Operator for Inverse {
         let norm = |x: &[f64]| x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         each(args, &mut out, 2, &mut |x, out| {
             let lu = Lu::new(x[0], n);
-            if lu.singular() {
-                return Err(singular("inverse"));
+            let singular = lu.singular();
+            if singular && !self.checked {
+                return Err(self::singular("inverse"));
             }
             lu.solve(&decompose::identity(n), n, out);
-            if self.checked && norm(x[0]) * norm(out) > most {
+            if singular || (self.checked && norm(x[0]) * norm(out) > most) {
                 return Err(Error::LinAlg(
                     "there is no derivative: the matrix is singular, or as good as".into(),
                 ));
