@@ -33,6 +33,12 @@ INTERNAL = {
     "row_scale": "the gradient of vecdot",
     "diagonal_like": "the gradient of trace",
     "diagonal_adjoint": "the gradient of diagonal",
+    "cofactor": "the gradient of det, also where there is no inverse",
+    "cofactor_slope": "the gradient of cofactor",
+    "rows": "takes apart what a decomposition gives as one array",
+    "rows_adjoint": "the gradient of rows",
+    "pairs": "what the gradients of eigenvectors and singular vectors divide by",
+    "ratio": "divides in them, and refuses where there is no derivative",
 }
 # Symbols, for whatever Python has one.
 SYMBOLS = {
@@ -70,6 +76,19 @@ OPERANDS = {
     "gather": "x, rows",
     "cross_entropy": "x, rows",
 }
+# What is in wyrmling.linalg and numpy.linalg.
+LINALG = {
+    "solve": "solve(x, y)",
+    "inverse": "inv(x)",
+    "det": "det(x)",
+    "log_abs_det": "slogdet(x).logabsdet",
+    "det_sign": "slogdet(x).sign",
+    "cholesky": "cholesky(x @ x.T)",
+    "qr": "qr(x).R",
+    "eigh": "eigh(x).eigenvalues",
+    "svd": "svd(x).S",
+    "pinv": "pinv(x)",
+}
 HEAD = "| operator | what it computes | symbol | function | method | NumPy |"
 
 
@@ -103,6 +122,10 @@ def ways(name: str) -> list[str]:
         if first == "x":
             candidates[2].append(f"x.{name}({others})")
         candidates[3].append(f"np.{NUMPY.get(name, name)}({operands})")
+
+    if name in LINALG:
+        candidates[1].append(f"wy.linalg.{LINALG[name]}")
+        candidates[3].append(f"np.linalg.{LINALG[name]}")
 
     def works(way: str) -> bool:
         found = applied(way)

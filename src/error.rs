@@ -32,6 +32,9 @@ pub enum Error {
     /// A number that became NaN or infinite (Python: `FloatingPointError`).
     #[error("{0}")]
     NotFinite(String),
+    /// A matrix that has no such decomposition (Python: `numpy.linalg.LinAlgError`).
+    #[error("{0}")]
+    LinAlg(String),
     /// A file that could not be read or written (Python: `OSError`).
     #[error("{0}")]
     File(String),

@@ -21,6 +21,7 @@
 //! says what it is and why, `docs/architecture.md` has the picture.
 
 pub mod array;
+mod decompose;
 pub mod error;
 pub mod exec;
 pub mod graph;

@@ -32,11 +32,12 @@ def test_members_are_documented(name):
 def test_everything_public_is_exported():
     """What users need is in the package; the rest is reached through its own modules."""
     inner = {"Csr", "NO_ITEM", "top_k", "evaluate_ranking", "read_interactions", "operators"}
-    inner |= {"register_functions"}
+    inner |= {"register_functions", "cholesky", "det", "eigh", "inv", "matrix_transpose", "pinv"}
+    inner |= {"qr", "slogdet", "solve", "svd"}  # in wyrmling.linalg
     inner |= {"save_model", "load_model", "Sampler", "Uniform", "Popularity"}
     inner |= {"traced", "is_read", "captures", "pullback", "pushforward"}  # of transforms
     inner |= {"replace_node", "foreign", "outline"}
-    modules = {"datasets", "evaluate", "recommend", "sampling"}
+    modules = {"datasets", "evaluate", "linalg", "recommend", "sampling"}
     native = {name for name in wy.__all__ if getattr(wy, name) is getattr(_core, name, None)}
     assert set(_core.__all__) - inner == native
     assert modules <= set(wy.__all__)

@@ -5,6 +5,7 @@ computed; ``backward`` collects gradients. ``freeze`` compiles a loss to a ``Pro
 ``fit`` trains it without Python in the loop. The submodules: ``sampling`` draws inputs anew for
 every sample, ``datasets`` reads interactions and makes them up, ``recommend`` has recommenders
 and their files, ``evaluate`` the metrics of ranking. ``draw`` shows a graph.
+and their files, ``evaluate`` the metrics of ranking, ``linalg`` NumPy's linear algebra.
 
 >>> import wyrmling as wy
 >>> slope, intercept = wy.Parameter(1.0), wy.Parameter(0.0)
@@ -15,7 +16,7 @@ and their files, ``evaluate`` the metrics of ranking. ``draw`` shows a graph.
 (-24.0, -8.0)
 """
 
-from . import arrays, datasets, evaluate, recommend, sampling
+from . import arrays, datasets, evaluate, linalg, recommend, sampling
 from . import dispatch as dispatch
 from . import methods as methods
 from ._core import (
@@ -232,6 +233,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "kron",
+    "linalg",
     "linspace",
     "log",
     "log1p",

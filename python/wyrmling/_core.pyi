@@ -34,15 +34,18 @@ __all__ = [
     "broadcast_to",
     "captures",
     "cast",
+    "cholesky",
     "concatenate",
     "constant",
     "cos",
     "count",
     "cross_entropy",
     "cumsum",
+    "det",
     "diag",
     "diagonal",
     "dot",
+    "eigh",
     "evaluate_ranking",
     "exp",
     "expand_dims",
@@ -52,6 +55,7 @@ __all__ = [
     "foreign",
     "freeze",
     "gather",
+    "inv",
     "is_read",
     "load_model",
     "log",
@@ -60,6 +64,7 @@ __all__ = [
     "logsigmoid",
     "logsumexp",
     "matmul",
+    "matrix_transpose",
     "max",
     "maximum",
     "mean",
@@ -69,8 +74,10 @@ __all__ = [
     "operators",
     "outer",
     "outline",
+    "pinv",
     "pullback",
     "pushforward",
+    "qr",
     "read_interactions",
     "register_functions",
     "relu",
@@ -81,8 +88,10 @@ __all__ = [
     "save_model",
     "sigmoid",
     "sin",
+    "slogdet",
     "softmax",
     "softplus",
+    "solve",
     "split_axis",
     "sqrt",
     "square",
@@ -90,6 +99,7 @@ __all__ = [
     "stack",
     "stop_gradient",
     "sum",
+    "svd",
     "take_along_axis",
     "tan",
     "tanh",
@@ -513,3 +523,13 @@ def load_model(
     list[str],
     Csr,
 ]: ...
+def cholesky(a: _Like, /) -> Variable: ...
+def det(a: _Like, /) -> Variable: ...
+def eigh(a: _Like, /) -> tuple[Variable, Variable]: ...
+def inv(a: _Like, /) -> Variable: ...
+def matrix_transpose(x: _Like, /) -> Variable: ...
+def pinv(a: _Like, rcond: float, /) -> Variable: ...
+def qr(a: _Like, /) -> tuple[Variable, Variable]: ...
+def slogdet(a: _Like, /) -> tuple[Variable, Variable]: ...
+def solve(a: _Like, b: _Like, /) -> Variable: ...
+def svd(a: _Like, /) -> tuple[Variable, Variable, Variable]: ...

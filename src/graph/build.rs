@@ -18,10 +18,10 @@ use crate::error::{Error, Result};
 use crate::rules::{self, BroadcastLike, OpRef, Operator, SliceItem};
 
 /// Operands of one operator.
-type Args = SmallVec<[Variable; 2]>;
+pub(super) type Args = SmallVec<[Variable; 2]>;
 
 /// Applies an operator with attributes.
-fn one(op: impl Operator, x: &Variable) -> Result<Variable> {
+pub(super) fn one(op: impl Operator, x: &Variable) -> Result<Variable> {
     Variable::apply(OpRef::new(op), std::slice::from_ref(x))
 }
 
@@ -56,7 +56,7 @@ pub fn not_equal(x: &Variable, y: &Variable) -> Result<Variable> {
 }
 
 /// Casts float32 operands to float64 if any operand is float64. Indices stay as they are.
-fn promote(args: &[&Variable]) -> Result<Args> {
+pub(super) fn promote(args: &[&Variable]) -> Result<Args> {
     let double = args.iter().any(|x| x.dtype() == DType::F64);
     let cast = |x: &&Variable| match x.dtype() {
         DType::F32 if double => one(rules::Cast { dtype: DType::F64 }, x),

@@ -58,6 +58,7 @@ mod freeze;
 mod gradient;
 mod hook;
 mod leaf;
+pub mod linalg;
 mod node;
 mod outline;
 mod release;

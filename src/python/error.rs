@@ -1,4 +1,4 @@
-//! Errors of the crate as Python exceptions, one kind to one built-in exception.
+//! Errors of the crate as Python exceptions, one kind to one exception, built in but for NumPy's own.
 
 use pyo3::exceptions::{
     PyFloatingPointError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOSError,
@@ -7,6 +7,8 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 
 use crate::error::{Error, Raised};
+
+pyo3::import_exception!(numpy.linalg, LinAlgError);
 
 impl From<Error> for PyErr {
     #[cold]
@@ -24,6 +26,7 @@ impl From<Error> for PyErr {
             Error::Memory(_) => PyMemoryError::new_err(text),
             Error::State(_) | Error::Raised(_) => PyRuntimeError::new_err(text),
             Error::NotFinite(_) => PyFloatingPointError::new_err(text),
+            Error::LinAlg(_) => LinAlgError::new_err(text),
             Error::File(_) => PyOSError::new_err(text),
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         }

@@ -25,6 +25,7 @@ mod index;
 mod inspect;
 mod io;
 mod leaf;
+mod linalg;
 mod long_call;
 mod operand;
 mod optim;
@@ -67,5 +68,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     io::register(module)?;
     protocols::register(module)?;
     select::register(module)?;
+    linalg::register(module)?;
     functions::register(module)
 }

@@ -9,7 +9,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::{
     BroadcastLike, CountLike, DiagonalLike, ExpandDims, Gather, MatMul, OpRef, Operator, Pick,
-    ReshapeLike, RowScale, ScatterPick, ScatterRows, Sum, SumTo, Trace, VecDot,
+    ReshapeLike, RowScale, ScatterPick, ScatterRows, Sum, SumTo, Trace, Transpose, VecDot,
 };
 use crate::array::{DType, Shape, Type};
 
@@ -146,6 +146,14 @@ impl<'t> Ex<'t> {
             },
             &[other],
         )
+    }
+
+    /// The transposes of the matrices that the last two axes are.
+    pub fn matrix_transpose(self) -> Self {
+        let mut axes: Shape = (0..self.ndim()).collect();
+        let from = axes.len().saturating_sub(2);
+        axes[from..].reverse();
+        self.with_new(Transpose { axes }, &[])
     }
 
     /// Dot products along the last axis.

@@ -59,6 +59,9 @@
 //! `reshape_like(g, like)`, never through lengths written into the rule; that is
 //! what lets one frozen program be planned again for another batch length.
 
+mod batch;
+mod cholesky;
+mod determinant;
 mod elementwise;
 
 /// Calls a macro with the files of elementwise operators.
@@ -88,10 +91,14 @@ mod linalg;
 mod lookup;
 mod matmul;
 mod order;
+mod pinv;
 mod places;
+mod qr;
 mod reduce;
 mod slice;
 mod softmax;
+mod solve;
+mod spectral;
 mod table;
 mod triangle;
 
@@ -103,6 +110,8 @@ use std::sync::Arc;
 pub use algebra::{Algebra, Ex, Id};
 pub use along_axis::*;
 pub use cast::*;
+pub use cholesky::*;
+pub use determinant::*;
 pub use diagonal::*;
 pub use elementwise::{Map1, Map2, Map3};
 pub use join::*;
@@ -113,10 +122,14 @@ pub use linalg::*;
 pub use lookup::*;
 pub use matmul::*;
 pub use order::*;
+pub use pinv::*;
 pub use places::*;
+pub use qr::*;
 pub use reduce::*;
 pub use slice::*;
 pub use softmax::*;
+pub use solve::*;
+pub use spectral::*;
 pub use table::{Argument, Case, Entry, Reference, table};
 pub use triangle::*;
 

@@ -68,6 +68,12 @@ pub enum Argument {
         /// Whether the numbers must differ clearly from each other.
         distinct: bool,
     },
+    /// Matrices with a diagonal of 2, 3, 4, … and small numbers beside it: positive definite,
+    /// well conditioned, with eigenvalues and singular values apart.
+    Dominant {
+        /// Length of each axis.
+        shape: Shape,
+    },
     /// Integers below a bound.
     Index {
         /// Length of each axis.
@@ -98,6 +104,13 @@ impl Argument {
             shape: shape.into(),
             domain,
             distinct: true,
+        }
+    }
+
+    /// Matrices with a large diagonal.
+    pub fn dominant(shape: &[usize]) -> Self {
+        Argument::Dominant {
+            shape: shape.into(),
         }
     }
 
@@ -170,6 +183,12 @@ pub fn table() -> impl Iterator<Item = &'static Entry> {
         super::matmul::ENTRIES,
         super::triangle::ENTRIES,
         super::diagonal::ENTRIES,
+        super::solve::ENTRIES,
+        super::determinant::ENTRIES,
+        super::cholesky::ENTRIES,
+        super::qr::ENTRIES,
+        super::spectral::ENTRIES,
+        super::pinv::ENTRIES,
         super::lookup::ENTRIES,
         super::along_axis::ENTRIES,
         super::order::ENTRIES,

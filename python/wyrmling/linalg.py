@@ -1,0 +1,424 @@
+"""Differentiable linear algebra, with the names, arguments and results of ``numpy.linalg``.
+
+NumPy's own functions call these when they are given a variable. Matrices are the last two axes
+of an array, and any axes before them hold several; float32 and float64 are kept.
+
+Where there is no derivative there is no number that looks like one:
+
+- The gradient of ``det`` is the matrix of cofactors, for singular matrices too.
+- Eigenvalues and singular values have a gradient everywhere; that of one which is repeated is one
+  of several that would do, and sums over the repeated ones are exact. Asking for the gradient of
+  *vectors* raises LinAlgError where two of their values coincide, or a singular value is zero.
+- ``qr`` raises LinAlgError in the backward pass if columns depend on each other.
+- ``pinv`` is differentiated as if the rank could not change.
+- A norm has the gradient 0 at zero.
+
+``cholesky`` and ``eigh`` read one triangle, as NumPy's, and what is not read has no gradient:
+write ``cholesky((a + a.T) / 2)`` for the symmetric one.
+
+>>> import numpy as np, wyrmling as wy
+>>> a = wy.Variable([[2.0, 1.0], [1.0, 3.0]])
+>>> np.linalg.slogdet(a).logabsdet.backward()
+>>> a.grad.round(6)
+array([[ 0.6, -0.2],
+       [-0.2,  0.4]])
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._core import Variable
+
+__all__ = [
+    "EighResult",
+    "QRResult",
+    "SVDResult",
+    "SlogdetResult",
+    "cholesky",
+    "cond",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+Like: TypeAlias = Variable | npt.ArrayLike
+Axis: TypeAlias = int | Sequence[int] | None
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues, ascending, and eigenvectors as columns."""
+
+    eigenvalues: Variable
+    eigenvectors: Variable
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant, and the logarithm of its absolute value."""
+
+    sign: Variable
+    logabsdet: Variable
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors as columns, singular values, right singular vectors as rows."""
+
+    U: Variable
+    S: Variable
+    Vh: Variable
+
+
+class QRResult(NamedTuple):
+    """Orthonormal columns, and an upper triangular matrix."""
+
+    Q: Variable
+    R: Variable
+
+
+inv, det, solve = _core.inv, _core.det, _core.solve
+matmul, outer, matrix_transpose = _core.matmul, _core.outer, _core.matrix_transpose
+
+
+def _variable(x: Like) -> Variable:
+    return x if isinstance(x, Variable) else _core.reshape(x, np.shape(x))
+
+
+def slogdet(a: Like) -> SlogdetResult:
+    """Return the sign of the determinant, and the logarithm of its absolute value.
+
+    A singular matrix has the sign 0 and the logarithm -inf, and no gradient (LinAlgError).
+
+    >>> float(slogdet([[0.0, 2.0], [0.5, 0.0]]).sign)
+    -1.0
+    """
+    return SlogdetResult(*_core.slogdet(a))
+
+
+def cholesky(a: Like, /, *, upper: bool = False) -> Variable:
+    """Return the lower triangular L with a = L Lᵀ, or with ``upper`` the U with a = Uᵀ U.
+
+    Reads that triangle of ``a``. Raises LinAlgError if ``a`` is not positive definite.
+
+    >>> cholesky([[4.0, 2.0], [2.0, 2.0]]).value
+    array([[2., 0.],
+           [1., 1.]])
+    """
+    if upper:
+        return matrix_transpose(_core.cholesky(matrix_transpose(a)))
+    return _core.cholesky(a)
+
+
+def eigh(a: Like, UPLO: str = "L") -> EighResult:
+    """Return eigenvalues and eigenvectors of symmetric matrices, of which one triangle is read.
+
+    The signs of the vectors may differ from NumPy's. Raises LinAlgError for NaN and infinity.
+
+    >>> eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.value.round(12)
+    array([1., 3.])
+    """
+    if str(UPLO).upper() not in ("L", "U"):
+        raise ValueError(f"UPLO: expected 'L' or 'U', got {UPLO!r}")
+    return EighResult(*_core.eigh(matrix_transpose(a) if UPLO in "Uu" else a))
+
+
+def eigvalsh(a: Like, UPLO: str = "L") -> Variable:
+    """Return the eigenvalues of symmetric matrices, ascending; see ``eigh``.
+
+    >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]]).value
+    array([1., 2.])
+    """
+    return eigh(a, UPLO).eigenvalues
+
+
+def svd(
+    a: Like, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """Return the singular value decomposition, or without ``compute_uv`` the values alone.
+
+    Only the reduced one: matrices that are not square need ``full_matrices=False``, and raise
+    NotImplementedError otherwise. The signs of the vectors may differ from NumPy's. Raises
+    LinAlgError for NaN and infinity.
+
+    >>> svd([[3.0], [4.0]], full_matrices=False).S.value
+    array([5.])
+    """
+    if hermitian:
+        raise NotImplementedError("svd: hermitian=True is not supported; eigh has symmetric ones")
+    if compute_uv and full_matrices and np.ndim(a) > 1 and np.shape(a)[-1] != np.shape(a)[-2]:
+        raise NotImplementedError(
+            f"svd: of shape {np.shape(a)} only the reduced decomposition can be differentiated; "
+            "give full_matrices=False"
+        )
+    result = SVDResult(*_core.svd(a))
+    return result if compute_uv else result.S
+
+
+def svdvals(x: Like, /) -> Variable:
+    """Return the singular values, descending.
+
+    >>> svdvals([[0.0, 2.0], [1.0, 0.0]]).value
+    array([2., 1.])
+    """
+    return _core.svd(x)[1]
+
+
+def qr(a: Like, mode: str = "reduced") -> Any:
+    """Return the reduced QR decomposition, or with the mode "r" its R alone.
+
+    Other modes raise NotImplementedError.
+
+    >>> qr([[3.0], [4.0]]).R.value
+    array([[-5.]])
+    """
+    if mode not in ("reduced", "r"):
+        raise NotImplementedError(f"qr: expected the mode 'reduced' or 'r', got {mode!r}")
+    result = QRResult(*_core.qr(a))
+    return result.R if mode == "r" else result
+
+
+def pinv(
+    a: Like, rcond: float | None = None, hermitian: bool = False, *, rtol: float | None = None
+) -> Variable:
+    """Return the pseudo-inverse of Moore and Penrose.
+
+    Singular values up to ``rcond`` (or ``rtol``) times the largest count as zero; 1e-15 if neither
+    is given. Raises LinAlgError for NaN and infinity, ValueError if both are given.
+
+    >>> pinv([[2.0], [0.0]]).value
+    array([[0.5, 0. ]])
+    """
+    if hermitian:
+        raise NotImplementedError("pinv: hermitian=True is not supported; without it works too")
+    if rcond is not None and rtol is not None:
+        raise ValueError("pinv: rcond and rtol are the same, give one")
+    given = rtol if rcond is None else rcond
+    return _core.pinv(a, 1e-15 if given is None else float(given))
+
+
+def matrix_power(a: Like, n: int) -> Variable:
+    """Return matrices to the power of an integer, of the inverse if it is negative.
+
+    >>> matrix_power([[1.0, 1.0], [0.0, 1.0]], 5).value
+    array([[1., 5.],
+           [0., 1.]])
+    """
+    power, n = _variable(a), operator.index(n)
+    shape = power.shape
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise np.linalg.LinAlgError(f"matrix_power: expected square matrices, got shape {shape}")
+    if n < 0:
+        power, n = inv(power), -n
+    if n == 0:
+        # None of `a`, but of its shape, and with a gradient of zero.
+        return _core.where(0.0, power, np.eye(shape[-1], dtype=power.dtype))
+    result = None
+    while True:
+        if n & 1:
+            result = power if result is None else result @ power
+        n >>= 1
+        if n == 0 and result is not None:
+            return result
+        power = power @ power
+
+
+def multi_dot(arrays: Sequence[Like]) -> Variable:
+    """Return the product of several matrices, in the order that takes the fewest operations.
+
+    The first and the last may be vectors, which count as a row and as a column.
+
+    >>> multi_dot([[1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 4.0]]).item()
+    11.0
+    """
+    parts = [_variable(array) for array in arrays]
+    if len(parts) < 2:
+        raise ValueError(f"multi_dot: expected at least two arrays, got {len(parts)}")
+    row, column = parts[0].ndim == 1, parts[-1].ndim == 1
+    if row:
+        parts[0] = _core.expand_dims(parts[0], 0)
+    if column:
+        parts[-1] = _core.expand_dims(parts[-1], 1)
+    for k, part in enumerate(parts):
+        if part.ndim != 2:
+            raise np.linalg.LinAlgError(f"multi_dot: array {k} is not a matrix: {part.shape}")
+    # Cormen et al., "Introduction to Algorithms", section 15.2.
+    sides = [part.shape[0] for part in parts] + [parts[-1].shape[1]]
+    costs = {(k, k): (0, k) for k in range(len(parts))}
+    for width in range(1, len(parts)):
+        for i in range(len(parts) - width):
+            j = i + width
+            costs[i, j] = min(
+                (costs[i, k][0] + costs[k + 1, j][0] + sides[i] * sides[k + 1] * sides[j + 1], k)
+                for k in range(i, j)
+            )
+
+    def product(i: int, j: int) -> Variable:
+        k = costs[i, j][1]
+        return parts[i] if i == j else matmul(product(i, k), product(k + 1, j))
+
+    result = product(0, len(parts) - 1)
+    return _core.squeeze(result, tuple(axis for axis, new in ((0, row), (1, column)) if new))
+
+
+def vector_norm(
+    x: Like, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str = 2
+) -> Variable:
+    """Return the norm of vectors: (Σ |x|^ord)^(1/ord), or its limit for ±inf and 0.
+
+    ``axis`` is one axis or several, along which the vectors lie; all if it is None.
+
+    >>> vector_norm([3.0, 4.0]).item()
+    5.0
+    """
+    if isinstance(ord, str):
+        raise ValueError(f"norm: {ord!r} is no order of a norm of vectors")
+    x = _variable(x)
+    if ord == math.inf:
+        return _core.max(_core.abs(x), axis, keepdims)
+    if ord == -math.inf:
+        return _core.min(_core.abs(x), axis, keepdims)
+    if ord == 0:
+        return _core.sum(x != 0.0, axis, keepdims)
+    if ord == 1:
+        return _core.sum(_core.abs(x), axis, keepdims)
+    total = _core.sum(_core.square(x) if ord == 2 else _core.abs(x) ** ord, axis, keepdims)
+    # Roots are steep at zero: their gradient, times zero, would be NaN.
+    zero = total == 0.0
+    return _core.where(zero, 0.0, _core.where(zero, 1.0, total) ** (1.0 / ord))
+
+
+def _axes(axis: int | Sequence[int], ndim: int) -> tuple[int, ...]:
+    given = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
+    axes = tuple(operator.index(a) + (ndim if a < 0 else 0) for a in given)
+    if not all(0 <= a < ndim for a in axes):
+        raise ValueError(f"norm: axis {axis} is out of range for {ndim} axes")
+    if len(set(axes)) < len(axes):
+        raise ValueError("norm: an axis is given twice")
+    return axes
+
+
+def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, int], keepdims: bool) -> Variable:
+    row, column = axes
+    if ord in (None, "fro", "f"):
+        return vector_norm(x, axis=axes, keepdims=keepdims)
+    reduce: Callable[..., Variable]
+    if ord in (1, -1, math.inf, -math.inf):
+        along, over = (row, column) if abs(ord) == 1 else (column, row)
+        reduce = _core.max if ord > 0 else _core.min
+        result = reduce(_core.sum(_core.abs(x), along, keepdims=True), over, keepdims=True)
+        return result if keepdims else _core.squeeze(result, axes)
+    if ord not in (2, -2, "nuc"):
+        raise ValueError(f"norm: {ord!r} is no order of a norm of matrices")
+    order = [a for a in range(x.ndim) if a not in axes]
+    # Their absolute value has the gradient 0 at 0.
+    values = _core.abs(svdvals(_core.transpose(x, [*order, row, column])))
+    reduce = _core.sum if ord == "nuc" else _core.max if ord == 2 else _core.min
+    result = reduce(values, -1)
+    return _core.expand_dims(result, sorted(axes)) if keepdims else result
+
+
+def norm(
+    x: Like, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False
+) -> Variable:
+    """Return the norm of vectors or matrices, as ``numpy.linalg.norm``.
+
+    ``axis`` is one axis of vectors, or two of matrices; if it is None, ``x`` is one vector or
+    matrix. ``ord`` is a number for vectors, and for matrices "fro" (if None is given), "nuc",
+    1, -1, 2, -2, inf or -inf.
+
+    >>> norm([[3.0, 0.0], [0.0, 4.0]]).item(), norm([[3.0, 0.0], [0.0, 4.0]], "nuc").item()
+    (5.0, 7.0)
+    """
+    x = _variable(x)
+    if axis is None and ord is None:
+        return vector_norm(x, keepdims=keepdims)
+    axes = tuple(range(x.ndim)) if axis is None else _axes(axis, x.ndim)
+    match axes:
+        case (only,):
+            return vector_norm(x, axis=only, keepdims=keepdims, ord=2 if ord is None else ord)
+        case (row, column):
+            return _matrix_norm(x, ord, (row, column), keepdims)
+    raise ValueError(f"norm: expected one axis or two, got {axes} of shape {x.shape}")
+
+
+def matrix_norm(x: Like, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Variable:
+    """Return the norm of the matrices of the last two axes; see ``norm``.
+
+    >>> matrix_norm([[3.0, 4.0]]).item()
+    5.0
+    """
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+def cond(x: Like, p: float | str | None = None) -> Variable:
+    """Return the condition number: the norm times that of the inverse, by default that of ord 2.
+
+    >>> cond([[4.0, 0.0], [0.0, 2.0]]).item()
+    2.0
+    """
+    if p in (None, 2, -2):
+        values = svdvals(x)
+        large, small = values[..., 0], values[..., -1]
+        return small / large if p == -2 else large / small
+    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+
+
+def diagonal(x: Like, /, *, offset: int = 0) -> Variable:
+    """Return diagonals of the matrices of the last two axes.
+
+    >>> diagonal([[1.0, 2.0], [3.0, 4.0]]).value
+    array([1., 4.])
+    """
+    return _core.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Like, /, *, offset: int = 0) -> Variable:
+    """Return the sums of diagonals of the matrices of the last two axes.
+
+    >>> trace([[1.0, 2.0], [3.0, 4.0]]).item()
+    5.0
+    """
+    return _core.sum(diagonal(x, offset=offset), -1)
+
+
+def vecdot(x1: Like, x2: Like, /, *, axis: int = -1) -> Variable:
+    """Return the dot products of vectors along an axis.
+
+    >>> vecdot([1.0, 2.0], [3.0, 4.0]).item()
+    11.0
+    """
+    return _core.sum(_variable(x1) * x2, axis) if axis != -1 else _core.vecdot(x1, x2)
+
+
+_core.register_functions(
+    {
+        getattr(np.linalg, name): globals()[name]
+        for name in __all__
+        # The oldest NumPy that we support lacks some.
+        if name[0].islower() and hasattr(np.linalg, name)
+    }
+)

@@ -1,0 +1,118 @@
+//! Linear algebra, for `wyrmling.linalg`, which gives these functions NumPy's arguments.
+//!
+//! All take matrices, or arrays of them along leading axes.
+
+use pyo3::prelude::*;
+
+use super::functions::two;
+use super::operand::node;
+use super::variable::PyVariable;
+use crate::graph::linalg;
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident($x:ident $(, $more:ident: $ty:ty)*) -> $result:ty;)*) => {
+        $(
+            $(#[$doc])*
+            #[pyfunction]
+            #[pyo3(signature = ($x $(, $more)*, /))]
+            fn $name($x: &Bound<'_, PyAny> $(, $more: $ty)*) -> PyResult<$result> {
+                let x = node(stringify!($name), $x)?;
+                Ok(wrap(linalg::$name(&x $(, $more)*)?))
+            }
+        )*
+
+        /// Adds the functions to the module.
+        pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            module.add_function(wrap_pyfunction!(solve, module)?)
+        }
+    };
+}
+
+/// Variables as Python's.
+trait Wrapped<T> {
+    fn wrapped(self) -> T;
+}
+impl Wrapped<PyVariable> for crate::Variable {
+    fn wrapped(self) -> PyVariable {
+        PyVariable::new(self)
+    }
+}
+impl Wrapped<(PyVariable, PyVariable)> for [crate::Variable; 2] {
+    fn wrapped(self) -> (PyVariable, PyVariable) {
+        self.map(PyVariable::new).into()
+    }
+}
+impl Wrapped<(PyVariable, PyVariable, PyVariable)> for [crate::Variable; 3] {
+    fn wrapped(self) -> (PyVariable, PyVariable, PyVariable) {
+        self.map(PyVariable::new).into()
+    }
+}
+fn wrap<T>(found: impl Wrapped<T>) -> T {
+    found.wrapped()
+}
+
+functions! {
+    /// The matrices transposed.
+    ///
+    /// >>> matrix_transpose([[1.0, 2.0]]).shape
+    /// (2, 1)
+    matrix_transpose(x) -> PyVariable;
+    /// The inverse. Raises LinAlgError if there is none.
+    ///
+    /// >>> inv([[2.0, 0.0], [0.0, 4.0]]).value
+    /// array([[0.5 , 0.  ],
+    ///        [0.  , 0.25]])
+    inv(a) -> PyVariable;
+    /// The determinant.
+    ///
+    /// >>> det([[2.0, 0.0], [0.0, 4.0]]).item()
+    /// 8.0
+    det(a) -> PyVariable;
+    /// The sign of the determinant, and the logarithm of its absolute value.
+    ///
+    /// >>> [float(x) for x in slogdet([[0.0, 1.0], [1.0, 0.0]])]
+    /// [-1.0, 0.0]
+    slogdet(a) -> (PyVariable, PyVariable);
+    /// The lower Cholesky factor, of what the lower triangle says. Raises LinAlgError if the
+    /// matrix is not positive definite.
+    ///
+    /// >>> cholesky([[4.0, 0.0], [2.0, 2.0]]).value
+    /// array([[2., 0.],
+    ///        [1., 1.]])
+    cholesky(a) -> PyVariable;
+    /// The reduced QR decomposition.
+    ///
+    /// >>> [x.shape for x in qr([[3.0], [4.0]])]
+    /// [(2, 1), (1, 1)]
+    qr(a) -> (PyVariable, PyVariable);
+    /// Eigenvalues, ascending, and eigenvectors, of what the lower triangle says. Raises
+    /// LinAlgError if the matrix has NaN or infinite elements.
+    ///
+    /// >>> eigh([[2.0, 0.0], [0.0, 1.0]])[0].value
+    /// array([1., 2.])
+    eigh(a) -> (PyVariable, PyVariable);
+    /// The reduced singular value decomposition: U, s and the transpose of V. Raises LinAlgError
+    /// if the matrix has NaN or infinite elements.
+    ///
+    /// >>> svd([[0.0, 2.0], [1.0, 0.0]])[1].value
+    /// array([2., 1.])
+    svd(a) -> (PyVariable, PyVariable, PyVariable);
+    /// The pseudo-inverse; singular values up to ``rcond`` times the largest count as zero. Raises
+    /// LinAlgError if the matrix has NaN or infinite elements.
+    ///
+    /// >>> pinv([[2.0], [0.0]], 1e-15).value
+    /// array([[0.5, 0. ]])
+    pinv(a, rcond: f64) -> PyVariable;
+}
+
+/// The solution of ``a x = b``; ``b`` is one vector, or matrices. Raises LinAlgError if ``a`` is
+/// singular.
+///
+/// >>> solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0]).value
+/// array([1. , 0.5])
+#[pyfunction]
+#[pyo3(signature = (a, b, /))]
+fn solve(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    two("solve", a, b, linalg::solve)
+}
