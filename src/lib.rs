@@ -33,6 +33,7 @@ mod python;
 pub mod rank;
 pub mod rules;
 pub mod simd;
+mod special;
 pub mod table;
 pub mod train;
 

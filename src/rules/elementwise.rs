@@ -184,7 +184,6 @@ fn cut_mut<'s>(s: &'s mut SliceMut<'_>, at: usize, n: usize) -> SliceMut<'s> {
 pub(super) type Rule = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -> Option<Ex<'t>>;
 
 /// What an operator of the macro computes.
-#[allow(dead_code, reason = "entries follow")]
 pub(super) enum Compute {
     /// With loops of its own.
     Vector(fn(DType) -> Kernel),

@@ -67,7 +67,9 @@ mod elementwise;
 /// Calls a macro with the files of elementwise operators.
 macro_rules! elementwise_files {
     ($callback:ident) => {
-        $callback! { unary, binary, compare, trigonometric }
+        $callback! {
+            unary, binary, compare, trigonometric, gamma, error_function, bessel, integral
+        }
     };
 }
 pub(crate) use elementwise_files;

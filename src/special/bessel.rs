@@ -1,0 +1,213 @@
+//! Bessel functions of integer order.
+//!
+//! Those of the first and second kind are `libm`'s, from fdlibm (Sun Microsystems, 1993). The
+//! modified ones are here.
+
+use std::f64::consts::PI;
+
+use super::series;
+
+/// Euler's constant.
+const EULER: f64 = 0.577_215_664_901_532_9;
+
+/// `value` times (-1)^n.
+fn alternate(n: i32, value: f64) -> f64 {
+    if n % 2 == 0 { value } else { -value }
+}
+
+/// J_n(x).
+pub(crate) fn jn(n: i32, x: f64) -> f64 {
+    if n < 0 {
+        return alternate(n, jn(-n, x));
+    }
+    libm::jn(n, x)
+}
+
+/// Y_n(x); NaN below zero.
+pub(crate) fn yn(n: i32, x: f64) -> f64 {
+    if n < 0 {
+        return alternate(n, yn(-n, x));
+    }
+    libm::yn(n, x)
+}
+
+/// I_n(x).
+pub(crate) fn iv(n: i32, x: f64) -> f64 {
+    let size = x.abs();
+    let value = match Method::of(n, size) {
+        Method::Series => first_series(n, size),
+        // In two steps, since e^x may overflow where the product does not.
+        Method::Asymptotic => (0.5 * size).exp() * first_asymptotic(n, size) * (0.5 * size).exp(),
+        Method::Recurrence => (0.5 * size).exp() * first_recurrence(n, size) * (0.5 * size).exp(),
+    };
+    let value = if size == f64::INFINITY { size } else { value };
+    if x < 0.0 { alternate(n, value) } else { value }
+}
+
+/// `e^-|x|·I_n(x)`.
+pub(crate) fn ive(n: i32, x: f64) -> f64 {
+    let size = x.abs();
+    let value = match Method::of(n, size) {
+        Method::Series => first_series(n, size) * (-size).exp(),
+        Method::Asymptotic => first_asymptotic(n, size),
+        Method::Recurrence => first_recurrence(n, size),
+    };
+    if x < 0.0 { alternate(n, value) } else { value }
+}
+
+/// How I_n is computed.
+enum Method {
+    Series,
+    Asymptotic,
+    Recurrence,
+}
+
+impl Method {
+    fn of(n: i32, x: f64) -> Self {
+        let n = f64::from(n);
+        if x <= 20.0 || x.is_nan() {
+            Method::Series
+        } else if x >= 0.5 * n * n {
+            Method::Asymptotic
+        } else {
+            Method::Recurrence
+        }
+    }
+}
+
+/// I_n(x) for moderate `x ≥ 0` by its power series (DLMF 10.25.2), whose terms are positive.
+fn first_series(n: i32, x: f64) -> f64 {
+    let (n, half) = (n.unsigned_abs(), 0.5 * x);
+    let first = (1..=n).fold(1.0, |p, k| p * (half / f64::from(k)));
+    if first == 0.0 {
+        return first;
+    }
+    first
+        * series(1.0, |term, k| {
+            term * (half / k) * (half / (k + f64::from(n)))
+        })
+}
+
+/// `e^-x·I_n(x)` for large `x` (DLMF 10.40.1).
+fn first_asymptotic(n: i32, x: f64) -> f64 {
+    let square = 4.0 * f64::from(n) * f64::from(n);
+    let sum = series(1.0, |term, k| {
+        let odd = 2.0 * k - 1.0;
+        term * ((odd * odd - square) / (8.0 * k) / x)
+    });
+    sum / (2.0 * PI).sqrt() / x.sqrt()
+}
+
+/// `e^-x·I_n(x)` by Miller's backward recurrence (DLMF 3.6(iii)), from an order where it
+/// vanishes, scaled by `e^x = I_0 + 2·Σ I_k` (DLMF 10.35.1).
+fn first_recurrence(n: i32, x: f64) -> f64 {
+    const LARGE: f64 = 1e250;
+    let n = n.unsigned_abs();
+    let order = f64::from(n);
+    let start = (order * order + 80.0 * x).sqrt().ceil() as u32 + 20;
+    let (mut above, mut here, mut sum, mut found) = (0.0, 1.0 / LARGE, 0.0, 0.0);
+    for k in (1..=start).rev() {
+        if k == n {
+            found = here;
+        }
+        sum += 2.0 * here;
+        let below = above + 2.0 * f64::from(k) / x * here;
+        (above, here) = (here, below);
+        if here > LARGE {
+            for value in [&mut above, &mut here, &mut sum, &mut found] {
+                *value /= LARGE;
+            }
+        }
+    }
+    if n == 0 {
+        found = here;
+    }
+    found / (sum + here)
+}
+
+/// K_n(x); NaN below zero.
+pub(crate) fn kn(n: i32, x: f64) -> f64 {
+    second(n, x, (-x).exp())
+}
+
+/// `e^x·K_n(x)`.
+pub(crate) fn kve(n: i32, x: f64) -> f64 {
+    second(n, x, 1.0)
+}
+
+/// `e^x·K_n(x)` times `scale`, by forward recurrence (DLMF 10.29.1), which is stable.
+fn second(n: i32, x: f64, scale: f64) -> f64 {
+    if x < 0.0 || x.is_nan() {
+        return f64::NAN;
+    }
+    if x == 0.0 {
+        return f64::INFINITY;
+    }
+    if x == f64::INFINITY {
+        return 0.0;
+    }
+    let (mut here, mut above) = if x <= 2.0 {
+        let (zero, one) = second_series(x);
+        let back = x.exp() * scale;
+        (zero * back, one * back)
+    } else {
+        let (zero, one) = second_fraction(x);
+        (zero * scale, one * scale)
+    };
+    for k in 1..=n.unsigned_abs() {
+        (here, above) = (above, here + 2.0 * f64::from(k) / x * above);
+        if here.is_infinite() {
+            break;
+        }
+    }
+    here
+}
+
+/// K_0(x) and K_1(x) for `x ≤ 2` by their power series (DLMF 10.31.2, 10.31.1).
+fn second_series(x: f64) -> (f64, f64) {
+    let square = 0.25 * x * x;
+    let log = (0.5 * x).ln() + EULER;
+    // Σ H_k·t^k/k!² and Σ (H_k + H_(k+1))·t^k/(k!·(k+1)!).
+    let (mut term, mut harmonic, mut zero, mut one) = (1.0, 0.0, 0.0, 0.0);
+    for k in 0..20 {
+        let next = 1.0 / f64::from(k + 1);
+        zero += harmonic * term;
+        one += (2.0 * harmonic + next) * term * next;
+        harmonic += next;
+        term *= square * next * next;
+    }
+    (
+        zero - log * first_series(0, x),
+        1.0 / x + log * first_series(1, x) - 0.25 * x * one,
+    )
+}
+
+/// `e^x·K_0(x)` and `e^x·K_1(x)` for `x ≥ 2`, by Steed's evaluation of the second continued
+/// fraction (Temme, Journal of Computational Physics 19 (1975); DLMF 10.74(v)).
+fn second_fraction(x: f64) -> (f64, f64) {
+    let mut b = 2.0 * (1.0 + x);
+    let mut d = 1.0 / b;
+    let (mut h, mut step) = (d, d);
+    let (mut before, mut q) = (0.0, 1.0);
+    let (mut a, mut c) = (-0.25, 0.25);
+    let mut weight = c;
+    let mut sum = 1.0 + weight * step;
+    for k in 2..1000 {
+        let k = f64::from(k);
+        a -= 2.0 * (k - 1.0);
+        c *= -a / k;
+        (before, q) = (q, (before - b * q) / a);
+        weight += c * q;
+        b += 2.0;
+        d = 1.0 / (b + a * d);
+        step *= b * d - 1.0;
+        h += step;
+        let part = weight * step;
+        sum += part;
+        if part.abs() <= f64::EPSILON / 4.0 * sum.abs() {
+            break;
+        }
+    }
+    let zero = (0.5 * PI).sqrt() / x.sqrt() / sum;
+    (zero, zero * (x + 0.5 - 0.25 * h) / x)
+}

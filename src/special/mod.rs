@@ -1,0 +1,49 @@
+//! Special functions of `f64`, for the operators of the rule table that are named as they are.
+//!
+//! What the crate `libm` has well is taken from there (`erf`, `erfc`, `tgamma`, `lgamma`, the
+//! Bessel functions of the first and second kind, inverse hyperbolic functions); the others are
+//! here, each with its source. float32 goes through these too, so there is one of each, and no
+//! loop over them is compiled for any instruction set: they are calls, with branches on the
+//! argument.
+//!
+//! Accuracy: relative errors of about 1e-14, away from zeros of the function; next to one the
+//! error is absolute. At poles and ends of domains the values are those of `scipy.special`,
+//! except where that has NaN or zero and the function has a limit, or none.
+
+pub(crate) mod bessel;
+pub(crate) mod error;
+pub(crate) mod gamma;
+pub(crate) mod integral;
+pub(crate) mod trigonometric;
+
+/// `c[0] + x·(c[1] + x·(c[2] + …))`.
+fn polynomial(x: f64, c: &[f64]) -> f64 {
+    c.iter().rev().fold(0.0, |sum, c| sum * x + c)
+}
+
+/// Sums a series until its terms no longer matter: `next` makes a term from the one before and
+/// its number, which counts from 1.
+fn series(first: f64, next: impl Fn(f64, f64) -> f64) -> f64 {
+    const MOST: u32 = 500;
+    let (mut term, mut sum) = (first, first);
+    for k in 1..MOST {
+        term = next(term, f64::from(k));
+        sum += term;
+        if term.abs() <= f64::EPSILON / 8.0 * sum.abs() || !sum.is_finite() {
+            break;
+        }
+    }
+    sum
+}
+
+/// `e^(s·x²)` for `s` of 1 or -1. The square is split in a part that is exact and a small one,
+/// as `s_erf.c` of fdlibm does (Sun Microsystems, 1993): rounded, it would cost as many places
+/// as it is large.
+fn exp_square(s: f64, x: f64) -> f64 {
+    let high = f64::from_bits(x.to_bits() & 0xffff_ffff_f800_0000);
+    let (square, rest) = (high * high, (x - high) * (x + high));
+    if square > 750.0 {
+        return if s > 0.0 { f64::INFINITY } else { 0.0 };
+    }
+    (s * square).exp() * (s * rest).exp()
+}
