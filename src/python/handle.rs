@@ -102,11 +102,19 @@ impl Handle {
         }
     }
 
-    /// Puts another node in the place of this one, for whoever asks from now on.
-    pub(super) fn replace(&self, node: Variable) {
+    /// Puts another node in the place of this one, for whoever asks from now on: `false` for a
+    /// leaf, which keeps its own.
+    ///
+    /// # Errors
+    /// [`Error::State`] if another thread built it.
+    pub(super) fn replace(&self, node: Variable) -> Result<bool> {
+        if leaf_id(self.original()?).is_some() {
+            return Ok(false);
+        }
         // The old one is dropped when nothing is borrowed.
         let old = self.replaced.replace(Some(node));
         drop(old);
+        Ok(true)
     }
 
     /// Whether anybody asked for the node.

@@ -133,16 +133,12 @@ fn pushforward<'py>(
 /// Puts `other` in the place of what `variable` holds, for whoever reads it from now on; False
 /// if that is a leaf, which keeps its node.
 #[pyfunction]
-fn replace_node(variable: &Bound<'_, PyVariable>, other: &Bound<'_, PyVariable>) -> PyResult<bool> {
-    let variable = variable.get();
-    let leaf = match variable.handle.original()?.kind() {
-        Kind::Parameter(_) | Kind::Variable(..) | Kind::Input(..) => true,
-        Kind::Operation(_) | Kind::Constant => false,
-    };
-    if !leaf {
-        variable.handle.replace(other.get().node()?.into_owned());
-    }
-    Ok(!leaf)
+fn replace_node(
+    variable: &Bound<'_, PyVariable>,
+    other: &Bound<'_, PyVariable>,
+) -> PyResult<bool> {
+    let other = other.get().node()?.into_owned();
+    Ok(variable.get().handle.replace(other)?)
 }
 
 /// `backward(create_graph=True)`: gradients that are variables, at the objects of the leaves.

@@ -429,6 +429,22 @@ impl PyVariable {
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self::new(index::get(&*self.node()?, key)?))
     }
+    fn __setitem__(
+        slf: &Bound<'_, Self>,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let variable = slf.get();
+        let changed = index::replace(&*variable.node()?, key, value)?;
+        if variable.handle.replace(changed)? {
+            return Ok(());
+        }
+        Err(PyTypeError::new_err(format!(
+            "the elements of a {}, which is a leaf, cannot be assigned: assign its value, or \
+             write on a copy, wyrmling.array(x)",
+            slf.get_type().name()?
+        )))
+    }
     fn __len__(&self) -> PyResult<usize> {
         let ty = self.ty()?;
         let first = ty.shape.first().copied();
