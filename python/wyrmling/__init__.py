@@ -17,6 +17,7 @@ and their files, ``evaluate`` the metrics of ranking, ``linalg`` NumPy's linear 
 """
 
 from . import arrays, datasets, evaluate, linalg, recommend, sampling
+from . import assignment as assignment
 from . import dispatch as dispatch
 from . import methods as methods
 from ._core import (
@@ -85,6 +86,7 @@ from .arrays import (
     argmax,
     argmin,
     argsort,
+    array,
     array_split,
     astype,
     atleast_1d,
@@ -180,6 +182,7 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "array",
     "array_split",
     "arrays",
     "astype",

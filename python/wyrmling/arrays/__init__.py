@@ -20,6 +20,7 @@ from .contraction import (
 from .indexing import take, take_along_axis
 from .joining import (
     append,
+    array,
     array_split,
     column_stack,
     dsplit,
@@ -76,6 +77,7 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "array",
     "array_split",
     "astype",
     "atleast_1d",

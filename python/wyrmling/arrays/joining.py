@@ -9,12 +9,42 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from .._core import Variable, broadcast_like, concatenate, constant, expand_dims, fixed
+from .._core import Variable, broadcast_like, concatenate, constant, expand_dims, fixed, stack
 from .._core import sum as sum_over
 from .indexing import take
 from .operand import Array, Like, along, axis_of
-from .shaping import atleast_1d, atleast_2d, atleast_3d
+from .shaping import astype, atleast_1d, atleast_2d, atleast_3d, copy
+
+
+def array(object: Any, dtype: npt.DTypeLike | None = None) -> Variable:
+    """A new variable, from variables, numbers and arrays in nested lists or tuples.
+
+    Its elements can be assigned, and a leaf that it was made from is not affected. It is float64
+    unless what it is made of, or ``dtype``, is float32.
+
+    >>> x = Variable(3.0)
+    >>> a = array([[1.0, x], [x * x, 0.0]])
+    >>> a[1, 1] = x
+    >>> a.value
+    array([[1., 3.],
+           [9., 3.]])
+    """
+    made = _nested(object)
+    return copy(made if dtype is None else astype(made, dtype))
+
+
+def _nested(item: Any) -> Any:
+    if isinstance(item, list | tuple) and any(_holds_variable(part) for part in item):
+        return stack([_nested(part) for part in item])
+    return constant(item)
+
+
+def _holds_variable(item: Any) -> bool:
+    if isinstance(item, list | tuple):
+        return any(_holds_variable(part) for part in item)
+    return isinstance(item, Variable)
 
 
 def append(arr: Like, values: Like, axis: int | None = None) -> Variable:

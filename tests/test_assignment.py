@@ -1,0 +1,193 @@
+"""Assignment to elements, and in place operators: as NumPy's, with the right gradients."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wyrmling as wy
+
+KEYS = [
+    0,
+    -1,
+    slice(1, None),
+    slice(None, None, 2),
+    (slice(None), 1),
+    (Ellipsis, slice(None, None, -1)),
+    (1, 2),
+    [0, 2],
+    (slice(None), [2, 0]),
+    ([0, 1], [1, 1]),
+    [0, 0, 1],
+    np.array([True, False, True]),
+    Ellipsis,
+    np.arange(12).reshape(3, 4) % 3 == 0,
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_values_and_gradients_are_those_of_differences(key):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 4))
+    v = rng.normal(size=x[key].shape)
+    weights = rng.normal(size=(3, 4))
+
+    def f(x, v):
+        y = x * 1.0
+        y[key] = v * 2.0
+        return y
+
+    np.testing.assert_array_equal(wy.vjp(f, x, v)[0], f(x, v))
+    gx, gv = wy.grad(lambda x, v: np.sum(f(x, v) * weights), (0, 1))(x, v)
+
+    def slope(at, which):
+        moved = [x.copy(), v.copy()]
+        moved[which][at] += 1.0
+        return np.sum((f(*moved) - f(x, v)) * weights)
+
+    expected = [[slope(at, k) for at in np.ndindex(a.shape)] for k, a in enumerate((x, v))]
+    np.testing.assert_allclose(gx.ravel(), expected[0], atol=1e-12)
+    np.testing.assert_allclose(np.ravel(gv), expected[1], atol=1e-12)
+
+
+@given(st.lists(st.tuples(st.integers(-4, 3), st.floats(-2, 2)), max_size=6))
+def test_any_run_of_assignments(steps):
+    def f(x):
+        y = x * x
+        for at, factor in steps:
+            y[at] = y[(at - 1) % 4] * factor + y[2]
+            y *= 0.5
+        return y
+
+    x = np.array([0.5, -1.0, 0.25, 2.0])
+    np.testing.assert_allclose(wy.vjp(f, x)[0], f(x))
+    wy.check_grads(f, (x,), order=1)
+
+
+def test_what_was_overwritten_has_no_gradient_whatever_it_held():
+    def f(x):
+        y = x * 2.0
+        y[[0, 1]] = 1.0
+        y[2:3] = 3.0
+        return y.sum()
+
+    x = np.array([np.nan, np.inf, -np.inf, 2.0])
+    np.testing.assert_array_equal(wy.grad(f)(x), [0.0, 0.0, 0.0, 2.0])
+
+
+def test_a_slice_is_a_value():
+    def f(x):
+        part = x[:2]
+        x[0] = 100.0
+        return part.sum() + 0.0 * x.sum()
+
+    assert wy.value_and_grad(f)(np.array([1.0, 2.0, 3.0]))[0] == 3.0
+
+
+def test_all_names_of_an_array_see_what_changes_in_place_and_those_of_a_number_do_not():
+    def f(x):
+        y = x
+        y += 1.0
+        y *= x
+        return np.sum(x)
+
+    for x in (np.array([2.0, 3.0]), 2.0):
+        assert wy.value_and_grad(f)(x)[0] == f(np.array(x) if np.ndim(x) else x)
+    np.testing.assert_array_equal(wy.grad(f)(np.array([2.0, 3.0])), [6.0, 8.0])
+    assert wy.grad(f)(2.0) == 1.0
+
+
+def test_the_argument_itself_is_not_written():
+    x = np.ones(3)
+
+    def f(x):
+        x[1] = 5.0
+        x -= 1.0
+        return (x * x).sum()
+
+    np.testing.assert_array_equal(wy.grad(f)(x), [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(x, np.ones(3))
+
+
+def test_every_operator():
+    def f(x, m):
+        x += 1.0
+        x -= 0.5
+        x *= x
+        x /= 3.0
+        x **= 2
+        m @= m
+        return x.sum() + m.sum()
+
+    x, m = np.array([0.5, 1.5]), np.array([[1.0, 2.0], [0.5, -1.0]])
+    expected = f(x.copy(), m.copy())
+    np.testing.assert_allclose(wy.value_and_grad(f)(x, m)[0], expected)
+    wy.check_grads(lambda x, m: f(x * 1.0, m * 1.0), (x, m))
+
+
+def test_types_and_shapes_are_kept():
+    def f(x):
+        x += np.ones(2)
+        assert x.dtype == np.float32
+        x[0] = np.float64(0.1)
+        assert x.dtype == np.float32
+        return x.sum()
+
+    wy.grad(f)(np.ones(2, np.float32))
+    y = wy.Variable(np.ones(3)) * 2
+    with pytest.raises(ValueError, match=r"\+=: an array of shape \(3,\) cannot hold"):
+        y += np.ones((2, 3))
+    with pytest.raises(ValueError, match="shape"):
+        y[:2] = np.ones(3)
+    with pytest.raises(IndexError, match="out of range|out of bounds"):
+        y[7] = 1.0
+    with pytest.raises(TypeError):
+        y["a"] = 1.0
+    with pytest.raises(TypeError, match="unsupported operand|expected"):
+        y += "text"
+    np.testing.assert_array_equal(y.value, [2.0, 2.0, 2.0])
+
+
+def test_leaves_keep_their_value():
+    for leaf in (wy.Parameter([1.0, 2.0]), wy.Input([1.0, 2.0]), wy.Variable([1.0, 2.0])):
+        with pytest.raises(TypeError, match=r"leaf, cannot be assigned.*wyrmling\.array"):
+            leaf[0] = 3.0
+        x = leaf
+        x += 1.0
+        np.testing.assert_array_equal(leaf.value, [1.0, 2.0])
+        np.testing.assert_array_equal(x.value, [2.0, 3.0])
+        copy = wy.array(leaf)
+        copy[0] = 5.0
+        np.testing.assert_array_equal(copy.value, [5.0, 2.0])
+        np.testing.assert_array_equal(leaf.value, [1.0, 2.0])
+
+
+def test_graphs_with_assignments_follow_their_inputs_and_freeze():
+    w, x = wy.Parameter([2.0, 3.0]), wy.Input([1.0, 1.0], name="x")
+    y = w * x
+    y[0] = x[1] * 10.0
+    y[1] += 1.0
+    loss = y.sum()
+    assert loss.item() == 14.0
+    x.value = [1.0, 2.0]
+    assert loss.item() == 27.0
+    program = wy.freeze(loss)
+    value, gradients = program.value_and_grad({x: [1.0, 3.0]})
+    assert value == 40.0
+    np.testing.assert_array_equal(gradients[w], [0.0, 3.0])
+
+
+def test_arrays_of_variables():
+    def f(x, y):
+        a = wy.array([[x, 2.0 * y], [1.0, x * y]])
+        a[0, 0] += y
+        return (a * np.array([[1.0, 10.0], [100.0, 1000.0]])).sum()
+
+    assert wy.grad(f, (0, 1))(2.0, 3.0) == (1.0 + 3000.0, 1.0 + 20.0 + 2000.0)
+    assert wy.array([1, 2]).dtype == np.float64
+    assert wy.array(np.ones(2, np.float32)).dtype == np.float32
+    assert wy.array([wy.Variable(1.0), 2], dtype=np.float32).dtype == np.float32
+    with pytest.raises(ValueError, match="shape"):
+        wy.array([[wy.Variable(1.0)], [1.0, 2.0]])
+    with pytest.raises(TypeError, match="expected numbers"):
+        wy.array(["a", wy.Variable(1.0)])
