@@ -139,11 +139,11 @@ def test_types_and_shapes_are_kept():
         y += np.ones((2, 3))
     with pytest.raises(ValueError, match="shape"):
         y[:2] = np.ones(3)
-    with pytest.raises(IndexError, match="out of range|out of bounds"):
+    with pytest.raises(IndexError, match="out of"):
         y[7] = 1.0
     with pytest.raises(TypeError):
         y["a"] = 1.0
-    with pytest.raises(TypeError, match="unsupported operand|expected"):
+    with pytest.raises(TypeError, match="unsupported operand"):
         y += "text"
     np.testing.assert_array_equal(y.value, [2.0, 2.0, 2.0])
 

@@ -38,7 +38,7 @@ def _directions(like: Any, rng: np.random.Generator) -> Any:
     """A random tree of the form, shapes and dtypes of another; of length 1 as a whole."""
     leaves, rebuild = tree.flatten(like)
     drawn = [rng.standard_normal(np.shape(leaf)) for _, leaf in leaves]
-    length = np.sqrt(sum(np.sum(d * d) for d in drawn)) or 1.0
+    length = max(float(np.sqrt(sum(np.sum(d * d) for d in drawn))), 1e-300)
     typed = []
     for d, (_, leaf) in zip(drawn, leaves, strict=True):
         dtype = getattr(leaf, "dtype", None)

@@ -62,23 +62,23 @@ def positions(name: str, argnums: Argnums, count: int) -> tuple[int, ...]:
     return found
 
 
+def _scalar(array: Any) -> Any:
+    """An array without axes as a number: a float, or a float32; any other as it is."""
+    if array.ndim:
+        return array
+    return array.item() if array.dtype == np.float64 else array.dtype.type(array)
+
+
 def like(argument: Any, array: Any) -> Any:
     """A gradient or tangent as plain as the argument that it belongs to."""
     if isinstance(array, Variable) or isinstance(argument, np.ndarray):
         return array
-    if isinstance(argument, np.floating) and not isinstance(argument, float):
-        return array.dtype.type(array)
-    return array.item() if array.ndim == 0 else array
+    return _scalar(array)
 
 
 def plain(value: Any) -> Any:
     """A variable as a number or an array; anything else as it is."""
-    if not isinstance(value, Variable):
-        return value
-    array = value.value
-    if array.ndim:
-        return array
-    return array.item() if array.dtype == np.float64 else array.dtype.type(array)
+    return _scalar(value.value) if isinstance(value, Variable) else value
 
 
 class Run:
