@@ -4,7 +4,8 @@ Operators on ``Parameter``, ``Input``, ``IndexInput`` and ``Variable`` record ho
 computed; ``backward`` collects gradients. ``freeze`` compiles a loss to a ``Program``, and
 ``fit`` trains it without Python in the loop. The submodules: ``sampling`` draws inputs anew for
 every sample, ``datasets`` reads interactions and makes them up, ``recommend`` has recommenders
-and their files, ``evaluate`` the metrics of ranking.
+and their files, ``evaluate`` the metrics of ranking, ``special`` the functions of
+``scipy.special``.
 
 >>> import wyrmling as wy
 >>> slope, intercept = wy.Parameter(1.0), wy.Parameter(0.0)
@@ -15,7 +16,7 @@ and their files, ``evaluate`` the metrics of ranking.
 (-24.0, -8.0)
 """
 
-from . import datasets, evaluate, recommend, sampling
+from . import datasets, evaluate, recommend, sampling, special
 from ._core import (
     SGD,
     Adagrad,
@@ -31,6 +32,7 @@ from ._core import (
     __version__,
     abs,
     broadcast_to,
+    clip,
     concatenate,
     cos,
     cross_entropy,
@@ -90,6 +92,7 @@ __all__ = [
     "concatenate",
     "cos",
     "cross_entropy",
+    "clip",
     "datasets",
     "dot",
     "evaluate",
@@ -118,6 +121,7 @@ __all__ = [
     "sigmoid",
     "sin",
     "softmax",
+    "special",
     "softplus",
     "sqrt",
     "square",

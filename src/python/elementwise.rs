@@ -166,7 +166,9 @@ macro_rules! files {
     ($($file:ident),+) => {
         $(
             mod $file {
-                use super::*;
+                #[allow(unused_imports, reason = "not every file has functions of all kinds")]
+                use super::{Compute, Elementwise, OpRef, PyVariable, one, ordered, rules, two};
+                use pyo3::prelude::*;
                 rules::$file::entries!(functions);
             }
         )+

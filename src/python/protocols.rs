@@ -171,6 +171,9 @@ const SAME: &[&str] = &[
     "squeeze",
     "expand_dims",
     "where",
+    "clip",
+    "sinc",
+    "i0",
 ];
 
 fn functions(py: Python<'_>) -> PyResult<&'static Table<Py<PyAny>>> {
