@@ -10,6 +10,7 @@ not current.
 
 import re
 from pathlib import Path
+from typing import Any
 
 from wyrmling import _core
 
@@ -19,12 +20,12 @@ BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
 OTHERS = {"log_softmax", "logsumexp", "softmax"}
 
 
-def names(entry: dict) -> set[str]:
+def names(entry: dict[str, Any]) -> set[str]:
     """All names of an entry's function; none if Python has it otherwise (where)."""
     return {entry["function"], *entry["numpy"], *entry["scipy"]} if public(entry) else set()
 
 
-def public(entry: dict) -> bool:
+def public(entry: dict[str, Any]) -> bool:
     """Whether there is a function of one or two operands."""
     return len(entry["domains"]) <= 2
 
@@ -32,12 +33,18 @@ def public(entry: dict) -> bool:
 ENTRIES = [entry for entry in _core.elementwise() if public(entry)]
 ALL = set().union(*map(names, ENTRIES))
 SPECIAL = OTHERS.union(*(entry["scipy"] for entry in ENTRIES))
+# Derivatives that only gradients are made of.
+INTERNAL = {"ellipk_derivative", "sinc_derivative"}
 MAIN = set().union(
-    *({entry["function"], *entry["numpy"]} - (set(entry["scipy"]) - set(entry["numpy"])) for entry in ENTRIES)
+    *(
+        {entry["function"], *entry["numpy"]} - (set(entry["scipy"]) - set(entry["numpy"]))
+        for entry in ENTRIES
+        if entry["function"] not in INTERNAL
+    )
 )
 
 
-def signature(entry: dict) -> str:
+def signature(entry: dict[str, Any]) -> str:
     """The parameters of an entry's function."""
     if entry["ordered"]:
         return "n: SupportsIndex, x: _Like, /"
@@ -64,7 +71,7 @@ def ordered(found: set[str]) -> list[str]:
 
 
 def listed(text: str, head: str, tail: str, add: set[str], quote: str) -> str:
-    """The text with a list between head and tail that has these names too, and no others of ours."""
+    """The text with the list between head and tail: these names of ours, and no others."""
     before, _, rest = text.partition(head)
     body, _, after = rest.partition(tail)
     found = set(re.findall(r"\w+", body)) - ALL | add
@@ -77,7 +84,7 @@ def stub_file(text: str) -> str:
     text = listed(text, "__all__ = [\n", "]\n", ALL, '"')
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return before + BEGIN + stubs() + END + after
+    return before + BEGIN + stubs() + "\n" + END + after
 
 
 def main_file(text: str) -> str:
