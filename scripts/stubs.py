@@ -62,12 +62,14 @@ def stubs() -> str:
 
 
 def ordered(found: set[str]) -> list[str]:
-    """Constants, classes, and the rest, as ruff sorts them."""
+    """Constants, classes, and the rest, numbers in them as numbers: as ruff sorts them."""
 
-    def kind(name: str) -> int:
-        return 0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2
+    def key(name: str) -> tuple[int, list[tuple[str, int]]]:
+        kind = 0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2
+        parts = re.findall(r"(\D*)(\d*)", name)
+        return kind, [(text, int(number or -1)) for text, number in parts]
 
-    return sorted(found, key=lambda name: (kind(name), name))
+    return sorted(found, key=key)
 
 
 def listed(text: str, head: str, tail: str, add: set[str], quote: str) -> str:
