@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import scipy.special
 
 import wyrmling as wy
 
@@ -39,6 +40,8 @@ INTERNAL = {
     "rows_adjoint": "the gradient of rows",
     "pairs": "what the gradients of eigenvectors and singular vectors divide by",
     "ratio": "divides in them, and refuses where there is no derivative",
+    "sinc_derivative": "the gradients of sinc, smooth at 0",
+    "ellipk_derivative": "the gradients of ellipk and ellipe, smooth at 0",
 }
 # Symbols, for whatever Python has one.
 SYMBOLS = {
@@ -63,8 +66,6 @@ SYMBOLS = {
     "pick": "wy.cross_entropy(x, rows)",
     "diagonal_matrix": "wy.diag(x[0])",
 }
-# What NumPy calls them, where it is something else.
-NUMPY = {"neg": "negative", "sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power"}
 # Operands, where they are not x, or x and y; without the x of a method.
 OPERANDS = {
     "where": "x > y, x, y",
@@ -75,6 +76,7 @@ OPERANDS = {
     "stack": "[x, y]",
     "gather": "x, rows",
     "cross_entropy": "x, rows",
+    "clip": "x, -1, 1",
 }
 # What is in wyrmling.linalg and numpy.linalg.
 LINALG = {
@@ -89,7 +91,9 @@ LINALG = {
     "svd": "svd(x).S",
     "pinv": "pinv(x)",
 }
-HEAD = "| operator | what it computes | symbol | function | method | NumPy |"
+# Functions by their operator, where the rule table has them.
+ELEMENTWISE = {entry["operator"]: entry for entry in wy._core.elementwise()}
+HEAD = "| operator | what it computes | source | symbol | function | method | NumPy or SciPy |"
 
 
 def applied(expression: str) -> set[str]:
@@ -97,6 +101,7 @@ def applied(expression: str) -> set[str]:
     names = {
         "wy": wy,
         "np": np,
+        "scipy": scipy,
         "x": wy.Input(np.array([[1.0, 2.0], [3.0, 4.0]])),
         "y": wy.Input(np.array([[0.5, 1.0], [1.5, 2.0]])),
         "single": wy.Input(np.ones((2, 2), np.float32)),
@@ -112,16 +117,33 @@ def applied(expression: str) -> set[str]:
     return set(re.findall(r"^  %\d+: .* = (\w+)[\[(]", forward, re.MULTILINE))
 
 
+def elementwise(name: str) -> list[str]:
+    """The same of an operator whose names the rule table has."""
+    entry = ELEMENTWISE[name]
+    operands = "x, y"[: 3 * len(entry["domains"]) - 2]
+    operands = f"2, {operands}" if entry["ordered"] else operands
+    candidates = [
+        [SYMBOLS.get(name, "")],
+        [f"{where}.{entry['function']}({operands})" for where in ("wy", "wy.special")],
+        [f"x.{entry['function']}({operands[3:]})"],
+        [f"np.{other}({operands})" for other in entry["numpy"]]
+        + [f"scipy.special.{other}({operands})" for other in entry["scipy"]],
+    ]
+    return [next((way for way in some if name in applied(way)), "") for some in candidates]
+
+
 def ways(name: str) -> list[str]:
     """The symbol, function, method and NumPy function of an operator, empty if there is none."""
     table = {name for name, *_ in wy._core.operators()}
+    if name in ELEMENTWISE and name not in OPERANDS:
+        return elementwise(name)
     candidates: list[list[str]] = [[SYMBOLS.get(name, "")], [], [], []]
     for operands in [OPERANDS[name]] if name in OPERANDS else ["x", "x, y"]:
         candidates[1].append(f"wy.{name}({operands})")
         first, _, others = operands.partition(", ")
         if first == "x":
             candidates[2].append(f"x.{name}({others})")
-        candidates[3].append(f"np.{NUMPY.get(name, name)}({operands})")
+        candidates[3].append(f"np.{name}({operands})")
 
     if name in LINALG:
         candidates[1].append(f"wy.linalg.{LINALG[name]}")
@@ -134,29 +156,36 @@ def ways(name: str) -> list[str]:
     return [next(filter(works, some), "") for some in candidates]
 
 
-def functions() -> list[tuple[str, str]]:
+def functions() -> list[tuple[str, str, str]]:
     """What is written as an operator is and made of several: its name, and of which."""
     table = {name for name, *_ in wy._core.operators()}
     found = {}
     names = [name for name in wy.__all__ if inspect.isbuiltin(getattr(wy, name))]
-    for name in ["not_equal", *names]:
-        if name not in {*table, "fit", "freeze"}:
+    known = {*table, "fit", "freeze"}.union(
+        *({e["function"], *e["numpy"], *e["scipy"]} for e in ELEMENTWISE.values())
+    )
+    for name in names:
+        if name not in known:
             way = next(way for way in ways(name) if way)
             parts = ", ".join(f"`{part}`" for part in sorted(applied(way)))
             found[name] = f"made of {parts}"
-    return sorted(found.items())
+    return [(name, text, "definition") for name, text in sorted(found.items())]
 
 
 def table() -> str:
     """The table, of operators that can be written and of functions made of them."""
-    written = [(name, f"`{text}`") for name, text in wy._core.operators() if name not in INTERNAL]
-    lines = [HEAD, "|" + " --- |" * 6]
-    for name, text in written + functions():
+    written = [
+        (name, f"`{text}`", source)
+        for name, text, source in wy._core.operators()
+        if name not in INTERNAL
+    ]
+    lines = [HEAD, "|" + " --- |" * 7]
+    for name, text, source in written + functions():
         text = text.replace("|", "\\|")
-        cells = [name, text, *(f"`{way}`" if way else "" for way in ways(name))]
+        cells = [name, text, source, *(f"`{way}`" if way else "" for way in ways(name))]
         lines.append("| " + " | ".join(cells) + " |")
     lines.append("\nOf these alone are gradients and other functions made:\n")
-    formulas = dict(wy._core.operators())
+    formulas = {name: text for name, text, _ in wy._core.operators()}
     lines.extend(f"- `{name}`, `{formulas[name]}`: {why}" for name, why in INTERNAL.items())
     return "\n".join(lines) + "\n"
 

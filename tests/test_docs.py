@@ -37,10 +37,12 @@ def test_everything_public_is_exported():
     inner |= {"save_model", "load_model", "Sampler", "Uniform", "Popularity"}
     inner |= {"traced", "is_read", "captures", "pullback", "pushforward"}  # of transforms
     inner |= {"replace_node", "foreign", "outline"}
-    modules = {"datasets", "evaluate", "linalg", "recommend", "sampling"}
+    inner |= {"elementwise", "ellipk_derivative", "sinc_derivative"}
+    modules = {"datasets", "evaluate", "linalg", "recommend", "sampling", "special"}
     native = {name for name in wy.__all__ if getattr(wy, name) is getattr(_core, name, None)}
-    assert set(_core.__all__) - inner == native
+    assert set(_core.__all__) - inner == native | set(wy.special.__all__)
     assert modules <= set(wy.__all__)
+    assert len(set(wy.special.__all__)) == len(wy.special.__all__)
     assert len(set(wy.__all__)) == len(wy.__all__)
     for name in wy.__all__:
         assert hasattr(wy, name)

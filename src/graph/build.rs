@@ -50,9 +50,7 @@ pub fn binary(op: &'static dyn Operator, x: &Variable, y: &Variable) -> Result<V
 /// # Errors
 /// See the [module documentation](self).
 pub fn not_equal(x: &Variable, y: &Variable) -> Result<Variable> {
-    let same = binary(&rules::Equal, x, y)?;
-    let one = Constant::new(Array::scalar(same.dtype(), 1.0)).boxed();
-    binary(&rules::Sub, &one, &same)
+    binary(&rules::NotEqual, x, y)
 }
 
 /// Casts float32 operands to float64 if any operand is float64. Indices stay as they are.

@@ -6,7 +6,7 @@
 
 use std::any::TypeId;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -72,14 +72,21 @@ pub(super) fn ordered(
     n: &Bound<'_, PyAny>,
     x: &Bound<'_, PyAny>,
 ) -> PyResult<PyVariable> {
-    let order = convert::number(n)?.or_else(|| Some(n.extract::<i64>().ok()? as f64));
+    let order = match n.extract::<i64>() {
+        Ok(order) => Some(order as f64),
+        // Too large; what is said of it is below.
+        Err(error) if error.is_instance_of::<PyOverflowError>(n.py()) => Some(f64::INFINITY),
+        Err(_) => convert::number(n)?,
+    };
     let Some(order) = order else {
         return Err(PyTypeError::new_err(format!(
             "{name}: n: expected one integer, got {}",
             type_name(n)
         )));
     };
-    if order.fract() != 0.0 || order.abs() > f64::from(LARGEST_ORDER) {
+    // Written so that NaN is refused.
+    let within = order.abs() <= f64::from(LARGEST_ORDER);
+    if order.fract() != 0.0 || !within {
         return Err(PyValueError::new_err(format!(
             "{name}: n: expected an integer between -{LARGEST_ORDER} and {LARGEST_ORDER}, got {n}"
         )));

@@ -176,6 +176,9 @@ const SAME: &[&str] = &[
     "triu",
     "diagonal",
     "diag",
+    "clip",
+    "sinc",
+    "i0",
 ];
 
 fn functions(py: Python<'_>) -> PyResult<&'static Table<Py<PyAny>>> {

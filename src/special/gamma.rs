@@ -191,8 +191,8 @@ pub(crate) fn betaln(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {
         return f64::NAN;
     }
-    if b == f64::INFINITY && a > 0.0 {
-        return f64::NEG_INFINITY;
+    if b == f64::INFINITY {
+        return if a > 0.0 { -b } else { b };
     }
     if a >= 10.0 {
         let correction = stirling(a) + stirling(b) - stirling(a + b);

@@ -10,6 +10,10 @@ use std::f64::consts::PI;
 fn reduce(x: f64, quarter: f64) -> (u8, f64) {
     let x = x % (4.0 * quarter);
     let count = (x / quarter).round();
+    if count == 0.0 {
+        // Also what is left of -0.0.
+        return (0, x / quarter * (0.5 * PI));
+    }
     let radians = (x - count * quarter) / quarter * (0.5 * PI);
     ((count as i8 & 3) as u8, radians)
 }

@@ -1,0 +1,112 @@
+"""Write what Python files list of the elementwise functions, from the rule table.
+
+    python scripts/stubs.py
+
+They are declared in ``python/wyrmling/_core.pyi`` and exported by ``python/wyrmling/__init__.py``
+(NumPy's names, and names of our own) and ``python/wyrmling/special.py`` (names of
+``scipy.special``). What else those files list stays. ``tests/test_elementwise.py`` says if one is
+not current.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from wyrmling import _core
+
+PACKAGE = Path(__file__).parent.parent / "python" / "wyrmling"
+BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
+# Functions of scipy.special that are not elementwise.
+OTHERS = {"log_softmax", "logsumexp", "softmax"}
+
+
+def names(entry: dict[str, Any]) -> set[str]:
+    """All names of an entry's function; none if Python has it otherwise (where)."""
+    return {entry["function"], *entry["numpy"], *entry["scipy"]} if public(entry) else set()
+
+
+def public(entry: dict[str, Any]) -> bool:
+    """Whether there is a function of one or two operands."""
+    return len(entry["domains"]) <= 2
+
+
+ENTRIES = [entry for entry in _core.elementwise() if public(entry)]
+ALL = set().union(*map(names, ENTRIES))
+SPECIAL = OTHERS.union(*(entry["scipy"] for entry in ENTRIES))
+# Derivatives that only gradients are made of.
+INTERNAL = {"ellipk_derivative", "sinc_derivative"}
+MAIN = set().union(
+    *(
+        {entry["function"], *entry["numpy"]} - (set(entry["scipy"]) - set(entry["numpy"]))
+        for entry in ENTRIES
+        if entry["function"] not in INTERNAL
+    )
+)
+
+
+def signature(entry: dict[str, Any]) -> str:
+    """The parameters of an entry's function."""
+    if entry["ordered"]:
+        return "n: SupportsIndex, x: _Like, /"
+    text = getattr(_core, entry["function"]).__text_signature__
+    return text.strip("()").replace(", /", "").replace(",", ": _Like,") + ": _Like, /"
+
+
+def stubs() -> str:
+    """The declarations of all functions."""
+    lines = []
+    for entry in ENTRIES:
+        for name in [entry["function"], *sorted(names(entry) - {entry["function"]})]:
+            lines.append(f"def {name}({signature(entry)}) -> Variable: ...\n")
+    return "".join(lines)
+
+
+def ordered(found: set[str]) -> list[str]:
+    """Constants, classes, and the rest, numbers in them as numbers: as ruff sorts them."""
+
+    def key(name: str) -> tuple[int, list[tuple[str, int]]]:
+        kind = 0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2
+        parts = re.findall(r"(\D*)(\d*)", name)
+        return kind, [(text, int(number or -1)) for text, number in parts]
+
+    return sorted(found, key=key)
+
+
+def listed(text: str, head: str, tail: str, add: set[str], quote: str) -> str:
+    """The text with the list between head and tail: these names of ours, and no others."""
+    before, _, rest = text.partition(head)
+    body, _, after = rest.partition(tail)
+    found = set(re.findall(r"\w+", body)) - ALL | add
+    items = "".join(f"    {quote}{name}{quote},\n" for name in ordered(found))
+    return f"{before}{head}{items}{tail}{after}"
+
+
+def stub_file(text: str) -> str:
+    """``_core.pyi`` anew."""
+    text = listed(text, "__all__ = [\n", "]\n", ALL, '"')
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return before + BEGIN + stubs() + "\n" + END + after
+
+
+def main_file(text: str) -> str:
+    """``__init__.py`` anew."""
+    text = listed(text, "from ._core import (\n", ")\n", MAIN, "")
+    return listed(text, "__all__ = [\n", "]\n", MAIN, '"')
+
+
+def special_file(text: str) -> str:
+    """``special.py`` anew."""
+    text = listed(text, "from ._core import (\n", ")\n", SPECIAL, "")
+    return listed(text, "__all__ = [\n", "]\n", SPECIAL, '"')
+
+
+FILES = {
+    PACKAGE / "_core.pyi": stub_file,
+    PACKAGE / "__init__.py": main_file,
+    PACKAGE / "special.py": special_file,
+}
+
+if __name__ == "__main__":
+    for path, written in FILES.items():
+        path.write_text(written(path.read_text("utf-8")), "utf-8")

@@ -1,0 +1,246 @@
+"""Elementwise functions against NumPy and SciPy: values, edges, types, and every name.
+
+All of it is made from the rule table: an entry that is added is tested.
+"""
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.special
+
+import wyrmling as wy
+from wyrmling import _core
+
+stubs = runpy.run_path(str(Path(__file__).parent.parent / "scripts" / "stubs.py"))
+ENTRIES = {entry["function"]: entry for entry in stubs["ENTRIES"]}
+
+# What neither NumPy nor SciPy has, in NumPy's functions.
+OTHERS = {
+    "softplus": lambda x: np.logaddexp(0, x),
+    "relu": lambda x: np.maximum(x, 0),
+    "sec": lambda x: 1 / np.cos(x),
+    "csc": lambda x: 1 / np.sin(x),
+    "cot": lambda x: 1 / np.tan(x),
+    "arcsec": lambda x: np.arccos(1 / x),
+    "arccsc": lambda x: np.arcsin(1 / x),
+    "arccot": lambda x: np.arctan(1 / x),
+    "secd": lambda x: 1 / np.cos(np.deg2rad(x)),
+    "cscd": lambda x: 1 / np.sin(np.deg2rad(x)),
+    "arcsind": lambda x: np.rad2deg(np.arcsin(x)),
+    "arccosd": lambda x: np.rad2deg(np.arccos(x)),
+    "arctand": lambda x: np.rad2deg(np.arctan(x)),
+    "arcsecd": lambda x: np.rad2deg(np.arccos(1 / x)),
+    "arccscd": lambda x: np.rad2deg(np.arcsin(1 / x)),
+    "arccotd": lambda x: np.rad2deg(np.arctan(1 / x)),
+    "sinpi": lambda x: np.sin(np.pi * x),
+    "cospi": lambda x: np.cos(np.pi * x),
+    "sech": lambda x: 1 / np.cosh(x),
+    "csch": lambda x: 1 / np.sinh(x),
+    "coth": lambda x: 1 / np.tanh(x),
+    "arcsech": lambda x: np.arccosh(1 / x),
+    "arccsch": lambda x: np.arcsinh(1 / x),
+    "arccoth": lambda x: np.arctanh(1 / x),
+    "trigamma": lambda x: scipy.special.polygamma(1, x),
+}
+# Derivatives have no name elsewhere: their values are tested as those of what they derive.
+DERIVATIVES = {"sinc_derivative", "ellipk_derivative"}
+ORDERS = [0, 1, 2, 3, 10, -1, -2]
+USUAL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 1e-300, -1e-300, np.inf, -np.inf, np.nan]
+SPARSE = [0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, -5.0, 7.0, np.inf, -np.inf, np.nan]
+
+# Where SciPy has no limit, or something else than it: what we have instead.
+BESSEL = {"j0", "j1", "jn", "y0", "y1", "yn", "ive", "kve", "sinc"}
+FIRST = {"i0", "i1", "iv"}
+DEGREES = {"sind", "cosd", "tand", "cotd"}
+
+
+def limit(name, n, x, want):
+    """What is expected where it is not the reference's value; else that."""
+    infinite = any(np.isinf(a) for a in x)
+    if name in BESSEL and infinite and np.isnan(want) and not (name[0] in "yk" and x[0] < 0):
+        return 0.0
+    if name in FIRST and infinite:
+        return -np.inf if x[0] < 0 and n[0] % 2 else np.inf
+    if name == "iv" and abs(x[0]) == 1e-300 and abs(n[0]) == 1:
+        return x[0] / 2
+    if name in DEGREES and infinite:
+        return np.nan
+    if name in {"polygamma", "trigamma"} and x[0] == -np.inf:
+        return np.nan
+    if name == "cotd" and abs(x[0]) == 1e-300:
+        return 180 / np.pi / x[0]
+    if name == "expi" and x[0] == 712.0:
+        terms = 1 + (1 + (2 + (6 + (24 + 120 / 712) / 712) / 712) / 712) / 712
+        return np.exp(356.0) / 712 * terms * np.exp(356.0)
+    if name in {"beta", "betaln"} and (any(np.isnan(x)) or -np.inf in x):
+        return np.nan
+    if name == "beta" and set(x) == {0.0, -1.0}:
+        return np.inf
+    return want
+
+
+def reference(name):
+    entry = ENTRIES[name]
+    if name in OTHERS:
+        return OTHERS[name]
+    if entry["numpy"]:
+        found = [n for n in entry["numpy"] if hasattr(np, n)]
+        return getattr(np, found[0])
+    return getattr(scipy.special, entry["scipy"][0])
+
+
+def draw(domain, count, rng):
+    parts = [rng.uniform(low, high, count) for low, high in domain]
+    return np.concatenate(parts)
+
+
+def orders(name):
+    if not ENTRIES[name]["ordered"]:
+        return [()]
+    # Of polygamma those whose edges are not next to a zero.
+    return [(n,) for n in ORDERS if 0 <= n <= 3 or name != "polygamma"]
+
+
+def compare(name, ours, theirs, x, tolerance):
+    """Equal to the tolerance: relative, and absolute next to a zero where that is not 0."""
+    absolute = 0.0 if np.all(np.abs(theirs) < 1e-100) else 1e-2 * tolerance
+    np.testing.assert_allclose(
+        ours, theirs, rtol=tolerance, atol=absolute, err_msg=f"{name} of {x}"
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(ENTRIES) - DERIVATIVES))
+def test_values_on_the_domain(name, rng):
+    entry, ours, theirs = ENTRIES[name], getattr(_core, name), reference(name)
+    for dtype, tolerance in [(np.float64, 1e-13), (np.float32, 3e-7)]:
+        for n in orders(name):
+            args = [draw(domain, 200, rng).astype(dtype) for domain in entry["domains"]]
+            args = [rng.permutation(a)[:200] for a in args]
+            y = ours(*n, *args)
+            assert y.dtype == dtype
+            with np.errstate(all="ignore"):
+                expected = theirs(*n, *(a.astype(np.float64) for a in args))
+            compare(name, y.value, expected, n, tolerance)
+
+
+@pytest.mark.parametrize("name", sorted(set(ENTRIES) - DERIVATIVES))
+def test_values_at_edges(name):
+    entry, ours, theirs = ENTRIES[name], getattr(_core, name), reference(name)
+    for n in orders(name):
+        if len(entry["domains"]) == 1:
+            args = [np.array(USUAL + entry["edges"])]
+        else:
+            points = np.array(SPARSE + [x for x in entry["edges"] if abs(x) < 100])
+            args = [a.ravel() for a in np.meshgrid(points, points)]
+        with np.errstate(all="ignore"):
+            expected = np.asarray(theirs(*n, *args), np.float64)
+        found = ours(*n, *args).value
+        for at, (y, want) in enumerate(zip(found, expected, strict=True)):
+            x = tuple(float(a[at]) for a in args)
+            order = n or ((1,) if name.endswith("1") else (0,))
+            compare(name, y, limit(name, order, x, want), (*n, *x), 2e-13)
+
+
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_all_names_are_one_function(name):
+    entry = ENTRIES[name]
+    for alias in [name, *entry["numpy"], *entry["scipy"]]:
+        assert getattr(_core, alias) is getattr(_core, name)
+    for alias in entry["numpy"]:
+        assert getattr(wy, alias) is getattr(_core, name)
+    for alias in entry["scipy"]:
+        assert getattr(wy.special, alias) is getattr(_core, name)
+    for text in (entry["formula"], entry["source"]):
+        assert text in getattr(_core, name).__doc__
+
+
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_numpys_and_scipys_functions_take_variables(name, rng):
+    entry, ours = ENTRIES[name], getattr(_core, name)
+    args = [draw(domain, 3, rng) for domain in entry["domains"]]
+    args = [a[: min(len(b) for b in args)] for a in args]
+    order = [2] if entry["ordered"] else []
+    expected = ours(*order, *args).value
+    theirs = [getattr(np, alias, None) for alias in entry["numpy"]]
+    theirs += [getattr(scipy.special, alias) for alias in entry["scipy"]]
+    theirs = [f for f in theirs if isinstance(f, np.ufunc) or f in (np.sinc, np.i0)]
+    for f in theirs:
+        y = f(*order, *map(wy.Variable, args))
+        assert isinstance(y, wy.Variable)
+        np.testing.assert_array_equal(y.value, expected)
+        with pytest.raises(TypeError, match=r"have no meaning for variables|unexpected keyword"):
+            f(*order, *map(wy.Variable, args), out=np.empty(3))
+
+
+def test_scipy_is_never_imported():
+    code = """
+import sys
+import numpy as np
+import wyrmling as wy
+wy.special.gamma(wy.Variable(2.0))
+try:
+    np.modf(wy.Variable(2.0))
+except TypeError:
+    pass
+assert not any(name.startswith("scipy") for name in sys.modules)
+import scipy.special
+assert scipy.special.gamma(wy.Variable(5.0)).item() == 24.0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_orders_are_integers_within_bounds():
+    x = wy.Variable(1.0)
+    for n in (2, 2.0, np.int64(2), True + 1):
+        assert wy.special.jn(n, x).item() == pytest.approx(scipy.special.jv(2, 1.0), rel=1e-14)
+    for n in (0.5, np.nan, 1001, -1001, 10**400):
+        with pytest.raises(ValueError, match="jn: n: expected an integer"):
+            wy.special.jn(n, x)
+    for n in ([1, 2], x, "1", None, np.arange(2)):
+        with pytest.raises(TypeError, match="jn: n: expected one integer"):
+            wy.special.jn(n, x)
+
+
+def gradient(f, *at):
+    """The gradient of a function by each of its arguments."""
+    leaves = [wy.Variable(a) for a in at]
+    f(*leaves).backward()
+    return [float(leaf.grad) for leaf in leaves]
+
+
+def test_gradients_are_their_limits_at_special_points():
+    assert gradient(wy.sinc, 0.0) == [0.0]
+    assert wy._core.sinc_derivative(2, 0.0).item() == pytest.approx(-(np.pi**2) / 3, rel=1e-14)
+    assert gradient(wy.hypot, 0.0, 0.0) == [0.0, 0.0]
+    assert gradient(wy.arctan2, 0.0, 0.0) == [0.0, 0.0]
+    assert gradient(wy.abs, 0.0) == [0.0]
+    assert gradient(wy.special.xlogy, 0.0, 2.0) == [np.log(2.0), 0.0]
+    assert gradient(wy.special.xlogy, 0.0, 0.0)[1] == 0.0
+    assert gradient(wy.logaddexp, np.inf, np.inf) == [0.5, 0.5]
+    assert gradient(wy.logaddexp, -np.inf, 1.0) == [0.0, 1.0]
+    assert gradient(wy.logaddexp, 2.0, 2.0) == [0.5, 0.5]
+    assert gradient(wy.fmax, np.nan, 1.0) == [0.0, 1.0]
+    assert gradient(wy.special.ellipk, 0.0) == pytest.approx([np.pi / 8], rel=1e-14)
+    assert gradient(wy.special.ellipe, 0.0) == pytest.approx([-np.pi / 8], rel=1e-14)
+    assert gradient(wy.special.log_ndtr, -40.0) == pytest.approx([40.02496884712], rel=1e-10)
+    assert gradient(wy.power, 0.0, 2.0) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("limits", [(-0.5, 0.5), (None, 0.5), (-0.5, None), (None, None)])
+def test_clip(limits, rng):
+    a = rng.uniform(-1, 1, (3, 4))
+    x = wy.Variable(a)
+    y = np.clip(x, *limits)
+    np.testing.assert_array_equal(y.value, a if limits == (None, None) else np.clip(a, *limits))
+    y.backward()
+    np.testing.assert_array_equal(x.grad, (y.value == a).astype(float))
+
+
+@pytest.mark.parametrize("path", stubs["FILES"], ids=lambda path: path.name)
+def test_lists_of_functions_are_current(path):
+    text = path.read_text("utf-8")
+    assert text == stubs["FILES"][path](text), "run python scripts/stubs.py"
