@@ -66,13 +66,16 @@ pub(super) fn joint(name: &str, operands: &[&Type]) -> Result<Shape> {
     broadcast(name, operands.iter().map(|x| lead(&x.shape, 2)))
 }
 
+/// From the matrices of the operands to one result.
+type Kernel<'a> = dyn FnMut(&[&[f64]], &mut [f64]) -> Result<()> + 'a;
+
 /// Calls `f` with the matrices at each place of the leading axes, and where to write the result,
 /// which has so many trailing axes.
 pub(super) fn each(
     args: &[View<'_>],
     out: &mut ViewMut<'_>,
     axes: Axes,
-    f: &mut dyn FnMut(&[&[f64]], &mut [f64]) -> Result<()>,
+    f: &mut Kernel<'_>,
 ) -> Result<()> {
     let size = inner(out.shape, axes);
     let mut result = room(size)?;

@@ -89,12 +89,12 @@ fn products_of_others(values: &[f64], without: Option<usize>) -> Vec<f64> {
     let value = |i: usize| if Some(i) == without { 1.0 } else { values[i] };
     let mut out = vec![1.0; values.len()];
     let (mut before, mut after) = (1.0, 1.0);
-    for i in 0..values.len() {
-        out[i] *= before;
+    for (i, o) in out.iter_mut().enumerate() {
+        *o *= before;
         before *= value(i);
     }
-    for i in (0..values.len()).rev() {
-        out[i] *= after;
+    for (i, o) in out.iter_mut().enumerate().rev() {
+        *o *= after;
         after *= value(i);
     }
     out
