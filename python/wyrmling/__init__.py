@@ -2,7 +2,8 @@
 
 Operators on ``Parameter``, ``Input``, ``IndexInput`` and ``Variable`` record how values were
 computed; ``backward`` collects gradients. ``freeze`` compiles a loss to a ``Program``, and
-``fit`` trains it without Python in the loop. The submodules: ``sampling`` draws inputs anew for
+``fit`` trains it without Python in the loop. The submodules: ``arrays`` has NumPy's array
+functions, which are exported here too, ``sampling`` draws inputs anew for
 every sample, ``datasets`` reads interactions and makes them up, ``recommend`` has recommenders
 and their files, ``evaluate`` the metrics of ranking.
 
@@ -90,6 +91,7 @@ from .arrays import (
     atleast_3d,
     average,
     broadcast_arrays,
+    clip,
     column_stack,
     convolve,
     copy,
@@ -167,6 +169,7 @@ __all__ = [
     "average",
     "broadcast_arrays",
     "broadcast_to",
+    "clip",
     "column_stack",
     "concatenate",
     "convolve",
