@@ -455,6 +455,9 @@ def test_a_bound_belongs_to_what_is_clipped():
     np.testing.assert_array_equal(y.value, [1.0, 1.0, 3.0, np.nan])
     assert x.grad.tolist() == [1.0, 0.0, 1.0, 1.0]
     assert low.grad.item() == 1.0
+    for bound in (np.array([np.nan, 1.0]), wy.Variable([np.nan, 1.0])):
+        np.testing.assert_array_equal(wy.clip([2.0, 0.0], bound).value, [np.nan, 1.0])
+        np.testing.assert_array_equal(wy.clip([2.0, 3.0], None, bound).value, [np.nan, 1.0])
     with pytest.raises(ValueError, match="given twice"):
         wy.clip(x, 0.0, min=1.0)
 

@@ -7,6 +7,8 @@ comes last, as in NumPy.
 
 from typing import Any
 
+import numpy as np
+
 from .. import _core
 from .._core import Variable, constant, reshape, where
 from .operand import Like
@@ -88,7 +90,14 @@ def clip(
     low, high = a_min if min is None else min, a_max if max is None else max
     x = constant(a)
     if low is not None:
-        x = where(x < low, low, x)
+        x = _unless_nan(where(x < low, low, x), low)
     if high is not None:
-        x = where(x > high, high, x)
+        x = _unless_nan(where(x > high, high, x), high)
     return x
+
+
+def _unless_nan(x: Variable, bound: Like) -> Variable:
+    """What a bound made of an array, or NaN where the bound is."""
+    if not isinstance(bound, Variable) and not np.isnan(bound).any():
+        return x
+    return where(constant(bound) == bound, x, bound)
