@@ -32,6 +32,12 @@ INTERNAL = {
     "scatter_rows": "the gradient of gather",
     "scatter_pick": "the gradient of pick",
     "row_scale": "the gradient of vecdot",
+    "merge_axes": "several axes as one, for what computes on one",
+    "split_axis": "the axes that merge_axes merged",
+    "fixed_lengths": "refuses other lengths where something was computed from lengths",
+    "add_along_axis": "the gradient of take_along_axis",
+    "add_flat": "the gradient of take_flat",
+    "replaced_sum": "the gradient of replace, for the values",
     "diagonal_like": "the gradient of trace",
     "diagonal_adjoint": "the gradient of diagonal",
     "cofactor": "the gradient of det, also where there is no inverse",
@@ -63,6 +69,8 @@ SYMBOLS = {
     "slice": "x[0, ::2]",
     "transpose": "x.T",
     "cast": "x * single",
+    "take_flat": "x[[0, 1], [1, 0]]",
+    "slice_replace": "wy.replace(x, 0, 5.0)",
     "pick": "wy.cross_entropy(x, rows)",
     "diagonal_matrix": "wy.diag(x[0])",
 }
@@ -75,8 +83,9 @@ OPERANDS = {
     "concatenate": "[x, y]",
     "stack": "[x, y]",
     "gather": "x, rows",
+    "take_along_axis": "x, np.array([[1, 0]]), 0",
+    "replace": "x, ([0, 1], [1, 0]), 5.0",
     "cross_entropy": "x, rows",
-    "clip": "x, -1, 1",
 }
 # What is in wyrmling.linalg and numpy.linalg.
 LINALG = {
@@ -179,13 +188,18 @@ def table() -> str:
         for name, text, source in wy._core.operators()
         if name not in INTERNAL
     ]
+    formulas = {name: text for name, text, _ in wy._core.operators()}
     lines = [HEAD, "|" + " --- |" * 7]
     for name, text, source in written + functions():
         text = text.replace("|", "\\|")
         cells = [name, text, source, *(f"`{way}`" if way else "" for way in ways(name))]
         lines.append("| " + " | ".join(cells) + " |")
-    lines.append("\nOf these alone are gradients and other functions made:\n")
-    formulas = {name: text for name, text, _ in wy._core.operators()}
+    composed = ", ".join(f"`{name}`" for name in wy.arrays.__all__ if name not in formulas)
+    lines.append(
+        "\nMade of these are NumPy's array functions, each by its name, in `wyrmling` too:"
+    )
+    lines.append(f"{composed}.\n")
+    lines.append("Of these alone are gradients and other functions made:\n")
     lines.extend(f"- `{name}`, `{formulas[name]}`: {why}" for name, why in INTERNAL.items())
     return "\n".join(lines) + "\n"
 

@@ -157,6 +157,9 @@ CASES = {
     "where": (lambda x, y: np.where(x > y, x, y * 2), [(2, 3), (3,)]),
     "diagonal": (lambda x: np.diagonal(x, 1, 2, 0) * 1.0, [(3, 2, 2)]),
     "tril": (lambda x: np.tril(x) + np.triu(x, 1) * 2, [(3, 3)]),
+    "clip": (lambda x: np.clip(x, 0.7, 1.4), [(2, 5)]),
+    "clip below": (lambda x: x.clip(1.0), [(6,)]),
+    "clip by arrays": (lambda x, y, z: np.clip(x, y, z + 0.5), [(2, 3), (3,), (2, 1)]),
     "real": (lambda x: np.real(x) * 1.0, [(3,)]),
 }
 
@@ -362,6 +365,7 @@ def test_indices_have_no_gradient():
     with pytest.raises(TypeError, match="gradient"):
         order.backward()
     assert np.asarray(order).tolist() == [1, 0]
+    assert [10, 20][int(np.argmax(v))] == 10
     with pytest.raises(TypeError, match="expected floating-point"):
         np.argmax(v) + 1.0
 
@@ -442,6 +446,20 @@ def test_a_copy_is_another_variable():
         y.value = [3.0, 4.0]
     (y * y).sum().backward()
     assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_a_bound_belongs_to_what_is_clipped():
+    x, low = wy.Variable([1.0, 0.0, 3.0, np.nan]), wy.Variable(1.0)
+    y = wy.clip(x, low, max=3.0)
+    y.sum().backward()
+    np.testing.assert_array_equal(y.value, [1.0, 1.0, 3.0, np.nan])
+    assert x.grad.tolist() == [1.0, 0.0, 1.0, 1.0]
+    assert low.grad.item() == 1.0
+    for bound in (np.array([np.nan, 1.0]), wy.Variable([np.nan, 1.0])):
+        np.testing.assert_array_equal(wy.clip([2.0, 0.0], bound).value, [np.nan, 1.0])
+        np.testing.assert_array_equal(wy.clip([2.0, 3.0], None, bound).value, [np.nan, 1.0])
+    with pytest.raises(ValueError, match="given twice"):
+        wy.clip(x, 0.0, min=1.0)
 
 
 def test_linspace():

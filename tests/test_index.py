@@ -1,4 +1,4 @@
-"""``x[…]`` selects what NumPy selects, whatever the slices."""
+"""``x[…]`` selects, and ``replace`` assigns, what NumPy does, whatever the key."""
 
 import numpy as np
 import pytest
@@ -107,3 +107,220 @@ def test_negative_rows_of_a_parameter_stay_rows():
     w = wy.Parameter(np.zeros((5, 2)))
     w[[-1, 0]].backward()
     assert w.grad.indices.tolist() == [4, 0]
+
+
+# Whatever else NumPy takes: arrays in several places, masks, and all of them mixed.
+
+
+@st.composite
+def keys(draw, shape):
+    """A key with integer arrays, masks, slices, integers, None and an ellipsis."""
+    parts, axes = [], list(shape)
+    dots = draw(st.booleans())
+    index = st.integers(0, 2)
+    joint = draw(npst.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3))
+    while axes:
+        kind = draw(st.sampled_from(["array", "array", "slice", "int", "none", "mask", "stop"]))
+        n = axes[0]
+        if kind == "none":
+            parts.append(None)
+            if len(parts) > 5:
+                break
+            continue
+        if kind == "stop":
+            break
+        if kind == "slice" or n == 0:
+            parts.append(draw(st.slices(n)))
+        elif kind == "int":
+            parts.append(draw(st.integers(-n, n - 1)))
+        elif kind == "array":
+            some = joint[draw(st.integers(0, len(joint))) :]
+            some = tuple(1 if draw(index) == 0 else k for k in some)
+            elements = st.integers(-n, n - 1)
+            parts.append(draw(npst.arrays(np.int64, some, elements=elements)))
+        else:
+            mask = draw(npst.arrays(bool, n))
+            parts.append(mask.tolist() if draw(st.booleans()) else mask)
+        axes.pop(0)
+    if dots:
+        parts.insert(draw(st.integers(0, len(parts))), ...)
+    return tuple(parts)
+
+
+def selected(x, key):
+    """What NumPy selects, or None where it refuses."""
+    try:
+        return x[key]
+    except IndexError:
+        return None
+
+
+@given(st.data())
+def test_every_key_of_numpy(data):
+    shape = data.draw(SHAPES)
+    key = data.draw(keys(shape))
+    x = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
+    expected = selected(x, key)
+    v = wy.Variable(x)
+    if expected is None:
+        with pytest.raises(IndexError):
+            v[key]
+        return
+    y = v[key]
+    np.testing.assert_array_equal(y.value, expected)
+    assert y.shape == np.shape(expected)
+    weights = np.arange(1.0, 1.0 + np.size(expected)).reshape(np.shape(expected))
+    loss = (y * weights).sum()
+    loss.backward()
+    gradient = np.zeros(shape)
+    np.add.at(gradient, key, weights)
+    np.testing.assert_array_equal(dense(v.grad), gradient)
+    value, grads = wy.freeze(loss).value_and_grad()
+    assert value == loss.item()
+    np.testing.assert_array_equal(dense(grads[v]), gradient)
+
+
+def dense(gradient):
+    return gradient if isinstance(gradient, np.ndarray) else gradient.to_dense()
+
+
+@given(st.data())
+def test_replaced_elements(data):
+    shape = data.draw(SHAPES)
+    basic = npst.basic_indices(shape, allow_newaxis=True)
+    key = data.draw(st.one_of(keys(shape), basic))
+    x = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
+    part = selected(x, key)
+    if part is None:
+        with pytest.raises(IndexError):
+            wy.replace(x, key, 0.0)
+        return
+    # A value that broadcasts to what is replaced, maybe with more axes of length 1.
+    some = np.shape(part)[data.draw(st.integers(0, np.ndim(part))) :]
+    some = tuple(1 if data.draw(st.integers(0, 3)) == 0 else n for n in some)
+    if len(some) == np.ndim(part) > 0 and data.draw(st.booleans()):
+        some = (1, *some)
+    values = -np.arange(1.0, 1.0 + np.prod(some)).reshape(some)
+    expected = x.copy()
+    expected[key] = values
+    v, w = wy.Variable(x), wy.Variable(values)
+    y = wy.replace(v, key, w)
+    np.testing.assert_array_equal(y.value, expected)
+    np.testing.assert_array_equal(v.value, x)
+    weights = np.arange(1.0, 1.0 + x.size).reshape(shape)
+    loss = (y * weights).sum()
+    loss.backward()
+    # Each element is one of x, or one of the values: their numbers tell which.
+    np.testing.assert_array_equal(v.grad, np.where(expected > 0, weights, 0.0))
+    of_value = [weights[expected == value].sum() for value in values.ravel()]
+    np.testing.assert_array_equal(w.grad, np.reshape(of_value, some))
+    value, grads = wy.freeze(loss).value_and_grad()
+    assert value == loss.item()
+    np.testing.assert_array_equal(grads[v], v.grad)
+    np.testing.assert_array_equal(grads[w], w.grad)
+
+
+def test_what_is_overwritten_has_no_gradient_whatever_it_was():
+    for key in (1, slice(1, None), [1], np.array([False, True]), (np.array([1]),)):
+        x = wy.Variable([2.0, np.nan])
+        wy.replace(x * 3.0, key, x[0]).sum().backward()
+        assert x.grad.tolist() == [4.0, 0.0]
+    x = wy.Variable([2.0, np.inf])
+    wy.replace(x, 1, 0.0).sum().backward()
+    assert x.grad.tolist() == [1.0, 0.0]
+
+
+def test_a_replaced_value_takes_the_type_of_the_array():
+    narrow = np.zeros(2, np.float32)
+    for value in (1.0, np.ones(()), wy.Variable(1.0), [1.0, 1.0]):
+        y = wy.replace(narrow, slice(None), value)
+        assert y.dtype == np.float32
+        assert y.value.tolist() == [1.0, 1.0]
+
+
+def test_replacing_follows_the_length_of_an_input():
+    x = wy.Input([1.0, 2.0, 3.0])
+    y = wy.replace(x, slice(-1, None), 0.0)
+    x.value = [1.0, 2.0, 3.0, 4.0]
+    assert y.value.tolist() == [1.0, 2.0, 3.0, 0.0]
+    y = wy.replace(x, [0], 0.0)
+    x.value = [1.0, 2.0]
+    with pytest.raises(ValueError, match=r"made for an array of shape \(4,\)"):
+        y.forward()
+
+
+def test_places_are_of_one_shape():
+    x = wy.Input(np.zeros((2, 3)))
+    y = x[[0, 1], [2, 0]]
+    program = wy.freeze(y)
+    x.value = np.arange(6.0).reshape(2, 3)
+    assert y.value.tolist() == [2.0, 3.0]
+    longer = np.zeros((3, 3))
+    x.value = longer
+    for call in (y.forward, lambda: program.run({x: longer})):
+        with pytest.raises(ValueError, match=r"made for an array of shape \(2, 3\)"):
+            call()
+
+
+def test_masks_that_are_variables():
+    x = wy.Variable([3.0, -1.0, 2.0])
+    fixed = wy.exp([0.0, 1.0, -1.0])
+    assert x[fixed >= 1.0].value.tolist() == [3.0, -1.0]
+    assert x[fixed != 1.0].value.tolist() == [-1.0, 2.0]
+    assert wy.replace(x, fixed > 1.0, [7.0]).value.tolist() == [3.0, 7.0, 2.0]
+    # How many elements would be selected depends on what can be assigned.
+    for mask in (x > 0, wy.Input([1.0, 2.0, 3.0]) > 0, wy.Parameter([1.0, 2.0, 3.0]) == 1.0):
+        with pytest.raises(TypeError, match=r"where\(mask, x"):
+            x[mask]
+    with pytest.raises(TypeError, match="mask: the result of a comparison"):
+        x[fixed]
+    # One number in their place is a choice, which follows the values.
+    y = wy.replace(x, x > 0, 0.0)
+    (y * [1.0, 2.0, 3.0]).sum().backward()
+    assert y.value.tolist() == [0.0, -1.0, 0.0]
+    assert x.grad.tolist() == [0.0, 2.0, 0.0]
+    x.value = [-3.0, 1.0, -2.0]
+    assert y.value.tolist() == [-3.0, 0.0, -2.0]
+    rows = wy.Variable([[1.0, 2.0], [3.0, 4.0]])
+    assert wy.replace(rows, rows[:, 0] > 1.0, 0.0).value.tolist() == [[1.0, 2.0], [0.0, 0.0]]
+
+
+def test_indices_that_are_variables():
+    x = wy.Variable([[3.0, 1.0], [2.0, 4.0]])
+    rows = wy.IndexInput([1, 0])
+    with pytest.raises(TypeError, match=r"x\[rows\]\[:, 0\]"):
+        x[rows, 0]
+    order = np.argsort(wy.exp([2.0, 1.0]))
+    assert x[order, 0].value.tolist() == [2.0, 3.0]
+    assert x[rows[::-1]].value.tolist() == [[3.0, 1.0], [2.0, 4.0]]
+    assert x[rows.reshape(2, 1)].shape == (2, 1, 2)
+    program = wy.freeze(x[rows[::-1]].sum(0) * [1.0, 10.0])
+    assert program.run({rows: [0, 0]}).tolist() == [6.0, 20.0]
+
+
+@pytest.mark.parametrize(
+    ("error", "match", "key"),
+    [
+        (IndexError, "boolean index did not match", np.array([True])),
+        (IndexError, "out of bounds", ([0], [5])),
+        (IndexError, "too many indices", ([0], [0], [0])),
+        (IndexError, "shape mismatch", ([0, 1], [0, 1, 1])),
+        (IndexError, "integer", ([0.5], 0)),
+        (TypeError, "not str", "a"),
+        (TypeError, "mask", (np.ma.array([0], mask=[True]), 0)),
+    ],
+)
+def test_keys_that_do_not_fit(error, match, key):
+    x = wy.Variable(np.zeros((2, 2)))
+    for call in (lambda: x[key], lambda: wy.replace(x, key, 0.0)):
+        with pytest.raises(error, match=match):
+            call()
+
+
+def test_values_that_do_not_fit():
+    x = wy.Variable(np.zeros((2, 2)))
+    for key in (0, [0], ([0], [1])):
+        with pytest.raises(ValueError, match="shape"):
+            wy.replace(x, key, np.zeros((3, 2)))
+    with pytest.raises(TypeError, match="object"):
+        wy.replace(x, 0, object())

@@ -111,11 +111,10 @@ def test_gradients_flow_through_numpy():
 def test_what_is_not_there_is_refused():
     v = wy.Variable([1.0, 2.0])
     for refused in [
-        lambda: np.cumsum(v),
+        lambda: np.unwrap(v),
         lambda: np.linalg.eigvals(v),
         lambda: np.add.reduce(v),
         lambda: np.add.outer(v, v),
-        lambda: np.arctan(v),
         lambda: np.add(v, v, out=np.zeros(2)),
         lambda: np.sin(v, dtype=np.float32),
         lambda: np.sum(v, dtype=np.float32),
@@ -125,11 +124,10 @@ def test_what_is_not_there_is_refused():
         with pytest.raises(TypeError):
             refused()
     for name, lacking in [
-        ("cumsum", lambda: np.cumsum(v)),
+        ("unwrap", lambda: np.unwrap(v)),
         ("eigvals", lambda: np.linalg.eigvals(v)),
         ("add.reduce", lambda: np.add.reduce(v)),
-        ("floor_divide", lambda: np.ones(2) // v),
-        ("arctan2", lambda: np.arctan2(1.0, v)),
+        ("nextafter", lambda: np.nextafter(1.0, v)),
     ]:
         match = rf"^numpy\.{name} is not among wyrmling's operators, .* docs/operators\.md"
         with pytest.raises(TypeError, match=match):

@@ -3,10 +3,11 @@
 Operators on ``Parameter``, ``Input``, ``IndexInput`` and ``Variable`` record how values were
 computed; ``backward`` collects gradients. ``freeze`` compiles a loss to a ``Program``, and
 ``fit`` trains it without Python in the loop. ``grad`` and its kin differentiate functions of plain
-NumPy code by running them, ``draw`` shows a graph. The submodules: ``sampling`` draws inputs anew
-for every sample, ``datasets`` reads interactions and makes them up, ``recommend`` has recommenders
-and their files, ``evaluate`` the metrics of ranking, ``linalg`` NumPy's linear algebra, ``special``
-the functions of ``scipy.special``.
+NumPy code by running them, ``draw`` shows a graph. The submodules: ``arrays`` has NumPy's array
+functions, which are exported here too, ``sampling`` draws inputs anew for every sample,
+``datasets`` reads interactions and makes them up, ``recommend`` has recommenders and their files,
+``evaluate`` the metrics of ranking, ``linalg`` NumPy's linear algebra, ``special`` the functions of
+``scipy.special``.
 
 >>> import wyrmling as wy
 >>> slope, intercept = wy.Parameter(1.0), wy.Parameter(0.0)
@@ -66,7 +67,6 @@ from ._core import (
     broadcast_to,
     cbrt,
     ceil,
-    clip,
     concatenate,
     copysign,
     cos,
@@ -191,6 +191,7 @@ from .arrays import (
     atleast_3d,
     average,
     broadcast_arrays,
+    clip,
     column_stack,
     convolve,
     copy,

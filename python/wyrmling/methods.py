@@ -36,13 +36,20 @@ def nonzero(self: Variable) -> Any:
     return FUNCTIONS["nonzero"](self)
 
 
+def to_int(self: Variable) -> int:
+    """The value as an integer, rounded towards zero. Raises ValueError unless it is one."""
+    return int(self.item())
+
+
 METHODS: dict[str, Callable[..., Any]] = {
+    "__int__": to_int,
     "all": all_true,
     "any": any_true,
     "argmax": arrays.argmax,
     "argmin": arrays.argmin,
     "argsort": arrays.argsort,
     "astype": arrays.astype,
+    "clip": arrays.clip,
     "copy": arrays.copy,
     "cumprod": arrays.cumprod,
     "cumsum": arrays.cumsum,

@@ -1,6 +1,6 @@
 //! More functions of boxed variables: elements selected, replaced, ordered and accumulated.
 //!
-//! As in [`build`](super::build), they compose operators and hold no rule. What is computed from
+//! As in [`build`], they compose operators and hold no rule. What is computed from
 //! a length goes through [`fixed`], so that a graph or program whose input then gets another
 //! length fails and does not compute something else.
 //!

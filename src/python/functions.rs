@@ -263,40 +263,6 @@ fn select(
     Ok(PyVariable::new(build::select(&mask, &x, &y)?))
 }
 
-/// Elements limited to those between ``a_min`` and ``a_max``, which broadcast; None is no limit.
-///
-/// It is ``minimum(maximum(a, a_min), a_max)``: an element that equals a limit shares the gradient
-/// with it.
-///
-/// >>> clip([-2.0, 0.5, 3.0], -1.0, 1.0).value
-/// array([-1. ,  0.5,  1. ])
-#[pyfunction]
-#[pyo3(signature = (a, /, a_min=None, a_max=None))]
-fn clip(
-    a: &Bound<'_, PyAny>,
-    a_min: Option<&Bound<'_, PyAny>>,
-    a_max: Option<&Bound<'_, PyAny>>,
-) -> PyResult<PyVariable> {
-    let mut clipped: Option<PyVariable> = None;
-    for (limit, op) in [
-        (a_min, &rules::Maximum as &'static dyn rules::Operator),
-        (a_max, &rules::Minimum),
-    ] {
-        let Some(limit) = limit else { continue };
-        clipped = Some(match clipped {
-            None => elementwise::two("clip", op, a, limit)?,
-            Some(x) => {
-                let x = Bound::new(a.py(), x)?;
-                elementwise::two("clip", op, x.as_any(), limit)?
-            }
-        });
-    }
-    match clipped {
-        Some(clipped) => Ok(clipped),
-        None => elementwise::one("clip", &rules::Positive, a),
-    }
-}
-
 /// The axes in another order, reversed if none is given.
 ///
 /// >>> transpose([[1.0, 2.0]]).shape
@@ -480,7 +446,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stop_gradient, module)?)?;
     module.add_function(wrap_pyfunction!(gather, module)?)?;
     module.add_function(wrap_pyfunction!(select, module)?)?;
-    module.add_function(wrap_pyfunction!(clip, module)?)?;
     module.add_function(wrap_pyfunction!(transpose, module)?)?;
     module.add_function(wrap_pyfunction!(tril, module)?)?;
     module.add_function(wrap_pyfunction!(triu, module)?)?;

@@ -13,7 +13,7 @@ use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyEllipsis, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use super::convert::{self, type_name};
 use super::operand;
@@ -179,7 +179,9 @@ fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<Key<'py>> {
     if key.is_instance_of::<PyEllipsis>() {
         return Ok(Key::Slice(Vec::new()));
     }
-    if is_logical(key)? {
+    let common =
+        key.is_none() || key.is_instance_of::<PySlice>() || key.cast_exact::<PyInt>().is_ok();
+    if !common && is_logical(key)? {
         return Ok(Key::Other(key.clone()));
     }
     match item(key)? {

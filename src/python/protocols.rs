@@ -176,7 +176,6 @@ const SAME: &[&str] = &[
     "triu",
     "diagonal",
     "diag",
-    "clip",
     "sinc",
     "i0",
 ];

@@ -35,9 +35,9 @@ use crate::rules;
 /// are 1.0 where that holds and 0.0 elsewhere. A variable is hashed by identity, so that it can
 /// be a key of a dictionary; ask ``is`` whether two are the same object.
 ///
-/// ``x[...]`` takes integers, slices, None and ``...`` as NumPy does, or one IndexInput, list or
-/// array of integers, which looks up rows: ``x[rows][:, 0]``, not ``x[rows, 0]``. There are no
-/// masks; ``where`` does what they are for.
+/// ``x[...]`` takes every key that NumPy takes, and an IndexInput or other indices of ours, which
+/// look up rows: ``x[rows][:, 0]``, not ``x[rows, 0]``. A mask that can change selects nothing,
+/// for the length of the result would change with it; ``where`` does what it is for.
 ///
 /// >>> x = Variable([1.0, 2.0])
 /// >>> y = (x * x).sum()

@@ -32,7 +32,7 @@ from .joining import (
     vsplit,
     vstack,
 )
-from .ordering import argmax, argmin, argsort, sort
+from .ordering import argmax, argmin, argsort, clip, sort
 from .shaping import (
     astype,
     atleast_1d,
@@ -85,6 +85,7 @@ __all__ = [
     "atleast_3d",
     "average",
     "broadcast_arrays",
+    "clip",
     "column_stack",
     "convolve",
     "copy",

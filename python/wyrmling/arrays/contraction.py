@@ -149,9 +149,10 @@ def _grouped(x: Variable, labels: Labels, groups: Sequence[Sequence[Label]]) -> 
     x = _ordered(x, labels, [label for group in groups for label in group])
     for start, group in enumerate(groups):
         if len(group) != 1:
-            if group:
-                # To be split again: all but the first length are remembered.
-                x = fixed(x, "einsum", tuple(range(start + 1, start + len(group))))
+            # To be split again: all but one length are remembered, all if they tell nothing.
+            stop = start + len(group)
+            known = range(start if 0 in x.shape[start:stop] else start + 1, stop)
+            x = fixed(x, "einsum", tuple(known)) if known else x
             x = merge_axes(x, start, len(group))
     return x
 

@@ -1,4 +1,4 @@
-"""Order: sorted elements and their indices, the largest and the smallest.
+"""Order: sorted elements and their indices, the largest and the smallest, and bounds.
 
 Indices are variables of integers, which follow the order of whatever values a graph or program
 is given and have no gradient; ``x[argsort(x)]`` has. Equal elements keep their order, and NaN
@@ -7,8 +7,10 @@ comes last, as in NumPy.
 
 from typing import Any
 
+import numpy as np
+
 from .. import _core
-from .._core import Variable, constant, reshape
+from .._core import Variable, constant, reshape, where
 from .operand import Like
 
 
@@ -65,3 +67,37 @@ def argmin(a: Like, axis: int | None = None, *, keepdims: bool = False) -> Varia
     array(0, dtype=uint32)
     """
     return _extreme(_core.argmin, a, axis, keepdims)
+
+
+def clip(
+    a: Like,
+    a_min: Like | None = None,
+    a_max: Like | None = None,
+    *,
+    min: Like | None = None,
+    max: Like | None = None,
+) -> Variable:
+    """Elements within bounds: what lies outside becomes the bound; None is no bound.
+
+    The gradient goes to the element where it lies within the bounds or on one, else to the
+    bound. ``min`` and ``max`` are other names for ``a_min`` and ``a_max``.
+
+    >>> clip([-1.0, 0.5, 2.0], 0.0, 1.0).value
+    array([0. , 0.5, 1. ])
+    """
+    if (min is not None and a_min is not None) or (max is not None and a_max is not None):
+        raise ValueError("clip: a bound is given twice, as a_min or a_max and as min or max")
+    low, high = a_min if min is None else min, a_max if max is None else max
+    x = constant(a)
+    if low is not None:
+        x = _unless_nan(where(x < low, low, x), low)
+    if high is not None:
+        x = _unless_nan(where(x > high, high, x), high)
+    return x
+
+
+def _unless_nan(x: Variable, bound: Like) -> Variable:
+    """What a bound made of an array, or NaN where the bound is."""
+    if not isinstance(bound, Variable) and not np.isnan(bound).any():
+        return x
+    return where(constant(bound) == bound, x, bound)
