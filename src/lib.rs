@@ -32,6 +32,7 @@ mod python;
 pub mod rank;
 pub mod rules;
 pub mod simd;
+mod split;
 pub mod table;
 pub mod train;
 
