@@ -231,8 +231,9 @@ fn blocked<T: Real + ndarray::LinalgScalar>(
     let a = matrix(a, m, k, op.transpose_a);
     let b = matrix(b, k, n, op.transpose_b);
     let mut out = ArrayViewMut2::from_shape((m, n), out).expect("the result has m·n elements");
-    // Along the longer side, since the operand along the other is packed for every part.
-    let axis = Axis(usize::from(n > m));
+    // Along the longer side, since the other operand is packed for every part; by columns if
+    // there is none, since the kernel keeps more of the second operand in the cache.
+    let axis = Axis(usize::from(n >= m));
     let width = split::part(m.max(n), threads, UNIT);
     let parts = out.axis_chunks_iter_mut(axis, width).enumerate();
     split::each(threads, parts, |(number, mut out)| {
