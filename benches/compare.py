@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from side_by_side import gradients, recommenders
+from side_by_side import gradients, operators, recommenders
 from side_by_side.peers import Peers
 from side_by_side.rows import Row, measure, report
 
@@ -32,6 +32,14 @@ ROWS: dict[str, Callable[[Peers, argparse.Namespace], Row]] = {
     "regression": gradients.regression,
     "trace": gradients.trace,
     "least-squares": gradients.least_squares,
+    "network": gradients.network,
+    "hessian": gradients.hessian,
+    "sines": operators.sines,
+    "sines-gradient": operators.sines_gradient,
+    "matmul": operators.matmul("float64"),
+    "matmul-float32": operators.matmul("float32"),
+    "exp": operators.exp("float64"),
+    "exp-float32": operators.exp("float32"),
     "bpr": recommenders.small,
     "bpr-large": recommenders.large,
 }

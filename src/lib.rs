@@ -34,6 +34,7 @@ pub mod rank;
 pub mod rules;
 pub mod simd;
 mod special;
+mod split;
 pub mod table;
 pub mod train;
 

@@ -9,6 +9,7 @@
 //! a transposed operand (matrix products) say so in their own attributes.
 //! `ndarray` arrays convert in both directions.
 
+mod buffer;
 pub(crate) mod dtype;
 mod shape;
 mod summary;
@@ -25,6 +26,7 @@ pub(crate) use view::with_real;
 pub use view::{Slice, SliceMut, Typed, View, ViewMut};
 
 use crate::error::{Error, Result};
+use buffer::Buffer;
 
 /// Axes that an array may have, as in NumPy.
 pub const MOST_AXES: usize = 64;
@@ -125,18 +127,18 @@ pub(crate) fn filled<T: Clone>(count: usize, x: T) -> Result<Vec<T>> {
 }
 
 #[derive(Clone)]
-enum Data<T> {
+enum Data<T: Element> {
     One(T),
-    Many(Arc<Vec<T>>),
+    Many(Arc<Buffer<T>>),
 }
 
 /// A contiguous array of one static element type.
-pub struct Dense<T> {
+pub struct Dense<T: Element> {
     shape: Shape,
     data: Data<T>,
 }
 
-impl<T: Clone> Clone for Dense<T> {
+impl<T: Element> Clone for Dense<T> {
     #[inline]
     fn clone(&self) -> Self {
         Dense {
@@ -179,7 +181,7 @@ impl<T: Element> Dense<T> {
         debug_assert_eq!(size(&shape), data.len());
         let data = match (shape.is_empty(), data.first()) {
             (true, Some(&x)) => Data::One(x),
-            _ => Data::Many(Arc::new(data)),
+            _ => Data::Many(Arc::new(data.into())),
         };
         Dense { shape, data }
     }
@@ -212,6 +214,17 @@ impl<T: Element> Dense<T> {
         let mut data = room(shape)?;
         data.resize(count, T::default());
         Ok(Self::from_vec(copied(shape), data))
+    }
+
+    /// An array of arbitrary numbers, for someone who writes them all.
+    ///
+    /// # Errors
+    /// As [`Dense::zeros`].
+    fn scratch(shape: &[usize]) -> Result<Self> {
+        match buffer::take(element_count(shape)?) {
+            Some(data) => Ok(Self::from_vec(copied(shape), data)),
+            None => Self::zeros(shape),
+        }
     }
 
     /// Length of each axis.
@@ -261,7 +274,10 @@ impl<T: Element> Dense<T> {
     pub fn into_vec(self) -> Vec<T> {
         match self.data {
             Data::One(x) => vec![x],
-            Data::Many(v) => Arc::try_unwrap(v).unwrap_or_else(|v| v.as_ref().clone()),
+            Data::Many(v) => match Arc::try_unwrap(v) {
+                Ok(v) => v.into_vec(),
+                Err(v) => v.to_vec(),
+            },
         }
     }
 }
@@ -307,6 +323,18 @@ impl Array {
             DType::F32 => Array::F32(Dense::zeros(&ty.shape)?),
             DType::F64 => Array::F64(Dense::zeros(&ty.shape)?),
             DType::U32 => Array::U32(Dense::zeros(&ty.shape)?),
+        })
+    }
+
+    /// An array of arbitrary numbers, for an operator that writes them all.
+    ///
+    /// # Errors
+    /// As [`Dense::zeros`].
+    pub(crate) fn scratch(dtype: DType, shape: &[usize]) -> Result<Self> {
+        Ok(match dtype {
+            DType::F32 => Array::F32(Dense::scratch(shape)?),
+            DType::F64 => Array::F64(Dense::scratch(shape)?),
+            DType::U32 => Array::U32(Dense::scratch(shape)?),
         })
     }
 

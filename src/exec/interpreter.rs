@@ -20,7 +20,7 @@ fn apply(op: &dyn Operator, args: &[&Array]) -> Result<Array> {
     let refs: SmallVec<[&Type; 4]> = types.iter().collect();
     let ty = op.infer(&refs)?;
     let views: SmallVec<[View<'_>; 4]> = args.iter().map(|a| a.view()).collect();
-    let mut out = Array::zeros(&ty)?;
+    let mut out = Array::scratch(ty.dtype, &ty.shape)?;
     if let Some(view) = out.view_mut() {
         op.eval(&views, view)?;
     }

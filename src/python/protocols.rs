@@ -29,10 +29,10 @@ enum Ufunc {
     Pair(&'static str, Pair),
 }
 
-/// NumPy's functions by address; the second part keeps them alive, so that no other object
-/// gets the address.
+/// NumPy's functions by address, in ascending order; the second part keeps them alive, so that
+/// no other object gets the address.
 struct Table<T> {
-    entries: HashMap<usize, T>,
+    entries: Vec<(usize, T)>,
     _functions: Vec<Py<PyAny>>,
 }
 
@@ -43,20 +43,23 @@ impl<T> Table<T> {
         entries: impl Iterator<Item = (&'n str, T)>,
     ) -> PyResult<Self> {
         let mut table = Table {
-            entries: HashMap::new(),
+            entries: Vec::new(),
             _functions: Vec::new(),
         };
         for (name, entry) in entries {
             if let Some(function) = module.getattr_opt(name)? {
-                table.entries.insert(function.as_ptr() as usize, entry);
+                table.entries.push((function.as_ptr() as usize, entry));
                 table._functions.push(function.unbind());
             }
         }
+        table.entries.sort_by_key(|&(address, _)| address);
         Ok(table)
     }
 
     fn get(&self, function: &Bound<'_, PyAny>) -> Option<&T> {
-        self.entries.get(&(function.as_ptr() as usize))
+        let address = function.as_ptr() as usize;
+        let at = self.entries.binary_search_by_key(&address, |&(a, _)| a);
+        at.ok().map(|at| &self.entries[at].1)
     }
 }
 

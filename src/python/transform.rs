@@ -133,10 +133,7 @@ fn pushforward<'py>(
 /// Puts `other` in the place of what `variable` holds, for whoever reads it from now on; False
 /// if that is a leaf, which keeps its node.
 #[pyfunction]
-fn replace_node(
-    variable: &Bound<'_, PyVariable>,
-    other: &Bound<'_, PyVariable>,
-) -> PyResult<bool> {
+fn replace_node(variable: &Bound<'_, PyVariable>, other: &Bound<'_, PyVariable>) -> PyResult<bool> {
     let other = other.get().node()?.into_owned();
     Ok(variable.get().handle.replace(other)?)
 }

@@ -36,7 +36,7 @@ pub trait Map3: Send + Sync + 'static {
 
 /// Elements per step of an elementwise loop. A loop of fixed length becomes straight vector
 /// code, also for arrays far shorter than those for which LLVM's own vector loops pay.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 multiversion! {
     pub(super) fn map1<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
@@ -142,12 +142,13 @@ pub(super) fn infer(name: &str, count: usize, args: &[&Type]) -> Result<Type> {
     })
 }
 
-/// Runs an elementwise kernel over the broadcast space of `out`.
+/// Runs an elementwise kernel over the broadcast space of `out`, by several threads if operands
+/// and result are large and of one shape.
 pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) {
     let plain = |v: &View<'_>| v.shape == out.shape || v.data.len() == 1;
     if args.iter().all(plain) {
         let slices: smallvec::SmallVec<[Slice<'_>; 3]> = args.iter().map(|a| a.data).collect();
-        kernel.apply(&slices, out.data);
+        kernel.apply_split(&slices, out.data);
         return;
     }
     let walk = Broadcast::new(out.shape, args.iter().map(|a| a.shape));
@@ -162,7 +163,7 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) {
     });
 }
 
-fn cut(s: Slice<'_>, at: usize, n: usize) -> Slice<'_> {
+pub(super) fn cut(s: Slice<'_>, at: usize, n: usize) -> Slice<'_> {
     match s {
         Slice::F32(s) => Slice::F32(&s[at..at + n]),
         Slice::F64(s) => Slice::F64(&s[at..at + n]),

@@ -7,9 +7,12 @@
 //! makes faster: all share the loops over a [`Function`] of `f64`, through which float32 goes
 //! too, so that its results are right to the last place or nearly.
 
+use smallvec::SmallVec;
+
 use super::Operator;
-use super::elementwise::{Map1, Map2, Map3, map1, map2, map3};
-use crate::array::{DType, Real, Slice, SliceMut, with_real};
+use super::elementwise::{LANES, Map1, Map2, Map3, cut, map1, map2, map3};
+use crate::array::{DType, Real, Slice, SliceMut, Typed, with_real};
+use crate::split;
 
 /// Operands that a kernel may have.
 pub const MOST_OPERANDS: usize = 3;
@@ -213,5 +216,31 @@ impl Kernel {
         // SAFETY: the slices are borrowed for this call, of the kernel's type and, as was
         // just checked, of the right lengths; `to` is borrowed mutably.
         unsafe { self.run(&operands, to.address(), n) };
+    }
+
+    /// As [`apply`](Self::apply), by several threads if there are many elements.
+    ///
+    /// # Panics
+    /// As [`apply`](Self::apply).
+    #[inline]
+    pub(crate) fn apply_split(&self, args: &[Slice<'_>], mut to: SliceMut<'_>) {
+        // About a nanosecond an element.
+        let threads = split::threads(to.len());
+        if threads == 1 {
+            self.apply(args, to);
+            return;
+        }
+        let length = split::part(to.len(), 4 * threads, LANES);
+        with_real!(to.dtype(), T => {
+            let parts = T::slice_mut(&mut to).chunks_mut(length).enumerate();
+            split::each(threads, parts, |(number, to)| {
+                let start = number * length;
+                let part = args.iter().map(|&s| match s.len() {
+                    1 => s,
+                    _ => cut(s, start, to.len()),
+                });
+                self.apply(&part.collect::<SmallVec<[_; MOST_OPERANDS]>>(), T::tag_mut(to));
+            });
+        });
     }
 }

@@ -1,16 +1,18 @@
 //! Matrix products, batched, with either operand transposed.
 //!
 //! Transposition is an attribute, so that gradients need no transposed copies.
-//! The kernel is `ndarray`'s (crate matrixmultiply); products too small to be
-//! worth packing run as vectorised loops and allocate nothing.
+//! The kernel is `ndarray`'s (crate matrixmultiply), which the threads of `split` run on parts
+//! of a large result. Products with a vector, and those too small to be worth packing, run as
+//! vectorised loops and allocate nothing.
 
-use ndarray::{ArrayView2, ArrayViewMut2, linalg::general_mat_mul};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, ShapeBuilder, linalg::general_mat_mul, s};
 
 use crate::array::{
     Broadcast, Real, Shape, Type, Typed, View, ViewMut, broadcast, show_shape, size, with_real,
 };
 use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
+use crate::split;
 
 use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype};
 
@@ -37,6 +39,21 @@ struct Sizes {
     k: usize,
     n: usize,
 }
+
+impl Sizes {
+    /// Multiplications.
+    fn work(self) -> usize {
+        self.m.saturating_mul(self.k).saturating_mul(self.n)
+    }
+
+    /// About how many nanoseconds it takes. A vector's product only reads the matrix.
+    fn time(self) -> usize {
+        self.work() / if self.m == 1 || self.n == 1 { 4 } else { 16 }
+    }
+}
+
+/// Parts of a large result are multiples of this, so that registers are full.
+const UNIT: usize = 32;
 
 impl MatMul {
     /// Sizes of the product, or `None` if the inner lengths differ.
@@ -114,49 +131,119 @@ multiversion! {
     }
 }
 
-/// One product of contiguous matrices.
+/// One product of contiguous matrices, by some threads if it is large.
 fn product<T: Real + ndarray::LinalgScalar>(
     op: MatMul,
     s: Sizes,
     a: &[T],
     b: &[T],
     out: &mut [T],
-) -> Result<()> {
+    threads: usize,
+) {
+    let MatMul {
+        transpose_a: ta,
+        transpose_b: tb,
+    } = op;
     let Sizes { m, k, n } = s;
     if m * n == 0 {
-        return Ok(());
+        return;
     }
     if k == 0 {
         out.fill(T::default());
-        return Ok(());
+        return;
     }
-    let work = m.saturating_mul(k).saturating_mul(n);
-    if work <= TILED && !op.transpose_b && m >= TILE.0 && n >= TILE.1 {
-        tiled(a, b, out, s, op.transpose_a);
-        return Ok(());
+    // A row is its own transpose in memory, as is a column.
+    if m == 1 {
+        return vector(a, b, out, s, tb, threads);
     }
-    if work <= SMALL {
-        small(a, b, out, s, op.transpose_a, op.transpose_b);
-        return Ok(());
+    if n == 1 {
+        return vector(b, a, out, Sizes { m: 1, k, n: m }, !ta, threads);
     }
-    let bug = |e: ndarray::ShapeError| Error::Shape(format!("matmul: {e}"));
-    let a = if op.transpose_a {
-        ArrayView2::from_shape((k, m), a)
-            .map_err(bug)?
-            .reversed_axes()
+    let work = s.work();
+    if work <= TILED && !tb && m >= TILE.0 && n >= TILE.1 {
+        tiled(a, b, out, s, ta);
+    } else if work <= SMALL {
+        small(a, b, out, s, ta, tb);
     } else {
-        ArrayView2::from_shape((m, k), a).map_err(bug)?
-    };
-    let b = if op.transpose_b {
-        ArrayView2::from_shape((n, k), b)
-            .map_err(bug)?
-            .reversed_axes()
-    } else {
-        ArrayView2::from_shape((k, n), b).map_err(bug)?
-    };
-    let mut out = ArrayViewMut2::from_shape((m, n), out).map_err(bug)?;
-    general_mat_mul(T::one(), &a, &b, T::zero(), &mut out);
-    Ok(())
+        blocked(op, s, a, b, out, threads);
+    }
+}
+
+multiversion! {
+    /// `out[j] = Σ x[l]·b[j, l]`.
+    fn dots<T: Real>(machine: M, x: &[T], b: &[T], out: &mut [T]) {
+        for (o, b) in out.iter_mut().zip(b.chunks_exact(x.len())) {
+            *o = simd::dot::dot(machine, x, b);
+        }
+    }
+}
+
+multiversion! {
+    /// `out[j] = Σ x[l]·b[l, j]`, where the rows of `b` begin every `n` elements.
+    fn rows<T: Real>(machine: M, x: &[T], b: &[T], n: usize, out: &mut [T]) {
+        // A part of the result stays in the fastest cache while all rows are added to it.
+        for (number, out) in out.chunks_mut(1024).enumerate() {
+            let width = out.len();
+            let row = |l: usize| &b[l * n + number * 1024..][..width];
+            let (twos, last) = x.as_chunks::<2>();
+            out.fill(T::default());
+            for (l, &[p, q]) in twos.iter().enumerate() {
+                simd::dot::axpy_two(machine, p, row(2 * l), q, row(2 * l + 1), out);
+            }
+            for &p in last {
+                simd::dot::axpy(machine, p, row(x.len() - 1), out);
+            }
+        }
+    }
+}
+
+/// A vector times a matrix, by parts of the result.
+fn vector<T: Real>(x: &[T], b: &[T], out: &mut [T], s: Sizes, tb: bool, threads: usize) {
+    let Sizes { k, n, .. } = s;
+    let width = split::part(n, threads, UNIT);
+    let parts = out.chunks_mut(width).enumerate();
+    split::each(threads, parts, |(number, out)| {
+        if tb {
+            let b = &b[number * width * k..][..out.len() * k];
+            dots(x, b, out);
+        } else {
+            rows(x, &b[number * width..], n, out);
+        }
+    });
+}
+
+/// A product by the blocked kernel, by parts of the result's rows or columns.
+fn blocked<T: Real + ndarray::LinalgScalar>(
+    op: MatMul,
+    s: Sizes,
+    a: &[T],
+    b: &[T],
+    out: &mut [T],
+    threads: usize,
+) {
+    /// A matrix, transposed on request.
+    fn matrix<T>(x: &[T], rows: usize, columns: usize, transpose: bool) -> ArrayView2<'_, T> {
+        let shape = (rows, columns);
+        let shape = shape.set_f(transpose);
+        ArrayView2::from_shape(shape, x).expect("operands have the sizes that were inferred")
+    }
+    let Sizes { m, k, n } = s;
+    let a = matrix(a, m, k, op.transpose_a);
+    let b = matrix(b, k, n, op.transpose_b);
+    let mut out = ArrayViewMut2::from_shape((m, n), out).expect("the result has m·n elements");
+    // Along the longer side, since the other operand is packed for every part; by columns if
+    // there is none, since the kernel keeps more of the second operand in the cache.
+    let axis = Axis(usize::from(n >= m));
+    let width = split::part(m.max(n), threads, UNIT);
+    let parts = out.axis_chunks_iter_mut(axis, width).enumerate();
+    split::each(threads, parts, |(number, mut out)| {
+        let start = number * width;
+        let (a, b) = match axis {
+            Axis(0) => (a.slice(s![start..start + out.nrows(), ..]), b),
+            _ => (a, b.slice(s![.., start..start + out.ncols()])),
+        };
+        general_mat_mul(T::one(), &a, &b, T::zero(), &mut out);
+    });
 }
 
 impl Operator for MatMul {
@@ -207,29 +294,40 @@ impl Operator for MatMul {
             let (x, y) = (args[0].real::<T>(), args[1].real::<T>());
             let out = T::slice_mut(&mut out.data);
             if lo.is_empty() {
-                return product(*self, s, x, y, out);
+                product(*self, s, x, y, out, split::threads(s.time()));
+                return Ok(());
             }
             let walk = Broadcast::new(&lo, [&la[..], &lb[..]].into_iter());
-            let mut result = Ok(());
-            walk.for_each(|offsets, number| {
-                for r in 0..walk.run() {
-                    let i = offsets[0] + if walk.is_splat(0) { 0 } else { r };
-                    let j = offsets[1] + if walk.is_splat(1) { 0 } else { r };
-                    let o = number * walk.run() + r;
-                    let one = product(
-                        *self,
-                        s,
-                        &x[i * ma..(i + 1) * ma],
-                        &y[j * mb..(j + 1) * mb],
-                        &mut out[o * mo..(o + 1) * mo],
-                    );
-                    if one.is_err() {
-                        result = one;
+            let one = |i: usize, j: usize, out: &mut [T], threads: usize| {
+                let (x, y) = (&x[i * ma..(i + 1) * ma], &y[j * mb..(j + 1) * mb]);
+                product(*self, s, x, y, out, threads);
+            };
+            let steps = |k| usize::from(!walk.is_splat(k));
+            let threads = split::threads(s.time().saturating_mul(size(&lo)));
+            if threads == 1 || size(&lo) < threads || mo == 0 {
+                let threads = split::threads(s.time());
+                walk.for_each(|offsets, number| {
+                    for r in 0..walk.run() {
+                        let at = (number * walk.run() + r) * mo;
+                        let (i, j) = (offsets[0] + r * steps(0), offsets[1] + r * steps(1));
+                        one(i, j, &mut out[at..at + mo], threads);
                     }
+                });
+                return Ok(());
+            }
+            let mut pairs = Vec::with_capacity(size(&lo));
+            walk.for_each(|offsets, _| {
+                let pair = |r| (offsets[0] + r * steps(0), offsets[1] + r * steps(1));
+                pairs.extend((0..walk.run()).map(pair));
+            });
+            let many = split::part(pairs.len(), 4 * threads, 1);
+            let parts = pairs.chunks(many).zip(out.chunks_mut(many * mo));
+            split::each(threads, parts, |(pairs, out)| {
+                for (&(i, j), out) in pairs.iter().zip(out.chunks_mut(mo)) {
+                    one(i, j, out, 1);
                 }
             });
-            debug_assert_eq!(size(&lo) * mo, out.len());
-            result
+            Ok(())
         })
     }
 

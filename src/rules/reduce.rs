@@ -7,7 +7,7 @@ use crate::array::{
     Broadcast, Real, Shape, Type, Typed, View, ViewMut, broadcast, show_shape, with_real,
 };
 use crate::error::{Error, Result};
-use crate::simd;
+use crate::simd::{self, multiversion};
 
 use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
 
@@ -174,6 +174,34 @@ impl Operator for Mean {
     }
 }
 
+/// Which of two numbers a reduction keeps.
+trait Extreme {
+    /// Whether it is the first; not for NaN.
+    fn wins<T: Real>(a: T, b: T) -> bool;
+}
+
+/// The one of two numbers that is kept. NaN wins over every number, as in NumPy.
+#[inline(always)]
+fn pick<T: Real, O: Extreme>(a: T, b: T) -> T {
+    if O::wins(a, b) || a.is_nan() { a } else { b }
+}
+
+multiversion! {
+    /// The one of several numbers that is kept.
+    fn extreme<T: Real, O: Extreme>(first: T, x: &[T]) -> T {
+        // Side by side, for each waits for the one before.
+        const LANES: usize = 32;
+        let (blocks, rest) = x.as_chunks::<LANES>();
+        let mut lanes = [first; LANES];
+        for x in blocks {
+            for l in 0..LANES {
+                lanes[l] = pick::<T, O>(lanes[l], x[l]);
+            }
+        }
+        lanes.iter().chain(rest).fold(first, |a, &b| pick::<T, O>(a, b))
+    }
+}
+
 macro_rules! extreme {
     ($(#[$doc:meta])* $op:ident, $name:literal, $start:expr, $wins:expr) => {
         $(#[$doc])*
@@ -183,6 +211,14 @@ macro_rules! extreme {
             pub axes: Shape,
             /// Keep them with length 1.
             pub keepdims: bool,
+        }
+
+        impl Extreme for $op {
+            #[inline(always)]
+            fn wins<T: Real>(a: T, b: T) -> bool {
+                let wins: fn(T, T) -> bool = $wins;
+                wins(a, b)
+            }
         }
 
         impl Operator for $op {
@@ -208,13 +244,10 @@ macro_rules! extreme {
                 with_real!(out.data.dtype(), T => {
                     let out = T::slice_mut(&mut out.data);
                     out.fill($start);
-                    // NaN wins over every number, as in NumPy.
-                    let wins: fn(T, T) -> bool = $wins;
-                    let pick = |a: T, b: T| if wins(a, b) || a.is_nan() { a } else { b };
                     fold(
                         args[0].real::<T>(), args[0].shape, out, &shape,
-                        |a, run| run.iter().fold(a, |a, &b| pick(a, b)),
-                        pick,
+                        extreme::<T, $op>,
+                        pick::<T, $op>,
                     );
                 });
                 Ok(())

@@ -184,16 +184,14 @@ pub fn fit(
     Ok(history)
 }
 
-/// One epoch by all workers; the first worker's error, by number.
+/// One epoch by all workers; the first worker's error, by number. A worker that is alone is in
+/// the pool too, for there an operator takes no threads of its own.
 fn run_epoch(
     crew: &mut [Worker<'_>],
     pool: &rayon::ThreadPool,
     epoch: usize,
     samples: &Samples,
 ) -> Result<()> {
-    if let [worker] = crew {
-        return worker.epoch(epoch, samples);
-    }
     let mut results: Vec<Result<()>> = crew.iter().map(|_| Ok(())).collect();
     pool.scope(|scope| {
         for (worker, result) in crew.iter_mut().zip(&mut results) {

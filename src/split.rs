@@ -1,0 +1,102 @@
+//! The work of one operator, split over the processor's cores.
+//!
+//! What is split is the result: each thread computes whole elements of it, every sum in the
+//! order it has on one thread. So the bits do not depend on how many threads took part.
+//!
+//! Parts are taken in turn rather than handed out, and the caller takes parts too: a core that
+//! is busy elsewhere delays nobody, and the work is never slower than alone by more than
+//! waking the others costs. Who is one of several workers already, being a thread of a pool
+//! of rayon's (as in `train`, `rank` and whatever a user has made of it), keeps its work.
+//!
+//! The threads are started when first needed, as many as rayon starts: `RAYON_NUM_THREADS` or
+//! the number of cores. A process that was forked has none of its parent's threads, and works
+//! alone.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// The least work for a thread, in steps of about a nanosecond. Waking one takes some 10 µs.
+const LEAST: usize = 1 << 15;
+
+/// The threads, and the process that started them.
+fn pool() -> Option<&'static ThreadPool> {
+    static POOL: OnceLock<Option<(u32, ThreadPool)>> = OnceLock::new();
+    let process = std::process::id();
+    let started = POOL.get_or_init(|| {
+        let name = |number| format!("wyrmling-{number}");
+        let pool = ThreadPoolBuilder::new().thread_name(name).build();
+        pool.ok().map(|pool| (process, pool))
+    });
+    let (owner, pool) = started.as_ref()?;
+    (*owner == process).then_some(pool)
+}
+
+/// How many threads should share `work` nanoseconds of work, this one included.
+#[inline]
+pub(crate) fn threads(work: usize) -> usize {
+    if work < 2 * LEAST || rayon::current_thread_index().is_some() {
+        return 1;
+    }
+    let most = pool().map_or(1, ThreadPool::current_num_threads);
+    most.min(work / LEAST)
+}
+
+/// The length of the parts of `length` for `threads` threads, a multiple of `unit` if there are
+/// several parts; never 0.
+#[inline]
+pub(crate) fn part(length: usize, threads: usize, unit: usize) -> usize {
+    match threads {
+        1 => length.max(1),
+        _ => length.div_ceil(threads).next_multiple_of(unit).max(1),
+    }
+}
+
+/// Calls `f` with every part, by `threads` threads.
+pub(crate) fn each<P: Send>(
+    threads: usize,
+    parts: impl Iterator<Item = P> + Send,
+    f: impl Fn(P) + Sync,
+) {
+    let Some(pool) = pool().filter(|_| threads > 1) else {
+        parts.for_each(f);
+        return;
+    };
+    let parts = Mutex::new(parts);
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some(part) = next() {
+            f(part);
+        }
+    };
+    pool.in_place_scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_is_worked_on_once() {
+        for threads in [1, 2, 3] {
+            let mut counts = vec![0; 1001];
+            each(threads, counts.chunks_mut(10).enumerate(), |(k, part)| {
+                part.iter_mut().for_each(|x| *x += k);
+            });
+            let expected: Vec<usize> = (0..1001).map(|i| i / 10).collect();
+            assert_eq!(counts, expected, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn a_worker_keeps_its_work() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        assert_eq!(pool.install(|| threads(usize::MAX)), 1);
+        assert_eq!(threads(LEAST), 1);
+    }
+}
