@@ -136,7 +136,7 @@ def test_values_at_edges(name):
         if len(entry["domains"]) == 1:
             args = [np.array(USUAL + entry["edges"])]
         else:
-            points = np.array(SPARSE + [x for x in entry["edges"] if abs(x) < 100])
+            points = np.array(SPARSE + [x for x in entry["edges"] if 0 < x < 100])
             args = [a.ravel() for a in np.meshgrid(points, points)]
         with np.errstate(all="ignore"):
             expected = np.asarray(theirs(*n, *args), np.float64)
