@@ -76,10 +76,12 @@ def limit(name, n, x, want):
     if name == "expi" and x[0] == 712.0:
         terms = 1 + (1 + (2 + (6 + (24 + 120 / 712) / 712) / 712) / 712) / 712
         return np.exp(356.0) / 712 * terms * np.exp(356.0)
-    if name in {"beta", "betaln"} and (any(np.isnan(x)) or -np.inf in x):
+    if name in {"beta", "betaln"} and any(np.isnan(x)):
         return np.nan
-    if name == "beta" and set(x) == {0.0, -1.0}:
+    if name == "beta" and max(x) <= 0 and all(a == np.floor(a) for a in x):
         return np.inf
+    if name in {"beta", "betaln"} and min(x) == np.inf:
+        return 0.0 if name == "beta" else -np.inf
     return want
 
 
@@ -134,13 +136,15 @@ def test_values_at_edges(name):
         if len(entry["domains"]) == 1:
             args = [np.array(USUAL + entry["edges"])]
         else:
-            points = np.array(SPARSE + [x for x in entry["edges"] if abs(x) < 100])
+            points = np.array(SPARSE + [x for x in entry["edges"] if 0 < x < 100])
             args = [a.ravel() for a in np.meshgrid(points, points)]
         with np.errstate(all="ignore"):
             expected = np.asarray(theirs(*n, *args), np.float64)
         found = ours(*n, *args).value
         for at, (y, want) in enumerate(zip(found, expected, strict=True)):
             x = tuple(float(a[at]) for a in args)
+            if name in {"beta", "betaln"} and -np.inf in x:
+                continue  # between poles: no value is right
             order = n or ((1,) if name.endswith("1") else (0,))
             compare(name, y, limit(name, order, x, want), (*n, *x), 2e-13)
 

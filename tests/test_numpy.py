@@ -115,6 +115,7 @@ def test_what_is_not_there_is_refused():
         lambda: np.linalg.eigvals(v),
         lambda: np.add.reduce(v),
         lambda: np.add.outer(v, v),
+        lambda: np.modf(v),
         lambda: np.add(v, v, out=np.zeros(2)),
         lambda: np.sin(v, dtype=np.float32),
         lambda: np.sum(v, dtype=np.float32),
@@ -127,7 +128,8 @@ def test_what_is_not_there_is_refused():
         ("unwrap", lambda: np.unwrap(v)),
         ("eigvals", lambda: np.linalg.eigvals(v)),
         ("add.reduce", lambda: np.add.reduce(v)),
-        ("nextafter", lambda: np.nextafter(1.0, v)),
+        ("nextafter", lambda: np.nextafter(np.ones(2), v)),
+        ("divmod", lambda: np.divmod(1.0, v)),
     ]:
         match = rf"^numpy\.{name} is not among wyrmling's operators, .* docs/operators\.md"
         with pytest.raises(TypeError, match=match):

@@ -222,6 +222,7 @@ macro_rules! methods {
         ///
         /// # Panics
         /// If the shapes do not broadcast or the element types differ.
+        #[allow(clippy::should_implement_trait, reason = "the trait is implemented too")]
         pub fn $function<B: ?Sized + IntoDyn>(
             self,
             $y: Variable<B>,
