@@ -58,23 +58,26 @@ pub(crate) fn each<P: Send>(
     parts: impl Iterator<Item = P> + Send,
     f: impl Fn(P) + Sync,
 ) {
-    let Some(pool) = pool().filter(|_| threads > 1) else {
-        parts.for_each(f);
-        return;
-    };
     let parts = Mutex::new(parts);
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || {
+    together(threads, &|| {
         while let Some(part) = next() {
             f(part);
         }
-    };
-    pool.in_place_scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|_| work());
-        }
-        work();
     });
+}
+
+/// Calls `work` in `threads` threads, this one included.
+fn together(threads: usize, work: &(dyn Fn() + Sync)) {
+    match (threads > 1).then(pool).flatten() {
+        Some(pool) => pool.in_place_scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|_| work());
+            }
+            work();
+        }),
+        None => work(),
+    }
 }
 
 #[cfg(test)]

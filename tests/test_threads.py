@@ -1,6 +1,9 @@
 """Graphs stay in their thread; parameters and programs do not. No depth needs stack."""
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -198,3 +201,30 @@ def test_depth_needs_no_stack():
         return True
 
     assert in_thread(work, stack_size=256 * 1024)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_has_no_threads_to_wait_for():
+    """Large operators are split over threads, which a fork does not copy."""
+    script = """
+import os
+import numpy as np
+import wyrmling as wy
+
+numbers = np.linspace(-1.0, 1.0, 1_000_000)
+matrix = numbers[:160_000].reshape(400, 400)
+
+
+def right():
+    x, a = wy.Variable(numbers), wy.Variable(matrix)
+    same = np.allclose(np.exp(x).value, np.exp(numbers), rtol=1e-14)
+    return same and np.allclose((a @ a).value, np.einsum("ij,jk->ik", matrix, matrix))
+
+
+assert right()
+child = os.fork()
+if child == 0:
+    os._exit(0 if right() else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

@@ -319,9 +319,11 @@ def hessian(peers: Peers, options: argparse.Namespace) -> Row:
 
     expected = [by_hand()]
     sides: dict[str, Run] = {}
-    ours = wy.hessian(rosenbrock)
-    check(OURS, [ours(point)], expected)
-    sides[OURS] = micro(lambda: ours(point))
+    # TO BE TRIED when wy.hessian is there; until then the row has the peers alone.
+    if hasattr(wy, "hessian"):
+        ours = wy.hessian(rosenbrock)
+        check(OURS, [ours(point)], expected)
+        sides[OURS] = micro(lambda: ours(point))
     sides["NumPy by hand"] = micro(by_hand)
     if torch := peers.torch:
         tx = torch.tensor(point)

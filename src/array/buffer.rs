@@ -6,6 +6,9 @@
 //! blocks that it frees and hands them out again. They hold numbers already: whoever overwrites
 //! all elements needs no clearing either ([`take`]).
 //!
+//! Only what was made to be used again is kept ([`Buffer::again`]): memory that comes by another
+//! way, from the caller or a table, would pile up, since nobody asks for it here.
+//!
 //! Limits: a thread keeps at most 64 MiB, and forgets what it has not used for longest. Blocks
 //! under 16 KiB are left to the allocator, which is quick at those. A block fits arrays of the
 //! same length and element type only.
@@ -76,38 +79,52 @@ fn keep<T: Element>(block: Vec<T>) {
     });
 }
 
-/// The elements of an array, whose memory is kept when it is dropped.
-#[derive(Clone)]
-pub(super) struct Buffer<T: Element>(Vec<T>);
-
-impl<T: Element> From<Vec<T>> for Buffer<T> {
-    fn from(elements: Vec<T>) -> Self {
-        Buffer(elements)
-    }
+/// The elements of an array, whose memory may be kept when it is dropped.
+pub(super) struct Buffer<T: Element> {
+    elements: Vec<T>,
+    again: bool,
 }
 
 impl<T: Element> Buffer<T> {
+    /// Elements whose memory is just freed.
+    pub(super) fn once(elements: Vec<T>) -> Self {
+        let again = false;
+        Buffer { elements, again }
+    }
+
+    /// Elements whose memory is kept.
+    pub(super) fn again(elements: Vec<T>) -> Self {
+        let again = true;
+        Buffer { elements, again }
+    }
+
     pub(super) fn into_vec(mut self) -> Vec<T> {
-        std::mem::take(&mut self.0)
+        std::mem::take(&mut self.elements)
     }
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
-        &mut self.0
+        &mut self.elements
+    }
+}
+
+impl<T: Element> Clone for Buffer<T> {
+    fn clone(&self) -> Self {
+        Buffer::once(self.elements.clone())
     }
 }
 
 impl<T: Element> Deref for Buffer<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        &self.0
+        &self.elements
     }
 }
 
 impl<T: Element> Drop for Buffer<T> {
     #[inline]
     fn drop(&mut self) {
-        if bytes::<T>(self.0.len()) >= LEAST {
-            keep(std::mem::take(&mut self.0));
+        if self.again && bytes::<T>(self.elements.len()) >= LEAST {
+            keep(std::mem::take(&mut self.elements));
         }
     }
 }
@@ -117,7 +134,7 @@ mod tests {
     use super::*;
 
     fn free<T: Element>(x: T, count: usize) {
-        drop(Buffer(vec![x; count]));
+        drop(Buffer::again(vec![x; count]));
     }
 
     #[test]
@@ -129,6 +146,13 @@ mod tests {
         assert_eq!(take::<f64>(5000), Some(vec![7.0; 5000]));
         assert_eq!(take::<f64>(5000), None);
         assert_eq!(take::<f32>(10_000), Some(vec![8.0; 10_000]));
+    }
+
+    #[test]
+    fn what_came_another_way_is_not_kept() {
+        drop(Buffer::once(vec![1.0f64; 6000]));
+        drop(Buffer::again(vec![1.0f64; 6000]).into_vec());
+        assert_eq!(take::<f64>(6000), None);
     }
 
     #[test]

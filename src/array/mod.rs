@@ -181,7 +181,7 @@ impl<T: Element> Dense<T> {
         debug_assert_eq!(size(&shape), data.len());
         let data = match (shape.is_empty(), data.first()) {
             (true, Some(&x)) => Data::One(x),
-            _ => Data::Many(Arc::new(data.into())),
+            _ => Data::Many(Arc::new(Buffer::once(data))),
         };
         Dense { shape, data }
     }
@@ -221,10 +221,22 @@ impl<T: Element> Dense<T> {
     /// # Errors
     /// As [`Dense::zeros`].
     fn scratch(shape: &[usize]) -> Result<Self> {
-        match buffer::take(element_count(shape)?) {
-            Some(data) => Ok(Self::from_vec(copied(shape), data)),
-            None => Self::zeros(shape),
+        let count = element_count(shape)?;
+        if shape.is_empty() {
+            return Ok(Self::scalar(T::default()));
         }
+        let data = match buffer::take(count) {
+            Some(data) => data,
+            None => {
+                let mut data = room(shape)?;
+                data.resize(count, T::default());
+                data
+            }
+        };
+        Ok(Dense {
+            shape: copied(shape),
+            data: Data::Many(Arc::new(Buffer::again(data))),
+        })
     }
 
     /// Length of each axis.

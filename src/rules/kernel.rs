@@ -224,8 +224,8 @@ impl Kernel {
     /// As [`apply`](Self::apply).
     #[inline]
     pub(crate) fn apply_split(&self, args: &[Slice<'_>], mut to: SliceMut<'_>) {
-        // About a nanosecond an element.
-        let threads = split::threads(to.len());
+        // A quarter of a nanosecond an element, as the quickest take.
+        let threads = split::threads(to.len() / 4);
         if threads == 1 {
             self.apply(args, to);
             return;

@@ -132,6 +132,7 @@ multiversion! {
 }
 
 /// One product of contiguous matrices, by some threads if it is large.
+#[inline(never)]
 fn product<T: Real + ndarray::LinalgScalar>(
     op: MatMul,
     s: Sizes,
@@ -357,9 +358,11 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     reference: None,
     cases: || {
         let mut cases = Vec::new();
-        let sizes: [([usize; 3], &[usize], &[usize]); 6] = [
+        let sizes: [([usize; 3], &[usize], &[usize]); 8] = [
             ([2, 3, 4], &[], &[]),
             ([1, 5, 1], &[], &[]),
+            ([1, 5, 20], &[], &[]),
+            ([20, 6, 1], &[], &[]),
             ([2, 0, 3], &[], &[]),
             ([20, 18, 17], &[], &[]),
             ([2, 3, 2], &[3], &[]),
