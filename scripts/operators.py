@@ -22,6 +22,7 @@ BEGIN, END = "<!-- written by scripts/operators.py -->\n", "<!-- until here -->\
 
 # Operators that only gradients, or other functions, are made of: nobody writes them.
 INTERNAL = {
+    "identity": "stands for an argument by which a function is differentiated",
     "sum_to": "sums a gradient over the axes that broadcasting repeated",
     "broadcast_like": "repeats a gradient over the axes that a reduction summed",
     "count_like": "the number of elements that a mean divides by",

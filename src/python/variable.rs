@@ -304,7 +304,7 @@ impl PyVariable {
     /// variable.
     ///
     /// >>> x = Variable([1.0, -5.0])
-    /// >>> remove = x.register_hook(lambda g: np.clip(g, -1.0, 1.0))
+    /// >>> remove = x.register_hook(lambda g: g.clip(-1.0, 1.0))
     /// >>> (x * x).sum().backward()
     /// >>> x.grad
     /// array([ 1., -1.])
