@@ -7,6 +7,7 @@
 mod common;
 
 use std::cell::Cell;
+use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -75,12 +76,26 @@ fn operator(number: usize, ndim: usize) -> (OpRef, usize) {
         || OpRef::Static(&rules::BroadcastLike),
         || OpRef::Static(&rules::Gather),
     ];
-    match number % 24 {
+    match number % 30 {
+        24..=26 => table_operator(number / 30, 1),
+        27..=28 => table_operator(number / 30, 2),
+        29 => match number / 30 % 4 {
+            0 => (
+                OpRef::new(rules::CumSum {
+                    axis,
+                    reverse: keepdims,
+                }),
+                1,
+            ),
+            1 => (OpRef::new(rules::Tril { k: 0 }), 1),
+            2 => (OpRef::new(rules::SliceReplace { items }), 2),
+            _ => (OpRef::new(rules::Triu { k: 0 }), 1),
+        },
         k @ 0..10 => (one[k](), 1),
         k @ 10..20 => (two[k - 10](), 2),
         20 => (OpRef::Static(&rules::Where), 3),
         21 => (matmul(transpose_a, transpose_b), 2),
-        _ => match number / 24 % 10 {
+        _ => match number / 30 % 10 {
             0 => (OpRef::new(rules::Sum { axes, keepdims }), 1),
             1 => (OpRef::new(rules::Mean { axes, keepdims }), 1),
             2 => (OpRef::new(rules::Max { axes, keepdims }), 1),
@@ -93,6 +108,26 @@ fn operator(number: usize, ndim: usize) -> (OpRef, usize) {
             _ => (OpRef::new(rules::Take { items }), 1),
         },
     }
+}
+
+/// Those of the table's elementwise operators that take all numbers.
+fn table_operator(number: usize, operands: usize) -> (OpRef, usize) {
+    static ALL: LazyLock<[Vec<OpRef>; 2]> = LazyLock::new(|| {
+        [1, 2].map(|operands| {
+            let fits = |entry: &&rules::Entry| {
+                entry.reference.is_some_and(|r| {
+                    r.domains.len() == operands && r.domains.iter().all(|d| *d == [(-2.0, 2.0)])
+                })
+            };
+            let entries = rules::table().filter(fits);
+            entries
+                .flat_map(|entry| (entry.cases)())
+                .map(|case| case.op)
+                .collect()
+        })
+    });
+    let all = &ALL[operands - 1];
+    (all[number % all.len()].clone(), operands)
 }
 
 fn matmul(transpose_a: bool, transpose_b: bool) -> OpRef {
