@@ -56,11 +56,11 @@ fn node(outlined: Outlined) -> Node {
 /// The ``limit`` nodes that the fewest steps lead to from a variable, itself last and parents
 /// before what was computed from them, and the number of all nodes below it.
 ///
-/// A node is a tuple: its kind (the class of a leaf, "constant" or "operation"), its name (that of
-/// the operator for an operation), the operator's attributes, shape, element type, the places
-/// of its parents (None for one left out), its value in short (None while one worker trains it) and
-/// the gradient of a leaf that has one, with its number of rows if it is some rows. Numbers in short are
-/// the first elements, or all if there are few, the smallest, the largest, and how many are NaN.
+/// A node is a tuple: its kind (the class of a leaf, "constant" or "operation"), its name (that
+/// of the operator for an operation), the operator's attributes, shape, element type, the places
+/// of its parents (None for one left out), its value in short (None while one worker trains it)
+/// and the gradient of a leaf that has one, with its number of rows if it is some rows. In short
+/// are the first elements, all if they are few, the smallest, the largest, and how many are NaN.
 ///
 /// Raises what ``forward`` raises, and MemoryError.
 #[pyfunction]

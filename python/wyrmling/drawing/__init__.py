@@ -1,8 +1,8 @@
 """Pictures of graphs: SVG laid out here, DOT and Mermaid for other programs, and text.
 
 One file a concept: ``graph`` reads the nodes and puts them in words, ``layout`` finds places for
-boxes, ``svg``, ``dot``, ``mermaid`` and ``text`` write one format each. Nothing but NumPy's own
-requirements is needed, and no file walks a graph recursively.
+boxes, ``svg``, ``dot``, ``mermaid`` and ``text`` write one format each. Nothing is needed but
+Python, and nothing walks a graph recursively.
 """
 
 from __future__ import annotations

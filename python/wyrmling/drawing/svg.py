@@ -71,14 +71,9 @@ def write(graph: Graph) -> str:
 
 def _lines(node: Node) -> list[tuple[str, float, str]]:
     """The lines of a node: text, size and colour."""
-    lines = [(node.title, _TITLE, INK)]
-    if node.attributes:
-        lines.append((node.attributes, _DETAIL, SOFT))
-    lines += [(text, _DETAIL, SOFT) for text in (node.type,) if text]
-    lines += [(text, _DETAIL, INK) for text in (node.value,) if text]
-    if node.gradient:
-        lines.append((f"gradient {node.gradient}", _DETAIL, GRADIENT))
-    return lines
+    colours = {node.value: INK, f"gradient {node.gradient}": GRADIENT}
+    details = [(text, _DETAIL, colours.get(text, SOFT)) for text in node.details]
+    return [(node.title, _TITLE, INK), *details]
 
 
 def _size(lines: list[tuple[str, float, str]], operands: int) -> tuple[float, float]:
