@@ -10,7 +10,7 @@ and the source of the formula.
 >>> y = wy.special.erf(x)
 >>> y.backward()
 >>> round(y.item(), 12), round(float(x.grad), 12)
-(0.520499877813, 0.878782578936)
+(0.520499877813, 0.878782578935)
 """
 
 from ._core import (
