@@ -1,5 +1,6 @@
 """Derivatives against finite differences."""
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -82,7 +83,7 @@ def check_grads(
     function("check_grads", f)
     if not isinstance(args, tuple | list):
         raise TypeError(f"check_grads: args: expected a tuple or list, got {described(args)}")
-    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
+    if operator.index(order) < 1:
         raise ValueError(f"check_grads: order: expected an integer from 1, got {order!r}")
     if isinstance(modes, str) or not modes or any(mode not in MODES for mode in modes):
         raise ValueError(f"check_grads: modes: expected some of {MODES}, got {modes!r}")
