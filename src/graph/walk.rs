@@ -128,11 +128,14 @@ fn seed(root: &dyn Node, grad: Option<Array>) -> Result<Value> {
     Ok(Value::Dense(grad))
 }
 
+/// Leaves, each with the gradient that arrived there.
+type Arrived<'a> = SmallVec<[(&'a Rc<dyn Node>, Value); 4]>;
+
 /// Sends the gradient `seed` of the last of `order` down: what arrives at leaves, each once.
 ///
 /// A node passes its gradient on only when all its consumers have contributed, so each
 /// rule runs once.
-fn descend(order: &Order, seed: Value) -> Result<SmallVec<[(&Rc<dyn Node>, Value); 4]>> {
+fn descend(order: &Order, seed: Value) -> Result<Arrived<'_>> {
     let mut arrived = SmallVec::new();
     let mut result = match order.last() {
         Some(root) => root.core().collect(seed),
