@@ -35,8 +35,15 @@ def test_everything_public_is_exported():
     inner |= {"register_functions", "cholesky", "det", "eigh", "inv", "matrix_transpose", "pinv"}
     inner |= {"qr", "slogdet", "solve", "svd"}  # in wyrmling.linalg
     inner |= {"save_model", "load_model", "Sampler", "Uniform", "Popularity"}
-    inner |= {"traced", "is_read", "captures", "pullback", "pushforward"}  # of transforms
-    inner |= {"replace_node", "foreign", "outline"}
+    inner |= {
+        "traced",
+        "differentiable",
+        "is_read",
+        "captures",
+        "pullback",
+        "pushforward",
+    }  # of transforms
+    inner |= {"replace_node", "foreign", "outline", "HookHandle"}
     inner |= {"elementwise", "ellipk_derivative", "sinc_derivative"}
     # What the functions of wyrmling.arrays are made of.
     inner |= {"broadcast_like", "cast", "constant", "count", "fixed", "merge_axes"}

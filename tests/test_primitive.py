@@ -138,6 +138,11 @@ def test_rules_and_functions_that_give_nonsense():
     with pytest.raises(ValueError, match=r"expected a result of shape \(\), as before, got \(3,\)"):
         _ = y.value
 
+    with pytest.raises(TypeError, match="expected one array, got tuple"):
+        wy.primitive(lambda x: (x, x))(wy.Variable(1.0))
+    with pytest.raises(TypeError, match="expected one array, got list"):
+        wy.grad(wy.checkpoint(lambda x: [x, x]))(1.0)
+
     def fails(x):
         raise LookupError("mine")
 
@@ -199,6 +204,8 @@ def test_a_checkpoint_does_not_lose_what_it_closes_over():
     w = wy.Parameter(2.0)
     with pytest.raises(TypeError, match="pass them as arguments"):
         wy.checkpoint(lambda x: w * x)(wy.Variable(1.0))
+    with pytest.raises(TypeError, match="pass them as arguments"):
+        wy.grad(lambda v: wy.checkpoint(lambda x: v * x)(2.0 * v))(1.0)
 
 
 # --- hooks ---
@@ -208,15 +215,15 @@ def test_hooks_see_and_change_gradients():
     x = wy.Variable([1.0, 2.0])
     y = x * 3.0
     seen = []
-    remove = y.register_hook(lambda g: seen.append(g) or g * 10.0)
+    handle = y.register_hook(lambda g: seen.append(g) or g * 10.0)
     (y * y + y).sum().backward()
     # Complete, and once, though y is used three times.
     (g,) = seen
     np.testing.assert_array_equal(g, [7.0, 13.0])
     np.testing.assert_array_equal(x.grad, [210.0, 390.0])
     x.zero_grad()
-    remove()
-    remove()
+    handle.remove()
+    handle.remove()
     (y * y + y).sum().backward()
     np.testing.assert_array_equal(x.grad, [21.0, 39.0])
 
@@ -240,10 +247,10 @@ def test_hooks_that_make_no_sense():
         x.register_hook(3)
     with pytest.raises(TypeError, match="no gradient flows"):
         wy.Input(1.0).register_hook(print)
-    remove = x.register_hook(lambda g: np.ones(3))
+    handle = x.register_hook(lambda g: np.ones(3))
     with pytest.raises(ValueError, match="hook: expected a gradient of float64 and shape"):
         x.sum().backward()
-    remove()
+    handle.remove()
     x.register_hook(lambda g: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         x.sum().backward()

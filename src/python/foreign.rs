@@ -3,7 +3,7 @@
 //! An operator of the caller's is a definition, an object with a `name`, a function `call` of
 //! plain arrays, and functions `vjp(i)` and `jvp(i)` that give the definition of the product for
 //! operand `i`: an operator like any other, so that the eager graph, graphs of gradients and
-//! frozen programs all have it, to any order. `python/wyrmling/primitive.py` makes definitions.
+//! frozen programs all have it, to any order. `python/wyrmling/transforms/primitive.py` makes definitions.
 //!
 //! Limits: a program that holds one takes the interpreter's lock for each call.
 
@@ -31,13 +31,17 @@ enum Out {
     Called(Mutex<Known>),
 }
 
-/// What earlier calls gave.
+/// What the last calls gave.
 #[derive(Default)]
 struct Known {
+    /// Results by the types of operands, a few of them.
     types: HashMap<Vec<Type>, Type>,
     /// The result for the operands that the operator is made for, until it is asked for.
     first: Option<Array>,
 }
+
+/// Types that are remembered: a program of many lengths asks again for those that are not.
+const MOST_KNOWN: usize = 64;
 
 /// An operator written in Python. See the [module documentation](self).
 struct Foreign {
@@ -129,7 +133,11 @@ impl Operator for Foreign {
                 // Zeros tell the shape as well as any numbers.
                 let zeros = types.iter().map(Array::zeros);
                 let ty = self.call(zeros.collect::<Result<_>>()?)?.ty();
-                lock(known).types.insert(types, ty.clone());
+                let mut known = lock(known);
+                if known.types.len() >= MOST_KNOWN {
+                    known.types.clear();
+                }
+                known.types.insert(types, ty.clone());
                 Ok(ty)
             }
         }

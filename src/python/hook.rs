@@ -49,16 +49,18 @@ impl Hook for PyHook {
     }
 }
 
-/// Removes a hook when it is called.
-#[pyclass(name = "HookHandle", module = "wyrmling._core", frozen)]
-struct HookHandle {
+/// A hook that was registered: ``remove`` takes it away.
+#[pyclass(module = "wyrmling._core", frozen)]
+pub(super) struct HookHandle {
     handle: Handle,
     id: u64,
 }
 
 #[pymethods]
 impl HookHandle {
-    fn __call__(&self) -> PyResult<()> {
+    /// Takes the hook away; does nothing the second time. Raises RuntimeError in another thread
+    /// than the graph's.
+    fn remove(&self) -> PyResult<()> {
         self.handle.node()?.remove_hook(self.id);
         Ok(())
     }

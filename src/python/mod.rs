@@ -46,6 +46,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<variable::PyVariable>()?;
+    module.add_class::<hook::HookHandle>()?;
     module.add_class::<leaf::PyParameter>()?;
     module.add_class::<leaf::PyInput>()?;
     module.add_class::<leaf::PyIndexInput>()?;

@@ -56,6 +56,12 @@ fn is_read(variable: &Bound<'_, PyVariable>) -> bool {
     variable.get().handle.is_read()
 }
 
+/// Whether a gradient flows through a variable.
+#[pyfunction]
+fn differentiable(variable: &Bound<'_, PyVariable>) -> PyResult<bool> {
+    Ok(variable.get().node()?.differentiable())
+}
+
 /// Whether a gradient of one of `outputs` flows to anything but the traced `inputs`.
 #[pyfunction]
 fn captures(outputs: List<'_>, inputs: List<'_>) -> PyResult<bool> {
@@ -188,6 +194,7 @@ pub(super) fn backward(
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(traced, module)?)?;
     module.add_function(wrap_pyfunction!(is_read, module)?)?;
+    module.add_function(wrap_pyfunction!(differentiable, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;
     module.add_function(wrap_pyfunction!(pullback, module)?)?;
     module.add_function(wrap_pyfunction!(pushforward, module)?)?;

@@ -231,9 +231,9 @@ impl PyVariable {
     /// ``backward(create_graph=True)``, or None. Only leaves that record a gradient have one.
     #[getter]
     fn grad<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if let Some(slope) = &*self.slope() {
-            let slope = Self::new(slope.node()?.into_owned());
-            return Ok(Some(Bound::new(py, slope)?.into_any()));
+        let slope = self.slope().as_ref().map(|h| h.node().map(Cow::into_owned));
+        if let Some(slope) = slope.transpose()? {
+            return Ok(Some(Bound::new(py, Self::new(slope))?.into_any()));
         }
         let grad = match self.handle.param() {
             Some(param) => param.gradient(),
@@ -299,16 +299,16 @@ impl PyVariable {
     /// complete and before it goes on; what the hook returns, unless None, takes its place.
     ///
     /// The gradient is an array (a ``SparseGrad`` where it came from lookups alone), or a
-    /// ``Variable`` where it is a graph; one in its place has the same shape and type. Returns a
-    /// function that removes the hook. Raises TypeError if no gradient flows through this
-    /// variable.
+    /// ``Variable`` where it is a graph; one in its place has the same shape and type. Returns an
+    /// object whose ``remove()`` takes the hook away. Raises TypeError if no gradient flows through
+    /// this variable.
     ///
     /// >>> x = Variable([1.0, -5.0])
-    /// >>> remove = x.register_hook(lambda g: g.clip(-1.0, 1.0))
+    /// >>> handle = x.register_hook(lambda g: g.clip(-1.0, 1.0))
     /// >>> (x * x).sum().backward()
     /// >>> x.grad
     /// array([ 1., -1.])
-    /// >>> remove()
+    /// >>> handle.remove()
     fn register_hook<'py>(
         &self,
         py: Python<'py>,

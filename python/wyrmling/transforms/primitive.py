@@ -37,25 +37,18 @@ class _Definition(Protocol):
 def _array(name: str, result: Any) -> Any:
     """A result as a plain array of floats."""
     if isinstance(result, Variable):
-        if result.size and _records(result):
+        if _core.differentiable(result):
             raise TypeError(
                 f"{name}: the result depends on variables that are no arguments, and their "
                 "gradients would be lost; pass them as arguments"
             )
         return result.value
+    if not tree.is_leaf(result) or result is None:
+        raise TypeError(f"{name}: expected one array, got {described(result)}; join them to one")
     array = np.asarray(result)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name}: expected a number or an array, got {described(result)}")
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-
-
-def _records(variable: Variable) -> bool:
-    """Whether a gradient flows through a variable."""
-    try:
-        np.asarray(variable)
-    except TypeError:
-        return True
-    return False
 
 
 class _Traced:
@@ -108,7 +101,8 @@ class _Bound:
 
         def product(g: Any, y: Any, *x: Any) -> Any:
             result = rule(g, y, *self._filled(x), **self.kwargs)
-            return _fitted(f"{self.name}: {mode}", result, x[i] if mode == "vjp" else y)
+            name = f"{self.name}: {mode}"
+            return _summed(name, result, x[i]) if mode == "vjp" else _spread(name, result, y)
 
         return _Traced(f"{self.name}.{mode}{i}", product)
 
@@ -135,21 +129,31 @@ class _Bound:
         )
 
 
-def _fitted(name: str, result: Any, like: Any) -> Any:
-    """What a rule gave, in the shape that it must have: summed over what was broadcast."""
-    shape = np.shape(like)
-    found = np.shape(result)
+def _summed(name: str, result: Any, like: Any) -> Any:
+    """A gradient in the shape of its argument: summed over axes that were broadcast."""
+    shape, found = np.shape(like), np.shape(result)
+    if len(found) < len(shape):
+        result = _spread(name, result, like)
+        found = shape
+    extra = len(found) - len(shape)
     if found == shape:
         return result
-    extra = len(found) - len(shape)
-    fits = extra >= 0 and all(n in (1, m) for n, m in zip(shape, found[extra:], strict=True))
-    if fits and name.endswith("vjp"):
-        kept = [k + extra for k, n in enumerate(shape) if n == 1 and found[k + extra] != 1]
-        axes = tuple(range(extra)) + tuple(kept)
-        return np.reshape(np.sum(result, axis=axes), shape)
-    if extra < 0 or name.endswith("jvp"):
-        return np.broadcast_to(result, shape)
-    raise ValueError(f"{name}: expected a result of shape {shape}, got {found}")
+    if any(n not in (1, m) for n, m in zip(shape, found[extra:], strict=True)):
+        raise ValueError(f"{name}: expected a result of shape {shape}, got {found}")
+    kept = [k + extra for k, n in enumerate(shape) if n == 1 and found[k + extra] != 1]
+    return np.reshape(np.sum(result, axis=(*range(extra), *kept)), shape)
+
+
+def _spread(name: str, result: Any, like: Any) -> Any:
+    """A tangent in the shape of the result: broadcast, where the rule saw no reason to."""
+    shape, found = np.shape(like), np.shape(result)
+    if found == shape:
+        return result
+    if len(found) > len(shape) or any(
+        n not in (1, m) for n, m in zip(found[::-1], shape[::-1], strict=False)
+    ):
+        raise ValueError(f"{name}: expected a result of shape {shape}, got {found}")
+    return np.broadcast_to(result, shape)
 
 
 class Primitive:
