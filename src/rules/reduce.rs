@@ -7,7 +7,7 @@ use crate::array::{
     Broadcast, Real, Shape, Type, Typed, View, ViewMut, broadcast, show_shape, with_real,
 };
 use crate::error::{Error, Result};
-use crate::simd;
+use crate::simd::{self, multiversion};
 
 use super::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
 
@@ -186,19 +186,20 @@ fn pick<T: Real, O: Extreme>(a: T, b: T) -> T {
     if O::wins(a, b) || a.is_nan() { a } else { b }
 }
 
-/// The one of several numbers that is kept. The baseline's registers will do: memory is slower.
-fn extreme<T: Real, O: Extreme>(first: T, x: &[T]) -> T {
-    // Side by side, for each waits for the one before.
-    const LANES: usize = 16;
-    let (blocks, rest) = x.as_chunks::<LANES>();
-    let mut lanes = [first; LANES];
-    for x in blocks {
-        for (lane, &x) in lanes.iter_mut().zip(x) {
-            *lane = pick::<T, O>(*lane, x);
+multiversion! {
+    /// The one of several numbers that is kept.
+    fn extreme<T: Real, O: Extreme>(first: T, x: &[T]) -> T {
+        // Side by side, for each waits for the one before.
+        const LANES: usize = 32;
+        let (blocks, rest) = x.as_chunks::<LANES>();
+        let mut lanes = [first; LANES];
+        for x in blocks {
+            for l in 0..LANES {
+                lanes[l] = pick::<T, O>(lanes[l], x[l]);
+            }
         }
+        lanes.iter().chain(rest).fold(first, |a, &b| pick::<T, O>(a, b))
     }
-    let all = lanes.iter().chain(rest);
-    all.fold(first, |a, &b| pick::<T, O>(a, b))
 }
 
 macro_rules! extreme {
