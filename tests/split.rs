@@ -22,24 +22,19 @@ fn input(shape: &[usize], seed: u64, single: bool) -> Variable {
     let numbers = numbers(shape, seed);
     let array: Array = if single {
         let numbers = numbers.iter().map(|&x| x as f32).collect();
-        Dense::new(shape, numbers)
-            .expect("as many numbers as the shape holds")
-            .into()
+        Dense::new(shape, numbers).expect("the shape fits").into()
     } else {
-        Dense::new(shape, numbers)
-            .expect("as many numbers as the shape holds")
-            .into()
+        Dense::new(shape, numbers).expect("the shape fits").into()
     };
     Input::new(array).boxed()
 }
 
 /// The result of `f`, which a thread of a pool, that takes no others, must find too.
 fn result(f: impl Fn() -> Variable + Sync) -> Array {
-    let here = f().value().expect("a value");
+    let value = || f().value().expect("it is computed");
+    let here = value();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-    let alone = pool
-        .expect("a pool of one thread")
-        .install(|| f().value().expect("a value"));
+    let alone = pool.expect("a thread starts").install(value);
     assert_eq!(here.shape(), alone.shape());
     let bits = |a: &Array| a.to_f64().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     assert!(bits(&here) == bits(&alone), "threads changed the bits");

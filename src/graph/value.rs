@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, DType, MOST_AXES, Real, Shape, Slice, Summary, Type, View};
 use crate::error::{Error, Result};
 use crate::rules::{
-    DiagonalLike, Gather, Kernel, MOST_OPERANDS, MatMul, Operator, ScatterRows, Transpose, shares,
+    DiagonalLike, Gather, Kernel, MatMul, Operator, ScatterRows, Transpose, shares,
 };
 use crate::table::{Gradient, Rows, Table, add_into};
 
@@ -193,7 +193,7 @@ impl From<Gradient> for Value {
 pub(crate) fn apply<O: Operator + ?Sized>(
     op: &O,
     args: &[&Value],
-    mut reuse: Option<Array>,
+    reuse: Option<Array>,
 ) -> Result<Value> {
     if let Some(first) = args.first()
         && first.shape().is_empty()
@@ -211,9 +211,6 @@ pub(crate) fn apply<O: Operator + ?Sized>(
         && let Some(shortcut) = structured(op, args)
     {
         return shortcut;
-    }
-    if let Some(result) = alike(op, args, &mut reuse) {
-        return result;
     }
     // Pushed one by one: it costs less than collecting for the few operands there are.
     let mut dense: SmallVec<[Cow<'_, Array>; 3]> = SmallVec::new();
@@ -267,38 +264,6 @@ fn memory(reuse: Option<Array>, dtype: DType, shape: &[usize]) -> Result<Array> 
         return Ok(old);
     }
     Array::scratch(dtype, shape)
-}
-
-/// An elementwise operator on arrays of one type, and maybe numbers of that element type: the
-/// result has that type, so nothing is to be inferred. `None` if it is something else.
-#[inline]
-fn alike<O: Operator + ?Sized>(
-    op: &O,
-    args: &[&Value],
-    reuse: &mut Option<Array>,
-) -> Option<Result<Value>> {
-    let like = args.iter().find(|arg| !arg.shape().is_empty())?;
-    let (dtype, shape) = (like.dtype(), like.shape());
-    let kernel = Kernel::of(op, dtype, args.len())?;
-    let mut slices: SmallVec<[Slice<'_>; MOST_OPERANDS]> = SmallVec::new();
-    for arg in args {
-        let Value::Dense(array) = arg else {
-            return None;
-        };
-        let View { shape: own, data } = array.view();
-        if data.dtype() != dtype || !(own == shape || own.is_empty()) {
-            return None;
-        }
-        slices.push(data);
-    }
-    let mut out = match memory(reuse.take(), dtype, shape) {
-        Ok(out) => out,
-        Err(e) => return Some(Err(e)),
-    };
-    if let Some(out) = out.view_mut() {
-        kernel.apply_split(&slices, out.data);
-    }
-    Some(Ok(Value::Dense(out)))
 }
 
 /// An elementwise operator on single numbers of type `T`, which needs no shapes and no

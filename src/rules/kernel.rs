@@ -222,7 +222,6 @@ impl Kernel {
     ///
     /// # Panics
     /// As [`apply`](Self::apply).
-    #[inline]
     pub(crate) fn apply_split(&self, args: &[Slice<'_>], mut to: SliceMut<'_>) {
         // A quarter of a nanosecond an element, as the quickest take.
         let threads = split::threads(to.len() / 4);
