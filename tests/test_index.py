@@ -199,9 +199,8 @@ def test_replaced_elements(data):
     some = np.shape(part)[data.draw(st.integers(0, np.ndim(part))) :]
     some = tuple(1 if data.draw(st.integers(0, 3)) == 0 else n for n in some)
     # (NumPy takes one more from all keys but masks, of which it says that it does not.)
-    mask = any(
-        getattr(k, "dtype", None) == bool for k in (key if isinstance(key, tuple) else (key,))
-    )
+    parts = key if isinstance(key, tuple) else (key,)
+    mask = any(isinstance(k, np.ndarray) and k.dtype.kind == "b" for k in parts)
     if len(some) == np.ndim(part) > 0 and not mask and data.draw(st.booleans()):
         some = (1, *some)
     values = -np.arange(1.0, 1.0 + np.prod(some)).reshape(some)
