@@ -233,7 +233,7 @@ macro_rules! methods {
     (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident, $z:ident)) => {};
 }
 macro_rules! files {
-    ($($file:ident),+) => { $(rules::$file::entries!(methods);)+ };
+    ($($file:ident),+) => { $(rules::elementwise::$file::entries!(methods);)+ };
 }
 rules::elementwise_files!(files);
 

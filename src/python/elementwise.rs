@@ -176,7 +176,7 @@ macro_rules! files {
                 #[allow(unused_imports, reason = "not every file has functions of all kinds")]
                 use super::{Compute, Elementwise, OpRef, PyVariable, one, ordered, rules, two};
                 use pyo3::prelude::*;
-                rules::$file::entries!(functions);
+                rules::elementwise::$file::entries!(functions);
             }
         )+
 

@@ -232,7 +232,7 @@ macro_rules! methods {
     };
 }
 macro_rules! files {
-    ($($file:ident),+) => { $(super::$file::entries!(methods);)+ };
+    ($($file:ident),+) => { $(super::elementwise::$file::entries!(methods);)+ };
 }
 super::elementwise_files!(files);
 

@@ -59,50 +59,28 @@
 //! `reshape_like(g, like)`, never through lengths written into the rule; that is
 //! what lets one frozen program be planned again for another batch length.
 
-mod batch;
-mod cholesky;
-mod determinant;
-mod elementwise;
+/// Declares the files of a folder: adds them, exports what is in them, and lists their entries
+/// of the table.
+macro_rules! files {
+    ($($file:ident),+ $(,)?) => {
+        $(
+            pub(crate) mod $file;
+            pub use $file::*;
+        )+
 
-/// Calls a macro with the files of elementwise operators.
-macro_rules! elementwise_files {
-    ($callback:ident) => {
-        $callback! {
-            unary, binary, compare, trigonometric, gamma, error_function, bessel, integral
-        }
+        /// This folder's entries of the rule table, file by file.
+        pub(super) const ENTRIES: &[&[crate::rules::Entry]] = &[$($file::ENTRIES),+];
     };
 }
-pub(crate) use elementwise_files;
-
-macro_rules! declare {
-    ($($file:ident),+) => {$(
-        pub(crate) mod $file;
-        pub use $file::*;
-    )+};
-}
-elementwise_files!(declare);
 
 mod algebra;
-mod along_axis;
-mod cast;
-mod diagonal;
-mod join;
+pub(crate) mod elementwise;
+mod index;
 mod kernel;
-mod layout;
 mod linalg;
-mod lookup;
-mod matmul;
-mod order;
-mod pinv;
-mod places;
-mod qr;
-mod reduce;
-mod slice;
-mod softmax;
-mod solve;
-mod spectral;
+mod reduction;
+mod shape;
 mod table;
-mod triangle;
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -110,30 +88,14 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use algebra::{Algebra, Ex, Id};
-pub use along_axis::*;
-pub use cast::*;
-pub use cholesky::*;
-pub use determinant::*;
-pub use diagonal::*;
-pub use elementwise::{Map1, Map2, Map3};
-pub use join::*;
+pub use elementwise::*;
+pub use index::*;
 pub(crate) use kernel::Operand;
 pub use kernel::{Function, Kernel, MOST_OPERANDS};
-pub use layout::*;
 pub use linalg::*;
-pub use lookup::*;
-pub use matmul::*;
-pub use order::*;
-pub use pinv::*;
-pub use places::*;
-pub use qr::*;
-pub use reduce::*;
-pub use slice::*;
-pub use softmax::*;
-pub use solve::*;
-pub use spectral::*;
+pub use reduction::*;
+pub use shape::*;
 pub use table::{Argument, Case, Entry, Reference, table};
-pub use triangle::*;
 
 use crate::array::{DType, Type, View, ViewMut};
 use crate::error::{Error, Result};

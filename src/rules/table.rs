@@ -169,31 +169,12 @@ pub(crate) fn broadcast_cases(op: OpRef, domains: &[&'static [(f64, f64)]]) -> V
 
 /// Every built-in operator.
 pub fn table() -> impl Iterator<Item = &'static Entry> {
-    macro_rules! elementwise {
-        ($($file:ident),+) => { [$(super::$file::ENTRIES),+] };
-    }
-    let elementwise = super::elementwise_files!(elementwise);
-    let others = [
-        super::cast::ENTRIES,
-        super::reduce::ENTRIES,
-        super::layout::ENTRIES,
-        super::slice::ENTRIES,
-        super::join::ENTRIES,
+    let folders = [
+        super::elementwise::ENTRIES,
+        super::reduction::ENTRIES,
+        super::shape::ENTRIES,
+        super::index::ENTRIES,
         super::linalg::ENTRIES,
-        super::matmul::ENTRIES,
-        super::triangle::ENTRIES,
-        super::diagonal::ENTRIES,
-        super::solve::ENTRIES,
-        super::determinant::ENTRIES,
-        super::cholesky::ENTRIES,
-        super::qr::ENTRIES,
-        super::spectral::ENTRIES,
-        super::pinv::ENTRIES,
-        super::lookup::ENTRIES,
-        super::along_axis::ENTRIES,
-        super::order::ENTRIES,
-        super::places::ENTRIES,
-        super::softmax::ENTRIES,
     ];
-    elementwise.into_iter().chain(others).flatten()
+    folders.into_iter().flatten().copied().flatten()
 }

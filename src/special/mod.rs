@@ -11,7 +11,7 @@
 //! except where that has NaN or zero and the function has a limit, or none.
 
 pub(crate) mod bessel;
-pub(crate) mod error;
+pub(crate) mod error_function;
 pub(crate) mod gamma;
 pub(crate) mod integral;
 pub(crate) mod trigonometric;

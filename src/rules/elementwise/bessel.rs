@@ -1,0 +1,165 @@
+//! Bessel functions of integer order.
+//!
+//! Derivatives are those of DLMF 10.6.1, 10.29.1: half the difference or sum of the neighbours.
+
+use super::elementwise;
+use crate::special::bessel;
+
+/// Everywhere.
+const ALL: &[(f64, f64)] = &[(-3.0, 3.0)];
+/// Above zero.
+const POSITIVE: &[(f64, f64)] = &[(1.0, 4.0)];
+/// Where methods change.
+const EDGES: [f64; 10] = [1.9, 2.1, 7.5, 19.9, 20.1, -30.0, 51.0, 300.0, 650.0, 1e3];
+
+elementwise! { $
+    /// Bessel function of the first kind of order 0.
+    J0 = j0, "J_0(x)", "DLMF 10.2.2",
+    (x) -> libm::j0,
+    vjp(g, y) = [Some(-(g * x.j1()))],
+    domain = [ALL],
+    edges = EDGES,
+    scipy = ["j0"];
+
+    /// Bessel function of the first kind of order 1.
+    J1 = j1, "J_1(x)", "DLMF 10.2.2",
+    (x) -> libm::j1,
+    vjp(g, y) = [Some(g * ((x.j0() - x.jn(2)) * 0.5))],
+    domain = [ALL],
+    edges = EDGES,
+    scipy = ["j1"];
+
+    /// Bessel function of the first kind of order n.
+    Jn = jn, "J_n(x)", "DLMF 10.2.2",
+    (n; x) -> bessel::jn,
+    vjp(g, y) = [Some(g * ((x.jn(n - 1) - x.jn(n + 1)) * 0.5))],
+    domain = [ALL],
+    orders = [0, 1, 3, -2],
+    edges = EDGES,
+    scipy = ["jn", "jv"];
+
+    /// Bessel function of the second kind of order 0.
+    Y0 = y0, "Y_0(x)", "DLMF 10.2.3",
+    (x) -> libm::y0,
+    vjp(g, y) = [Some(-(g * x.y1()))],
+    domain = [POSITIVE],
+    edges = EDGES,
+    scipy = ["y0"];
+
+    /// Bessel function of the second kind of order 1.
+    Y1 = y1, "Y_1(x)", "DLMF 10.2.3",
+    (x) -> libm::y1,
+    vjp(g, y) = [Some(g * ((x.y0() - x.yn(2)) * 0.5))],
+    domain = [POSITIVE],
+    edges = EDGES,
+    scipy = ["y1"];
+
+    /// Bessel function of the second kind of order n.
+    Yn = yn, "Y_n(x)", "DLMF 10.2.3",
+    (n; x) -> bessel::yn,
+    vjp(g, y) = [Some(g * ((x.yn(n - 1) - x.yn(n + 1)) * 0.5))],
+    domain = [POSITIVE],
+    orders = [0, 1, 3, -2],
+    edges = EDGES,
+    scipy = ["yn", "yv"];
+
+    /// Modified Bessel function of the first kind of order 0.
+    I0 = i0, "I_0(x)", "DLMF 10.25.2, 10.40.1",
+    (x) -> |x| bessel::iv(0, x),
+    vjp(g, y) = [Some(g * x.i1())],
+    domain = [ALL],
+    edges = EDGES,
+    scipy = ["i0"];
+
+    /// Modified Bessel function of the first kind of order 1.
+    I1 = i1, "I_1(x)", "DLMF 10.25.2, 10.40.1",
+    (x) -> |x| bessel::iv(1, x),
+    vjp(g, y) = [Some(g * ((x.i0() + x.iv(2)) * 0.5))],
+    domain = [ALL],
+    edges = EDGES,
+    scipy = ["i1"];
+
+    /// Modified Bessel function of the first kind of order n.
+    Iv = iv, "I_n(x)", "DLMF 10.25.2, 10.40.1, 10.29.1",
+    (n; x) -> bessel::iv,
+    vjp(g, y) = [Some(g * ((x.iv(n - 1) + x.iv(n + 1)) * 0.5))],
+    domain = [ALL],
+    orders = [0, 1, 3, -2],
+    edges = EDGES,
+    scipy = ["iv"];
+
+    /// The same of order 0, scaled.
+    I0e = i0e, "exp(-|x|) I_0(x)", "DLMF 10.25.2, 10.40.1",
+    (x) -> |x| bessel::ive(0, x),
+    vjp(g, y) = [Some(g * (x.i1e() - x.sign() * y))],
+    domain = [POSITIVE],
+    edges = EDGES,
+    scipy = ["i0e"];
+
+    /// The same of order 1, scaled.
+    I1e = i1e, "exp(-|x|) I_1(x)", "DLMF 10.25.2, 10.40.1",
+    (x) -> |x| bessel::ive(1, x),
+    vjp(g, y) = [Some(g * ((x.i0e() + x.ive(2)) * 0.5 - x.sign() * y))],
+    domain = [POSITIVE],
+    edges = EDGES,
+    scipy = ["i1e"];
+
+    /// The same of order n, scaled.
+    Ive = ive, "exp(-|x|) I_n(x)", "DLMF 10.25.2, 10.40.1, 10.29.1",
+    (n; x) -> bessel::ive,
+    vjp(g, y) = [Some(g * ((x.ive(n - 1) + x.ive(n + 1)) * 0.5 - x.sign() * y))],
+    domain = [POSITIVE],
+    orders = [0, 1, 3, -2],
+    edges = EDGES,
+    scipy = ["ive"];
+
+    /// Modified Bessel function of the second kind of order 0.
+    K0 = k0, "K_0(x)", "DLMF 10.31.2, 10.74(v)",
+    (x) -> |x| bessel::kn(0, x),
+    vjp(g, y) = [Some(-(g * x.k1()))],
+    domain = [POSITIVE],
+    edges = EDGES,
+    scipy = ["k0"];
+
+    /// Modified Bessel function of the second kind of order 1.
+    K1 = k1, "K_1(x)", "DLMF 10.31.1, 10.74(v)",
+    (x) -> |x| bessel::kn(1, x),
+    vjp(g, y) = [Some(-(g * ((x.k0() + x.kn(2)) * 0.5)))],
+    domain = [POSITIVE],
+    edges = EDGES,
+    scipy = ["k1"];
+
+    /// Modified Bessel function of the second kind of order n.
+    Kn = kn, "K_n(x)", "DLMF 10.31.1, 10.74(v), 10.29.1",
+    (n; x) -> bessel::kn,
+    vjp(g, y) = [Some(-(g * ((x.kn(n - 1) + x.kn(n + 1)) * 0.5)))],
+    domain = [POSITIVE],
+    orders = [0, 1, 3, -2],
+    edges = EDGES,
+    scipy = ["kn", "kv"];
+
+    /// The same of order 0, scaled.
+    K0e = k0e, "exp(x) K_0(x)", "DLMF 10.31.2, 10.74(v)",
+    (x) -> |x| bessel::kve(0, x),
+    vjp(g, y) = [Some(g * (y - x.k1e()))],
+    domain = [POSITIVE],
+    edges = EDGES,
+    scipy = ["k0e"];
+
+    /// The same of order 1, scaled.
+    K1e = k1e, "exp(x) K_1(x)", "DLMF 10.31.1, 10.74(v)",
+    (x) -> |x| bessel::kve(1, x),
+    vjp(g, y) = [Some(g * (y - (x.k0e() + x.kve(2)) * 0.5))],
+    domain = [POSITIVE],
+    edges = EDGES,
+    scipy = ["k1e"];
+
+    /// The same of order n, scaled.
+    Kve = kve, "exp(x) K_n(x)", "DLMF 10.31.1, 10.74(v), 10.29.1",
+    (n; x) -> bessel::kve,
+    vjp(g, y) = [Some(g * (y - (x.kve(n - 1) + x.kve(n + 1)) * 0.5))],
+    domain = [POSITIVE],
+    orders = [0, 1, 3, -2],
+    edges = EDGES,
+    scipy = ["kve"];
+}

@@ -1,0 +1,107 @@
+//! The error function and its relatives.
+
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
+
+use crate::rules::Ex;
+use super::elementwise;
+use crate::special::error_function;
+
+/// Everywhere.
+const ALL: &[(f64, f64)] = &[(-2.0, 2.0)];
+/// Where inverses are smooth.
+const UNIT: &[(f64, f64)] = &[(-0.7, 0.7)];
+/// Where methods change, and results vanish or overflow.
+const EDGES: [f64; 12] = [
+    -26.0, -6.6, -6.4, -3.0, 0.5, 4.0, 6.49, 6.51, 12.0, 24.9, 25.1, 27.5,
+];
+/// Probabilities, and other numbers that inverses take.
+const PROBABILITIES: [f64; 11] = [
+    1e-310, 1e-100, 1e-12, 0.0749, 0.0751, 0.3, 0.5, 0.9, 1.0 - 1e-14, 1.5, 1.99,
+];
+
+/// 2/√π times a power of e.
+fn bell<'t>(power: Ex<'t>) -> Ex<'t> {
+    power.exp() * FRAC_2_SQRT_PI
+}
+
+elementwise! { $
+    /// The error function.
+    Erf = erf, "2/√π ∫_0^x exp(-t^2) dt", "DLMF 7.2.1",
+    (x) -> libm::erf,
+    vjp(g, y) = [Some(g * bell(-x.square()))],
+    domain = [ALL],
+    edges = EDGES,
+    scipy = ["erf"];
+
+    /// The complementary error function, accurate where it vanishes.
+    Erfc = erfc, "1 - erf(x)", "DLMF 7.2.2",
+    (x) -> libm::erfc,
+    vjp(g, y) = [Some(-(g * bell(-x.square())))],
+    domain = [ALL],
+    edges = EDGES,
+    scipy = ["erfc"];
+
+    /// The scaled complementary error function.
+    Erfcx = erfcx, "exp(x^2) erfc(x)", "DLMF 7.2.3, 7.12.1",
+    (x) -> error_function::erfcx,
+    vjp(g, y) = [Some(g * (x * y * 2.0 - FRAC_2_SQRT_PI))],
+    domain = [&[(-1.0, 2.0)]],
+    edges = EDGES,
+    scipy = ["erfcx"];
+
+    /// The imaginary error function.
+    Erfi = erfi, "2/√π ∫_0^x exp(t^2) dt", "DLMF 7.6.1, 7.12.1",
+    (x) -> error_function::erfi,
+    vjp(g, y) = [Some(g * bell(x.square()))],
+    domain = [&[(-1.0, 1.0)]],
+    edges = EDGES,
+    scipy = ["erfi"];
+
+    /// Dawson's integral.
+    Dawsn = dawsn, "exp(-x^2) ∫_0^x exp(t^2) dt", "DLMF 7.2.5, 7.12.1",
+    (x) -> error_function::dawsn,
+    vjp(g, y) = [Some(g * (1.0 - x * y * 2.0))],
+    domain = [ALL],
+    edges = EDGES,
+    scipy = ["dawsn"];
+
+    /// Inverse of the error function.
+    Erfinv = erfinv, "erf^-1(x)", "DLMF 7.17.1; algorithm AS 241",
+    (x) -> error_function::erfinv,
+    vjp(g, y) = [Some(g / bell(-y.square()))],
+    domain = [UNIT],
+    edges = PROBABILITIES,
+    scipy = ["erfinv"];
+
+    /// Inverse of the complementary error function.
+    Erfcinv = erfcinv, "erfc^-1(x)", "DLMF 7.17.1; algorithm AS 241",
+    (x) -> error_function::erfcinv,
+    vjp(g, y) = [Some(-(g / bell(-y.square())))],
+    domain = [&[(0.3, 1.7)]],
+    edges = PROBABILITIES,
+    scipy = ["erfcinv"];
+
+    /// The normal distribution.
+    Ndtr = ndtr, "erfc(-x / √2) / 2", "DLMF 7.20.1",
+    (x) -> error_function::ndtr,
+    vjp(g, y) = [Some(g * ((x.square() * -0.5).exp() * (1.0 / (2.0 * PI).sqrt())))],
+    domain = [ALL],
+    edges = EDGES,
+    scipy = ["ndtr"];
+
+    /// Logarithm of the normal distribution, also where that vanishes.
+    LogNdtr = log_ndtr, "ln(erfc(-x / √2) / 2)", "DLMF 7.20.1",
+    (x) -> error_function::log_ndtr,
+    vjp(g, y) = [Some(g * ((2.0 / PI).sqrt() / (x * -FRAC_1_SQRT_2).erfcx()))],
+    domain = [ALL],
+    edges = EDGES,
+    scipy = ["log_ndtr"];
+
+    /// Inverse of the normal distribution.
+    Ndtri = ndtri, "√2 erf^-1(2 x - 1)", "DLMF 7.20.1; algorithm AS 241",
+    (x) -> error_function::ndtri,
+    vjp(g, y) = [Some(g * ((y.square() * 0.5).exp() * (2.0 * PI).sqrt()))],
+    domain = [&[(0.2, 0.8)]],
+    edges = PROBABILITIES,
+    scipy = ["ndtri"];
+}

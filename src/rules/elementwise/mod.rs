@@ -1,0 +1,465 @@
+//! What all elementwise operators share: broadcasting, and loops that vectorise.
+//!
+//! An elementwise operator is a scalar function, in one of two forms. One that vectorises
+//! (`f` of [`Map1`], [`Map2`], [`Map3`]) is written once for every floating-point type; its
+//! loops, which are here, are compiled once per instruction set and chosen at run time. One
+//! that is a call anyway is a function of `f64` ([`Function`]), for which no loop is compiled.
+//! The macro `elementwise!` makes of it an [`Operator`](super::Operator) and an entry of the
+//! table, and exports what is written at the entry to whoever gives it a name: the methods of
+//! [`Ex`] and of typed variables, and the functions of Python.
+
+/// Calls a macro with the files of operators that `elementwise!` declares.
+macro_rules! elementwise_files {
+    ($callback:ident) => {
+        $callback! {
+            unary, binary, compare, trigonometric, gamma, error_function, bessel, integral
+        }
+    };
+}
+pub(crate) use elementwise_files;
+
+macro_rules! declare {
+    ($($file:ident),+) => { files! { $($file,)+ cast } };
+}
+elementwise_files!(declare);
+
+use std::ops::Range;
+
+use crate::array::{Broadcast, DType, Real, Slice, SliceMut, Type, View, ViewMut, broadcast};
+use crate::error::{Error, Result};
+use crate::simd::multiversion;
+
+use super::{Ex, Function, Kernel, real, same_dtype};
+
+/// A function of one number.
+pub trait Map1: Send + Sync + 'static {
+    /// The function.
+    fn f<T: Real>(x: T) -> T;
+}
+
+/// A function of two numbers.
+pub trait Map2: Send + Sync + 'static {
+    /// The function.
+    fn f<T: Real>(x: T, y: T) -> T;
+}
+
+/// A function of three numbers.
+pub trait Map3: Send + Sync + 'static {
+    /// The function.
+    fn f<T: Real>(x: T, y: T, z: T) -> T;
+}
+
+/// Elements per step of an elementwise loop. A loop of fixed length becomes straight vector
+/// code, also for arrays far shorter than those for which LLVM's own vector loops pay.
+pub(super) const LANES: usize = 16;
+
+multiversion! {
+    pub(super) fn map1<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
+        if let [x] = x {
+            out.fill(O::f(*x));
+            return;
+        }
+        let ((xs, x), (outs, out)) = (x.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
+        for (o, x) in outs.iter_mut().zip(xs) {
+            for l in 0..LANES {
+                o[l] = O::f(x[l]);
+            }
+        }
+        for (o, &x) in out.iter_mut().zip(x) {
+            *o = O::f(x);
+        }
+    }
+}
+
+multiversion! {
+    fn pairs<T: Real, O: Map2>(x: &[T], y: &[T], out: &mut [T]) {
+        let ((xs, x), (ys, y)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+        let (outs, out) = out.as_chunks_mut::<LANES>();
+        for ((o, x), y) in outs.iter_mut().zip(xs).zip(ys) {
+            for l in 0..LANES {
+                o[l] = O::f(x[l], y[l]);
+            }
+        }
+        for ((o, &x), &y) in out.iter_mut().zip(x).zip(y) {
+            *o = O::f(x, y);
+        }
+    }
+}
+
+/// Calls `f` with a constant repeated, and the part of `0..n` that it is repeated for. That
+/// costs little, and saves a loop of every function for constants on either side.
+#[inline]
+fn repeat<T: Real>(x: T, n: usize, mut f: impl FnMut(&[T], Range<usize>)) {
+    let mut parts = |block: &[T]| {
+        for start in (0..n).step_by(block.len()) {
+            let part = start..n.min(start + block.len());
+            f(&block[..part.len()], part);
+        }
+    };
+    if n <= 4 * LANES {
+        parts(&[x; 4 * LANES]);
+    } else {
+        parts(&[x; 16 * LANES]);
+    }
+}
+
+pub(super) fn map2<T: Real, O: Map2>(x: &[T], y: &[T], out: &mut [T]) {
+    match (x, y) {
+        ([x], [y]) => out.fill(O::f(*x, *y)),
+        ([x], y) => repeat(*x, out.len(), |x, part| {
+            pairs::<T, O>(x, &y[part.clone()], &mut out[part]);
+        }),
+        (x, [y]) => repeat(*y, out.len(), |y, part| {
+            pairs::<T, O>(&x[part.clone()], y, &mut out[part]);
+        }),
+        (x, y) => pairs::<T, O>(x, y, out),
+    }
+}
+
+multiversion! {
+    pub(super) fn map3<T: Real, O: Map3>(x: &[T], y: &[T], z: &[T], out: &mut [T]) {
+        // A constant operand is read with step 0.
+        let step = |s: &[T]| usize::from(s.len() != 1);
+        let (sx, sy, sz) = (step(x), step(y), step(z));
+        if sx & sy & sz == 1 {
+            for (((o, &x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
+                *o = O::f(x, y, z);
+            }
+        } else {
+            for (i, o) in out.iter_mut().enumerate() {
+                *o = O::f(x[i * sx], y[i * sy], z[i * sz]);
+            }
+        }
+    }
+}
+
+/// The result type of an elementwise operator: one element type, shapes broadcast.
+pub(super) fn infer(name: &str, count: usize, args: &[&Type]) -> Result<Type> {
+    if args.len() != count {
+        return Err(Error::Type(format!(
+            "{name} takes {count} operand(s), {} given",
+            args.len()
+        )));
+    }
+    let first = args[0];
+    real(name, first)?;
+    let mut same = true;
+    for other in &args[1..] {
+        same_dtype(name, first, other)?;
+        same &= first.shape == other.shape;
+    }
+    if same {
+        return Ok(first.clone());
+    }
+    Ok(Type {
+        dtype: first.dtype,
+        shape: broadcast(name, args.iter().map(|t| t.shape.as_slice()))?,
+    })
+}
+
+/// Runs an elementwise kernel over the broadcast space of `out`, by several threads if operands
+/// and result are large and of one shape.
+pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) {
+    let plain = |v: &View<'_>| v.shape == out.shape || v.data.len() == 1;
+    if args.iter().all(plain) {
+        let slices: smallvec::SmallVec<[Slice<'_>; 3]> = args.iter().map(|a| a.data).collect();
+        kernel.apply_split(&slices, out.data);
+        return;
+    }
+    let walk = Broadcast::new(out.shape, args.iter().map(|a| a.shape));
+    let run = walk.run();
+    walk.for_each(|offsets, number| {
+        let slices: smallvec::SmallVec<[Slice<'_>; 3]> = args
+            .iter()
+            .enumerate()
+            .map(|(k, a)| cut(a.data, offsets[k], if walk.is_splat(k) { 1 } else { run }))
+            .collect();
+        kernel.apply(&slices, cut_mut(&mut out.data, number * run, run));
+    });
+}
+
+pub(super) fn cut(s: Slice<'_>, at: usize, n: usize) -> Slice<'_> {
+    match s {
+        Slice::F32(s) => Slice::F32(&s[at..at + n]),
+        Slice::F64(s) => Slice::F64(&s[at..at + n]),
+        Slice::U32(s) => Slice::U32(&s[at..at + n]),
+    }
+}
+
+fn cut_mut<'s>(s: &'s mut SliceMut<'_>, at: usize, n: usize) -> SliceMut<'s> {
+    match s {
+        SliceMut::F32(s) => SliceMut::F32(&mut s[at..at + n]),
+        SliceMut::F64(s) => SliceMut::F64(&mut s[at..at + n]),
+        SliceMut::U32(s) => SliceMut::U32(&mut s[at..at + n]),
+    }
+}
+
+/// `g` times the derivative of an operator of order `n` (0 if it has none) in one operand, from
+/// `g`, the result and the operands. It serves both modes, since it is the same for single
+/// numbers: `g` is the gradient of the result or the tangent of the operand.
+pub(super) type Rule = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -> Option<Ex<'t>>;
+
+/// What an operator of the macro computes.
+pub(super) enum Compute {
+    /// With loops of its own.
+    Vector(fn(DType) -> Kernel),
+    /// With calls of a function.
+    Call(Function),
+    /// With calls of a function of the order and a number.
+    Ordered(fn(i32, f64) -> f64),
+}
+
+/// What the macro knows of an operator.
+pub(super) struct Definition {
+    pub name: &'static str,
+    pub rules: &'static [Rule],
+    pub compute: Compute,
+}
+
+impl Definition {
+    pub(super) fn infer(&self, args: &[&Type]) -> Result<Type> {
+        infer(self.name, self.rules.len(), args)
+    }
+
+    pub(super) fn eval(&self, n: i32, args: &[View<'_>], out: ViewMut<'_>) {
+        eval(self.kernel(n, out.data.dtype()), args, out);
+    }
+
+    pub(super) fn kernel(&self, n: i32, dtype: DType) -> Kernel {
+        match self.compute {
+            Compute::Vector(kernel) => kernel(dtype),
+            Compute::Call(function) => Kernel::call(function, dtype),
+            Compute::Ordered(f) => Kernel::call(Function::Ordered(f, n), dtype),
+        }
+    }
+
+    /// The rule for operand `i`, summed back to the operand's shape.
+    pub(super) fn vjp<'t>(
+        &self,
+        n: i32,
+        i: usize,
+        (g, y): (Ex<'t>, Ex<'t>),
+        x: &[Ex<'t>],
+    ) -> Option<Ex<'t>> {
+        self.rules[i](n, g, y, x).map(|e| e.sum_to(x[i]))
+    }
+
+    /// The rule for operand `i`, broadcast to the shape of the result.
+    pub(super) fn jvp<'t>(
+        &self,
+        n: i32,
+        i: usize,
+        (t, y): (Ex<'t>, Ex<'t>),
+        x: &[Ex<'t>],
+    ) -> Option<Ex<'t>> {
+        self.rules[i](n, t, y, x).map(|e| e.broadcast_like(y))
+    }
+}
+
+/// Declares the elementwise operators of a file.
+///
+/// An entry is a line of documentation, the operator's type, the function's name (`as` the
+/// operator's, where that differs), formula, and the formula's source; operands and scalar
+/// function (`=>` an expression for any floating-point type, which is to vectorise, `->` a
+/// function of `f64`, which is called); the rules; the intervals on which the generated tests
+/// draw each operand; and, if there are any, `edges`, numbers where its value is compared with
+/// the reference besides the usual ones, and the reference: the names that `numpy` and
+/// `scipy.special` have for the function. Operands written `(n; x)` are an integer attribute, the
+/// order, and one operand; it is tested at each of its `orders`.
+///
+/// A rule is written as for single numbers. Its result is summed back to the operand's shape in
+/// reverse mode, and broadcast to the result's in forward mode.
+///
+/// The file gets `ENTRIES`, its part of the table, and a macro `entries`, which calls the macro
+/// that it is given with all entries. The dollar sign is for that macro.
+macro_rules! elementwise {
+    ($d:tt $(
+        $(#[doc = $doc:literal])+
+        $op:ident = $function:ident $(as $name:literal)?, $formula:literal, $source:literal,
+        $operands:tt $(=> $value:expr,)? $(-> $call:expr,)?
+        vjp($g:ident, $y:ident) = [$($rule:expr),+],
+        domain = [$($domain:expr),+]
+        $(, orders = $orders:expr)?
+        $(, edges = $edges:expr)?
+        $(, numpy = [$($numpy:literal),+])?
+        $(, scipy = [$($scipy:literal),+])?;
+    )*) => {
+        use $crate::rules::elementwise::elementwise as inner;
+
+        $(
+            inner!(@type [$($doc)+] $op $operands);
+            $(inner!(@map $op $operands $value);)?
+
+            impl $op {
+                #[allow(unused_variables, reason = "a rule names only what it needs")]
+                const DEFINITION: $crate::rules::elementwise::Definition =
+                    $crate::rules::elementwise::Definition {
+                        name: inner!(@name $function $($name)?),
+                        rules: &[$(|n, $g, $y, args| {
+                            inner!(@bind n args $operands);
+                            $rule
+                        }),+],
+                        compute: inner!(@compute $op $operands $(=> $value)? $(-> $call)?),
+                    };
+            }
+
+            impl $crate::rules::Operator for $op {
+                fn name(&self) -> &str {
+                    Self::DEFINITION.name
+                }
+                fn infer(
+                    &self,
+                    args: &[&$crate::array::Type],
+                ) -> $crate::error::Result<$crate::array::Type> {
+                    Self::DEFINITION.infer(args)
+                }
+                fn eval(
+                    &self,
+                    args: &[$crate::array::View<'_>],
+                    out: $crate::array::ViewMut<'_>,
+                ) -> $crate::error::Result<()> {
+                    Self::DEFINITION.eval(inner!(@order self $operands), args, out);
+                    Ok(())
+                }
+                fn vjp<'t>(
+                    &self,
+                    i: usize,
+                    g: $crate::rules::Ex<'t>,
+                    y: $crate::rules::Ex<'t>,
+                    x: &[$crate::rules::Ex<'t>],
+                ) -> Option<$crate::rules::Ex<'t>> {
+                    Self::DEFINITION.vjp(inner!(@order self $operands), i, (g, y), x)
+                }
+                fn jvp<'t>(
+                    &self,
+                    i: usize,
+                    t: $crate::rules::Ex<'t>,
+                    y: $crate::rules::Ex<'t>,
+                    x: &[$crate::rules::Ex<'t>],
+                ) -> Option<$crate::rules::Ex<'t>> {
+                    Self::DEFINITION.jvp(inner!(@order self $operands), i, (t, y), x)
+                }
+                fn kernel(&self, dtype: $crate::array::DType) -> Option<$crate::rules::Kernel> {
+                    Some(Self::DEFINITION.kernel(inner!(@order self $operands), dtype))
+                }
+            }
+        )*
+
+        /// This file's entries of the rule table.
+        pub(super) const ENTRIES: &[$crate::rules::Entry] = &[$(
+            $crate::rules::Entry {
+                name: $op::DEFINITION.name,
+                formula: $formula,
+                source: $source,
+                reference: Some($crate::rules::Reference {
+                    function: stringify!($function),
+                    numpy: &[$($($numpy),+)?],
+                    scipy: &[$($($scipy),+)?],
+                    ordered: inner!(@ordered $operands),
+                    domains: &[$($domain),+],
+                    edges: inner!(@edges $($edges)?),
+                }),
+                cases: || {
+                    let domains: &[&'static [(f64, f64)]] = &[$($domain),+];
+                    let ops = inner!(@cases $op $($orders)?);
+                    let cases = ops.into_iter().map(|op| {
+                        $crate::rules::table::broadcast_cases(op, domains)
+                    });
+                    cases.flatten().collect()
+                },
+            },
+        )*];
+
+        /// Calls a macro with the entries of this file: documentation, type, function,
+        /// operands, formula, source, and the names in NumPy and SciPy.
+        macro_rules! entries {
+            ($d callback:ident) => {
+                $d callback! { $(
+                    [$($doc)+] $op $function $operands $formula $source
+                    [$($($numpy)+)?] [$($($scipy)+)?];
+                )* }
+            };
+        }
+        pub(crate) use entries;
+    };
+    (@type [$($doc:literal)+] $op:ident ($n:ident; $x:ident)) => {
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $op {
+            /// The order.
+            pub n: i32,
+        }
+    };
+    (@type [$($doc:literal)+] $op:ident $operands:tt) => {
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+        pub struct $op;
+    };
+    (@name $function:ident) => { stringify!($function) };
+    (@name $function:ident $name:literal) => { $name };
+    (@edges) => { &[] };
+    (@edges $edges:expr) => { &$edges };
+    (@map $op:ident ($x:ident) $value:expr) => {
+        impl $crate::rules::Map1 for $op {
+            #[inline(always)]
+            fn f<T: $crate::array::Real>($x: T) -> T {
+                $value
+            }
+        }
+    };
+    (@map $op:ident ($x:ident, $y:ident) $value:expr) => {
+        impl $crate::rules::Map2 for $op {
+            #[inline(always)]
+            fn f<T: $crate::array::Real>($x: T, $y: T) -> T {
+                $value
+            }
+        }
+    };
+    (@map $op:ident ($x:ident, $y:ident, $z:ident) $value:expr) => {
+        impl $crate::rules::Map3 for $op {
+            #[inline(always)]
+            fn f<T: $crate::array::Real>($x: T, $y: T, $z: T) -> T {
+                $value
+            }
+        }
+    };
+    (@compute $op:ident ($x:ident) => $value:expr) => {
+        $crate::rules::elementwise::Compute::Vector($crate::rules::Kernel::one::<$op>)
+    };
+    (@compute $op:ident ($x:ident, $y:ident) => $value:expr) => {
+        $crate::rules::elementwise::Compute::Vector($crate::rules::Kernel::two::<$op>)
+    };
+    (@compute $op:ident ($x:ident, $y:ident, $z:ident) => $value:expr) => {
+        $crate::rules::elementwise::Compute::Vector($crate::rules::Kernel::three::<$op>)
+    };
+    (@compute $op:ident ($x:ident) -> $call:expr) => {
+        $crate::rules::elementwise::Compute::Call($crate::rules::Function::One($call))
+    };
+    (@compute $op:ident ($x:ident, $y:ident) -> $call:expr) => {
+        $crate::rules::elementwise::Compute::Call($crate::rules::Function::Two($call))
+    };
+    (@compute $op:ident ($n:ident; $x:ident) -> $call:expr) => {
+        $crate::rules::elementwise::Compute::Ordered($call)
+    };
+    (@bind $order:ident $args:ident ($n:ident; $x:ident)) => {
+        let ($n, $x) = ($order, $args[0]);
+    };
+    (@bind $order:ident $args:ident ($x:ident)) => {
+        let $x = $args[0];
+    };
+    (@bind $order:ident $args:ident ($x:ident, $y:ident)) => {
+        let ($x, $y) = ($args[0], $args[1]);
+    };
+    (@bind $order:ident $args:ident ($x:ident, $y:ident, $z:ident)) => {
+        let ($x, $y, $z) = ($args[0], $args[1], $args[2]);
+    };
+    (@order $op:ident ($n:ident; $x:ident)) => { $op.n };
+    (@order $op:ident $operands:tt) => { 0 };
+    (@ordered ($n:ident; $x:ident)) => { true };
+    (@ordered $operands:tt) => { false };
+    (@cases $op:ident) => { [$crate::rules::OpRef::Static(&$op)] };
+    (@cases $op:ident $orders:expr) => {
+        $orders.map(|n| $crate::rules::OpRef::new($op { n }))
+    };
+}
+pub(crate) use elementwise;

@@ -1,0 +1,307 @@
+//! Lookups by integer index, and their transposes.
+//!
+//! The gradient of a lookup is written `scatter_rows(g, index, like table)`. As an
+//! array that would be as large as the table; graphs and programs therefore carry
+//! it as the pair (index, rows) and build the array only if somebody asks.
+
+use crate::array::{Type, Typed, View, ViewMut, show_shape, size, with_real};
+use crate::error::{Error, Result};
+
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype};
+
+/// Checks that an operand holds indices.
+pub(in crate::rules) fn index(name: &str, ty: &Type) -> Result<()> {
+    if ty.dtype.is_real() {
+        Err(Error::Type(format!(
+            "{name}: expected integer indices, got {ty}"
+        )))
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks that all indices are below `n`.
+///
+/// # Errors
+/// [`Error::Index`] naming the first offender.
+pub fn check_indices(what: impl FnOnce() -> String, indices: &[u32], n: usize) -> Result<()> {
+    // The maximum first: it vectorises, and there is nearly always nothing to report.
+    let largest = indices.iter().copied().max();
+    if largest.is_none_or(|m| (m as usize) < n) {
+        return Ok(());
+    }
+    let bad = indices.iter().enumerate().find(|(_, i)| **i as usize >= n);
+    let (at, value) = bad.unwrap_or((0, &indices[0]));
+    Err(Error::Index(format!(
+        "{}: index {value} at position {at} is out of range for {n} rows",
+        what()
+    )))
+}
+
+/// Checks that every target is below `n` classes.
+fn check_targets(targets: &[u32], n: usize) -> Result<()> {
+    match targets.iter().position(|&target| target as usize >= n) {
+        None => Ok(()),
+        Some(at) => Err(Error::Index(format!(
+            "cross_entropy: target {} at position {at} is out of range for {n} classes",
+            targets[at]
+        ))),
+    }
+}
+
+/// Rows of operand 0 (along its first axis) at the indices of operand 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Gather;
+
+impl Operator for Gather {
+    fn name(&self) -> &str {
+        "gather"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [table, at] = arity::<2>("gather", args)?;
+        real("gather", table)?;
+        index("gather", at)?;
+        let Some((_, row)) = table.shape.split_first() else {
+            return Err(Error::Shape(
+                "gather: a single number has no rows to look up".into(),
+            ));
+        };
+        let mut shape = at.shape.clone();
+        shape.extend_from_slice(row);
+        crate::array::element_count(&shape)?;
+        Ok(Type {
+            dtype: table.dtype,
+            shape,
+        })
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let indices = args[1].indices();
+        check_indices(|| "gather".into(), indices, args[0].shape[0])?;
+        let width = size(&args[0].shape[1..]);
+        with_real!(out.data.dtype(), T => {
+            let (table, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
+            for (o, &i) in out.chunks_exact_mut(width.max(1)).zip(indices) {
+                o.copy_from_slice(&table[i as usize * width..(i as usize + 1) * width]);
+            }
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| g.scatter_rows(x[1], x[0]))
+    }
+}
+
+/// Zeros shaped as operand 2 with the rows of operand 0 added at the indices of
+/// operand 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ScatterRows;
+
+impl Operator for ScatterRows {
+    fn name(&self) -> &str {
+        "scatter_rows"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [rows, at, like] = arity::<3>("scatter_rows", args)?;
+        same_dtype("scatter_rows", rows, like)?;
+        let expected = Gather.infer(&[like, at])?;
+        if expected.shape != rows.shape {
+            return Err(Error::Shape(format!(
+                "scatter_rows: expected rows of shape {}, got {}",
+                show_shape(&expected.shape),
+                show_shape(&rows.shape)
+            )));
+        }
+        Ok((*like).clone())
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let indices = args[1].indices();
+        check_indices(|| "scatter_rows".into(), indices, out.shape[0])?;
+        let width = size(&out.shape[1..]);
+        with_real!(out.data.dtype(), T => {
+            let (rows, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
+            out.fill(T::default());
+            for (row, &i) in rows.chunks_exact(width.max(1)).zip(indices) {
+                let out = &mut out[i as usize * width..(i as usize + 1) * width];
+                for (o, &r) in out.iter_mut().zip(row) {
+                    *o += r;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| g.gather(x[1]))
+    }
+
+    fn reads(&self, i: usize) -> bool {
+        i < 2
+    }
+}
+
+/// The element of each row (last axis) of operand 0 that operand 1 names. Its messages speak of
+/// cross-entropy, the function by which users meet it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Pick;
+
+impl Operator for Pick {
+    fn name(&self) -> &str {
+        "pick"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x, at] = arity::<2>("pick", args)?;
+        real("cross_entropy", x)?;
+        index("cross_entropy: targets", at)?;
+        if x.ndim() == 0 || x.shape[..x.ndim() - 1] != at.shape[..] {
+            return Err(Error::Shape(format!(
+                "cross_entropy: targets of shape {} are not one a row of logits of shape {}",
+                show_shape(&at.shape),
+                show_shape(&x.shape)
+            )));
+        }
+        Ok(Type::new(x.dtype, &at.shape))
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let indices = args[1].indices();
+        let n = args[0].shape[args[0].shape.len() - 1];
+        check_targets(indices, n)?;
+        with_real!(out.data.dtype(), T => {
+            let (x, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
+            for (r, (o, &i)) in out.iter_mut().zip(indices).enumerate() {
+                *o = x[r * n + i as usize];
+            }
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| g.scatter_pick(x[1], x[0]))
+    }
+}
+
+/// Zeros shaped as operand 2 with the numbers of operand 0 at the place in each
+/// row that operand 1 names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ScatterPick;
+
+impl Operator for ScatterPick {
+    fn name(&self) -> &str {
+        "scatter_pick"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [g, at, like] = arity::<3>("scatter_pick", args)?;
+        same_dtype("scatter_pick", g, like)?;
+        let expected = Pick.infer(&[like, at])?;
+        if expected.shape != g.shape {
+            return Err(Error::Shape(format!(
+                "scatter_pick: expected shape {}, got {}",
+                show_shape(&expected.shape),
+                show_shape(&g.shape)
+            )));
+        }
+        Ok((*like).clone())
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let indices = args[1].indices();
+        let n = out.shape[out.shape.len() - 1];
+        check_targets(indices, n)?;
+        with_real!(out.data.dtype(), T => {
+            let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
+            out.fill(T::default());
+            for (r, (&g, &i)) in g.iter().zip(indices).enumerate() {
+                out[r * n + i as usize] = g;
+            }
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| g.pick(x[1]))
+    }
+
+    fn reads(&self, i: usize) -> bool {
+        i < 2
+    }
+}
+
+const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
+/// Shapes of a table, of an index into it, and of what the lookup gives.
+const ROWS: &[(&[usize], &[usize], &[usize])] = &[
+    (&[5, 3], &[4], &[4, 3]),
+    (&[5], &[4], &[4]),
+    (&[5, 2, 2], &[3, 2], &[3, 2, 2, 2]),
+    (&[5, 3], &[], &[3]),
+    (&[5, 3], &[0], &[0, 3]),
+];
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "gather",
+        formula: "x[index]",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let case = |&(table, at, _): &(&[usize], &[usize], &[usize])| {
+                let args = vec![Argument::real(table, ANY), Argument::index(at, table[0])];
+                Case::new(OpRef::Static(&Gather), args)
+            };
+            ROWS.iter().map(case).collect()
+        },
+    },
+    Entry {
+        name: "scatter_rows",
+        formula: "zeros with rows added at index",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let case = |&(table, at, rows): &(&[usize], &[usize], &[usize])| {
+                let args = vec![
+                    Argument::real(rows, ANY),
+                    Argument::index(at, table[0]),
+                    Argument::shape_only(table),
+                ];
+                Case::new(OpRef::Static(&ScatterRows), args)
+            };
+            ROWS.iter().map(case).collect()
+        },
+    },
+    Entry {
+        name: "pick",
+        formula: "x[…, index]",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let shapes: [&[usize]; 3] = [&[4, 3], &[5], &[2, 3, 4]];
+            let case = |shape: &[usize]| {
+                let (n, lead) = (shape[shape.len() - 1], &shape[..shape.len() - 1]);
+                let args = vec![Argument::real(shape, ANY), Argument::index(lead, n)];
+                Case::new(OpRef::Static(&Pick), args)
+            };
+            shapes.map(case).into()
+        },
+    },
+    Entry {
+        name: "scatter_pick",
+        formula: "zeros with g at […, index]",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let args = vec![
+                Argument::real(&[4], ANY),
+                Argument::index(&[4], 3),
+                Argument::shape_only(&[4, 3]),
+            ];
+            vec![Case::new(OpRef::Static(&ScatterPick), args)]
+        },
+    },
+];

@@ -1,0 +1,287 @@
+//! Determinants, and what their derivatives are made of.
+//!
+//! The gradient of det A is the matrix of cofactors, which exists and is finite for singular
+//! matrices too; it is computed from the singular values, A = U S Vᵀ, as
+//! det U · det V · U cof(S) Vᵀ, where cof(S)ᵢᵢ is the product of the others. The derivative of
+//! the cofactors is found in the same way, from the products without two of the values
+//! ([`CofactorSlope`]). Only the third derivative of a determinant needs the inverse, and is
+//! refused where there is none.
+
+use crate::array::{Type, View, ViewMut, show_shape};
+use crate::decompose::{self, Lu, Svd};
+use crate::error::{Error, Result};
+
+use super::batch::{each, instead, square};
+use crate::rules::{Argument, Case, Entry, Ex, Inverse, OpRef, Operator, arity, same_dtype};
+
+/// One number for each matrix, as factors of all its elements.
+fn each_element<'t>(g: Ex<'t>, x: Ex<'t>) -> Ex<'t> {
+    let n = x.ndim();
+    g.expand_dims(&[n - 2, n - 1])
+}
+
+/// The sums of products of the elements of matrices, as factors of all elements.
+fn inner<'t>(x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
+    let n = x.ndim();
+    (x * y).sum([n - 2, n - 1][..].into(), true)
+}
+
+macro_rules! number {
+    ($(#[$doc:meta])* $op:ident = $name:literal, $of:expr, $vjp:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $op;
+
+        impl Operator for $op {
+            fn name(&self) -> &str {
+                $name
+            }
+
+            fn infer(&self, args: &[&Type]) -> Result<Type> {
+                let [x] = arity::<1>($name, args)?;
+                square($name, x)?;
+                instead(x, &[])
+            }
+
+            fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+                let [.., n] = *args[0].shape else {
+                    unreachable!("infer admits matrices only");
+                };
+                let of: fn(&Lu) -> f64 = $of;
+                each(args, &mut out, 0, &mut |x, out| {
+                    out[0] = of(&Lu::new(x[0], n));
+                    Ok(())
+                })
+            }
+
+            fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+                let vjp: fn(Ex<'t>, Ex<'t>) -> Option<Ex<'t>> = $vjp;
+                vjp(g, x[0])
+            }
+        }
+    };
+}
+
+number!(
+    /// Determinants.
+    Det = "det",
+    Lu::determinant,
+    |g, x| Some(each_element(g, x) * x.with(&Cofactor, &[]))
+);
+number!(
+    /// Natural logarithms of the absolute values of determinants.
+    LogAbsDet = "log_abs_det",
+    |lu| lu.log_determinant().1,
+    |g, x| {
+        let inverse = x.with_new(Inverse { checked: false }, &[]);
+        Some(each_element(g, x) * inverse.matrix_transpose())
+    }
+);
+number!(
+    /// Signs of determinants, 0 of singular matrices.
+    DetSign = "det_sign",
+    |lu| lu.log_determinant().0,
+    |_, _| None
+);
+
+/// The products of all `values` but one each; and of all but `without`.
+fn products_of_others(values: &[f64], without: Option<usize>) -> Vec<f64> {
+    let value = |i: usize| if Some(i) == without { 1.0 } else { values[i] };
+    let mut out = vec![1.0; values.len()];
+    let (mut before, mut after) = (1.0, 1.0);
+    for (i, o) in out.iter_mut().enumerate() {
+        *o *= before;
+        before *= value(i);
+    }
+    for (i, o) in out.iter_mut().enumerate().rev() {
+        *o *= after;
+        after *= value(i);
+    }
+    out
+}
+
+/// det U · det V, which is 1 or -1, of the singular vectors of a matrix.
+fn orientation(x: &Svd, n: usize) -> f64 {
+    let sign = |x| Lu::new(x, n).log_determinant().0;
+    sign(&x.left) * sign(&x.right)
+}
+
+/// What is raised where a matrix has no decomposition.
+pub(super) fn not_finite(name: &str) -> Error {
+    Error::LinAlg(format!("{name}: the matrix has NaN or infinite elements"))
+}
+
+/// Writes the product Uᵀ K V of matrices of `n` rows.
+fn rebuild(left: &[f64], k: &[f64], right: &[f64], n: usize, out: &mut [f64]) {
+    let add = |s: f64, x: &[f64], y: &mut [f64]| y.iter_mut().zip(x).for_each(|(y, x)| *y += s * x);
+    out.fill(0.0);
+    let mut row = vec![0.0; n];
+    for i in 0..n {
+        row.fill(0.0);
+        for j in 0..n {
+            add(k[i * n + j], &right[j * n..(j + 1) * n], &mut row);
+        }
+        for r in 0..n {
+            add(left[i * n + r], &row, &mut out[r * n..(r + 1) * n]);
+        }
+    }
+}
+
+/// The cofactors of matrices: det(x) x⁻ᵀ where there is an inverse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Cofactor;
+
+impl Operator for Cofactor {
+    fn name(&self) -> &str {
+        "cofactor"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("cofactor", args)?;
+        let n = square("cofactor", x)?;
+        instead(x, &[n, n])
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let [.., n] = *args[0].shape else {
+            unreachable!("infer admits matrices only");
+        };
+        each(args, &mut out, 2, &mut |x, out| {
+            let svd = decompose::svd(x[0], n, n).ok_or_else(|| not_finite("det"))?;
+            let sign = orientation(&svd, n);
+            let others = products_of_others(&svd.values, None);
+            let mut k = vec![0.0; n * n];
+            for (i, p) in others.iter().enumerate() {
+                k[i * n + i] = sign * p;
+            }
+            rebuild(&svd.left, &k, &svd.right, n, out);
+            Ok(())
+        })
+    }
+
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(x[0].with(&CofactorSlope, &[g]))
+    }
+}
+
+/// The derivative of the [`Cofactor`]s of operand 0 in the direction of operand 1. As the second
+/// derivative of the determinant it is symmetric, and so its own transpose.
+///
+/// In the basis of the singular vectors, with pᵢⱼ the product of the singular values without two:
+/// Kᵢᵢ = Σ pᵢⱼ Gⱼⱼ, and Kᵢⱼ = -pᵢⱼ Gⱼᵢ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CofactorSlope;
+
+impl Operator for CofactorSlope {
+    fn name(&self) -> &str {
+        "cofactor_slope"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x, g] = arity::<2>("cofactor_slope", args)?;
+        same_dtype("cofactor_slope", x, g)?;
+        let n = square("cofactor_slope", x)?;
+        if x.shape != g.shape {
+            return Err(Error::Shape(format!(
+                "cofactor_slope: expected shape {}, got {}",
+                show_shape(&x.shape),
+                show_shape(&g.shape)
+            )));
+        }
+        instead(x, &[n, n])
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let [.., n] = *args[0].shape else {
+            unreachable!("infer admits matrices only");
+        };
+        each(args, &mut out, 2, &mut |x, out| {
+            let svd = decompose::svd(x[0], n, n).ok_or_else(|| not_finite("det"))?;
+            let sign = orientation(&svd, n);
+            let (left, right) = (
+                decompose::transposed(&svd.left, n),
+                decompose::transposed(&svd.right, n),
+            );
+            let mut g = vec![0.0; n * n];
+            rebuild(&left, x[1], &right, n, &mut g);
+            let mut k = vec![0.0; n * n];
+            for i in 0..n {
+                let others = products_of_others(&svd.values, Some(i));
+                for j in (0..n).filter(|&j| j != i) {
+                    k[i * n + i] += sign * others[j] * g[j * n + j];
+                    k[i * n + j] = -sign * others[j] * g[j * n + i];
+                }
+            }
+            rebuild(&svd.left, &k, &svd.right, n, out);
+            Ok(())
+        })
+    }
+
+    fn vjp<'t>(&self, i: usize, e: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        if i == 1 {
+            return Some(x[0].with(&CofactorSlope, &[e]));
+        }
+        // Of ⟨G, C⟩ W - C Gᵀ W, with the cofactors C and W = A⁻ᵀ.
+        let g = x[1];
+        let c = x[0].with(&Cofactor, &[]);
+        let w = x[0]
+            .with_new(Inverse { checked: true }, &[])
+            .matrix_transpose();
+        let by_c = g * inner(e, w) - e.matmul(w, false, true).matmul(g, false, false);
+        let by_w = e * inner(g, c) - g.matmul(c, false, true).matmul(e, false, false);
+        let through_w = w.matmul(by_w, false, true).matmul(w, false, false);
+        Some(x[0].with(&CofactorSlope, &[by_c]) - through_w)
+    }
+}
+
+fn cases(op: &'static dyn Operator) -> Vec<Case> {
+    let shapes: [&[usize]; 5] = [&[3, 3], &[2, 2, 2], &[1, 1], &[0, 0], &[0, 2, 2]];
+    let case = |x| Case::new(OpRef::Static(op), vec![Argument::dominant(x)]);
+    shapes.map(case).into()
+}
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "det",
+        formula: "det x",
+        source: "definition",
+        reference: None,
+        cases: || cases(&Det),
+    },
+    Entry {
+        name: "log_abs_det",
+        formula: "ln |det x|",
+        source: "definition",
+        reference: None,
+        cases: || cases(&LogAbsDet),
+    },
+    Entry {
+        name: "det_sign",
+        formula: "sign det x",
+        source: "definition",
+        reference: None,
+        cases: || cases(&DetSign),
+    },
+    Entry {
+        name: "cofactor",
+        formula: "(-1)^(i+j) det x without row i and column j",
+        source: "definition",
+        reference: None,
+        cases: || cases(&Cofactor),
+    },
+    Entry {
+        name: "cofactor_slope",
+        formula: "Σ_kl g_kl ∂ cofactor(x)_kl / ∂ x_ij",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let shapes: [&[usize]; 3] = [&[3, 3], &[2, 2, 2], &[1, 1]];
+            let case = |x| {
+                let args = vec![Argument::dominant(x), Argument::real(x, &[(-1.0, 1.0)])];
+                Case::new(OpRef::Static(&CofactorSlope), args)
+            };
+            shapes.map(case).into()
+        },
+    },
+];

@@ -1,0 +1,392 @@
+//! Matrix products, batched, with either operand transposed.
+//!
+//! Transposition is an attribute, so that gradients need no transposed copies.
+//! The kernel is `ndarray`'s (crate matrixmultiply), which the threads of `split` run on parts
+//! of a large result. Products with a vector, and those too small to be worth packing, run as
+//! vectorised loops and allocate nothing.
+
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, ShapeBuilder, linalg::general_mat_mul, s};
+
+use crate::array::{
+    Broadcast, Real, Shape, Type, Typed, View, ViewMut, broadcast, show_shape, size, with_real,
+};
+use crate::error::{Error, Result};
+use crate::simd::{self, multiversion};
+use crate::split;
+
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype};
+
+/// Below this many multiplications the packing of a blocked product costs more
+/// than it saves (measured on x86-64 with AVX2 and AVX-512).
+const SMALL: usize = 4096;
+
+/// As [`SMALL`], for products that can be computed tile by tile in registers.
+const TILED: usize = 1 << 16;
+
+/// Matrix product over the last two axes; leading axes broadcast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MatMul {
+    /// Use the transpose of operand 0.
+    pub transpose_a: bool,
+    /// Use the transpose of operand 1.
+    pub transpose_b: bool,
+}
+
+/// Rows, inner length and columns of one product.
+#[derive(Clone, Copy)]
+struct Sizes {
+    m: usize,
+    k: usize,
+    n: usize,
+}
+
+impl Sizes {
+    /// Multiplications.
+    fn work(self) -> usize {
+        self.m.saturating_mul(self.k).saturating_mul(self.n)
+    }
+
+    /// About how many nanoseconds it takes. A vector's product only reads the matrix.
+    fn time(self) -> usize {
+        self.work() / if self.m == 1 || self.n == 1 { 4 } else { 16 }
+    }
+}
+
+/// Parts of a large result are multiples of this, so that registers are full.
+const UNIT: usize = 32;
+
+impl MatMul {
+    /// Sizes of the product, or `None` if the inner lengths differ.
+    fn sizes(self, a: &[usize], b: &[usize]) -> Option<Sizes> {
+        let [.., a0, a1] = *a else { return None };
+        let [.., b0, b1] = *b else { return None };
+        let (m, k) = if self.transpose_a { (a1, a0) } else { (a0, a1) };
+        let (l, n) = if self.transpose_b { (b1, b0) } else { (b0, b1) };
+        (k == l).then_some(Sizes { m, k, n })
+    }
+}
+
+/// Rows and columns of the result that are kept in registers at once.
+const TILE: (usize, usize) = (4, 16);
+
+multiversion! {
+    /// A product whose second operand is not transposed and whose result holds at least one
+    /// tile. The last tiles overlap the ones before, so that all are whole.
+    fn tiled<T: Real>(a: &[T], b: &[T], out: &mut [T], s: Sizes, ta: bool) {
+        const ROWS: usize = TILE.0;
+        const COLUMNS: usize = TILE.1;
+        let Sizes { m, k, n } = s;
+        // Where a row of the first operand starts, and the step along it.
+        let (start, step) = if ta { (1, m) } else { (k, 1) };
+        for j in (0..n).step_by(COLUMNS) {
+            let j = j.min(n - COLUMNS);
+            for i in (0..m).step_by(ROWS) {
+                let i = i.min(m - ROWS);
+                let mut sums = [[T::zero(); COLUMNS]; ROWS];
+                for (l, b) in b.chunks_exact(n).enumerate() {
+                    let Some(b) = b[j..].first_chunk::<COLUMNS>() else {
+                        return;
+                    };
+                    for (r, sums) in sums.iter_mut().enumerate() {
+                        let x = a[(i + r) * start + l * step];
+                        for c in 0..COLUMNS {
+                            sums[c] = simd::mul_add::<M, T>(x, b[c], sums[c]);
+                        }
+                    }
+                }
+                for (r, sums) in sums.iter().enumerate() {
+                    let at = (i + r) * n + j;
+                    out[at..at + COLUMNS].copy_from_slice(sums);
+                }
+            }
+        }
+        debug_assert_eq!(b.len(), k * n);
+    }
+}
+
+multiversion! {
+    fn small<T: Real>(machine: M, a: &[T], b: &[T], out: &mut [T], s: Sizes, ta: bool, tb: bool) {
+        let Sizes { m, k, n } = s;
+        if tb && !ta {
+            for (a, out) in a.chunks_exact(k).zip(out.chunks_exact_mut(n)) {
+                for (b, o) in b.chunks_exact(k).zip(out) {
+                    *o = simd::dot::dot(machine, a, b);
+                }
+            }
+            return;
+        }
+        out.fill(T::default());
+        for (i, out) in out.chunks_exact_mut(n).enumerate() {
+            for l in 0..k {
+                let x = if ta { a[l * m + i] } else { a[i * k + l] };
+                if tb {
+                    for (j, o) in out.iter_mut().enumerate() {
+                        *o += x * b[j * k + l];
+                    }
+                } else {
+                    simd::dot::axpy(machine, x, &b[l * n..(l + 1) * n], out);
+                }
+            }
+        }
+    }
+}
+
+/// One product of contiguous matrices, by some threads if it is large.
+#[inline(never)]
+fn product<T: Real + ndarray::LinalgScalar>(
+    op: MatMul,
+    s: Sizes,
+    a: &[T],
+    b: &[T],
+    out: &mut [T],
+    threads: usize,
+) {
+    let MatMul {
+        transpose_a: ta,
+        transpose_b: tb,
+    } = op;
+    let Sizes { m, k, n } = s;
+    if m * n == 0 {
+        return;
+    }
+    if k == 0 {
+        out.fill(T::default());
+        return;
+    }
+    // A row is its own transpose in memory, as is a column.
+    if m == 1 {
+        return vector(a, b, out, s, tb, threads);
+    }
+    if n == 1 {
+        return vector(b, a, out, Sizes { m: 1, k, n: m }, !ta, threads);
+    }
+    let work = s.work();
+    if work <= TILED && !tb && m >= TILE.0 && n >= TILE.1 {
+        tiled(a, b, out, s, ta);
+    } else if work <= SMALL {
+        small(a, b, out, s, ta, tb);
+    } else {
+        blocked(op, s, a, b, out, threads);
+    }
+}
+
+multiversion! {
+    /// `out[j] = Σ x[l]·b[j, l]`.
+    fn dots<T: Real>(machine: M, x: &[T], b: &[T], out: &mut [T]) {
+        for (o, b) in out.iter_mut().zip(b.chunks_exact(x.len())) {
+            *o = simd::dot::dot(machine, x, b);
+        }
+    }
+}
+
+multiversion! {
+    /// `out[j] = Σ x[l]·b[l, j]`, where the rows of `b` begin every `n` elements.
+    fn rows<T: Real>(machine: M, x: &[T], b: &[T], n: usize, out: &mut [T]) {
+        // A part of the result stays in the fastest cache while all rows are added to it.
+        for (number, out) in out.chunks_mut(1024).enumerate() {
+            let width = out.len();
+            let row = |l: usize| &b[l * n + number * 1024..][..width];
+            let (twos, last) = x.as_chunks::<2>();
+            out.fill(T::default());
+            for (l, &[p, q]) in twos.iter().enumerate() {
+                simd::dot::axpy_two(machine, p, row(2 * l), q, row(2 * l + 1), out);
+            }
+            for &p in last {
+                simd::dot::axpy(machine, p, row(x.len() - 1), out);
+            }
+        }
+    }
+}
+
+/// A vector times a matrix, by parts of the result.
+fn vector<T: Real>(x: &[T], b: &[T], out: &mut [T], s: Sizes, tb: bool, threads: usize) {
+    let Sizes { k, n, .. } = s;
+    let width = split::part(n, threads, UNIT);
+    let parts = out.chunks_mut(width).enumerate();
+    split::each(threads, parts, |(number, out)| {
+        if tb {
+            let b = &b[number * width * k..][..out.len() * k];
+            dots(x, b, out);
+        } else {
+            rows(x, &b[number * width..], n, out);
+        }
+    });
+}
+
+/// A product by the blocked kernel, by parts of the result's rows or columns.
+fn blocked<T: Real + ndarray::LinalgScalar>(
+    op: MatMul,
+    s: Sizes,
+    a: &[T],
+    b: &[T],
+    out: &mut [T],
+    threads: usize,
+) {
+    /// A matrix, transposed on request.
+    fn matrix<T>(x: &[T], rows: usize, columns: usize, transpose: bool) -> ArrayView2<'_, T> {
+        let shape = (rows, columns);
+        let shape = shape.set_f(transpose);
+        ArrayView2::from_shape(shape, x).expect("operands have the sizes that were inferred")
+    }
+    let Sizes { m, k, n } = s;
+    let a = matrix(a, m, k, op.transpose_a);
+    let b = matrix(b, k, n, op.transpose_b);
+    let mut out = ArrayViewMut2::from_shape((m, n), out).expect("the result has m·n elements");
+    // Along the longer side, since the other operand is packed for every part; by columns if
+    // there is none, since the kernel keeps more of the second operand in the cache.
+    let axis = Axis(usize::from(n >= m));
+    let width = split::part(m.max(n), threads, UNIT);
+    let parts = out.axis_chunks_iter_mut(axis, width).enumerate();
+    split::each(threads, parts, |(number, mut out)| {
+        let start = number * width;
+        let (a, b) = match axis {
+            Axis(0) => (a.slice(s![start..start + out.nrows(), ..]), b),
+            _ => (a, b.slice(s![.., start..start + out.ncols()])),
+        };
+        general_mat_mul(T::one(), &a, &b, T::zero(), &mut out);
+    });
+}
+
+impl Operator for MatMul {
+    fn name(&self) -> &str {
+        "matmul"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [a, b] = arity::<2>("matmul", args)?;
+        same_dtype("matmul", a, b)?;
+        let Some(Sizes { m, n, .. }) = self.sizes(&a.shape, &b.shape) else {
+            return Err(Error::Shape(format!(
+                "matmul: shapes {}{} and {}{} do not fit",
+                show_shape(&a.shape),
+                if self.transpose_a {
+                    " (transposed)"
+                } else {
+                    ""
+                },
+                show_shape(&b.shape),
+                if self.transpose_b {
+                    " (transposed)"
+                } else {
+                    ""
+                },
+            )));
+        };
+        let lead = [&a.shape[..a.ndim() - 2], &b.shape[..b.ndim() - 2]];
+        let mut shape = broadcast("matmul", lead.into_iter())?;
+        shape.extend([m, n]);
+        crate::array::element_count(&shape)?;
+        Ok(Type {
+            dtype: a.dtype,
+            shape,
+        })
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let (a, b) = (args[0].shape, args[1].shape);
+        let Some(s) = self.sizes(a, b) else {
+            unreachable!("infer admits matching sizes only");
+        };
+        // Walk the leading axes with the matrices as runs of one element.
+        let lead = |shape: &[usize]| Shape::from_slice(&shape[..shape.len() - 2]);
+        let (la, lb, lo) = (lead(a), lead(b), lead(out.shape));
+        let (ma, mb, mo) = (s.m * s.k, s.k * s.n, s.m * s.n);
+        with_real!(out.data.dtype(), T => {
+            let (x, y) = (args[0].real::<T>(), args[1].real::<T>());
+            let out = T::slice_mut(&mut out.data);
+            if lo.is_empty() {
+                product(*self, s, x, y, out, split::threads(s.time()));
+                return Ok(());
+            }
+            let walk = Broadcast::new(&lo, [&la[..], &lb[..]].into_iter());
+            let one = |i: usize, j: usize, out: &mut [T], threads: usize| {
+                let (x, y) = (&x[i * ma..(i + 1) * ma], &y[j * mb..(j + 1) * mb]);
+                product(*self, s, x, y, out, threads);
+            };
+            let steps = |k| usize::from(!walk.is_splat(k));
+            let threads = split::threads(s.time().saturating_mul(size(&lo)));
+            if threads == 1 || size(&lo) < threads || mo == 0 {
+                let threads = split::threads(s.time());
+                walk.for_each(|offsets, number| {
+                    for r in 0..walk.run() {
+                        let at = (number * walk.run() + r) * mo;
+                        let (i, j) = (offsets[0] + r * steps(0), offsets[1] + r * steps(1));
+                        one(i, j, &mut out[at..at + mo], threads);
+                    }
+                });
+                return Ok(());
+            }
+            let mut pairs = Vec::with_capacity(size(&lo));
+            walk.for_each(|offsets, _| {
+                let pair = |r| (offsets[0] + r * steps(0), offsets[1] + r * steps(1));
+                pairs.extend((0..walk.run()).map(pair));
+            });
+            let many = split::part(pairs.len(), 4 * threads, 1);
+            let parts = pairs.chunks(many).zip(out.chunks_mut(many * mo));
+            split::each(threads, parts, |(pairs, out)| {
+                for (&(i, j), out) in pairs.iter().zip(out.chunks_mut(mo)) {
+                    one(i, j, out, 1);
+                }
+            });
+            Ok(())
+        })
+    }
+
+    fn transposes(&self, i: usize) -> bool {
+        [self.transpose_a, self.transpose_b][i]
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let (ta, tb) = (self.transpose_a, self.transpose_b);
+        let grad = match (i, ta, tb) {
+            (0, false, _) => g.matmul(x[1], false, !tb),
+            (0, true, _) => x[1].matmul(g, tb, true),
+            (_, _, false) => x[0].matmul(g, !ta, false),
+            (_, _, true) => g.matmul(x[0], true, ta),
+        };
+        Some(grad.sum_to(x[i]))
+    }
+}
+
+const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
+
+/// This file's entry of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "matmul",
+    formula: "Σ_k a_ik b_kj",
+    source: "definition",
+    reference: None,
+    cases: || {
+        let mut cases = Vec::new();
+        let sizes: [([usize; 3], &[usize], &[usize]); 8] = [
+            ([2, 3, 4], &[], &[]),
+            ([1, 5, 1], &[], &[]),
+            ([1, 5, 20], &[], &[]),
+            ([20, 6, 1], &[], &[]),
+            ([2, 0, 3], &[], &[]),
+            ([20, 18, 17], &[], &[]),
+            ([2, 3, 2], &[3], &[]),
+            ([2, 3, 2], &[2, 1], &[3]),
+        ];
+        for ([m, k, n], lead_a, lead_b) in sizes {
+            for (transpose_a, transpose_b) in
+                [(false, false), (false, true), (true, false), (true, true)]
+            {
+                let join = |lead: &[usize], r, c, t| {
+                    let tail = if t { [c, r] } else { [r, c] };
+                    [lead, &tail].concat()
+                };
+                let a = join(lead_a, m, k, transpose_a);
+                let b = join(lead_b, k, n, transpose_b);
+                cases.push(Case::new(
+                    OpRef::new(MatMul {
+                        transpose_a,
+                        transpose_b,
+                    }),
+                    vec![Argument::real(&a, ANY), Argument::real(&b, ANY)],
+                ));
+            }
+        }
+        cases
+    },
+}];

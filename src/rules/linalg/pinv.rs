@@ -1,0 +1,91 @@
+//! The pseudo-inverse of Moore and Penrose.
+//!
+//! The rule is Golub and Pereyra 1973, "The differentiation of pseudo-inverses and nonlinear
+//! least squares problems whose variables separate", <https://doi.org/10.1137/0710036>, equation
+//! 4.12. It holds as long as the rank stays the same; where the rank can change the pseudo-inverse
+//! jumps, and the derivative is that among matrices of the same rank.
+
+use crate::array::{Type, View, ViewMut};
+use crate::decompose;
+use crate::error::Result;
+
+use super::batch::{each, instead, sides};
+use super::determinant::not_finite;
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity};
+
+/// Pseudo-inverses of matrices.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pinv {
+    /// Singular values that are not above so much of the largest count as zero.
+    pub rcond: f64,
+}
+
+impl Operator for Pinv {
+    fn name(&self) -> &str {
+        "pinv"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("pinv", args)?;
+        let [m, n] = sides("pinv", x)?;
+        instead(x, &[n, m])
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let [.., m, n] = *args[0].shape else {
+            unreachable!("infer admits matrices only");
+        };
+        each(args, &mut out, 2, &mut |x, out| {
+            let svd = decompose::svd(x[0], m, n).ok_or_else(|| not_finite("pinv"))?;
+            let least = self.rcond * svd.values.first().copied().unwrap_or(0.0);
+            out.fill(0.0);
+            let kept = svd.values.iter().take_while(|s| **s > least).enumerate();
+            for (k, s) in kept {
+                let (u, v) = (
+                    &svd.left[k * m..(k + 1) * m],
+                    &svd.right[k * n..(k + 1) * n],
+                );
+                for (out, v) in out.chunks_exact_mut(m).zip(v) {
+                    for (o, u) in out.iter_mut().zip(u) {
+                        *o += v / s * u;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, p: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let a = x[0];
+        let plain = |x: Ex<'t>, y: Ex<'t>| x.matmul(y, false, false);
+        let through = plain(p.matmul(g, true, false), p.matrix_transpose());
+        // Gᵀ P Pᵀ outside of the range of A, Pᵀ P Gᵀ outside of that of Aᵀ.
+        let above = g.matmul(p, true, false).matmul(p, false, true);
+        let beside = plain(p.matmul(p, true, false), g.matrix_transpose());
+        let above = above - plain(a, plain(p, above));
+        let beside = beside - plain(plain(beside, p), a);
+        Some(above + beside - through)
+    }
+}
+
+/// This file's entry of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "pinv",
+    formula: "x⁺",
+    source: "definition",
+    reference: None,
+    cases: || {
+        let shapes: [&[usize]; 7] = [
+            &[3, 3],
+            &[3, 2],
+            &[2, 2, 3],
+            &[1, 1],
+            &[0, 0],
+            &[0, 3],
+            &[0, 2, 2],
+        ];
+        let op = Pinv { rcond: 1e-15 };
+        let case = |x| Case::new(OpRef::new(op), vec![Argument::dominant(x)]);
+        shapes.map(case).into()
+    },
+}];

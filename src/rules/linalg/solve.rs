@@ -1,0 +1,176 @@
+//! Linear systems and inverses, by the LU decomposition.
+//!
+//! The rules are Giles 2008, "Collected matrix derivative results for forward and reverse mode
+//! algorithmic differentiation", section 2.2: for Y = A⁻¹B the gradient of B is A⁻ᵀG, and that
+//! of A is minus the product of it with Yᵀ. In single precision the kernels compute in double.
+
+use crate::array::{DType, Type, View, ViewMut, element_count, show_shape};
+use crate::decompose::{self, Lu};
+use crate::error::{Error, Result};
+
+use super::batch::{each, instead, joint, sides, square};
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype};
+
+fn singular(name: &str) -> Error {
+    Error::LinAlg(format!("{name}: the matrix is singular"))
+}
+
+/// The solution of A X = B for matrices; leading axes broadcast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Solve {
+    /// Use the transpose of A.
+    pub transpose: bool,
+}
+
+impl Operator for Solve {
+    fn name(&self) -> &str {
+        "solve"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [a, b] = arity::<2>("solve", args)?;
+        same_dtype("solve", a, b)?;
+        let (n, [rows, columns]) = (square("solve", a)?, sides("solve", b)?);
+        if n != rows {
+            return Err(Error::Shape(format!(
+                "solve: shapes {} and {} do not fit",
+                show_shape(&a.shape),
+                show_shape(&b.shape)
+            )));
+        }
+        let mut shape = joint("solve", &[a, b])?;
+        shape.extend([n, columns]);
+        element_count(&shape)?;
+        Ok(Type::new(a.dtype, &shape))
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let [.., n, columns] = *out.shape else {
+            unreachable!("infer gives matrices only");
+        };
+        each(args, &mut out, 2, &mut |x, out| {
+            let lu = match self.transpose {
+                true => Lu::new(&decompose::transposed(x[0], n), n),
+                false => Lu::new(x[0], n),
+            };
+            if lu.singular() {
+                return Err(singular("solve"));
+            }
+            lu.solve(x[1], columns, out);
+            Ok(())
+        })
+    }
+
+    fn transposes(&self, i: usize) -> bool {
+        i == 0 && self.transpose
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let back = Solve {
+            transpose: !self.transpose,
+        };
+        let b = x[0].with_new(back, &[g]);
+        let gradient = match (i, self.transpose) {
+            (1, _) => b,
+            (_, false) => -b.matmul(y, false, true),
+            (_, true) => -y.matmul(b, false, true),
+        };
+        Some(gradient.sum_to(x[i]))
+    }
+}
+
+/// The inverse of matrices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Inverse {
+    /// Refuse a matrix that is singular to the precision of its element type, and not only one
+    /// with a pivot of zero: for derivatives, where the inverse is no longer what one looks at.
+    pub checked: bool,
+}
+
+impl Operator for Inverse {
+    fn name(&self) -> &str {
+        "inverse"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("inverse", args)?;
+        let n = square("inverse", x)?;
+        instead(x, &[n, n])
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let [.., n] = *out.shape else {
+            unreachable!("infer gives matrices only");
+        };
+        let most = match out.data.dtype() {
+            DType::F32 => f64::from(f32::EPSILON).recip(),
+            _ => f64::EPSILON.recip(),
+        };
+        let norm = |x: &[f64]| x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        each(args, &mut out, 2, &mut |x, out| {
+            let lu = Lu::new(x[0], n);
+            let singular = lu.singular();
+            if singular && !self.checked {
+                return Err(self::singular("inverse"));
+            }
+            lu.solve(&decompose::identity(n), n, out);
+            if singular || (self.checked && norm(x[0]) * norm(out) > most) {
+                return Err(Error::LinAlg(
+                    "there is no derivative: the matrix is singular, or as good as".into(),
+                ));
+            }
+            Ok(())
+        })
+    }
+
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(-y.matmul(g, true, false).matmul(y, false, true))
+    }
+}
+
+const ANY: &[(f64, f64)] = &[(-1.0, 1.0)];
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "solve",
+        formula: "x⁻¹ y",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let shapes: [(&[usize], &[usize]); 6] = [
+                (&[3, 3], &[3, 2]),
+                (&[2, 3, 3], &[3, 1]),
+                (&[2, 2], &[3, 2, 2]),
+                (&[2, 1, 2, 2], &[3, 2, 1]),
+                (&[0, 0], &[0, 2]),
+                (&[0, 2, 2], &[2, 3]),
+            ];
+            let case = |(a, b)| {
+                [false, true].map(|transpose| {
+                    let args = vec![Argument::dominant(a), Argument::real(b, ANY)];
+                    Case::new(OpRef::new(Solve { transpose }), args)
+                })
+            };
+            shapes.into_iter().flat_map(case).collect()
+        },
+    },
+    Entry {
+        name: "inverse",
+        formula: "x⁻¹",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let shapes: [(bool, &[usize]); 4] = [
+                (false, &[3, 3]),
+                (true, &[2, 2, 2]),
+                (false, &[0, 0]),
+                (false, &[1, 1]),
+            ];
+            let case = |(checked, x)| {
+                Case::new(OpRef::new(Inverse { checked }), vec![Argument::dominant(x)])
+            };
+            shapes.map(case).into()
+        },
+    },
+];

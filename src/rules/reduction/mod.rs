@@ -1,0 +1,3 @@
+//! Operators over the lanes of an axis, or of several: what many elements become together.
+
+files! { reduce, softmax, order }

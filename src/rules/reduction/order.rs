@@ -1,0 +1,202 @@
+//! Where things stand in order: indices that sort, and those of the largest and smallest.
+//!
+//! The results are indices and have no gradient; what is looked up by them has. They are
+//! operators all the same, so that a graph or program follows the order of whatever values it
+//! is given. As in NumPy, equal elements keep their order (the sort is stable, the first of the
+//! largest counts), NaN is sorted behind all numbers and is the largest and smallest.
+
+use std::cmp::Ordering;
+
+use crate::array::{DType, Real, Shape, Type, Typed, View, ViewMut, room, show_shape, with_real};
+use crate::error::{Error, Result};
+
+use crate::rules::index::along_axis::{Lanes, has_axis};
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+
+/// Checks an operand and the length of its lanes, which indices must reach.
+fn ordered(name: &str, args: &[&Type], axis: usize) -> Result<()> {
+    let [x] = arity::<1>(name, args)?;
+    real(name, x)?;
+    has_axis(name, x, axis)?;
+    if u32::try_from(x.shape[axis]).is_err() {
+        return Err(Error::Shape(format!(
+            "{name}: indices are 32 bits wide; axis {axis} of shape {} is longer",
+            show_shape(&x.shape)
+        )));
+    }
+    Ok(())
+}
+
+/// The indices that sort an array along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ArgSort {
+    /// The axis.
+    pub axis: usize,
+}
+
+/// Numbers in order, then NaN.
+fn compare(a: f64, b: f64) -> Ordering {
+    let nans = || a.is_nan().cmp(&b.is_nan());
+    a.partial_cmp(&b).unwrap_or_else(nans)
+}
+
+/// Copies a lane as f64, which keeps the order of f32.
+fn copy_lane<T: Real>(x: &[T], start: usize, step: usize, lane: &mut [f64]) {
+    for (k, to) in lane.iter_mut().enumerate() {
+        *to = x[start + k * step].to();
+    }
+}
+
+impl Operator for ArgSort {
+    fn name(&self) -> &str {
+        "argsort"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        ordered("argsort", args, self.axis)?;
+        Ok(Type::new(DType::U32, &args[0].shape))
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let lanes = Lanes::new(out.shape, self.axis);
+        let (n, inner) = (lanes.length, lanes.inner);
+        let mut lane: Vec<f64> = room(&[n])?;
+        lane.resize(n, 0.0);
+        let mut order: Vec<u32> = room(&[n])?;
+        let out = u32::slice_mut(&mut out.data);
+        for number in 0..lanes.outer * inner {
+            let start = number / inner * n * inner + number % inner;
+            with_real!(args[0].data.dtype(), T => {
+                copy_lane(args[0].real::<T>(), start, inner, &mut lane);
+            });
+            order.clear();
+            order.extend(0..n as u32);
+            // By index where elements are equal: stable, without the memory of a stable sort.
+            let key = |&i: &u32| lane[i as usize];
+            order.sort_unstable_by(|i, j| compare(key(i), key(j)).then(i.cmp(j)));
+            for (k, &i) in order.iter().enumerate() {
+                out[start + k * inner] = i;
+            }
+        }
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, _i: usize, _g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        None
+    }
+}
+
+/// The first place along an axis where no element wins over.
+fn first<T: Real>(x: &View<'_>, axis: usize, out: &mut [u32], wins: fn(T, T) -> bool) {
+    let Lanes { length, inner, .. } = Lanes::new(x.shape, axis);
+    let x = x.real::<T>();
+    for (number, o) in out.iter_mut().enumerate() {
+        let start = number / inner * length * inner + number % inner;
+        let mut best = 0;
+        for k in 1..length {
+            let (a, b) = (x[start + best * inner], x[start + k * inner]);
+            if !a.is_nan() && (wins(b, a) || b.is_nan()) {
+                best = k;
+            }
+        }
+        *o = best as u32;
+    }
+}
+
+macro_rules! arg_extreme {
+    ($(#[$doc:meta])* $op:ident, $name:literal, $wins:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $op {
+            /// The axis.
+            pub axis: usize,
+            /// Keep it with length 1.
+            pub keepdims: bool,
+        }
+
+        impl Operator for $op {
+            fn name(&self) -> &str {
+                $name
+            }
+
+            fn infer(&self, args: &[&Type]) -> Result<Type> {
+                ordered($name, args, self.axis)?;
+                let mut shape: Shape = args[0].shape.clone();
+                if shape[self.axis] == 0 {
+                    return Err(Error::Value(format!(
+                        "{} of no elements is not defined (shape {})",
+                        $name,
+                        show_shape(&shape)
+                    )));
+                }
+                if self.keepdims {
+                    shape[self.axis] = 1;
+                } else {
+                    shape.remove(self.axis);
+                }
+                Ok(Type::new(DType::U32, &shape))
+            }
+
+            fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+                with_real!(args[0].data.dtype(), T => {
+                    let out = u32::slice_mut(&mut out.data);
+                    first::<T>(&args[0], self.axis, out, $wins);
+                });
+                Ok(())
+            }
+
+            fn vjp<'t>(&self, _i: usize, _g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+                None
+            }
+        }
+    };
+}
+arg_extreme!(
+    /// The index of the largest element along an axis.
+    ArgMax, "argmax", |a, b| a > b
+);
+arg_extreme!(
+    /// The index of the smallest element along an axis.
+    ArgMin, "argmin", |a, b| a < b
+);
+
+/// Cases of an operator of an axis, on numbers that differ.
+fn cases(build: impl Fn(usize, bool) -> OpRef) -> Vec<Case> {
+    let shapes: [(&[usize], usize); 5] = [
+        (&[5], 0),
+        (&[3, 4], 0),
+        (&[3, 4], 1),
+        (&[2, 3, 2], 1),
+        (&[0, 3], 1),
+    ];
+    let case = |&(shape, axis): &(&[usize], usize)| {
+        let x = Argument::distinct(shape, &[(-2.0, 2.0)]);
+        Case::new(build(axis, shape.len() == 2), vec![x])
+    };
+    shapes.iter().map(case).collect()
+}
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "argsort",
+        formula: "the indices that sort x",
+        source: "definition",
+        reference: None,
+        cases: || cases(|axis, _| OpRef::new(ArgSort { axis })),
+    },
+    Entry {
+        name: "argmax",
+        formula: "the index of max x",
+        source: "definition",
+        reference: None,
+        cases: || cases(|axis, keepdims| OpRef::new(ArgMax { axis, keepdims })),
+    },
+    Entry {
+        name: "argmin",
+        formula: "the index of min x",
+        source: "definition",
+        reference: None,
+        cases: || cases(|axis, keepdims| OpRef::new(ArgMin { axis, keepdims })),
+    },
+];

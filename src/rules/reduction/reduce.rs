@@ -1,0 +1,508 @@
+//! Reductions over axes, and their transposes.
+//!
+//! All of them walk the operand as runs that fall on one element of the result or
+//! on as many; see [`Broadcast`]. Sums use several accumulators in a fixed order.
+
+use crate::array::{
+    Broadcast, Real, Shape, Type, Typed, View, ViewMut, broadcast, show_shape, with_real,
+};
+use crate::error::{Error, Result};
+use crate::simd::{self, multiversion};
+
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+
+/// The shape left after reducing, with reduced axes kept at length 1.
+fn kept(shape: &[usize], axes: &[usize]) -> Shape {
+    let one = |(i, &n)| if axes.contains(&i) { 1 } else { n };
+    shape.iter().enumerate().map(one).collect()
+}
+
+/// The shape left after reducing.
+fn reduced(name: &str, x: &Type, axes: &[usize], keepdims: bool) -> Result<Shape> {
+    real(name, x)?;
+    if let Some(&axis) = axes.iter().find(|&&a| a >= x.ndim()) {
+        return Err(Error::Shape(format!(
+            "{name}: axis {axis} is out of range for shape {}",
+            show_shape(&x.shape)
+        )));
+    }
+    if !axes.is_sorted_by(|a, b| a < b) {
+        return Err(Error::Value(format!(
+            "{name}: axes {} do not ascend",
+            show_shape(axes)
+        )));
+    }
+    if keepdims {
+        return Ok(kept(&x.shape, axes));
+    }
+    let left = x.shape.iter().enumerate();
+    Ok(left
+        .filter(|(i, _)| !axes.contains(i))
+        .map(|(_, &n)| n)
+        .collect())
+}
+
+/// Restores reduced axes as axes of length 1.
+fn restore<'t>(g: Ex<'t>, axes: &[usize], keepdims: bool) -> Ex<'t> {
+    if keepdims || axes.is_empty() {
+        g
+    } else {
+        g.expand_dims(axes)
+    }
+}
+
+/// Reduces `x` into `out`, whose shape with reduced axes kept is `shape`: `all`
+/// folds a run into one element, `each` folds element by element.
+fn fold<T: Real>(
+    x: &[T],
+    x_shape: &[usize],
+    out: &mut [T],
+    shape: &[usize],
+    all: impl Fn(T, &[T]) -> T,
+    each: impl Fn(T, T) -> T,
+) {
+    let walk = Broadcast::new(x_shape, [x_shape, shape].into_iter());
+    let run = walk.run();
+    walk.for_each(|offsets, _| {
+        let x = &x[offsets[0]..offsets[0] + run];
+        if walk.is_splat(1) {
+            let o = &mut out[offsets[1]];
+            *o = all(*o, x);
+        } else {
+            let out = &mut out[offsets[1]..offsets[1] + run];
+            for (o, &x) in out.iter_mut().zip(x) {
+                *o = each(*o, x);
+            }
+        }
+    });
+}
+
+fn sum_into<T: Real>(x: &View<'_>, out: &mut [T], shape: impl FnOnce() -> Shape) {
+    if let [out] = out {
+        *out = simd::sum(x.real::<T>());
+        return;
+    }
+    let shape = &shape()[..];
+    out.fill(T::default());
+    fold(
+        x.real::<T>(),
+        x.shape,
+        out,
+        shape,
+        |a, run| a + simd::sum(run),
+        |a, b| a + b,
+    );
+}
+
+/// Sum over axes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Sum {
+    /// Axes to sum over, ascending.
+    pub axes: Shape,
+    /// Keep them with length 1.
+    pub keepdims: bool,
+}
+
+impl Operator for Sum {
+    fn name(&self) -> &str {
+        "sum"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("sum", args)?;
+        Ok(Type {
+            dtype: x.dtype,
+            shape: reduced("sum", x, &self.axes, self.keepdims)?,
+        })
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let shape = || kept(args[0].shape, &self.axes);
+        with_real!(out.data.dtype(), T => {
+            sum_into(&args[0], T::slice_mut(&mut out.data), shape);
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(restore(g, &self.axes, self.keepdims).broadcast_like(x[0]))
+    }
+
+    fn aliases(&self, args: &[&Type], out: &Type) -> bool {
+        args[0].size() == out.size() && args[0].size() == 1
+    }
+}
+
+/// Arithmetic mean over axes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Mean {
+    /// Axes to average over, ascending.
+    pub axes: Shape,
+    /// Keep them with length 1.
+    pub keepdims: bool,
+}
+
+impl Operator for Mean {
+    fn name(&self) -> &str {
+        "mean"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("mean", args)?;
+        Ok(Type {
+            dtype: x.dtype,
+            shape: reduced("mean", x, &self.axes, self.keepdims)?,
+        })
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let shape = || kept(args[0].shape, &self.axes);
+        let count: usize = self.axes.iter().map(|&a| args[0].shape[a]).product();
+        with_real!(out.data.dtype(), T => {
+            let out = T::slice_mut(&mut out.data);
+            sum_into(&args[0], out, shape);
+            for o in out {
+                *o /= T::of(count as f64);
+            }
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let each = restore(g, &self.axes, self.keepdims) / x[0].count(self.axes.clone());
+        Some(each.broadcast_like(x[0]))
+    }
+}
+
+/// Which of two numbers a reduction keeps.
+trait Extreme {
+    /// Whether it is the first; not for NaN.
+    fn wins<T: Real>(a: T, b: T) -> bool;
+}
+
+/// The one of two numbers that is kept. NaN wins over every number, as in NumPy.
+#[inline(always)]
+fn pick<T: Real, O: Extreme>(a: T, b: T) -> T {
+    if O::wins(a, b) || a.is_nan() { a } else { b }
+}
+
+multiversion! {
+    /// The one of several numbers that is kept.
+    fn extreme<T: Real, O: Extreme>(first: T, x: &[T]) -> T {
+        // Side by side, for each waits for the one before.
+        const LANES: usize = 32;
+        let (blocks, rest) = x.as_chunks::<LANES>();
+        let mut lanes = [first; LANES];
+        for x in blocks {
+            for l in 0..LANES {
+                lanes[l] = pick::<T, O>(lanes[l], x[l]);
+            }
+        }
+        lanes.iter().chain(rest).fold(first, |a, &b| pick::<T, O>(a, b))
+    }
+}
+
+macro_rules! extreme {
+    ($(#[$doc:meta])* $op:ident, $name:literal, $start:expr, $wins:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        pub struct $op {
+            /// Axes to reduce, ascending.
+            pub axes: Shape,
+            /// Keep them with length 1.
+            pub keepdims: bool,
+        }
+
+        impl Extreme for $op {
+            #[inline(always)]
+            fn wins<T: Real>(a: T, b: T) -> bool {
+                let wins: fn(T, T) -> bool = $wins;
+                wins(a, b)
+            }
+        }
+
+        impl Operator for $op {
+            fn name(&self) -> &str {
+                $name
+            }
+
+            fn infer(&self, args: &[&Type]) -> Result<Type> {
+                let [x] = arity::<1>($name, args)?;
+                let shape = reduced($name, x, &self.axes, self.keepdims)?;
+                if self.axes.iter().any(|&a| x.shape[a] == 0) {
+                    return Err(Error::Value(format!(
+                        "{} of no elements is not defined (shape {})",
+                        $name,
+                        show_shape(&x.shape)
+                    )));
+                }
+                Ok(Type { dtype: x.dtype, shape })
+            }
+
+            fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+                let shape = kept(args[0].shape, &self.axes);
+                with_real!(out.data.dtype(), T => {
+                    let out = T::slice_mut(&mut out.data);
+                    out.fill($start);
+                    fold(
+                        args[0].real::<T>(), args[0].shape, out, &shape,
+                        extreme::<T, $op>,
+                        pick::<T, $op>,
+                    );
+                });
+                Ok(())
+            }
+
+            fn vjp<'t>(&self, _i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+                let y = restore(y, &self.axes, self.keepdims);
+                let g = restore(g, &self.axes, self.keepdims);
+                let mask = x[0].equal(y);
+                Some(mask * (g / mask.sum(self.axes.clone(), true)))
+            }
+        }
+    };
+}
+extreme!(
+    /// Largest element along axes; equal largest elements share the gradient.
+    Max, "max", T::NEG_INFINITY, |a, b| a > b
+);
+extreme!(
+    /// Smallest element along axes; equal smallest elements share the gradient.
+    Min, "min", T::INFINITY, |a, b| a < b
+);
+
+/// Sums operand 0 to the shape of operand 1, from which it was broadcast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SumTo;
+
+impl Operator for SumTo {
+    fn name(&self) -> &str {
+        "sum_to"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x, like] = arity::<2>("sum_to", args)?;
+        real("sum_to", x)?;
+        let back = broadcast("sum_to", [&x.shape[..], &like.shape[..]].into_iter())?;
+        if back != x.shape {
+            return Err(Error::Shape(format!(
+                "sum_to: shape {} is not a broadcast of shape {}",
+                show_shape(&x.shape),
+                show_shape(&like.shape)
+            )));
+        }
+        Ok(Type::new(x.dtype, &like.shape))
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let shape = || out.shape.into();
+        with_real!(out.data.dtype(), T => {
+            sum_into(&args[0], T::slice_mut(&mut out.data), shape);
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| g.broadcast_like(x[0]))
+    }
+
+    fn reads(&self, i: usize) -> bool {
+        i == 0
+    }
+
+    fn aliases(&self, args: &[&Type], _out: &Type) -> bool {
+        args[0].size() == args[1].size()
+    }
+}
+
+/// Repeats operand 0 to the common shape with operand 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BroadcastLike;
+
+/// Copies `x` into every place of the broadcast shape `out`.
+pub(in crate::rules) fn broadcast_into(x: &View<'_>, out: &mut ViewMut<'_>) {
+    let walk = Broadcast::new(out.shape, std::iter::once(x.shape));
+    let run = walk.run();
+    with_real!(out.data.dtype(), T => {
+        let (x, out) = (x.real::<T>(), T::slice_mut(&mut out.data));
+        walk.for_each(|offsets, number| {
+            let out = &mut out[number * run..(number + 1) * run];
+            if walk.is_splat(0) {
+                out.fill(x[offsets[0]]);
+            } else {
+                out.copy_from_slice(&x[offsets[0]..offsets[0] + run]);
+            }
+        });
+    });
+}
+
+impl Operator for BroadcastLike {
+    fn name(&self) -> &str {
+        "broadcast_like"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x, like] = arity::<2>("broadcast_like", args)?;
+        real("broadcast_like", x)?;
+        let shapes = [&x.shape[..], &like.shape[..]];
+        Ok(Type {
+            dtype: x.dtype,
+            shape: broadcast("broadcast_like", shapes.into_iter())?,
+        })
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        broadcast_into(&args[0], &mut out);
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| g.sum_to(x[0]))
+    }
+
+    fn reads(&self, i: usize) -> bool {
+        i == 0
+    }
+
+    fn aliases(&self, args: &[&Type], out: &Type) -> bool {
+        args[0].size() == out.size()
+    }
+}
+
+/// The number of elements of operand 0 along axes, as a single number.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CountLike {
+    /// Axes to count along.
+    pub axes: Shape,
+}
+
+impl Operator for CountLike {
+    fn name(&self) -> &str {
+        "count_like"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("count_like", args)?;
+        reduced("count_like", x, &self.axes, false)?;
+        Ok(Type::scalar(x.dtype))
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let count: usize = self.axes.iter().map(|&a| args[0].shape[a]).product();
+        with_real!(out.data.dtype(), T => T::slice_mut(&mut out.data).fill(T::of(count as f64)));
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, _i: usize, _g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        None
+    }
+
+    fn reads(&self, _i: usize) -> bool {
+        false
+    }
+}
+
+type Build = fn(Shape, bool) -> OpRef;
+
+/// Cases over several axes, shapes and an empty array.
+fn cases(build: Build, empty: bool) -> Vec<Case> {
+    let shapes: &[(&[usize], &[usize])] = &[
+        (&[], &[]),
+        (&[4], &[0]),
+        (&[3, 4], &[0]),
+        (&[3, 4], &[1]),
+        (&[3, 4], &[0, 1]),
+        (&[2, 3, 4], &[1]),
+        (&[2, 3, 4], &[0, 2]),
+        (&[40], &[0]),
+        (&[0, 3], &[0]),
+    ];
+    let mut cases = Vec::new();
+    for &(shape, axes) in shapes {
+        if shape.contains(&0) && !empty {
+            continue;
+        }
+        for keepdims in [false, true] {
+            let x = Argument::distinct(shape, &[(-2.0, 2.0)]);
+            cases.push(Case::new(build(axes.into(), keepdims), vec![x]));
+        }
+    }
+    cases
+}
+
+fn like_cases(op: OpRef, down: bool) -> Vec<Case> {
+    let pairs: &[(&[usize], &[usize])] = &[
+        (&[2, 3], &[2, 3]),
+        (&[2, 3], &[3]),
+        (&[2, 3], &[2, 1]),
+        (&[4, 2, 3], &[2, 1]),
+        (&[4], &[]),
+        (&[0, 3], &[3]),
+    ];
+    let case = |&(large, small): &(&[usize], &[usize])| {
+        let (x, like) = if down { (large, small) } else { (small, large) };
+        let x = Argument::real(x, &[(-2.0, 2.0)]);
+        Case::new(op.clone(), vec![x, Argument::shape_only(like)])
+    };
+    pairs.iter().map(case).collect()
+}
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "sum",
+        formula: "Σ x",
+        source: "definition",
+        reference: None,
+        cases: || cases(|axes, keepdims| OpRef::new(Sum { axes, keepdims }), true),
+    },
+    Entry {
+        name: "mean",
+        formula: "Σ x / n",
+        source: "definition",
+        reference: None,
+        cases: || cases(|axes, keepdims| OpRef::new(Mean { axes, keepdims }), false),
+    },
+    Entry {
+        name: "max",
+        formula: "max x",
+        source: "definition",
+        reference: None,
+        cases: || cases(|axes, keepdims| OpRef::new(Max { axes, keepdims }), false),
+    },
+    Entry {
+        name: "min",
+        formula: "min x",
+        source: "definition",
+        reference: None,
+        cases: || cases(|axes, keepdims| OpRef::new(Min { axes, keepdims }), false),
+    },
+    Entry {
+        name: "sum_to",
+        formula: "Σ x over broadcast axes",
+        source: "definition",
+        reference: None,
+        cases: || like_cases(OpRef::Static(&SumTo), true),
+    },
+    Entry {
+        name: "broadcast_like",
+        formula: "x, repeated",
+        source: "definition",
+        reference: None,
+        cases: || like_cases(OpRef::Static(&BroadcastLike), false),
+    },
+    Entry {
+        name: "count_like",
+        formula: "n",
+        source: "definition",
+        reference: None,
+        cases: || {
+            vec![Case::new(
+                OpRef::new(CountLike {
+                    axes: Shape::from_slice(&[1]),
+                }),
+                vec![Argument::shape_only(&[2, 3])],
+            )]
+        },
+    },
+];

@@ -1,0 +1,255 @@
+//! Softmax and its relatives, shifted by the largest element so that nothing
+//! overflows (Blanchard, Higham & Higham, "Accurately computing the log-sum-exp
+//! and softmax functions", 2021).
+
+use crate::array::{Real, Shape, Type, Typed, View, ViewMut, show_shape, size, with_real};
+use crate::error::{Error, Result};
+use crate::simd::multiversion;
+
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+
+/// An array as `outer` × `n` × `inner` around one axis.
+#[derive(Clone, Copy)]
+struct Around {
+    outer: usize,
+    n: usize,
+    inner: usize,
+}
+
+impl Around {
+    fn new(shape: &[usize], axis: usize) -> Self {
+        Around {
+            outer: size(&shape[..axis]),
+            n: shape[axis],
+            inner: size(&shape[axis + 1..]),
+        }
+    }
+
+    /// Start of every line along the axis.
+    fn lines(self) -> impl Iterator<Item = usize> {
+        (0..self.outer).flat_map(move |o| (0..self.inner).map(move |i| o * self.n * self.inner + i))
+    }
+}
+
+/// The largest element of a line, or 0 if that is not finite (so that a line of
+/// -inf gives -inf and not NaN).
+#[inline(always)]
+fn largest<T: Real>(x: &[T], at: usize, a: Around) -> T {
+    let max = |m: T, j: usize| {
+        let v = x[at + j * a.inner];
+        if v > m { v } else { m }
+    };
+    let m = (0..a.n).fold(T::neg_infinity(), max);
+    if m.is_finite() { m } else { T::zero() }
+}
+
+#[inline(always)]
+fn sum_exp<T: Real>(x: &[T], at: usize, a: Around, shift: T) -> T {
+    let mut total = T::zero();
+    for j in 0..a.n {
+        total += (x[at + j * a.inner] - shift).v_exp();
+    }
+    total
+}
+
+multiversion! {
+    fn softmax<T: Real>(x: &[T], out: &mut [T], a: Around) {
+        for at in a.lines() {
+            let shift = largest(x, at, a);
+            let mut total = T::zero();
+            for j in 0..a.n {
+                let e = (x[at + j * a.inner] - shift).v_exp();
+                out[at + j * a.inner] = e;
+                total += e;
+            }
+            for j in 0..a.n {
+                out[at + j * a.inner] /= total;
+            }
+        }
+    }
+}
+
+multiversion! {
+    fn log_softmax<T: Real>(x: &[T], out: &mut [T], a: Around) {
+        for at in a.lines() {
+            let shift = largest(x, at, a);
+            let log = sum_exp(x, at, a, shift).v_ln();
+            for j in 0..a.n {
+                // Subtract the two in turn: their sum would round away the log.
+                out[at + j * a.inner] = x[at + j * a.inner] - shift - log;
+            }
+        }
+    }
+}
+
+multiversion! {
+    fn logsumexp<T: Real>(x: &[T], out: &mut [T], a: Around) {
+        for (o, at) in out.iter_mut().zip(a.lines()) {
+            let shift = largest(x, at, a);
+            // An infinite element decides the result on its own.
+            *o = sum_exp(x, at, a, shift).v_ln() + shift;
+        }
+    }
+}
+
+fn check(name: &str, x: &Type, axis: usize) -> Result<()> {
+    real(name, x)?;
+    match x.shape.get(axis) {
+        None => Err(Error::Shape(format!(
+            "{name}: axis {axis} is out of range for shape {}",
+            show_shape(&x.shape)
+        ))),
+        Some(0) => Err(Error::Value(format!(
+            "{name}: axis {axis} of shape {} is empty",
+            show_shape(&x.shape)
+        ))),
+        Some(_) => Ok(()),
+    }
+}
+
+macro_rules! along_axis {
+    ($(#[$doc:meta])* $op:ident, $name:literal, $kernel:ident,
+     |$axes:ident, $g:ident, $y:ident| $rule:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $op {
+            /// The axis to normalise along.
+            pub axis: usize,
+        }
+
+        impl Operator for $op {
+            fn name(&self) -> &str {
+                $name
+            }
+
+            fn infer(&self, args: &[&Type]) -> Result<Type> {
+                let [x] = arity::<1>($name, args)?;
+                check($name, x, self.axis)?;
+                Ok(x.clone())
+            }
+
+            fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+                let around = Around::new(args[0].shape, self.axis);
+                with_real!(out.data.dtype(), T => {
+                    $kernel(args[0].real::<T>(), T::slice_mut(&mut out.data), around);
+                });
+                Ok(())
+            }
+
+            fn vjp<'t>(
+                &self, _i: usize, $g: Ex<'t>, $y: Ex<'t>, _x: &[Ex<'t>],
+            ) -> Option<Ex<'t>> {
+                let $axes = Shape::from_slice(&[self.axis]);
+                Some($rule)
+            }
+        }
+    };
+}
+along_axis!(
+    /// Exponentials along an axis, scaled to sum to 1.
+    Softmax, "softmax", softmax, |axes, g, y| y * (g - (g * y).sum(axes, true))
+);
+along_axis!(
+    /// Logarithm of the softmax.
+    LogSoftmax, "log_softmax", log_softmax, |axes, g, y| g - y.exp() * g.sum(axes, true)
+);
+
+/// Logarithm of the sum of exponentials along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LogSumExp {
+    /// The axis to sum along.
+    pub axis: usize,
+    /// Keep it with length 1.
+    pub keepdims: bool,
+}
+
+impl Operator for LogSumExp {
+    fn name(&self) -> &str {
+        "logsumexp"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("logsumexp", args)?;
+        check("logsumexp", x, self.axis)?;
+        let mut shape = x.shape.clone();
+        if self.keepdims {
+            shape[self.axis] = 1;
+        } else {
+            shape.remove(self.axis);
+        }
+        Ok(Type {
+            dtype: x.dtype,
+            shape,
+        })
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let around = Around::new(args[0].shape, self.axis);
+        with_real!(out.data.dtype(), T => {
+            logsumexp(args[0].real::<T>(), T::slice_mut(&mut out.data), around);
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let restore = |e: Ex<'t>| {
+            if self.keepdims {
+                e
+            } else {
+                e.expand_dims(&[self.axis])
+            }
+        };
+        Some(restore(g) * (x[0] - restore(y)).exp())
+    }
+}
+
+const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
+
+fn cases(build: fn(usize) -> Vec<OpRef>) -> Vec<Case> {
+    let shapes: &[(&[usize], usize)] = &[
+        (&[4], 0),
+        (&[3, 4], 0),
+        (&[3, 4], 1),
+        (&[2, 3, 2], 1),
+        (&[1], 0),
+        (&[0, 3], 1),
+    ];
+    let mut cases = Vec::new();
+    for &(shape, axis) in shapes {
+        for op in build(axis) {
+            cases.push(Case::new(op, vec![Argument::real(shape, ANY)]));
+        }
+    }
+    cases
+}
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "softmax",
+        formula: "exp(x_i) / Σ_j exp(x_j)",
+        source: "definition",
+        reference: None,
+        cases: || cases(|axis| vec![OpRef::new(Softmax { axis })]),
+    },
+    Entry {
+        name: "log_softmax",
+        formula: "x_i - ln Σ_j exp(x_j)",
+        source: "definition",
+        reference: None,
+        cases: || cases(|axis| vec![OpRef::new(LogSoftmax { axis })]),
+    },
+    Entry {
+        name: "logsumexp",
+        formula: "ln Σ_j exp(x_j)",
+        source: "definition",
+        reference: None,
+        cases: || {
+            cases(|axis| {
+                [false, true]
+                    .map(|keepdims| OpRef::new(LogSumExp { axis, keepdims }))
+                    .into()
+            })
+        },
+    },
+];

@@ -1,0 +1,245 @@
+//! Diagonals of matrices, which are the last two axes, and matrices made of them.
+//!
+//! Diagonal `k` starts at column `k`, or at row `-k` if that is negative, as NumPy counts.
+
+use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, with_real};
+use crate::error::{Error, Result};
+
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+
+/// The elements of a diagonal, as the last axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Diagonal {
+    /// Which diagonal.
+    pub k: i64,
+}
+
+/// Zeros shaped as operand 1, with operand 0 along a diagonal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DiagonalAdjoint {
+    /// Which diagonal.
+    pub k: i64,
+}
+
+/// The smallest square matrices that have the last axis of the operand along a diagonal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DiagonalMatrix {
+    /// Which diagonal.
+    pub k: i64,
+}
+
+/// A diagonal of matrices of so many rows and columns: its first place, and its length.
+struct Places {
+    columns: usize,
+    area: usize,
+    first: usize,
+    count: usize,
+}
+
+impl Places {
+    fn new(shape: &[usize], k: i64) -> Option<Self> {
+        let [.., rows, columns] = *shape else {
+            return None;
+        };
+        let shift = usize::try_from(k.unsigned_abs()).unwrap_or(usize::MAX);
+        let (row, column) = if k < 0 { (shift, 0) } else { (0, shift) };
+        let count = rows.saturating_sub(row).min(columns.saturating_sub(column));
+        let first = if count > 0 { row * columns + column } else { 0 };
+        Some(Places {
+            columns,
+            area: rows * columns,
+            first,
+            count,
+        })
+    }
+
+    /// Calls `f` with each place in the matrices, and its number along the diagonals.
+    fn for_each(&self, matrices: usize, mut f: impl FnMut(usize, usize)) {
+        for at in 0..matrices {
+            for i in 0..self.count {
+                let place = at * self.area + self.first + i * (self.columns + 1);
+                f(place, at * self.count + i);
+            }
+        }
+    }
+}
+
+/// The shape of the diagonals of matrices.
+fn diagonals(name: &str, x: &Type, k: i64) -> Result<Type> {
+    real(name, x)?;
+    let places = Places::new(&x.shape, k).ok_or_else(|| {
+        Error::Shape(format!(
+            "{name}: expected a matrix, or several, got shape {}",
+            show_shape(&x.shape)
+        ))
+    })?;
+    let mut ty = Type::new(x.dtype, &x.shape[..x.ndim() - 1]);
+    ty.shape[x.ndim() - 2] = places.count;
+    element_count(&ty.shape)?;
+    Ok(ty)
+}
+
+fn leading(shape: &[usize]) -> usize {
+    shape[..shape.len() - 2].iter().product()
+}
+
+/// Zeros with the elements of `x` along diagonals.
+fn write_diagonal(x: &View<'_>, k: i64, out: &mut ViewMut<'_>) {
+    let Some(places) = Places::new(out.shape, k) else {
+        return;
+    };
+    let matrices = leading(out.shape);
+    with_real!(out.data.dtype(), T => {
+        let (x, out) = (x.real::<T>(), T::slice_mut(&mut out.data));
+        out.fill(T::default());
+        places.for_each(matrices, |place, i| out[place] = x[i]);
+    });
+}
+
+impl Operator for Diagonal {
+    fn name(&self) -> &str {
+        "diagonal"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("diagonal", args)?;
+        diagonals("diagonal", x, self.k)
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let Some(places) = Places::new(args[0].shape, self.k) else {
+            unreachable!("infer admits matrices only");
+        };
+        with_real!(out.data.dtype(), T => {
+            let (x, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
+            places.for_each(leading(args[0].shape), |place, i| out[i] = x[place]);
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(g.with_new(DiagonalAdjoint { k: self.k }, &[x[0]]))
+    }
+}
+
+impl Operator for DiagonalAdjoint {
+    fn name(&self) -> &str {
+        "diagonal_adjoint"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [g, like] = arity::<2>("diagonal_adjoint", args)?;
+        real("diagonal_adjoint", g)?;
+        if diagonals("diagonal_adjoint", like, self.k)?.shape != g.shape {
+            return Err(Error::Shape(format!(
+                "diagonal_adjoint: shape {} is not that of diagonal {} of shape {}",
+                show_shape(&g.shape),
+                self.k,
+                show_shape(&like.shape)
+            )));
+        }
+        Ok(Type::new(g.dtype, &like.shape))
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        write_diagonal(&args[0], self.k, &mut out);
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| g.with_new(Diagonal { k: self.k }, &[]))
+    }
+
+    fn reads(&self, i: usize) -> bool {
+        i == 0
+    }
+}
+
+impl Operator for DiagonalMatrix {
+    fn name(&self) -> &str {
+        "diagonal_matrix"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("diagonal_matrix", args)?;
+        real("diagonal_matrix", x)?;
+        let Some((&n, lead)) = x.shape.split_last() else {
+            return Err(Error::Shape(
+                "diagonal_matrix: expected at least one axis, got a single number".into(),
+            ));
+        };
+        let side = usize::try_from(self.k.unsigned_abs())
+            .unwrap_or(usize::MAX)
+            .saturating_add(n);
+        let ty = Type::new(x.dtype, &[lead, &[side, side]].concat());
+        element_count(&ty.shape)?;
+        Ok(ty)
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        write_diagonal(&args[0], self.k, &mut out);
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(g.with_new(Diagonal { k: self.k }, &[]))
+    }
+}
+
+const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
+
+/// Diagonals, matrices and the shape of the diagonals of these.
+const SHAPES: [(i64, &[usize], &[usize]); 6] = [
+    (0, &[3, 3], &[3]),
+    (1, &[2, 3, 4], &[2, 3]),
+    (-1, &[2, 4], &[1]),
+    (0, &[2, 0, 3], &[2, 0]),
+    (5, &[2, 3], &[0]),
+    (i64::MIN, &[2, 3], &[0]),
+];
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "diagonal",
+        formula: "x_i,i+k",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let case =
+                |(k, x, _)| Case::new(OpRef::new(Diagonal { k }), vec![Argument::real(x, ANY)]);
+            SHAPES.map(case).into()
+        },
+    },
+    Entry {
+        name: "diagonal_adjoint",
+        formula: "g_i δ_i+k,j",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let case = |(k, x, g)| {
+                Case::new(
+                    OpRef::new(DiagonalAdjoint { k }),
+                    vec![Argument::real(g, ANY), Argument::shape_only(x)],
+                )
+            };
+            SHAPES.map(case).into()
+        },
+    },
+    Entry {
+        name: "diagonal_matrix",
+        formula: "x_i δ_i+k,j",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let shapes: [(i64, &[usize]); 4] = [(0, &[3]), (1, &[2, 2]), (-2, &[1]), (0, &[0])];
+            let case = |(k, x)| {
+                Case::new(
+                    OpRef::new(DiagonalMatrix { k }),
+                    vec![Argument::real(x, ANY)],
+                )
+            };
+            shapes.map(case).into()
+        },
+    },
+];
