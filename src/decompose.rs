@@ -345,7 +345,7 @@ pub fn svd(a: &[f64], m: usize, n: usize) -> Option<Svd> {
     }
     let lengths: Vec<f64> = rows.chunks_exact(n.max(1)).map(length).collect();
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| lengths[j].total_cmp(&lengths[i]));
+    order.sort_unstable_by(|&i, &j| lengths[j].total_cmp(&lengths[i]).then(i.cmp(&j)));
     let pick = |from: &[f64]| -> Vec<f64> {
         let rows = order.iter().flat_map(|&i| &from[i * n..(i + 1) * n]);
         rows.copied().collect()
@@ -402,7 +402,7 @@ pub fn eigh(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
     };
     let values: Vec<f64> = vectors.chunks_exact(n.max(1)).map(value).collect();
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| values[i].total_cmp(&values[j]));
+    order.sort_unstable_by(|&i, &j| values[i].total_cmp(&values[j]).then(i.cmp(&j)));
     let rows = order.iter().flat_map(|&i| &vectors[i * n..(i + 1) * n]);
     let vectors = rows.copied().collect();
     Some((order.iter().map(|&i| values[i]).collect(), vectors))

@@ -275,7 +275,7 @@ impl Program {
         }
         // In a fixed order, so that nobody can wait for each other.
         let mut tables: Vec<_> = self.tables.iter().collect();
-        tables.sort_by_key(|t| t.id());
+        tables.sort_unstable_by_key(|t| t.id());
         tables.dedup_by_key(|t| t.id());
         let _reading: Vec<_> = tables.into_iter().map(|t| t.read_lock()).collect();
         // SAFETY: every leaf was just bound, to arrays that are borrowed here, and the indices

@@ -280,7 +280,7 @@ impl Optimizer {
             });
         }
         // In a fixed order, so that two callers cannot wait for each other.
-        work.sort_by_key(|w| w.table.id());
+        work.sort_unstable_by_key(|w| w.table.id());
         if work.windows(2).any(|w| w[0].table.id() == w[1].table.id()) {
             return Err(Error::Value(
                 "parameters: the same parameter was given twice".into(),

@@ -8,7 +8,7 @@ use std::any::TypeId;
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyCFunction, PyDict};
 
 use super::convert::{self, type_name};
 use super::operand::{node, pair};
@@ -33,45 +33,57 @@ pub(super) struct Elementwise {
     pub numpy: &'static [&'static str],
     pub scipy: &'static [&'static str],
     pub compute: Compute,
+    /// Makes the function of a module.
+    function: for<'py> fn(&Bound<'py, PyModule>) -> PyResult<Bound<'py, PyCFunction>>,
 }
+
+// There are many functions: what they do is out of line, and so is making objects of results.
 
 /// Orders further from zero than this are refused: recurrences go there step by step.
 const LARGEST_ORDER: i32 = 1000;
 
+fn wrapped<'py>(py: Python<'py>, x: Variable) -> PyResult<Bound<'py, PyVariable>> {
+    Bound::new(py, PyVariable::new(x))
+}
+
 /// A function of one operand.
-pub(super) fn one(
+#[inline(never)]
+pub(super) fn one<'py>(
     name: &str,
     op: &'static dyn Operator,
-    x: &Bound<'_, PyAny>,
-) -> PyResult<PyVariable> {
-    Ok(PyVariable::new(build::unary(op, &node(name, x)?)?))
+    x: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyVariable>> {
+    wrapped(x.py(), build::unary(op, &node(name, x)?)?)
 }
 
 /// A function of two operands.
-pub(super) fn two(
+#[inline(never)]
+pub(super) fn two<'py>(
     name: &str,
     op: &'static dyn Operator,
-    x: &Bound<'_, PyAny>,
-    y: &Bound<'_, PyAny>,
-) -> PyResult<PyVariable> {
+    x: &Bound<'py, PyAny>,
+    y: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyVariable>> {
+    let py = x.py();
     // As `**`: a number as the exponent has a rule of its own.
     if op.type_key() == TypeId::of::<rules::Pow>()
         && x.is_instance_of::<PyVariable>()
         && let Some(exponent) = convert::number(y)?
     {
-        return Ok(PyVariable::new(build::power(&node(name, x)?, exponent)?));
+        return wrapped(py, build::power(&node(name, x)?, exponent)?);
     }
     let (x, y) = pair(name, x, y)?;
-    Ok(PyVariable::new(build::binary(op, &x, &y)?))
+    wrapped(py, build::binary(op, &x, &y)?)
 }
 
 /// A function of an order and an operand.
-pub(super) fn ordered(
+#[inline(never)]
+pub(super) fn ordered<'py>(
     name: &str,
     op: fn(i32) -> OpRef,
-    n: &Bound<'_, PyAny>,
-    x: &Bound<'_, PyAny>,
-) -> PyResult<PyVariable> {
+    n: &Bound<'py, PyAny>,
+    x: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyVariable>> {
     let order = match n.extract::<i64>() {
         Ok(order) => Some(order as f64),
         // Too large; what is said of it is below.
@@ -91,8 +103,8 @@ pub(super) fn ordered(
             "{name}: n: expected an integer between -{LARGEST_ORDER} and {LARGEST_ORDER}, got {n}"
         )));
     }
-    let x = node(name, x)?;
-    Ok(PyVariable::new(Variable::apply(op(order as i32), &[x])?))
+    let variable = Variable::apply(op(order as i32), &[node(name, x)?])?;
+    wrapped(x.py(), variable)
 }
 
 /// The functions of one file of elementwise operators.
@@ -100,11 +112,6 @@ macro_rules! functions {
     ($([$($doc:literal)+] $op:ident $function:ident $operands:tt $formula:literal $source:literal
        [$($numpy:literal)*] [$($scipy:literal)*];)*) => {
         $(functions! { @function [$($doc)+] $op $function $operands $formula $source })*
-
-        pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $(functions! { @register module $function $operands [$($numpy)* $($scipy)*] })*
-            Ok(())
-        }
 
         pub(super) const ALL: &[Option<Elementwise>] = &[$(
             functions! { @entry $op $function $operands [$($numpy),*] [$($scipy),*] },
@@ -115,7 +122,7 @@ macro_rules! functions {
         #[doc = concat!($($doc, "\n",)+ "\n     ", $formula, "\n\n Source: ", $source, ".")]
         #[pyfunction]
         #[pyo3(signature = (x, /))]
-        fn $function(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+        fn $function<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyVariable>> {
             one(stringify!($function), &rules::$op, x)
         }
     };
@@ -124,7 +131,10 @@ macro_rules! functions {
         #[doc = concat!($($doc, "\n",)+ "\n     ", $formula, "\n\n Source: ", $source, ".")]
         #[pyfunction]
         #[pyo3(signature = ($x, $y, /))]
-        fn $function($x: &Bound<'_, PyAny>, $y: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+        fn $function<'py>(
+            $x: &Bound<'py, PyAny>,
+            $y: &Bound<'py, PyAny>,
+        ) -> PyResult<Bound<'py, PyVariable>> {
             two(stringify!($function), &rules::$op, $x, $y)
         }
     };
@@ -137,36 +147,32 @@ macro_rules! functions {
         )]
         #[pyfunction]
         #[pyo3(signature = (n, x, /))]
-        fn $function(n: &Bound<'_, PyAny>, x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+        fn $function<'py>(
+            n: &Bound<'py, PyAny>,
+            x: &Bound<'py, PyAny>,
+        ) -> PyResult<Bound<'py, PyVariable>> {
             ordered(stringify!($function), |n| OpRef::new(rules::$op { n }), n, x)
         }
     };
     (@function [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident, $z:ident)
      $formula:literal $source:literal) => {};
-    (@register $module:ident $function:ident ($x:ident, $y:ident, $z:ident) $names:tt) => {};
-    (@register $module:ident $function:ident $operands:tt [$($name:literal)*]) => {
-        let function = wrap_pyfunction!($function, $module)?;
-        for name in [stringify!($function), $($name),*] {
-            $module.add(name, &function)?;
-        }
+    (@entry $op:ident $function:ident ($x:ident, $y:ident, $z:ident) $numpy:tt $scipy:tt) => {
+        None::<Elementwise>
     };
     (@entry $op:ident $function:ident $operands:tt $numpy:tt $scipy:tt) => {
-        match functions!(@compute $op $operands) {
-            Some(compute) => Some(Elementwise {
-                name: stringify!($function),
-                numpy: &$numpy,
-                scipy: &$scipy,
-                compute,
-            }),
-            None => None,
-        }
+        Some(Elementwise {
+            name: stringify!($function),
+            numpy: &$numpy,
+            scipy: &$scipy,
+            compute: functions!(@compute $op $operands),
+            function: |module| wrap_pyfunction!($function, module),
+        })
     };
-    (@compute $op:ident ($x:ident)) => { Some(Compute::One(&rules::$op)) };
-    (@compute $op:ident ($x:ident, $y:ident)) => { Some(Compute::Two(&rules::$op)) };
+    (@compute $op:ident ($x:ident)) => { Compute::One(&rules::$op) };
+    (@compute $op:ident ($x:ident, $y:ident)) => { Compute::Two(&rules::$op) };
     (@compute $op:ident ($n:ident; $x:ident)) => {
-        Some(Compute::Ordered(|n| OpRef::new(rules::$op { n })))
+        Compute::Ordered(|n| OpRef::new(rules::$op { n }))
     };
-    (@compute $op:ident ($x:ident, $y:ident, $z:ident)) => { None::<Compute> };
 }
 
 macro_rules! files {
@@ -187,7 +193,12 @@ macro_rules! files {
 
         /// Adds the functions to the module, by all their names.
         pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $($file::register(module)?;)+
+            for entry in all() {
+                let function = (entry.function)(module)?;
+                for name in [&[entry.name], entry.numpy, entry.scipy].into_iter().flatten() {
+                    module.add(*name, &function)?;
+                }
+            }
             module.add_function(wrap_pyfunction!(elementwise, module)?)
         }
     };

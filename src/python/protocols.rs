@@ -52,7 +52,7 @@ impl<T> Table<T> {
                 table._functions.push(function.unbind());
             }
         }
-        table.entries.sort_by_key(|&(address, _)| address);
+        table.entries.sort_unstable_by_key(|&(address, _)| address);
         Ok(table)
     }
 
@@ -142,18 +142,18 @@ pub(super) fn ufunc<'py>(
         )));
     }
     let get = |i| inputs.get_item(i);
-    let result = match entry {
+    match entry {
         Ufunc::Elementwise(function) => {
             let name = function.name;
             match function.compute {
-                Compute::One(op) => elementwise::one(name, op, &get(0)?)?,
-                Compute::Two(op) => elementwise::two(name, op, &get(0)?, &get(1)?)?,
-                Compute::Ordered(op) => elementwise::ordered(name, op, &get(0)?, &get(1)?)?,
+                Compute::One(op) => elementwise::one(name, op, &get(0)?),
+                Compute::Two(op) => elementwise::two(name, op, &get(0)?, &get(1)?),
+                Compute::Ordered(op) => elementwise::ordered(name, op, &get(0)?, &get(1)?),
             }
         }
-        Ufunc::Pair(name, f) => two(name, &get(0)?, &get(1)?, f)?,
-    };
-    Ok(Bound::new(py, result)?.into_any())
+        Ufunc::Pair(name, f) => Bound::new(py, two(name, &get(0)?, &get(1)?, f)?),
+    }
+    .map(Bound::into_any)
 }
 
 /// NumPy's functions that are ours by the same name.

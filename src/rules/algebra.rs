@@ -59,6 +59,7 @@ impl<'t> Ex<'t> {
     }
 
     /// A number of this value's element type.
+    #[inline(never)]
     pub fn constant(self, value: f64) -> Self {
         Ex::new(self.cx, self.cx.constant(value, self.dtype()))
     }
@@ -73,7 +74,8 @@ impl<'t> Ex<'t> {
         self.with_ref(OpRef::new(op), others)
     }
 
-    /// Applies a shared operator to this value and `others`.
+    /// Applies a shared operator to this value and `others`. Out of line, as there are many rules.
+    #[inline(never)]
     pub fn with_ref(self, op: OpRef, others: &[Ex<'t>]) -> Self {
         let id = match others {
             [] => self.cx.apply(op, &[self.id]),

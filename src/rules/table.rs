@@ -90,6 +90,7 @@ pub enum Argument {
 
 impl Argument {
     /// Numbers from a union of intervals.
+    #[inline(never)]
     pub fn real(shape: &[usize], domain: &'static [(f64, f64)]) -> Self {
         Argument::Real {
             shape: shape.into(),
@@ -99,6 +100,7 @@ impl Argument {
     }
 
     /// Numbers from a union of intervals, no two close to each other.
+    #[inline(never)]
     pub fn distinct(shape: &[usize], domain: &'static [(f64, f64)]) -> Self {
         Argument::Real {
             shape: shape.into(),
@@ -108,6 +110,7 @@ impl Argument {
     }
 
     /// Matrices with a large diagonal.
+    #[inline(never)]
     pub fn dominant(shape: &[usize]) -> Self {
         Argument::Dominant {
             shape: shape.into(),
@@ -115,6 +118,7 @@ impl Argument {
     }
 
     /// Integers below a bound.
+    #[inline(never)]
     pub fn index(shape: &[usize], below: usize) -> Self {
         Argument::Index {
             shape: shape.into(),
@@ -123,6 +127,7 @@ impl Argument {
     }
 
     /// A shape.
+    #[inline(never)]
     pub fn shape_only(shape: &[usize]) -> Self {
         Argument::ShapeOnly {
             shape: shape.into(),
@@ -157,6 +162,7 @@ const SHAPES: [&[[&[usize]; 3]]; 3] = [
 ];
 
 /// Cases of an elementwise operator: one domain an operand, many shapes.
+#[inline(never)]
 pub(crate) fn broadcast_cases(op: OpRef, domains: &[&'static [(f64, f64)]]) -> Vec<Case> {
     let shapes = SHAPES.get(domains.len().wrapping_sub(1)).copied();
     let case = |shapes: &[&[usize]; 3]| {
@@ -165,6 +171,17 @@ pub(crate) fn broadcast_cases(op: OpRef, domains: &[&'static [(f64, f64)]]) -> V
         Case::new(op.clone(), args.collect())
     };
     shapes.unwrap_or_default().iter().map(case).collect()
+}
+
+/// The same of an operator of an order, in some orders.
+#[inline(never)]
+pub(crate) fn ordered_cases(
+    orders: &[i32],
+    op: fn(i32) -> OpRef,
+    domains: &[&'static [(f64, f64)]],
+) -> Vec<Case> {
+    let cases = orders.iter().map(|&n| broadcast_cases(op(n), domains));
+    cases.flatten().collect()
 }
 
 /// Every built-in operator.

@@ -113,7 +113,7 @@ pub fn fit(
         .collect::<Result<_>>()?;
     // One after the other in a fixed order, so that two runs cannot wait for each other.
     let mut tables: Vec<_> = program.tables().iter().collect();
-    tables.sort_by_key(|t| t.id());
+    tables.sort_unstable_by_key(|t| t.id());
     let mut training = Vec::new();
     for table in tables {
         training.push(table.begin_training()?);

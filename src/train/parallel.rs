@@ -79,7 +79,7 @@ pub fn parallel<R: Send>(
         .build()
         .map_err(|e| Error::State(format!("threads: cannot start {workers}: {e}")))?;
     let mut sorted: Vec<_> = tables.iter().collect();
-    sorted.sort_by_key(|t| t.id());
+    sorted.sort_unstable_by_key(|t| t.id());
     let mut training = Vec::new();
     for table in sorted {
         optimizer.state(table)?;

@@ -213,21 +213,21 @@ elementwise! { $
 
     /// The larger of two; of a number and NaN, the number.
     Fmax = fmax, "max(x, y)", "definition",
-    (x, y) => if x >= y || y.is_nan() { x } else { y },
+    (x, y) -> |x, y| if x >= y || y.is_nan() { x } else { y },
     vjp(g, out) = [Some(g * (x.greater(y) + x.equal(y) * 0.5 + y.isnan())), Some(g * (y.greater(x) + x.equal(y) * 0.5 + x.isnan()))],
     domain = [LOW_HIGH, HIGH_LOW],
     numpy = ["fmax"];
 
     /// The smaller of two; of a number and NaN, the number.
     Fmin = fmin, "min(x, y)", "definition",
-    (x, y) => if x <= y || y.is_nan() { x } else { y },
+    (x, y) -> |x, y| if x <= y || y.is_nan() { x } else { y },
     vjp(g, out) = [Some(g * (x.less(y) + x.equal(y) * 0.5 + y.isnan())), Some(g * (y.less(x) + x.equal(y) * 0.5 + x.isnan()))],
     domain = [LOW_HIGH, HIGH_LOW],
     numpy = ["fmin"];
 
     /// x with the sign of y.
     Copysign = copysign, "|x| sign(y)", "definition",
-    (x, y) => x.copysign(y),
+    (x, y) -> f64::copysign,
     vjp(g, out) = [Some(g * (x.constant(1.0).copysign(x) * x.constant(1.0).copysign(y))), None],
     domain = [LOW_HIGH, HIGH_LOW],
     numpy = ["copysign"];

@@ -12,6 +12,11 @@ const HIGH_LOW: &[(f64, f64)] = &[(1.5, 2.0), (-1.0, -0.5)];
 /// Masks.
 const MASK: &[(f64, f64)] = &[(0.0, 0.0), (1.0, 1.0)];
 
+/// Of a mask, one element.
+fn mask(x: bool) -> f64 {
+    f64::from(u8::from(x))
+}
+
 elementwise! { $
     /// 1 where x > y, else 0.
     Greater = greater, "[x > y]", "definition",
@@ -67,56 +72,56 @@ elementwise! { $
 
     /// 1 where both are not 0, else 0.
     LogicalAnd = logical_and, "[x ≠ 0 and y ≠ 0]", "definition",
-    (x, y) => if x != T::zero() && y != T::zero() { T::one() } else { T::zero() },
+    (x, y) -> |x, y| mask(x != 0.0 && y != 0.0),
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
     numpy = ["logical_and"];
 
     /// 1 where one or both are not 0, else 0.
     LogicalOr = logical_or, "[x ≠ 0 or y ≠ 0]", "definition",
-    (x, y) => if x != T::zero() || y != T::zero() { T::one() } else { T::zero() },
+    (x, y) -> |x, y| mask(x != 0.0 || y != 0.0),
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
     numpy = ["logical_or"];
 
     /// 1 where just one is not 0, else 0.
     LogicalXor = logical_xor, "[x ≠ 0] ≠ [y ≠ 0]", "definition",
-    (x, y) => if (x != T::zero()) != (y != T::zero()) { T::one() } else { T::zero() },
+    (x, y) -> |x, y| mask((x != 0.0) != (y != 0.0)),
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
     numpy = ["logical_xor"];
 
     /// 1 where x is 0, else 0.
     LogicalNot = logical_not, "[x = 0]", "definition",
-    (x) => if x == T::zero() { T::one() } else { T::zero() },
+    (x) -> |x| mask(x == 0.0),
     vjp(g, y) = [None],
     domain = [LOW_HIGH],
     numpy = ["logical_not"];
 
     /// 1 where x is NaN, else 0.
     IsNan = isnan, "[x is NaN]", "definition",
-    (x) => if x.is_nan() { T::one() } else { T::zero() },
+    (x) -> |x| mask(x.is_nan()),
     vjp(g, y) = [None],
     domain = [LOW_HIGH],
     numpy = ["isnan"];
 
     /// 1 where x is infinite, else 0.
     IsInf = isinf, "[|x| = ∞]", "definition",
-    (x) => if x.is_infinite() { T::one() } else { T::zero() },
+    (x) -> |x| mask(x.is_infinite()),
     vjp(g, y) = [None],
     domain = [LOW_HIGH],
     numpy = ["isinf"];
 
     /// 1 where x is neither infinite nor NaN, else 0.
     IsFinite = isfinite, "[|x| < ∞]", "definition",
-    (x) => if x.is_finite() { T::one() } else { T::zero() },
+    (x) -> |x| mask(x.is_finite()),
     vjp(g, y) = [None],
     domain = [LOW_HIGH],
     numpy = ["isfinite"];
 
     /// 1 where the sign of x is negative, also of -0.0, else 0.
     SignBit = signbit, "[x < 0]", "definition",
-    (x) => if x.is_sign_negative() { T::one() } else { T::zero() },
+    (x) -> |x| mask(x.is_sign_negative()),
     vjp(g, y) = [None],
     domain = [LOW_HIGH],
     numpy = ["signbit"];

@@ -23,8 +23,6 @@ macro_rules! declare {
 }
 elementwise_files!(declare);
 
-use std::ops::Range;
-
 use crate::array::{Broadcast, DType, Real, Slice, SliceMut, Type, View, ViewMut, broadcast};
 use crate::error::{Error, Result};
 use crate::simd::multiversion;
@@ -54,65 +52,120 @@ pub trait Map3: Send + Sync + 'static {
 pub(super) const LANES: usize = 16;
 
 multiversion! {
-    pub(super) fn map1<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
-        if let [x] = x {
-            out.fill(O::f(*x));
-            return;
-        }
-        let ((xs, x), (outs, out)) = (x.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
-        for (o, x) in outs.iter_mut().zip(xs) {
-            for l in 0..LANES {
-                o[l] = O::f(x[l]);
+    /// `f` of at least [`LANES`] elements. The last step is one of the same length and begins
+    /// earlier, so that no other loop is compiled for what is left over.
+    #[inline(never)]
+    fn each<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
+        let n = out.len();
+        for start in (0..n).step_by(LANES) {
+            let at = start.min(n - LANES);
+            let (x, out) = (x[at..].first_chunk::<LANES>(), out[at..].first_chunk_mut::<LANES>());
+            if let (Some(x), Some(o)) = (x, out) {
+                for l in 0..LANES {
+                    o[l] = O::f(x[l]);
+                }
             }
-        }
-        for (o, &x) in out.iter_mut().zip(x) {
-            *o = O::f(x);
         }
     }
 }
 
 multiversion! {
+    /// As [`each`], of pairs.
+    #[inline(never)]
     fn pairs<T: Real, O: Map2>(x: &[T], y: &[T], out: &mut [T]) {
-        let ((xs, x), (ys, y)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
-        let (outs, out) = out.as_chunks_mut::<LANES>();
-        for ((o, x), y) in outs.iter_mut().zip(xs).zip(ys) {
-            for l in 0..LANES {
-                o[l] = O::f(x[l], y[l]);
+        let n = out.len();
+        for start in (0..n).step_by(LANES) {
+            let at = start.min(n - LANES);
+            let (x, y) = (x[at..].first_chunk::<LANES>(), y[at..].first_chunk::<LANES>());
+            if let (Some(x), Some(y), Some(o)) = (x, y, out[at..].first_chunk_mut::<LANES>()) {
+                for l in 0..LANES {
+                    o[l] = O::f(x[l], y[l]);
+                }
             }
-        }
-        for ((o, &x), &y) in out.iter_mut().zip(x).zip(y) {
-            *o = O::f(x, y);
         }
     }
 }
 
-/// Calls `f` with a constant repeated, and the part of `0..n` that it is repeated for. That
-/// costs little, and saves a loop of every function for constants on either side.
-#[inline]
-fn repeat<T: Real>(x: T, n: usize, mut f: impl FnMut(&[T], Range<usize>)) {
-    let mut parts = |block: &[T]| {
-        for start in (0..n).step_by(block.len()) {
-            let part = start..n.min(start + block.len());
-            f(&block[..part.len()], part);
-        }
+/// `x`, with zeros after it.
+fn padded<T: Real>(x: &[T]) -> [T; LANES] {
+    let mut block = [T::zero(); LANES];
+    block[..x.len()].copy_from_slice(x);
+    block
+}
+
+/// What a constant is to all elements.
+#[inline(never)]
+fn fill<T: Real>(x: T, out: &mut [T]) {
+    match out {
+        [o] => *o = x,
+        out => out.fill(x),
+    }
+}
+
+/// Calls `f`, which takes at least [`LANES`] elements, with as many as there are.
+#[inline(never)]
+fn any_number<T: Real>(f: fn(&[T], &mut [T]), x: &[T], out: &mut [T]) {
+    if out.len() >= LANES {
+        f(x, out);
+        return;
+    }
+    let mut block = [T::zero(); LANES];
+    f(&padded(x), &mut block);
+    out.copy_from_slice(&block[..out.len()]);
+}
+
+/// As [`any_number`], of pairs, of which either may be a constant. That is repeated, which costs
+/// little, and saves a loop of every function for constants on either side.
+#[inline(never)]
+fn any_pairs<T: Real>(f: fn(&[T], &[T], &mut [T]), x: &[T], y: &[T], out: &mut [T]) {
+    let n = out.len();
+    if n < LANES {
+        let block = |s: &[T]| match s {
+            [x] => [*x; LANES],
+            s => padded(s),
+        };
+        let mut results = [T::zero(); LANES];
+        f(&block(x), &block(y), &mut results);
+        out.copy_from_slice(&results[..n]);
+        return;
+    }
+    let constant = match (x, y) {
+        ([x], _) | (_, [x]) => *x,
+        _ => return f(x, y, out),
     };
-    if n <= 4 * LANES {
-        parts(&[x; 4 * LANES]);
+    let few = [constant; 4 * LANES];
+    let many;
+    let block: &[T] = if n <= few.len() {
+        &few
     } else {
-        parts(&[x; 16 * LANES]);
+        many = [constant; 16 * LANES];
+        &many
+    };
+    let length = n.min(block.len());
+    let block = &block[..length];
+    for start in (0..n).step_by(length) {
+        // The last part too is that long, and begins earlier.
+        let at = start.min(n - length);
+        let part = at..at + length;
+        if x.len() == 1 {
+            f(block, &y[part.clone()], &mut out[part]);
+        } else {
+            f(&x[part.clone()], block, &mut out[part]);
+        }
+    }
+}
+
+pub(super) fn map1<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
+    match x {
+        [x] => fill(O::f(*x), out),
+        x => any_number(each::<T, O>, x, out),
     }
 }
 
 pub(super) fn map2<T: Real, O: Map2>(x: &[T], y: &[T], out: &mut [T]) {
     match (x, y) {
-        ([x], [y]) => out.fill(O::f(*x, *y)),
-        ([x], y) => repeat(*x, out.len(), |x, part| {
-            pairs::<T, O>(x, &y[part.clone()], &mut out[part]);
-        }),
-        (x, [y]) => repeat(*y, out.len(), |y, part| {
-            pairs::<T, O>(&x[part.clone()], y, &mut out[part]);
-        }),
-        (x, y) => pairs::<T, O>(x, y, out),
+        ([x], [y]) => fill(O::f(*x, *y), out),
+        (x, y) => any_pairs(pairs::<T, O>, x, y, out),
     }
 }
 
@@ -209,7 +262,8 @@ pub(super) enum Compute {
     Ordered(fn(i32, f64) -> f64),
 }
 
-/// What the macro knows of an operator.
+/// What the macro knows of an operator. Most of what an operator does is done here, out of line:
+/// there are many operators.
 pub(super) struct Definition {
     pub name: &'static str,
     pub rules: &'static [Rule],
@@ -217,10 +271,12 @@ pub(super) struct Definition {
 }
 
 impl Definition {
+    #[inline(never)]
     pub(super) fn infer(&self, args: &[&Type]) -> Result<Type> {
         infer(self.name, self.rules.len(), args)
     }
 
+    #[inline(never)]
     pub(super) fn eval(&self, n: i32, args: &[View<'_>], out: ViewMut<'_>) {
         eval(self.kernel(n, out.data.dtype()), args, out);
     }
@@ -234,6 +290,7 @@ impl Definition {
     }
 
     /// The rule for operand `i`, summed back to the operand's shape.
+    #[inline(never)]
     pub(super) fn vjp<'t>(
         &self,
         n: i32,
@@ -245,6 +302,7 @@ impl Definition {
     }
 
     /// The rule for operand `i`, broadcast to the shape of the result.
+    #[inline(never)]
     pub(super) fn jvp<'t>(
         &self,
         n: i32,
@@ -359,14 +417,7 @@ macro_rules! elementwise {
                     domains: &[$($domain),+],
                     edges: inner!(@edges $($edges)?),
                 }),
-                cases: || {
-                    let domains: &[&'static [(f64, f64)]] = &[$($domain),+];
-                    let ops = inner!(@cases $op $($orders)?);
-                    let cases = ops.into_iter().map(|op| {
-                        $crate::rules::table::broadcast_cases(op, domains)
-                    });
-                    cases.flatten().collect()
-                },
+                cases: || inner!(@cases $op [$($domain),+] $($orders)?),
             },
         )*];
 
@@ -457,9 +508,13 @@ macro_rules! elementwise {
     (@order $op:ident $operands:tt) => { 0 };
     (@ordered ($n:ident; $x:ident)) => { true };
     (@ordered $operands:tt) => { false };
-    (@cases $op:ident) => { [$crate::rules::OpRef::Static(&$op)] };
-    (@cases $op:ident $orders:expr) => {
-        $orders.map(|n| $crate::rules::OpRef::new($op { n }))
+    (@cases $op:ident $domains:tt) => {
+        $crate::rules::table::broadcast_cases($crate::rules::OpRef::Static(&$op), &$domains)
+    };
+    (@cases $op:ident $domains:tt $orders:expr) => {
+        $crate::rules::table::ordered_cases(
+            &$orders, |n| $crate::rules::OpRef::new($op { n }), &$domains,
+        )
     };
 }
 pub(crate) use elementwise;

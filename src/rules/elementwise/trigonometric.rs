@@ -38,7 +38,7 @@ elementwise! { $
 
     /// Tangent, of radians.
     Tan = tan, "tan(x)", "DLMF 4.14.4",
-    (x) => x.tan(),
+    (x) -> f64::tan,
     vjp(g, y) = [Some(g * (y * y + 1.0))],
     domain = [&[(-1.0, 1.0)]],
     numpy = ["tan"];

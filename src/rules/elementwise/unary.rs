@@ -148,7 +148,7 @@ elementwise! { $
 
     /// The same.
     Positive = positive, "x", "definition",
-    (x) => x,
+    (x) -> |x| x,
     vjp(g, y) = [Some(g)],
     domain = [ALL],
     numpy = ["positive"];
@@ -192,7 +192,7 @@ elementwise! { $
 
     /// The largest integer not above; the gradient is zero.
     Floor = floor, "⌊x⌋", "definition",
-    (x) => x.floor(),
+    (x) -> f64::floor,
     vjp(g, y) = [None],
     domain = [BETWEEN],
     edges = [2.5, -2.5, 0.49999999999999994],
@@ -200,7 +200,7 @@ elementwise! { $
 
     /// The smallest integer not below; the gradient is zero.
     Ceil = ceil, "⌈x⌉", "definition",
-    (x) => x.ceil(),
+    (x) -> f64::ceil,
     vjp(g, y) = [None],
     domain = [BETWEEN],
     edges = [2.5, -2.5],
@@ -208,7 +208,7 @@ elementwise! { $
 
     /// The integer next to x towards zero; the gradient is zero.
     Trunc = trunc, "sign(x) ⌊|x|⌋", "definition",
-    (x) => x.trunc(),
+    (x) -> f64::trunc,
     vjp(g, y) = [None],
     domain = [BETWEEN],
     edges = [2.5, -2.5],
@@ -224,14 +224,14 @@ elementwise! { $
 
     /// Degrees to radians.
     Deg2rad = deg2rad, "π x / 180", "definition",
-    (x) => x * T::of(RADIANS),
+    (x) -> |x| x * RADIANS,
     vjp(g, y) = [Some(g * RADIANS)],
     domain = [ALL],
     numpy = ["deg2rad", "radians"];
 
     /// Radians to degrees.
     Rad2deg = rad2deg, "180 x / π", "definition",
-    (x) => x * T::of(1.0 / RADIANS),
+    (x) -> |x| x * (1.0 / RADIANS),
     vjp(g, y) = [Some(g * (1.0 / RADIANS))],
     domain = [&[(-0.1, 0.1)]],
     numpy = ["rad2deg", "degrees"];

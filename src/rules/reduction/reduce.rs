@@ -77,7 +77,8 @@ fn fold<T: Real>(
     });
 }
 
-fn sum_into<T: Real>(x: &View<'_>, out: &mut [T], shape: impl FnOnce() -> Shape) {
+#[inline(never)]
+fn sum_into<T: Real>(x: &View<'_>, out: &mut [T], shape: &dyn Fn() -> Shape) {
     if let [out] = out {
         *out = simd::sum(x.real::<T>());
         return;
@@ -119,7 +120,7 @@ impl Operator for Sum {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let shape = || kept(args[0].shape, &self.axes);
         with_real!(out.data.dtype(), T => {
-            sum_into(&args[0], T::slice_mut(&mut out.data), shape);
+            sum_into(&args[0], T::slice_mut(&mut out.data), &shape);
         });
         Ok(())
     }
@@ -160,7 +161,7 @@ impl Operator for Mean {
         let count: usize = self.axes.iter().map(|&a| args[0].shape[a]).product();
         with_real!(out.data.dtype(), T => {
             let out = T::slice_mut(&mut out.data);
-            sum_into(&args[0], out, shape);
+            sum_into(&args[0], out, &shape);
             for o in out {
                 *o /= T::of(count as f64);
             }
@@ -188,6 +189,7 @@ fn pick<T: Real, O: Extreme>(a: T, b: T) -> T {
 
 multiversion! {
     /// The one of several numbers that is kept.
+    #[inline(never)]
     fn extreme<T: Real, O: Extreme>(first: T, x: &[T]) -> T {
         // Side by side, for each waits for the one before.
         const LANES: usize = 32;
@@ -297,7 +299,7 @@ impl Operator for SumTo {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let shape = || out.shape.into();
         with_real!(out.data.dtype(), T => {
-            sum_into(&args[0], T::slice_mut(&mut out.data), shape);
+            sum_into(&args[0], T::slice_mut(&mut out.data), &shape);
         });
         Ok(())
     }
