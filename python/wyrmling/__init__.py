@@ -22,6 +22,7 @@ from . import arrays, datasets, evaluate, linalg, recommend, sampling, special
 from . import assignment as assignment
 from . import dispatch as dispatch
 from . import methods as methods
+from . import operators as operators
 from ._core import (
     SGD,
     Adagrad,
@@ -183,6 +184,7 @@ from .arrays import (
     argmax,
     argmin,
     argsort,
+    around,
     array,
     array_split,
     astype,
@@ -227,6 +229,7 @@ from .arrays import (
     roll,
     rollaxis,
     rot90,
+    round,
     sort,
     split,
     std,
@@ -303,6 +306,7 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "around",
     "array",
     "array_split",
     "arrays",
@@ -451,6 +455,7 @@ __all__ = [
     "roll",
     "rollaxis",
     "rot90",
+    "round",
     "sampling",
     "sec",
     "secd",

@@ -36,6 +36,11 @@ def nonzero(self: Variable) -> Any:
     return FUNCTIONS["nonzero"](self)
 
 
+def tolist(self: Variable) -> Any:
+    """The values as a float, or nested lists of floats, which carry no gradient."""
+    return self.value.tolist()
+
+
 def to_int(self: Variable) -> int:
     """The value as an integer, rounded towards zero. Raises ValueError unless it is one."""
     return int(self.item())
@@ -59,9 +64,11 @@ METHODS: dict[str, Callable[..., Any]] = {
     "prod": arrays.prod,
     "ravel": arrays.ravel,
     "repeat": arrays.repeat,
+    "round": arrays.round,
     "std": arrays.std,
     "swapaxes": arrays.swapaxes,
     "take": arrays.take,
+    "tolist": tolist,
     "var": arrays.var,
 }
 

@@ -33,6 +33,7 @@ from .joining import (
     vstack,
 )
 from .ordering import argmax, argmin, argsort, clip, sort
+from .rounding import around, round
 from .shaping import (
     astype,
     atleast_1d,
@@ -77,6 +78,7 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "around",
     "array",
     "array_split",
     "astype",
@@ -122,6 +124,7 @@ __all__ = [
     "roll",
     "rollaxis",
     "rot90",
+    "round",
     "sort",
     "split",
     "std",
