@@ -15,6 +15,7 @@ from .contraction import (
     inner,
     kron,
     tensordot,
+    trace,
     vdot,
 )
 from .indexing import take, take_along_axis
@@ -41,6 +42,7 @@ from .shaping import (
     atleast_3d,
     broadcast_arrays,
     copy,
+    empty_like,
     flip,
     fliplr,
     flipud,
@@ -48,6 +50,7 @@ from .shaping import (
     linspace,
     meshgrid,
     moveaxis,
+    ones_like,
     ravel,
     repeat,
     roll,
@@ -55,6 +58,7 @@ from .shaping import (
     rot90,
     swapaxes,
     tile,
+    zeros_like,
 )
 from .statistics import (
     average,
@@ -99,6 +103,7 @@ __all__ = [
     "dsplit",
     "dstack",
     "einsum",
+    "empty_like",
     "flip",
     "fliplr",
     "flipud",
@@ -113,6 +118,7 @@ __all__ = [
     "moveaxis",
     "nanmean",
     "nansum",
+    "ones_like",
     "pad",
     "percentile",
     "prod",
@@ -133,9 +139,11 @@ __all__ = [
     "take_along_axis",
     "tensordot",
     "tile",
+    "trace",
     "trapezoid",
     "var",
     "vdot",
     "vsplit",
     "vstack",
+    "zeros_like",
 ]
