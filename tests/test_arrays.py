@@ -5,6 +5,8 @@ also shows that NumPy calls ours. It is run eagerly and frozen, in both float ty
 that get other values afterwards: what depends on values must not be baked in.
 """
 
+import inspect
+
 import numpy as np
 import pytest
 from conftest import numeric_gradient
@@ -13,7 +15,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import wyrmling as wy
-from wyrmling import arrays, dispatch
 
 
 def flat(parts):
@@ -383,16 +384,14 @@ def test_answers_about_values_are_plain():
         np.iscomplexobj,
         np.isrealobj,
         np.where,
-        np.zeros_like,
-        np.ones_like,
         np.shape,
         np.ndim,
         np.size,
         np.result_type,
         lambda x: np.all(x, axis=0),
-        lambda x: np.full_like(x, 7.0),
+        lambda x: np.full_like(x, 7.0, dtype=int),
         lambda x: np.zeros_like(x, dtype=int, shape=3),
-        lambda x: np.empty_like(x).shape,
+        lambda x: np.ones_like(x, dtype=bool),
         lambda x: np.allclose(x, x),
         lambda x: np.allclose([1.0, x[1, 0]], [1.0, 3.0]) if isinstance(x, np.ndarray) else True,
         lambda x: np.isclose(x, 2.0),
@@ -405,7 +404,51 @@ def test_answers_about_values_are_plain():
         got, expected = f(v), f(x)
         assert not isinstance(got, wy.Variable)
         np.testing.assert_array_equal(got, expected)
-    assert wy.full_like(x, wy.Variable(2.0)).value.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2)])
+def test_new_arrays_like_others_are_variables(shape):
+    x = np.ones(shape, np.float32)
+    for f in (
+        np.zeros_like,
+        np.ones_like,
+        lambda x: np.full_like(x, 7.0),
+        lambda x: np.full_like(x, 7.0, dtype=float),
+        lambda x: np.zeros_like(x, shape=(4, 1)),
+    ):
+        for got in (f(wy.Variable(x)), f(wy.Variable(x) * 2.0), f(wy.Input(x))):
+            assert isinstance(got, wy.Variable)
+            assert got.dtype == f(x).dtype
+            np.testing.assert_array_equal(got.value, f(x))
+            got[...] = 3.0
+            np.testing.assert_array_equal(got.value, np.full_like(f(x), 3.0))
+    assert np.empty_like(wy.Variable(x)).shape == shape
+
+
+def test_new_arrays_are_filled_in_differentiated_code():
+    def f(x):
+        out = np.zeros_like(x)
+        for i in range(len(x)):
+            out[i] = x[i] ** 2
+        return out.sum()
+
+    x = np.array([1.0, -2.0, 3.0])
+    np.testing.assert_array_equal(wy.grad(f)(x), 2.0 * x)
+    np.testing.assert_array_equal(wy.hessian(f)(x), 2.0 * np.eye(3))
+    np.testing.assert_array_equal(wy.jacfwd(f)(x), 2.0 * x)
+    got = wy.grad(lambda x: (np.full_like(x, x[0]) * x).sum())(x)
+    np.testing.assert_array_equal(got, [x.sum() + x[0], x[0], x[0]])
+    assert wy.full_like(x, wy.Variable(2.0)).value.tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(TypeError, match="float32 or float64, not int64"):
+        np.full_like(wy.Variable(x), wy.Variable(1.0), dtype=np.int64)
+
+
+def test_new_arrays_follow_the_length_of_an_input():
+    x = wy.Input([1.0, 2.0], name="x")
+    out = np.ones_like(x)
+    out[0] = x[-1]
+    program = wy.freeze(out)
+    np.testing.assert_array_equal(program.run({x: [3.0, 4.0, 5.0]}), [5.0, 1.0, 1.0])
 
 
 METHODS = [
@@ -527,9 +570,39 @@ def test_what_was_built_for_a_length_says_so():
         assigned([x], [np.zeros(4)], y)
 
 
-def test_every_exported_function_of_numpy_is_called_for_variables():
-    table = dispatch.functions()
-    for name in arrays.__all__:
-        if name in vars(np) and name not in ("astype",):
-            assert table[vars(np)[name]] is getattr(arrays, name)
-            assert getattr(wy, name) is getattr(arrays, name)
+def called_like(theirs, ours):
+    """Names of functions of NumPy's module that ours has too, and that NumPy dispatches."""
+    for name in ours.__all__:
+        function = vars(theirs).get(name)
+        # What has no array among its arguments, or makes one of anything, is not dispatched.
+        if hasattr(function, "__array_function__") or hasattr(function, "_implementation"):
+            yield name
+
+
+NAMES = [(np, name) for name in called_like(np, wy)]
+NAMES += [(np.linalg, name) for name in called_like(np.linalg, wy.linalg)]
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES, ids=lambda x: getattr(x, "__name__", x))
+def test_every_exported_function_of_numpy_is_called_for_variables(module, name):
+    """With a variable for each argument that has no default, or what the function needs there."""
+    function = getattr(module, name)
+    x, row = wy.Variable(np.eye(2)), wy.Variable([1.0, 2.0, 3.0])
+    by_function = {
+        "convolve": [row, row],
+        "correlate": [row, row],
+        "cross": [row, row],
+        "dsplit": [wy.Variable(np.ones((1, 1, 2))), 1],
+        "einsum": ["ij->i", x],
+        "full_like": [x, 1.0],
+        "where": [x > 0.0, x, x],
+    }
+    by_name = {"axis": 0, "axis1": 0, "axis2": 1, "source": 0, "destination": 0, "repeats": 2}
+    by_name |= {"indices": [[0, 0]], "q": 0.5, "n": 2, "shift": 1, "pad_width": 1, "reps": 2}
+    by_name |= {"shape": (2, 2), "indices_or_sections": 1, "arrays": [x, x], "tup": [x, x]}
+    parameters = inspect.signature(function).parameters.values()
+    needed = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    got = function(*by_function.get(name, [by_name.get(p.name, x) for p in needed]))
+    parts = got if isinstance(got, tuple | list) else [got]
+    assert parts
+    assert all(isinstance(part, wy.Variable) for part in parts)

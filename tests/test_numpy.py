@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.special
 
 import wyrmling as wy
 
@@ -52,6 +53,22 @@ def test_array_on_the_left():
         np.testing.assert_allclose(got.value, expected)
 
 
+def test_masks_as_arrays_on_the_left():
+    mask, v = np.array([True, False, True]), wy.Variable([1.0, 2.0, -1.0])
+    for got, expected in [
+        (mask & (v > 0), [1.0, 0.0, 0.0]),
+        (mask | (v > 0), [1.0, 1.0, 1.0]),
+        (mask ^ (v > 0), [0.0, 1.0, 1.0]),
+        (np.bitwise_and(v > 0, mask), [1.0, 0.0, 0.0]),
+        (np.invert(v > 0), [0.0, 0.0, 1.0]),
+        (np.divmod(7.0, v)[1], [0.0, 1.0, 0.0]),
+        (divmod(np.array([7.0, 7.5, 7.25]), v)[1], [0.0, 1.5, -0.75]),
+    ]:
+        np.testing.assert_array_equal(got.value, expected)
+    with pytest.raises(TypeError, match="expected a mask"):
+        np.arange(3) & (v > 0)
+
+
 def test_in_place_arithmetic_on_an_array_is_refused():
     a = np.zeros(2)
     with pytest.raises(TypeError, match="out"):
@@ -99,6 +116,20 @@ def test_functions():
     mixed = np.concatenate([v, y])
     assert mixed.shape == (4, 3)
     assert (np.shape(v), np.ndim(v), np.size(v)) == ((2, 3), 2, 6)
+    assert (np.size(v, 0), np.size(v, -1), np.size(a=v, axis=1)) == (2, 3, 3)
+    with pytest.raises(ValueError, match="size: axis 2 is out of range"):
+        np.size(v, 2)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 3), (2, 3, 4, 5)])
+@pytest.mark.parametrize("offset", [0, 1, -1])
+def test_traces_of_every_diagonal(shape, offset):
+    x = np.random.default_rng(0).normal(size=shape)
+    for axes in [(0, 1), (1, 0), (-1, 0)]:
+        for f in (np.trace, wy.trace):
+            got = f(wy.Variable(x), offset, *axes).value
+            np.testing.assert_allclose(got, np.trace(x, offset, *axes), rtol=1e-14)
+        wy.check_grads(lambda x, axes=axes: np.trace(x, offset, *axes), (x,))
 
 
 def test_gradients_flow_through_numpy():
@@ -126,14 +157,20 @@ def test_what_is_not_there_is_refused():
             refused()
     for name, lacking in [
         ("unwrap", lambda: np.unwrap(v)),
-        ("eigvals", lambda: np.linalg.eigvals(v)),
+        ("linalg.eigvals", lambda: np.linalg.eigvals(v)),
+        ("linalg.lstsq", lambda: np.linalg.lstsq(v, v)),
+        ("fft.fft", lambda: np.fft.fft(v)),
         ("add.reduce", lambda: np.add.reduce(v)),
         ("nextafter", lambda: np.nextafter(np.ones(2), v)),
-        ("divmod", lambda: np.divmod(1.0, v)),
+        ("left_shift", lambda: np.left_shift(v, 1)),
     ]:
         match = rf"^numpy\.{name} is not among wyrmling's operators, .* docs/operators\.md"
         with pytest.raises(TypeError, match=match):
             lacking()
+    with pytest.raises(TypeError, match=r"^scipy\.special\.airy is not among"):
+        scipy.special.airy(v)
+    with pytest.raises(TypeError, match=r"^<lambda> \(vectorized\) is not among"):
+        np.frompyfunc(lambda x: x, 1, 1)(v)
 
 
 def test_a_gradient_is_never_lost_silently():

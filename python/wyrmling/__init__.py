@@ -22,6 +22,7 @@ from . import arrays, datasets, evaluate, linalg, recommend, sampling, special
 from . import assignment as assignment
 from . import dispatch as dispatch
 from . import methods as methods
+from . import operators as operators
 from ._core import (
     SGD,
     Adagrad,
@@ -168,7 +169,6 @@ from ._core import (
     tan,
     tand,
     tanh,
-    trace,
     transpose,
     trigamma,
     tril,
@@ -183,6 +183,7 @@ from .arrays import (
     argmax,
     argmin,
     argsort,
+    around,
     array,
     array_split,
     astype,
@@ -203,6 +204,7 @@ from .arrays import (
     dsplit,
     dstack,
     einsum,
+    empty_like,
     flip,
     fliplr,
     flipud,
@@ -217,6 +219,7 @@ from .arrays import (
     moveaxis,
     nanmean,
     nansum,
+    ones_like,
     pad,
     percentile,
     prod,
@@ -227,6 +230,7 @@ from .arrays import (
     roll,
     rollaxis,
     rot90,
+    round,
     sort,
     split,
     std,
@@ -235,11 +239,13 @@ from .arrays import (
     take_along_axis,
     tensordot,
     tile,
+    trace,
     trapezoid,
     var,
     vdot,
     vsplit,
     vstack,
+    zeros_like,
 )
 from .drawing import Drawing, draw
 from .transforms import (
@@ -303,6 +309,7 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "around",
     "array",
     "array_split",
     "arrays",
@@ -356,6 +363,7 @@ __all__ = [
     "dstack",
     "einsum",
     "elementwise_grad",
+    "empty_like",
     "equal",
     "evaluate",
     "exp",
@@ -426,6 +434,7 @@ __all__ = [
     "nansum",
     "negative",
     "not_equal",
+    "ones_like",
     "outer",
     "pad",
     "percentile",
@@ -451,6 +460,7 @@ __all__ = [
     "roll",
     "rollaxis",
     "rot90",
+    "round",
     "sampling",
     "sec",
     "secd",
@@ -500,4 +510,5 @@ __all__ = [
     "vsplit",
     "vstack",
     "where",
+    "zeros_like",
 ]

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _core
+from . import operators as operators
 from ._core import Variable
 
 # Of each symbol the method that computes, and the one that assigns.
@@ -24,6 +25,11 @@ OPERATORS = {
     "/=": ("__truediv__", "__itruediv__"),
     "**=": ("__pow__", "__ipow__"),
     "@=": ("__matmul__", "__imatmul__"),
+    "%=": ("__mod__", "__imod__"),
+    "//=": ("__floordiv__", "__ifloordiv__"),
+    "&=": ("__and__", "__iand__"),
+    "|=": ("__or__", "__ior__"),
+    "^=": ("__xor__", "__ixor__"),
 }
 
 

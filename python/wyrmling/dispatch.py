@@ -1,41 +1,106 @@
-"""Which functions of NumPy are ours when they are given a variable.
+"""Which functions of NumPy are ours when they are given a variable: the one place that says.
 
-NumPy asks ``Variable.__array_function__``, which looks here; the operators' own functions are
-known to the native module. What is in neither raises a TypeError that names the function.
+NumPy asks ``Variable.__array_function__``, and for its universal functions ``__array_ufunc__``,
+which look here; those that are operators by themselves (``np.sin``) the native module knows from
+the rule table, with their names. What is in neither raises a TypeError that names the function.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from . import arrays
-from ._core import constant, register_functions
-from .arrays import indexing, predicates, shaping
+from . import _core, arrays, linalg, operators
+from .arrays import indexing, predicates
 
+Function = Callable[..., Any]
+
+# Of the native module, by the same name.
+_NATIVE = (
+    "broadcast_to",
+    "concatenate",
+    "diag",
+    "diagonal",
+    "dot",
+    "expand_dims",
+    "i0",
+    "max",
+    "mean",
+    "min",
+    "outer",
+    "reshape",
+    "sinc",
+    "squeeze",
+    "stack",
+    "sum",
+    "transpose",
+    "tril",
+    "triu",
+)
+# NumPy's own, of the values.
+_OF_VALUES = (
+    "all",
+    "allclose",
+    "any",
+    "argwhere",
+    "array_equal",
+    "array_equiv",
+    "count_nonzero",
+    "digitize",
+    "flatnonzero",
+    "isclose",
+    "iscomplexobj",
+    "isrealobj",
+    "may_share_memory",
+    "nonzero",
+    "result_type",
+    "searchsorted",
+    "shares_memory",
+)
 # Ours that have another name than NumPy's, or are not exported.
-_OTHERS: dict[str, Callable[..., Any]] = {
-    "empty_like": shaping.empty_like,
-    "ones_like": shaping.ones_like,
-    "zeros_like": shaping.zeros_like,
-    "real": constant,
+_OTHERS: dict[str, Function] = {
+    "amax": _core.max,
+    "amin": _core.min,
+    "bitwise_and": operators.BINARY["&"][1],
+    "bitwise_or": operators.BINARY["|"][1],
+    "bitwise_xor": operators.BINARY["^"][1],
+    "divmod": operators.BINARY["divmod"][1],
+    "fix": _core.trunc,
+    "invert": operators.invert,
+    "ndim": predicates.ndim,
+    "real": _core.constant,
     "row_stack": arrays.vstack,
+    "shape": predicates.shape,
+    "size": predicates.size,
     "trapz": arrays.trapezoid,
     "where": indexing.choose_where,
 }
 
 
-def functions() -> dict[Callable[..., Any], Callable[..., Any]]:
+def _public(module: Any) -> dict[str, Function]:
+    """What a module exports, by name."""
+    return {name: getattr(module, name) for name in module.__all__}
+
+
+def _pairs(theirs: Any, named: dict[str, Function]) -> Iterable[tuple[Function, Function]]:
+    """The functions of a module of NumPy that have these names, each with ours."""
+    # By its dictionary: asking NumPy for a name that it gives up would warn, and the oldest NumPy
+    # that we support lacks some.
+    known = vars(theirs)
+    return ((known[name], ours) for name, ours in named.items() if name in known)
+
+
+def functions() -> dict[Function, Function]:
     """The functions of this NumPy that are ours, each with ours.
 
     >>> functions()[np.cumsum] is arrays.cumsum
     True
     """
-    ours = {name: getattr(arrays, name) for name in arrays.__all__}
-    named = {**predicates.FUNCTIONS, **ours, **_OTHERS}
-    # By its dictionary: asking NumPy for a name that it gives up would warn.
-    known = vars(np)
-    return {known[name]: function for name, function in named.items() if name in known}
+    named = {name: getattr(_core, name) for name in _NATIVE}
+    named |= {name: predicates.of_values(getattr(np, name)) for name in _OF_VALUES}
+    named |= _public(arrays) | _OTHERS
+    decompositions = {name: f for name, f in _public(linalg).items() if name.islower()}
+    return dict([*_pairs(np, named), *_pairs(np.linalg, decompositions)])
 
 
-register_functions(functions())
+_core.register_functions(functions())

@@ -29,13 +29,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _core
-from ._core import Variable
+from ._core import Variable, constant
+from .arrays.contraction import trace as _trace
+from .arrays.operand import Axis, Like, axes_of
 
 __all__ = [
     "EighResult",
@@ -66,9 +67,6 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
-
-Like: TypeAlias = Variable | npt.ArrayLike
-Axis: TypeAlias = int | Sequence[int] | None
 
 
 class EighResult(NamedTuple):
@@ -102,10 +100,6 @@ class QRResult(NamedTuple):
 
 inv, det, solve = _core.inv, _core.det, _core.solve
 matmul, outer, matrix_transpose = _core.matmul, _core.outer, _core.matrix_transpose
-
-
-def _variable(x: Like) -> Variable:
-    return x if isinstance(x, Variable) else _core.reshape(x, np.shape(x))
 
 
 def slogdet(a: Like) -> SlogdetResult:
@@ -227,7 +221,7 @@ def matrix_power(a: Like, n: int) -> Variable:
     array([[1., 5.],
            [0., 1.]])
     """
-    power, n = _variable(a), operator.index(n)
+    power, n = constant(a), operator.index(n)
     shape = power.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise np.linalg.LinAlgError(f"matrix_power: expected square matrices, got shape {shape}")
@@ -254,7 +248,7 @@ def multi_dot(arrays: Sequence[Like]) -> Variable:
     >>> multi_dot([[1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 4.0]]).item()
     11.0
     """
-    parts = [_variable(array) for array in arrays]
+    parts = [constant(array) for array in arrays]
     if len(parts) < 2:
         raise ValueError(f"multi_dot: expected at least two arrays, got {len(parts)}")
     row, column = parts[0].ndim == 1, parts[-1].ndim == 1
@@ -296,7 +290,7 @@ def vector_norm(
     """
     if isinstance(ord, str):
         raise ValueError(f"norm: {ord!r} is no order of a norm of vectors")
-    x = _variable(x)
+    x = constant(x)
     if ord == math.inf:
         return _core.max(_core.abs(x), axis, keepdims)
     if ord == -math.inf:
@@ -309,16 +303,6 @@ def vector_norm(
     # Roots are steep at zero: their gradient, times zero, would be NaN.
     zero = total == 0.0
     return _core.where(zero, 0.0, _core.where(zero, 1.0, total) ** (1.0 / ord))
-
-
-def _axes(axis: int | Sequence[int], ndim: int) -> tuple[int, ...]:
-    given = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
-    axes = tuple(operator.index(a) + (ndim if a < 0 else 0) for a in given)
-    if not all(0 <= a < ndim for a in axes):
-        raise ValueError(f"norm: axis {axis} is out of range for {ndim} axes")
-    if len(set(axes)) < len(axes):
-        raise ValueError("norm: an axis is given twice")
-    return axes
 
 
 def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, int], keepdims: bool) -> Variable:
@@ -353,10 +337,10 @@ def norm(
     >>> norm([[3.0, 0.0], [0.0, 4.0]]).item(), norm([[3.0, 0.0], [0.0, 4.0]], "nuc").item()
     (5.0, 7.0)
     """
-    x = _variable(x)
+    x = constant(x)
     if axis is None and ord is None:
         return vector_norm(x, keepdims=keepdims)
-    axes = tuple(range(x.ndim)) if axis is None else _axes(axis, x.ndim)
+    axes = axes_of("norm", axis, x.ndim)
     match axes:
         case (only,):
             return vector_norm(x, axis=only, keepdims=keepdims, ord=2 if ord is None else ord)
@@ -402,7 +386,7 @@ def trace(x: Like, /, *, offset: int = 0) -> Variable:
     >>> trace([[1.0, 2.0], [3.0, 4.0]]).item()
     5.0
     """
-    return _core.sum(diagonal(x, offset=offset), -1)
+    return _trace(x, offset, -2, -1)
 
 
 def vecdot(x1: Like, x2: Like, /, *, axis: int = -1) -> Variable:
@@ -411,14 +395,4 @@ def vecdot(x1: Like, x2: Like, /, *, axis: int = -1) -> Variable:
     >>> vecdot([1.0, 2.0], [3.0, 4.0]).item()
     11.0
     """
-    return _core.sum(_variable(x1) * x2, axis) if axis != -1 else _core.vecdot(x1, x2)
-
-
-_core.register_functions(
-    {
-        getattr(np.linalg, name): globals()[name]
-        for name in __all__
-        # The oldest NumPy that we support lacks some.
-        if name[0].islower() and hasattr(np.linalg, name)
-    }
-)
+    return _core.sum(constant(x1) * x2, axis) if axis != -1 else _core.vecdot(x1, x2)

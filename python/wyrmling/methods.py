@@ -10,10 +10,11 @@ array([1., 3., 6.])
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from . import arrays
 from ._core import Variable
 from ._core import diagonal as _diagonal
-from .arrays.predicates import FUNCTIONS
 
 
 def diagonal(self: Variable, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
@@ -23,17 +24,22 @@ def diagonal(self: Variable, offset: int = 0, axis1: int = 0, axis2: int = 1) ->
 
 def any_true(self: Variable, axis: Any = None) -> Any:
     """Whether any element along axes is not zero, as a plain value."""
-    return FUNCTIONS["any"](self, axis=axis)
+    return np.any(self.value, axis=axis)
 
 
 def all_true(self: Variable, axis: Any = None) -> Any:
     """Whether no element along axes is zero, as a plain value."""
-    return FUNCTIONS["all"](self, axis=axis)
+    return np.all(self.value, axis=axis)
 
 
 def nonzero(self: Variable) -> Any:
     """The indices of the elements that are not zero, as plain arrays."""
-    return FUNCTIONS["nonzero"](self)
+    return np.nonzero(self.value)
+
+
+def tolist(self: Variable) -> Any:
+    """The values as a float, or nested lists of floats, which carry no gradient."""
+    return self.value.tolist()
 
 
 def to_int(self: Variable) -> int:
@@ -59,9 +65,11 @@ METHODS: dict[str, Callable[..., Any]] = {
     "prod": arrays.prod,
     "ravel": arrays.ravel,
     "repeat": arrays.repeat,
+    "round": arrays.round,
     "std": arrays.std,
     "swapaxes": arrays.swapaxes,
     "take": arrays.take,
+    "tolist": tolist,
     "var": arrays.var,
 }
 

@@ -1,10 +1,11 @@
 //! NumPy's functions on our objects: `np.sin(v)`, `np.concatenate([v, w])`, `array * v`.
 //!
 //! NumPy asks an operand's `__array_ufunc__` or `__array_function__` (NEP 13 and NEP 18)
-//! before it would make a plain array of it. Both answer from a table, by the identity of
-//! NumPy's function; what is not in it raises a `TypeError` that names the function. (By
-//! `NotImplemented` NumPy would ask the other operands, of which none knows variables, and then
-//! raise an error that names nothing.)
+//! before it would make a plain array of it. Both answer from tables, by the identity of NumPy's
+//! function: universal functions that are operators by the names of the rule table, all others by
+//! what `dispatch.py` registers. What is in neither raises a `TypeError` that names the function.
+//! (By `NotImplemented` NumPy would ask the other operands, of which none knows variables, and
+//! then raise an error that names nothing.)
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -105,15 +106,31 @@ fn special(py: Python<'_>) -> PyResult<Option<&'static Table<Ufunc>>> {
         .map(Some)
 }
 
+/// The name of a function behind that of its module, which a universal function may not know.
+fn full_name(py: Python<'_>, function: &Bound<'_, PyAny>) -> PyResult<String> {
+    let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+    let module = function.getattr_opt(intern!(py, "__module__"))?;
+    if let Some(module) = module.and_then(|module| module.extract::<String>().ok()) {
+        return Ok(format!("{module}.{name}"));
+    }
+    let modules = py.import("sys")?.getattr("modules")?;
+    for known in ["numpy", "scipy.special"] {
+        let module = modules.call_method1("get", (known,))?;
+        if module.getattr_opt(&*name)?.is_some_and(|f| f.is(function)) {
+            return Ok(format!("{known}.{name}"));
+        }
+    }
+    Ok(name)
+}
+
 /// What is raised for a function that is not in the table.
-fn lacking(function: &Bound<'_, PyAny>, method: &str) -> PyErr {
-    let name = match function.getattr(intern!(function.py(), "__name__")) {
-        Ok(name) => name,
-        Err(error) => return error,
-    };
-    PyTypeError::new_err(format!(
-        "numpy.{name}{method} is not among wyrmling's operators, which docs/operators.md lists"
-    ))
+fn lacking(py: Python<'_>, function: &Bound<'_, PyAny>, method: &str) -> PyErr {
+    match full_name(py, function) {
+        Ok(name) => PyTypeError::new_err(format!(
+            "{name}{method} is not among wyrmling's operators, which docs/operators.md lists"
+        )),
+        Err(error) => error,
+    }
 }
 
 /// `__array_ufunc__`.
@@ -125,14 +142,17 @@ pub(super) fn ufunc<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if method != "__call__" {
-        return Err(lacking(ufunc, &format!(".{method}")));
+        return Err(lacking(py, ufunc, &format!(".{method}")));
     }
     let entry = match ufuncs(py)?.get(ufunc) {
         Some(entry) => Some(entry),
         None => special(py)?.and_then(|table| table.get(ufunc)),
     };
     let Some(&entry) = entry else {
-        return Err(lacking(ufunc, ""));
+        return match registered(ufunc) {
+            Some(ours) => ours.call(inputs, kwargs),
+            None => Err(lacking(py, ufunc, "")),
+        };
     };
     if let Some(kwargs) = kwargs.filter(|k| !k.is_empty()) {
         return Err(PyTypeError::new_err(format!(
@@ -156,59 +176,13 @@ pub(super) fn ufunc<'py>(
     .map(Bound::into_any)
 }
 
-/// NumPy's functions that are ours by the same name.
-const SAME: &[&str] = &[
-    "sum",
-    "mean",
-    "max",
-    "min",
-    "dot",
-    "vecdot",
-    "matmul",
-    "outer",
-    "trace",
-    "transpose",
-    "reshape",
-    "broadcast_to",
-    "concatenate",
-    "stack",
-    "squeeze",
-    "expand_dims",
-    "where",
-    "tril",
-    "triu",
-    "diagonal",
-    "diag",
-    "sinc",
-    "i0",
-];
-
-fn functions(py: Python<'_>) -> PyResult<&'static Table<Py<PyAny>>> {
-    static TABLE: PyOnceLock<Table<Py<PyAny>>> = PyOnceLock::new();
-    TABLE.get_or_try_init(py, || {
-        let ours = py.import("wyrmling._core")?;
-        let mut entries = Vec::new();
-        for &name in SAME {
-            entries.push((name, ours.getattr(name)?.unbind()));
-        }
-        for (name, same) in [("amax", "max"), ("amin", "min")] {
-            entries.push((name, ours.getattr(same)?.unbind()));
-        }
-        let attribute = py.import("operator")?.getattr("attrgetter")?;
-        for name in ["shape", "ndim", "size"] {
-            entries.push((name, attribute.call1((name,))?.unbind()));
-        }
-        Table::new(&py.import("numpy")?, entries.into_iter())
-    })
-}
-
 /// Functions of NumPy that Python registered, by address, with what is called in their place.
 /// Both are kept alive.
 static REGISTERED: Mutex<Option<HashMap<usize, [Py<PyAny>; 2]>>> = Mutex::new(None);
 
 /// Calls ``ours`` where a function of NumPy is given a variable, for every pair of ``functions``.
 ///
-/// What is registered later counts, and before what the module knows itself.
+/// What is registered later counts.
 #[pyfunction]
 #[pyo3(signature = (functions, /))]
 fn register_functions(functions: &Bound<'_, PyDict>) {
@@ -239,12 +213,9 @@ pub(super) fn function<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if let Some(ours) = registered(function) {
-        return ours.call(args, Some(kwargs));
-    }
-    match functions(py)?.get(function) {
-        Some(ours) => ours.bind(py).call(args, Some(kwargs)),
-        None => Err(lacking(function, "")),
+    match registered(function) {
+        Some(ours) => ours.call(args, Some(kwargs)),
+        None => Err(lacking(py, function, "")),
     }
 }
 

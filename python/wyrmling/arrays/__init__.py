@@ -15,6 +15,7 @@ from .contraction import (
     inner,
     kron,
     tensordot,
+    trace,
     vdot,
 )
 from .indexing import take, take_along_axis
@@ -33,6 +34,7 @@ from .joining import (
     vstack,
 )
 from .ordering import argmax, argmin, argsort, clip, sort
+from .rounding import around, round
 from .shaping import (
     astype,
     atleast_1d,
@@ -40,6 +42,7 @@ from .shaping import (
     atleast_3d,
     broadcast_arrays,
     copy,
+    empty_like,
     flip,
     fliplr,
     flipud,
@@ -47,6 +50,7 @@ from .shaping import (
     linspace,
     meshgrid,
     moveaxis,
+    ones_like,
     ravel,
     repeat,
     roll,
@@ -54,6 +58,7 @@ from .shaping import (
     rot90,
     swapaxes,
     tile,
+    zeros_like,
 )
 from .statistics import (
     average,
@@ -77,6 +82,7 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "around",
     "array",
     "array_split",
     "astype",
@@ -97,6 +103,7 @@ __all__ = [
     "dsplit",
     "dstack",
     "einsum",
+    "empty_like",
     "flip",
     "fliplr",
     "flipud",
@@ -111,6 +118,7 @@ __all__ = [
     "moveaxis",
     "nanmean",
     "nansum",
+    "ones_like",
     "pad",
     "percentile",
     "prod",
@@ -122,6 +130,7 @@ __all__ = [
     "roll",
     "rollaxis",
     "rot90",
+    "round",
     "sort",
     "split",
     "std",
@@ -130,9 +139,11 @@ __all__ = [
     "take_along_axis",
     "tensordot",
     "tile",
+    "trace",
     "trapezoid",
     "var",
     "vdot",
     "vsplit",
     "vstack",
+    "zeros_like",
 ]

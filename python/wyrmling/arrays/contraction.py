@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .. import _core
 from .._core import (
     Variable,
     concatenate,
@@ -376,3 +377,15 @@ def convolve(a: Like, v: Like, mode: Literal["full", "same", "valid"] = "full") 
     if x.size < y.size:
         x, y = y, x
     return correlate(x, y[::-1], mode)
+
+
+def trace(a: Like, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """The sums of diagonals of the matrices that lie along two axes; see ``diagonal``.
+
+    >>> trace([[1.0, 2.0], [3.0, 4.0]]).item(), trace([[1.0, 2.0], [3.0, 4.0]], 1).item()
+    (5.0, 2.0)
+    """
+    x = constant(a)
+    if x.ndim <= 2 and (offset, axis1, axis2) == (0, 0, 1):
+        return _core.trace(x)
+    return sum_over(diagonal(x, offset, axis1, axis2), -1)

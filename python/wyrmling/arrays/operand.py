@@ -1,5 +1,6 @@
 """What the array functions take, and axes as NumPy names them."""
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -15,7 +16,8 @@ ALL = slice(None)
 
 
 def axis_of(name: str, axis: int, ndim: int) -> int:
-    """An axis counted from the start. Raises ValueError if there is none."""
+    """An axis counted from the start. Raises ValueError if there is none, or TypeError."""
+    axis = operator.index(axis)
     if not -ndim <= axis < ndim:
         raise ValueError(f"{name}: axis {axis} is out of range for an array of {ndim} dimension(s)")
     return axis % ndim

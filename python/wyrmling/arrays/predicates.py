@@ -3,41 +3,26 @@
 The answer is about the value as it is now, as that of ``.value`` is, and is a plain array, number
 or boolean: nothing remembers that it came from a variable.
 
+>>> import numpy as np
 >>> from wyrmling import Variable
 >>> np.allclose(Variable([1.0, 2.0]), [1.0, 2.0]), np.nonzero(Variable([0.0, 3.0]))
 (True, (array([1]),))
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from .operand import plain
-
-_NAMES = (
-    "all",
-    "allclose",
-    "any",
-    "argwhere",
-    "array_equal",
-    "array_equiv",
-    "count_nonzero",
-    "digitize",
-    "flatnonzero",
-    "isclose",
-    "iscomplexobj",
-    "isrealobj",
-    "may_share_memory",
-    "nonzero",
-    "result_type",
-    "searchsorted",
-    "shares_memory",
-)
+from .._core import constant
+from .operand import Axis, Like, axes_of, plain
 
 
-def _of_values(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NumPy that is given the values of variables."""
+def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy that is given the values of variables.
+
+    >>> of_values(len)(constant([0.0, 2.0]))
+    2
+    """
 
     def asked(*args: Any, **kwargs: Any) -> Any:
         return function(*plain(args), **plain(kwargs))
@@ -45,4 +30,21 @@ def _of_values(function: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
-FUNCTIONS = {name: _of_values(getattr(np, name)) for name in _NAMES}
+def shape(a: Like) -> tuple[int, ...]:
+    """The length of each axis."""
+    return constant(a).shape
+
+
+def ndim(a: Like) -> int:
+    """The number of axes."""
+    return constant(a).ndim
+
+
+def size(a: Like, axis: Axis = None) -> int:
+    """The number of elements, or the length of an axis, of several the product.
+
+    >>> size(constant([[1.0], [2.0]]), 0)
+    2
+    """
+    x = constant(a)
+    return math.prod(x.shape[k] for k in axes_of("size", axis, x.ndim))

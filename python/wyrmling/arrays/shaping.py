@@ -318,49 +318,6 @@ def linspace(
     return moveaxis(points, 0, axis)
 
 
-def _shape_of(a: Any, shape: int | Sequence[int] | None) -> Any:
-    return np.shape(a) if shape is None else shape
-
-
-def _dtype_of(a: Any, dtype: npt.DTypeLike | None) -> np.dtype[Any]:
-    if dtype is not None:
-        return np.dtype(dtype)
-    return a.dtype if isinstance(a, Variable) else np.asarray(a).dtype
-
-
-def zeros_like(
-    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
-) -> Array:
-    """Zeros of an array's shape and element type, as a plain array.
-
-    >>> zeros_like(Variable([1.0, 2.0]))
-    array([0., 0.])
-    """
-    return np.zeros(_shape_of(a, shape), _dtype_of(a, dtype))
-
-
-def ones_like(
-    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
-) -> Array:
-    """Ones of an array's shape and element type, as a plain array.
-
-    >>> ones_like(Variable([1.0, 2.0]))
-    array([1., 1.])
-    """
-    return np.ones(_shape_of(a, shape), _dtype_of(a, dtype))
-
-
-def empty_like(
-    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
-) -> Array:
-    """A plain array of an array's shape and element type, with any content.
-
-    >>> empty_like(Variable([1.0, 2.0])).shape
-    (2,)
-    """
-    return np.empty(_shape_of(a, shape), _dtype_of(a, dtype))
-
-
 def full_like(
     a: Like,
     fill_value: Like,
@@ -368,14 +325,62 @@ def full_like(
     *,
     shape: int | Sequence[int] | None = None,
 ) -> Any:
-    """One value throughout an array's shape: a plain array, or a variable if the value is one.
+    """One value throughout an array's shape, as a variable whose elements can be assigned.
 
-    >>> full_like(Variable([1.0, 2.0]), 3.0)
+    The shape follows that of ``a``, if it is a variable and no other is given. Of an element type
+    that no variable holds, such as integers, it is a plain array; raises TypeError if
+    ``fill_value`` is a variable then.
+
+    >>> full_like(Variable([1.0, 2.0]), 3.0).value
     array([3., 3.])
-    >>> full_like([1.0, 2.0], Variable(3.0)).value
-    array([3., 3.])
+    >>> full_like(Variable([1.0, 2.0]), 3.0, dtype=int)
+    array([3, 3])
     """
-    where, kind = _shape_of(a, shape), _dtype_of(a, dtype)
+    if dtype is None:
+        dtype = a.dtype if isinstance(a, Variable) else np.asarray(a).dtype
+    kind = np.dtype(dtype)
     if isinstance(fill_value, Variable):
-        return broadcast_to(astype(fill_value, kind), where)
-    return np.full(where, fill_value, kind)
+        filled: Like = astype(fill_value, kind)
+    elif kind in (np.float32, np.float64):
+        filled = np.asarray(fill_value, kind)
+    else:
+        return np.full(np.shape(a) if shape is None else shape, fill_value, kind)
+    if shape is None and isinstance(a, Variable):
+        return copy(broadcast_like(filled, a))
+    return copy(broadcast_to(filled, np.shape(a) if shape is None else shape))
+
+
+def zeros_like(
+    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
+) -> Any:
+    """Zeros of an array's shape and element type; see ``full_like``.
+
+    >>> x = Variable([1.0, 2.0])
+    >>> y = zeros_like(x)
+    >>> y[1] = x[0] * 5.0
+    >>> y.value
+    array([0., 5.])
+    """
+    return full_like(a, 0.0, dtype, shape=shape)
+
+
+def ones_like(
+    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
+) -> Any:
+    """Ones of an array's shape and element type; see ``full_like``.
+
+    >>> ones_like(Variable([1.0, 2.0])).value
+    array([1., 1.])
+    """
+    return full_like(a, 1.0, dtype, shape=shape)
+
+
+def empty_like(
+    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
+) -> Any:
+    """An array of an array's shape and element type, of zeros too; see ``full_like``.
+
+    >>> empty_like(Variable([1.0, 2.0])).shape
+    (2,)
+    """
+    return zeros_like(a, dtype, shape=shape)

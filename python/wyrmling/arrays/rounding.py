@@ -1,0 +1,38 @@
+"""Numbers of few decimals: NumPy's functions, for variables too."""
+
+import math
+import operator
+
+import numpy as np
+
+from .._core import Variable, constant, rint
+from .operand import Like
+
+
+def round(a: Like, decimals: int = 0) -> Variable:
+    """Round to that many decimals, halves to the even neighbour; its derivative is 0.
+
+    As ``numpy.round`` it rounds the element times a power of ten, which is not exact where the
+    element has no such decimals. Raises ValueError if the element type does not hold that power.
+
+    >>> round([1.25, -3.5], 1).value, round([15.0, 25.0], -1).value
+    (array([ 1.2, -3.5]), array([20., 20.]))
+    """
+    x = constant(a)
+    places = operator.index(decimals)
+    most = math.floor(math.log10(np.finfo(x.dtype).max))
+    if abs(places) > most:
+        raise ValueError(f"decimals: expected {-most} to {most} for {x.dtype}, got {places}")
+    if places == 0:
+        return rint(x)
+    power = 10.0 ** abs(places)
+    return rint(x * power) / power if places > 0 else rint(x / power) * power
+
+
+def around(a: Like, decimals: int = 0) -> Variable:
+    """The same as ``round``.
+
+    >>> around(1.26, 1).item()
+    1.3
+    """
+    return round(a, decimals)

@@ -1,0 +1,190 @@
+"""Operators of Python on variables: as on NumPy's arrays, with the right gradients."""
+
+import operator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+X = np.array([5.5, -7.25, 0.5])
+Y = np.array([2.0, 3.0, -1.5])
+MASK = np.array([True, False, True])
+OTHER = np.array([True, True, False])
+ARITHMETIC = [operator.mod, operator.floordiv, divmod]
+LOGICAL = [operator.and_, operator.or_, operator.xor]
+
+
+@pytest.mark.parametrize("f", ARITHMETIC)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_remainders_are_those_of_arrays(f, dtype):
+    x, y = X.astype(dtype), Y.astype(dtype)
+    v, w = wy.Variable(x), wy.Variable(y)
+    for got, expected in [
+        (f(v, w), f(x, y)),
+        (f(v, y), f(x, y)),
+        (f(v, 2), f(x, 2)),
+        (f(7.0, v), f(7.0, x)),
+        (f(v, [2.0, 3.0, 4.0]), f(x, np.array([2.0, 3.0, 4.0]))),
+        (f([2.0, 3.0, 4.0], v), f(np.array([2.0, 3.0, 4.0]), x)),
+        (f(v[0], w), f(x[0], y)),
+    ]:
+        pairs = zip(got, expected, strict=True) if f is divmod else [(got, expected)]
+        for one, other in pairs:
+            np.testing.assert_array_equal(one.value, other)
+            assert one.dtype == other.dtype
+
+
+def test_array_on_the_left():
+    v = wy.Variable(Y)
+    np.testing.assert_array_equal((X % v).value, X % Y)
+    np.testing.assert_array_equal((X // v).value, X // Y)
+    np.testing.assert_array_equal((np.float64(7.0) % v).value, 7.0 % Y)
+
+
+def test_gradients_of_remainders():
+    wy.check_grads(lambda x, y: x % y + 2.0 * (x // y), (X, Y))
+    wy.check_grads(lambda x: divmod(x, 2.0)[1] * divmod(7.3, x)[1], (X,))
+    # x % y = x - y floor(x / y), so by y it is -floor(x / y).
+    got = wy.grad(lambda x, y: (x % y).sum(), (0, 1))(X, Y)
+    np.testing.assert_array_equal(got, [np.ones(3), -np.floor(X / Y)])
+
+
+@pytest.mark.parametrize("f", LOGICAL)
+def test_masks(f):
+    a, b = wy.Variable(X) > 0.0, wy.Variable(Y) > 0.0
+    x, y = X > 0.0, Y > 0.0
+    for got, expected in [
+        (f(a, b), f(x, y)),
+        (f(a, y), f(x, y)),
+        (f(a, y.astype(float)), f(x, y)),
+        (f(a, y.tolist()), f(x, y)),
+        (f(y.tolist(), a), f(y, x)),
+        (f(a, True), f(x, True)),
+        (f(False, a), f(False, x)),
+        (f(a, 1), f(x, True)),
+        (f(a, y[:, None]), f(x, y[:, None])),
+    ]:
+        np.testing.assert_array_equal(got.value, expected.astype(float))
+    np.testing.assert_array_equal((~a).value, (~x).astype(float))
+
+
+def test_masks_keep_the_type_and_choose():
+    x = np.array([0.5, 1.5, 2.5], np.float32)
+    assert ((wy.Variable(x) > 1.0) & (wy.Variable(x) < 2.0)).dtype == np.float32
+    got = wy.grad(lambda x: np.where((x > 1.0) & ~(x > 2.0), x * x, 0.0).sum())(x)
+    np.testing.assert_array_equal(got, [0.0, 3.0, 0.0])
+
+
+def test_a_frozen_mask_follows_its_inputs():
+    x = wy.Input([0.5, 1.5, 2.5], name="x")
+    program = wy.freeze((((x > 1.0) & (x < 2.0)) * x).sum())
+    assert program.run({x: [1.25, 3.0, 1.5, 0.0]}) == 2.75
+
+
+@pytest.mark.parametrize("f", LOGICAL)
+def test_what_is_no_mask_is_refused(f):
+    v = wy.Variable(X)
+    for x, y in [(v, v > 0), (v > 0, v), (v > 0, X), (v > 0, 2), (v > 0, 0.5), (3, v > 0)]:
+        with pytest.raises(TypeError, match="expected a mask, whose elements are 0 or 1"):
+            f(x, y)
+    with pytest.raises(TypeError, match="~: expected a mask"):
+        operator.invert(v)
+    with pytest.raises(TypeError, match="expected a mask"):
+        f(v > 0, np.array([np.nan, 0.0, 1.0]))
+
+
+class Foreign:
+    """Knows what to do with a variable on either side."""
+
+    def __mod__(self, other):
+        return "left"
+
+    def __rmod__(self, other):
+        return "right"
+
+    __and__ = __floordiv__ = __divmod__ = __or__ = __xor__ = __mod__
+    __rand__ = __rfloordiv__ = __rdivmod__ = __ror__ = __rxor__ = __rmod__
+
+
+@pytest.mark.parametrize("f", ARITHMETIC + LOGICAL)
+def test_foreign_types_are_asked(f):
+    mask = wy.Variable(X) > 0.0
+    assert f(mask, Foreign()) == "right"
+    assert f(Foreign(), mask) == "left"
+    for other in ("text", None, {}, 1j, Fraction(1, 2)):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            f(mask, other)
+
+
+def test_in_place():
+    def f(x):
+        y = x * 1.0
+        z = y
+        y %= 4.0
+        y[0] = 5.0
+        y //= 2.0
+        assert z is y
+        return y
+
+    np.testing.assert_array_equal(f(wy.Variable(X)).value, f(X))
+    mask = wy.Variable(X) > 0.0
+    same = mask
+    mask &= OTHER
+    mask |= MASK
+    mask ^= OTHER
+    assert same is mask
+    np.testing.assert_array_equal(mask.value, (((X > 0) & OTHER) | MASK) ^ OTHER)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 3, -1])
+def test_round(decimals):
+    x = np.array([[1.25, -0.35, 12.5], [15.0, 2.5, 1234.56789]])
+    v = wy.Variable(x)
+    calls = [np.round, np.around, wy.round, wy.around, round]
+    for f in calls:
+        np.testing.assert_array_equal(f(v, decimals).value, np.round(x, decimals))
+    np.testing.assert_array_equal(v.round(decimals).value, x.round(decimals))
+    np.testing.assert_array_equal(
+        wy.grad(lambda x: (round(x, decimals) * x).sum())(x), np.round(x, decimals)
+    )
+
+
+def test_round_of_other_kinds():
+    assert round(wy.Variable(2.5)).item() == 2.0
+    assert np.round(wy.Variable(np.float32(1.26)), 1).dtype == np.float32
+    assert np.isnan(np.round(wy.Variable(np.nan), 1).item())
+    for dtype, most in ((np.float32, 38), (np.float64, 308)):
+        v = wy.Variable(np.ones(1, dtype))
+        assert np.round(v, most).value == np.round(v, -most).value + 1.0 == 1.0
+        with pytest.raises(ValueError, match=f"decimals: expected -{most} to {most}"):
+            np.round(v, most + 1)
+    with pytest.raises(TypeError):
+        np.round(wy.Variable(1.0), 1.5)
+
+
+def test_format():
+    v = wy.Variable([1.23456, -2.0])
+    assert f"{v[0]:.3f}|{v[1]:+08.2f}|{np.sum(v):e}" == "1.235|-0002.00|-7.654400e-01"
+    assert f"{v}" == str(v)
+    assert f"{wy.IndexInput(3):03d}" == "003"
+    printed = []
+    wy.grad(lambda x: printed.append(f"{x * 2.0:.1f}") or x * x)(3.0)
+    assert printed == ["6.0"]
+    with pytest.raises(TypeError, match=r"format: '.3f' is for numbers, .* shape \(2,\)"):
+        f"{v:.3f}"
+    with pytest.raises(ValueError, match="format"):
+        f"{v[0]:nonsense}"
+
+
+def test_lists_and_reversed():
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    v = wy.Variable(x)
+    assert v.tolist() == x.tolist()
+    assert wy.Variable(1.5).tolist() == 1.5
+    np.testing.assert_array_equal([row.value for row in reversed(v)], x[::-1])
+    got = wy.grad(lambda x: sum(k * row.sum() for k, row in enumerate(reversed(x))))(x)
+    np.testing.assert_array_equal(got, [[1.0, 1.0], [0.0, 0.0]])
+    with pytest.raises(TypeError, match="without axes"):
+        reversed(v[0, 0])
