@@ -606,3 +606,12 @@ def test_every_exported_function_of_numpy_is_called_for_variables(module, name):
     parts = got if isinstance(got, tuple | list) else [got]
     assert parts
     assert all(isinstance(part, wy.Variable) for part in parts)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 4, 6])
+def test_any_number_of_elements_is_taken_along_an_axis(count):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 4))
+    for places in (rng.integers(-4, 4, (3, count)), rng.integers(0, 4, (1, count))):
+        found = np.take_along_axis(wy.Variable(x), places, 1)
+        np.testing.assert_array_equal(found.value, np.take_along_axis(x, places, 1))

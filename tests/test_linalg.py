@@ -321,3 +321,23 @@ def test_a_wide_matrix_that_becomes_tall_is_no_wrong_number(rng):
     x.value = rng.normal(size=(4, 2))
     with pytest.raises(ValueError, match="rows"):
         r.forward()
+
+
+def test_what_is_made_of_vectors_has_no_derivative_where_values_coincide():
+    """Also where the parts that are divided by nothing happen to be zero."""
+
+    def again(x):
+        w, v = np.linalg.eigh(x)
+        return (v * w) @ v.T
+
+    def again_by_svd(x):
+        u, s, v = np.linalg.svd(x)
+        return (u * s) @ v
+
+    for f in (again, again_by_svd):
+        for x in (np.eye(2), np.zeros((2, 2)), np.diag([1.0, 2.0, 1.0])):
+            with pytest.raises(np.linalg.LinAlgError, match="there is no derivative"):
+                wy.grad(lambda x, f=f: f(x)[1, 0])(x)
+    np.testing.assert_array_equal(
+        wy.grad(lambda x: np.sum(np.linalg.eigvalsh(x)))(np.eye(3)), np.eye(3)
+    )

@@ -75,6 +75,8 @@ def test_operands_beside_others():
     wy.check_grads(lambda x, y: scaled(x, 3.0, y, power=2), (x, y))
     with pytest.raises(TypeError, match="power: a variable is passed by position"):
         scaled(1.0, 2.0, 3.0, power=wy.Variable(1.0))
+    with pytest.raises(TypeError, match=r"argument 0: a variable is passed by itself .* list"):
+        scaled([wy.Variable(1.0)], 2.0, 3.0)
 
 
 def test_a_missing_rule_says_what_to_do():

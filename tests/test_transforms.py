@@ -163,6 +163,21 @@ def test_results_are_variables_where_one_outside_is_involved():
     close(wy.grad(lambda x: (data * x).sum())(np.ones(2)), [1.0, 2.0])
 
 
+def test_a_pullback_is_that_of_what_was_returned():
+    def g(x):
+        y, pull = wy.vjp(lambda z: np.sin(z) * 2.0, x)
+        y *= 100.0
+        y[0] = 7.0
+        return np.sum(pull(np.ones(2))[0])
+
+    x = np.array([1.0, 2.0])
+    close(wy.grad(g)(x), -2.0 * np.sin(x))
+    w = wy.Parameter(x)
+    y, pull = wy.vjp(lambda z: z * w, x)
+    y *= 100.0
+    close(pull(np.ones(2))[0].value, x)
+
+
 # --- products, Jacobians, second derivatives ---
 
 
@@ -322,7 +337,9 @@ def test_unread_arguments():
 def test_argnums_that_make_no_sense():
     f = lambda x: x  # noqa: E731
     refused(ValueError, "argument 1 is to be differentiated, but 1 ", wy.grad(f, 1), 1.0)
-    refused(TypeError, "argnums: expected integers", wy.grad(f, (0.5,)), 1.0)
+    refused(TypeError, "argnums: expected an integer or several", wy.grad(f, (0.5,)), 1.0)
+    refused(TypeError, "argnums: expected an integer or several", wy.grad(f, None), 1.0)
+    assert wy.grad(f, np.int64(0))(2.0) == 1.0
     refused(ValueError, "distinct", wy.grad(f, (0, -1)), 1.0)
     refused(ValueError, "distinct", wy.grad(f, ()), 1.0)
 

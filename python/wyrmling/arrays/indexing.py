@@ -73,10 +73,8 @@ def take_along_axis(arr: Like, indices: Any, axis: int | None = -1) -> Variable:
         x = fixed(x, "take_along_axis", axis)
         places = np.where(places < 0, places + n, places)
     # Both broadcast away from the axis.
-    lanes = [
-        np.broadcast_shapes((one,), (other,))[0]
-        for one, other in zip(x.shape, places.shape, strict=True)
-    ]
+    around = [(*shape[:axis], 1, *shape[axis + 1 :]) for shape in (x.shape, places.shape)]
+    lanes = list(np.broadcast_shapes(*around))
     lanes[axis] = places.shape[axis]
     places = np.broadcast_to(places, lanes)
     lanes[axis] = n

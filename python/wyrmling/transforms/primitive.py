@@ -174,6 +174,13 @@ class Primitive:
                     f"{self.__name__}: {name}: a variable is passed by position, so that its "
                     "rule has a number"
                 )
+        for i, arg in enumerate(args):
+            nested = [] if tree.is_leaf(arg) else tree.flatten(arg)[0]
+            if any(isinstance(leaf, Variable) for _, leaf in nested):
+                raise TypeError(
+                    f"{self.__name__}: argument {i}: a variable is passed by itself and not in a "
+                    f"{type(arg).__name__}, so that its rule has a number"
+                )
         at = [i for i, arg in enumerate(args) if isinstance(arg, Variable)]
         if not at:
             return self.function(*args, **kwargs)

@@ -1,7 +1,7 @@
 """Second derivatives, by taking first ones twice."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
 
 from .forward import jvp
 from .reverse import grad, jacrev
@@ -25,7 +25,7 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     return named("hessian", f)(jacrev(jacrev(f, argnums), argnums))
 
 
-def hvp(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+def hvp(f: Callable[..., Any], argnums: SupportsIndex = 0) -> Callable[..., Any]:
     """A function that returns the second derivatives of ``f``, which returns one number, times a
     direction: ``hvp(f)(*args, direction)``.
 
@@ -40,7 +40,7 @@ def hvp(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
     array([6., 0.])
     """
     function("hvp", f)
-    if isinstance(argnums, bool) or not isinstance(argnums, int):
+    if isinstance(argnums, Sequence):
         raise TypeError(f"hvp: argnums: expected one integer, got {argnums!r}")
 
     @named("hvp", f)

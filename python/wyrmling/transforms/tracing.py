@@ -6,8 +6,9 @@ whether results are plain or variables.
 """
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, SupportsIndex
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from .._core import Variable
 from . import tree
 
 P = ParamSpec("P")
-Argnums = int | Sequence[int]
+Argnums = SupportsIndex | Sequence[SupportsIndex]
 
 
 def described(value: Any) -> str:
@@ -47,10 +48,14 @@ def _wrong(what: str, value: Any) -> TypeError:
 
 def positions(name: str, argnums: Argnums, count: int) -> tuple[int, ...]:
     """Which arguments are differentiated, counted from the start, of ``count`` given."""
-    given = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    try:
+        several = argnums if isinstance(argnums, Sequence) else (argnums,)
+        given = tuple(operator.index(at) for at in several)
+    except TypeError:
+        raise TypeError(
+            f"{name}: argnums: expected an integer or several, got {argnums!r}"
+        ) from None
     for at in given:
-        if isinstance(at, bool) or not isinstance(at, int):
-            raise TypeError(f"{name}: argnums: expected integers, got {at!r}")
         if not -count <= at < count:
             raise ValueError(
                 f"{name}: argnums: argument {at} is to be differentiated, but {count} "
@@ -79,6 +84,11 @@ def like(argument: Any, array: Any) -> Any:
 def plain(value: Any) -> Any:
     """A variable as a number or an array; anything else as it is."""
     return _scalar(value.value) if isinstance(value, Variable) else value
+
+
+def _renamed(value: Any) -> Any:
+    """A variable by another name, to which nobody else can assign."""
+    return _core.constant(value) if isinstance(value, Variable) else value
 
 
 class Run:
@@ -126,7 +136,8 @@ class Run:
             result, self.aux = result
         leaves, self.rebuild_output = tree.flatten(result, "the result")
         self.result = result
-        self.outputs = [self._output(label, leaf) for label, leaf in leaves]
+        # By names of our own: what the function returned may be assigned to afterwards.
+        self.outputs = [_renamed(self._output(label, leaf)) for label, leaf in leaves]
         self.live = any(isinstance(x, Variable) for x in self.arguments) or _core.captures(
             self.variables, self.inputs
         )
@@ -190,9 +201,8 @@ class Run:
 
     def value(self) -> Any:
         """What the function returned: plain, unless somebody may want a gradient of it."""
-        if self.live:
-            return self.result
-        return self.rebuild_output(iter([plain(y) for y in self.outputs]))
+        outputs = [_renamed(y) if self.live else plain(y) for y in self.outputs]
+        return self.rebuild_output(iter(outputs))
 
     def zeros(self, at: int) -> Any:
         """A gradient of nothing for input ``at``."""
@@ -216,7 +226,7 @@ class Run:
         """Gradients in the form of the arguments: one tree, or a tuple if argnums is one."""
         pairs = zip(self.arguments, gradients, strict=True)
         trees = self.per_argument([like(x, g) for x, g in pairs])
-        return trees[0] if isinstance(argnums, int) else trees
+        return trees if isinstance(argnums, Sequence) else trees[0]
 
 
 def function(name: str, f: Any) -> Callable[..., Any]:

@@ -3,12 +3,13 @@
 //! An operator has one result, so values and vectors are rows of one array. The rules are Giles
 //! 2008, "Collected matrix derivative results", section 3.1, and Townsend 2016, "Differentiating
 //! the singular value decomposition". Both divide by differences of values. Where two values
-//! coincide, to the precision of their type, vectors have no derivative: [`Ratio`] then refuses
-//! what is not zero over zero. So the derivatives of values exist everywhere (of one that is
-//! repeated, as one of the generalised gradients, as that of `max` is where elements are equal);
-//! those of vectors are numbers or an error.
+//! coincide, to the precision of their type, vectors have no derivative: [`Ratio`] then refuses,
+//! unless nothing was asked of the vectors. So the derivatives of values exist everywhere (of one
+//! that is repeated, as one of the generalised gradients, as that of `max` is where elements are
+//! equal); those of vectors are numbers or an error. That holds also for what would be smooth
+//! there, such as `(V * w) @ V.T`: its derivative is not to be had from those of its parts.
 
-use crate::array::{DType, Real, Type, Typed, View, ViewMut, element_count, show_shape, with_real};
+use crate::array::{Real, Type, Typed, View, ViewMut, element_count, show_shape, with_real};
 use crate::decompose::{self, Svd as Decomposed};
 use crate::error::{Error, Result};
 
@@ -48,8 +49,8 @@ fn row(x: Ex<'_>, at: i64) -> Ex<'_> {
     x.with_new(Take { items }, &[])
 }
 
-fn ratio<'t>(x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
-    x.with(&Ratio, &[y])
+fn ratio<'t>(x: Ex<'t>, y: Ex<'t>, asked: Ex<'t>) -> Ex<'t> {
+    x.with(&Ratio, &[y, asked])
 }
 
 fn antisymmetric(x: Ex<'_>) -> Ex<'_> {
@@ -95,7 +96,7 @@ impl Operator for Eigh {
         let (by_v, by_w) = (rows(g, None, Some(-1)), row(g, -1));
         let turn = antisymmetric(v.matmul(by_v, true, false)) * 0.5;
         let gaps = w.with_new(Pairs { sum: false }, &[]);
-        let inner = ratio(turn, gaps) + diagonal_matrix(by_w);
+        let inner = ratio(turn, gaps, by_v) + diagonal_matrix(by_w);
         let full = v.matmul(inner, false, false).matmul(v, false, true);
         Some(lower_triangle(full))
     }
@@ -141,18 +142,20 @@ impl Operator for Svd {
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         let (s, by_s) = (row(y, 0), row(g, 0));
         let [u, v] = rows(y, Some(1), None).halves(x[0]);
-        let [by_u, by_v] = rows(g, Some(1), None).halves(x[0]);
+        let asked = rows(g, Some(1), None);
+        let [by_u, by_v] = asked.halves(x[0]);
         let (inside_u, inside_v) = (u.matmul(by_u, true, false), v.matmul(by_v, true, false));
         let (turn_u, turn_v) = (antisymmetric(inside_u), antisymmetric(inside_v));
         let gaps = s.with_new(Pairs { sum: false }, &[]);
         let sums = s.with_new(Pairs { sum: true }, &[]);
         // (Aᵢⱼ sⱼ + sᵢ Bᵢⱼ) / (sⱼ² - sᵢ²), by partial fractions.
-        let turns = ratio(turn_u + turn_v, gaps) + ratio(turn_u - turn_v, sums);
+        let turns = ratio(turn_u + turn_v, gaps, asked) + ratio(turn_u - turn_v, sums, asked);
         let inner = turns * 0.5 + diagonal_matrix(by_s);
         let inside = u.matmul(inner, false, false).matmul(v, false, true);
         // Values that count as zero are zero in the sums.
         let s = sums.with_new(Diagonal { k: 0 }, &[]) * 0.5;
-        let divided = |x: Ex<'t>| ratio(x, s.expand_dims(&[s.ndim() - 1]).broadcast_like(x));
+        let lengths = s.expand_dims(&[s.ndim() - 1]);
+        let divided = |x: Ex<'t>| ratio(x, lengths.broadcast_like(x), asked);
         let outside_u = divided(by_u - u.matmul(inside_u, false, false));
         let outside_v = divided(by_v - v.matmul(inside_v, false, false));
         Some(inside + outside_u.matmul(v, false, true) + u.matmul(outside_v, false, true))
@@ -222,15 +225,16 @@ impl Operator for Pairs {
     }
 }
 
-/// x / y, where 0 / 0 is 0 and anything else over 0 an error.
+/// x / y; where y is 0, it is 0 if a third operand is zero everywhere, and else an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ratio;
 
+/// Whether the ratios exist, which they do wherever nothing is divided by 0.
 fn divide<T: Real>(x: &[T], y: &[T], out: &mut [T]) -> bool {
     let mut exists = true;
     for ((o, &x), &y) in out.iter_mut().zip(x).zip(y) {
-        exists &= x == T::zero() || y != T::zero();
-        *o = if x == T::zero() { x } else { x / y };
+        exists &= y != T::zero();
+        *o = if y == T::zero() { y } else { x / y };
     }
     exists
 }
@@ -241,8 +245,9 @@ impl Operator for Ratio {
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [x, y] = arity::<2>("ratio", args)?;
+        let [x, y, asked] = arity::<3>("ratio", args)?;
         same_dtype("ratio", x, y)?;
+        same_dtype("ratio", x, asked)?;
         if x.shape != y.shape {
             return Err(Error::Shape(format!(
                 "ratio: shapes {} and {} differ",
@@ -254,18 +259,11 @@ impl Operator for Ratio {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let exists = match out.data.dtype() {
-            DType::F32 => divide(
-                args[0].real(),
-                args[1].real(),
-                f32::slice_mut(&mut out.data),
-            ),
-            _ => divide(
-                args[0].real(),
-                args[1].real(),
-                f64::slice_mut(&mut out.data),
-            ),
-        };
+        let exists = with_real!(out.data.dtype(), T => {
+            let to = T::slice_mut(&mut out.data);
+            divide::<T>(args[0].real(), args[1].real(), to)
+                || args[2].real::<T>().iter().all(|&asked| asked == T::default())
+        });
         exists.then_some(()).ok_or_else(|| {
             Error::LinAlg(
                 "there is no derivative: eigenvectors or singular vectors cannot be \
@@ -276,10 +274,11 @@ impl Operator for Ratio {
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        Some(match i {
-            0 => ratio(g, x[1]),
-            _ => -ratio(g * y, x[1]),
-        })
+        match i {
+            0 => Some(ratio(g, x[1], x[2])),
+            1 => Some(-ratio(g * y, x[1], x[2])),
+            _ => None,
+        }
     }
 }
 
@@ -333,7 +332,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "ratio",
-        formula: "x / y, 0 where x = 0",
+        formula: "x / y, 0 where y = 0 if nothing is asked",
         source: "definition",
         reference: None,
         cases: || {
@@ -342,6 +341,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 let args = vec![
                     Argument::real(x, &[(-2.0, 2.0)]),
                     Argument::real(x, &[(-2.0, -0.5), (0.5, 2.0)]),
+                    Argument::real(&[2], &[(1.0, 1.0)]),
                 ];
                 Case::new(OpRef::Static(&Ratio), args)
             };
