@@ -58,6 +58,8 @@ SYMBOLS = {
     "mul": "x * y",
     "div": "x / y",
     "pow": "x ** y",
+    "remainder": "x % y",
+    "floor_divide": "x // y",
     "abs": "abs(x)",
     "matmul": "x @ y",
     "greater": "x > y",

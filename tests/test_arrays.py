@@ -570,6 +570,22 @@ def test_what_was_built_for_a_length_says_so():
         assigned([x], [np.zeros(4)], y)
 
 
+@pytest.mark.parametrize(
+    "f", [wy.std, lambda x: wy.std(x, ddof=1), lambda x: wy.linalg.norm(x - 2.0)]
+)
+def test_the_root_of_nothing_has_the_gradient_zero(f):
+    equal, others = np.full(3, 2.0), np.array([2.0, 2.0, 3.5])
+    assert f(equal).item() == 0.0
+    np.testing.assert_array_equal(wy.grad(f)(equal), np.zeros(3))
+    np.testing.assert_array_equal(wy.jvp(f, (equal,), (np.ones(3),))[1], 0.0)
+    rows = np.stack([equal, others])
+    got = wy.grad(lambda x: f(x[0]) + f(x[1]))(rows)
+    assert np.all(got[0] == 0.0)
+    np.testing.assert_allclose(got[1], wy.grad(f)(others))
+    wy.check_grads(f, (others,))
+    assert np.isnan(f(np.array([np.nan, 2.0, 2.0])).item())
+
+
 def called_like(theirs, ours):
     """Names of functions of NumPy's module that ours has too, and that NumPy dispatches."""
     for name in ours.__all__:

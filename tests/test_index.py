@@ -205,7 +205,8 @@ def test_replaced_elements(data):
         some = (1, *some)
     values = -np.arange(1.0, 1.0 + np.prod(some)).reshape(some)
     expected = x.copy()
-    expected[key] = values
+    # For some masks NumPy refuses the axis more.
+    expected[key] = values[0] if len(some) > np.ndim(part) else values
     v, w = wy.Variable(x), wy.Variable(values)
     y = wy.replace(v, key, w)
     np.testing.assert_array_equal(y.value, expected)

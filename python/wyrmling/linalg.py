@@ -37,6 +37,7 @@ from . import _core
 from ._core import Variable, constant
 from .arrays.contraction import trace as _trace
 from .arrays.operand import Axis, Like, axes_of
+from .arrays.roots import root
 
 __all__ = [
     "EighResult",
@@ -300,9 +301,7 @@ def vector_norm(
     if ord == 1:
         return _core.sum(_core.abs(x), axis, keepdims)
     total = _core.sum(_core.square(x) if ord == 2 else _core.abs(x) ** ord, axis, keepdims)
-    # Roots are steep at zero: their gradient, times zero, would be NaN.
-    zero = total == 0.0
-    return _core.where(zero, 0.0, _core.where(zero, 1.0, total) ** (1.0 / ord))
+    return root(total, 1.0 / ord)
 
 
 def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, int], keepdims: bool) -> Variable:

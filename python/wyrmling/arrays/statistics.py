@@ -21,7 +21,6 @@ from .._core import (
     merge_axes,
     reshape,
     split_axis,
-    sqrt,
     square,
     squeeze,
     where,
@@ -29,6 +28,7 @@ from .._core import (
 from .indexing import take
 from .operand import Axis, Like, along, axes_of, axis_of
 from .ordering import sort
+from .roots import root
 from .shaping import moveaxis
 
 
@@ -109,12 +109,17 @@ def var(a: Like, axis: Axis = None, *, ddof: float = 0.0, keepdims: bool = False
 def std(a: Like, axis: Axis = None, *, ddof: float = 0.0, keepdims: bool = False) -> Variable:
     """Standard deviation over axes, the root of the variance.
 
-    Its gradient where all elements are equal is NaN: there is none.
+    Where all elements are equal it has no derivative; its gradient is 0 there, a subgradient, as
+    that of ``linalg.norm`` is at zero.
 
     >>> std([1.0, 3.0]).item()
     1.0
+    >>> x = Variable([2.0, 2.0])
+    >>> std(x).backward()
+    >>> x.grad
+    array([0., 0.])
     """
-    return sqrt(var(a, axis, ddof=ddof, keepdims=keepdims))
+    return root(var(a, axis, ddof=ddof, keepdims=keepdims))
 
 
 def average(
