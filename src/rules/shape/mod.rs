@@ -1,3 +1,3 @@
 //! Operators that give elements another place or shape, and compute nothing of them.
 
-files! { reshape, slice, join, triangle, diagonal }
+files! { reshape, transpose, broadcast, slice, join, triangle, diagonal }
