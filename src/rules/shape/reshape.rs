@@ -1,4 +1,4 @@
-//! Operators that keep the elements in their order, and give them another shape or none.
+//! Operators that keep the elements in their order, under another shape or the same.
 
 use crate::array::{
     Shape, SliceMut, Type, Typed, View, ViewMut, element_count, show_shape, with_real,
