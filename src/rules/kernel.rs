@@ -17,7 +17,8 @@ use crate::split;
 /// Operands that a kernel may have.
 pub const MOST_OPERANDS: usize = 3;
 
-/// The kernel, addresses and lengths of operands, address of the result, and its length.
+/// The kernel, addresses and lengths of operands, address of the result, and its length. The
+/// kernel is the one that holds the function; the rest is as [`Kernel::run`] asks.
 type Run = unsafe fn(&Kernel, &[Operand; MOST_OPERANDS], *mut u8, usize);
 
 /// A scalar function that is called for each element.
@@ -46,15 +47,21 @@ impl Operand {
     };
 
     /// # Safety
-    /// The operand is `len` live elements of type `T` that nobody writes to.
+    /// At `start` are `len` live and initialised elements of type `T`, aligned, that nobody
+    /// writes to while the slice is in use.
     #[inline(always)]
     unsafe fn slice<'a, T>(&self) -> &'a [T] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the elements are there, initialised, aligned and not written to, by what the
+        // caller promises; they are in one live piece of memory, so their size fits an `isize`.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
     }
 }
 
 /// An elementwise kernel for one element type.
+///
+/// The constructors alone set the fields, all at once, and nothing changes them: `run` is the
+/// instance for the type that `dtype` names, and reads the first `operands` operands. It is sound
+/// to call because of that.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel {
     run: Run,
@@ -64,32 +71,42 @@ pub struct Kernel {
     operands: usize,
 }
 
+/// The memory of a result.
+///
 /// # Safety
-/// Operands and result are live memory of type `T`, apart from each other.
+/// At `start` are `n` live and initialised elements of type `T`, aligned, that nobody else reads
+/// or writes while the slice is in use.
 #[inline(always)]
 unsafe fn out<'a, T>(start: *mut u8, n: usize) -> &'a mut [T] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the elements are there, initialised, aligned and nobody else's, by what the caller
+    // promises; they are in one live piece of memory, so their size fits an `isize`.
     unsafe { std::slice::from_raw_parts_mut(start.cast(), n) }
 }
 
 /// # Safety
-/// As for [`Kernel::run`].
+/// As for [`Kernel::run`], of a kernel for `T` with one operand.
 unsafe fn run1<T: Real, O: Map1>(_: &Kernel, args: &[Operand; 3], to: *mut u8, n: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: only `Kernel::one` puts this function in a kernel, with the tag of `T` and 1 as
+    // the number of operands; so by the caller's promise operand 0 is readable as elements of
+    // `T`, and `to` is `n` elements of `T` that are apart from it.
     unsafe { map1::<T, O>(args[0].slice(), out(to, n)) }
 }
 
 /// # Safety
-/// As for [`Kernel::run`].
+/// As for [`Kernel::run`], of a kernel for `T` with two operands.
 unsafe fn run2<T: Real, O: Map2>(_: &Kernel, args: &[Operand; 3], to: *mut u8, n: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: only `Kernel::two` puts this function in a kernel, with the tag of `T` and 2 as
+    // the number of operands; so by the caller's promise operands 0 and 1 are readable as
+    // elements of `T`, and `to` is `n` elements of `T` that are apart from them.
     unsafe { map2::<T, O>(args[0].slice(), args[1].slice(), out(to, n)) }
 }
 
 /// # Safety
-/// As for [`Kernel::run`].
+/// As for [`Kernel::run`], of a kernel for `T` with three operands.
 unsafe fn run3<T: Real, O: Map3>(_: &Kernel, args: &[Operand; 3], to: *mut u8, n: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: only `Kernel::three` puts this function in a kernel, with the tag of `T` and 3 as
+    // the number of operands; so by the caller's promise all three are readable as elements of
+    // `T`, and `to` is `n` elements of `T` that are apart from them.
     unsafe {
         let [x, y, z] = args;
         map3::<T, O>(x.slice(), y.slice(), z.slice(), out(to, n));
@@ -97,21 +114,25 @@ unsafe fn run3<T: Real, O: Map3>(_: &Kernel, args: &[Operand; 3], to: *mut u8, n
 }
 
 /// # Safety
-/// As for [`Kernel::run`].
+/// As for [`Kernel::run`], of a kernel for `T` with a function of as many operands.
 unsafe fn calls<T: Real>(kernel: &Kernel, args: &[Operand; 3], to: *mut u8, n: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: only `Kernel::call` puts this function in a kernel, with the tag of `T`; so by the
+    // caller's promise `to` is `n` elements of `T`, apart from the operands.
     let to: &mut [T] = unsafe { out(to, n) };
     match kernel.function {
         Some(Function::One(f)) => {
-            // SAFETY: the caller's promise; the kernel has one operand.
+            // SAFETY: for this function `Kernel::call` set one operand, which by the caller's
+            // promise is readable as elements of `T`.
             map(unsafe { args[0].slice() }, to, f);
         }
         Some(Function::Ordered(f, order)) => {
-            // SAFETY: the caller's promise; the kernel has one operand.
+            // SAFETY: for this function `Kernel::call` set one operand, which by the caller's
+            // promise is readable as elements of `T`.
             map(unsafe { args[0].slice() }, to, |x| f(order, x));
         }
         Some(Function::Two(f)) => {
-            // SAFETY: the caller's promise; the kernel has two operands.
+            // SAFETY: for this function `Kernel::call` set two operands, which by the caller's
+            // promise are readable as elements of `T`.
             let (x, y): (&[T], &[T]) = unsafe { (args[0].slice(), args[1].slice()) };
             // An operand of one element is read with step 0.
             let (dx, dy) = (usize::from(x.len() != 1), usize::from(y.len() != 1));
@@ -189,12 +210,14 @@ impl Kernel {
     /// Computes `n` elements at `to`.
     ///
     /// # Safety
-    /// The first operands, as many as the kernel has, are live and initialised memory of the
-    /// kernel's element type, each of `n` elements or one, which nobody writes to; `to` is
-    /// such memory of `n` elements that nobody else uses.
+    /// The first operands, as many as the kernel has, are live, initialised and aligned memory of
+    /// the kernel's element type, each of `n` elements or one, which nobody writes to meanwhile;
+    /// `to` is such memory of `n` elements, apart from the operands, that nobody else uses.
     #[inline(always)]
     pub(crate) unsafe fn run(&self, args: &[Operand; MOST_OPERANDS], to: *mut u8, n: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the constructor that chose `run` set `dtype` and `operands` to the element type
+        // and the number of operands that it reads, and they are private and never changed. What
+        // the caller promises of these is therefore all that `run` asks.
         unsafe { (self.run)(self, args, to, n) }
     }
 

@@ -5,8 +5,8 @@
 
 use std::f64::consts::LN_2;
 
-use crate::rules::Ex;
 use super::elementwise;
+use crate::rules::Ex;
 
 /// Everywhere.
 const ALL: &[(f64, f64)] = &[(-2.0, 2.0)];

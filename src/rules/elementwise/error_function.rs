@@ -2,8 +2,8 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
-use crate::rules::Ex;
 use super::elementwise;
+use crate::rules::Ex;
 use crate::special::error_function;
 
 /// Everywhere.
@@ -16,7 +16,17 @@ const EDGES: [f64; 12] = [
 ];
 /// Probabilities, and other numbers that inverses take.
 const PROBABILITIES: [f64; 11] = [
-    1e-310, 1e-100, 1e-12, 0.0749, 0.0751, 0.3, 0.5, 0.9, 1.0 - 1e-14, 1.5, 1.99,
+    1e-310,
+    1e-100,
+    1e-12,
+    0.0749,
+    0.0751,
+    0.3,
+    0.5,
+    0.9,
+    1.0 - 1e-14,
+    1.5,
+    1.99,
 ];
 
 /// 2/√π times a power of e.

@@ -10,7 +10,17 @@ const POSITIVE: &[(f64, f64)] = &[(0.6, 3.0), (-0.7, -0.3)];
 /// Arguments of the beta function.
 const LARGER: &[(f64, f64)] = &[(0.6, 4.0)];
 /// Where recurrences end, and reflection begins.
-const EDGES: [f64; 9] = [-0.3, -19.3, -20.6, -1e5 - 0.25, 0.3, 9.99, 10.0, 30.5, 171.7];
+const EDGES: [f64; 9] = [
+    -0.3,
+    -19.3,
+    -20.6,
+    -1e5 - 0.25,
+    0.3,
+    9.99,
+    10.0,
+    30.5,
+    171.7,
+];
 
 elementwise! { $
     /// The gamma function.

@@ -11,7 +11,17 @@ const NONZERO: &[(f64, f64)] = &[(-2.0, -0.4), (0.6, 2.0)];
 const PARAMETER: &[(f64, f64)] = &[(-0.9, 0.7)];
 /// Where methods change.
 const EDGES: [f64; 9] = [-50.0, -0.9, 1e-5, 0.99, 1.01, 39.0, 41.0, 712.0, 740.0];
-const PARAMETERS: [f64; 9] = [-1e20, -50.0, -0.6, 1e-9, 0.3, 0.6, 0.9, 0.999999, 1.0 - 1e-12];
+const PARAMETERS: [f64; 9] = [
+    -1e20,
+    -50.0,
+    -0.6,
+    1e-9,
+    0.3,
+    0.6,
+    0.9,
+    0.999999,
+    1.0 - 1e-12,
+];
 
 elementwise! { $
     /// Exponential integral E_1.

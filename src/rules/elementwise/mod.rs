@@ -18,6 +18,7 @@ macro_rules! elementwise_files {
 }
 pub(crate) use elementwise_files;
 
+// `cast` is beside them: it changes the element type, which no scalar function does.
 macro_rules! declare {
     ($($file:ident),+) => { files! { $($file,)+ cast } };
 }

@@ -1,102 +1,13 @@
-//! Operators that act along one axis, lane by lane: running sums, and elements by index.
+//! Elements by index along one axis, lane by lane, and their transpose.
 //!
-//! A lane is what an array holds along the axis, everything else fixed. Lanes are interleaved
-//! unless the axis is the last, so kernels walk an array as blocks of `length` rows of `inner`
-//! elements. No length is part of an operator: each takes whatever length comes.
+//! No length is part of an operator: each takes whatever length comes.
 
-use crate::array::{Type, Typed, View, ViewMut, show_shape, size, with_real};
+use crate::array::{Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
-
-use super::lookup::{check_indices, index};
+use crate::rules::reduction::lanes::{Lanes, has_axis};
 use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype};
 
-/// How the lanes of an array lie.
-pub(in crate::rules) struct Lanes {
-    /// Blocks of lanes.
-    pub outer: usize,
-    /// Elements of a lane.
-    pub length: usize,
-    /// Lanes of a block, and the distance of a lane's elements.
-    pub inner: usize,
-}
-
-impl Lanes {
-    pub(in crate::rules) fn new(shape: &[usize], axis: usize) -> Self {
-        Lanes {
-            outer: size(&shape[..axis]),
-            length: shape[axis],
-            inner: size(&shape[axis + 1..]),
-        }
-    }
-}
-
-/// Checks that an array has an axis.
-pub(in crate::rules) fn has_axis(name: &str, x: &Type, axis: usize) -> Result<()> {
-    if axis < x.ndim() {
-        return Ok(());
-    }
-    Err(Error::Shape(format!(
-        "{name}: axis {axis} is out of range for shape {}",
-        show_shape(&x.shape)
-    )))
-}
-
-/// Sums of the elements up to each, along an axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct CumSum {
-    /// The axis.
-    pub axis: usize,
-    /// From each element to the end instead of from the start to each.
-    pub reverse: bool,
-}
-
-impl Operator for CumSum {
-    fn name(&self) -> &str {
-        "cumsum"
-    }
-
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [x] = arity::<1>("cumsum", args)?;
-        real("cumsum", x)?;
-        has_axis("cumsum", x, self.axis)?;
-        Ok(x.clone())
-    }
-
-    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let Lanes { length, inner, .. } = Lanes::new(out.shape, self.axis);
-        with_real!(out.data.dtype(), T => {
-            let out = T::slice_mut(&mut out.data);
-            out.copy_from_slice(args[0].real::<T>());
-            let add = |to: &mut [T], from: &[T]| {
-                for (to, &from) in to.iter_mut().zip(from) {
-                    *to += from;
-                }
-            };
-            for block in out.chunks_exact_mut((length * inner).max(1)) {
-                for k in 1..length {
-                    if self.reverse {
-                        let (to, from) = block.split_at_mut((length - k) * inner);
-                        let start = to.len() - inner;
-                        add(&mut to[start..], &from[..inner]);
-                    } else {
-                        let (from, to) = block.split_at_mut(k * inner);
-                        add(&mut to[..inner], &from[(k - 1) * inner..]);
-                    }
-                }
-            }
-        });
-        Ok(())
-    }
-
-    // Each summand counts in all sums from its own on.
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let op = CumSum {
-            axis: self.axis,
-            reverse: !self.reverse,
-        };
-        Some(g.with_new(op, &[]))
-    }
-}
+use super::lookup::{check_indices, index};
 
 /// Checks an array and an index of its elements along an axis: their shapes agree elsewhere.
 fn along(name: &str, x: &Type, at: &Type, axis: usize) -> Result<()> {
@@ -230,28 +141,6 @@ const SHAPES: &[(&[usize], &[usize], usize)] = &[
 
 /// This file's entries of the rule table.
 pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
-        name: "cumsum",
-        formula: "x₁ + … + xₖ for each k",
-        source: "definition",
-        reference: None,
-        cases: || {
-            let shapes: [(&[usize], usize); 5] = [
-                (&[5], 0),
-                (&[3, 4], 0),
-                (&[3, 4], 1),
-                (&[2, 3, 2], 1),
-                (&[0, 3], 1),
-            ];
-            let case = |&(shape, axis): &(&[usize], usize), reverse| {
-                let x = Argument::real(shape, ANY);
-                Case::new(OpRef::new(CumSum { axis, reverse }), vec![x])
-            };
-            let both = [false, true].into_iter();
-            both.flat_map(|reverse| shapes.iter().map(move |s| case(s, reverse)))
-                .collect()
-        },
-    },
     Entry {
         name: "take_along_axis",
         formula: "x[…, index, …]",

@@ -3,4 +3,4 @@
 
 mod batch;
 
-files! { vecdot, matmul, solve, determinant, cholesky, qr, spectral, pinv }
+files! { vecdot, matmul, solve, determinant, cholesky, qr, packed, spectral, pinv }

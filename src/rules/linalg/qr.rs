@@ -1,16 +1,16 @@
 //! The QR decomposition of matrices that are not wide.
 //!
-//! An operator has one result, so Q and R are one array, one below the other; [`Rows`] takes it
-//! apart. The rule is Walter and Lehmann 2010, "Algorithmic differentiation of linear algebra
+//! An operator has one result, so Q and R are one array, one below the other; [`Rows`](super::Rows) takes
+//! it apart. The rule is Walter and Lehmann 2010, "Algorithmic differentiation of linear algebra
 //! functions", <https://arxiv.org/abs/1001.1654>, section 4.3. It needs R⁻¹, and is refused for
 //! matrices whose columns depend on each other, where there is no derivative.
 
-use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, with_real};
+use crate::array::{Type, View, ViewMut, show_shape};
 use crate::decompose;
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, sides};
-use crate::rules::{Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Tril, Triu, arity, same_dtype};
+use crate::rules::{Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Tril, Triu, arity};
 
 /// Q and below it R, of m × n matrices with m >= n: (m + n) × n, with LAPACK's signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,188 +56,15 @@ impl Operator for Qr {
     }
 }
 
-/// The rows of the matrices of operand 0 down to where those of operand 1 would end, or those
-/// from there on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Rows {
-    /// Those from there on.
-    pub rest: bool,
-}
-
-/// Zeros shaped as operand 1, with operand 0 in the place of its [`Rows`] by operand 2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RowsAdjoint {
-    /// As in [`Rows`].
-    pub rest: bool,
-}
-
-/// What of each matrix is meant: where it starts, and how many elements it has.
-fn part(whole: &[usize], like: &[usize], rest: bool) -> (usize, usize) {
-    let ([.., rows, columns], [.., first, _]) = (whole, like) else {
-        return (0, 0);
-    };
-    match rest {
-        true => (first * columns, (rows - first) * columns),
-        false => (0, first * columns),
-    }
-}
-
-/// The type of the rows of `whole`.
-fn rows_of(name: &str, whole: &Type, like: &Type, rest: bool) -> Result<Type> {
-    let ([rows, columns], [first, _]) = (sides(name, whole)?, sides(name, like)?);
-    if first > rows {
-        return Err(Error::Shape(format!(
-            "{name}: shape {} has not the rows of shape {}",
-            show_shape(&whole.shape),
-            show_shape(&like.shape)
-        )));
-    }
-    element_count(&like.shape)?;
-    element_count(&whole.shape)?;
-    instead(whole, &[if rest { rows - first } else { first }, columns])
-}
-
-impl Operator for Rows {
-    fn name(&self) -> &str {
-        "rows"
-    }
-
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [x, like] = arity::<2>("rows", args)?;
-        rows_of("rows", x, like, self.rest)
-    }
-
-    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let (start, n) = part(args[0].shape, args[1].shape, self.rest);
-        let area: usize = args[0].shape.iter().rev().take(2).product();
-        if n == 0 {
-            return Ok(());
-        }
-        with_real!(out.data.dtype(), T => {
-            let (x, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
-            for (x, out) in x.chunks_exact(area).zip(out.chunks_exact_mut(n)) {
-                out.copy_from_slice(&x[start..start + n]);
-            }
-        });
-        Ok(())
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.with_new(RowsAdjoint { rest: self.rest }, x))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
-    }
-}
-
-impl Operator for RowsAdjoint {
-    fn name(&self) -> &str {
-        "rows_adjoint"
-    }
-
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [g, whole, like] = arity::<3>("rows_adjoint", args)?;
-        same_dtype("rows_adjoint", g, whole)?;
-        let rows = rows_of("rows_adjoint", whole, like, self.rest)?;
-        if rows.shape != g.shape {
-            return Err(Error::Shape(format!(
-                "rows_adjoint: expected shape {}, got {}",
-                show_shape(&rows.shape),
-                show_shape(&g.shape)
-            )));
-        }
-        Ok(whole.clone())
-    }
-
-    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let (start, n) = part(out.shape, args[2].shape, self.rest);
-        let area: usize = out.shape.iter().rev().take(2).product();
-        with_real!(out.data.dtype(), T => {
-            let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
-            out.fill(T::default());
-            if n > 0 {
-                for (g, out) in g.chunks_exact(n).zip(out.chunks_exact_mut(area)) {
-                    out[start..start + n].copy_from_slice(g);
-                }
-            }
-        });
-        Ok(())
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.with_new(Rows { rest: self.rest }, &[x[2]]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
-    }
-}
-
-impl<'t> Ex<'t> {
-    /// The parts of a packed result: the rows down to as many as `like` has, and the others.
-    pub(super) fn halves(self, like: Ex<'t>) -> [Ex<'t>; 2] {
-        [false, true].map(|rest| self.with_new(Rows { rest }, &[like]))
-    }
-}
-
-const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
-
-/// Matrices, by which they are parted, and the shapes of the parts.
-type Parted = [&'static [usize]; 4];
-const PARTED: [Parted; 4] = [
-    [&[5, 2], &[3, 4], &[3, 2], &[2, 2]],
-    [&[2, 3, 2], &[2, 1, 1], &[2, 1, 2], &[2, 2, 2]],
-    [&[2, 3], &[2, 2], &[2, 3], &[0, 3]],
-    [&[2, 0], &[1, 2], &[1, 0], &[1, 0]],
-];
-
-fn parted(case: impl Fn(bool, Parted) -> Case) -> Vec<Case> {
-    let both = |shapes| [case(false, shapes), case(true, shapes)];
-    PARTED.into_iter().flat_map(both).collect()
-}
-
 /// This file's entries of the rule table.
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
-        name: "qr",
-        formula: "Q and R, with Q R = x, Qᵀ Q = 1, R upper triangular",
-        source: "definition",
-        reference: None,
-        cases: || {
-            let shapes: [&[usize]; 6] = [&[3, 3], &[4, 2], &[2, 3, 2], &[1, 1], &[0, 0], &[2, 0]];
-            let case = |x| Case::new(OpRef::Static(&Qr), vec![Argument::dominant(x)]);
-            shapes.map(case).into()
-        },
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "qr",
+    formula: "Q and R, with Q R = x, Qᵀ Q = 1, R upper triangular",
+    source: "definition",
+    reference: None,
+    cases: || {
+        let shapes: [&[usize]; 6] = [&[3, 3], &[4, 2], &[2, 3, 2], &[1, 1], &[0, 0], &[2, 0]];
+        let case = |x| Case::new(OpRef::Static(&Qr), vec![Argument::dominant(x)]);
+        shapes.map(case).into()
     },
-    Entry {
-        name: "rows",
-        formula: "the first rows of x, or the others",
-        source: "definition",
-        reference: None,
-        cases: || {
-            parted(|rest, [whole, like, ..]| {
-                let args = vec![Argument::real(whole, ANY), Argument::shape_only(like)];
-                Case::new(OpRef::new(Rows { rest }), args)
-            })
-        },
-    },
-    Entry {
-        name: "rows_adjoint",
-        formula: "zeros with g in the first rows, or the others",
-        source: "definition",
-        reference: None,
-        cases: || {
-            parted(|rest, shapes| {
-                let [whole, like, first, others] = shapes;
-                let g = if rest { others } else { first };
-                let args = vec![
-                    Argument::real(g, ANY),
-                    Argument::shape_only(whole),
-                    Argument::shape_only(like),
-                ];
-                Case::new(OpRef::new(RowsAdjoint { rest }), args)
-            })
-        },
-    },
-];
+}];

@@ -1,10 +1,10 @@
-//! Row-wise products and the trace.
+//! Dot products of rows, and rows times a number each: one is the gradient of the other.
 
 use crate::array::{Real, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::simd::{self, by_width, multiversion};
 
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype};
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype};
 
 /// Dot products of the rows (last axis) of two arrays of the same shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,93 +107,6 @@ impl Operator for RowScale {
     }
 }
 
-fn matrix(name: &str, x: &Type) -> Result<()> {
-    real(name, x)?;
-    if x.ndim() == 2 {
-        Ok(())
-    } else {
-        Err(Error::Shape(format!(
-            "{name}: expected a matrix, got shape {}",
-            show_shape(&x.shape)
-        )))
-    }
-}
-
-/// Sum of a matrix's diagonal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Trace;
-
-impl Operator for Trace {
-    fn name(&self) -> &str {
-        "trace"
-    }
-
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [x] = arity::<1>("trace", args)?;
-        matrix("trace", x)?;
-        Ok(Type::scalar(x.dtype))
-    }
-
-    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let &[rows, columns] = args[0].shape else {
-            unreachable!("infer admits matrices only");
-        };
-        with_real!(out.data.dtype(), T => {
-            let x = args[0].real::<T>();
-            let diagonal = (0..rows.min(columns)).map(|i| x[i * columns + i]);
-            T::slice_mut(&mut out.data)[0] = diagonal.sum();
-        });
-        Ok(())
-    }
-
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        Some(g.diagonal_like(x[0]))
-    }
-}
-
-/// A matrix shaped as operand 1 with the number operand 0 along its diagonal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct DiagonalLike;
-
-impl Operator for DiagonalLike {
-    fn name(&self) -> &str {
-        "diagonal_like"
-    }
-
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [g, like] = arity::<2>("diagonal_like", args)?;
-        matrix("diagonal_like", like)?;
-        real("diagonal_like", g)?;
-        if g.ndim() != 0 {
-            return Err(Error::Shape(format!(
-                "diagonal_like: expected one number, got shape {}",
-                show_shape(&g.shape)
-            )));
-        }
-        Ok(Type::new(g.dtype, &like.shape))
-    }
-
-    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let (rows, columns) = (out.shape[0], out.shape[1]);
-        with_real!(out.data.dtype(), T => {
-            let (g, out) = (args[0].real::<T>()[0], T::slice_mut(&mut out.data));
-            out.fill(T::default());
-            for i in 0..rows.min(columns) {
-                out[i * columns + i] = g;
-            }
-        });
-        Ok(())
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.trace())
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
-    }
-}
-
 const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
 
 fn pairs(op: OpRef, shapes: &[(&[usize], &[usize])]) -> Vec<Case> {
@@ -237,27 +150,6 @@ pub(super) const ENTRIES: &[Entry] = &[
                 (&[0], &[0, 4]),
             ];
             pairs(OpRef::Static(&RowScale), shapes)
-        },
-    },
-    Entry {
-        name: "trace",
-        formula: "Σ_i x_ii",
-        source: "definition",
-        reference: None,
-        cases: || {
-            let shapes: [&[usize]; 3] = [&[3, 3], &[2, 4], &[0, 3]];
-            let case = |s: &[usize]| Case::new(OpRef::Static(&Trace), vec![Argument::real(s, ANY)]);
-            shapes.map(case).into()
-        },
-    },
-    Entry {
-        name: "diagonal_like",
-        formula: "g δ_ij",
-        source: "definition",
-        reference: None,
-        cases: || {
-            let args = vec![Argument::real(&[], ANY), Argument::shape_only(&[3, 4])];
-            vec![Case::new(OpRef::Static(&DiagonalLike), args)]
         },
     },
 ];

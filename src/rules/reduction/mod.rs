@@ -1,3 +1,5 @@
 //! Operators over the lanes of an axis, or of several: what many elements become together.
 
-files! { reduce, softmax, order }
+pub(super) mod lanes;
+
+files! { reduce, softmax, order, cumsum }

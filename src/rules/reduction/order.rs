@@ -9,9 +9,9 @@ use std::cmp::Ordering;
 
 use crate::array::{DType, Real, Shape, Type, Typed, View, ViewMut, room, show_shape, with_real};
 use crate::error::{Error, Result};
-
-use crate::rules::index::along_axis::{Lanes, has_axis};
 use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+
+use super::lanes::{Lanes, has_axis};
 
 /// Checks an operand and the length of its lanes, which indices must reach.
 fn ordered(name: &str, args: &[&Type], axis: usize) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Reductions over axes, and their transposes.
+//! Reductions over axes.
 //!
 //! All of them walk the operand as runs that fall on one element of the result or
 //! on as many; see [`Broadcast`]. Sums use several accumulators in a fixed order.
@@ -9,6 +9,7 @@ use crate::array::{
 use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
 
+use crate::rules::shape::broadcast::REPEATED;
 use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
 
 /// The shape left after reducing, with reduced axes kept at length 1.
@@ -317,60 +318,6 @@ impl Operator for SumTo {
     }
 }
 
-/// Repeats operand 0 to the common shape with operand 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct BroadcastLike;
-
-/// Copies `x` into every place of the broadcast shape `out`.
-pub(in crate::rules) fn broadcast_into(x: &View<'_>, out: &mut ViewMut<'_>) {
-    let walk = Broadcast::new(out.shape, std::iter::once(x.shape));
-    let run = walk.run();
-    with_real!(out.data.dtype(), T => {
-        let (x, out) = (x.real::<T>(), T::slice_mut(&mut out.data));
-        walk.for_each(|offsets, number| {
-            let out = &mut out[number * run..(number + 1) * run];
-            if walk.is_splat(0) {
-                out.fill(x[offsets[0]]);
-            } else {
-                out.copy_from_slice(&x[offsets[0]..offsets[0] + run]);
-            }
-        });
-    });
-}
-
-impl Operator for BroadcastLike {
-    fn name(&self) -> &str {
-        "broadcast_like"
-    }
-
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [x, like] = arity::<2>("broadcast_like", args)?;
-        real("broadcast_like", x)?;
-        let shapes = [&x.shape[..], &like.shape[..]];
-        Ok(Type {
-            dtype: x.dtype,
-            shape: broadcast("broadcast_like", shapes.into_iter())?,
-        })
-    }
-
-    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        broadcast_into(&args[0], &mut out);
-        Ok(())
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.sum_to(x[0]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
-    }
-
-    fn aliases(&self, args: &[&Type], out: &Type) -> bool {
-        args[0].size() == out.size()
-    }
-}
-
 /// The number of elements of operand 0 along axes, as a single number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CountLike {
@@ -432,23 +379,6 @@ fn cases(build: Build, empty: bool) -> Vec<Case> {
     cases
 }
 
-fn like_cases(op: OpRef, down: bool) -> Vec<Case> {
-    let pairs: &[(&[usize], &[usize])] = &[
-        (&[2, 3], &[2, 3]),
-        (&[2, 3], &[3]),
-        (&[2, 3], &[2, 1]),
-        (&[4, 2, 3], &[2, 1]),
-        (&[4], &[]),
-        (&[0, 3], &[3]),
-    ];
-    let case = |&(large, small): &(&[usize], &[usize])| {
-        let (x, like) = if down { (large, small) } else { (small, large) };
-        let x = Argument::real(x, &[(-2.0, 2.0)]);
-        Case::new(op.clone(), vec![x, Argument::shape_only(like)])
-    };
-    pairs.iter().map(case).collect()
-}
-
 /// This file's entries of the rule table.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -484,14 +414,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "Σ x over broadcast axes",
         source: "definition",
         reference: None,
-        cases: || like_cases(OpRef::Static(&SumTo), true),
-    },
-    Entry {
-        name: "broadcast_like",
-        formula: "x, repeated",
-        source: "definition",
-        reference: None,
-        cases: || like_cases(OpRef::Static(&BroadcastLike), false),
+        cases: || {
+            let case = |(x, like): (&[usize], &[usize])| {
+                let args = vec![
+                    Argument::real(x, &[(-2.0, 2.0)]),
+                    Argument::shape_only(like),
+                ];
+                Case::new(OpRef::Static(&SumTo), args)
+            };
+            REPEATED.map(case).into()
+        },
     },
     Entry {
         name: "count_like",

@@ -1,3 +1,3 @@
-//! Operators that give elements another place or shape, and compute nothing of them.
+//! Operators that move, repeat, keep or drop elements: shapes, axes, parts and diagonals.
 
-files! { reshape, slice, join, triangle, diagonal }
+files! { reshape, transpose, broadcast, slice, join, triangle, diagonal }

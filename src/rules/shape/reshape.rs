@@ -1,13 +1,10 @@
-//! Operators that keep the elements and change the shape or their order.
+//! Operators that keep the elements in their order, under another shape or the same.
 
 use crate::array::{
-    Real, Shape, SliceMut, Type, Typed, View, ViewMut, broadcast, element_count, show_shape,
-    with_real,
+    Shape, SliceMut, Type, Typed, View, ViewMut, element_count, show_shape, with_real,
 };
 use crate::error::{Error, Result};
 
-use crate::rules::reduction::reduce::broadcast_into;
-use super::slice::{copy_strided, strides};
 use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
 
 fn copy(x: &View<'_>, out: &mut ViewMut<'_>) {
@@ -272,140 +269,6 @@ reshaping!(FixedLengths, "fixed_lengths", |self, args| {
     x.shape.clone()
 });
 
-/// Writes the transpose of a matrix of so many columns, by rows of four: each cache line of
-/// the result is then visited few times.
-fn transpose_matrix<T: Real>(x: &[T], columns: usize, out: &mut [T]) {
-    let rows = x.len() / columns;
-    let four = x.chunks_exact(4 * columns);
-    let left = four.remainder();
-    for (i, group) in four.enumerate() {
-        let (a, rest) = group.split_at(columns);
-        let (b, rest) = rest.split_at(columns);
-        let (c, d) = rest.split_at(columns);
-        let columns = a.iter().zip(b).zip(c).zip(d);
-        for ((((&a, &b), &c), &d), out) in columns.zip(out.chunks_exact_mut(rows)) {
-            out[4 * i..4 * i + 4].copy_from_slice(&[a, b, c, d]);
-        }
-    }
-    for (i, row) in left.chunks_exact(columns).enumerate() {
-        let i = rows - rows % 4 + i;
-        for (&x, out) in row.iter().zip(out.chunks_exact_mut(rows)) {
-            out[i] = x;
-        }
-    }
-}
-
-/// Permutes the axes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Transpose {
-    /// Axis `i` of the result is axis `axes[i]` of the operand.
-    pub axes: Shape,
-}
-
-impl Operator for Transpose {
-    fn name(&self) -> &str {
-        "transpose"
-    }
-
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [x] = arity::<1>("transpose", args)?;
-        let mut sorted = self.axes.clone();
-        sorted.sort_unstable();
-        if !sorted.iter().copied().eq(0..x.ndim()) {
-            return Err(Error::Shape(format!(
-                "transpose: axes {} are not a permutation of the axes of shape {}",
-                show_shape(&self.axes),
-                show_shape(&x.shape)
-            )));
-        }
-        let mut shape = Shape::from_slice(&x.shape);
-        for (n, &axis) in shape.iter_mut().zip(&self.axes) {
-            *n = x.shape[axis];
-        }
-        Ok(Type {
-            dtype: x.dtype,
-            shape,
-        })
-    }
-
-    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let from = strides(args[0].shape);
-        let steps: smallvec::SmallVec<[isize; 4]> = self.axes.iter().map(|&a| from[a]).collect();
-        if let SliceMut::U32(to) = &mut out.data {
-            copy_strided(args[0].indices(), 0, &steps, out.shape, to);
-            return Ok(());
-        }
-        if let &[_, columns] = args[0].shape
-            && columns > 0
-            && self.axes[..] == [1, 0]
-        {
-            with_real!(out.data.dtype(), T => {
-                transpose_matrix(args[0].real::<T>(), columns, T::slice_mut(&mut out.data));
-            });
-            return Ok(());
-        }
-        with_real!(out.data.dtype(), T => {
-            copy_strided(args[0].real::<T>(), 0, &steps, out.shape, T::slice_mut(&mut out.data));
-        });
-        Ok(())
-    }
-
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let mut inverse = self.axes.clone();
-        for (i, &a) in self.axes.iter().enumerate() {
-            inverse[a] = i;
-        }
-        Some(g.with_new(Transpose { axes: inverse }, &[]))
-    }
-
-    fn aliases(&self, args: &[&Type], _out: &Type) -> bool {
-        // Moving axes of length 1 moves no element.
-        let long = |&&a: &&usize| args[0].shape[a] != 1;
-        self.axes.iter().filter(long).is_sorted()
-    }
-}
-
-/// Repeats to a given shape.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct BroadcastTo {
-    /// The result's shape.
-    pub shape: Shape,
-}
-
-impl Operator for BroadcastTo {
-    fn name(&self) -> &str {
-        "broadcast_to"
-    }
-
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [x] = arity::<1>("broadcast_to", args)?;
-        real("broadcast_to", x)?;
-        element_count(&self.shape)?;
-        let joint = broadcast("broadcast_to", [&x.shape[..], &self.shape[..]].into_iter())?;
-        if joint != self.shape {
-            return Err(Error::Shape(format!(
-                "broadcast_to: shape {} does not broadcast to {}",
-                show_shape(&x.shape),
-                show_shape(&self.shape)
-            )));
-        }
-        Ok(Type::new(x.dtype, &self.shape))
-    }
-
-    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        broadcast_into(&args[0], &mut out);
-        Ok(())
-    }
-
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        Some(g.sum_to(x[0]))
-    }
-
-    fn aliases(&self, args: &[&Type], out: &Type) -> bool {
-        args[0].size() == out.size()
-    }
-}
-
 const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
 
 fn one(op: impl Operator, shape: &[usize]) -> Case {
@@ -522,37 +385,6 @@ pub(super) const ENTRIES: &[Entry] = &[
                 lengths: lengths.into(),
             };
             vec![one(to(&[Some(2), None]), &[2, 3]), one(to(&[]), &[])]
-        },
-    },
-    Entry {
-        name: "transpose",
-        formula: "x with axes permuted",
-        source: "definition",
-        reference: None,
-        cases: || {
-            let by = |axes: &[usize]| Transpose { axes: axes.into() };
-            vec![
-                one(by(&[1, 0]), &[2, 3]),
-                one(by(&[2, 0, 1]), &[2, 3, 4]),
-                one(by(&[1, 0]), &[1, 3]),
-                one(by(&[1, 0]), &[0, 3]),
-            ]
-        },
-    },
-    Entry {
-        name: "broadcast_to",
-        formula: "x, repeated",
-        source: "definition",
-        reference: None,
-        cases: || {
-            let to = |shape: &[usize]| BroadcastTo {
-                shape: shape.into(),
-            };
-            vec![
-                one(to(&[2, 3]), &[3]),
-                one(to(&[2, 3]), &[2, 1]),
-                one(to(&[4]), &[]),
-            ]
         },
     },
 ];

@@ -1,0 +1,88 @@
+//! Running sums.
+
+use crate::array::{Type, Typed, View, ViewMut, with_real};
+use crate::error::Result;
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+
+use super::lanes::{Lanes, has_axis};
+
+/// Sums of the elements up to each, along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CumSum {
+    /// The axis.
+    pub axis: usize,
+    /// From each element to the end instead of from the start to each.
+    pub reverse: bool,
+}
+
+impl Operator for CumSum {
+    fn name(&self) -> &str {
+        "cumsum"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("cumsum", args)?;
+        real("cumsum", x)?;
+        has_axis("cumsum", x, self.axis)?;
+        Ok(x.clone())
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let Lanes { length, inner, .. } = Lanes::new(out.shape, self.axis);
+        with_real!(out.data.dtype(), T => {
+            let out = T::slice_mut(&mut out.data);
+            out.copy_from_slice(args[0].real::<T>());
+            let add = |to: &mut [T], from: &[T]| {
+                for (to, &from) in to.iter_mut().zip(from) {
+                    *to += from;
+                }
+            };
+            for block in out.chunks_exact_mut((length * inner).max(1)) {
+                for k in 1..length {
+                    if self.reverse {
+                        let (to, from) = block.split_at_mut((length - k) * inner);
+                        let start = to.len() - inner;
+                        add(&mut to[start..], &from[..inner]);
+                    } else {
+                        let (from, to) = block.split_at_mut(k * inner);
+                        add(&mut to[..inner], &from[(k - 1) * inner..]);
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+
+    // Each summand counts in all sums from its own on.
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let op = CumSum {
+            axis: self.axis,
+            reverse: !self.reverse,
+        };
+        Some(g.with_new(op, &[]))
+    }
+}
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "cumsum",
+    formula: "x₁ + … + xₖ for each k",
+    source: "definition",
+    reference: None,
+    cases: || {
+        let shapes: [(&[usize], usize); 5] = [
+            (&[5], 0),
+            (&[3, 4], 0),
+            (&[3, 4], 1),
+            (&[2, 3, 2], 1),
+            (&[0, 3], 1),
+        ];
+        let case = |&(shape, axis): &(&[usize], usize), reverse| {
+            let x = Argument::real(shape, &[(-2.0, 2.0)]);
+            Case::new(OpRef::new(CumSum { axis, reverse }), vec![x])
+        };
+        let both = [false, true].into_iter();
+        both.flat_map(|reverse| shapes.iter().map(move |s| case(s, reverse)))
+            .collect()
+    },
+}];

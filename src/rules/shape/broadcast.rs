@@ -1,0 +1,144 @@
+//! Elements repeated, as NumPy broadcasts them. The transpose is [`SumTo`](crate::rules::SumTo).
+
+use crate::array::{
+    Broadcast, Shape, Type, Typed, View, ViewMut, broadcast, element_count, show_shape, with_real,
+};
+use crate::error::{Error, Result};
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+
+/// Copies `x` into every place of the broadcast shape `out`.
+fn broadcast_into(x: &View<'_>, out: &mut ViewMut<'_>) {
+    let walk = Broadcast::new(out.shape, std::iter::once(x.shape));
+    let run = walk.run();
+    with_real!(out.data.dtype(), T => {
+        let (x, out) = (x.real::<T>(), T::slice_mut(&mut out.data));
+        walk.for_each(|offsets, number| {
+            let out = &mut out[number * run..(number + 1) * run];
+            if walk.is_splat(0) {
+                out.fill(x[offsets[0]]);
+            } else {
+                out.copy_from_slice(&x[offsets[0]..offsets[0] + run]);
+            }
+        });
+    });
+}
+
+/// Repeats to a given shape.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BroadcastTo {
+    /// The result's shape.
+    pub shape: Shape,
+}
+
+impl Operator for BroadcastTo {
+    fn name(&self) -> &str {
+        "broadcast_to"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x] = arity::<1>("broadcast_to", args)?;
+        real("broadcast_to", x)?;
+        element_count(&self.shape)?;
+        let joint = broadcast("broadcast_to", [&x.shape[..], &self.shape[..]].into_iter())?;
+        if joint != self.shape {
+            return Err(Error::Shape(format!(
+                "broadcast_to: shape {} does not broadcast to {}",
+                show_shape(&x.shape),
+                show_shape(&self.shape)
+            )));
+        }
+        Ok(Type::new(x.dtype, &self.shape))
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        broadcast_into(&args[0], &mut out);
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(g.sum_to(x[0]))
+    }
+
+    fn aliases(&self, args: &[&Type], out: &Type) -> bool {
+        args[0].size() == out.size()
+    }
+}
+
+/// Repeats operand 0 to the common shape with operand 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BroadcastLike;
+
+impl Operator for BroadcastLike {
+    fn name(&self) -> &str {
+        "broadcast_like"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x, like] = arity::<2>("broadcast_like", args)?;
+        real("broadcast_like", x)?;
+        let shapes = [&x.shape[..], &like.shape[..]];
+        Ok(Type {
+            dtype: x.dtype,
+            shape: broadcast("broadcast_like", shapes.into_iter())?,
+        })
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        broadcast_into(&args[0], &mut out);
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| g.sum_to(x[0]))
+    }
+
+    fn reads(&self, i: usize) -> bool {
+        i == 0
+    }
+
+    fn aliases(&self, args: &[&Type], out: &Type) -> bool {
+        args[0].size() == out.size()
+    }
+}
+
+const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
+
+/// Shapes, and shapes that broadcast to them.
+pub(in crate::rules) const REPEATED: [(&[usize], &[usize]); 6] = [
+    (&[2, 3], &[2, 3]),
+    (&[2, 3], &[3]),
+    (&[2, 3], &[2, 1]),
+    (&[4, 2, 3], &[2, 1]),
+    (&[4], &[]),
+    (&[0, 3], &[3]),
+];
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "broadcast_to",
+        formula: "x, repeated",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let case = |to: &[usize], shape: &[usize]| {
+                let op = BroadcastTo { shape: to.into() };
+                Case::new(OpRef::new(op), vec![Argument::real(shape, ANY)])
+            };
+            vec![case(&[2, 3], &[3]), case(&[2, 3], &[2, 1]), case(&[4], &[])]
+        },
+    },
+    Entry {
+        name: "broadcast_like",
+        formula: "x, repeated",
+        source: "definition",
+        reference: None,
+        cases: || {
+            let case = |(like, x): (&[usize], &[usize])| {
+                let args = vec![Argument::real(x, ANY), Argument::shape_only(like)];
+                Case::new(OpRef::Static(&BroadcastLike), args)
+            };
+            REPEATED.map(case).into()
+        },
+    },
+];
