@@ -3,12 +3,14 @@
 NumPy's own functions call these when they are given a variable. Matrices are the last two axes
 of an array, and any axes before them hold several; float32 and float64 are kept.
 
-Where there is no derivative there is no number that looks like one:
+Where there is no derivative there is an error, and no number that looks like one:
 
 - The gradient of ``det`` is the matrix of cofactors, for singular matrices too.
 - Eigenvalues and singular values have a gradient everywhere; that of one which is repeated is one
   of several that would do, and sums over the repeated ones are exact. Asking for the gradient of
-  *vectors* raises LinAlgError where two of their values coincide, or a singular value is zero.
+  *vectors* raises LinAlgError where two of their values coincide, or a singular value is zero,
+  also for a function that is smooth there as a whole. (What multiplies them by values that are all
+  zero asks for nothing, and gets zero.)
 - ``qr`` raises LinAlgError in the backward pass if columns depend on each other.
 - ``pinv`` is differentiated as if the rank could not change.
 - A norm has the gradient 0 at zero.

@@ -7,7 +7,9 @@
 //! unless nothing was asked of the vectors. So the derivatives of values exist everywhere (of one
 //! that is repeated, as one of the generalised gradients, as that of `max` is where elements are
 //! equal); those of vectors are numbers or an error. That holds also for what would be smooth
-//! there, such as `(V * w) @ V.T`: its derivative is not to be had from those of its parts.
+//! there, such as `(V * w) @ V.T`: its derivative is not to be had from those of its parts. (Where
+//! also the values are all zero nothing is asked of the vectors there, and the result, zero, is not
+//! that function's derivative.)
 
 use crate::array::{Real, Type, Typed, View, ViewMut, element_count, show_shape, with_real};
 use crate::decompose::{self, Svd as Decomposed};
