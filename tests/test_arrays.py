@@ -631,3 +631,11 @@ def test_any_number_of_elements_is_taken_along_an_axis(count):
     for places in (rng.integers(-4, 4, (3, count)), rng.integers(0, 4, (1, count))):
         found = np.take_along_axis(wy.Variable(x), places, 1)
         np.testing.assert_array_equal(found.value, np.take_along_axis(x, places, 1))
+
+
+def test_inputs_that_become_empty_are_padded_still():
+    x = wy.Input([1.0, 2.0])
+    padded, steps = np.pad(x, 1, constant_values=5.0), np.diff(x, prepend=1.0, append=4.0)
+    x.value = np.zeros(0)
+    np.testing.assert_array_equal(padded.value, [5.0, 5.0])
+    np.testing.assert_array_equal(steps.value, [3.0])

@@ -248,3 +248,18 @@ def test_clip(limits, rng):
 def test_lists_of_functions_are_current(path):
     text = path.read_text("utf-8")
     assert text == stubs["FILES"][path](text), "run python scripts/stubs.py"
+
+
+@pytest.mark.parametrize("x", [-1e8, -1e4, -40.0, -1.0, 0.0, 1.0, 40.0, 1e4])
+def test_log_ndtr_is_curved_as_it_should_far_out(x):
+    # Below, the second derivative tends to -1, by the continued fraction of Mills' ratio.
+    slope = wy.grad(wy.special.log_ndtr)
+    second = wy.grad(slope)(x)
+    assert np.isfinite(second)
+    if x < -1e3:
+        assert abs(second + 1.0) < 1e-4
+    if x > 39.0:
+        assert second == 0.0
+    if abs(x) <= 1.0:
+        # Of y' = φ / Φ it is -y' (x + y').
+        np.testing.assert_allclose(second, -slope(x) * (x + slope(x)), rtol=1e-10)

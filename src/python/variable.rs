@@ -301,7 +301,8 @@ impl PyVariable {
     /// The gradient is an array (a ``SparseGrad`` where it came from lookups alone), or a
     /// ``Variable`` where it is a graph; one in its place has the same shape and type. Returns an
     /// object whose ``remove()`` takes the hook away. Raises TypeError if no gradient flows through
-    /// this variable.
+    /// this variable. A hook that refers to this variable keeps both alive until it is removed:
+    /// Python's garbage collector does not see through graphs.
     ///
     /// >>> x = Variable([1.0, -5.0])
     /// >>> handle = x.register_hook(lambda g: g.clip(-1.0, 1.0))

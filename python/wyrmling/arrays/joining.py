@@ -182,7 +182,8 @@ def _with_axes(name: str, array: Like, ndim: int) -> Variable:
 
 def _block(x: Variable, axis: int, length: int, value: float) -> Variable:
     """A constant of so many elements along an axis, else of the lengths of ``x``."""
-    row = x[along(axis, slice(0, 1))] if x.shape[axis] else sum_over(x, axis, keepdims=True)
+    # One row also of an array that has none, or will.
+    row = sum_over(x, axis, keepdims=True)
     shape = [1] * x.ndim
     shape[axis] = length
     return broadcast_like(np.full(shape, value, x.dtype), row)

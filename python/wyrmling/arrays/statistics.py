@@ -264,7 +264,8 @@ def diff(
         lane = constant(values)
         if lane.ndim:
             return lane
-        return _core.broadcast_like(lane, x[along(axis, slice(0, 1))])
+        # One element also along an axis that has none, or will.
+        return _core.broadcast_like(lane, _core.sum(x, axis, keepdims=True))
 
     parts = [end(e) for e in (prepend,) if e is not None]
     parts += [x, *(end(e) for e in (append,) if e is not None)]

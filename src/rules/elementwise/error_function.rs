@@ -102,7 +102,16 @@ elementwise! { $
     /// Logarithm of the normal distribution, also where that vanishes.
     LogNdtr = log_ndtr, "ln(erfc(-x / √2) / 2)", "DLMF 7.20.1",
     (x) -> error_function::log_ndtr,
-    vjp(g, y) = [Some(g * ((2.0 / PI).sqrt() / (x * -FRAC_1_SQRT_2).erfcx()))],
+    vjp(g, y) = [Some({
+        // exp(-x² / 2) / (√(2π) exp(y)), by erfcx where both vanish. Neither form is given numbers
+        // for which it overflows: their gradients would be NaN, though nobody selects them.
+        let above = x.greater(x.constant(0.0));
+        let zero = x.constant(0.0);
+        let (high, low) = (above.select(x, zero), above.select(zero, x));
+        let by_exp = (-(high.square() * 0.5 + above.select(y, zero))).exp() / (2.0 * PI).sqrt();
+        let by_erfcx = (2.0 / PI).sqrt() / (low * -FRAC_1_SQRT_2).erfcx();
+        g * above.select(by_exp, by_erfcx)
+    })],
     domain = [ALL],
     edges = EDGES,
     scipy = ["log_ndtr"];
