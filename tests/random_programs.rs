@@ -257,7 +257,9 @@ fn check(choices: &[Choice], dtype: DType, rows: usize) -> Result<Slope> {
     let (coarse, fine) = (difference(2e-5)?, difference(1e-5)?);
     // A kink between the two points moves differences of other steps elsewhere; so does rounding.
     let scale = 1.0 + slope.abs() + value.item()?.abs();
-    if !((coarse - fine).abs() <= 1e-6 * scale) {
+    // False of NaN too.
+    let smooth = (coarse - fine).abs() <= 1e-6 * scale;
+    if !smooth {
         return Ok(Slope::NotSmooth);
     }
     let close = (fine - slope).abs() <= 1e-5 * scale;

@@ -357,7 +357,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The types of `src/rules` that implement `Operator`, by their definitions: a structure of
-/// their own, or a line `Name = name, "formula"` or `Name, "name"` of a macro.
+/// their own, or a line `Name = name, "formula"`, `Name = "name"` or `Name, "name"` of a macro.
 fn defined_operators() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
     let not_operators = [
@@ -378,7 +378,7 @@ fn defined_operators() -> Vec<String> {
         for line in text.lines().map(str::trim_start) {
             let rest = line.strip_prefix("pub struct ").unwrap_or(line);
             let (name, rest) = rest.split_at(rest.find([' ', ',', ';', '{']).unwrap_or(0));
-            let named = rest.starts_with(" = ") && line.contains(", \"");
+            let named = rest.starts_with(" = ") && line.contains('"');
             let declared = named || rest.starts_with(", \"");
             if name.starts_with(char::is_uppercase) && (declared || line.starts_with("pub struct "))
             {

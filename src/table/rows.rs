@@ -231,7 +231,7 @@ impl Gradient {
     /// As [`to_dense`](Self::to_dense), where there may be too little memory for it.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is.
+    /// [`Error::Memory`] if there is.
     pub fn try_to_dense(&self) -> Result<Array> {
         match self {
             Gradient::Dense(a) => Ok(a.clone()),
