@@ -48,6 +48,8 @@ def _wrong(what: str, value: Any) -> TypeError:
 
 def positions(name: str, argnums: Argnums, count: int) -> tuple[int, ...]:
     """Which arguments are differentiated, counted from the start, of ``count`` given."""
+    if type(argnums) is int and 0 <= argnums < count:
+        return (argnums,)
     try:
         several = argnums if isinstance(argnums, Sequence) else (argnums,)
         given = tuple(operator.index(at) for at in several)
@@ -145,12 +147,13 @@ class Run:
             self.aux = tree.convert(plain, self.aux)
 
     def _trace(self, label: str, leaf: Any) -> Variable:
-        label = f"{self.name}: {label}"
-        fits = is_number(leaf) or isinstance(leaf, Variable)
-        fits = fits or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
+        if isinstance(leaf, np.ndarray):
+            fits = leaf.dtype.kind == "f"
+        else:
+            fits = isinstance(leaf, float | Variable) or is_number(leaf)
         if not fits:
-            raise _wrong(label, leaf)
-        return _core.traced(label, leaf)
+            raise _wrong(f"{self.name}: {label}", leaf)
+        return _core.traced(f"{self.name}: {label}", leaf)
 
     def _output(self, label: str, leaf: Any) -> Any:
         if isinstance(leaf, Variable):

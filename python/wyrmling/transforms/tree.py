@@ -7,6 +7,13 @@ of their keys; named tuples stay what they are.
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
+from .._core import Variable
+
+# What most leaves are: they are known without asking for containers of every kind.
+LEAVES = frozenset({float, int, np.ndarray, Variable})
+
 Rebuild = Callable[[Iterator[Any]], Any]
 
 
@@ -32,11 +39,13 @@ def _children(tree: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
 
 def is_leaf(tree: Any) -> bool:
     """Whether this is no container."""
-    return _children(tree) is None
+    return type(tree) in LEAVES or _children(tree) is None
 
 
 def flatten(tree: Any, name: str = "") -> tuple[list[tuple[str, Any]], Rebuild]:
     """The leaves, each with its name, and what makes such a tree of other leaves."""
+    if type(tree) in LEAVES:
+        return [(name, tree)], next
     split = _children(tree)
     if split is None:
         return [(name, tree)], next
