@@ -12,7 +12,7 @@ import venv
 import zipfile
 from pathlib import Path
 
-LIMIT = 2_000_000  # bytes: some 150 operators with their derivatives, and vector code of each
+LIMIT = 1_500_000  # bytes
 NEEDED = ["wyrmling/__init__.py", "wyrmling/_core.pyi", "wyrmling/py.typed"]
 
 

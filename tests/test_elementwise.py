@@ -250,7 +250,11 @@ def test_lists_of_functions_are_current(path):
     assert text == stubs["FILES"][path](text), "run python scripts/stubs.py"
 
 
-@pytest.mark.parametrize("x", [-1e4, -40.0, -1.0, 0.0, 1.0, 40.0, 1e4])
+# Further out the derivative of erfcx is a difference of numbers that are nearly equal.
+FAR = pytest.param(-1e8, marks=pytest.mark.xfail(strict=True, reason="erfcx loses its digits"))
+
+
+@pytest.mark.parametrize("x", [FAR, -1e4, -40.0, -1.0, 0.0, 1.0, 40.0, 1e4])
 def test_log_ndtr_is_curved_as_it_should_far_out(x):
     # Below, the second derivative tends to -1, by the continued fraction of Mills' ratio.
     slope = wy.grad(wy.special.log_ndtr)

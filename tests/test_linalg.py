@@ -341,3 +341,13 @@ def test_what_is_made_of_vectors_has_no_derivative_where_values_coincide():
     np.testing.assert_array_equal(
         wy.grad(lambda x: np.sum(np.linalg.eigvalsh(x)))(np.eye(3)), np.eye(3)
     )
+
+
+@pytest.mark.xfail(strict=True, reason="values that are zero ask nothing of the vectors")
+def test_what_is_made_of_vectors_has_no_derivative_where_all_values_are_zero():
+    def again(x):
+        w, v = np.linalg.eigh(x)
+        return (v * w) @ v.T
+
+    with pytest.raises(np.linalg.LinAlgError):
+        wy.grad(lambda x: again(x)[1, 0])(np.zeros((2, 2)))

@@ -113,7 +113,6 @@ class Run:
         self.argnums = positions(name, argnums, len(args))
         self.arguments: list[Any] = []
         self.inputs: list[Variable] = []
-        self._labels: list[str] = []
         self._counts: list[int] = []
         rebuilds = []
         traced = list(args)
@@ -123,7 +122,6 @@ class Run:
             self._counts.append(len(leaves))
             stands = [self._trace(label, leaf) for label, leaf in leaves]
             self.arguments += [leaf for _, leaf in leaves]
-            self._labels += [label for label, _ in leaves]
             self.inputs += stands
             traced[at] = rebuild(iter(stands))
         self._rebuilds = rebuilds
