@@ -20,7 +20,9 @@ ifdef CI
 export CARGO_INCREMENTAL := 0
 endif
 
-.NOTPARALLEL:
+# What runs at the same time prints one after the other, where make can do that.
+sync := $(if $(filter output-sync,$(.FEATURES)),--output-sync)
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -36,7 +38,8 @@ demo: $(module) ## Train a recommender whose loss is written in Python, and show
 	@$(python) -m wyrmling demo
 
 .PHONY: test
-test: lint test-rust test-python ## All that has to pass before a change lands, quick checks first
+test: $(VENV)/.dev-tools ## All that has to pass before a change lands
+	@$(MAKE) --no-print-directory --jobs=2 $(sync) $(module) lint test-rust test-python
 	@printf '\nEverything passed: format, lint, types, Rust tests, benches built, stubs, Python tests.\n'
 
 .PHONY: bench
@@ -67,7 +70,8 @@ clean: ## Remove all that make made
 	rm -rf target $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(module)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The parts of `make test`.
+# The parts of `make test`. The release build keeps one core busy for minutes; all else that needs
+# no native module runs beside it.
 
 # The venv comes first although rustfmt needs none: pyo3's build script, run by clippy, asks it.
 .PHONY: lint-rust
@@ -76,7 +80,7 @@ lint-rust: $(VENV)/.dev-tools
 	$(rust) -c 'rustfmt clippy' cargo fmt --check -- $(listed)
 	$(title) 'clippy, with and without Python'
 	$(rust) cargo clippy --all-targets --quiet -- -D warnings
-	$(rust) cargo clippy --all-targets --quiet --no-default-features -- -D warnings
+	$(rust) cargo clippy --quiet --no-default-features -- -D warnings
 	$(title) 'rustdoc'
 	RUSTDOCFLAGS='-D warnings' $(rust) cargo doc --no-deps --document-private-items --quiet --no-default-features
 
@@ -89,13 +93,13 @@ lint-python: $(VENV)/.dev-tools
 	$(python) -m mypy
 
 # Without the python feature no libpython is needed. The benches are built in the tests' profile,
-# which shares their dependencies; `make bench` builds them as released.
+# which shares their dependencies; `make bench` builds them as released. The examples are tests too.
 .PHONY: test-rust
 test-rust:
-	$(title) 'Rust tests'
-	$(rust) cargo test --no-default-features
-	$(title) 'benches build'
-	$(rust) cargo test --no-default-features --benches --no-run
+	$(title) 'Rust tests and benches'
+	$(rust) cargo test --no-default-features --tests --benches --no-run
+	$(rust) cargo test --no-default-features --tests
+	$(rust) cargo test --no-default-features --doc
 
 .PHONY: test-python
 test-python: $(VENV)/.dev-tools $(module)
@@ -127,7 +131,7 @@ $(VENV)/.build-tools: $(VENV)/.made pyproject.toml
 	@echo 'Installing what builds and runs the package'
 	@$(call install,build)
 
-$(VENV)/.dev-tools: $(VENV)/.made pyproject.toml
+$(VENV)/.dev-tools: $(VENV)/.build-tools
 	@echo 'Installing what tests and lints the package'
 	@$(call install,dev)
 

@@ -40,7 +40,7 @@ def test_everything_public_is_exported():
         "differentiable",
         "is_read",
         "captures",
-        "pullback",
+        "gradients",
         "pushforward",
     }  # of transforms
     inner |= {"replace_node", "foreign", "outline", "HookHandle"}

@@ -334,3 +334,43 @@ def test_primitives_of_another_thread_may_drop_graphs(cube):
     for t in threads:
         t.join()
     assert len(results) == 150
+
+
+def test_a_hook_may_pull_back_through_its_own_graph():
+    # Its nodes hold the gradients of the walk under way, which the inner walk must not touch.
+    calls, inner = [], []
+
+    def hook(g):
+        calls.append(g)
+        if len(calls) == 1:
+            inner.append(pullback(1.0))
+
+    def f(x, w):
+        y = x * w
+        y.register_hook(hook)
+        return y * y + x * y
+
+    _, pullback = wy.vjp(f, 2.0, 3.0)
+    expected = (2 * 2.0 * 9.0 + 2 * 2.0 * 3.0, 2 * 3.0 * 4.0 + 4.0)
+    assert pullback(1.0) == expected
+    assert inner == [expected]
+    assert len(calls) == 2
+
+
+def test_a_primitive_may_pull_back_through_its_own_graph():
+    found = []
+
+    @wy.primitive
+    def double(x):
+        return 2.0 * x
+
+    def rule(g, y, x):
+        if not found:
+            found.append(None)
+            found.append(pullback(10.0))
+        return 2.0 * g
+
+    double.defvjp(rule)
+    _, pullback = wy.vjp(lambda x: x * double(x * x) + x, 3.0)
+    assert pullback(1.0) == (2.0 * 3.0 * 9.0 + 1.0,)
+    assert found[1] == (10.0 * (2.0 * 3.0 * 9.0 + 1.0),)

@@ -132,6 +132,7 @@ __all__ = [
     "gamma",
     "gammaln",
     "gather",
+    "gradients",
     "greater",
     "greater_equal",
     "heaviside",
@@ -201,7 +202,6 @@ __all__ = [
     "pow",
     "power",
     "psi",
-    "pullback",
     "pushforward",
     "qr",
     "rad2deg",
@@ -795,7 +795,7 @@ def traced(what: str, value: _Like) -> Variable: ...
 def differentiable(variable: Variable) -> bool: ...
 def is_read(variable: Variable) -> bool: ...
 def captures(outputs: Sequence[Variable], inputs: Sequence[Variable]) -> bool: ...
-def pullback(
+def gradients(
     output: Variable, inputs: Sequence[Variable], seed: _Like | None, live: bool
 ) -> list[Any]: ...
 def pushforward(

@@ -135,7 +135,46 @@ type Arrived<'a> = SmallVec<[(&'a Rc<dyn Node>, Value); 4]>;
 ///
 /// A node passes its gradient on only when all its consumers have contributed, so each
 /// rule runs once.
+///
+/// A rule or hook of the caller's may walk over the same nodes meanwhile, which hold one gradient
+/// each: an inner walk puts back what it found there.
 fn descend(order: &Order, seed: Value) -> Result<Arrived<'_>> {
+    let inner = Descent::begin();
+    let outer = inner.is_inner.then(|| {
+        let held = order.iter().map(|node| node.core().partial.take());
+        held.collect::<Vec<_>>()
+    });
+    let arrived = pass_down(order, seed);
+    for (node, held) in order.iter().zip(outer.into_iter().flatten()) {
+        node.core().partial.replace(held);
+    }
+    arrived
+}
+
+/// A walk down that is under way in this thread, for as long as this lives.
+struct Descent {
+    is_inner: bool,
+}
+
+thread_local! {
+    static DESCENDING: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Descent {
+    fn begin() -> Self {
+        Descent {
+            is_inner: DESCENDING.replace(true),
+        }
+    }
+}
+
+impl Drop for Descent {
+    fn drop(&mut self) {
+        DESCENDING.set(self.is_inner);
+    }
+}
+
+fn pass_down(order: &Order, seed: Value) -> Result<Arrived<'_>> {
     let mut arrived = SmallVec::new();
     let mut result = match order.last() {
         Some(root) => root.core().collect(seed),

@@ -73,7 +73,7 @@ fn captures(outputs: List<'_>, inputs: List<'_>) -> PyResult<bool> {
 /// The gradients of the sum of `output * seed` (`seed` of ones, if it is None) by traced
 /// `inputs`: variables if `live`, else arrays; None for an input that does not matter.
 #[pyfunction]
-fn pullback<'py>(
+fn gradients<'py>(
     py: Python<'py>,
     output: &Bound<'py, PyVariable>,
     inputs: List<'py>,
@@ -196,7 +196,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(is_read, module)?)?;
     module.add_function(wrap_pyfunction!(differentiable, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;
-    module.add_function(wrap_pyfunction!(pullback, module)?)?;
+    module.add_function(wrap_pyfunction!(gradients, module)?)?;
     module.add_function(wrap_pyfunction!(pushforward, module)?)?;
     module.add_function(wrap_pyfunction!(replace_node, module)?)
 }

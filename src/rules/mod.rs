@@ -8,7 +8,7 @@
 //! gradient checks are generated and an operator cannot lack one.
 //!
 //! The set is open: a downstream crate implements [`Operator`] for its own type
-//! and uses it wherever a built-in one fits (`tests/operators.rs` has more):
+//! and uses it wherever a built-in one fits (`tests/rust/operators.rs` has more):
 //!
 //! ```
 //! use wyrmling::array::{Real, View, ViewMut};
@@ -153,7 +153,8 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
     }
 
     /// The kernel for one element type, if this operator acts on each element alone. Such
-    /// operators are fused.
+    /// operators are fused, and run by their kernel instead of `eval` where operands are small and
+    /// of the result's type.
     fn kernel(&self, _dtype: DType) -> Option<Kernel> {
         None
     }

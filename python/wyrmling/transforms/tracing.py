@@ -7,7 +7,7 @@ whether results are plain or variables.
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, SupportsIndex
 
 import numpy as np
@@ -148,7 +148,7 @@ class Run:
         if isinstance(leaf, np.ndarray):
             fits = leaf.dtype.kind == "f"
         else:
-            fits = isinstance(leaf, float | Variable) or is_number(leaf)
+            fits = isinstance(leaf, (float, Variable)) or is_number(leaf)
         if not fits:
             raise _wrong(f"{self.name}: {label}", leaf)
         return _core.traced(f"{self.name}: {label}", leaf)
@@ -174,6 +174,8 @@ class Run:
 
     def check_read(self) -> None:
         """Raises ValueError if an argument is differentiated that the function never read."""
+        if all(map(_core.is_read, self.inputs)):
+            return
         start = 0
         for at, count in zip(self.argnums, self._counts, strict=True):
             inputs = self.inputs[start : start + count]
@@ -192,13 +194,14 @@ class Run:
                 f"{described(self.result)}; return the rest with has_aux=True, or use jacobian "
                 "or vjp"
             )
-        shape = np.shape(self.outputs[0])
+        y = self.outputs[0]
+        shape = y.shape if isinstance(y, Variable) else np.shape(y)
         if shape != ():
             raise TypeError(
                 f"{self.name}: expected a function that returns one number, got an array of "
                 f"shape {shape}; sum it, or use jacobian, elementwise_grad or vjp"
             )
-        return self.outputs[0]
+        return y
 
     def value(self) -> Any:
         """What the function returned: plain, unless somebody may want a gradient of it."""
@@ -215,18 +218,17 @@ class Run:
         found: list[Any] = [None] * len(self.inputs)
         if isinstance(output, Variable):
             live = self.live or isinstance(seed, Variable)
-            found = _core.pullback(output, self.inputs, seed, live)
+            found = _core.gradients(output, self.inputs, seed, live)
         return [self.zeros(at) if g is None else g for at, g in enumerate(found)]
 
-    def per_argument(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+    def per_argument(self, leaves: Iterable[Any]) -> tuple[Any, ...]:
         """A value for each input, as one tree for each differentiated argument."""
         others = iter(leaves)
-        return tuple(rebuild(others) for rebuild in self._rebuilds)
+        return tuple([rebuild(others) for rebuild in self._rebuilds])
 
     def arranged(self, argnums: Argnums, gradients: Sequence[Any]) -> Any:
         """Gradients in the form of the arguments: one tree, or a tuple if argnums is one."""
-        pairs = zip(self.arguments, gradients, strict=True)
-        trees = self.per_argument([like(x, g) for x, g in pairs])
+        trees = self.per_argument(map(like, self.arguments, gradients))
         return trees if isinstance(argnums, Sequence) else trees[0]
 
 

@@ -4,8 +4,6 @@
 //! from the interpreter; gradients also as graphs, by forward mode, and by finite differences.
 //! `PROPTEST_CASES` says how many programs to try.
 
-mod common;
-
 use std::cell::Cell;
 use std::sync::LazyLock;
 
@@ -16,7 +14,7 @@ use wyrmling::graph::{Constant, Parameter};
 use wyrmling::rules::{self, OpRef, SliceItem};
 use wyrmling::{Array, DType, Input, Result, Variable};
 
-use common::{Frozen, assert_close, dense, numbers, rounding};
+use crate::common::{Frozen, assert_close, dense, numbers, rounding};
 
 /// One random choice of an operator and of its operands among earlier values.
 #[derive(Debug, Clone, Copy)]

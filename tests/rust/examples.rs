@@ -1,12 +1,12 @@
 //! The examples run, and find the numbers that they claim.
 
-#[path = "../examples/bpr.rs"]
+#[path = "../../examples/bpr.rs"]
 mod bpr;
-#[path = "../examples/fizzbuzz.rs"]
+#[path = "../../examples/fizzbuzz.rs"]
 mod fizzbuzz;
-#[path = "../examples/lstm.rs"]
+#[path = "../../examples/lstm.rs"]
 mod lstm;
-#[path = "../examples/regression.rs"]
+#[path = "../../examples/regression.rs"]
 mod regression;
 
 #[test]

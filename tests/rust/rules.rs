@@ -1,7 +1,5 @@
 //! Every entry of the rule table against finite differences, and frozen against eager.
 
-mod common;
-
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -14,7 +12,7 @@ use wyrmling::graph::{Constant, Leaf, Parameter, build};
 use wyrmling::rules::{self, Argument, Case, OpRef};
 use wyrmling::{Array, DType, Error, Input, Result, Type, Variable};
 
-use common::{Frozen, assert_close, dense, numbers, rounding};
+use crate::common::{Frozen, assert_close, dense, numbers, rounding};
 
 /// Every case of the table, with a name for messages.
 fn cases() -> impl Iterator<Item = (String, Case)> {

@@ -1,14 +1,12 @@
 //! Programs: other batch lengths, shared tables, large shapes, threads, errors.
 
-mod common;
-
 use wyrmling::exec::{self, Program};
 use wyrmling::graph::{Constant, IntoDyn, Leaf, Parameter};
 use wyrmling::ir::{Builder, Terminator};
 use wyrmling::rules::{self, OpRef, SliceItem};
 use wyrmling::{Array, DType, Error, Gradient, Input, Result, Type, Variable};
 
-use common::{Frozen, assert_close, dense, rounding};
+use crate::common::{self, Frozen, assert_close, dense, rounding};
 
 fn numbers(shape: &[usize], seed: u32) -> Array {
     common::numbers(DType::F64, shape, seed)

@@ -1,14 +1,12 @@
 //! Operators of a downstream crate: they work as built-in ones do, and cannot break anything
 //! by saying what is not so.
 
-mod common;
-
 use wyrmling::array::{Real, SliceMut, View, ViewMut};
 use wyrmling::graph::{Leaf, Parameter};
 use wyrmling::rules::{self, Ex, Kernel, Map1, Map2, OpRef, Operator};
 use wyrmling::{Array, DType, Error, Input, Result, Type, Variable};
 
-use common::{Frozen, assert_close, dense, numbers};
+use crate::common::{Frozen, assert_close, dense, numbers};
 
 fn reals<'a>(view: &View<'a>) -> &'a [f64] {
     view.real()

@@ -1,0 +1,16 @@
+//! The crate's tests from outside, in one binary: linking the crate once is most of their price.
+//!
+//! Those that count what is allocated have binaries of their own, beside this one.
+
+mod array;
+mod common;
+mod examples;
+mod exec;
+mod graph;
+mod ir;
+mod operators;
+mod optim;
+mod random_programs;
+mod rank;
+mod rules;
+mod split;
