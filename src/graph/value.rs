@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, DType, MOST_AXES, Real, Shape, Slice, Summary, Type, View};
 use crate::error::{Error, Result};
 use crate::rules::{
-    DiagonalLike, Gather, Kernel, MOST_OPERANDS, MatMul, Operator, ScatterRows, Transpose, shares,
+    DiagonalLike, Gather, Kernel, MatMul, Operator, ScatterRows, Transpose, shares,
 };
 use crate::table::{Gradient, Rows, Table, add_into};
 
@@ -207,10 +207,6 @@ pub(crate) fn apply<O: Operator + ?Sized>(
             return Ok(number);
         }
     }
-    let reuse = match few(op, args, reuse) {
-        Ok(result) => return result,
-        Err(reuse) => reuse,
-    };
     if args.iter().any(|a| !matches!(a, Value::Dense(_)))
         && let Some(shortcut) = structured(op, args)
     {
@@ -293,51 +289,6 @@ where
         _ => return None,
     }
     Some(Value::Dense(result.into()))
-}
-
-/// The most elements for which [`few`] is quicker: beyond, the result takes the time.
-const FEW: usize = 1024;
-
-/// An elementwise operator on a few elements in arrays of one type, which is that of the result;
-/// gives `reuse` back if it is something else.
-#[inline]
-fn few<O: Operator + ?Sized>(
-    op: &O,
-    args: &[&Value],
-    reuse: Option<Array>,
-) -> std::result::Result<Result<Value>, Option<Array>> {
-    let Some(Value::Dense(first)) = args.first() else {
-        return Err(reuse);
-    };
-    let (dtype, shape) = (first.dtype(), first.shape());
-    // The operands, and the first again in the room for others.
-    let mut slices = [first.view().data; MOST_OPERANDS];
-    if args.len() > slices.len() || slices[0].len() > FEW {
-        return Err(reuse);
-    }
-    for (slice, arg) in slices.iter_mut().zip(args).skip(1) {
-        match arg {
-            Value::Dense(a) if a.dtype() == dtype && a.shape() == shape => *slice = a.view().data,
-            _ => return Err(reuse),
-        }
-    }
-    let Some(kernel) = Kernel::of(op, dtype, args.len()) else {
-        return Err(reuse);
-    };
-    // An operator of others may have a kernel and yet another type of result.
-    let ty = first.ty();
-    match op.infer(&[&ty; MOST_OPERANDS][..args.len()]) {
-        Ok(result) if result == ty => {}
-        _ => return Err(reuse),
-    }
-    let mut out = match memory(reuse, dtype, shape) {
-        Ok(out) => out,
-        Err(error) => return Ok(Err(error)),
-    };
-    if let Some(view) = out.view_mut() {
-        kernel.apply(&slices[..args.len()], view.data);
-    }
-    Ok(Ok(Value::Dense(out)))
 }
 
 fn is<P: Operator, O: Operator + ?Sized>(op: &O) -> bool {

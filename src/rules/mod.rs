@@ -153,8 +153,7 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
     }
 
     /// The kernel for one element type, if this operator acts on each element alone. Such
-    /// operators are fused, and run by their kernel instead of `eval` where operands are small and
-    /// of the result's type.
+    /// operators are fused.
     fn kernel(&self, _dtype: DType) -> Option<Kernel> {
         None
     }
