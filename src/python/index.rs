@@ -19,7 +19,7 @@ use super::convert::{self, type_name};
 use super::operand;
 use super::variable::PyVariable;
 use crate::array::{DType, Dense, show_shape, size};
-use crate::graph::{Variable, build, select};
+use crate::graph::{Variable, build};
 use crate::rules::SliceItem;
 
 /// One end of a slice.
@@ -115,7 +115,7 @@ fn plain<'py>(py: Python<'py>, node: &Variable) -> PyResult<Bound<'py, PyAny>> {
     if node.dtype() == DType::U32 {
         return convert::to_numpy(py, node.value()?);
     }
-    let mask = convert::to_numpy(py, select::constant_mask(node)?)?;
+    let mask = convert::to_numpy(py, build::constant_mask(node)?)?;
     mask.call_method1(intern!(py, "astype"), (py.get_type::<PyBool>(),))
 }
 
@@ -128,7 +128,7 @@ fn part<'py>(object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         return Ok(object);
     };
     let node = variable.get().handle.node()?;
-    if node.dtype() == DType::U32 && select::settable(&node) {
+    if node.dtype() == DType::U32 && build::settable(&node) {
         return Err(PyTypeError::new_err(
             "indices that can change stand alone in brackets: x[rows][:, 0], not x[rows, 0]; \
              or use their value, rows.value",
@@ -221,7 +221,7 @@ pub(super) fn get(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<Variable> {
         Key::Mask(mask) => plain(key.py(), &mask)?,
         Key::Other(key) => key,
     };
-    Ok(select::take_flat(x, places(&ty.shape, &key)?)?)
+    Ok(build::take_flat(x, places(&ty.shape, &key)?)?)
 }
 
 /// `x` as it is after `x[key] = value`.
@@ -238,13 +238,13 @@ pub(super) fn replace(
     })?;
     let ty = x.ty()?;
     let key = match parse(ty.ndim(), key)? {
-        Key::Slice(items) => return Ok(select::slice_replace(x, items, &value)?),
-        Key::Mask(mask) if select::is_mask(&mask) && value.ty()?.size() == 1 => {
-            return Ok(select::replace_where(x, &mask, &value)?);
+        Key::Slice(items) => return Ok(build::slice_replace(x, items, &value)?),
+        Key::Mask(mask) if build::is_mask(&mask) && value.ty()?.size() == 1 => {
+            return Ok(build::replace_where(x, &mask, &value)?);
         }
         Key::Mask(mask) => plain(key.py(), &mask)?,
         Key::Rows(rows) => part(rows)?,
         Key::Other(key) => key,
     };
-    Ok(select::replace(x, &places(&ty.shape, &key)?, &value)?)
+    Ok(build::replace(x, &places(&ty.shape, &key)?, &value)?)
 }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use super::functions::two;
 use super::operand::node;
 use super::variable::PyVariable;
-use crate::graph::linalg;
+use crate::graph::build;
 
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident($x:ident $(, $more:ident: $ty:ty)*) -> $result:ty;)*) => {
@@ -17,7 +17,7 @@ macro_rules! functions {
             #[pyo3(signature = ($x $(, $more)*, /))]
             fn $name($x: &Bound<'_, PyAny> $(, $more: $ty)*) -> PyResult<$result> {
                 let x = node(stringify!($name), $x)?;
-                Ok(wrap(linalg::$name(&x $(, $more)*)?))
+                Ok(wrap(build::$name(&x $(, $more)*)?))
             }
         )*
 
@@ -114,5 +114,5 @@ functions! {
 #[pyfunction]
 #[pyo3(signature = (a, b, /))]
 fn solve(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
-    two("solve", a, b, linalg::solve)
+    two("solve", a, b, build::solve)
 }

@@ -13,6 +13,7 @@
 )]
 
 mod argument;
+mod arrays;
 mod convert;
 mod elementwise;
 mod error;
@@ -34,7 +35,6 @@ mod protocols;
 mod rank;
 mod registry;
 mod sampling;
-mod select;
 mod show;
 mod sparse;
 mod transform;
@@ -68,7 +68,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     rank::register(module)?;
     io::register(module)?;
     protocols::register(module)?;
-    select::register(module)?;
+    arrays::register(module)?;
     linalg::register(module)?;
     functions::register(module)
 }

@@ -10,7 +10,7 @@ use super::operand::{node, pair};
 use super::variable::PyVariable;
 use super::{convert, index};
 use crate::array::DType;
-use crate::graph::{Constant, Variable, select};
+use crate::graph::{Constant, Variable, build};
 
 /// A variable as it is, anything else as a constant.
 ///
@@ -29,7 +29,7 @@ fn constant(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
 #[pyfunction]
 #[pyo3(signature = (x, axis, /))]
 fn cumsum(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
-    Ok(PyVariable::new(select::cumsum(&node("cumsum", x)?, axis)?))
+    Ok(PyVariable::new(build::cumsum(&node("cumsum", x)?, axis)?))
 }
 
 /// The indices that sort an array along an axis.
@@ -39,10 +39,7 @@ fn cumsum(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
 #[pyfunction]
 #[pyo3(signature = (x, axis, /))]
 fn argsort(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
-    Ok(PyVariable::new(select::argsort(
-        &node("argsort", x)?,
-        axis,
-    )?))
+    Ok(PyVariable::new(build::argsort(&node("argsort", x)?, axis)?))
 }
 
 /// The index of the largest element along an axis.
@@ -53,7 +50,7 @@ fn argsort(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
 #[pyo3(signature = (x, axis, keepdims, /))]
 fn argmax(x: &Bound<'_, PyAny>, axis: i64, keepdims: bool) -> PyResult<PyVariable> {
     let x = node("argmax", x)?;
-    Ok(PyVariable::new(select::argmax(&x, axis, keepdims)?))
+    Ok(PyVariable::new(build::argmax(&x, axis, keepdims)?))
 }
 
 /// The index of the smallest element along an axis.
@@ -64,7 +61,7 @@ fn argmax(x: &Bound<'_, PyAny>, axis: i64, keepdims: bool) -> PyResult<PyVariabl
 #[pyo3(signature = (x, axis, keepdims, /))]
 fn argmin(x: &Bound<'_, PyAny>, axis: i64, keepdims: bool) -> PyResult<PyVariable> {
     let x = node("argmin", x)?;
-    Ok(PyVariable::new(select::argmin(&x, axis, keepdims)?))
+    Ok(PyVariable::new(build::argmin(&x, axis, keepdims)?))
 }
 
 /// Indices as a node: those of a variable, or integers.
@@ -89,7 +86,7 @@ fn take_along_axis(
 ) -> PyResult<PyVariable> {
     let x = node("take_along_axis", x)?;
     let index = indices("indices", index)?;
-    Ok(PyVariable::new(select::take_along_axis(&x, &index, axis)?))
+    Ok(PyVariable::new(build::take_along_axis(&x, &index, axis)?))
 }
 
 /// ``x`` as it would be after ``x[key] = value``; ``x`` itself stays as it is.
@@ -129,7 +126,7 @@ fn replace(
 #[pyo3(signature = (x, single, /))]
 fn cast(x: &Bound<'_, PyAny>, single: bool) -> PyResult<PyVariable> {
     let dtype = if single { DType::F32 } else { DType::F64 };
-    Ok(PyVariable::new(select::cast(&node("cast", x)?, dtype)?))
+    Ok(PyVariable::new(build::cast(&node("cast", x)?, dtype)?))
 }
 
 /// ``x``, which may not get other lengths along ``axes`` later; ``by`` says what needs them.
@@ -140,7 +137,7 @@ fn cast(x: &Bound<'_, PyAny>, single: bool) -> PyResult<PyVariable> {
 #[pyo3(signature = (x, by, axes, /))]
 fn fixed(x: &Bound<'_, PyAny>, by: &str, axes: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let axes = required("axes", axes)?;
-    Ok(PyVariable::new(select::fixed(&node(by, x)?, by, &axes)?))
+    Ok(PyVariable::new(build::fixed(&node(by, x)?, by, &axes)?))
 }
 
 /// ``count`` neighbouring axes as one, whatever their lengths.
@@ -151,7 +148,7 @@ fn fixed(x: &Bound<'_, PyAny>, by: &str, axes: &Bound<'_, PyAny>) -> PyResult<Py
 #[pyo3(signature = (x, start, count, /))]
 fn merge_axes(x: &Bound<'_, PyAny>, start: usize, count: usize) -> PyResult<PyVariable> {
     let x = node("merge_axes", x)?;
-    Ok(PyVariable::new(select::merge_axes(&x, start, count)?))
+    Ok(PyVariable::new(build::merge_axes(&x, start, count)?))
 }
 
 /// One axis as several; one length may be -1.
@@ -162,7 +159,7 @@ fn merge_axes(x: &Bound<'_, PyAny>, start: usize, count: usize) -> PyResult<PyVa
 #[pyo3(signature = (x, axis, lengths, /))]
 fn split_axis(x: &Bound<'_, PyAny>, axis: i64, lengths: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let (x, lengths) = (node("split_axis", x)?, required("lengths", lengths)?);
-    Ok(PyVariable::new(select::split_axis(&x, axis, &lengths)?))
+    Ok(PyVariable::new(build::split_axis(&x, axis, &lengths)?))
 }
 
 /// The elements of ``x`` in the shape of ``like``, whatever that will be.
@@ -173,7 +170,7 @@ fn split_axis(x: &Bound<'_, PyAny>, axis: i64, lengths: &Bound<'_, PyAny>) -> Py
 #[pyo3(signature = (x, like, /))]
 fn reshape_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let (x, like) = pair("reshape_like", x, like)?;
-    Ok(PyVariable::new(select::reshape_like(&x, &like)?))
+    Ok(PyVariable::new(build::reshape_like(&x, &like)?))
 }
 
 /// ``x`` repeated along the axes in which ``like`` is longer, whatever lengths they will have.
@@ -184,7 +181,7 @@ fn reshape_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVar
 #[pyo3(signature = (x, like, /))]
 fn broadcast_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let (x, like) = pair("broadcast_like", x, like)?;
-    Ok(PyVariable::new(select::broadcast_like(&x, &like)?))
+    Ok(PyVariable::new(build::broadcast_like(&x, &like)?))
 }
 
 /// The number of elements along axes, whatever it will be.
@@ -195,7 +192,7 @@ fn broadcast_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyV
 #[pyo3(signature = (x, axes, /))]
 fn count(x: &Bound<'_, PyAny>, axes: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let axes = required("axes", axes)?;
-    Ok(PyVariable::new(select::count(&node("count", x)?, &axes)?))
+    Ok(PyVariable::new(build::count(&node("count", x)?, &axes)?))
 }
 
 /// Adds the functions to the module.

@@ -1,12 +1,12 @@
 //! Linear algebra on boxed variables: what an operator packs into one array taken apart, vectors
-//! as columns, and wide matrices by way of their transposes. As in [`super::build`], float32 and
+//! as columns, and wide matrices by way of their transposes. As in [`super`], float32 and
 //! float64 meet in float64, and all errors name the operator and the shapes that do not fit;
 //! where a matrix has no such decomposition they are [`Error::LinAlg`].
 
-use super::Variable;
-use super::build::{concatenate, expand_dims, one, promote, slice, squeeze, unary};
+use super::{concatenate, expand_dims, one, promote, slice, squeeze, unary};
 use crate::array::{Shape, show_shape};
 use crate::error::{Error, Result};
+use crate::graph::Variable;
 use crate::rules::{self, OpRef, SliceItem};
 
 /// Number of axes, at least two.

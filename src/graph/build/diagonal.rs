@@ -1,0 +1,60 @@
+//! Diagonals and triangles.
+
+use super::one;
+use crate::array::{Shape, normalize_axis, show_shape};
+use crate::error::{Error, Result};
+use crate::graph::Variable;
+use crate::rules::{self};
+
+/// The matrices of the last two axes without what is above diagonal `k`.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn tril(x: &Variable, k: i64) -> Result<Variable> {
+    one(rules::Tril { k }, x)
+}
+
+/// The matrices of the last two axes without what is below diagonal `k`.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn triu(x: &Variable, k: i64) -> Result<Variable> {
+    one(rules::Triu { k }, x)
+}
+
+/// Diagonal `k` of the matrices that two axes make, as the last axis.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn diagonal(x: &Variable, k: i64, axis1: i64, axis2: i64) -> Result<Variable> {
+    let ndim = x.ty()?.ndim();
+    let pair = [axis1, axis2].map(|a| normalize_axis("diagonal", a, ndim));
+    let [row, column] = pair;
+    let (row, column) = (row?, column?);
+    if row == column {
+        return Err(Error::Value(
+            "diagonal: axis1 and axis2 are the same".into(),
+        ));
+    }
+    let others = (0..ndim).filter(|&a| a != row && a != column);
+    let axes: Shape = others.chain([row, column]).collect();
+    if axes.is_sorted() {
+        return one(rules::Diagonal { k }, x);
+    }
+    one(rules::Diagonal { k }, &one(rules::Transpose { axes }, x)?)
+}
+
+/// NumPy's `diag`: diagonal `k` of a matrix, or the matrix with a vector along it.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn diag(x: &Variable, k: i64) -> Result<Variable> {
+    match x.ty()?.ndim() {
+        1 => one(rules::DiagonalMatrix { k }, x),
+        2 => one(rules::Diagonal { k }, x),
+        _ => Err(Error::Shape(format!(
+            "diag: expected a vector or a matrix, got shape {}",
+            show_shape(&x.ty()?.shape)
+        ))),
+    }
+}

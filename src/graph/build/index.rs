@@ -1,0 +1,217 @@
+//! Elements chosen and replaced: lookups of rows, slices, places and masks.
+
+use super::shape::expand_dims;
+use super::{apply, cast, one, select};
+use crate::array::{Array, Dense, Shape, show_shape};
+use crate::error::{Error, Result};
+use crate::graph::{Constant, Kind, Variable};
+use crate::rules::{self, BroadcastLike, OpRef, Operator, SliceItem};
+
+/// Rows of `x` at `index`.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn gather(x: &Variable, index: &Variable) -> Result<Variable> {
+    Variable::apply(OpRef::Static(&rules::Gather), &[x.clone(), index.clone()])
+}
+
+/// Rows of `x` at the indices `at`. Those at the places `from_end` count from the end of `x`,
+/// also when that gets another length: an input below may.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn rows(x: &Variable, at: Dense<u32>, from_end: &[usize]) -> Result<Variable> {
+    let below = || x.topological().into_iter();
+    if from_end.is_empty() || !below().any(|node| matches!(node.kind(), Kind::Input(..))) {
+        return gather(x, &Constant::new(at).boxed());
+    }
+    // From the end is from the start of the rows in reverse.
+    let ty = x.ty()?;
+    let n = ty.shape.first().copied().unwrap_or(0);
+    let (mut forward, mut backward) = (at.clone(), Dense::zeros(at.shape())?);
+    let mut mask = Dense::<f64>::zeros(at.shape())?;
+    for &k in from_end {
+        let place = at.as_slice()[k];
+        forward.make_mut()[k] = 0;
+        backward.make_mut()[k] = (n as u32).wrapping_sub(1).wrapping_sub(place);
+        mask.make_mut()[k] = 1.0;
+    }
+    let reverse = SliceItem::Range {
+        start: None,
+        stop: None,
+        step: -1,
+    };
+    let reversed = slice(x, vec![reverse])?;
+    let backward = gather(&reversed, &Constant::new(backward).boxed())?;
+    if from_end.len() == at.as_slice().len() {
+        return Ok(backward);
+    }
+    let forward = gather(x, &Constant::new(forward).boxed())?;
+    let mask = Array::from(mask).to_dtype(ty.dtype);
+    let inner: Vec<i64> = (at.shape().len()..forward.ty()?.ndim())
+        .map(|axis| axis as i64)
+        .collect();
+    let mask = expand_dims(&Constant::new(mask).boxed(), &inner)?;
+    select(&mask, &backward, &forward)
+}
+
+/// A basic slice.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn slice(x: &Variable, items: Vec<SliceItem>) -> Result<Variable> {
+    one(rules::Take { items }, x)
+}
+
+/// The elements of `x` at these places, counted in C order.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn take_flat(x: &Variable, places: Dense<u32>) -> Result<Variable> {
+    let shape = x.ty()?.shape;
+    let places = Constant::new(places).boxed();
+    apply(rules::TakeFlat { shape }, &[x, &places])
+}
+
+/// `values` without leading axes of length 1 beyond `ndim`, as an assignment drops them, and of
+/// the element type of `x`.
+fn assigned(x: &Variable, values: &Variable, ndim: usize) -> Result<Variable> {
+    let values = cast(values, x.dtype())?;
+    let shape = values.ty()?.shape;
+    let ones = shape.iter().take_while(|&&n| n == 1).count();
+    match ones.min(shape.len().saturating_sub(ndim)) {
+        0 => Ok(values),
+        extra => {
+            let axes: Shape = (0..extra).collect();
+            apply(rules::Squeeze { axes }, &[&values])
+        }
+    }
+}
+
+/// Operators whose results are zeros and ones that stand for false and true.
+const LOGICAL: &[&str] = &[
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logical_not",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "signbit",
+];
+
+/// `x` with the elements at these places replaced by `values`, which broadcast to the places'
+/// shape. Where a place is there twice, the last counts.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<Variable> {
+    let mut values = assigned(x, values, places.shape().len())?;
+    if values.ty()?.shape[..] != *places.shape() {
+        let shape = places.shape().into();
+        values = apply(rules::BroadcastTo { shape }, &[&values])?;
+    }
+    let ty = x.ty()?;
+    let mut sources = Dense::<u32>::zeros(&ty.shape)?;
+    let room = sources.make_mut();
+    rules::check_indices(|| "replace".into(), places.as_slice(), room.len())?;
+    for (k, &place) in places.as_slice().iter().enumerate() {
+        room[place as usize] = k as u32 + 1;
+    }
+    let sources = Constant::new(sources).boxed();
+    Variable::apply(
+        OpRef::Static(&rules::Replace),
+        &[x.clone(), values, sources],
+    )
+}
+
+/// `x` with a basic slice replaced by `values`, which broadcast to the slice's shape.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn slice_replace(x: &Variable, items: Vec<SliceItem>, values: &Variable) -> Result<Variable> {
+    let take = rules::Take { items };
+    let ty = take.infer(&[&x.ty()?])?;
+    let mut values = assigned(x, values, ty.ndim())?;
+    if values.ty()?.shape != ty.shape {
+        // Like the slice, whatever length it has one day.
+        let slice = apply(take.clone(), &[x])?;
+        let args = [values, slice];
+        values = Variable::apply(OpRef::Static(&BroadcastLike), &args)?;
+    }
+    let items = take.items;
+    apply(rules::SliceReplace { items }, &[x, &values])
+}
+
+/// Whether the value of a node can change: something that it depends on can be assigned.
+pub fn settable(x: &Variable) -> bool {
+    let assigned = |node: &Variable| {
+        matches!(
+            node.kind(),
+            Kind::Input(..) | Kind::Parameter(_) | Kind::Variable(..)
+        )
+    };
+    x.topological().iter().any(assigned)
+}
+
+/// Whether a node is the result of a comparison or of a logical operator.
+pub fn is_mask(x: &Variable) -> bool {
+    match x.kind() {
+        Kind::Operation(op) if op.name() == "sub" => {
+            // `not_equal` is one minus `equal`.
+            let parents = x.parents();
+            matches!(parents[0].kind(), Kind::Constant)
+                && parents[0].item().is_ok_and(|one| one == 1.0)
+                && matches!(parents[1].kind(), Kind::Operation(op) if op.name() == "equal")
+        }
+        Kind::Operation(op) => LOGICAL.contains(&op.name()),
+        _ => false,
+    }
+}
+
+/// `x` with one number in the place of the elements where a mask holds; the mask may lack the
+/// last axes.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn replace_where(x: &Variable, mask: &Variable, number: &Variable) -> Result<Variable> {
+    let (ty, shape) = (x.ty()?, mask.ty()?.shape);
+    if !ty.shape.starts_with(&shape) {
+        return Err(Error::Index(format!(
+            "a mask of shape {} does not fit an array of shape {}",
+            show_shape(&shape),
+            show_shape(&ty.shape)
+        )));
+    }
+    let axes: Vec<i64> = (shape.len()..ty.ndim()).map(|axis| axis as i64).collect();
+    let mask = expand_dims(mask, &axes)?;
+    select(&mask, &assigned(x, number, 0)?, x)
+}
+
+/// The value of a mask by which elements are selected, as many as it has ones.
+///
+/// # Errors
+/// [`Error::Type`] if the node is no mask, or one whose value can change.
+pub fn constant_mask(mask: &Variable) -> Result<Array> {
+    if !is_mask(mask) {
+        return Err(Error::Type(format!(
+            "an index is integers, or a mask: the result of a comparison; got numbers of type {}",
+            mask.dtype()
+        )));
+    }
+    if settable(mask) {
+        return Err(Error::Type(
+            "x[mask] has as many elements as the mask has ones, which changes when what it was \
+             computed from is assigned; use where(mask, x, 0.0), which has the shape of x, or a \
+             mask of plain values: x[mask.value != 0]"
+                .into(),
+        ));
+    }
+    mask.value()
+}

@@ -1,0 +1,42 @@
+//! Elements in order: positions of sorted, largest and smallest elements, and taking them.
+
+use super::{apply, axis_of};
+use crate::error::Result;
+use crate::graph::Variable;
+use crate::rules::{self};
+
+/// The indices that sort `x` along an axis; equal elements keep their order, NaN comes last.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn argsort(x: &Variable, axis: i64) -> Result<Variable> {
+    let axis = axis_of("argsort", x, axis)?;
+    apply(rules::ArgSort { axis }, &[x])
+}
+
+/// The index of the largest element along an axis, the first if there are several.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn argmax(x: &Variable, axis: i64, keepdims: bool) -> Result<Variable> {
+    let axis = axis_of("argmax", x, axis)?;
+    apply(rules::ArgMax { axis, keepdims }, &[x])
+}
+
+/// The index of the smallest element along an axis, the first if there are several.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn argmin(x: &Variable, axis: i64, keepdims: bool) -> Result<Variable> {
+    let axis = axis_of("argmin", x, axis)?;
+    apply(rules::ArgMin { axis, keepdims }, &[x])
+}
+
+/// The elements of `x` along an axis that `index` names; it has the shape of `x` elsewhere.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn take_along_axis(x: &Variable, index: &Variable, axis: i64) -> Result<Variable> {
+    let axis = axis_of("take_along_axis", x, axis)?;
+    apply(rules::TakeAlongAxis { axis }, &[x, index])
+}

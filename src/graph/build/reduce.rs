@@ -1,0 +1,104 @@
+//! Reductions over axes, normalised exponentials, running sums.
+
+use super::{apply, axes, axis_of, one, unary};
+use crate::array::normalize_axis;
+use crate::error::Result;
+use crate::graph::Variable;
+use crate::rules::{self, OpRef};
+
+/// Which reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduction {
+    /// Σ x
+    Sum,
+    /// Σ x / n
+    Mean,
+    /// The largest element.
+    Max,
+    /// The smallest element.
+    Min,
+    /// ln Σ exp x
+    LogSumExp,
+}
+
+/// Reduces over axes, all of them if none are given.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn reduce(
+    kind: Reduction,
+    x: &Variable,
+    over: Option<&[i64]>,
+    keepdims: bool,
+) -> Result<Variable> {
+    let ndim = x.ty()?.ndim();
+    let name = match kind {
+        Reduction::Sum => "sum",
+        Reduction::Mean => "mean",
+        Reduction::Max => "max",
+        Reduction::Min => "min",
+        Reduction::LogSumExp => "logsumexp",
+    };
+    let axes = axes(name, over, ndim)?;
+    match kind {
+        Reduction::Sum => one(rules::Sum { axes, keepdims }, x),
+        Reduction::Mean => one(rules::Mean { axes, keepdims }, x),
+        Reduction::Max => one(rules::Max { axes, keepdims }, x),
+        Reduction::Min => one(rules::Min { axes, keepdims }, x),
+        // One axis after the other, the last first: their numbers stay right.
+        Reduction::LogSumExp => axes.iter().rev().try_fold(x.clone(), |x, &axis| {
+            one(rules::LogSumExp { axis, keepdims }, &x)
+        }),
+    }
+}
+
+/// Softmax along an axis.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn softmax(x: &Variable, axis: i64) -> Result<Variable> {
+    let axis = normalize_axis("softmax", axis, x.ty()?.ndim())?;
+    one(rules::Softmax { axis }, x)
+}
+
+/// Logarithm of the softmax along an axis.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn log_softmax(x: &Variable, axis: i64) -> Result<Variable> {
+    let axis = normalize_axis("log_softmax", axis, x.ty()?.ndim())?;
+    one(rules::LogSoftmax { axis }, x)
+}
+
+/// `-log_softmax(logits)[…, target]`: the loss of each row of logits.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn cross_entropy(logits: &Variable, targets: &Variable) -> Result<Variable> {
+    // In its own name, before the operators below find fault in theirs.
+    let pick = OpRef::Static(&rules::Pick);
+    pick.infer(&[&logits.ty()?, &targets.ty()?])?;
+    let args = [log_softmax(logits, -1)?, targets.clone()];
+    unary(&rules::Neg, &Variable::apply(pick, &args)?)
+}
+
+/// Sums of the elements up to each, along an axis.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn cumsum(x: &Variable, axis: i64) -> Result<Variable> {
+    let axis = axis_of("cumsum", x, axis)?;
+    let reverse = false;
+    apply(rules::CumSum { axis, reverse }, &[x])
+}
+
+/// The number of elements along axes, whatever it will be.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn count(x: &Variable, axes: &[i64]) -> Result<Variable> {
+    let ndim = x.ty()?.ndim();
+    let axes = axes.iter().map(|&a| normalize_axis("count", a, ndim));
+    let axes = axes.collect::<Result<_>>()?;
+    apply(rules::CountLike { axes }, &[x])
+}

@@ -1,0 +1,125 @@
+//! The same elements in another shape or order, or repeated.
+
+use super::{apply, axes, axis_of, one};
+use crate::array::{Shape, normalize_axis};
+use crate::error::{Error, Result};
+use crate::graph::Variable;
+use crate::rules::{self, BroadcastLike, OpRef, ReshapeLike};
+
+/// Permutes the axes; reverses them if no order is given.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn transpose(x: &Variable, order: Option<&[i64]>) -> Result<Variable> {
+    let ndim = x.ty()?.ndim();
+    let axes: Shape = match order {
+        None => (0..ndim).rev().collect(),
+        Some(order) => order
+            .iter()
+            .map(|&a| normalize_axis("transpose", a, ndim))
+            .collect::<Result<_>>()?,
+    };
+    one(rules::Transpose { axes }, x)
+}
+
+/// The same elements in another shape; one length may be -1, to be inferred.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn reshape(x: &Variable, shape: &[i64]) -> Result<Variable> {
+    let length = |&n: &i64| match n {
+        -1 => Ok(None),
+        n => usize::try_from(n)
+            .map(Some)
+            .map_err(|_| Error::Value(format!("reshape: a length cannot be {n}"))),
+    };
+    let shape = shape.iter().map(length).collect::<Result<_>>()?;
+    one(rules::Reshape { shape }, x)
+}
+
+/// The elements of `x` in the shape of `like`, whatever that will be.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn reshape_like(x: &Variable, like: &Variable) -> Result<Variable> {
+    Variable::apply(OpRef::Static(&ReshapeLike), &[x.clone(), like.clone()])
+}
+
+/// Repeats to a given shape.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn broadcast_to(x: &Variable, shape: &[usize]) -> Result<Variable> {
+    let shape = shape.into();
+    one(rules::BroadcastTo { shape }, x)
+}
+
+/// `x` repeated along the axes in which `like` is longer, whatever lengths they will have.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn broadcast_like(x: &Variable, like: &Variable) -> Result<Variable> {
+    Variable::apply(OpRef::Static(&BroadcastLike), &[x.clone(), like.clone()])
+}
+
+/// Removes axes of length 1, all of them if none are given.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn squeeze(x: &Variable, over: Option<&[i64]>) -> Result<Variable> {
+    let ty = x.ty()?;
+    let axes = match over {
+        Some(_) => axes("squeeze", over, ty.ndim())?,
+        None => (0..ty.ndim()).filter(|&a| ty.shape[a] == 1).collect(),
+    };
+    one(rules::Squeeze { axes }, x)
+}
+
+/// Inserts axes of length 1, at these places of the result.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn expand_dims(x: &Variable, at: &[i64]) -> Result<Variable> {
+    let axes = axes("expand_dims", Some(at), x.ty()?.ndim() + at.len())?;
+    one(rules::ExpandDims { axes }, x)
+}
+
+/// `count` neighbouring axes as one.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn merge_axes(x: &Variable, start: usize, count: usize) -> Result<Variable> {
+    apply(rules::MergeAxes { start, count }, &[x])
+}
+
+/// One axis as several; one length may be -1, to be inferred.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn split_axis(x: &Variable, axis: i64, lengths: &[i64]) -> Result<Variable> {
+    let axis = axis_of("split_axis", x, axis)?;
+    let length = |&n: &i64| match n {
+        -1 => Ok(None),
+        n => usize::try_from(n)
+            .map(Some)
+            .map_err(|_| Error::Value(format!("split_axis: a length cannot be {n}"))),
+    };
+    let lengths = lengths.iter().map(length).collect::<Result<_>>()?;
+    apply(rules::SplitAxis { axis, lengths }, &[x])
+}
+
+/// `x`, which may not get other lengths along these axes later; `by` says in messages what
+/// needs them.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn fixed(x: &Variable, by: &str, axes: &[i64]) -> Result<Variable> {
+    let shape = x.ty()?.shape;
+    let mut lengths = vec![None; shape.len()];
+    for &axis in axes {
+        let axis = normalize_axis(by, axis, shape.len())?;
+        lengths[axis] = Some(shape[axis]);
+    }
+    let by = by.to_owned();
+    apply(rules::FixedLengths { by, lengths }, &[x])
+}
