@@ -48,8 +48,9 @@ pub(super) struct Handle {
 // are not). Where evaluation calls Python (an operator or hook of the caller's), other threads
 // may run meanwhile, but of this graph they can only drop handles, or read what never changes
 // in a leaf (`param`, `leaf_id`, `input_id`, `name`) and a flag (`is_read`); `node`, `original` and
-// with them `replace` refuse them all else. A drop touches reference counts and, where one becomes zero, a node that nobody else
-// holds, so none that the walk under way will see; the walk holds every node that it visits.
+// with them `replace` refuse them all else. A drop touches reference counts and, where one becomes
+// zero, a node that nobody else holds, so none that the walk under way will see; the walk holds
+// every node that it visits.
 // Reference counts and cells of a graph are therefore touched by one thread at a time, with
 // the lock's release and acquisition between threads. A node has no tie to its thread but the
 // numbers of walks over it (`mark`) and its own (`serial`), which `node` keeps from being used

@@ -1,0 +1,81 @@
+//! Every operator is in the table, with cases.
+
+use super::*;
+
+#[test]
+fn every_entry_has_cases_and_a_name_of_its_own() {
+    let mut names = HashSet::new();
+    for entry in rules::table() {
+        assert!(names.insert(entry.name), "{} is there twice", entry.name);
+        assert!(!entry.formula.is_empty(), "{} has no formula", entry.name);
+        let cases = (entry.cases)();
+        assert!(!cases.is_empty(), "{} has no case", entry.name);
+        for case in cases {
+            assert_eq!(case.op.name(), entry.name);
+        }
+    }
+}
+
+/// The files in a folder and its subfolders.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the sources are there");
+    let paths = entries.map(|e| e.expect("a readable folder").path());
+    let below = |path: PathBuf| match path.is_dir() {
+        true => files(&path),
+        false => vec![path],
+    };
+    paths.flat_map(below).collect()
+}
+
+/// The types of `src/rules` that implement `Operator`, by their definitions: a structure of
+/// their own, or a line `Name = name, "formula"`, `Name = "name"` or `Name, "name"` of a macro.
+fn defined_operators() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
+    let not_operators = [
+        "algebra.rs",
+        "batch.rs",
+        "kernel.rs",
+        "lanes.rs",
+        "table.rs",
+    ];
+    let mut found = Vec::new();
+    for file in files(&folder) {
+        let name = file.file_name().expect("a file has a name");
+        if name == "mod.rs" || not_operators.iter().any(|n| *n == name) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).expect("a readable file");
+        let before = found.len();
+        for line in text.lines().map(str::trim_start) {
+            let rest = line.strip_prefix("pub struct ").unwrap_or(line);
+            let (name, rest) = rest.split_at(rest.find([' ', ',', ';', '{']).unwrap_or(0));
+            let named = rest.starts_with(" = ") && line.contains('"');
+            let declared = named || rest.starts_with(", \"");
+            if name.starts_with(char::is_uppercase) && (declared || line.starts_with("pub struct "))
+            {
+                found.push(name.to_owned());
+            }
+        }
+        assert!(found.len() > before, "no operator in {}", file.display());
+    }
+    found
+}
+
+#[test]
+fn every_operator_type_is_in_the_table() {
+    let tested: HashSet<String> = cases()
+        .filter_map(|(_, case)| {
+            Some(
+                format!("{:?}", case.op)
+                    .split([' ', '{'])
+                    .next()?
+                    .to_owned(),
+            )
+        })
+        .collect();
+    let defined = defined_operators();
+    for name in &defined {
+        assert!(tested.contains(name), "{name} is not in the table");
+    }
+    assert_eq!(defined.len(), tested.len(), "{tested:?}");
+}
