@@ -78,7 +78,8 @@ def test_indices():
     refuses(TypeError, "expected floating-point numbers", lambda: i + 1)
     refuses(TypeError, "expected floating-point numbers", lambda: i * table)
     refuses(TypeError, "expected floating-point numbers", lambda: i.sum())
-    refuses(TypeError, "nothing below records a gradient", lambda: i.backward())
+    refuses(TypeError, "integers, which have no gradient", lambda: i.backward())
+    refuses(TypeError, "integers, which have no gradient", lambda: np.argmax(table).backward())
     refuses(IndexError, "targets: index -1 .*2 rows", lambda: wy.cross_entropy(table, [0, 1, -1]))
     refuses(
         IndexError,

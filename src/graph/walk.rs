@@ -228,6 +228,11 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
 
 fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     refresh(root)?;
+    if !root.core().dtype().is_real() {
+        return Err(Error::Type(
+            "backward: these are integers, which have no gradient".into(),
+        ));
+    }
     if !root.core().differentiable() {
         return Err(Error::Type(
             "backward: nothing below records a gradient, as a Parameter does".into(),

@@ -32,7 +32,7 @@ from .._core import (
     vecdot,
 )
 from .._core import sum as sum_over
-from .operand import Like, axes_of
+from .operand import Like, axes_of, integers
 from .shaping import moveaxis
 
 # An axis by its letter, or one that an ellipsis stands for by its place from the end.
@@ -40,8 +40,17 @@ Label = str | int
 Labels = tuple[Label, ...]
 
 
-def _letters(sublist: Iterable[Any]) -> str:
-    """A list of integers and ellipses as subscripts."""
+def _letters(sublist: Any) -> str:
+    """A list of integers and ellipses as subscripts. Raises TypeError or ValueError for others."""
+    if not isinstance(sublist, list | tuple):
+        raise TypeError(
+            "einsum: expected subscripts, or operands each followed by a list of axes, got "
+            f"{type(sublist).__name__} in the place of a list"
+        )
+    numbers = [item for item in sublist if item is not ...]
+    for number in integers("einsum: axes", numbers):
+        if not 0 <= number < len(string.ascii_letters):
+            raise ValueError(f"einsum: axes: expected numbers from 0 to 51, got {number}")
     return "".join("..." if item is ... else string.ascii_letters[item] for item in sublist)
 
 

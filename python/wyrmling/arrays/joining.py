@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .._core import Variable, broadcast_like, concatenate, constant, expand_dims, fixed, stack
 from .._core import sum as sum_over
 from .indexing import take
-from .operand import Array, Like, along, axis_of
+from .operand import Array, Like, along, axis_of, integers
 from .shaping import astype, atleast_1d, atleast_2d, atleast_3d, copy
 
 
@@ -112,16 +112,17 @@ def array_split(
     """
     x = constant(ary)
     axis = axis_of("array_split", axis, x.ndim)
-    if isinstance(indices_or_sections, int | np.integer):
-        sections = int(indices_or_sections)
+    numbers = integers("indices_or_sections", indices_or_sections)
+    if np.ndim(indices_or_sections) == 0:
+        sections = numbers[0]
         if sections < 1:
-            raise ValueError(f"sections: expected 1 or more, got {sections}")
+            raise ValueError(f"indices_or_sections: expected 1 part or more, got {sections}")
         each, extra = divmod(x.shape[axis], sections)
         lengths = [each + 1] * extra + [each] * (sections - extra)
         cuts = np.cumsum([0, *lengths]).tolist()
         x = fixed(x, "array_split", axis)
     else:
-        cuts = [0, *(int(cut) for cut in indices_or_sections), None]
+        cuts = [0, *numbers, None]
     return [x[along(axis, slice(start, stop))] for start, stop in pairwise(cuts)]
 
 
@@ -136,11 +137,12 @@ def split(
     [array([1.]), array([2., 3., 4.])]
     """
     x = constant(ary)
-    if isinstance(indices_or_sections, int | np.integer):
+    if np.ndim(indices_or_sections) == 0:
         n = x.shape[axis_of("split", axis, x.ndim)]
-        if indices_or_sections < 1 or n % indices_or_sections:
+        (parts,) = integers("indices_or_sections", indices_or_sections)
+        if parts < 1 or n % parts:
             raise ValueError(
-                f"split: {n} elements do not divide into {indices_or_sections} equal parts"
+                f"indices_or_sections: {n} elements do not divide into {parts} equal parts"
             )
     return array_split(x, indices_or_sections, axis)
 

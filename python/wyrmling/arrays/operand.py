@@ -4,6 +4,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from .._core import Variable
@@ -13,6 +14,23 @@ Axis: TypeAlias = int | Sequence[int] | None
 Array: TypeAlias = npt.NDArray[Any]
 
 ALL = slice(None)
+
+
+def integer(what: str, value: Any) -> int:
+    """An integer. Raises TypeError for anything else."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what}: expected an integer, got {value!r}") from None
+
+
+def integers(what: str, value: Any) -> list[int]:
+    """One integer, or those of a sequence or array. Raises TypeError for anything else."""
+    items = np.asarray(value, object).ravel().tolist()
+    try:
+        return [operator.index(item) for item in items]
+    except TypeError:
+        raise TypeError(f"{what}: expected an integer or several, got {value!r}") from None
 
 
 def axis_of(name: str, axis: int, ndim: int) -> int:

@@ -26,7 +26,7 @@ from .._core import (
     transpose,
 )
 from .indexing import take
-from .operand import Array, Axis, Like, along, axes_of, axis_of
+from .operand import Array, Axis, Like, along, axes_of, axis_of, integers
 
 
 def moveaxis(a: Like, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
@@ -182,12 +182,13 @@ def roll(a: Like, shift: int | Sequence[int], axis: Axis = None) -> Variable:
     x = constant(a)
     if axis is None:
         return reshape_like(roll(ravel(x), shift, 0), x)
-    for by, to in np.broadcast(np.asarray(shift), np.asarray(axis)):
+    places = np.asarray(integers("shift", shift), object), np.asarray(integers("axis", axis))
+    for by, to in np.broadcast(*places):
         k = axis_of("roll", int(to), x.ndim)
         n = x.shape[k]
         x = fixed(x, "roll", k)
         if n and by % n:
-            place = n - int(by % n)
+            place = n - by % n
             x = concatenate([x[along(k, slice(place, None))], x[along(k, slice(place))]], k)
     return x
 
@@ -205,7 +206,7 @@ def tile(A: Like, reps: int | Sequence[int]) -> Variable:
     array([1., 2., 1., 2.])
     """
     x = constant(A)
-    times = [reps] if isinstance(reps, int | np.integer) else list(reps)
+    times = integers("reps", reps)
     times = [1] * (x.ndim - len(times)) + times
     x = expand_dims(x, tuple(range(len(times) - x.ndim)))
     for axis, count in enumerate(times):
@@ -228,11 +229,11 @@ def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = Non
     """
     x = ravel(a) if axis is None else constant(a)
     at = axis_of("repeat", 0 if axis is None else axis, x.ndim)
-    counts = np.asarray(repeats)
-    if counts.size == 1:
-        if (count := int(counts.item())) < 0:
-            raise ValueError(f"repeats: a count cannot be {count}")
-        return merge_axes(_repeated(x, count, at + 1), at, 2)
+    counts = integers("repeats", repeats)
+    if min(counts, default=0) < 0:
+        raise ValueError(f"repeats: a count cannot be {min(counts)}")
+    if len(counts) == 1:
+        return merge_axes(_repeated(x, counts[0], at + 1), at, 2)
     return take(fixed(x, "repeat", at), np.repeat(np.arange(x.shape[at]), counts), at)
 
 

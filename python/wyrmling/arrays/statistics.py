@@ -26,7 +26,7 @@ from .._core import (
     where,
 )
 from .indexing import take
-from .operand import Axis, Like, along, axes_of, axis_of
+from .operand import Axis, Like, along, axes_of, axis_of, integer
 from .ordering import sort
 from .roots import root
 from .shaping import moveaxis
@@ -216,7 +216,7 @@ def quantile(
         raise ValueError(f"method: expected 'linear', got {method!r}")
     shares = np.asarray(q, float)
     if not ((shares >= 0) & (shares <= 1)).all():
-        raise ValueError(f"quantile: expected shares from 0 to 1, got {q!r}")
+        raise ValueError(f"q: expected shares from 0 to 1, got {q!r}")
     ordered, axes, n = _sorted("quantile", a, axis)
     places = shares.ravel() * (n - 1)
     below = np.floor(places).astype(int)
@@ -238,6 +238,8 @@ def percentile(
     1.5
     """
     shares = np.asarray(q, float) / 100
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise ValueError(f"q: expected shares from 0 to 100, got {q!r}")
     return quantile(a, shares, axis, method=method, keepdims=keepdims)
 
 
@@ -255,8 +257,9 @@ def diff(
     >>> diff([1.0, 4.0, 9.0]).value
     array([3., 5.])
     """
-    if n < 0:
-        raise ValueError(f"n: expected 0 or more, got {n}")
+    times = integer("n", n)
+    if times < 0:
+        raise ValueError(f"n: expected 0 or more, got {times}")
     x = constant(a)
     axis = axis_of("diff", axis, x.ndim)
 
@@ -271,7 +274,10 @@ def diff(
     parts += [x, *(end(e) for e in (append,) if e is not None)]
     if len(parts) > 1:
         x = concatenate(parts, axis)
-    for _ in range(n):
+    if times > x.shape[axis]:
+        # Nothing is left, however often it is repeated, of an array of this length.
+        x, times = fixed(x, "diff", (axis,)), x.shape[axis]
+    for _ in range(times):
         x = x[along(axis, slice(1, None))] - x[along(axis, slice(None, -1))]
     return x
 
