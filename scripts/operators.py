@@ -49,6 +49,13 @@ INTERNAL = {
     "ratio": "divides in them, and refuses where there is no derivative",
     "sinc_derivative": "the gradients of sinc, smooth at 0",
     "ellipk_derivative": "the gradients of ellipk and ellipe, smooth at 0",
+    "sigmoid_slope": "the gradients of sigmoid and tanh, in both tails",
+    "arctan_slope": "the gradients of arctan and arccot",
+    "direction": "the gradients of hypot, also where that is infinite",
+    "bell_derivative": "the gradients of erf and its relatives, also where they vanish",
+    "erfcx_derivative": "the gradients of erfcx, without cancellation",
+    "dawsn_derivative": "the gradients of dawsn, without cancellation",
+    "polygamma_difference": "the gradients of beta and betaln, without cancellation",
 }
 # Symbols, for whatever Python has one.
 SYMBOLS = {

@@ -26,15 +26,24 @@ def names(entry: dict[str, Any]) -> set[str]:
 
 
 def public(entry: dict[str, Any]) -> bool:
-    """Whether there is a function of one or two operands."""
-    return len(entry["domains"]) <= 2
+    """Whether there is a function of one or two operands, an order among them."""
+    return len(entry["domains"]) + entry["ordered"] <= 2
 
 
 ENTRIES = [entry for entry in _core.elementwise() if public(entry)]
 ALL = set().union(*map(names, ENTRIES))
 SPECIAL = OTHERS.union(*(entry["scipy"] for entry in ENTRIES))
 # Derivatives that only gradients are made of.
-INTERNAL = {"ellipk_derivative", "sinc_derivative"}
+INTERNAL = {
+    "arctan_slope",
+    "bell_derivative",
+    "dawsn_derivative",
+    "direction",
+    "ellipk_derivative",
+    "erfcx_derivative",
+    "sigmoid_slope",
+    "sinc_derivative",
+}
 MAIN = set().union(
     *(
         {entry["function"], *entry["numpy"]} - (set(entry["scipy"]) - set(entry["numpy"]))

@@ -49,6 +49,20 @@ fn logaddexp2(x: f64, y: f64) -> f64 {
     (if x > y { x } else { y }) + (-d).exp2().ln_1p() / LN_2
 }
 
+/// The cosine of the angle of the point (x, y), also where squares or their sum overflow.
+fn direction(x: f64, y: f64) -> f64 {
+    let largest = x.abs().max(y.abs());
+    if largest == 0.0 {
+        0.0
+    } else if largest.is_infinite() {
+        let unit = |x: f64| if x.is_infinite() { x.signum() } else { 0.0 * x };
+        unit(x) / unit(x).hypot(unit(y))
+    } else {
+        let (x, y) = (x / largest, y / largest);
+        x / x.hypot(y)
+    }
+}
+
 /// `x·f(y)`, 0 where `x` is.
 fn product(x: f64, y: f64, f: fn(f64) -> f64) -> f64 {
     if x == 0.0 && !y.is_nan() {
@@ -172,14 +186,23 @@ elementwise! { $
     /// Length of the hypotenuse; both gradients are 0 at the origin.
     Hypot = hypot, "(x^2 + y^2)^(1/2)", "definition",
     (x, y) -> f64::hypot,
-    vjp(g, out) = [Some(g * (x / unless_zero(out))), Some(g * (y / unless_zero(out)))],
+    vjp(g, out) = [Some(g * x.direction(y)), Some(g * y.direction(x))],
     domain = [ALL, POSITIVE],
     numpy = ["hypot"];
+
+    /// Cosine of the angle of the point (x, y), 0 at the origin.
+    Direction = direction, "x / (x^2 + y^2)^(1/2)", "definition",
+    (x, y) -> direction,
+    vjp(g, out) = [
+        Some(g * (y.direction(x).square() / unless_zero(x.hypot(y)))),
+        Some(-(g * (out * y.direction(x) / unless_zero(x.hypot(y)))))
+    ],
+    domain = [ALL, POSITIVE];
 
     /// Angle of the point (x, y), from -π to π; both gradients are 0 at the origin.
     Arctan2 = arctan2, "arctan(y / x)", "DLMF 4.23.3",
     (y, x) -> f64::atan2,
-    vjp(g, out) = [Some({ let size = unless_zero(x.hypot(y)); g * (x / size / size) }), Some({ let size = unless_zero(x.hypot(y)); -(g * (y / size / size)) })],
+    vjp(g, out) = [Some(g * (x.direction(y) / unless_zero(x.hypot(y)))), Some(-(g * (y.direction(x) / unless_zero(x.hypot(y)))))],
     domain = [ALL, POSITIVE],
     numpy = ["arctan2", "atan2"];
 

@@ -73,7 +73,7 @@ elementwise! { $
     /// The beta function.
     Beta = beta, "Γ(x) Γ(y) / Γ(x + y)", "DLMF 5.12.1",
     (x, y) -> gamma::beta,
-    vjp(g, out) = [Some(g * (out * (x.digamma() - (x + y).digamma()))), Some(g * (out * (y.digamma() - (x + y).digamma())))],
+    vjp(g, out) = [Some(g * (out * x.polygamma_difference(0, y))), Some(g * (out * y.polygamma_difference(0, x)))],
     domain = [LARGER, LARGER],
     edges = EDGES,
     scipy = ["beta"];
@@ -81,8 +81,15 @@ elementwise! { $
     /// Logarithm of the beta function's absolute value.
     BetaLn = betaln, "ln |B(x, y)|", "DLMF 5.12.1; ACM TOMS algorithm 708",
     (x, y) -> gamma::betaln,
-    vjp(g, out) = [Some(g * (x.digamma() - (x + y).digamma())), Some(g * (y.digamma() - (x + y).digamma()))],
+    vjp(g, out) = [Some(g * x.polygamma_difference(0, y)), Some(g * y.polygamma_difference(0, x))],
     domain = [LARGER, LARGER],
     edges = EDGES,
     scipy = ["betaln"];
+
+    /// What polygamma of order n loses from x to x + y, without cancellation.
+    PolygammaDifference = polygamma_difference, "ψ^(n)(x) - ψ^(n)(x + y)", "DLMF 25.11.12, 25.11.5",
+    (n; x, y) -> gamma::polygamma_difference,
+    vjp(g, out) = [Some(g * x.polygamma_difference(n + 1, y)), Some(-(g * (x + y).polygamma(n + 1)))],
+    domain = [LARGER, LARGER],
+    orders = [0, 1, 3];
 }
