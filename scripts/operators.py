@@ -84,6 +84,8 @@ SYMBOLS = {
     "pick": "wy.cross_entropy(x, rows)",
     "diagonal_matrix": "wy.diag(x[0])",
 }
+# Functions that are made of operators with other names.
+PARTS = {"airy_ai": "airy(x)[1]", "airy_bi": "airy(x)[3]"}
 # Operands, where they are not x, or x and y; without the x of a method.
 OPERANDS = {
     "where": "x > y, x, y",
@@ -141,6 +143,8 @@ def elementwise(name: str) -> list[str]:
     entry = ELEMENTWISE[name]
     operands = "x, y"[: 3 * len(entry["domains"]) - 2]
     operands = f"2, {operands}" if entry["ordered"] else operands
+    if name in PARTS:
+        return ["", f"wy.special.{PARTS[name]}", "", f"scipy.special.{PARTS[name]}"]
     candidates = [
         [SYMBOLS.get(name, "")],
         [f"{where}.{entry['function']}({operands})" for where in ("wy", "wy.special")],

@@ -18,6 +18,9 @@ PACKAGE = Path(__file__).parent.parent / "python" / "wyrmling"
 BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
 # Functions of scipy.special that are not elementwise.
 OTHERS = {"log_softmax", "logsumexp", "softmax"}
+# Made of several, in special.py itself; and of what.
+COMPOSED = {"airy"}
+PARTS = {"Variable", "airy_ai", "airy_bi"}
 
 
 def names(entry: dict[str, Any]) -> set[str]:
@@ -35,6 +38,8 @@ ALL = set().union(*map(names, ENTRIES))
 SPECIAL = OTHERS.union(*(entry["scipy"] for entry in ENTRIES))
 # Derivatives that only gradients are made of.
 INTERNAL = {
+    "airy_ai",
+    "airy_bi",
     "arctan_slope",
     "bell_derivative",
     "dawsn_derivative",
@@ -106,8 +111,8 @@ def main_file(text: str) -> str:
 
 def special_file(text: str) -> str:
     """``special.py`` anew."""
-    text = listed(text, "from ._core import (\n", ")\n", SPECIAL, "")
-    return listed(text, "__all__ = [\n", "]\n", SPECIAL, '"')
+    text = listed(text, "from ._core import (\n", ")\n", SPECIAL | PARTS, "")
+    return listed(text, "__all__ = [\n", "]\n", SPECIAL | COMPOSED, '"')
 
 
 FILES = {

@@ -13,7 +13,12 @@ and the source of the formula.
 (0.520499878, 0.878782579)
 """
 
+from typing import Any
+
 from ._core import (
+    Variable,
+    airy_ai,
+    airy_bi,
     beta,
     betaln,
     cbrt,
@@ -78,6 +83,7 @@ from ._core import (
 )
 
 __all__ = [
+    "airy",
     "beta",
     "betaln",
     "cbrt",
@@ -140,3 +146,16 @@ __all__ = [
     "yn",
     "yv",
 ]
+
+
+def airy(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
+    """Return the Airy functions of real numbers: Ai, its derivative, Bi and its derivative.
+
+    By series (DLMF 9.2(i), 9.7(ii)), to 14 digits of the value, or of the amplitude where they
+    oscillate. Derivatives of any order are those that y'' = z y gives. Below -1e12, where float64
+    cannot tell the phase, all are NaN; Ai and Bi are 0 at -inf.
+
+    >>> [round(y.item(), 9) for y in airy(1.0)]
+    [0.135292416, -0.159147441, 1.207423595, 0.932435933]
+    """
+    return airy_ai(0, z), airy_ai(1, z), airy_bi(0, z), airy_bi(1, z)

@@ -130,11 +130,10 @@ pub(crate) fn ellipk_derivative(n: i32, m: f64) -> f64 {
     }
     let rest = 1.0 - m;
     // K' = (E - (1 - m)·K) / (2·m·(1 - m)), DLMF 19.4.1.
-    let (mut here, mut above) = (ellipk(m), (ellipe(m) - rest * ellipk(m)) / (2.0 * m * rest));
+    let (mut here, mut above) = (ellipk(m), (ellipe(m) - rest * ellipk(m)) / (2.0 * m) / rest);
     for k in 0..n - 1 {
         let k = f64::from(k);
-        let next =
-            ((k + 0.5) * (k + 0.5) * here - (k + 1.0) * (1.0 - 2.0 * m) * above) / (m * rest);
+        let next = ((k + 0.5) * (k + 0.5) * here - (k + 1.0) * (1.0 - 2.0 * m) * above) / m / rest;
         (here, above) = (above, next);
     }
     above

@@ -12,7 +12,7 @@
 macro_rules! elementwise_files {
     ($callback:ident) => {
         $callback! {
-            unary, binary, compare, trigonometric, gamma, error_function, bessel, integral
+            unary, binary, compare, trigonometric, gamma, error_function, bessel, airy, integral
         }
     };
 }

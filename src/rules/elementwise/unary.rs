@@ -166,7 +166,7 @@ elementwise! { $
     /// Cube root.
     Cbrt = cbrt, "x^(1/3)", "definition",
     (x) -> f64::cbrt,
-    vjp(g, y) = [Some(g / (y * y * 3.0))],
+    vjp(g, y) = [Some(g * (1.0 / 3.0) / y / y)],
     domain = [NONZERO],
     numpy = ["cbrt"],
     scipy = ["cbrt"];
@@ -249,7 +249,7 @@ elementwise! { $
     /// Logarithm of the odds of a probability.
     Logit = logit, "ln(x / (1 - x))", "definition",
     (x) -> logit,
-    vjp(g, y) = [Some(g / (x * (1.0 - x)))],
+    vjp(g, y) = [Some(g / x / (1.0 - x))],
     domain = [&[(0.2, 0.8)]],
     edges = [0.3, 0.65, 0.29999],
     scipy = ["logit"];
