@@ -49,10 +49,12 @@ INTERNAL = {
     "ratio": "divides in them, and refuses where there is no derivative",
     "sinc_derivative": "the gradients of sinc, smooth at 0",
     "ellipk_derivative": "the gradients of ellipk and ellipe, smooth at 0",
-    "sigmoid_slope": "the gradients of sigmoid and tanh, in both tails",
+    "sigmoid_slope": "the gradient of sigmoid, in both tails",
+    "tanh_slope": "the gradient of tanh, in both tails",
     "arctan_slope": "the gradients of arctan and arccot",
     "direction": "the gradients of hypot, also where that is infinite",
-    "bell_derivative": "the gradients of erf and its relatives, also where they vanish",
+    "bell": "the gradients of erf and its relatives",
+    "bell_derivative": "the gradients of bell, also where that vanishes",
     "erfcx_derivative": "the gradients of erfcx, without cancellation",
     "dawsn_derivative": "the gradients of dawsn, without cancellation",
     "polygamma_difference": "the gradients of beta and betaln, without cancellation",
@@ -85,7 +87,12 @@ SYMBOLS = {
     "diagonal_matrix": "wy.diag(x[0])",
 }
 # Functions that are made of operators with other names.
-PARTS = {"airy_ai": "airy(x)[1]", "airy_bi": "airy(x)[3]"}
+PARTS = {
+    "airy_ai": "airy(x)[1]",
+    "airy_bi": "airy(x)[3]",
+    "sinint": "sici(x)[0]",
+    "cosint": "sici(x)[1]",
+}
 # Operands, where they are not x, or x and y; without the x of a method.
 OPERANDS = {
     "where": "x > y, x, y",

@@ -19,8 +19,8 @@ BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
 # Functions of scipy.special that are not elementwise.
 OTHERS = {"log_softmax", "logsumexp", "softmax"}
 # Made of several, in special.py itself; and of what.
-COMPOSED = {"airy"}
-PARTS = {"Variable", "airy_ai", "airy_bi"}
+COMPOSED = {"airy", "sici"}
+PARTS = {"Variable", "airy_ai", "airy_bi", "cosint", "sinint"}
 
 
 def names(entry: dict[str, Any]) -> set[str]:
@@ -41,13 +41,17 @@ INTERNAL = {
     "airy_ai",
     "airy_bi",
     "arctan_slope",
+    "bell",
     "bell_derivative",
+    "cosint",
     "dawsn_derivative",
     "direction",
     "ellipk_derivative",
     "erfcx_derivative",
     "sigmoid_slope",
     "sinc_derivative",
+    "sinint",
+    "tanh_slope",
 }
 MAIN = set().union(
     *(

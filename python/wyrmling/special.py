@@ -23,6 +23,7 @@ from ._core import (
     betaln,
     cbrt,
     cosdg,
+    cosint,
     cotdg,
     dawsn,
     digamma,
@@ -41,6 +42,7 @@ from ._core import (
     expi,
     expit,
     expm1,
+    expn,
     gamma,
     gammaln,
     i0,
@@ -53,10 +55,12 @@ from ._core import (
     j1,
     jn,
     jv,
+    jve,
     k0,
     k0e,
     k1,
     k1e,
+    kl_div,
     kn,
     kv,
     kve,
@@ -71,7 +75,10 @@ from ._core import (
     ndtri,
     polygamma,
     psi,
+    rel_entr,
+    rgamma,
     sindg,
+    sinint,
     softmax,
     tandg,
     xlog1py,
@@ -80,6 +87,7 @@ from ._core import (
     y1,
     yn,
     yv,
+    yve,
 )
 
 __all__ = [
@@ -106,6 +114,7 @@ __all__ = [
     "expi",
     "expit",
     "expm1",
+    "expn",
     "gamma",
     "gammaln",
     "i0",
@@ -118,10 +127,12 @@ __all__ = [
     "j1",
     "jn",
     "jv",
+    "jve",
     "k0",
     "k0e",
     "k1",
     "k1e",
+    "kl_div",
     "kn",
     "kv",
     "kve",
@@ -136,6 +147,9 @@ __all__ = [
     "ndtri",
     "polygamma",
     "psi",
+    "rel_entr",
+    "rgamma",
+    "sici",
     "sindg",
     "softmax",
     "tandg",
@@ -145,6 +159,7 @@ __all__ = [
     "y1",
     "yn",
     "yv",
+    "yve",
 ]
 
 
@@ -159,3 +174,14 @@ def airy(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
     [0.135292416, -0.159147441, 1.207423595, 0.932435933]
     """
     return airy_ai(0, z), airy_ai(1, z), airy_bi(0, z), airy_bi(1, z)
+
+
+def sici(x: Any, /) -> tuple[Variable, Variable]:
+    """Return the sine and the cosine integral: ∫_0^x sin(t) / t dt and -∫_|x|^∞ cos(t) / t dt.
+
+    Source: DLMF 6.2(ii).
+
+    >>> [round(y.item(), 9) for y in sici(1.0)]
+    [0.94608307, 0.337403923]
+    """
+    return sinint(x), cosint(x)

@@ -84,7 +84,7 @@ fn ufuncs(py: Python<'_>) -> PyResult<&'static Table<Ufunc>> {
 }
 
 /// Universal functions of SciPy that are made of several operators.
-const COMPOSED: [&str; 1] = ["airy"];
+const COMPOSED: [&str; 2] = ["airy", "sici"];
 
 /// SciPy's universal functions, if SciPy is there: we never import it.
 fn special(py: Python<'_>) -> PyResult<Option<&'static Table<Ufunc>>> {

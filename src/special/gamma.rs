@@ -12,6 +12,11 @@ pub(crate) fn gamma(x: f64) -> f64 {
     libm::tgamma(x)
 }
 
+/// 1 / Γ(x), which is 0 at the poles.
+pub(crate) fn rgamma(x: f64) -> f64 {
+    if pole(x) { 0.0 } else { gamma(x).recip() }
+}
+
 /// ln |Γ(x)|; infinite at the poles.
 pub(crate) fn gammaln(x: f64) -> f64 {
     if x == f64::NEG_INFINITY {

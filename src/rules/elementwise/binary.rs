@@ -72,6 +72,31 @@ fn product(x: f64, y: f64, f: fn(f64) -> f64) -> f64 {
     }
 }
 
+/// `x·ln(x / y)`, 0 where `x` is; infinite where either is negative.
+fn rel_entr(x: f64, y: f64) -> f64 {
+    if x.is_nan() || y.is_nan() {
+        f64::NAN
+    } else if x > 0.0 && y > 0.0 {
+        let ratio = x / y;
+        // A ratio that overflows or vanishes has a logarithm all the same.
+        x * if ratio.is_normal() { ratio.ln() } else { x.ln() - y.ln() }
+    } else if x == 0.0 && y >= 0.0 {
+        0.0
+    } else {
+        f64::INFINITY
+    }
+}
+
+/// [`rel_entr`] less x and more y; infinite if one of them is.
+fn kl_div(x: f64, y: f64) -> f64 {
+    let entropy = rel_entr(x, y);
+    if entropy == f64::INFINITY || (y == f64::INFINITY && x.is_finite()) {
+        f64::INFINITY
+    } else {
+        entropy - x + y
+    }
+}
+
 /// As Python's `%`, and NumPy's at zeros and infinities.
 fn remainder(x: f64, y: f64) -> f64 {
     let rest = x % y;
@@ -233,6 +258,20 @@ elementwise! { $
     vjp(g, out) = [Some(g * y.log1p()), Some(g * (x / unless_both_zero(y + 1.0, x)))],
     domain = [ALL, POSITIVE],
     scipy = ["xlog1py"];
+
+    /// Relative entropy's term, 0 where x is 0.
+    RelEntr = rel_entr, "x ln(x / y)", "definition",
+    (x, y) -> rel_entr,
+    vjp(g, out) = [Some(g * ((x / y).log() + 1.0)), Some(-(g * (x / unless_both_zero(y, x))))],
+    domain = [POSITIVE, POSITIVE],
+    scipy = ["rel_entr"];
+
+    /// The Kullback-Leibler divergence's term.
+    KlDiv = kl_div, "x ln(x / y) - x + y", "definition",
+    (x, y) -> kl_div,
+    vjp(g, out) = [Some(g * (x / y).log()), Some(g * (1.0 - x / unless_both_zero(y, x)))],
+    domain = [POSITIVE, POSITIVE],
+    scipy = ["kl_div"];
 
     /// The larger of two; of a number and NaN, the number.
     Fmax = fmax, "max(x, y)", "definition",

@@ -33,20 +33,20 @@ const PROBABILITIES: [f64; 11] = [
 ];
 
 /// The derivative of erf.
-fn bell(x: Ex<'_>) -> Ex<'_> {
-    x.bell_derivative(0) * FRAC_2_SQRT_PI
+fn slope(x: Ex<'_>) -> Ex<'_> {
+    x.bell() * FRAC_2_SQRT_PI
 }
 
 /// The density of the normal distribution.
 fn normal(x: Ex<'_>) -> Ex<'_> {
-    (x * FRAC_1_SQRT_2).bell_derivative(0) * (1.0 / (2.0 * PI).sqrt())
+    (x * FRAC_1_SQRT_2).bell() * (1.0 / (2.0 * PI).sqrt())
 }
 
 elementwise! { $
     /// The error function.
     Erf = erf, "2/√π ∫_0^x exp(-t^2) dt", "DLMF 7.2.1",
     (x) -> libm::erf,
-    vjp(g, y) = [Some(g * bell(x))],
+    vjp(g, y) = [Some(g * slope(x))],
     domain = [ALL],
     edges = EDGES,
     scipy = ["erf"];
@@ -54,7 +54,7 @@ elementwise! { $
     /// The complementary error function, accurate where it vanishes.
     Erfc = erfc, "1 - erf(x)", "DLMF 7.2.2",
     (x) -> libm::erfc,
-    vjp(g, y) = [Some(-(g * bell(x)))],
+    vjp(g, y) = [Some(-(g * slope(x)))],
     domain = [ALL],
     edges = EDGES,
     scipy = ["erfc"];
@@ -131,6 +131,12 @@ elementwise! { $
     domain = [&[(0.2, 0.8)]],
     edges = PROBABILITIES,
     scipy = ["ndtri"];
+
+    /// The bell curve.
+    Bell = bell, "exp(-x^2)", "definition",
+    (x) => (-(x * x)).v_exp(),
+    vjp(g, y) = [Some(g * x.bell_derivative(1))],
+    domain = [ALL];
 
     /// A derivative of exp(-x^2), of order n from 0, also where that vanishes.
     BellDerivative = bell_derivative, "d^n/dx^n exp(-x^2)", "DLMF 18.5.5",

@@ -2,6 +2,8 @@
 //!
 //! A derivative of any order is another function of the family, so that rules close.
 
+use std::f64::consts::PI;
+
 use super::elementwise;
 use crate::special::gamma;
 
@@ -30,6 +32,22 @@ elementwise! { $
     domain = [POSITIVE],
     edges = EDGES,
     scipy = ["gamma"];
+
+    /// Reciprocal of the gamma function, 0 at its poles.
+    RGamma = rgamma, "1 / Γ(x)", "DLMF 5.2.1, 5.5.3",
+    (x) -> gamma::rgamma,
+    vjp(g, y) = [Some({
+        // Reflected where there are poles: Γ(1 - x) sin(πx) / π, differentiated.
+        let reflected = x.less(x.constant(0.5));
+        let low = reflected.select(x, x.constant(0.0));
+        let high = reflected.select(x.constant(1.0), x);
+        let m = 1.0 - low;
+        let by_reflection = m.gamma() * (low.cospi() - m.digamma() * low.sinpi() * (1.0 / PI));
+        g * reflected.select(by_reflection, -(high.rgamma() * high.digamma()))
+    })],
+    domain = [POSITIVE],
+    edges = EDGES,
+    scipy = ["rgamma"];
 
     /// Logarithm of the gamma function's absolute value.
     GammaLn = gammaln, "ln |Γ(x)|", "DLMF 5.2.1",

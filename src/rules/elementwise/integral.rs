@@ -1,4 +1,6 @@
-//! Exponential integrals, and complete elliptic integrals of the parameter m = k².
+//! Exponential, sine and cosine integrals, and complete elliptic integrals of the parameter m = k².
+
+use std::f64::consts::PI;
 
 use super::elementwise;
 use crate::special::integral;
@@ -31,6 +33,34 @@ elementwise! { $
     domain = [POSITIVE],
     edges = EDGES,
     scipy = ["exp1"];
+
+    /// Exponential integral E_n; NaN below zero.
+    Expn = expn, "∫_1^∞ exp(-x t) / t^n dt", "DLMF 8.19.3, 8.19.8, 8.19.17",
+    (n; x) -> integral::expn,
+    vjp(g, y) = [Some(-(g * x.expn(n - 1)))],
+    domain = [POSITIVE],
+    orders = [0, 1, 3, -2],
+    edges = [-50.0, -0.9, 1e-5, 0.99, 1.01, 39.0, 700.0],
+    scipy = ["expn"];
+
+    /// Sine integral.
+    SinInt = sinint, "∫_0^x sin(t) / t dt", "DLMF 6.2.9, 6.6.5, 6.9.1",
+    (x) -> integral::sinint,
+    vjp(g, y) = [Some({
+        // By sinc near 0, where its derivatives are smooth; not beyond, where it would round.
+        let near = x.abs().less(x.constant(1.0));
+        let (small, large) = (near.select(x, x.constant(0.0)), near.select(x.constant(1.0), x));
+        g * near.select((small * (1.0 / PI)).sinc(), large.sin() / large)
+    })],
+    domain = [NONZERO],
+    edges = EDGES;
+
+    /// Cosine integral, of |x|.
+    CosInt = cosint, "-∫_|x|^∞ cos(t) / t dt", "DLMF 6.2.11, 6.6.6, 6.9.1",
+    (x) -> integral::cosint,
+    vjp(g, y) = [Some(g * (x.cos() / x))],
+    domain = [NONZERO],
+    edges = EDGES;
 
     /// Exponential integral Ei.
     Expi = expi, "-∫_-x^∞ exp(-t) / t dt", "DLMF 6.2.5, 6.6.1, 6.12.2",

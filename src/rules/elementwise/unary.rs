@@ -161,7 +161,7 @@ elementwise! { $
     (x) -> |x| x,
     vjp(g, y) = [Some(g)],
     domain = [ALL],
-    numpy = ["positive"];
+    numpy = ["positive", "conj", "conjugate"];
 
     /// Cube root.
     Cbrt = cbrt, "x^(1/3)", "definition",
