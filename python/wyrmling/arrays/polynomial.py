@@ -14,11 +14,11 @@ def polyval(p: Like, x: Like) -> Variable:
     >>> polyval([1.0, 0.0, -2.0], 3.0).item()
     7.0
     """
-    p, x = constant(p), constant(x)
-    if p.ndim == 0:
+    coefficients, x = constant(p), constant(x)
+    if coefficients.ndim == 0:
         raise ValueError("polyval: p: expected the coefficients in an array, got one number")
-    p = fixed(p, "polyval", 0)
-    result = zeros_like(x)
-    for k in range(p.shape[0]):
-        result = result * x + p[k]
+    coefficients = fixed(coefficients, "polyval", 0)
+    result: Variable = zeros_like(x)
+    for k in range(coefficients.shape[0]):
+        result = result * x + coefficients[k]
     return result

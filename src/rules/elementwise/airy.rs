@@ -7,9 +7,7 @@ use crate::special::airy;
 const ALL: &[(f64, f64)] = &[(-4.0, 3.0)];
 
 /// Where methods change, and results vanish or overflow.
-const EDGES: [f64; 11] = [
-    -9.6, -9.4, -4.8, -4.7, 0.4, 0.6, 3.4, 9.4, 9.6, 50.0, 103.0,
-];
+const EDGES: [f64; 11] = [-9.6, -9.4, -4.8, -4.7, 0.4, 0.6, 3.4, 9.4, 9.6, 50.0, 103.0];
 
 elementwise! { $
     /// A derivative of the Airy function Ai, of order n from 0.

@@ -79,7 +79,11 @@ fn rel_entr(x: f64, y: f64) -> f64 {
     } else if x > 0.0 && y > 0.0 {
         let ratio = x / y;
         // A ratio that overflows or vanishes has a logarithm all the same.
-        x * if ratio.is_normal() { ratio.ln() } else { x.ln() - y.ln() }
+        x * if ratio.is_normal() {
+            ratio.ln()
+        } else {
+            x.ln() - y.ln()
+        }
     } else if x == 0.0 && y >= 0.0 {
         0.0
     } else {
