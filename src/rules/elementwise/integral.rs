@@ -10,7 +10,7 @@ const POSITIVE: &[(f64, f64)] = &[(0.6, 3.0)];
 /// Away from zero, on both sides.
 const NONZERO: &[(f64, f64)] = &[(-2.0, -0.4), (0.6, 2.0)];
 /// Parameters.
-const PARAMETER: &[(f64, f64)] = &[(-0.9, 0.7)];
+const PARAMETER: &[(f64, f64)] = &[(-3.0, -1.2), (-0.9, 0.7)];
 /// Where methods change.
 const EDGES: [f64; 9] = [-50.0, -0.9, 1e-5, 0.99, 1.01, 39.0, 41.0, 712.0, 740.0];
 const PARAMETERS: [f64; 9] = [
@@ -79,9 +79,16 @@ elementwise! { $
     scipy = ["ellipk"];
 
     /// Complete elliptic integral of the second kind.
-    EllipE = ellipe, "∫_0^(π/2) (1 - x sin(t)^2)^(1/2) dt", "DLMF 19.2.8, 19.8.6",
+    EllipE = ellipe, "∫_0^(π/2) (1 - x sin(t)^2)^(1/2) dt", "DLMF 19.2.8, 19.8.6, 19.4.2",
     (x) -> integral::ellipe,
-    vjp(g, y) = [Some(g * ((1.0 - x) * x.ellipk_derivative(1) - x.ellipk() * 0.5))],
+    vjp(g, y) = [Some({
+        // (E - K) / (2x), which cancels near 0; there by K', which far out vanishes before E'.
+        let far = x.less(x.constant(-1.0));
+        let (low, high) = (far.select(x, x.constant(-1.0)), far.select(x.constant(0.0), x));
+        let by_both = (low.ellipe() - low.ellipk()) * 0.5 / low;
+        let by_slope = (1.0 - high) * high.ellipk_derivative(1) - high.ellipk() * 0.5;
+        g * far.select(by_both, by_slope)
+    })],
     domain = [PARAMETER],
     edges = PARAMETERS,
     scipy = ["ellipe"];
