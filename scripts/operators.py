@@ -49,6 +49,15 @@ INTERNAL = {
     "ratio": "divides in them, and refuses where there is no derivative",
     "sinc_derivative": "the gradients of sinc, smooth at 0",
     "ellipk_derivative": "the gradients of ellipk and ellipe, smooth at 0",
+    "sigmoid_slope": "the gradient of sigmoid, in both tails",
+    "tanh_slope": "the gradient of tanh, in both tails",
+    "arctan_slope": "the gradients of arctan and arccot",
+    "direction": "the gradients of hypot, also where that is infinite",
+    "bell": "the gradients of erf and its relatives",
+    "bell_derivative": "the gradients of bell, also where that vanishes",
+    "erfcx_derivative": "the gradients of erfcx, without cancellation",
+    "dawsn_derivative": "the gradients of dawsn, without cancellation",
+    "polygamma_difference": "the gradients of beta and betaln, without cancellation",
 }
 # Symbols, for whatever Python has one.
 SYMBOLS = {
@@ -76,6 +85,13 @@ SYMBOLS = {
     "slice_replace": "wy.replace(x, 0, 5.0)",
     "pick": "wy.cross_entropy(x, rows)",
     "diagonal_matrix": "wy.diag(x[0])",
+}
+# Functions that are made of operators with other names.
+PARTS = {
+    "airy_ai": "airy(x)[1]",
+    "airy_bi": "airy(x)[3]",
+    "sinint": "sici(x)[0]",
+    "cosint": "sici(x)[1]",
 }
 # Operands, where they are not x, or x and y; without the x of a method.
 OPERANDS = {
@@ -134,6 +150,8 @@ def elementwise(name: str) -> list[str]:
     entry = ELEMENTWISE[name]
     operands = "x, y"[: 3 * len(entry["domains"]) - 2]
     operands = f"2, {operands}" if entry["ordered"] else operands
+    if name in PARTS:
+        return ["", f"wy.special.{PARTS[name]}", "", f"scipy.special.{PARTS[name]}"]
     candidates = [
         [SYMBOLS.get(name, "")],
         [f"{where}.{entry['function']}({operands})" for where in ("wy", "wy.special")],

@@ -18,6 +18,9 @@ PACKAGE = Path(__file__).parent.parent / "python" / "wyrmling"
 BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
 # Functions of scipy.special that are not elementwise.
 OTHERS = {"log_softmax", "logsumexp", "softmax"}
+# Made of several, in special.py itself; and of what.
+COMPOSED = {"airy", "sici"}
+PARTS = {"Variable", "airy_ai", "airy_bi", "cosint", "sinint"}
 
 
 def names(entry: dict[str, Any]) -> set[str]:
@@ -26,15 +29,30 @@ def names(entry: dict[str, Any]) -> set[str]:
 
 
 def public(entry: dict[str, Any]) -> bool:
-    """Whether there is a function of one or two operands."""
-    return len(entry["domains"]) <= 2
+    """Whether there is a function of one or two operands, an order among them."""
+    return len(entry["domains"]) + entry["ordered"] <= 2
 
 
 ENTRIES = [entry for entry in _core.elementwise() if public(entry)]
 ALL = set().union(*map(names, ENTRIES))
 SPECIAL = OTHERS.union(*(entry["scipy"] for entry in ENTRIES))
 # Derivatives that only gradients are made of.
-INTERNAL = {"ellipk_derivative", "sinc_derivative"}
+INTERNAL = {
+    "airy_ai",
+    "airy_bi",
+    "arctan_slope",
+    "bell",
+    "bell_derivative",
+    "cosint",
+    "dawsn_derivative",
+    "direction",
+    "ellipk_derivative",
+    "erfcx_derivative",
+    "sigmoid_slope",
+    "sinc_derivative",
+    "sinint",
+    "tanh_slope",
+}
 MAIN = set().union(
     *(
         {entry["function"], *entry["numpy"]} - (set(entry["scipy"]) - set(entry["numpy"]))
@@ -97,8 +115,8 @@ def main_file(text: str) -> str:
 
 def special_file(text: str) -> str:
     """``special.py`` anew."""
-    text = listed(text, "from ._core import (\n", ")\n", SPECIAL, "")
-    return listed(text, "__all__ = [\n", "]\n", SPECIAL, '"')
+    text = listed(text, "from ._core import (\n", ")\n", SPECIAL | PARTS, "")
+    return listed(text, "__all__ = [\n", "]\n", SPECIAL | COMPOSED, '"')
 
 
 FILES = {

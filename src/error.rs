@@ -32,7 +32,8 @@ pub enum Error {
     /// A number that became NaN or infinite (Python: `FloatingPointError`).
     #[error("{0}")]
     NotFinite(String),
-    /// A matrix that has no such decomposition (Python: `numpy.linalg.LinAlgError`).
+    /// A matrix that has no such decomposition, also because it is not square, or none at all
+    /// (Python: `numpy.linalg.LinAlgError`).
     #[error("{0}")]
     LinAlg(String),
     /// A file that could not be read or written (Python: `OSError`).

@@ -22,6 +22,7 @@ def flat(parts):
 
 COUNTS = np.array([2, 0, 1])
 WEIGHTS = np.array([0.5, 2.0, 1.0])
+HOLES = np.array([0.0, np.nan, np.inf, -np.inf])
 trapezoid = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")
 
 # Name: the function, and shapes of operands.
@@ -48,6 +49,11 @@ CASES = {
     "quantile": (lambda x: np.quantile(x, 0.3, axis=1), [(2, 5)]),
     "quantiles": (lambda x: np.quantile(x, [[0.1, 1.0], [0.0, 0.5]], axis=0), [(5, 2)]),
     "percentile": (lambda x: np.percentile(x, [25, 80], keepdims=True), [(3, 4)]),
+    "polyval": (lambda p, x: np.polyval(p, x), [(4,), (2, 3)]),
+    "polyval of numbers": (lambda x: np.polyval([2.0, 0.0, -1.0], x), [(5,)]),
+    "polyval of several": (lambda p, x: np.polyval(p, x), [(3, 2), (4, 2)]),
+    "nan_to_num": (lambda x: np.nan_to_num(x[:, :2] + HOLES[:2], nan=2.5), [(2, 4)]),
+    "nan_to_num all": (lambda x: np.nan_to_num(x + HOLES, True, 0.0, 7.0, x[0, 0]), [(2, 4)]),
     "ptp": (lambda x: np.ptp(x, axis=1), [(3, 4)]),
     "diff": (lambda x: np.diff(x), [(2, 4)]),
     "diff twice": (lambda x: np.diff(x, 2, 0, prepend=1.0, append=x[:2]), [(4, 2)]),
@@ -559,3 +565,15 @@ def test_inputs_that_become_empty_are_padded_still():
     x.value = np.zeros(0)
     np.testing.assert_array_equal(padded.value, [5.0, 5.0])
     np.testing.assert_array_equal(steps.value, [3.0])
+
+
+def test_what_nan_to_num_and_polyval_take():
+    x = np.array([np.nan, np.inf, -np.inf, 2.0], np.float32)
+    y = np.nan_to_num(wy.Variable(x))
+    assert y.dtype == np.float32
+    np.testing.assert_array_equal(y.value, np.nan_to_num(x))
+    np.testing.assert_array_equal(np.polyval([], wy.Variable(x)).value, np.polyval([], x))
+    with pytest.raises(NotImplementedError, match="nan_to_num: copy=False"):
+        np.nan_to_num(wy.Variable(x), copy=False)
+    with pytest.raises(ValueError, match="polyval: p: expected the coefficients"):
+        wy.polyval(2.0, wy.Variable(x))

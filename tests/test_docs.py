@@ -44,13 +44,15 @@ def test_everything_public_is_exported():
         "pushforward",
     }  # of transforms
     inner |= {"replace_node", "foreign", "outline", "HookHandle"}
-    inner |= {"elementwise", "ellipk_derivative", "sinc_derivative"}
+    inner |= {"elementwise", "ellipk_derivative", "sinc_derivative", "erfcx_derivative"}
+    inner |= {"dawsn_derivative", "bell_derivative", "arctan_slope", "sigmoid_slope", "direction"}
+    inner |= {"bell", "tanh_slope", "airy_ai", "airy_bi", "sinint", "cosint"}
     # What the functions of wyrmling.arrays are made of.
     inner |= {"broadcast_like", "cast", "constant", "count", "fixed", "merge_axes"}
     inner |= {"reshape_like", "split_axis"}
     modules = {"arrays", "datasets", "evaluate", "linalg", "recommend", "sampling", "special"}
     native = {name for name in wy.__all__ if getattr(wy, name) is getattr(_core, name, None)}
-    native |= set(wy.special.__all__)
+    native |= set(wy.special.__all__) - {"airy", "sici"}
     # Or they have another signature there.
     composed = set(wy.arrays.__all__)
     assert set(_core.__all__) - inner - composed == native - composed

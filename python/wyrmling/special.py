@@ -13,11 +13,17 @@ and the source of the formula.
 (0.520499878, 0.878782579)
 """
 
+from typing import Any
+
 from ._core import (
+    Variable,
+    airy_ai,
+    airy_bi,
     beta,
     betaln,
     cbrt,
     cosdg,
+    cosint,
     cotdg,
     dawsn,
     digamma,
@@ -36,6 +42,7 @@ from ._core import (
     expi,
     expit,
     expm1,
+    expn,
     gamma,
     gammaln,
     i0,
@@ -48,10 +55,12 @@ from ._core import (
     j1,
     jn,
     jv,
+    jve,
     k0,
     k0e,
     k1,
     k1e,
+    kl_div,
     kn,
     kv,
     kve,
@@ -66,7 +75,10 @@ from ._core import (
     ndtri,
     polygamma,
     psi,
+    rel_entr,
+    rgamma,
     sindg,
+    sinint,
     softmax,
     tandg,
     xlog1py,
@@ -75,9 +87,11 @@ from ._core import (
     y1,
     yn,
     yv,
+    yve,
 )
 
 __all__ = [
+    "airy",
     "beta",
     "betaln",
     "cbrt",
@@ -100,6 +114,7 @@ __all__ = [
     "expi",
     "expit",
     "expm1",
+    "expn",
     "gamma",
     "gammaln",
     "i0",
@@ -112,10 +127,12 @@ __all__ = [
     "j1",
     "jn",
     "jv",
+    "jve",
     "k0",
     "k0e",
     "k1",
     "k1e",
+    "kl_div",
     "kn",
     "kv",
     "kve",
@@ -130,6 +147,9 @@ __all__ = [
     "ndtri",
     "polygamma",
     "psi",
+    "rel_entr",
+    "rgamma",
+    "sici",
     "sindg",
     "softmax",
     "tandg",
@@ -139,4 +159,29 @@ __all__ = [
     "y1",
     "yn",
     "yv",
+    "yve",
 ]
+
+
+def airy(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
+    """Return the Airy functions of real numbers: Ai, its derivative, Bi and its derivative.
+
+    By series (DLMF 9.2(i), 9.7(ii)), to 14 digits of the value, or of the amplitude where they
+    oscillate. Derivatives of any order are those that y'' = z y gives. Below -1e12, where float64
+    cannot tell the phase, all are NaN; Ai and Bi are 0 at -inf.
+
+    >>> [round(y.item(), 9) for y in airy(1.0)]
+    [0.135292416, -0.159147441, 1.207423595, 0.932435933]
+    """
+    return airy_ai(0, z), airy_ai(1, z), airy_bi(0, z), airy_bi(1, z)
+
+
+def sici(x: Any, /) -> tuple[Variable, Variable]:
+    """Return the sine and the cosine integral: ∫_0^x sin(t) / t dt and -∫_|x|^∞ cos(t) / t dt.
+
+    Source: DLMF 6.2(ii).
+
+    >>> [round(y.item(), 9) for y in sici(1.0)]
+    [0.94608307, 0.337403923]
+    """
+    return sinint(x), cosint(x)

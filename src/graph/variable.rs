@@ -231,6 +231,7 @@ macro_rules! methods {
         }
     };
     (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident, $z:ident)) => {};
+    (@method [$($doc:literal)+] $op:ident $function:ident ($n:ident; $x:ident, $y:ident)) => {};
 }
 macro_rules! files {
     ($($file:ident),+) => { $(rules::elementwise::$file::entries!(methods);)+ };

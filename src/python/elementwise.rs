@@ -156,7 +156,12 @@ macro_rules! functions {
     };
     (@function [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident, $z:ident)
      $formula:literal $source:literal) => {};
+    (@function [$($doc:literal)+] $op:ident $function:ident ($n:ident; $x:ident, $y:ident)
+     $formula:literal $source:literal) => {};
     (@entry $op:ident $function:ident ($x:ident, $y:ident, $z:ident) $numpy:tt $scipy:tt) => {
+        None::<Elementwise>
+    };
+    (@entry $op:ident $function:ident ($n:ident; $x:ident, $y:ident) $numpy:tt $scipy:tt) => {
         None::<Elementwise>
     };
     (@entry $op:ident $function:ident $operands:tt $numpy:tt $scipy:tt) => {

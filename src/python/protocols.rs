@@ -28,6 +28,8 @@ type Pair = fn(&Variable, &Variable) -> Result<Variable>;
 enum Ufunc {
     Elementwise(&'static Elementwise),
     Pair(&'static str, Pair),
+    /// A function of this name in `wyrmling.special`, made of several.
+    Composed(&'static str),
 }
 
 /// NumPy's functions by address, in ascending order; the second part keeps them alive, so that
@@ -81,6 +83,9 @@ fn ufuncs(py: Python<'_>) -> PyResult<&'static Table<Ufunc>> {
     })
 }
 
+/// Universal functions of SciPy that are made of several operators.
+const COMPOSED: [&str; 2] = ["airy", "sici"];
+
 /// SciPy's universal functions, if SciPy is there: we never import it.
 fn special(py: Python<'_>) -> PyResult<Option<&'static Table<Ufunc>>> {
     static TABLE: PyOnceLock<Table<Ufunc>> = PyOnceLock::new();
@@ -101,8 +106,9 @@ fn special(py: Python<'_>) -> PyResult<Option<&'static Table<Ufunc>>> {
             .iter()
             .map(move |&name| (name, Ufunc::Elementwise(e)))
     });
+    let composed = COMPOSED.map(|name| (name, Ufunc::Composed(name)));
     TABLE
-        .get_or_try_init(py, || Table::new(module, elementwise))
+        .get_or_try_init(py, || Table::new(module, elementwise.chain(composed)))
         .map(Some)
 }
 
@@ -172,6 +178,9 @@ pub(super) fn ufunc<'py>(
             }
         }
         Ufunc::Pair(name, f) => Bound::new(py, two(name, &get(0)?, &get(1)?, f)?),
+        Ufunc::Composed(name) => {
+            return py.import("wyrmling.special")?.getattr(name)?.call1(inputs);
+        }
     }
     .map(Bound::into_any)
 }

@@ -219,6 +219,12 @@ macro_rules! methods {
             self.with_new(super::$op { n }, &[])
         }
     };
+    (@method [$($doc:literal)+] $op:ident $function:ident ($n:ident; $x:ident, $y:ident)) => {
+        $(#[doc = $doc])+
+        pub fn $function(self, n: i32, $y: Ex<'t>) -> Self {
+            self.with_new(super::$op { n }, &[$y])
+        }
+    };
     (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident)) => {
         $(#[doc = $doc])+
         #[allow(clippy::should_implement_trait, reason = "the trait is implemented too")]

@@ -30,6 +30,8 @@ pub enum Function {
     Two(fn(f64, f64) -> f64),
     /// Of an integer, such as the order of a Bessel function, and a number.
     Ordered(fn(i32, f64) -> f64, i32),
+    /// Of an integer and two numbers.
+    OrderedTwo(fn(i32, f64, f64) -> f64, i32),
 }
 
 /// One operand of a kernel: `len` elements, either one or as many as the result has.
@@ -133,12 +135,13 @@ unsafe fn calls<T: Real>(kernel: &Kernel, args: &[Operand; 3], to: *mut u8, n: u
         Some(Function::Two(f)) => {
             // SAFETY: for this function `Kernel::call` set two operands, which by the caller's
             // promise are readable as elements of `T`.
-            let (x, y): (&[T], &[T]) = unsafe { (args[0].slice(), args[1].slice()) };
-            // An operand of one element is read with step 0.
-            let (dx, dy) = (usize::from(x.len() != 1), usize::from(y.len() != 1));
-            for (i, o) in to.iter_mut().enumerate() {
-                *o = T::of(f(x[i * dx].to(), y[i * dy].to()));
-            }
+            map_pairs(unsafe { (args[0].slice(), args[1].slice()) }, to, f);
+        }
+        Some(Function::OrderedTwo(f, order)) => {
+            // SAFETY: for this function `Kernel::call` set two operands, which by the caller's
+            // promise are readable as elements of `T`.
+            let pairs = unsafe { (args[0].slice(), args[1].slice()) };
+            map_pairs(pairs, to, |x, y| f(order, x, y));
         }
         None => unreachable!("a kernel of calls has a function"),
     }
@@ -155,6 +158,14 @@ fn map<T: Real>(x: &[T], to: &mut [T], f: impl Fn(f64) -> f64) {
     }
 }
 
+/// `f` of each pair of elements; an operand of one element is read with step 0.
+fn map_pairs<T: Real>((x, y): (&[T], &[T]), to: &mut [T], f: impl Fn(f64, f64) -> f64) {
+    let (dx, dy) = (usize::from(x.len() != 1), usize::from(y.len() != 1));
+    for (i, o) in to.iter_mut().enumerate() {
+        *o = T::of(f(x[i * dx].to(), y[i * dy].to()));
+    }
+}
+
 impl Kernel {
     /// The kernel that calls a function for each element.
     pub fn call(function: Function, dtype: DType) -> Self {
@@ -164,7 +175,7 @@ impl Kernel {
             dtype,
             operands: match function {
                 Function::One(_) | Function::Ordered(..) => 1,
-                Function::Two(_) => 2,
+                Function::Two(_) | Function::OrderedTwo(..) => 2,
             },
         }
     }

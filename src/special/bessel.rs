@@ -185,6 +185,11 @@ fn second_series(x: f64) -> (f64, f64) {
 /// `e^x·K_0(x)` and `e^x·K_1(x)` for `x ≥ 2`, by Steed's evaluation of the second continued
 /// fraction (Temme, Journal of Computational Physics 19 (1975); DLMF 10.74(v)).
 fn second_fraction(x: f64) -> (f64, f64) {
+    if x > 1e20 {
+        // The leading term (DLMF 10.40.2) is all there is, and below something would overflow.
+        let value = (0.5 * PI).sqrt() / x.sqrt();
+        return (value, value);
+    }
     let mut b = 2.0 * (1.0 + x);
     let mut d = 1.0 / b;
     let (mut h, mut step) = (d, d);

@@ -1,5 +1,5 @@
-//! Relatives of the error function: scaled, imaginary and inverse ones, Dawson's integral and
-//! the normal distribution.
+//! Relatives of the error function: scaled, imaginary and inverse ones, Dawson's integral, the
+//! normal distribution, and derivatives that are no difference of large numbers.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
@@ -38,14 +38,85 @@ pub(crate) fn erfi(x: f64) -> f64 {
     }
 }
 
-/// Dawson's integral, `e^(-x²)·∫_0^x e^(t²) dt` (DLMF 7.2.5; asymptotic: 7.12.1 by 7.5.1).
+/// Dawson's integral, `e^(-x²)·∫_0^x e^(t²) dt` (DLMF 7.2.5).
 pub(crate) fn dawsn(x: f64) -> f64 {
     if x.abs() <= SERIES_END || x.is_nan() {
         exp_square(-1.0, x) * imaginary_series(x)
     } else {
-        let t = 0.5 / x / x;
-        0.5 / x * series(1.0, |term, k| term * (2.0 * k - 1.0) * t)
+        dawsn_asymptotic(0, x)
     }
+}
+
+/// The derivative of order `n` of Dawson's integral for large `x`, by the asymptotic series (DLMF
+/// 7.12.1 by 7.5.1), each term differentiated.
+fn dawsn_asymptotic(n: i32, x: f64) -> f64 {
+    let first = (1..=n).fold(0.5 / x, |p, k| p * (-f64::from(k) / x));
+    series(first, |term, k| {
+        let power = 2.0 * k + f64::from(n);
+        term * (power / x) * ((power - 1.0) / x) / (4.0 * k)
+    })
+}
+
+/// The derivative of order `n` of a function `f` with `f' = 2s·x·f + rest` and `s` of 1 or -1: by
+/// `f^(k+1) = 2s·(x·f^(k) + k·f^(k-1))`.
+fn climb(n: i32, s: f64, x: f64, f: f64, rest: f64) -> f64 {
+    let (mut below, mut here, mut rest) = (0.0, f, rest);
+    for k in 0..n {
+        let next = 2.0 * s * (x * here + f64::from(k) * below) + rest;
+        (below, here, rest) = (here, next, 0.0);
+    }
+    if n < 0 { f64::NAN } else { here }
+}
+
+/// The derivative of order `n` of `e^(-x²)` (DLMF 18.5.5), which is 0 where that is.
+pub(crate) fn bell_derivative(n: i32, x: f64) -> f64 {
+    let bell = exp_square(-1.0, x);
+    if bell == 0.0 {
+        return bell;
+    }
+    climb(n, -1.0, x, bell, 0.0)
+}
+
+/// The derivative of order `n` of [`erfcx`], which is `(-2)^n·n!` times a repeated integral of
+/// `erfc`, scaled (DLMF 7.18.4). The recurrence (DLMF 7.18.7) cancels for positive `x`, where
+/// ratios of neighbours are instead a continued fraction of positive terms; it is taken from below,
+/// from where neighbours are nearly equal.
+pub(crate) fn erfcx_derivative(n: i32, x: f64) -> f64 {
+    let value = erfcx(x);
+    if x < 3.0 || x.is_nan() || n <= 0 {
+        return climb(n, 1.0, x, value, -FRAC_2_SQRT_PI);
+    }
+    let last = n + 8 + (200.0 / x / x) as i32;
+    let from = 2.0 * f64::from(last);
+    let mut ratio = -from / (x + (x * x + from).sqrt());
+    let mut product = value;
+    for k in (1..=last).rev() {
+        ratio = -2.0 * f64::from(k) / (2.0 * x - ratio);
+        product *= if k <= n { ratio } else { 1.0 };
+    }
+    product
+}
+
+/// The derivative of order `n` of [`dawsn`]. Its recurrence cancels for large `x`; in between it is
+/// a sum of bells (Rybicki, Computers in Physics 3 (1989)), whose error is `e^(-(π/2h)²)`.
+pub(crate) fn dawsn_derivative(n: i32, x: f64) -> f64 {
+    const H: f64 = 0.2;
+    const REACH: f64 = 7.0;
+    let size = x.abs();
+    if size <= 2.0 || x.is_nan() || n <= 0 {
+        return climb(n, -1.0, x, dawsn(x), 1.0);
+    }
+    if size > SERIES_END + 0.3 * f64::from(n) {
+        return dawsn_asymptotic(n, x);
+    }
+    let reach = REACH + 0.3 * f64::from(n);
+    let first = (0.5 * (x - reach) / H).floor() as i32;
+    let last = (0.5 * (x + reach) / H).ceil() as i32;
+    let term = |k| {
+        let odd = 2.0 * f64::from(k) + 1.0;
+        bell_derivative(n, x - odd * H) / odd
+    };
+    0.5 * FRAC_2_SQRT_PI * (first..=last).map(term).sum::<f64>()
 }
 
 /// The normal quantile of probability `p = 1/2 + q`, where `tail` is the smaller of `p` and

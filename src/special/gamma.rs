@@ -12,6 +12,11 @@ pub(crate) fn gamma(x: f64) -> f64 {
     libm::tgamma(x)
 }
 
+/// 1 / Γ(x), which is 0 at the poles.
+pub(crate) fn rgamma(x: f64) -> f64 {
+    if pole(x) { 0.0 } else { gamma(x).recip() }
+}
+
 /// ln |Γ(x)|; infinite at the poles.
 pub(crate) fn gammaln(x: f64) -> f64 {
     if x == f64::NEG_INFINITY {
@@ -105,8 +110,32 @@ fn hurwitz(s: i32, x: f64) -> f64 {
     hurwitz_positive(s, part) + sign * below
 }
 
-/// The same for `x > 0`, by the Euler-Maclaurin formula (DLMF 25.11.5 with 2.10.1).
+/// The same for `x > 0`.
 fn hurwitz_positive(s: i32, x: f64) -> f64 {
+    euler_maclaurin(s, x, &inverse_power, &|x| {
+        inverse_power(x, s - 1) / f64::from(s - 1)
+    })
+}
+
+/// `x^-p`.
+fn inverse_power(x: f64, p: i32) -> f64 {
+    // Products for each bit of the exponent are quicker, and as accurate while they are few.
+    if p < 32 {
+        x.powi(p).recip()
+    } else {
+        x.powf(f64::from(-p))
+    }
+}
+
+/// Σ_k `power(x + k, s)` for `x > 0`, by the Euler-Maclaurin formula (DLMF 25.11.5 with 2.10.1).
+/// `power` is its first argument to minus the second, or a difference of two such; `integral` is
+/// that of `power(x, s)` from its argument to infinity.
+fn euler_maclaurin(
+    s: i32,
+    x: f64,
+    power: &dyn Fn(f64, i32) -> f64,
+    integral: &dyn Fn(f64) -> f64,
+) -> f64 {
     // B_2k / (2k)!.
     const COEFFICIENTS: [f64; 10] = [
         1.0 / 12.0,
@@ -123,21 +152,56 @@ fn hurwitz_positive(s: i32, x: f64) -> f64 {
     if x == f64::INFINITY {
         return 0.0;
     }
-    let power = f64::from(s);
     let (mut x, mut sum) = (x, 0.0);
-    while x < 10.0 + 0.5 * power {
-        sum += x.powf(-power);
+    while x < 10.0 + 0.5 * f64::from(s) {
+        sum += power(x, s);
         x += 1.0;
     }
-    let last = x.powf(-power);
-    sum += last * (x / (power - 1.0) + 0.5);
-    let mut factor = last * power / x;
-    for (k, c) in COEFFICIENTS.into_iter().enumerate() {
-        sum += c * factor;
-        let next = power + 2.0 * k as f64;
-        factor *= (next + 1.0) / x * ((next + 2.0) / x);
+    sum += integral(x) + 0.5 * power(x, s);
+    let (mut factor, mut p) = (f64::from(s), s + 1);
+    for c in COEFFICIENTS {
+        sum += c * factor * power(x, p);
+        factor *= f64::from(p) * f64::from(p + 1);
+        p += 2;
     }
     sum
+}
+
+/// `ψ^(n)(x) - ψ^(n)(x + y)`, also where they are nearly equal, or both infinite and the
+/// difference has a limit as `x` moves.
+pub(crate) fn polygamma_difference(n: i32, x: f64, y: f64) -> f64 {
+    if n < 0 || x.is_nan() || y.is_nan() {
+        return f64::NAN;
+    }
+    let (sum, s) = (x + y, n + 1);
+    // (-1)^(n+1) n!, of which the sums of differences of powers are multiples.
+    let factor = gamma(f64::from(s)) * if n % 2 == 0 { -1.0 } else { 1.0 };
+    if x > 0.0 && sum > 0.0 {
+        factor * difference(s, x, y)
+    } else if pole(x) && pole(sum) && sum.is_finite() && x.is_finite() {
+        // A finite sum, over integers below zero.
+        gamma(f64::from(s)) * difference(s, 1.0 - sum, y)
+    } else {
+        polygamma(n, x) - polygamma(n, sum)
+    }
+}
+
+/// `Σ_k (x + k)^-s - (x + y + k)^-s` for positive `x` and `x + y`, of powers that are taken from
+/// each other before they are rounded, where they may be near.
+fn difference(s: i32, x: f64, y: f64) -> f64 {
+    // ln(1 + y / x).
+    let log = |x: f64| {
+        if y < -0.5 * x {
+            ((x + y) / x).ln()
+        } else {
+            (y / x).ln_1p()
+        }
+    };
+    let power = |x: f64, p| -inverse_power(x, p) * (f64::from(-p) * log(x)).exp_m1();
+    euler_maclaurin(s, x, &power, &|x| match s {
+        1 => log(x),
+        _ => power(x, s - 1) / f64::from(s - 1),
+    })
 }
 
 /// ln Γ(x) less Stirling's formula, for `x ≥ 10` (DLMF 5.11.1).

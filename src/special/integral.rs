@@ -1,4 +1,4 @@
-//! Exponential integrals, and complete elliptic integrals.
+//! Exponential, sine and cosine integrals, and complete elliptic integrals.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -12,26 +12,41 @@ fn entire(x: f64) -> f64 {
     x * series(1.0, |term, k| term * x * k / ((k + 1.0) * (k + 1.0)))
 }
 
-/// E_1(x): power series (DLMF 6.6.2) to 1, beyond the continued fraction (DLMF 6.9.1) by Lentz's
-/// method. NaN below zero.
+/// E_1(x).
 pub(crate) fn exp1(x: f64) -> f64 {
+    expn(1, x)
+}
+
+/// E_n(x): power series (DLMF 8.19.8) to 1, beyond the continued fraction (DLMF 8.19.17) by Lentz's
+/// method; below order 1 the recurrence (DLMF 8.19.12), of positive terms. NaN below zero.
+pub(crate) fn expn(n: i32, x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         return f64::NAN;
-    }
-    if x == 0.0 {
-        return f64::INFINITY;
-    }
-    if x <= 1.0 {
-        return -EULER - x.ln() - entire(-x);
     }
     if x > 750.0 {
         return 0.0;
     }
-    let mut b = x + 1.0;
+    let order = f64::from(n);
+    if x == 0.0 {
+        return if n > 1 {
+            1.0 / (order - 1.0)
+        } else {
+            f64::INFINITY
+        };
+    }
+    if n <= 0 {
+        let zero = (-x).exp() / x;
+        return (1..=-n).fold(zero, |e, k| zero + f64::from(k) / x * e);
+    }
+    if x <= 1.0 {
+        return expn_series(n, x);
+    }
+    let mut b = x + order;
     let (mut c, mut d) = (f64::INFINITY, 1.0 / b);
     let mut h = d;
     for k in 1..500 {
-        let a = -f64::from(k * k);
+        let k = f64::from(k);
+        let a = -k * (order - 1.0 + k);
         b += 2.0;
         d = 1.0 / (a * d + b);
         c = b + a / c;
@@ -41,6 +56,23 @@ pub(crate) fn exp1(x: f64) -> f64 {
         }
     }
     h * (-x).exp()
+}
+
+fn expn_series(n: i32, x: f64) -> f64 {
+    // ψ(n) - ln x, in place of the term whose divisor is zero.
+    let log = (1..n).fold(-EULER, |sum, k| sum + 1.0 / f64::from(k)) - x.ln();
+    let (mut power, mut sum) = (1.0, 0.0);
+    for k in 0..n + 20 {
+        sum += match k + 1 - n {
+            0 => power * log,
+            divisor => -power / f64::from(divisor),
+        };
+        power *= -x / f64::from(k + 1);
+        if power == 0.0 {
+            break;
+        }
+    }
+    sum
 }
 
 /// Ei(x): power series (DLMF 6.6.1) to 40, beyond the asymptotic one (DLMF 6.12.2).
@@ -130,12 +162,50 @@ pub(crate) fn ellipk_derivative(n: i32, m: f64) -> f64 {
     }
     let rest = 1.0 - m;
     // K' = (E - (1 - m)·K) / (2·m·(1 - m)), DLMF 19.4.1.
-    let (mut here, mut above) = (ellipk(m), (ellipe(m) - rest * ellipk(m)) / (2.0 * m * rest));
+    let (mut here, mut above) = (ellipk(m), (ellipe(m) - rest * ellipk(m)) / (2.0 * m) / rest);
     for k in 0..n - 1 {
         let k = f64::from(k);
-        let next =
-            ((k + 0.5) * (k + 0.5) * here - (k + 1.0) * (1.0 - 2.0 * m) * above) / (m * rest);
+        let next = ((k + 0.5) * (k + 0.5) * here - (k + 1.0) * (1.0 - 2.0 * m) * above) / m / rest;
         (here, above) = (above, next);
     }
     above
+}
+
+/// Si(x).
+pub(crate) fn sinint(x: f64) -> f64 {
+    sici(x.abs()).0.copysign(x)
+}
+
+/// Ci(|x|), the real part of Ci(x).
+pub(crate) fn cosint(x: f64) -> f64 {
+    sici(x.abs()).1
+}
+
+/// Si(x) and Ci(x) for `x ≥ 0`: power series (DLMF 6.6.5, 6.6.6) to 4, beyond E_1 of an imaginary
+/// number by its continued fraction (DLMF 6.9.1), by 6.5.5 and 6.5.6.
+fn sici(x: f64) -> (f64, f64) {
+    if x.is_infinite() {
+        return (FRAC_PI_2, 0.0);
+    }
+    if x <= 4.0 || x.is_nan() {
+        // Terms ±x^m / (m·m!), of odd and of even m.
+        let next = |term: f64, m: f64| -term * (x * x) * (m - 2.0) / (m * m * (m - 1.0));
+        let sine = x * series(1.0, |term, k| next(term, 2.0 * k + 1.0));
+        let cosine = series(-0.25 * x * x, |term, k| next(term, 2.0 * k + 2.0));
+        return (sine, EULER + x.ln() + cosine);
+    }
+    let multiply = |(a, b): (f64, f64), (c, d): (f64, f64)| (a * c - b * d, a * d + b * c);
+    let invert = |(a, b): (f64, f64)| (a / (a * a + b * b), -b / (a * a + b * b));
+    // From the last of the terms that matter.
+    let terms = 20 + (400.0 / x) as i32;
+    let mut tail = (0.0, 0.0);
+    for k in (1..=terms).rev() {
+        let k = f64::from(k);
+        let (re, im) = invert((2.0 * k + 1.0 + tail.0, x + tail.1));
+        tail = (-k * k * re, -k * k * im);
+    }
+    let fraction = invert((1.0 + tail.0, x + tail.1));
+    let (sin, cos) = x.sin_cos();
+    let (re, im) = multiply(fraction, (cos, -sin));
+    (FRAC_PI_2 + im, -re)
 }

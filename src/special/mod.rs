@@ -10,6 +10,7 @@
 //! error is absolute. At poles and ends of domains the values are those of `scipy.special`,
 //! except where that has NaN or zero and the function has a limit, or none.
 
+pub(crate) mod airy;
 pub(crate) mod bessel;
 pub(crate) mod error_function;
 pub(crate) mod gamma;

@@ -18,6 +18,7 @@ from .contraction import (
     trace,
     vdot,
 )
+from .finite import nan_to_num
 from .indexing import take, take_along_axis
 from .joining import (
     append,
@@ -34,6 +35,7 @@ from .joining import (
     vstack,
 )
 from .ordering import argmax, argmin, argsort, clip, sort
+from .polynomial import polyval
 from .rounding import around, round
 from .shaping import (
     astype,
@@ -116,11 +118,13 @@ __all__ = [
     "median",
     "meshgrid",
     "moveaxis",
+    "nan_to_num",
     "nanmean",
     "nansum",
     "ones_like",
     "pad",
     "percentile",
+    "polyval",
     "prod",
     "ptp",
     "quantile",

@@ -1,7 +1,7 @@
 //! Linear algebra on boxed variables: what an operator packs into one array taken apart, vectors
 //! as columns, and wide matrices by way of their transposes. As in [`super`], float32 and
 //! float64 meet in float64, and all errors name the operator and the shapes that do not fit;
-//! where a matrix has no such decomposition they are [`Error::LinAlg`].
+//! where a matrix has no such decomposition, or there is none, they are [`Error::LinAlg`].
 
 use super::{concatenate, expand_dims, one, promote, slice, squeeze, unary};
 use crate::array::{Shape, show_shape};
@@ -13,7 +13,7 @@ use crate::rules::{self, OpRef, SliceItem};
 fn matrices(name: &str, x: &Variable) -> Result<usize> {
     let ty = x.ty()?;
     if ty.ndim() < 2 {
-        return Err(Error::Shape(format!(
+        return Err(Error::LinAlg(format!(
             "{name}: expected a matrix, or several, got shape {}",
             show_shape(&ty.shape)
         )));

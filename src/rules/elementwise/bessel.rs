@@ -36,7 +36,7 @@ elementwise! { $
     domain = [ALL],
     orders = [0, 1, 3, -2],
     edges = EDGES,
-    scipy = ["jn", "jv"];
+    scipy = ["jn", "jv", "jve"];
 
     /// Bessel function of the second kind of order 0.
     Y0 = y0, "Y_0(x)", "DLMF 10.2.3",
@@ -61,7 +61,7 @@ elementwise! { $
     domain = [POSITIVE],
     orders = [0, 1, 3, -2],
     edges = EDGES,
-    scipy = ["yn", "yv"];
+    scipy = ["yn", "yv", "yve"];
 
     /// Modified Bessel function of the first kind of order 0.
     I0 = i0, "I_0(x)", "DLMF 10.25.2, 10.40.1",

@@ -49,12 +49,55 @@ fn logaddexp2(x: f64, y: f64) -> f64 {
     (if x > y { x } else { y }) + (-d).exp2().ln_1p() / LN_2
 }
 
+/// The cosine of the angle of the point (x, y), also where squares or their sum overflow.
+fn direction(x: f64, y: f64) -> f64 {
+    let largest = x.abs().max(y.abs());
+    if largest == 0.0 {
+        0.0
+    } else if largest.is_infinite() {
+        let unit = |x: f64| if x.is_infinite() { x.signum() } else { 0.0 * x };
+        unit(x) / unit(x).hypot(unit(y))
+    } else {
+        let (x, y) = (x / largest, y / largest);
+        x / x.hypot(y)
+    }
+}
+
 /// `x·f(y)`, 0 where `x` is.
 fn product(x: f64, y: f64, f: fn(f64) -> f64) -> f64 {
     if x == 0.0 && !y.is_nan() {
         0.0
     } else {
         x * f(y)
+    }
+}
+
+/// `x·ln(x / y)`, 0 where `x` is; infinite where either is negative.
+fn rel_entr(x: f64, y: f64) -> f64 {
+    if x.is_nan() || y.is_nan() {
+        f64::NAN
+    } else if x > 0.0 && y > 0.0 {
+        let ratio = x / y;
+        // A ratio that overflows or vanishes has a logarithm all the same.
+        x * if ratio.is_normal() {
+            ratio.ln()
+        } else {
+            x.ln() - y.ln()
+        }
+    } else if x == 0.0 && y >= 0.0 {
+        0.0
+    } else {
+        f64::INFINITY
+    }
+}
+
+/// [`rel_entr`] less x and more y; infinite if one of them is.
+fn kl_div(x: f64, y: f64) -> f64 {
+    let entropy = rel_entr(x, y);
+    if entropy == f64::INFINITY || (y == f64::INFINITY && x.is_finite()) {
+        f64::INFINITY
+    } else {
+        entropy - x + y
     }
 }
 
@@ -172,14 +215,23 @@ elementwise! { $
     /// Length of the hypotenuse; both gradients are 0 at the origin.
     Hypot = hypot, "(x^2 + y^2)^(1/2)", "definition",
     (x, y) -> f64::hypot,
-    vjp(g, out) = [Some(g * (x / unless_zero(out))), Some(g * (y / unless_zero(out)))],
+    vjp(g, out) = [Some(g * x.direction(y)), Some(g * y.direction(x))],
     domain = [ALL, POSITIVE],
     numpy = ["hypot"];
+
+    /// Cosine of the angle of the point (x, y), 0 at the origin.
+    Direction = direction, "x / (x^2 + y^2)^(1/2)", "definition",
+    (x, y) -> direction,
+    vjp(g, out) = [
+        Some(g * (y.direction(x).square() / unless_zero(x.hypot(y)))),
+        Some(-(g * (out * y.direction(x) / unless_zero(x.hypot(y)))))
+    ],
+    domain = [ALL, POSITIVE];
 
     /// Angle of the point (x, y), from -π to π; both gradients are 0 at the origin.
     Arctan2 = arctan2, "arctan(y / x)", "DLMF 4.23.3",
     (y, x) -> f64::atan2,
-    vjp(g, out) = [Some({ let size = unless_zero(x.hypot(y)); g * (x / size / size) }), Some({ let size = unless_zero(x.hypot(y)); -(g * (y / size / size)) })],
+    vjp(g, out) = [Some(g * (x.direction(y) / unless_zero(x.hypot(y)))), Some(-(g * (y.direction(x) / unless_zero(x.hypot(y)))))],
     domain = [ALL, POSITIVE],
     numpy = ["arctan2", "atan2"];
 
@@ -210,6 +262,20 @@ elementwise! { $
     vjp(g, out) = [Some(g * y.log1p()), Some(g * (x / unless_both_zero(y + 1.0, x)))],
     domain = [ALL, POSITIVE],
     scipy = ["xlog1py"];
+
+    /// Relative entropy's term, 0 where x is 0.
+    RelEntr = rel_entr, "x ln(x / y)", "definition",
+    (x, y) -> rel_entr,
+    vjp(g, out) = [Some(g * ((x / y).log() + 1.0)), Some(-(g * (x / unless_both_zero(y, x))))],
+    domain = [POSITIVE, POSITIVE],
+    scipy = ["rel_entr"];
+
+    /// The Kullback-Leibler divergence's term.
+    KlDiv = kl_div, "x ln(x / y) - x + y", "definition",
+    (x, y) -> kl_div,
+    vjp(g, out) = [Some(g * (x / y).log()), Some(g * (1.0 - x / unless_both_zero(y, x)))],
+    domain = [POSITIVE, POSITIVE],
+    scipy = ["kl_div"];
 
     /// The larger of two; of a number and NaN, the number.
     Fmax = fmax, "max(x, y)", "definition",

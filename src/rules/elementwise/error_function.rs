@@ -1,4 +1,7 @@
 //! The error function and its relatives.
+//!
+//! Where a derivative would cancel, or be 0 times infinity far out, it is an operator of its own,
+//! and so are its derivatives.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
@@ -29,16 +32,21 @@ const PROBABILITIES: [f64; 11] = [
     1.99,
 ];
 
-/// 2/√π times a power of e.
-fn bell<'t>(power: Ex<'t>) -> Ex<'t> {
-    power.exp() * FRAC_2_SQRT_PI
+/// The derivative of erf.
+fn slope(x: Ex<'_>) -> Ex<'_> {
+    x.bell() * FRAC_2_SQRT_PI
+}
+
+/// The density of the normal distribution.
+fn normal(x: Ex<'_>) -> Ex<'_> {
+    (x * FRAC_1_SQRT_2).bell() * (1.0 / (2.0 * PI).sqrt())
 }
 
 elementwise! { $
     /// The error function.
     Erf = erf, "2/√π ∫_0^x exp(-t^2) dt", "DLMF 7.2.1",
     (x) -> libm::erf,
-    vjp(g, y) = [Some(g * bell(-x.square()))],
+    vjp(g, y) = [Some(g * slope(x))],
     domain = [ALL],
     edges = EDGES,
     scipy = ["erf"];
@@ -46,7 +54,7 @@ elementwise! { $
     /// The complementary error function, accurate where it vanishes.
     Erfc = erfc, "1 - erf(x)", "DLMF 7.2.2",
     (x) -> libm::erfc,
-    vjp(g, y) = [Some(-(g * bell(-x.square())))],
+    vjp(g, y) = [Some(-(g * slope(x)))],
     domain = [ALL],
     edges = EDGES,
     scipy = ["erfc"];
@@ -54,7 +62,7 @@ elementwise! { $
     /// The scaled complementary error function.
     Erfcx = erfcx, "exp(x^2) erfc(x)", "DLMF 7.2.3, 7.12.1",
     (x) -> error_function::erfcx,
-    vjp(g, y) = [Some(g * (x * y * 2.0 - FRAC_2_SQRT_PI))],
+    vjp(g, y) = [Some(g * x.erfcx_derivative(1))],
     domain = [&[(-1.0, 2.0)]],
     edges = EDGES,
     scipy = ["erfcx"];
@@ -62,7 +70,7 @@ elementwise! { $
     /// The imaginary error function.
     Erfi = erfi, "2/√π ∫_0^x exp(t^2) dt", "DLMF 7.6.1, 7.12.1",
     (x) -> error_function::erfi,
-    vjp(g, y) = [Some(g * bell(x.square()))],
+    vjp(g, y) = [Some(g * (x.square().exp() * FRAC_2_SQRT_PI))],
     domain = [&[(-1.0, 1.0)]],
     edges = EDGES,
     scipy = ["erfi"];
@@ -70,7 +78,7 @@ elementwise! { $
     /// Dawson's integral.
     Dawsn = dawsn, "exp(-x^2) ∫_0^x exp(t^2) dt", "DLMF 7.2.5, 7.12.1",
     (x) -> error_function::dawsn,
-    vjp(g, y) = [Some(g * (1.0 - x * y * 2.0))],
+    vjp(g, y) = [Some(g * x.dawsn_derivative(1))],
     domain = [ALL],
     edges = EDGES,
     scipy = ["dawsn"];
@@ -78,7 +86,7 @@ elementwise! { $
     /// Inverse of the error function.
     Erfinv = erfinv, "erf^-1(x)", "DLMF 7.17.1; algorithm AS 241",
     (x) -> error_function::erfinv,
-    vjp(g, y) = [Some(g / bell(-y.square()))],
+    vjp(g, y) = [Some(g * (y.square().exp() / FRAC_2_SQRT_PI))],
     domain = [UNIT],
     edges = PROBABILITIES,
     scipy = ["erfinv"];
@@ -86,7 +94,7 @@ elementwise! { $
     /// Inverse of the complementary error function.
     Erfcinv = erfcinv, "erfc^-1(x)", "DLMF 7.17.1; algorithm AS 241",
     (x) -> error_function::erfcinv,
-    vjp(g, y) = [Some(-(g / bell(-y.square())))],
+    vjp(g, y) = [Some(-(g * (y.square().exp() / FRAC_2_SQRT_PI)))],
     domain = [&[(0.3, 1.7)]],
     edges = PROBABILITIES,
     scipy = ["erfcinv"];
@@ -94,7 +102,7 @@ elementwise! { $
     /// The normal distribution.
     Ndtr = ndtr, "erfc(-x / √2) / 2", "DLMF 7.20.1",
     (x) -> error_function::ndtr,
-    vjp(g, y) = [Some(g * ((x.square() * -0.5).exp() * (1.0 / (2.0 * PI).sqrt())))],
+    vjp(g, y) = [Some(g * normal(x))],
     domain = [ALL],
     edges = EDGES,
     scipy = ["ndtr"];
@@ -103,14 +111,14 @@ elementwise! { $
     LogNdtr = log_ndtr, "ln(erfc(-x / √2) / 2)", "DLMF 7.20.1",
     (x) -> error_function::log_ndtr,
     vjp(g, y) = [Some({
-        // exp(-x² / 2) / (√(2π) exp(y)), by erfcx where both vanish. Neither form is given numbers
-        // for which it overflows: their gradients would be NaN, though nobody selects them.
+        // φ(x) / Φ(x), by erfcx where both vanish. Neither form is given numbers for which it is
+        // infinite: their gradients would be NaN, though nobody selects them.
         let above = x.greater(x.constant(0.0));
         let zero = x.constant(0.0);
         let (high, low) = (above.select(x, zero), above.select(zero, x));
-        let by_exp = (-(high.square() * 0.5 + above.select(y, zero))).exp() / (2.0 * PI).sqrt();
+        let by_density = normal(high) / high.ndtr();
         let by_erfcx = (2.0 / PI).sqrt() / (low * -FRAC_1_SQRT_2).erfcx();
-        g * above.select(by_exp, by_erfcx)
+        g * above.select(by_density, by_erfcx)
     })],
     domain = [ALL],
     edges = EDGES,
@@ -123,4 +131,31 @@ elementwise! { $
     domain = [&[(0.2, 0.8)]],
     edges = PROBABILITIES,
     scipy = ["ndtri"];
+
+    /// The bell curve.
+    Bell = bell, "exp(-x^2)", "definition",
+    (x) => (-(x * x)).v_exp(),
+    vjp(g, y) = [Some(g * x.bell_derivative(1))],
+    domain = [ALL];
+
+    /// A derivative of exp(-x^2), of order n from 0, also where that vanishes.
+    BellDerivative = bell_derivative, "d^n/dx^n exp(-x^2)", "DLMF 18.5.5",
+    (n; x) -> error_function::bell_derivative,
+    vjp(g, y) = [Some(g * x.bell_derivative(n + 1))],
+    domain = [ALL],
+    orders = [0, 1, 4];
+
+    /// A derivative of erfcx, of order n from 0, without cancellation.
+    ErfcxDerivative = erfcx_derivative, "d^n/dx^n exp(x^2) erfc(x)", "DLMF 7.18.4, 7.18.7",
+    (n; x) -> error_function::erfcx_derivative,
+    vjp(g, y) = [Some(g * x.erfcx_derivative(n + 1))],
+    domain = [&[(-1.0, 5.0)]],
+    orders = [1, 2, 3];
+
+    /// A derivative of dawsn, of order n from 0, without cancellation.
+    DawsnDerivative = dawsn_derivative, "d^n/dx^n exp(-x^2) ∫_0^x exp(t^2) dt", "DLMF 7.12.1; Rybicki 1989",
+    (n; x) -> error_function::dawsn_derivative,
+    vjp(g, y) = [Some(g * x.dawsn_derivative(n + 1))],
+    domain = [&[(-4.0, 9.0)]],
+    orders = [1, 2, 3];
 }

@@ -2,6 +2,8 @@
 //!
 //! A derivative of any order is another function of the family, so that rules close.
 
+use std::f64::consts::PI;
+
 use super::elementwise;
 use crate::special::gamma;
 
@@ -30,6 +32,22 @@ elementwise! { $
     domain = [POSITIVE],
     edges = EDGES,
     scipy = ["gamma"];
+
+    /// Reciprocal of the gamma function, 0 at its poles.
+    RGamma = rgamma, "1 / Γ(x)", "DLMF 5.2.1, 5.5.3",
+    (x) -> gamma::rgamma,
+    vjp(g, y) = [Some({
+        // Reflected where there are poles: Γ(1 - x) sin(πx) / π, differentiated.
+        let reflected = x.less(x.constant(0.5));
+        let low = reflected.select(x, x.constant(0.0));
+        let high = reflected.select(x.constant(1.0), x);
+        let m = 1.0 - low;
+        let by_reflection = m.gamma() * (low.cospi() - m.digamma() * low.sinpi() * (1.0 / PI));
+        g * reflected.select(by_reflection, -(high.rgamma() * high.digamma()))
+    })],
+    domain = [POSITIVE],
+    edges = EDGES,
+    scipy = ["rgamma"];
 
     /// Logarithm of the gamma function's absolute value.
     GammaLn = gammaln, "ln |Γ(x)|", "DLMF 5.2.1",
@@ -73,7 +91,7 @@ elementwise! { $
     /// The beta function.
     Beta = beta, "Γ(x) Γ(y) / Γ(x + y)", "DLMF 5.12.1",
     (x, y) -> gamma::beta,
-    vjp(g, out) = [Some(g * (out * (x.digamma() - (x + y).digamma()))), Some(g * (out * (y.digamma() - (x + y).digamma())))],
+    vjp(g, out) = [Some(g * (out * x.polygamma_difference(0, y))), Some(g * (out * y.polygamma_difference(0, x)))],
     domain = [LARGER, LARGER],
     edges = EDGES,
     scipy = ["beta"];
@@ -81,8 +99,15 @@ elementwise! { $
     /// Logarithm of the beta function's absolute value.
     BetaLn = betaln, "ln |B(x, y)|", "DLMF 5.12.1; ACM TOMS algorithm 708",
     (x, y) -> gamma::betaln,
-    vjp(g, out) = [Some(g * (x.digamma() - (x + y).digamma())), Some(g * (y.digamma() - (x + y).digamma()))],
+    vjp(g, out) = [Some(g * x.polygamma_difference(0, y)), Some(g * y.polygamma_difference(0, x))],
     domain = [LARGER, LARGER],
     edges = EDGES,
     scipy = ["betaln"];
+
+    /// What polygamma of order n loses from x to x + y, without cancellation.
+    PolygammaDifference = polygamma_difference, "ψ^(n)(x) - ψ^(n)(x + y)", "DLMF 25.11.12, 25.11.5",
+    (n; x, y) -> gamma::polygamma_difference,
+    vjp(g, out) = [Some(g * x.polygamma_difference(n + 1, y)), Some(-(g * (x + y).polygamma(n + 1)))],
+    domain = [LARGER, LARGER],
+    orders = [0, 1, 3];
 }

@@ -1,4 +1,6 @@
-//! Exponential integrals, and complete elliptic integrals of the parameter m = k².
+//! Exponential, sine and cosine integrals, and complete elliptic integrals of the parameter m = k².
+
+use std::f64::consts::PI;
 
 use super::elementwise;
 use crate::special::integral;
@@ -8,7 +10,7 @@ const POSITIVE: &[(f64, f64)] = &[(0.6, 3.0)];
 /// Away from zero, on both sides.
 const NONZERO: &[(f64, f64)] = &[(-2.0, -0.4), (0.6, 2.0)];
 /// Parameters.
-const PARAMETER: &[(f64, f64)] = &[(-0.9, 0.7)];
+const PARAMETER: &[(f64, f64)] = &[(-3.0, -1.2), (-0.9, 0.7)];
 /// Where methods change.
 const EDGES: [f64; 9] = [-50.0, -0.9, 1e-5, 0.99, 1.01, 39.0, 41.0, 712.0, 740.0];
 const PARAMETERS: [f64; 9] = [
@@ -32,6 +34,34 @@ elementwise! { $
     edges = EDGES,
     scipy = ["exp1"];
 
+    /// Exponential integral E_n; NaN below zero.
+    Expn = expn, "∫_1^∞ exp(-x t) / t^n dt", "DLMF 8.19.3, 8.19.8, 8.19.17",
+    (n; x) -> integral::expn,
+    vjp(g, y) = [Some(-(g * x.expn(n - 1)))],
+    domain = [POSITIVE],
+    orders = [0, 1, 3, -2],
+    edges = [-50.0, -0.9, 1e-5, 0.99, 1.01, 39.0, 700.0],
+    scipy = ["expn"];
+
+    /// Sine integral.
+    SinInt = sinint, "∫_0^x sin(t) / t dt", "DLMF 6.2.9, 6.6.5, 6.9.1",
+    (x) -> integral::sinint,
+    vjp(g, y) = [Some({
+        // By sinc near 0, where its derivatives are smooth; not beyond, where it would round.
+        let near = x.abs().less(x.constant(1.0));
+        let (small, large) = (near.select(x, x.constant(0.0)), near.select(x.constant(1.0), x));
+        g * near.select((small * (1.0 / PI)).sinc(), large.sin() / large)
+    })],
+    domain = [NONZERO],
+    edges = EDGES;
+
+    /// Cosine integral, of |x|.
+    CosInt = cosint, "-∫_|x|^∞ cos(t) / t dt", "DLMF 6.2.11, 6.6.6, 6.9.1",
+    (x) -> integral::cosint,
+    vjp(g, y) = [Some(g * (x.cos() / x))],
+    domain = [NONZERO],
+    edges = EDGES;
+
     /// Exponential integral Ei.
     Expi = expi, "-∫_-x^∞ exp(-t) / t dt", "DLMF 6.2.5, 6.6.1, 6.12.2",
     (x) -> integral::expi,
@@ -49,9 +79,16 @@ elementwise! { $
     scipy = ["ellipk"];
 
     /// Complete elliptic integral of the second kind.
-    EllipE = ellipe, "∫_0^(π/2) (1 - x sin(t)^2)^(1/2) dt", "DLMF 19.2.8, 19.8.6",
+    EllipE = ellipe, "∫_0^(π/2) (1 - x sin(t)^2)^(1/2) dt", "DLMF 19.2.8, 19.8.6, 19.4.2",
     (x) -> integral::ellipe,
-    vjp(g, y) = [Some(g * ((1.0 - x) * x.ellipk_derivative(1) - x.ellipk() * 0.5))],
+    vjp(g, y) = [Some({
+        // (E - K) / (2x), which cancels near 0; there by K', which far out vanishes before E'.
+        let far = x.less(x.constant(-1.0));
+        let (low, high) = (far.select(x, x.constant(-1.0)), far.select(x.constant(0.0), x));
+        let by_both = (low.ellipe() - low.ellipk()) * 0.5 / low;
+        let by_slope = (1.0 - high) * high.ellipk_derivative(1) - high.ellipk() * 0.5;
+        g * far.select(by_both, by_slope)
+    })],
     domain = [PARAMETER],
     edges = PARAMETERS,
     scipy = ["ellipe"];

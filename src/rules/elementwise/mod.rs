@@ -12,7 +12,7 @@
 macro_rules! elementwise_files {
     ($callback:ident) => {
         $callback! {
-            unary, binary, compare, trigonometric, gamma, error_function, bessel, integral
+            unary, binary, compare, trigonometric, gamma, error_function, bessel, airy, integral
         }
     };
 }
@@ -261,6 +261,8 @@ pub(super) enum Compute {
     Call(Function),
     /// With calls of a function of the order and a number.
     Ordered(fn(i32, f64) -> f64),
+    /// With calls of a function of the order and two numbers.
+    OrderedTwo(fn(i32, f64, f64) -> f64),
 }
 
 /// What the macro knows of an operator. Most of what an operator does is done here, out of line:
@@ -287,6 +289,7 @@ impl Definition {
             Compute::Vector(kernel) => kernel(dtype),
             Compute::Call(function) => Kernel::call(function, dtype),
             Compute::Ordered(f) => Kernel::call(Function::Ordered(f, n), dtype),
+            Compute::OrderedTwo(f) => Kernel::call(Function::OrderedTwo(f, n), dtype),
         }
     }
 
@@ -323,8 +326,8 @@ impl Definition {
 /// function of `f64`, which is called); the rules; the intervals on which the generated tests
 /// draw each operand; and, if there are any, `edges`, numbers where its value is compared with
 /// the reference besides the usual ones, and the reference: the names that `numpy` and
-/// `scipy.special` have for the function. Operands written `(n; x)` are an integer attribute, the
-/// order, and one operand; it is tested at each of its `orders`.
+/// `scipy.special` have for the function. Operands written `(n; x)` or `(n; x, y)` are an integer
+/// attribute, the order, and one operand or two; it is tested at each of its `orders`.
 ///
 /// A rule is written as for single numbers. Its result is summed back to the operand's shape in
 /// reverse mode, and broadcast to the result's in forward mode.
@@ -434,7 +437,7 @@ macro_rules! elementwise {
         }
         pub(crate) use entries;
     };
-    (@type [$($doc:literal)+] $op:ident ($n:ident; $x:ident)) => {
+    (@type [$($doc:literal)+] $op:ident ($n:ident; $($x:ident),+)) => {
         $(#[doc = $doc])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $op {
@@ -493,8 +496,14 @@ macro_rules! elementwise {
     (@compute $op:ident ($n:ident; $x:ident) -> $call:expr) => {
         $crate::rules::elementwise::Compute::Ordered($call)
     };
+    (@compute $op:ident ($n:ident; $x:ident, $y:ident) -> $call:expr) => {
+        $crate::rules::elementwise::Compute::OrderedTwo($call)
+    };
     (@bind $order:ident $args:ident ($n:ident; $x:ident)) => {
         let ($n, $x) = ($order, $args[0]);
+    };
+    (@bind $order:ident $args:ident ($n:ident; $x:ident, $y:ident)) => {
+        let ($n, $x, $y) = ($order, $args[0], $args[1]);
     };
     (@bind $order:ident $args:ident ($x:ident)) => {
         let $x = $args[0];
@@ -505,9 +514,9 @@ macro_rules! elementwise {
     (@bind $order:ident $args:ident ($x:ident, $y:ident, $z:ident)) => {
         let ($x, $y, $z) = ($args[0], $args[1], $args[2]);
     };
-    (@order $op:ident ($n:ident; $x:ident)) => { $op.n };
+    (@order $op:ident ($n:ident; $($x:ident),+)) => { $op.n };
     (@order $op:ident $operands:tt) => { 0 };
-    (@ordered ($n:ident; $x:ident)) => { true };
+    (@ordered ($n:ident; $($x:ident),+)) => { true };
     (@ordered $operands:tt) => { false };
     (@cases $op:ident $domains:tt) => {
         $crate::rules::table::broadcast_cases($crate::rules::OpRef::Static(&$op), &$domains)

@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use super::elementwise;
+use crate::rules::Ex;
 use crate::special::trigonometric as degrees;
 
 /// Everywhere.
@@ -20,6 +21,12 @@ const DEGREES: &[(f64, f64)] = &[(-70.0, -20.0), (20.0, 70.0)];
 const EDGES: [f64; 8] = [30.0, 45.0, 90.0, -90.0, 180.0, -270.0, 360.0, 7290.0];
 /// One degree.
 const RADIANS: f64 = PI / 180.0;
+
+/// The derivative of arcsec, 1 / (|x| √(x² - 1)), in factors that do not overflow.
+fn secant_slope(x: Ex<'_>) -> Ex<'_> {
+    let x = x.abs();
+    x.reciprocal() / (x - 1.0).sqrt() / (x + 1.0).sqrt()
+}
 
 elementwise! { $
     /// Sine, of radians.
@@ -46,9 +53,19 @@ elementwise! { $
     /// Hyperbolic tangent.
     Tanh = tanh, "tanh(x)", "DLMF 4.28.4",
     (x) => x.v_tanh(),
-    vjp(g, y) = [Some(g * (1.0 - y * y))],
+    vjp(g, y) = [Some(g * x.tanh_slope())],
     domain = [ALL],
     numpy = ["tanh"];
+
+    /// Derivative of the hyperbolic tangent, in both tails too.
+    TanhSlope = tanh_slope, "4 exp(-2 |x|) / (1 + exp(-2 |x|))^2", "DLMF 4.28.6",
+    (x) => {
+        let e = (-(x.abs() + x.abs())).v_exp();
+        let sum = T::one() + e;
+        T::of(4.0) * e / (sum * sum)
+    },
+    vjp(g, y) = [Some(g * (y * x.tanh() * -2.0))],
+    domain = [ALL];
 
     /// Secant, of radians.
     Sec = sec, "1 / cos(x)", "DLMF 4.14.6",
@@ -85,26 +102,36 @@ elementwise! { $
     /// Inverse tangent, in radians.
     Arctan = arctan, "arctan(x)", "DLMF 4.23.3",
     (x) -> f64::atan,
-    vjp(g, y) = [Some(g / (x * x + 1.0))],
+    vjp(g, y) = [Some(g * x.arctan_slope())],
     domain = [ALL],
     numpy = ["arctan", "atan"];
+
+    /// Derivative of the inverse tangent.
+    ArctanSlope = arctan_slope, "1 / (1 + x^2)", "definition",
+    (x) -> |x| 1.0 / (1.0 + x * x),
+    vjp(g, y) = [Some({
+        // -2 x y², of numbers within [-1, 1], so that it is 0 at infinity.
+        let one = x.constant(1.0);
+        g * (x.direction(one) * one.direction(x) * y * -2.0)
+    })],
+    domain = [ALL];
 
     /// Inverse secant, in radians.
     Arcsec = arcsec, "arccos(1 / x)", "DLMF 4.23.8",
     (x) -> |x| (1.0 / x).acos(),
-    vjp(g, y) = [Some(g / (x.abs() * ((x - 1.0) * (x + 1.0)).sqrt()))],
+    vjp(g, y) = [Some(g * secant_slope(x))],
     domain = [OUTSIDE];
 
     /// Inverse cosecant, in radians.
     Arccsc = arccsc, "arcsin(1 / x)", "DLMF 4.23.7",
     (x) -> |x| (1.0 / x).asin(),
-    vjp(g, y) = [Some(-(g / (x.abs() * ((x - 1.0) * (x + 1.0)).sqrt())))],
+    vjp(g, y) = [Some(-(g * secant_slope(x)))],
     domain = [OUTSIDE];
 
     /// Inverse cotangent, in radians.
     Arccot = arccot, "arctan(1 / x)", "DLMF 4.23.9",
     (x) -> |x| (1.0 / x).atan(),
-    vjp(g, y) = [Some(-(g / (x * x + 1.0)))],
+    vjp(g, y) = [Some(-(g * x.arctan_slope()))],
     domain = [NONZERO];
 
     /// Sine, of degrees.
@@ -166,25 +193,25 @@ elementwise! { $
     /// Inverse tangent, in degrees.
     Arctand = arctand, "180 arctan(x) / π", "DLMF 4.23.3",
     (x) -> |x| x.atan() / RADIANS,
-    vjp(g, y) = [Some(g / ((x * x + 1.0) * RADIANS))],
+    vjp(g, y) = [Some(g * (x.arctan_slope() * (1.0 / RADIANS)))],
     domain = [ALL];
 
     /// Inverse secant, in degrees.
     Arcsecd = arcsecd, "180 arccos(1 / x) / π", "DLMF 4.23.8",
     (x) -> |x| (1.0 / x).acos() / RADIANS,
-    vjp(g, y) = [Some(g / (x.abs() * ((x - 1.0) * (x + 1.0)).sqrt() * RADIANS))],
+    vjp(g, y) = [Some(g * (secant_slope(x) * (1.0 / RADIANS)))],
     domain = [OUTSIDE];
 
     /// Inverse cosecant, in degrees.
     Arccscd = arccscd, "180 arcsin(1 / x) / π", "DLMF 4.23.7",
     (x) -> |x| (1.0 / x).asin() / RADIANS,
-    vjp(g, y) = [Some(-(g / (x.abs() * ((x - 1.0) * (x + 1.0)).sqrt() * RADIANS)))],
+    vjp(g, y) = [Some(-(g * (secant_slope(x) * (1.0 / RADIANS))))],
     domain = [OUTSIDE];
 
     /// Inverse cotangent, in degrees.
     Arccotd = arccotd, "180 arctan(1 / x) / π", "DLMF 4.23.9",
     (x) -> |x| (1.0 / x).atan() / RADIANS,
-    vjp(g, y) = [Some(-(g / ((x * x + 1.0) * RADIANS)))],
+    vjp(g, y) = [Some(-(g * (x.arctan_slope() * (1.0 / RADIANS))))],
     domain = [NONZERO];
 
     /// Sine of a multiple of π.
@@ -255,7 +282,7 @@ elementwise! { $
     /// Inverse hyperbolic cosine.
     Arccosh = arccosh, "ln(x + √(x^2 - 1))", "DLMF 4.37.19",
     (x) -> libm::acosh,
-    vjp(g, y) = [Some(g / ((x - 1.0) * (x + 1.0)).sqrt())],
+    vjp(g, y) = [Some(g / (x - 1.0).sqrt() / (x + 1.0).sqrt())],
     domain = [&[(1.3, 3.0)]],
     edges = [1.0000001],
     numpy = ["arccosh", "acosh"];

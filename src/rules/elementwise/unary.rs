@@ -74,7 +74,7 @@ elementwise! { $
     /// Exponential minus 1, accurate near zero.
     Expm1 = expm1, "exp(x) - 1", "DLMF 4.2.19",
     (x) => x.v_exp_m1(),
-    vjp(g, y) = [Some(g * (y + 1.0))],
+    vjp(g, y) = [Some(g * x.exp())],
     domain = [ALL],
     numpy = ["expm1"],
     scipy = ["expm1"];
@@ -123,9 +123,19 @@ elementwise! { $
     /// Logistic function.
     Sigmoid = sigmoid, "1 / (1 + exp(-x))", "definition",
     (x) => x.v_sigmoid(),
-    vjp(g, y) = [Some(g * (y * (1.0 - y)))],
+    vjp(g, y) = [Some(g * x.sigmoid_slope())],
     domain = [ALL],
     scipy = ["expit"];
+
+    /// Derivative of the logistic function, in both tails too.
+    SigmoidSlope = sigmoid_slope, "exp(-|x|) / (1 + exp(-|x|))^2", "definition",
+    (x) => {
+        let e = (-x.abs()).v_exp();
+        let sum = T::one() + e;
+        e / (sum * sum)
+    },
+    vjp(g, y) = [Some(-(g * (y * (x * 0.5).tanh())))],
+    domain = [ALL];
 
     /// Logarithm of the logistic function, without overflow for any x.
     LogSigmoid = logsigmoid, "min(x, 0) - ln(1 + exp(-|x|))", "definition",
@@ -151,12 +161,12 @@ elementwise! { $
     (x) -> |x| x,
     vjp(g, y) = [Some(g)],
     domain = [ALL],
-    numpy = ["positive"];
+    numpy = ["positive", "conj", "conjugate"];
 
     /// Cube root.
     Cbrt = cbrt, "x^(1/3)", "definition",
     (x) -> f64::cbrt,
-    vjp(g, y) = [Some(g / (y * y * 3.0))],
+    vjp(g, y) = [Some(g * (1.0 / 3.0) / y / y)],
     domain = [NONZERO],
     numpy = ["cbrt"],
     scipy = ["cbrt"];
@@ -239,7 +249,7 @@ elementwise! { $
     /// Logarithm of the odds of a probability.
     Logit = logit, "ln(x / (1 - x))", "definition",
     (x) -> logit,
-    vjp(g, y) = [Some(g / (x * (1.0 - x)))],
+    vjp(g, y) = [Some(g / x / (1.0 - x))],
     domain = [&[(0.2, 0.8)]],
     edges = [0.3, 0.65, 0.29999],
     scipy = ["logit"];

@@ -15,7 +15,7 @@ pub(super) fn sides(name: &str, x: &Type) -> Result<[usize; 2]> {
     real(name, x)?;
     match x.shape[..] {
         [.., m, n] => Ok([m, n]),
-        _ => Err(Error::Shape(format!(
+        _ => Err(Error::LinAlg(format!(
             "{name}: expected a matrix, or several, got shape {}",
             show_shape(&x.shape)
         ))),
@@ -26,7 +26,7 @@ pub(super) fn sides(name: &str, x: &Type) -> Result<[usize; 2]> {
 pub(super) fn square(name: &str, x: &Type) -> Result<usize> {
     match sides(name, x)? {
         [m, n] if m == n => Ok(n),
-        _ => Err(Error::Shape(format!(
+        _ => Err(Error::LinAlg(format!(
             "{name}: expected square matrices, got shape {}",
             show_shape(&x.shape)
         ))),

@@ -5,7 +5,7 @@
 //! det U · det V · U cof(S) Vᵀ, where cof(S)ᵢᵢ is the product of the others. The derivative of
 //! the cofactors is found in the same way, from the products without two of the values
 //! ([`CofactorSlope`]). Only the third derivative of a determinant needs the inverse, and is
-//! refused where there is none.
+//! refused where there is none. Of NaN and infinite elements all of them are NaN.
 
 use crate::array::{Type, View, ViewMut, show_shape};
 use crate::decompose::{self, Lu, Svd};
@@ -147,7 +147,10 @@ impl Operator for Cofactor {
             unreachable!("infer admits matrices only");
         };
         each(args, &mut out, 2, &mut |x, out| {
-            let svd = decompose::svd(x[0], n, n).ok_or_else(|| not_finite("det"))?;
+            let Some(svd) = decompose::svd(x[0], n, n) else {
+                out.fill(f64::NAN);
+                return Ok(());
+            };
             let sign = orientation(&svd, n);
             let others = products_of_others(&svd.values, None);
             let mut k = vec![0.0; n * n];
@@ -196,7 +199,10 @@ impl Operator for CofactorSlope {
             unreachable!("infer admits matrices only");
         };
         each(args, &mut out, 2, &mut |x, out| {
-            let svd = decompose::svd(x[0], n, n).ok_or_else(|| not_finite("det"))?;
+            let Some(svd) = decompose::svd(x[0], n, n) else {
+                out.fill(f64::NAN);
+                return Ok(());
+            };
             let sign = orientation(&svd, n);
             let (left, right) = (
                 decompose::transposed(&svd.left, n),

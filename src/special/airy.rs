@@ -1,0 +1,170 @@
+//! Airy functions of real numbers, and their derivatives.
+//!
+//! Within 9.5 of zero a solution of `y'' = x·y` (DLMF 9.2.1) is carried from where it is known by
+//! Taylor series of the equation, in the direction in which it grows or oscillates: there it
+//! outgrows its errors. Beyond are asymptotic series (DLMF 9.7(ii)), whose exponent or phase has
+//! twice the digits of a float64. Errors are relative to the function, or to the amplitude of its
+//! oscillation; far below zero the phase has no digit left, and the result is NaN.
+
+use std::f64::consts::{FRAC_PI_4, PI};
+
+/// A solution and its derivative.
+type Pair = (f64, f64);
+
+/// Where asymptotic series begin: a term of theirs is below the rounding.
+const FAR: f64 = 9.5;
+/// Where the phase, of 10^18, begins to lose digits.
+const LOST: f64 = -1e12;
+/// Ai and Ai' at 0 (DLMF 9.2.3, 9.2.4); Bi and Bi' are these times √3, but for a sign.
+const ZERO: Pair = (0.355_028_053_887_817_2, -0.258_819_403_792_806_8);
+
+/// The derivative of order `n` of Ai.
+pub(crate) fn airy_ai(n: i32, x: f64) -> f64 {
+    derivative(n, x, ai(x))
+}
+
+/// The derivative of order `n` of Bi.
+pub(crate) fn airy_bi(n: i32, x: f64) -> f64 {
+    derivative(n, x, bi(x))
+}
+
+fn ai(x: f64) -> Pair {
+    match x {
+        FAR.. if x > 1e5 => (0.0, 0.0),
+        FAR.. => {
+            let (zeta, rest) = zeta(x);
+            let [[p, q], [r, s]] = sums(zeta, 1.0);
+            let scale = 0.5 * (-zeta).exp() * (-rest).exp() / PI.sqrt();
+            scaled(x, scale * (p - q), scale * (s - r))
+        }
+        0.5..FAR => carry(FAR, ai(FAR), x),
+        _ => oscillating(x, ZERO, FRAC_PI_4),
+    }
+}
+
+fn bi(x: f64) -> Pair {
+    let zero = (ZERO.0 * 3.0_f64.sqrt(), -ZERO.1 * 3.0_f64.sqrt());
+    match x {
+        FAR.. if x > 1e5 => (f64::INFINITY, f64::INFINITY),
+        FAR.. => {
+            let (zeta, rest) = zeta(x);
+            let [[p, q], [r, s]] = sums(zeta, 1.0);
+            // In two steps, since the power may overflow where the product does not.
+            let half = (0.5 * zeta).exp();
+            let scale = half * rest.exp() / PI.sqrt();
+            let (y, slope) = scaled(x, scale * (p + q), scale * (r + s));
+            (y * half, slope * half)
+        }
+        // All terms are positive, as many as it takes.
+        0.0..FAR => step(0.0, zero, x),
+        _ => oscillating(x, zero, -FRAC_PI_4),
+    }
+}
+
+/// The derivative of order `n`, from the equation differentiated.
+fn derivative(n: i32, x: f64, (y, slope): Pair) -> f64 {
+    if n < 0 {
+        return f64::NAN;
+    }
+    if x == f64::INFINITY {
+        return y;
+    }
+    let mut last = [0.0, y, slope];
+    for k in 0..n {
+        last = [last[1], last[2], x * last[1] + f64::from(k) * last[0]];
+    }
+    last[1]
+}
+
+/// `x^(-1/4)` of the first number, and `x^(1/4)` of the second.
+fn scaled(x: f64, y: f64, slope: f64) -> Pair {
+    let root = x.sqrt().sqrt();
+    (y / root, slope * root)
+}
+
+/// A solution below 0.5, from its values at 0; `phase` is that of its oscillation (DLMF 9.7.9 to
+/// 9.7.12), where Bi is a quarter of a turn behind Ai.
+fn oscillating(x: f64, zero: Pair, phase: f64) -> Pair {
+    if x > -0.5 * FAR {
+        return carry(0.0, zero, x);
+    }
+    if x > -FAR {
+        return carry(-FAR, oscillating(-FAR, zero, phase), x);
+    }
+    if x == f64::NEG_INFINITY {
+        return (0.0, f64::NAN);
+    }
+    if x < LOST || x.is_nan() {
+        return (f64::NAN, f64::NAN);
+    }
+    let (zeta, rest) = zeta(-x);
+    let [[p, q], [r, s]] = sums(zeta, -1.0);
+    let ((a, b), (c, d)) = (zeta.sin_cos(), (rest - phase).sin_cos());
+    let (sin, cos) = (a * d + b * c, b * d - a * c);
+    let scale = 1.0 / PI.sqrt();
+    scaled(-x, scale * (cos * p + sin * q), scale * (sin * r - cos * s))
+}
+
+/// `ζ = 2/3·x^(3/2)` as a sum: rounded, and what rounding lost.
+fn zeta(x: f64) -> Pair {
+    let root = x.sqrt();
+    // √x = root + rest, x·√x = product + more, to twice the digits.
+    let rest = (-root).mul_add(root, x) / (2.0 * root);
+    let product = x * root;
+    let more = x.mul_add(root, -product) + x * rest;
+    let zeta = product / 1.5;
+    (zeta, ((-1.5_f64).mul_add(zeta, product) + more) / 1.5)
+}
+
+/// The even and the odd terms of `Σ u_k/ζ^k`, and of `Σ v_k/ζ^k` (DLMF 9.7.2); each next of them
+/// is multiplied by `sign` once more.
+fn sums(zeta: f64, sign: f64) -> [[f64; 2]; 2] {
+    let mut sums = [[1.0, 0.0], [1.0, 0.0]];
+    let (mut term, mut factor) = (1.0, 1.0);
+    for k in 1..40 {
+        let six = 6.0 * f64::from(k);
+        term *= (six - 5.0) * (six - 3.0) * (six - 1.0) / ((six / 3.0 - 1.0) * 36.0 * six * zeta);
+        let odd = k % 2;
+        factor *= if odd == 0 { sign } else { 1.0 };
+        sums[0][odd as usize] += factor * term;
+        sums[1][odd as usize] += factor * term * (six + 1.0) / (1.0 - six);
+        if term < f64::EPSILON / 16.0 {
+            break;
+        }
+    }
+    sums
+}
+
+/// A solution at `to`, from its values at `at`.
+fn carry(mut at: f64, mut values: Pair, to: f64) -> Pair {
+    // Terms of an oscillating solution cancel if a step is long.
+    let longest = if at > 0.0 { 3.0 } else { 1.0 };
+    while (to - at).abs() > longest {
+        let h = longest.copysign(to - at);
+        values = step(at, values, h);
+        at += h;
+    }
+    step(at, values, to - at)
+}
+
+/// A solution at `x + h`, by its Taylor series at `x`.
+fn step(x: f64, (y, slope): Pair, h: f64) -> Pair {
+    if h == 0.0 {
+        return (y, slope);
+    }
+    let (a, b) = (x * h * h, h * h * h);
+    let mut last = [0.0, y, slope * h];
+    let (mut sum, mut change) = (y + last[2], last[2]);
+    for k in 2..200 {
+        let order = f64::from(k);
+        let next = (a * last[1] + b * last[0]) / (order * (order - 1.0));
+        last = [last[1], last[2], next];
+        sum += next;
+        change += order * next;
+        let size: f64 = last.iter().map(|x| x.abs()).sum();
+        if size * order <= f64::EPSILON / 16.0 * (sum.abs() + change.abs()) {
+            break;
+        }
+    }
+    (sum, change / h)
+}
