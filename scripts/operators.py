@@ -49,8 +49,6 @@ INTERNAL = {
     "ratio": "divides in them, and refuses where there is no derivative",
     "sinc_derivative": "the gradients of sinc, smooth at 0",
     "ellipk_derivative": "the gradients of ellipk and ellipe, smooth at 0",
-    "sigmoid_slope": "the gradient of sigmoid, in both tails",
-    "tanh_slope": "the gradient of tanh, in both tails",
     "arctan_slope": "the gradients of arctan and arccot",
     "direction": "the gradients of hypot, also where that is infinite",
     "bell": "the gradients of erf and its relatives",

@@ -48,10 +48,8 @@ INTERNAL = {
     "direction",
     "ellipk_derivative",
     "erfcx_derivative",
-    "sigmoid_slope",
     "sinc_derivative",
     "sinint",
-    "tanh_slope",
 }
 MAIN = set().union(
     *(

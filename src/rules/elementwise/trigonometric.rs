@@ -53,19 +53,9 @@ elementwise! { $
     /// Hyperbolic tangent.
     Tanh = tanh, "tanh(x)", "DLMF 4.28.4",
     (x) => x.v_tanh(),
-    vjp(g, y) = [Some(g * x.tanh_slope())],
+    vjp(g, y) = [Some(g * (1.0 - y * y))],
     domain = [ALL],
     numpy = ["tanh"];
-
-    /// Derivative of the hyperbolic tangent, in both tails too.
-    TanhSlope = tanh_slope, "4 exp(-2 |x|) / (1 + exp(-2 |x|))^2", "DLMF 4.28.6",
-    (x) => {
-        let e = (-(x.abs() + x.abs())).v_exp();
-        let sum = T::one() + e;
-        T::of(4.0) * e / (sum * sum)
-    },
-    vjp(g, y) = [Some(g * (y * x.tanh() * -2.0))],
-    domain = [ALL];
 
     /// Secant, of radians.
     Sec = sec, "1 / cos(x)", "DLMF 4.14.6",

@@ -123,19 +123,9 @@ elementwise! { $
     /// Logistic function.
     Sigmoid = sigmoid, "1 / (1 + exp(-x))", "definition",
     (x) => x.v_sigmoid(),
-    vjp(g, y) = [Some(g * x.sigmoid_slope())],
+    vjp(g, y) = [Some(g * (y * (1.0 - y)))],
     domain = [ALL],
     scipy = ["expit"];
-
-    /// Derivative of the logistic function, in both tails too.
-    SigmoidSlope = sigmoid_slope, "exp(-|x|) / (1 + exp(-|x|))^2", "definition",
-    (x) => {
-        let e = (-x.abs()).v_exp();
-        let sum = T::one() + e;
-        e / (sum * sum)
-    },
-    vjp(g, y) = [Some(-(g * (y * (x * 0.5).tanh())))],
-    domain = [ALL];
 
     /// Logarithm of the logistic function, without overflow for any x.
     LogSigmoid = logsigmoid, "min(x, 0) - ln(1 + exp(-|x|))", "definition",
