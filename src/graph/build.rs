@@ -114,13 +114,15 @@ fn axes(name: &str, axes: Option<&[i64]>, ndim: usize) -> Result<Shape> {
     let Some(axes) = axes else {
         return Ok((0..ndim).collect());
     };
-    let axes = axes.iter().map(|&a| normalize_axis(name, a, ndim));
-    let mut axes = axes.collect::<Result<Shape>>()?;
-    axes.sort_unstable();
-    if axes.windows(2).any(|w| w[0] == w[1]) {
-        return Err(Error::Value(format!("{name}: an axis is given twice")));
+    let mut sorted = Shape::new();
+    for &axis in axes {
+        let axis = normalize_axis(name, axis, ndim)?;
+        let Err(at) = sorted.binary_search(&axis) else {
+            return Err(Error::Value(format!("{name}: an axis is given twice")));
+        };
+        sorted.insert(at, axis);
     }
-    Ok(axes)
+    Ok(sorted)
 }
 
 /// Reduces over axes, all of them if none are given.
