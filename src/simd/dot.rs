@@ -22,14 +22,14 @@ use crate::simd::{Isa, Machine, mul_add};
 /// Calls the function with the register of the machine, which is known at
 /// compile time.
 macro_rules! with_register {
-    ($machine:ident, $type:ident, $function:ident $(::<$($parameter:ty),*>)? ($($argument:expr),*)) => {
+    ($machine:ident, $type:ident, $function:ident::<$($parameter:ty),*>($($argument:expr),*)) => {
         match $machine::ISA {
             // SAFETY: a value of `M` was passed, hence the CPU has its features.
-            Isa::Scalar => unsafe { $function::<$type::Scalar, $type, $($($parameter),*)?>($($argument),*) },
+            Isa::Scalar => unsafe { $function::<$type::Scalar, $type, $($parameter),*>($($argument),*) },
             // SAFETY: as above.
-            Isa::Avx2 => unsafe { $function::<$type::Avx2, $type, $($($parameter),*)?>($($argument),*) },
+            Isa::Avx2 => unsafe { $function::<$type::Avx2, $type, $($parameter),*>($($argument),*) },
             // SAFETY: as above.
-            Isa::Avx512 => unsafe { $function::<$type::Avx512, $type, $($($parameter),*)?>($($argument),*) },
+            Isa::Avx512 => unsafe { $function::<$type::Avx512, $type, $($parameter),*>($($argument),*) },
         }
     };
 }
@@ -89,64 +89,6 @@ pub fn axpy_two<M: Machine, T: Real>(_: M, alpha: T, x: &[T], beta: T, z: &[T], 
 pub fn scale_into<M: Machine, T: Real>(_: M, alpha: T, x: &[T], out: &mut [T]) {
     for (out, &x) in out.iter_mut().zip(x) {
         *out = alpha * x;
-    }
-}
-
-/// Rows and columns of a matrix product that are kept in registers at once.
-pub const TILE: (usize, usize) = (4, 16);
-
-/// A [`TILE`] of a matrix product: `out[r·n + c] = Σ a[r·start + l·step]·b[l·n + c]`, over the
-/// rows `l` of `b`, which begin every `n` elements.
-///
-/// # Panics
-///
-/// If a slice is too short.
-#[inline(always)]
-pub fn tile<M: Machine, T: Real>(
-    _: M,
-    a: &[T],
-    (start, step): (usize, usize),
-    b: &[T],
-    out: &mut [T],
-    n: usize,
-) {
-    with_register!(M, T, tile_in(a, start, step, b, out, n))
-}
-
-/// # Safety
-///
-/// The instruction set of `V` is available.
-#[inline(always)]
-unsafe fn tile_in<V: Vector<T>, T: Real>(
-    a: &[T],
-    start: usize,
-    step: usize,
-    b: &[T],
-    out: &mut [T],
-    n: usize,
-) {
-    const FEWEST_LANES: usize = 4;
-    const { assert!(V::LANES >= FEWEST_LANES && TILE.1.is_multiple_of(V::LANES)) };
-    let registers = TILE.1 / V::LANES;
-    // SAFETY: the caller vouches for the instruction set. The registers of a row of the tile
-    // cover the `TILE.1` elements of a slice of that length.
-    unsafe {
-        let mut sums = [[V::splat(T::zero()); TILE.1 / FEWEST_LANES]; TILE.0];
-        for (l, b) in b.chunks(n).enumerate() {
-            let b = b[..TILE.1].as_ptr();
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let x = V::splat(a[r * start + l * step]);
-                for (c, sum) in sums.iter_mut().enumerate().take(registers) {
-                    *sum = x.mul_add(V::load(b.add(c * V::LANES)), *sum);
-                }
-            }
-        }
-        for (r, sums) in sums.iter().enumerate() {
-            let out = out[r * n..][..TILE.1].as_mut_ptr();
-            for (c, sum) in sums.iter().enumerate().take(registers) {
-                sum.store(out.add(c * V::LANES));
-            }
-        }
     }
 }
 

@@ -11,7 +11,6 @@ use crate::array::{
     Broadcast, Real, Shape, Type, Typed, View, ViewMut, broadcast, show_shape, size, with_real,
 };
 use crate::error::{Error, Result};
-use crate::simd::dot::TILE;
 use crate::simd::{self, multiversion};
 use crate::split;
 
@@ -67,19 +66,38 @@ impl MatMul {
     }
 }
 
+/// Rows and columns of the result that are kept in registers at once.
+const TILE: (usize, usize) = (4, 16);
+
 multiversion! {
     /// A product whose second operand is not transposed and whose result holds at least one
     /// tile. The last tiles overlap the ones before, so that all are whole.
-    fn tiled<T: Real>(machine: M, a: &[T], b: &[T], out: &mut [T], s: Sizes, ta: bool) {
+    fn tiled<T: Real>(a: &[T], b: &[T], out: &mut [T], s: Sizes, ta: bool) {
+        const ROWS: usize = TILE.0;
+        const COLUMNS: usize = TILE.1;
         let Sizes { m, k, n } = s;
         // Where a row of the first operand starts, and the step along it.
         let (start, step) = if ta { (1, m) } else { (k, 1) };
-        for j in (0..n).step_by(TILE.1) {
-            let j = j.min(n - TILE.1);
-            for i in (0..m).step_by(TILE.0) {
-                let i = i.min(m - TILE.0);
-                let a = &a[i * start..];
-                simd::dot::tile(machine, a, (start, step), &b[j..], &mut out[i * n + j..], n);
+        for j in (0..n).step_by(COLUMNS) {
+            let j = j.min(n - COLUMNS);
+            for i in (0..m).step_by(ROWS) {
+                let i = i.min(m - ROWS);
+                let mut sums = [[T::zero(); COLUMNS]; ROWS];
+                for (l, b) in b.chunks_exact(n).enumerate() {
+                    let Some(b) = b[j..].first_chunk::<COLUMNS>() else {
+                        return;
+                    };
+                    for (r, sums) in sums.iter_mut().enumerate() {
+                        let x = a[(i + r) * start + l * step];
+                        for c in 0..COLUMNS {
+                            sums[c] = simd::mul_add::<M, T>(x, b[c], sums[c]);
+                        }
+                    }
+                }
+                for (r, sums) in sums.iter().enumerate() {
+                    let at = (i + r) * n + j;
+                    out[at..at + COLUMNS].copy_from_slice(sums);
+                }
             }
         }
         debug_assert_eq!(b.len(), k * n);
