@@ -15,7 +15,7 @@ import zopfli
 def squeeze(wheel: Path) -> None:
     """Replace a wheel by one with the same files, dates and permissions."""
     smaller = wheel.with_suffix(".tmp")
-    with zipfile.ZipFile(wheel) as old, zopfli.ZipFile(smaller, "w", iterations=5) as new:
+    with zipfile.ZipFile(wheel) as old, zopfli.ZipFile(smaller, "w", iterations=15) as new:
         for entry in old.infolist():
             new.writestr(entry, old.read(entry), zipfile.ZIP_DEFLATED)
     smaller.replace(wheel)
