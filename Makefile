@@ -48,9 +48,10 @@ bench: $(module) ## Measure: the Rust benches, then side by side with the peers 
 	$(rust) $(python) benches/compare.py --hand
 
 .PHONY: wheel
-wheel: $(VENV)/.build-tools ## Build the wheel into dist/, check it, and run the demo from it
+wheel: $(VENV)/.dev-tools ## Build the wheel into dist/, check it, and run the demo from it
 	@rm -rf dist
-	$(rust) $(python) -m maturin build --release --compression-level 9 --out dist
+	$(rust) sh -c '$(python) -m maturin build --release --out dist -- $$(sh scripts/link_args.sh)'
+	$(python) scripts/squeeze_wheel.py dist
 	$(python) scripts/check_wheel.py dist
 
 # Macros declare these files, which rustfmt therefore does not find.

@@ -10,6 +10,8 @@
 //! times the size of this package. Limits: nothing is blocked or threaded, so matrices of more
 //! than some hundred rows are slower than by LAPACK.
 
+use std::cmp::Ordering;
+
 /// The LU decomposition of a matrix.
 pub struct Lu {
     n: usize,
@@ -310,6 +312,13 @@ fn products(a: &[f64], b: &[f64], n: usize) -> Vec<f64> {
     a.chunks_exact(n).flat_map(row).collect()
 }
 
+/// The places of numbers in order, those of equal ones as they are.
+fn in_order(x: &[f64], compare: fn(&f64, &f64) -> Ordering) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..x.len()).collect();
+    order.sort_unstable_by(|&i, &j| compare(&x[i], &x[j]).then(i.cmp(&j)));
+    order
+}
+
 /// The reduced singular value decomposition; `None` if an element is not finite (or, which was
 /// never seen, the rotations do not end).
 pub fn svd(a: &[f64], m: usize, n: usize) -> Option<Svd> {
@@ -344,8 +353,7 @@ pub fn svd(a: &[f64], m: usize, n: usize) -> Option<Svd> {
         return None;
     }
     let lengths: Vec<f64> = rows.chunks_exact(n.max(1)).map(length).collect();
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_unstable_by(|&i, &j| lengths[j].total_cmp(&lengths[i]).then(i.cmp(&j)));
+    let order = in_order(&lengths, |a, b| b.total_cmp(a));
     let pick = |from: &[f64]| -> Vec<f64> {
         let rows = order.iter().flat_map(|&i| &from[i * n..(i + 1) * n]);
         rows.copied().collect()
@@ -401,8 +409,7 @@ pub fn eigh(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
         image.zip(v).map(|(x, v)| x * v).sum::<f64>() * unit
     };
     let values: Vec<f64> = vectors.chunks_exact(n.max(1)).map(value).collect();
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_unstable_by(|&i, &j| values[i].total_cmp(&values[j]).then(i.cmp(&j)));
+    let order = in_order(&values, f64::total_cmp);
     let rows = order.iter().flat_map(|&i| &vectors[i * n..(i + 1) * n]);
     let vectors = rows.copied().collect();
     Some((order.iter().map(|&i| values[i]).collect(), vectors))

@@ -14,7 +14,9 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
+
+use crate::error::Result;
 
 /// The least work for a thread, in steps of about a nanosecond. Waking one takes some 10 µs.
 const LEAST: usize = 1 << 15;
@@ -67,16 +69,51 @@ pub(crate) fn each<P: Send>(
     });
 }
 
-/// Calls `work` in `threads` threads, this one included.
-fn together(threads: usize, work: &(dyn Fn() + Sync)) {
-    match (threads > 1).then(pool).flatten() {
-        Some(pool) => pool.in_place_scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(|_| work());
-            }
-            work();
-        }),
-        None => work(),
+/// Calls `f` with every part, by as many threads as there are: those of the pool that the caller
+/// belongs to, if it is a worker. This is for work that takes long, whatever it costs to share it.
+pub(crate) fn all<P: Send>(parts: impl ExactSizeIterator<Item = P> + Send, f: impl Fn(P) + Sync) {
+    let threads = match rayon::current_thread_index() {
+        Some(_) => rayon::current_num_threads(),
+        None => pool().map_or(1, ThreadPool::current_num_threads),
+    };
+    each(threads.min(parts.len()), parts, f);
+}
+
+/// As [`all`], of work that may fail. Parts are not begun after that.
+///
+/// # Errors
+/// That of one of the parts.
+pub(crate) fn try_all<P: Send>(
+    parts: impl ExactSizeIterator<Item = P> + Send,
+    f: impl Fn(P) -> Result<()> + Sync,
+) -> Result<()> {
+    let failure = OnceLock::new();
+    all(parts, |part| {
+        if failure.get().is_none()
+            && let Err(error) = f(part)
+        {
+            failure.get_or_init(|| error);
+        }
+    });
+    failure.into_inner().map_or(Ok(()), Err)
+}
+
+/// Calls `work` in `threads` threads, this one included. What it is made of is compiled once.
+fn together<'w>(threads: usize, work: &'w (dyn Fn() + Sync)) {
+    let share = |scope: &Scope<'w>| {
+        for _ in 1..threads {
+            scope.spawn(|_| work());
+        }
+        work();
+    };
+    if threads <= 1 {
+        work();
+    } else if rayon::current_thread_index().is_some() {
+        rayon::in_place_scope(share);
+    } else if let Some(pool) = pool() {
+        pool.in_place_scope(share);
+    } else {
+        work();
     }
 }
 

@@ -13,7 +13,7 @@ use crate::array::{Array, Dense, Shape, Slice, Type, room, show_shape, with_real
 use crate::error::{Error, Result};
 use crate::ir::{Adjoint, Function, adjoint};
 use crate::rules::check_indices;
-use crate::table::{Gradient, Rows, Table};
+use crate::table::{Gradient, Rows, Table, in_order};
 
 /// Plans kept; the one unused for longest goes first.
 const KEPT: usize = 16;
@@ -273,9 +273,7 @@ impl Program {
             }
             executor.bind(k, data);
         }
-        // In a fixed order, so that nobody can wait for each other.
-        let mut tables: Vec<_> = self.tables.iter().collect();
-        tables.sort_unstable_by_key(|t| t.id());
+        let mut tables = in_order(&self.tables);
         tables.dedup_by_key(|t| t.id());
         let _reading: Vec<_> = tables.into_iter().map(|t| t.read_lock()).collect();
         // SAFETY: every leaf was just bound, to arrays that are borrowed here, and the indices

@@ -272,19 +272,19 @@ impl Optimizer {
                 }
             };
             let state = self.state(table)?;
-            work.push(Work {
+            // In a fixed order, so that two callers cannot wait for each other.
+            let Err(at) = work.binary_search_by_key(&table.id(), |w| w.table.id()) else {
+                return Err(Error::Value(
+                    "parameters: the same parameter was given twice".into(),
+                ));
+            };
+            let item = Work {
                 table,
                 state,
                 rows,
                 values,
-            });
-        }
-        // In a fixed order, so that two callers cannot wait for each other.
-        work.sort_unstable_by_key(|w| w.table.id());
-        if work.windows(2).any(|w| w[0].table.id() == w[1].table.id()) {
-            return Err(Error::Value(
-                "parameters: the same parameter was given twice".into(),
-            ));
+            };
+            work.insert(at, item);
         }
         Ok(work)
     }

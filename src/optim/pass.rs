@@ -26,20 +26,21 @@ pub(super) unsafe fn each<const WIDTH: usize, M: Machine, T: Real>(
 ) {
     let mut at = 0;
     macro_rules! by {
-        ($register:ty) => {
+        ($register:ty, $lanes:expr) => {
             while length - at >= <$register as Vector<T>>::LANES {
                 // SAFETY: a value of `M` was passed, hence the CPU has its features; those of
                 // AVX-512 include AVX2. The condition shows that there are numbers left.
                 unsafe { pass.at::<$register>(at) };
-                at += <$register as Vector<T>>::LANES;
+                at += $lanes;
             }
         };
     }
     match M::ISA {
-        Isa::Scalar => by!(T::Scalar),
-        _ => by!(T::Avx2),
+        Isa::Scalar => by!(T::Scalar, <T::Scalar as Vector<T>>::LANES),
+        _ => by!(T::Avx2, <T::Avx2 as Vector<T>>::LANES),
     }
-    by!(One<M, T>);
+    // Few are left. Who does not know that the step is 1 makes no vectors of them again.
+    by!(One<M, T>, std::hint::black_box(1));
 }
 
 /// `sum += factor x`, or `sum = factor x` if there is `NONE` yet.

@@ -25,28 +25,32 @@ impl Reach for Shared {
     const ACCESS: Access = Access::Shared;
 }
 
-/// Changes the row `w` at `at` by `change`, in place or in a copy.
+/// The row at `at`, to be changed: in place, or a copy that [`finish`] takes back.
 ///
 /// # Safety
 /// `at` is a row as long as `copy`. If `A` is [`Alone`] nobody else uses it, else everybody
 /// uses moves.
 #[inline(always)]
-unsafe fn change<A: Reach, M: Machine, T: Real>(
-    m: M,
-    at: *mut T,
-    copy: &mut [T],
-    change: impl FnOnce(&mut [T]),
-) {
+unsafe fn begin<A: Reach, M: Machine, T: Real>(m: M, at: *mut T, copy: &mut [T]) -> &mut [T] {
     if A::ACCESS == Access::Alone {
         // SAFETY: the caller's promise.
-        change(unsafe { std::slice::from_raw_parts_mut(at, copy.len()) });
-        return;
+        return unsafe { std::slice::from_raw_parts_mut(at, copy.len()) };
     }
     // SAFETY: the caller's promise.
     unsafe { moves::load_row_on(m, at, copy) };
-    change(copy);
-    // SAFETY: the caller's promise.
-    unsafe { moves::store_row_on(m, at, copy) };
+    copy
+}
+
+/// Puts the row at `at` back, if it was copied.
+///
+/// # Safety
+/// As for [`begin`].
+#[inline(always)]
+unsafe fn finish<A: Reach, M: Machine, T: Real>(m: M, at: *mut T, copy: &[T]) {
+    if A::ACCESS == Access::Shared {
+        // SAFETY: the caller's promise.
+        unsafe { moves::store_row_on(m, at, copy) };
+    }
 }
 
 multiversion! {
@@ -63,9 +67,10 @@ multiversion! {
                 // SAFETY: the caller of `rows` promises that `i` is a row of the table, and
                 // who else uses it.
                 unsafe {
-                    change::<A, M, T>(m, start.wrapping_add(i as usize * W), copy, |w| {
-                        simd::dot::axpy(m, factor, x, w);
-                    });
+                    let at = start.wrapping_add(i as usize * W);
+                    let w = begin::<A, M, T>(m, at, copy);
+                    simd::dot::axpy(m, factor, x, w);
+                    finish::<A, M, T>(m, at, copy);
                 }
             }
         });
@@ -87,9 +92,10 @@ multiversion! {
             for ((&i, (&a, x)), (&b, y)) in indices.iter().zip(first).zip(second) {
                 // SAFETY: as in `add`.
                 unsafe {
-                    change::<A, M, T>(m, start.wrapping_add(i as usize * W), copy, |w| {
-                        simd::dot::axpy_two(m, step * a, x, step * b, y, w);
-                    });
+                    let at = start.wrapping_add(i as usize * W);
+                    let w = begin::<A, M, T>(m, at, copy);
+                    simd::dot::axpy_two(m, step * a, x, step * b, y, w);
+                    finish::<A, M, T>(m, at, copy);
                 }
             }
         });

@@ -14,7 +14,7 @@ use super::convert::{self, type_name};
 use super::operand::{node, pair};
 use super::variable::PyVariable;
 use crate::graph::{Variable, build};
-use crate::rules::{self, OpRef, Operator, table};
+use crate::rules::{self, DESCRIPTIONS, OpRef, Operator};
 
 /// What computes an elementwise function.
 #[derive(Clone, Copy)]
@@ -214,7 +214,9 @@ rules::elementwise_files!(files);
 /// intervals of each operand and other numbers to try.
 #[pyfunction]
 fn elementwise(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let described = table().filter_map(|entry| Some((entry, entry.reference?)));
+    let described = DESCRIPTIONS
+        .iter()
+        .filter_map(|entry| Some((entry, entry.reference?)));
     let dict = described.map(|(entry, reference)| {
         let dict = PyDict::new(py);
         dict.set_item("operator", entry.name)?;

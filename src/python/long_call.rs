@@ -66,6 +66,20 @@ pub(super) fn long_call<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Caller<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
+    let (mut work, mut result) = (Some(work), None);
+    attend(py, &mut |caller| {
+        result = work.take().map(|work| work(caller));
+    })?;
+    let panicked = || Error::State("this call met a bug of wyrmling; please report it".into());
+    Ok(result.unwrap_or_else(|| Err(panicked()))?)
+}
+
+/// Runs `work` in another thread, and attends to its requests and to signals until it has ended
+/// or panicked. It is a `dyn`, for all of this to be compiled once.
+///
+/// # Errors
+/// What a signal handler or a request raised.
+fn attend(py: Python<'_>, work: &mut (dyn FnMut(&Caller<'_>) + Send)) -> PyResult<()> {
     let stop = &AtomicBool::new(false);
     py.detach(|| {
         thread::scope(|scope| {
@@ -94,13 +108,9 @@ pub(super) fn long_call<T: Send>(
                     raised.get_or_insert(error);
                 }
             }
-            let panicked =
-                || Error::State("this call met a bug of wyrmling; please report it".into());
-            let result = worker.join().unwrap_or_else(|_| Err(panicked()));
-            match raised {
-                Some(error) => Err(error),
-                None => Ok(result?),
-            }
+            // A panic is seen by what the work has left undone.
+            let _ = worker.join();
+            raised.map_or(Ok(()), Err)
         })
     })
 }

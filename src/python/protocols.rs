@@ -51,11 +51,12 @@ impl<T> Table<T> {
         };
         for (name, entry) in entries {
             if let Some(function) = module.getattr_opt(name)? {
-                table.entries.push((function.as_ptr() as usize, entry));
+                let address = function.as_ptr() as usize;
+                let at = table.entries.partition_point(|&(other, _)| other < address);
+                table.entries.insert(at, (address, entry));
                 table._functions.push(function.unbind());
             }
         }
-        table.entries.sort_unstable_by_key(|&(address, _)| address);
         Ok(table)
     }
 

@@ -21,12 +21,12 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ndarray::Axis;
-use rayon::prelude::*;
 
 use super::csr::Csr;
 use super::factors::{Factors, not_a_number};
 use crate::error::{Error, Result};
 use crate::simd::multiversion;
+use crate::split;
 
 /// Bound on the bytes of scores in a block of users.
 const SCORES: usize = 1 << 25;
@@ -115,7 +115,7 @@ pub fn evaluate(
         true => Err(Error::Interrupted),
         false => Ok(()),
     };
-    let block = |users: &[usize]| -> Result<Vec<Metrics>> {
+    let block = |(users, metrics): (&[usize], &mut [Metrics])| {
         let mut scores = Vec::new();
         scores
             .try_reserve_exact(users.len() * n_items)
@@ -124,28 +124,24 @@ pub fn evaluate(
         go_on()?;
         let rows = factors.users().select(Axis(0), users);
         factors.score(rows.view(), 0..n_items, &mut scores)?;
-        (users.iter().zip(scores.chunks_exact(n_items)))
-            .map(|(&user, scores)| {
-                go_on()?;
-                // Without an early exit the loop is vectorised.
-                if scores.iter().fold(false, |any, score| any | score.is_nan())
-                    && let Some(item) = scores.iter().position(|score| score.is_nan())
-                {
-                    return Err(not_a_number(user, item as u32));
-                }
-                let held_out: Vec<u32> = (test.row(user).iter().copied())
-                    .filter(|item| is_held_out(user, item))
-                    .collect();
-                Ok(measure(scores, train.row(user), &held_out, k))
-            })
-            .collect()
+        let scores = scores.chunks_exact(n_items);
+        for ((&user, scores), metrics) in users.iter().zip(scores).zip(metrics) {
+            go_on()?;
+            // Without an early exit the loop is vectorised.
+            if scores.iter().fold(false, |any, score| any | score.is_nan())
+                && let Some(item) = scores.iter().position(|score| score.is_nan())
+            {
+                return Err(not_a_number(user, item as u32));
+            }
+            let held_out: Vec<u32> = (test.row(user).iter().copied())
+                .filter(|item| is_held_out(user, item))
+                .collect();
+            *metrics = measure(scores, train.row(user), &held_out, k);
+        }
+        Ok(())
     };
-    let metrics = if users.len() <= rows {
-        block(&users)?
-    } else {
-        let blocks: Result<Vec<_>> = users.par_chunks(rows).map(block).collect();
-        blocks?.concat()
-    };
+    let mut metrics = vec![Metrics::default(); users.len()];
+    split::try_all(users.chunks(rows).zip(metrics.chunks_mut(rows)), block)?;
     Ok(Evaluation { users, metrics })
 }
 

@@ -9,11 +9,11 @@ use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ndarray::s;
-use rayon::prelude::*;
 
 use super::csr::Csr;
 use super::factors::{Factors, not_a_number};
 use crate::error::{Error, Result};
+use crate::split;
 
 /// In [`TopK::ids`], the place of an item that does not exist; its score is
 /// negative infinity.
@@ -75,14 +75,10 @@ pub fn top_k(factors: &Factors, seen: Option<&Csr>, k: usize, stop: &AtomicBool)
         stop,
     };
     let rows = (CANDIDATES / (2 * k * size_of::<Candidate>())).clamp(1, USERS);
-    if n_users <= rows {
-        search.block(0, &mut best.ids, &mut best.scores)?;
-    } else {
-        (best.ids.par_chunks_mut(rows * k))
-            .zip(best.scores.par_chunks_mut(rows * k))
-            .enumerate()
-            .try_for_each(|(block, (ids, scores))| search.block(block * rows, ids, scores))?;
-    }
+    let parts = (best.ids.chunks_mut(rows * k)).zip(best.scores.chunks_mut(rows * k));
+    split::try_all(parts.enumerate(), |(block, (ids, scores))| {
+        search.block(block * rows, ids, scores)
+    })?;
     Ok(best)
 }
 

@@ -74,6 +74,8 @@ macro_rules! files {
 }
 
 mod algebra;
+#[cfg(feature = "python")]
+mod descriptions;
 pub(crate) mod elementwise;
 mod index;
 mod kernel;
@@ -88,6 +90,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use algebra::{Algebra, Ex, Id};
+#[cfg(feature = "python")]
+pub(crate) use descriptions::DESCRIPTIONS;
 pub use elementwise::*;
 pub use index::*;
 pub(crate) use kernel::Operand;

@@ -184,14 +184,16 @@ pub(crate) fn ordered_cases(
     cases.flatten().collect()
 }
 
+/// The entries, by folder and file.
+pub(super) const FOLDERS: [&[&[Entry]]; 5] = [
+    super::elementwise::ENTRIES,
+    super::reduction::ENTRIES,
+    super::shape::ENTRIES,
+    super::index::ENTRIES,
+    super::linalg::ENTRIES,
+];
+
 /// Every built-in operator.
 pub fn table() -> impl Iterator<Item = &'static Entry> {
-    let folders = [
-        super::elementwise::ENTRIES,
-        super::reduction::ENTRIES,
-        super::shape::ENTRIES,
-        super::index::ENTRIES,
-        super::linalg::ENTRIES,
-    ];
-    folders.into_iter().flatten().copied().flatten()
+    FOLDERS.into_iter().flatten().copied().flatten()
 }

@@ -165,25 +165,26 @@ mod vectors {
 
     use crate::simd::{Isa, Machine};
 
-    /// Defines a load and a store that use vectors of the given types, widest
-    /// first: the widest by 128 bytes, then one at a time.
+    /// Defines a load and a store by vectors of one type, from byte `at` on: by `$block` bytes if
+    /// that is more than a vector, then one vector at a time. Both return where they ended. Each
+    /// is small, so that kernels have it in place.
     macro_rules! movers {
         (
             $(#[$feature:meta])? $load:ident, $store:ident, $instruction:literal,
-            $widest:ty, $widest_class:ident $(; $vector:ty, $class:ident)*
+            $vector:ty, $class:ident, $block:expr
         ) => {
             /// # Safety
             ///
             /// The features are available. `src` is valid for `bytes` bytes of
             /// elements that are raced by atomic accesses of their own size only;
-            /// `dst` is valid for writing as many and not shared.
+            /// `dst` is valid for writing as many and not shared; `at` is not beyond `bytes`.
             $(#[$feature])?
             #[inline]
-            unsafe fn $load(src: *const u8, dst: *mut u8, bytes: usize) -> usize {
-                let mut at = 0;
-                movers!(@load 128, $instruction, $widest, $widest_class, src, dst, at, bytes);
-                movers!(@load size_of::<$widest>(), $instruction, $widest, $widest_class, src, dst, at, bytes);
-                $(movers!(@load size_of::<$vector>(), $instruction, $vector, $class, src, dst, at, bytes);)*
+            unsafe fn $load(src: *const u8, dst: *mut u8, mut at: usize, bytes: usize) -> usize {
+                if $block > size_of::<$vector>() {
+                    movers!(@load $block, $instruction, $vector, $class, src, dst, at, bytes);
+                }
+                movers!(@load size_of::<$vector>(), $instruction, $vector, $class, src, dst, at, bytes);
                 at
             }
 
@@ -191,14 +192,15 @@ mod vectors {
             ///
             /// The features are available. `dst` is valid for `bytes` bytes of
             /// elements that are raced by atomic accesses of their own size only;
-            /// `src` is valid for reading as many and nobody writes there.
+            /// `src` is valid for reading as many and nobody writes there; `at` is not beyond
+            /// `bytes`.
             $(#[$feature])?
             #[inline]
-            unsafe fn $store(dst: *mut u8, src: *const u8, bytes: usize) -> usize {
-                let mut at = 0;
-                movers!(@store 128, $instruction, $widest, $widest_class, src, dst, at, bytes);
-                movers!(@store size_of::<$widest>(), $instruction, $widest, $widest_class, src, dst, at, bytes);
-                $(movers!(@store size_of::<$vector>(), $instruction, $vector, $class, src, dst, at, bytes);)*
+            unsafe fn $store(dst: *mut u8, src: *const u8, mut at: usize, bytes: usize) -> usize {
+                if $block > size_of::<$vector>() {
+                    movers!(@store $block, $instruction, $vector, $class, src, dst, at, bytes);
+                }
+                movers!(@store size_of::<$vector>(), $instruction, $vector, $class, src, dst, at, bytes);
                 at
             }
         };
@@ -253,14 +255,36 @@ mod vectors {
         };
     }
 
-    movers!(load_sse2, store_sse2, "movups", __m128, xmm_reg);
+    /// Bytes moved at once by the widest vectors.
+    const BLOCK: usize = 128;
+
+    movers!(load_sse2, store_sse2, "movups", __m128, xmm_reg, BLOCK);
     movers!(
         #[target_feature(enable = "avx2,fma")]
-        load_avx2, store_avx2, "vmovups", __m256, ymm_reg; __m128, xmm_reg
+        load_half,
+        store_half,
+        "vmovups",
+        __m128,
+        xmm_reg,
+        size_of::<__m128>()
+    );
+    movers!(
+        #[target_feature(enable = "avx2,fma")]
+        load_avx2,
+        store_avx2,
+        "vmovups",
+        __m256,
+        ymm_reg,
+        BLOCK
     );
     movers!(
         #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-        load_avx512, store_avx512, "vmovups", __m512, zmm_reg; __m256, ymm_reg; __m128, xmm_reg
+        load_avx512,
+        store_avx512,
+        "vmovups",
+        __m512,
+        zmm_reg,
+        BLOCK
     );
 
     /// # Safety
@@ -270,13 +294,19 @@ mod vectors {
     /// shared.
     #[inline(always)]
     pub unsafe fn load<M: Machine>(_: M, src: *const u8, dst: *mut u8, bytes: usize) -> usize {
-        // SAFETY: a value of `M` was passed, hence its features are available; the
-        // caller vouches for the rest.
+        // SAFETY: a value of `M` was passed, hence its features are available, and those of
+        // AVX-512 include AVX2; the caller vouches for the rest.
         unsafe {
             match M::ISA {
-                Isa::Scalar => load_sse2(src, dst, bytes),
-                Isa::Avx2 => load_avx2(src, dst, bytes),
-                Isa::Avx512 => load_avx512(src, dst, bytes),
+                Isa::Scalar => load_sse2(src, dst, 0, bytes),
+                Isa::Avx2 | Isa::Avx512 => {
+                    let mut at = 0;
+                    if M::ISA == Isa::Avx512 {
+                        at = load_avx512(src, dst, at, bytes);
+                    }
+                    at = load_avx2(src, dst, at, bytes);
+                    load_half(src, dst, at, bytes)
+                }
             }
         }
     }
@@ -288,13 +318,19 @@ mod vectors {
     /// nobody writes there.
     #[inline(always)]
     pub unsafe fn store<M: Machine>(_: M, dst: *mut u8, src: *const u8, bytes: usize) -> usize {
-        // SAFETY: a value of `M` was passed, hence its features are available; the
-        // caller vouches for the rest.
+        // SAFETY: a value of `M` was passed, hence its features are available, and those of
+        // AVX-512 include AVX2; the caller vouches for the rest.
         unsafe {
             match M::ISA {
-                Isa::Scalar => store_sse2(dst, src, bytes),
-                Isa::Avx2 => store_avx2(dst, src, bytes),
-                Isa::Avx512 => store_avx512(dst, src, bytes),
+                Isa::Scalar => store_sse2(dst, src, 0, bytes),
+                Isa::Avx2 | Isa::Avx512 => {
+                    let mut at = 0;
+                    if M::ISA == Isa::Avx512 {
+                        at = store_avx512(dst, src, at, bytes);
+                    }
+                    at = store_avx2(dst, src, at, bytes);
+                    store_half(dst, src, at, bytes)
+                }
             }
         }
     }

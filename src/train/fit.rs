@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::exec::{Program, Wrt};
 use crate::optim::Optimizer;
 use crate::optim::apply::Access;
+use crate::table::in_order;
 
 /// Most workers: more than any machine has cores.
 const MOST_WORKERS: usize = 1024;
@@ -111,11 +112,8 @@ pub fn fit(
         .iter()
         .map(|t| optimizer.state(t))
         .collect::<Result<_>>()?;
-    // One after the other in a fixed order, so that two runs cannot wait for each other.
-    let mut tables: Vec<_> = program.tables().iter().collect();
-    tables.sort_unstable_by_key(|t| t.id());
     let mut training = Vec::new();
-    for table in tables {
+    for table in in_order(program.tables()) {
         training.push(table.begin_training()?);
     }
     let shared = Shared {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::stream::stream;
 use crate::error::{Error, Result};
 use crate::optim::Optimizer;
-use crate::table::{Param, Table};
+use crate::table::{Param, Table, in_order};
 
 /// One worker of [`parallel`].
 pub struct Member<'a> {
@@ -78,10 +78,8 @@ pub fn parallel<R: Send>(
         .num_threads(workers)
         .build()
         .map_err(|e| Error::State(format!("threads: cannot start {workers}: {e}")))?;
-    let mut sorted: Vec<_> = tables.iter().collect();
-    sorted.sort_unstable_by_key(|t| t.id());
     let mut training = Vec::new();
-    for table in sorted {
+    for table in in_order(tables) {
         optimizer.state(table)?;
         training.push(table.begin_training()?);
     }

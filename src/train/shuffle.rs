@@ -21,8 +21,8 @@ use std::slice::IterMut;
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 
+use crate::split;
 use crate::table::moves::prefetch;
 
 /// Up to so many bytes the plain shuffle is in the cache.
@@ -76,7 +76,7 @@ fn scatter<T: Copy + Send>(
             places: Vec::with_capacity(BUCKETS),
         })
         .collect();
-    parts.par_iter_mut().for_each(Part::count);
+    split::all(parts.iter_mut(), Part::count);
 
     let mut buckets = Vec::with_capacity(BUCKETS);
     let mut rest = &mut *out;
@@ -90,7 +90,7 @@ fn scatter<T: Copy + Send>(
         }
         buckets.push((size, rng.next_u64()));
     }
-    parts.into_par_iter().for_each(|part| part.scatter(element));
+    split::all(parts.into_iter(), |part| part.scatter(element));
 
     let mut rest = out;
     let buckets: Vec<_> = buckets
@@ -101,7 +101,7 @@ fn scatter<T: Copy + Send>(
             (bucket, seed)
         })
         .collect();
-    buckets.into_par_iter().for_each(|(bucket, seed)| {
+    split::all(buckets.into_iter(), |(bucket, seed)| {
         fisher_yates(bucket, &mut Xoshiro256PlusPlus::seed_from_u64(seed))
     });
 }

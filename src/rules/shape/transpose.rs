@@ -43,9 +43,8 @@ impl Operator for Transpose {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("transpose", args)?;
-        let mut sorted = self.axes.clone();
-        sorted.sort_unstable();
-        if !sorted.iter().copied().eq(0..x.ndim()) {
+        let each_once = (0..x.ndim()).all(|axis| self.axes.contains(&axis));
+        if self.axes.len() != x.ndim() || !each_once {
             return Err(Error::Shape(format!(
                 "transpose: axes {} are not a permutation of the axes of shape {}",
                 show_shape(&self.axes),
