@@ -105,6 +105,7 @@ impl fmt::Debug for Type {
 ///
 /// # Errors
 /// [`Error::Memory`] if there is not the memory.
+#[inline]
 pub(crate) fn room<T>(shape: &[usize]) -> Result<Vec<T>> {
     let mut data = Vec::new();
     match data.try_reserve_exact(size(shape)) {
@@ -220,6 +221,7 @@ impl<T: Element> Dense<T> {
     ///
     /// # Errors
     /// As [`Dense::zeros`].
+    #[inline]
     fn scratch(shape: &[usize]) -> Result<Self> {
         let count = element_count(shape)?;
         if shape.is_empty() {
@@ -342,6 +344,7 @@ impl Array {
     ///
     /// # Errors
     /// As [`Dense::zeros`].
+    #[inline]
     pub(crate) fn scratch(dtype: DType, shape: &[usize]) -> Result<Self> {
         Ok(match dtype {
             DType::F32 => Array::F32(Dense::scratch(shape)?),
@@ -412,6 +415,7 @@ impl Array {
     }
 
     /// What kernels write, if the elements are not shared.
+    #[inline]
     pub(crate) fn view_mut(&mut self) -> Option<ViewMut<'_>> {
         let (shape, data) = match self {
             Array::F32(d) => d.parts_mut().map(|(s, x)| (s, SliceMut::F32(x)))?,

@@ -59,6 +59,9 @@ pub fn broadcast<'a>(
     shapes: impl Iterator<Item = &'a [usize]> + Clone,
 ) -> Result<Shape> {
     let ndim = shapes.clone().map(<[usize]>::len).max().unwrap_or(0);
+    if ndim == 0 {
+        return Ok(Shape::new());
+    }
     let mut out: Shape = SmallVec::from_elem(1, ndim);
     for shape in shapes.clone() {
         for (o, &n) in out.iter_mut().rev().zip(shape.iter().rev()) {

@@ -33,6 +33,7 @@ struct Eager<'v> {
 }
 
 impl<'v> Eager<'v> {
+    #[inline]
     fn push(&self, slot: Slot<'v>) -> Id {
         let mut values = self.values.borrow_mut();
         values.push(slot);
@@ -61,11 +62,15 @@ pub(super) fn vjp<O: Operator + ?Sized>(
     let values = eager.values.get_mut();
     values.push(Slot::New(g));
     values.push(Slot::Held(y));
-    args.iter().for_each(|a| values.push(Slot::Held(a)));
+    for a in args {
+        values.push(Slot::Held(a));
+    }
     let name = |id: usize| Ex::new(&eager, id as Id);
     let (g, y) = (name(0), name(1));
     let mut named: SmallVec<[Ex<'_>; 3]> = SmallVec::new();
-    (0..args.len()).for_each(|k| named.push(name(2 + k)));
+    for k in 0..args.len() {
+        named.push(name(2 + k));
+    }
     for i in (0..args.len()).filter(|&i| wanted(i)) {
         let grad = op.vjp(i, g, y, &named);
         if let Some(error) = eager.error.borrow_mut().take() {

@@ -68,6 +68,7 @@ pub enum Value {
 
 impl Value {
     /// Element type and shape.
+    #[inline]
     pub fn ty(&self) -> Type {
         match self {
             Value::Dense(a) => a.ty(),
@@ -113,6 +114,7 @@ impl Value {
     /// # Errors
     /// [`Error::Memory`] if there is not the memory, [`Error::State`] if the value is a table
     /// that one worker trains.
+    #[inline]
     pub fn dense(&self) -> Result<Array> {
         match self {
             Value::Dense(a) => Ok(a.clone()),
@@ -224,7 +226,9 @@ pub(crate) fn apply<O: Operator + ?Sized>(
         dense.push(array);
     }
     let mut refs: SmallVec<[&Type; 3]> = SmallVec::new();
-    types.iter().for_each(|ty| refs.push(ty));
+    for ty in &types {
+        refs.push(ty);
+    }
     let ty = op.infer(&refs)?;
     if ty.ndim() > MOST_AXES {
         return Err(Error::Shape(format!(
@@ -247,7 +251,9 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     }
     let mut out = memory(reuse, ty.dtype, &ty.shape)?;
     let mut views: SmallVec<[View<'_>; 3]> = SmallVec::new();
-    dense.iter().for_each(|array| views.push(array.view()));
+    for array in &dense {
+        views.push(array.view());
+    }
     if let Some(view) = out.view_mut() {
         op.eval(&views, view)?;
     }
@@ -255,6 +261,7 @@ pub(crate) fn apply<O: Operator + ?Sized>(
 }
 
 /// Memory for a result: that of an earlier one, if it has the type and nobody else holds it.
+#[inline]
 fn memory(reuse: Option<Array>, dtype: DType, shape: &[usize]) -> Result<Array> {
     let fits =
         |old: &mut Array| old.dtype() == dtype && old.shape() == shape && old.view_mut().is_some();

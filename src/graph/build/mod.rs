@@ -76,11 +76,14 @@ pub fn not_equal(x: &Variable, y: &Variable) -> Result<Variable> {
 /// Casts float32 operands to float64 if any operand is float64. Indices stay as they are.
 pub(super) fn promote(args: &[&Variable]) -> Result<Args> {
     let double = args.iter().any(|x| x.dtype() == DType::F64);
-    let cast = |x: &&Variable| match x.dtype() {
-        DType::F32 if double => one(rules::Cast { dtype: DType::F64 }, x),
-        _ => Ok((*x).clone()),
-    };
-    args.iter().map(cast).collect()
+    let mut promoted = Args::new();
+    for &x in args {
+        promoted.push(match x.dtype() {
+            DType::F32 if double => one(rules::Cast { dtype: DType::F64 }, x)?,
+            _ => x.clone(),
+        });
+    }
+    Ok(promoted)
 }
 
 /// Elements of `x` where `mask` is not zero, elsewhere of `y`. The mask's type does not

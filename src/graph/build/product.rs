@@ -48,11 +48,11 @@ pub fn matmul(x: &Variable, y: &Variable) -> Result<Variable> {
         (_, 1) => args[1] = expand_dims(&args[1], &[1])?,
         _ => {}
     }
-    let op = rules::MatMul {
+    static PRODUCT: rules::MatMul = rules::MatMul {
         transpose_a: false,
         transpose_b: false,
     };
-    let z = Variable::apply(OpRef::new(op), &args)?;
+    let z = Variable::apply(OpRef::Static(&PRODUCT), &args)?;
     match (a, b) {
         (1, _) => squeeze(&z, Some(&[-2])),
         (_, 1) => squeeze(&z, Some(&[-1])),
