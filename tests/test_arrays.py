@@ -577,3 +577,24 @@ def test_what_nan_to_num_and_polyval_take():
         np.nan_to_num(wy.Variable(x), copy=False)
     with pytest.raises(ValueError, match="polyval: p: expected the coefficients"):
         wy.polyval(2.0, wy.Variable(x))
+
+
+def test_no_difference_has_nothing_before_and_behind():
+    v = wy.Variable([1.0, 2.0])
+    np.testing.assert_array_equal(np.diff(v, 0, prepend=0.0, append=5.0).value, [1.0, 2.0])
+
+
+def test_variance_over_axes_in_any_order():
+    x = np.random.default_rng(0).normal(size=(3, 4, 2))
+    for axis in [(1, 0), (-1, -2), (2, 0)]:
+        found = np.var(wy.Variable(x), axis=axis, ddof=1)
+        np.testing.assert_allclose(found.value, np.var(x, axis=axis, ddof=1))
+
+
+def test_rows_that_come_later_are_not_forgotten():
+    x = wy.Input(np.ones((2, 3)))
+    total = sum(row.sum() for row in x)
+    x.value = np.full((2, 3), 2.0)
+    assert total.item() == 12.0
+    with pytest.raises(ValueError, match="iteration: built for"):
+        assigned([x], [np.ones((4, 3))], total)

@@ -205,7 +205,7 @@ def test_numpys_and_scipys_functions_take_variables(name, rng):
         y = f(*order, *map(wy.Variable, args))
         assert isinstance(y, wy.Variable)
         np.testing.assert_array_equal(y.value, expected)
-        with pytest.raises(TypeError, match=r"have no meaning for variables|unexpected keyword"):
+        with pytest.raises(TypeError, match=r"out: a plain array cannot take|unexpected keyword"):
             f(*order, *map(wy.Variable, args), out=np.empty(3))
 
 
@@ -508,3 +508,16 @@ def test_airy_functions_solve_their_equation(rng):
         second = derivative(lambda x, f=f: np.sum(f(x)), 1)
         curve = wy.grad(lambda x, g=second: np.sum(g(x)))(x)
         np.testing.assert_allclose(curve, x * y, rtol=1e-14)
+
+
+def test_numbers_next_to_zero():
+    assert wy.special.airy(5e-324)[1].item() == scipy.special.airy(0.0)[1]
+    for f in ("k1", "k1e"):
+        assert getattr(wy.special, f)(5e-324).item() == np.inf
+    assert wy.special.kn(2, 5e-324).item() == np.inf
+    assert np.isfinite(wy.special.k0(5e-324).item())
+
+
+@pytest.mark.parametrize(("x", "y"), [(np.nan, 0.0), (0.0, np.nan), (np.nan, 1.0)])
+def test_the_gradient_of_a_length_that_is_nan_is_nan(x, y):
+    assert np.isnan(gradient(wy.hypot, x, y)).all()

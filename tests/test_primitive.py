@@ -374,3 +374,30 @@ def test_a_primitive_may_pull_back_through_its_own_graph():
     _, pullback = wy.vjp(lambda x: x * double(x * x) + x, 3.0)
     assert pullback(1.0) == (2.0 * 3.0 * 9.0 + 1.0,)
     assert found[1] == (10.0 * (2.0 * 3.0 * 9.0 + 1.0),)
+
+
+@pytest.mark.parametrize(
+    ("x", "given"),
+    [(np.ones(3), np.ones((5, 3))), (1.0, np.ones(2)), (np.ones((2, 1)), np.ones(3))],
+)
+def test_a_gradient_is_summed_only_where_its_argument_was_broadcast(x, given):
+    @wy.primitive
+    def total(x):
+        return np.sum(x)
+
+    total.defvjp(lambda g, ans, x: given)
+    with pytest.raises(ValueError, match="expected a result of shape"):
+        wy.grad(total)(x)
+
+
+def test_a_gradient_of_what_was_broadcast_may_have_the_shape_of_the_result():
+    @wy.primitive
+    def scaled(x, by):
+        return x * by
+
+    scaled.defvjp(lambda g, ans, x, by: g * by, lambda g, ans, x, by: g * x)
+    x, by = np.arange(6.0).reshape(2, 3), np.array([[2.0], [3.0]])
+    got = wy.grad(lambda x, by: np.sum(scaled(x, by)), (0, 1))(x, by)
+    np.testing.assert_array_equal(got[0], np.broadcast_to(by, x.shape))
+    np.testing.assert_array_equal(got[1], x.sum(1, keepdims=True))
+    assert wy.grad(lambda a: np.sum(scaled(x, a)))(2.0) == x.sum()

@@ -137,13 +137,15 @@ impl Executor {
                     out,
                     len,
                 } => {
-                    // SAFETY: see above; `Linker` gave the operands the kernel's type and
-                    // each `len` elements or one.
+                    // SAFETY: the operands are live and the result is this step's own, apart
+                    // from them; `Linker` gave the operands the kernel's type and each `len`
+                    // elements or one, and the result `len`.
                     unsafe { kernel.run(args, *out, *len) };
                 }
                 Linked::Group(group) => run_group(group, &mut self.scratch, leaves),
                 Linked::Gather { table, index, out } => with_real!(out.dtype, T => {
-                    // SAFETY: see above.
+                    // SAFETY: the indices are a live operand, which nobody writes in this step;
+                    // `out` is its result, apart from them, and of type T by `with_real`.
                     let (index, out) = unsafe { (index.numbers(leaves), out.numbers_mut::<T>()) };
                     lookup::gather(table, index, out);
                 }),
@@ -154,9 +156,10 @@ impl Executor {
                     others,
                     out,
                 } => with_real!(out.dtype, T => {
-                    // SAFETY: see above.
+                    // SAFETY: both are live operands, which nobody writes in this step.
                     let (index, others) = unsafe { (index.numbers(leaves), others.numbers(leaves)) };
-                    // SAFETY: see above.
+                    // SAFETY: both are results of this step, which the layout keeps apart from
+                    // each other and from the operands, and of the table's type T.
                     let (rows, out) = unsafe { (rows.numbers_mut::<T>(), out.numbers_mut()) };
                     lookup::gather_dot(table, index, rows, others, out);
                 }),
@@ -166,16 +169,18 @@ impl Executor {
                     rows: [x, y],
                     out,
                 } => with_real!(out.dtype, T => {
-                    // SAFETY: see above.
+                    // SAFETY: both are live operands, which nobody writes in this step.
                     let (i, j) = unsafe { (i.numbers(leaves), j.numbers(leaves)) };
-                    // SAFETY: see above.
+                    // SAFETY: both are results of this step, which the layout keeps apart from
+                    // each other and from the operands, and of the tables' type T.
                     let (x, y) = unsafe { (x.numbers_mut::<T>(), y.numbers_mut()) };
-                    // SAFETY: see above.
+                    // SAFETY: the third result, apart from those two and from the operands.
                     let out = unsafe { out.numbers_mut() };
                     lookup::gather_both_dot(table, i, x, other, j, y, out);
                 }),
                 Linked::Load { table, out } => with_real!(out.dtype, T => {
-                    // SAFETY: see above.
+                    // SAFETY: the result of this step, which has no operand but the table, and
+                    // of type T by `with_real`.
                     let out = unsafe { out.numbers_mut::<T>() };
                     // SAFETY: the table's type is the plan's (checked in `new`), so it holds
                     // as many numbers as `out`; racing workers use the same moves.
@@ -187,7 +192,8 @@ impl Executor {
                     out,
                     shape,
                 } => {
-                    // SAFETY: see above; shapes live in the plan.
+                    // SAFETY: operands are live and nobody writes them in this step; shapes live
+                    // in the plan, which the executor holds.
                     let view = |(a, shape): &(Memory, *const [usize])| unsafe {
                         View::new(&**shape, a.read(leaves))
                     };
@@ -206,9 +212,10 @@ impl Executor {
                         }
                     };
                     let out = ViewMut {
-                        // SAFETY: shapes live in the plan.
+                        // SAFETY: shapes live in the plan, which the executor holds.
                         shape: unsafe { &**shape },
-                        // SAFETY: see above.
+                        // SAFETY: the result of this step, which the layout keeps apart from the
+                        // operands that `views` reads.
                         data: unsafe { out.write() },
                     };
                     op.eval(views, out)?;

@@ -107,6 +107,15 @@ pub(super) fn ordered<'py>(
     wrapped(x.py(), variable)
 }
 
+/// What is said of every function.
+macro_rules! takes {
+    () => {
+        "Element by element, of variables, numbers and arrays, which\n broadcast; float32 and float64 \
+         meet in float64. Raises TypeError for what holds no numbers,\n ValueError where shapes do \
+         not broadcast."
+    };
+}
+
 /// The functions of one file of elementwise operators.
 macro_rules! functions {
     ($([$($doc:literal)+] $op:ident $function:ident $operands:tt $formula:literal $source:literal
@@ -119,7 +128,7 @@ macro_rules! functions {
     };
     (@function [$($doc:literal)+] $op:ident $function:ident ($x:ident)
      $formula:literal $source:literal) => {
-        #[doc = concat!($($doc, "\n",)+ "\n     ", $formula, "\n\n Source: ", $source, ".")]
+        #[doc = concat!($($doc, "\n",)+ "\n     ", $formula, "\n\n Source: ", $source, ". ", takes!())]
         #[pyfunction]
         #[pyo3(signature = (x, /))]
         fn $function<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyVariable>> {
@@ -128,7 +137,7 @@ macro_rules! functions {
     };
     (@function [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident)
      $formula:literal $source:literal) => {
-        #[doc = concat!($($doc, "\n",)+ "\n     ", $formula, "\n\n Source: ", $source, ".")]
+        #[doc = concat!($($doc, "\n",)+ "\n     ", $formula, "\n\n Source: ", $source, ". ", takes!())]
         #[pyfunction]
         #[pyo3(signature = ($x, $y, /))]
         fn $function<'py>(

@@ -231,6 +231,13 @@ impl PyProgram {
 /// array([2.])
 #[pyfunction]
 #[pyo3(signature = (loss, /))]
-pub(super) fn freeze(loss: &Bound<'_, PyVariable>) -> PyResult<PyProgram> {
-    PyProgram::new(loss)
+pub(super) fn freeze(loss: &Bound<'_, PyAny>) -> PyResult<PyProgram> {
+    match loss.cast::<PyVariable>() {
+        Ok(loss) => PyProgram::new(loss),
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "loss: expected a variable, got {}; of a function, freeze what it returns for \
+             parameters and inputs",
+            type_name(loss)
+        ))),
+    }
 }

@@ -162,6 +162,13 @@ pub(super) fn ufunc<'py>(
         };
     };
     if let Some(kwargs) = kwargs.filter(|k| !k.is_empty()) {
+        if kwargs.contains(intern!(py, "out"))? {
+            return Err(PyTypeError::new_err(format!(
+                "{}: out: a plain array cannot take what is differentiated; make it by \
+                 wyrmling.array(x) or np.zeros_like(v), or write x = x + v for x += v",
+                ufunc.getattr(intern!(py, "__name__"))?,
+            )));
+        }
         return Err(PyTypeError::new_err(format!(
             "{}: the arguments {} have no meaning for variables",
             ufunc.getattr(intern!(py, "__name__"))?,

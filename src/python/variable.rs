@@ -22,7 +22,7 @@ use super::sparse::gradient;
 use super::{convert, index, show, transform};
 use crate::array::{Array, DType, Type};
 use crate::graph::build::{self, Reduction};
-use crate::graph::{Leaf, Variable};
+use crate::graph::{Kind, Leaf, Variable};
 use crate::rules;
 
 /// A number or array that remembers how it was computed.
@@ -415,6 +415,14 @@ impl PyVariable {
         self.unary(&rules::Abs)
     }
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        let ty = self.ty()?;
+        if ty.size() != 1 {
+            return Err(PyValueError::new_err(format!(
+                "the truth of an array of shape {} is none: use np.any or np.all, or np.where to \
+                 choose element by element",
+                crate::array::show_shape(&ty.shape)
+            )));
+        }
         Ok(self.item(py)? != 0.0)
     }
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
@@ -453,8 +461,17 @@ impl PyVariable {
     }
     fn __iter__(slf: Bound<'_, Self>) -> PyResult<show::Rows> {
         let count = slf.get().__len__()?;
+        let node = slf.get().node()?;
+        // Rows are counted now: for a row more, what is made of them would be wrong.
+        let of = match node.kind() {
+            Kind::Operation(_) | Kind::Input(..) => {
+                let fixed = build::fixed(&node, "iteration", &[0])?;
+                Bound::new(slf.py(), Self::new(fixed))?
+            }
+            Kind::Parameter(_) | Kind::Variable(..) | Kind::Constant => slf.clone(),
+        };
         Ok(show::Rows {
-            of: slf.unbind(),
+            of: of.unbind(),
             next: 0,
             count,
         })
@@ -606,8 +623,9 @@ impl PyVariable {
         if node.differentiable() || node.traced_below() {
             return Err(PyTypeError::new_err(
                 "this variable carries a gradient, which a plain array would lose; use .value to \
-                 leave the graph, a function of wyrmling or NumPy to stay in it, and np.stack or \
-                 wyrmling.array to make an array of variables",
+                 leave the graph, a function of wyrmling or NumPy to stay in it, np.stack or \
+                 wyrmling.array to make an array of variables, and wyrmling.array(x) for an array \
+                 x that is to take them by x[i] = v",
             ));
         }
         if copy == Some(false) {

@@ -149,7 +149,8 @@ fn carry(mut at: f64, mut values: Pair, to: f64) -> Pair {
 
 /// A solution at `x + h`, by its Taylor series at `x`.
 fn step(x: f64, (y, slope): Pair, h: f64) -> Pair {
-    if h == 0.0 {
+    // So short a step changes nothing, and `slope * h` would lose its digits.
+    if h.abs() < 1e-100 {
         return (y, slope);
     }
     let (a, b) = (x * h * h, h * h * h);

@@ -3,7 +3,7 @@
 //! Those of the first and second kind are `libm`'s, from fdlibm (Sun Microsystems, 1993). The
 //! modified ones are here.
 
-use std::f64::consts::PI;
+use std::f64::consts::{LN_2, PI};
 
 use super::series;
 
@@ -166,7 +166,8 @@ fn second(n: i32, x: f64, scale: f64) -> f64 {
 /// K_0(x) and K_1(x) for `x ≤ 2` by their power series (DLMF 10.31.2, 10.31.1).
 fn second_series(x: f64) -> (f64, f64) {
     let square = 0.25 * x * x;
-    let log = (0.5 * x).ln() + EULER;
+    // Half of x may be 0 where x is not.
+    let log = x.ln() - LN_2 + EULER;
     // Σ H_k·t^k/k!² and Σ (H_k + H_(k+1))·t^k/(k!·(k+1)!).
     let (mut term, mut harmonic, mut zero, mut one) = (1.0, 0.0, 0.0, 0.0);
     for k in 0..20 {

@@ -102,7 +102,7 @@ def var(a: Like, axis: Axis = None, *, ddof: float = 0.0, keepdims: bool = False
     squares = square(x - mean(x, axes, keepdims=True))
     if ddof == 0:
         return mean(squares, axes, keepdims)
-    left = _core.maximum(count(x, axes) - ddof, 0.0)
+    left = _core.maximum(count(x, sorted(axes)) - ddof, 0.0)
     return _core.sum(squares, axes, keepdims) / left
 
 
@@ -272,7 +272,7 @@ def diff(
 
     parts = [end(e) for e in (prepend,) if e is not None]
     parts += [x, *(end(e) for e in (append,) if e is not None)]
-    if len(parts) > 1:
+    if len(parts) > 1 and times:
         x = concatenate(parts, axis)
     if times > x.shape[axis]:
         # Nothing is left, however often it is repeated, of an array of this length.

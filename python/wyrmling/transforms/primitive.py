@@ -102,7 +102,7 @@ class _Bound:
         def product(g: Any, y: Any, *x: Any) -> Any:
             result = rule(g, y, *self._filled(x), **self.kwargs)
             name = f"{self.name}: {mode}"
-            return _summed(name, result, x[i]) if mode == "vjp" else _spread(name, result, y)
+            return _summed(name, result, x[i], y) if mode == "vjp" else _spread(name, result, y)
 
         return _Traced(f"{self.name}.{mode}{i}", product)
 
@@ -129,17 +129,25 @@ class _Bound:
         )
 
 
-def _summed(name: str, result: Any, like: Any) -> Any:
-    """A gradient in the shape of its argument: summed over axes that were broadcast."""
+def _summed(name: str, result: Any, like: Any, y: Any) -> Any:
+    """A gradient in the shape of its argument: summed over axes along which that was broadcast to
+    the shape of ``y``, what the function returned.
+    """
     shape, found = np.shape(like), np.shape(result)
+    if found == shape:
+        return result
+    try:
+        whole = np.broadcast_shapes(shape, np.shape(y))
+    except ValueError:
+        whole = shape
+    if len(found) > len(whole) or any(
+        n not in (1, m) for n, m in zip(found[::-1], whole[::-1], strict=False)
+    ):
+        raise ValueError(f"{name}: expected a result of shape {shape}, got {found}")
     if len(found) < len(shape):
         result = _spread(name, result, like)
         found = shape
     extra = len(found) - len(shape)
-    if found == shape:
-        return result
-    if any(n not in (1, m) for n, m in zip(shape, found[extra:], strict=True)):
-        raise ValueError(f"{name}: expected a result of shape {shape}, got {found}")
     kept = [k + extra for k, n in enumerate(shape) if n == 1 and found[k + extra] != 1]
     return np.reshape(np.sum(result, axis=(*range(extra), *kept)), shape)
 

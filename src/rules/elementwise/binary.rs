@@ -52,7 +52,10 @@ fn logaddexp2(x: f64, y: f64) -> f64 {
 /// The cosine of the angle of the point (x, y), also where squares or their sum overflow.
 fn direction(x: f64, y: f64) -> f64 {
     let largest = x.abs().max(y.abs());
-    if largest == 0.0 {
+    if x.is_nan() || y.is_nan() {
+        // Also beside an infinite one, where the length is known but not the angle.
+        f64::NAN
+    } else if largest == 0.0 {
         0.0
     } else if largest.is_infinite() {
         let unit = |x: f64| if x.is_infinite() { x.signum() } else { 0.0 * x };
