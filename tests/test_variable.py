@@ -61,7 +61,7 @@ def test_properties():
     assert scalar.value.shape == ()
     assert (scalar.item(), float(scalar), bool(scalar)) == (2.0, 2.0, True)
     for several in (np.ones(2), np.ones(0)):
-        with pytest.raises(ValueError, match="the truth of an array of shape .*np.any"):
+        with pytest.raises(ValueError, match=r"the truth of an array of shape .*np\.any"):
             bool(wy.Variable(several))
     with pytest.raises(TypeError, match="loss: expected a variable, got float"):
         wy.freeze(3.0)

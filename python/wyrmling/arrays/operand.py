@@ -1,7 +1,7 @@
 """What the array functions take, and axes as NumPy names them."""
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,16 +26,18 @@ def integer(what: str, value: Any) -> int:
 
 def integers(what: str, value: Any) -> list[int]:
     """One integer, or those of a sequence or array. Raises TypeError for anything else."""
-    items = np.asarray(value, object).ravel().tolist()
+    items = np.asarray(value, object)
     try:
-        return [operator.index(item) for item in items]
+        if items.ndim < 2:
+            return [operator.index(item) for item in items.ravel().tolist()]
     except TypeError:
-        raise TypeError(f"{what}: expected an integer or several, got {value!r}") from None
+        pass
+    raise TypeError(f"{what}: expected an integer or several, got {value!r}")
 
 
 def axis_of(name: str, axis: int, ndim: int) -> int:
     """An axis counted from the start. Raises ValueError if there is none, or TypeError."""
-    axis = operator.index(axis)
+    axis = integer(f"{name}: axis", axis)
     if not -ndim <= axis < ndim:
         raise ValueError(f"{name}: axis {axis} is out of range for an array of {ndim} dimension(s)")
     return axis % ndim
@@ -45,8 +47,7 @@ def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
     """Axes counted from the start, all of them for None. Raises ValueError if one is twice."""
     if axis is None:
         return tuple(range(ndim))
-    given = axis if isinstance(axis, Iterable) else (axis,)
-    axes = tuple(axis_of(name, k, ndim) for k in given)
+    axes = tuple(axis_of(name, k, ndim) for k in integers(f"{name}: axis", axis))
     if len(set(axes)) < len(axes):
         raise ValueError(f"{name}: an axis is given twice in {axis}")
     return axes

@@ -26,7 +26,7 @@ from .._core import (
     transpose,
 )
 from .indexing import take
-from .operand import Array, Axis, Like, along, axes_of, axis_of, integers
+from .operand import Array, Axis, Like, along, axes_of, axis_of, integer, integers
 
 
 def moveaxis(a: Like, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
@@ -162,6 +162,7 @@ def rot90(m: Like, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
     if len(found) != 2:
         raise ValueError(f"rot90: expected two axes, got {axes}")
     one, two = found
+    k = integer("k", k)
     if k % 4 == 0:
         return x[...]
     if k % 4 == 2:
