@@ -251,13 +251,22 @@ fn check(choices: &[Choice], dtype: DType, rows: usize) -> Result<Slope> {
         }
         loss.item()
     };
-    let difference = |step: f64| Ok((moved(step)? - moved(-step)?) / (2.0 * step));
-    let (coarse, fine) = (difference(2e-5)?, difference(1e-5)?);
-    // A kink between the two points moves differences of other steps elsewhere; so does rounding,
-    // and a slope that is so steep that the steps are not small.
-    let scale = 1.0 + fine.abs() + value.item()?.abs();
+    // By central differences, and how much those ahead and behind differ.
+    let here = value.item()?;
+    let differences = |step: f64| -> Result<(f64, f64)> {
+        let (ahead, behind) = (moved(step)?, moved(-step)?);
+        let bend = (ahead - 2.0 * here + behind) / step;
+        Ok(((ahead - behind) / (2.0 * step), bend))
+    };
+    let (coarse, bend_twice) = differences(2e-5)?;
+    let (fine, bend) = differences(1e-5)?;
+    // A kink between the two points moves differences of other steps elsewhere, and one very near
+    // bends them as much at half the step; so does rounding, and a slope that is so steep that the
+    // steps are not small.
+    let scale = 1.0 + fine.abs() + here.abs();
     // False of NaN too.
-    let smooth = (coarse - fine).abs() <= 1e-6 * scale;
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * scale;
+    let smooth = near(coarse, fine) && near(bend, bend_twice / 2.0);
     if !smooth {
         return Ok(Slope::NotSmooth);
     }
