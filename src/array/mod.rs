@@ -415,7 +415,6 @@ impl Array {
     }
 
     /// What kernels write, if the elements are not shared.
-    #[inline]
     pub(crate) fn view_mut(&mut self) -> Option<ViewMut<'_>> {
         let (shape, data) = match self {
             Array::F32(d) => d.parts_mut().map(|(s, x)| (s, SliceMut::F32(x)))?,

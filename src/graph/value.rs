@@ -68,7 +68,6 @@ pub enum Value {
 
 impl Value {
     /// Element type and shape.
-    #[inline]
     pub fn ty(&self) -> Type {
         match self {
             Value::Dense(a) => a.ty(),
@@ -114,7 +113,6 @@ impl Value {
     /// # Errors
     /// [`Error::Memory`] if there is not the memory, [`Error::State`] if the value is a table
     /// that one worker trains.
-    #[inline]
     pub fn dense(&self) -> Result<Array> {
         match self {
             Value::Dense(a) => Ok(a.clone()),

@@ -110,9 +110,8 @@ pub(super) fn ordered<'py>(
 /// What is said of every function.
 macro_rules! takes {
     () => {
-        "Element by element, of variables, numbers and arrays, which\n broadcast; float32 and float64 \
-         meet in float64. Raises TypeError for what holds no numbers,\n ValueError where shapes do \
-         not broadcast."
+        "Elementwise, with broadcasting. Raises TypeError for what\n holds no numbers, ValueError \
+         for shapes that do not fit."
     };
 }
 

@@ -21,7 +21,6 @@ enum Operand {
 }
 
 impl Operand {
-    #[inline]
     fn new(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(variable) = object.cast::<PyVariable>() {
             return Ok(Operand::Node(variable.get().handle.node()?.into_owned()));
