@@ -401,3 +401,14 @@ def test_a_gradient_of_what_was_broadcast_may_have_the_shape_of_the_result():
     np.testing.assert_array_equal(got[0], np.broadcast_to(by, x.shape))
     np.testing.assert_array_equal(got[1], x.sum(1, keepdims=True))
     assert wy.grad(lambda a: np.sum(scaled(x, a)))(2.0) == x.sum()
+
+
+@pytest.mark.parametrize("given", [None, "a", [1.0, 2.0]])
+def test_a_rule_returns_numbers(given):
+    @wy.primitive
+    def double(x):
+        return 2.0 * x
+
+    double.defvjp(lambda g, ans, x: given)
+    with pytest.raises(TypeError, match="double: vjp: expected a number, an array or a variable"):
+        wy.grad(double)(1.0)

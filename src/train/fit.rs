@@ -1,4 +1,12 @@
-//! Fitting a program to data.
+//! Fitting a program to data: checks, workers, epochs.
+//!
+//! Here is what is done once a run and once an epoch: whatever can be wrong is found before the
+//! first step, samples are shuffled, workers get their streams of random numbers and their shares,
+//! and the observer sees the record. What is done for each batch is the
+//! [`worker`](super::worker)'s; how many threads touch a parameter at a time is
+//! [`table`](crate::table)'s.
+//!
+//! Limits: data are columns in memory, and an epoch is the unit in which a run is watched.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;

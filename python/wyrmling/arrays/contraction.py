@@ -255,7 +255,7 @@ def einsum(*operands: Any, optimize: Any = True) -> Variable:
     return _contract(arrays, labels, out)
 
 
-def tensordot(a: Like, b: Like, axes: int | tuple[Any, Any] = 2) -> Variable:
+def tensordot(a: Like, b: Like, axes: int | Sequence[Any] = 2) -> Variable:
     """Sum of products over the last axes of one and the first of another, or over those named.
 
     >>> tensordot([[1.0, 2.0]], [[3.0], [4.0]], axes=1).value
@@ -269,6 +269,8 @@ def tensordot(a: Like, b: Like, axes: int | tuple[Any, Any] = 2) -> Variable:
             )
         left, right = tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes))
     else:
+        if not isinstance(axes, tuple | list) or len(axes) != 2:
+            raise TypeError(f"axes: expected a number of axes, or two lists of axes, got {axes!r}")
         left = axes_of("tensordot", axes[0], x.ndim)
         right = axes_of("tensordot", axes[1], y.ndim)
     lengths = [x.shape[k] for k in left], [y.shape[k] for k in right]

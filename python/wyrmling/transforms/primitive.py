@@ -19,7 +19,7 @@ from .. import _core
 from .._core import Variable
 from . import tree
 from .reverse import vjp
-from .tracing import described, function
+from .tracing import described, function, is_number
 
 Rule = Callable[..., Any]
 
@@ -102,6 +102,10 @@ class _Bound:
         def product(g: Any, y: Any, *x: Any) -> Any:
             result = rule(g, y, *self._filled(x), **self.kwargs)
             name = f"{self.name}: {mode}"
+            if not isinstance(result, Variable | np.ndarray) and not is_number(result):
+                raise TypeError(
+                    f"{name}: expected a number, an array or a variable, got {described(result)}"
+                )
             return _summed(name, result, x[i], y) if mode == "vjp" else _spread(name, result, y)
 
         return _Traced(f"{self.name}.{mode}{i}", product)

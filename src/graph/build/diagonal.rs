@@ -1,6 +1,6 @@
 //! Diagonals and triangles.
 
-use super::one;
+use super::apply;
 use crate::array::{Shape, normalize_axis, show_shape};
 use crate::error::{Error, Result};
 use crate::graph::Variable;
@@ -11,7 +11,7 @@ use crate::rules::{self};
 /// # Errors
 /// See the [module documentation](super).
 pub fn tril(x: &Variable, k: i64) -> Result<Variable> {
-    one(rules::Tril { k }, x)
+    apply(rules::Tril { k }, &[x])
 }
 
 /// The matrices of the last two axes without what is below diagonal `k`.
@@ -19,7 +19,7 @@ pub fn tril(x: &Variable, k: i64) -> Result<Variable> {
 /// # Errors
 /// See the [module documentation](super).
 pub fn triu(x: &Variable, k: i64) -> Result<Variable> {
-    one(rules::Triu { k }, x)
+    apply(rules::Triu { k }, &[x])
 }
 
 /// Diagonal `k` of the matrices that two axes make, as the last axis.
@@ -39,9 +39,12 @@ pub fn diagonal(x: &Variable, k: i64, axis1: i64, axis2: i64) -> Result<Variable
     let others = (0..ndim).filter(|&a| a != row && a != column);
     let axes: Shape = others.chain([row, column]).collect();
     if axes.is_sorted() {
-        return one(rules::Diagonal { k }, x);
+        return apply(rules::Diagonal { k }, &[x]);
     }
-    one(rules::Diagonal { k }, &one(rules::Transpose { axes }, x)?)
+    apply(
+        rules::Diagonal { k },
+        &[&apply(rules::Transpose { axes }, &[x])?],
+    )
 }
 
 /// NumPy's `diag`: diagonal `k` of a matrix, or the matrix with a vector along it.
@@ -50,8 +53,8 @@ pub fn diagonal(x: &Variable, k: i64, axis1: i64, axis2: i64) -> Result<Variable
 /// See the [module documentation](super).
 pub fn diag(x: &Variable, k: i64) -> Result<Variable> {
     match x.ty()?.ndim() {
-        1 => one(rules::DiagonalMatrix { k }, x),
-        2 => one(rules::Diagonal { k }, x),
+        1 => apply(rules::DiagonalMatrix { k }, &[x]),
+        2 => apply(rules::Diagonal { k }, &[x]),
         _ => Err(Error::Shape(format!(
             "diag: expected a vector or a matrix, got shape {}",
             show_shape(&x.ty()?.shape)

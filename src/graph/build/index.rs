@@ -1,7 +1,10 @@
 //! Elements chosen and replaced: lookups of rows, slices, places and masks.
+//!
+//! Places are numbers of elements in C order, made from any key of NumPy's by whoever calls; a mask
+//! stays a mask where one number is assigned, so that it may come from values that change.
 
 use super::shape::expand_dims;
-use super::{apply, cast, one, select};
+use super::{apply, cast, select};
 use crate::array::{Array, Dense, Shape, show_shape};
 use crate::error::{Error, Result};
 use crate::graph::{Constant, Kind, Variable};
@@ -60,7 +63,7 @@ pub fn rows(x: &Variable, at: Dense<u32>, from_end: &[usize]) -> Result<Variable
 /// # Errors
 /// See the [module documentation](super).
 pub fn slice(x: &Variable, items: Vec<SliceItem>) -> Result<Variable> {
-    one(rules::Take { items }, x)
+    apply(rules::Take { items }, &[x])
 }
 
 /// The elements of `x` at these places, counted in C order.

@@ -3,7 +3,7 @@
 //! float64 meet in float64, and all errors name the operator and the shapes that do not fit;
 //! where a matrix has no such decomposition, or there is none, they are [`Error::LinAlg`].
 
-use super::{concatenate, expand_dims, one, promote, slice, squeeze, unary};
+use super::{apply, concatenate, expand_dims, promote, slice, squeeze, unary};
 use crate::array::{Shape, show_shape};
 use crate::error::{Error, Result};
 use crate::graph::Variable;
@@ -58,7 +58,7 @@ pub fn matrix_transpose(x: &Variable) -> Result<Variable> {
     let n = matrices("matrix_transpose", x)?;
     let mut axes: Shape = (0..n).collect();
     axes.swap(n - 2, n - 1);
-    one(rules::Transpose { axes }, x)
+    apply(rules::Transpose { axes }, &[x])
 }
 
 /// The inverse of matrices.
@@ -66,7 +66,7 @@ pub fn matrix_transpose(x: &Variable) -> Result<Variable> {
 /// # Errors
 /// See the [module documentation](self).
 pub fn inv(x: &Variable) -> Result<Variable> {
-    one(rules::Inverse { checked: false }, x)
+    apply(rules::Inverse { checked: false }, &[x])
 }
 
 /// The solution of `a x = b`; `b` is one vector if it has one axis, else matrices.
@@ -158,5 +158,5 @@ pub fn svd(x: &Variable) -> Result<[Variable; 3]> {
 /// # Errors
 /// See the [module documentation](self).
 pub fn pinv(x: &Variable, rcond: f64) -> Result<Variable> {
-    one(rules::Pinv { rcond }, x)
+    apply(rules::Pinv { rcond }, &[x])
 }

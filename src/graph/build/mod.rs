@@ -41,8 +41,9 @@ pub use shape::*;
 pub(super) type Args = SmallVec<[Variable; 2]>;
 
 /// Applies an operator with attributes.
-pub(super) fn one(op: impl Operator, x: &Variable) -> Result<Variable> {
-    Variable::apply(OpRef::new(op), std::slice::from_ref(x))
+fn apply(op: impl Operator, args: &[&Variable]) -> Result<Variable> {
+    let args: Args = args.iter().map(|&x| x.clone()).collect();
+    Variable::apply(OpRef::new(op), &args)
 }
 
 /// Applies an operator without attributes to one operand.
@@ -79,7 +80,7 @@ pub(super) fn promote(args: &[&Variable]) -> Result<Args> {
     let mut promoted = Args::new();
     for &x in args {
         promoted.push(match x.dtype() {
-            DType::F32 if double => one(rules::Cast { dtype: DType::F64 }, x)?,
+            DType::F32 if double => apply(rules::Cast { dtype: DType::F64 }, &[x])?,
             _ => x.clone(),
         });
     }
@@ -96,7 +97,7 @@ pub fn select(mask: &Variable, x: &Variable, y: &Variable) -> Result<Variable> {
         // A tiny number would become zero in float32, so compare first.
         let zero = Constant::new(0.0f64).boxed();
         let off = binary(&rules::Equal, mask, &zero)?;
-        let off = one(rules::Cast { dtype: DType::F32 }, &off)?;
+        let off = apply(rules::Cast { dtype: DType::F32 }, &[&off])?;
         return Variable::apply(OpRef::Static(&rules::Where), &[off, y.clone(), x.clone()]);
     }
     Variable::apply(OpRef::Static(&rules::Where), &promote(&[mask, x, y])?)
@@ -131,12 +132,6 @@ fn axes(name: &str, axes: Option<&[i64]>, ndim: usize) -> Result<Shape> {
         sorted.insert(at, axis);
     }
     Ok(sorted)
-}
-
-/// Applies an operator with attributes.
-fn apply(op: impl Operator, args: &[&Variable]) -> Result<Variable> {
-    let args: Vec<Variable> = args.iter().map(|&x| x.clone()).collect();
-    Variable::apply(OpRef::new(op), &args)
 }
 
 fn axis_of(name: &str, x: &Variable, axis: i64) -> Result<usize> {

@@ -1,6 +1,6 @@
 //! Reductions over axes, normalised exponentials, running sums.
 
-use super::{apply, axes, axis_of, one, unary};
+use super::{apply, axes, axis_of, unary};
 use crate::array::normalize_axis;
 use crate::error::Result;
 use crate::graph::Variable;
@@ -41,13 +41,13 @@ pub fn reduce(
     };
     let axes = axes(name, over, ndim)?;
     match kind {
-        Reduction::Sum => one(rules::Sum { axes, keepdims }, x),
-        Reduction::Mean => one(rules::Mean { axes, keepdims }, x),
-        Reduction::Max => one(rules::Max { axes, keepdims }, x),
-        Reduction::Min => one(rules::Min { axes, keepdims }, x),
+        Reduction::Sum => apply(rules::Sum { axes, keepdims }, &[x]),
+        Reduction::Mean => apply(rules::Mean { axes, keepdims }, &[x]),
+        Reduction::Max => apply(rules::Max { axes, keepdims }, &[x]),
+        Reduction::Min => apply(rules::Min { axes, keepdims }, &[x]),
         // One axis after the other, the last first: their numbers stay right.
         Reduction::LogSumExp => axes.iter().rev().try_fold(x.clone(), |x, &axis| {
-            one(rules::LogSumExp { axis, keepdims }, &x)
+            apply(rules::LogSumExp { axis, keepdims }, &[&x])
         }),
     }
 }
@@ -58,7 +58,7 @@ pub fn reduce(
 /// See the [module documentation](super).
 pub fn softmax(x: &Variable, axis: i64) -> Result<Variable> {
     let axis = normalize_axis("softmax", axis, x.ty()?.ndim())?;
-    one(rules::Softmax { axis }, x)
+    apply(rules::Softmax { axis }, &[x])
 }
 
 /// Logarithm of the softmax along an axis.
@@ -67,7 +67,7 @@ pub fn softmax(x: &Variable, axis: i64) -> Result<Variable> {
 /// See the [module documentation](super).
 pub fn log_softmax(x: &Variable, axis: i64) -> Result<Variable> {
     let axis = normalize_axis("log_softmax", axis, x.ty()?.ndim())?;
-    one(rules::LogSoftmax { axis }, x)
+    apply(rules::LogSoftmax { axis }, &[x])
 }
 
 /// `-log_softmax(logits)[…, target]`: the loss of each row of logits.

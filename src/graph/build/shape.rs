@@ -1,6 +1,9 @@
 //! The same elements in another shape or order, or repeated.
+//!
+//! Lengths are NumPy's: one of `-1` is computed, axes count from the end. A shape that is computed
+//! from lengths at hand is kept by [`fixed`].
 
-use super::{apply, axes, axis_of, one};
+use super::{apply, axes, axis_of};
 use crate::array::{Shape, normalize_axis};
 use crate::error::{Error, Result};
 use crate::graph::Variable;
@@ -19,7 +22,7 @@ pub fn transpose(x: &Variable, order: Option<&[i64]>) -> Result<Variable> {
             .map(|&a| normalize_axis("transpose", a, ndim))
             .collect::<Result<_>>()?,
     };
-    one(rules::Transpose { axes }, x)
+    apply(rules::Transpose { axes }, &[x])
 }
 
 /// The same elements in another shape; one length may be -1, to be inferred.
@@ -34,7 +37,7 @@ pub fn reshape(x: &Variable, shape: &[i64]) -> Result<Variable> {
             .map_err(|_| Error::Value(format!("reshape: a length cannot be {n}"))),
     };
     let shape = shape.iter().map(length).collect::<Result<_>>()?;
-    one(rules::Reshape { shape }, x)
+    apply(rules::Reshape { shape }, &[x])
 }
 
 /// The elements of `x` in the shape of `like`, whatever that will be.
@@ -51,7 +54,7 @@ pub fn reshape_like(x: &Variable, like: &Variable) -> Result<Variable> {
 /// See the [module documentation](super).
 pub fn broadcast_to(x: &Variable, shape: &[usize]) -> Result<Variable> {
     let shape = shape.into();
-    one(rules::BroadcastTo { shape }, x)
+    apply(rules::BroadcastTo { shape }, &[x])
 }
 
 /// `x` repeated along the axes in which `like` is longer, whatever lengths they will have.
@@ -72,7 +75,7 @@ pub fn squeeze(x: &Variable, over: Option<&[i64]>) -> Result<Variable> {
         Some(_) => axes("squeeze", over, ty.ndim())?,
         None => (0..ty.ndim()).filter(|&a| ty.shape[a] == 1).collect(),
     };
-    one(rules::Squeeze { axes }, x)
+    apply(rules::Squeeze { axes }, &[x])
 }
 
 /// Inserts axes of length 1, at these places of the result.
@@ -81,7 +84,7 @@ pub fn squeeze(x: &Variable, over: Option<&[i64]>) -> Result<Variable> {
 /// See the [module documentation](super).
 pub fn expand_dims(x: &Variable, at: &[i64]) -> Result<Variable> {
     let axes = axes("expand_dims", Some(at), x.ty()?.ndim() + at.len())?;
-    one(rules::ExpandDims { axes }, x)
+    apply(rules::ExpandDims { axes }, &[x])
 }
 
 /// `count` neighbouring axes as one.
