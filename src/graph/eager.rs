@@ -93,6 +93,12 @@ fn fits(op: &dyn Operator) -> bool {
         || key == TypeId::of::<ReshapeLike>()
 }
 
+/// Whether an operator repeats its first operand, as the gradient of a sum is.
+#[inline]
+fn repeats(op: &dyn Operator) -> bool {
+    op.type_key() == TypeId::of::<BroadcastLike>()
+}
+
 impl Algebra for Eager<'_> {
     fn apply(&self, op: OpRef, args: &[Id]) -> Id {
         let value = {
@@ -101,7 +107,10 @@ impl Algebra for Eager<'_> {
             match args {
                 [_] => apply(&*op, &[get(0)], None),
                 [x, _] if fits(&*op) && get(0).shape() == get(1).shape() => return *x,
-                [_, _] => apply(&*op, &[get(0), get(1)], None),
+                [_, _] => match repeats(&*op).then(|| get(0).repeated(get(1))).flatten() {
+                    Some(repeated) => Ok(repeated),
+                    None => apply(&*op, &[get(0), get(1)], None),
+                },
                 _ => {
                     let all: SmallVec<[&Value; 4]> = (0..args.len()).map(get).collect();
                     apply(&*op, &all, None)

@@ -90,6 +90,7 @@ fn value(core: &Core) -> Option<Summary> {
             let rows = rows.try_coalesce().and_then(|r| r.try_concat()).ok()?;
             Some(among_zeros(rows.1.summary(), core.ty().size()))
         }
+        splat @ Value::Splat(..) => Some(splat.dense().ok()?.summary()),
         Value::Diagonal(scale, ty) => {
             let diagonal = Array::scalar(ty.dtype, scale).summary();
             Some(among_zeros(diagonal, ty.size()))

@@ -1,9 +1,9 @@
 //! What a node of a graph holds, and how operators act on it at once.
 //!
-//! Most values are arrays. Three kinds stay in a smaller form for as long as
+//! Most values are arrays. Four kinds stay in a smaller form for as long as
 //! possible: a parameter's table (looked up by rows without being copied), the
-//! gradient of a lookup (a few rows) and the gradient of a trace (a multiple of the
-//! identity). An operator that has no shortcut for a form gets the array.
+//! gradient of a lookup (a few rows), the gradient of a sum (one number, repeated) and that of a
+//! trace (a multiple of the identity). An operator that has no shortcut for a form gets the array.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, DType, MOST_AXES, Real, Shape, Slice, Summary, Type, View};
 use crate::error::{Error, Result};
 use crate::rules::{
-    DiagonalLike, Gather, Kernel, MatMul, Operator, ScatterRows, Transpose, shares,
+    DiagonalLike, Gather, Kernel, MatMul, Mul, Operator, ScatterRows, Transpose, shares,
 };
 use crate::table::{Gradient, Rows, Table, add_into};
 
@@ -60,6 +60,8 @@ pub enum Value {
     Dense(Array),
     /// Some rows of an array of zeros.
     Rows(Rows),
+    /// One number, repeated.
+    Splat(f64, Type),
     /// A multiple of the identity, as an array of the given type.
     Diagonal(f64, Type),
     /// A parameter.
@@ -72,7 +74,7 @@ impl Value {
         match self {
             Value::Dense(a) => a.ty(),
             Value::Rows(r) => r.ty().clone(),
-            Value::Diagonal(_, ty) => ty.clone(),
+            Value::Splat(_, ty) | Value::Diagonal(_, ty) => ty.clone(),
             Value::Table(t) => t.table.ty().clone(),
         }
     }
@@ -82,7 +84,7 @@ impl Value {
         match self {
             Value::Dense(a) => a.dtype(),
             Value::Rows(r) => r.ty().dtype,
-            Value::Diagonal(_, ty) => ty.dtype,
+            Value::Splat(_, ty) | Value::Diagonal(_, ty) => ty.dtype,
             Value::Table(t) => t.table.ty().dtype,
         }
     }
@@ -93,7 +95,7 @@ impl Value {
         match self {
             Value::Dense(a) => a.shape(),
             Value::Rows(r) => &r.ty().shape,
-            Value::Diagonal(_, ty) => &ty.shape,
+            Value::Splat(_, ty) | Value::Diagonal(_, ty) => &ty.shape,
             Value::Table(t) => &t.table.ty().shape,
         }
     }
@@ -118,6 +120,15 @@ impl Value {
             Value::Dense(a) => Ok(a.clone()),
             Value::Rows(r) => r.try_to_dense(),
             Value::Table(t) => t.dense(),
+            Value::Splat(x, ty) => {
+                let mut out = Array::scratch(ty.dtype, &ty.shape)?;
+                match &mut out {
+                    Array::F32(d) => d.make_mut().fill(*x as f32),
+                    Array::F64(d) => d.make_mut().fill(*x),
+                    Array::U32(_) => {}
+                }
+                Ok(out)
+            }
             Value::Diagonal(scale, ty) => {
                 let mut out = Array::zeros(ty)?;
                 let step = ty.shape[1] + 1;
@@ -136,6 +147,18 @@ impl Value {
                 Ok(out)
             }
         }
+    }
+
+    /// A single number repeated to the shape of another value; `None` if this is something else.
+    pub(super) fn repeated(&self, like: &Value) -> Option<Value> {
+        let Value::Dense(x) = self else {
+            return None;
+        };
+        let shape = like.shape();
+        let one = x.shape().iter().all(|&n| n == 1);
+        (one && x.shape().len() <= shape.len() && x.dtype().is_real())
+            .then(|| x.item().ok())?
+            .map(|number| Value::Splat(number, Type::new(x.dtype(), shape)))
     }
 
     /// The sum of two values of the same type.
@@ -317,6 +340,15 @@ fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Va
             let first = matches!(args[0], Value::Diagonal(..));
             let scaled = |matrix| scaled(op, args, matrix, *scale, first);
             Some(other.dense().and_then(scaled))
+        }
+        [Value::Splat(x, ty), other] | [other, Value::Splat(x, ty)]
+            if is::<Mul, O>(op) && other.shape() == &ty.shape[..] && other.dtype() == ty.dtype =>
+        {
+            if *x == 1.0 {
+                return Some(other.dense().map(Value::Dense));
+            }
+            let number = Value::Dense(Array::scalar(ty.dtype, *x));
+            Some(apply(op, &[&number, other], None))
         }
         _ => None,
     }
