@@ -105,7 +105,6 @@ impl fmt::Debug for Type {
 ///
 /// # Errors
 /// [`Error::Memory`] if there is not the memory.
-#[inline]
 pub(crate) fn room<T>(shape: &[usize]) -> Result<Vec<T>> {
     let mut data = Vec::new();
     match data.try_reserve_exact(size(shape)) {

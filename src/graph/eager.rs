@@ -5,10 +5,10 @@ use std::cell::RefCell;
 
 use smallvec::SmallVec;
 
-use super::value::{Value, apply};
+use super::value::{Places, Value, apply};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
-use crate::rules::{Algebra, BroadcastLike, Ex, Id, OpRef, Operator, ReshapeLike, SumTo};
+use crate::rules::{Algebra, BroadcastLike, Ex, Id, Mul, OpRef, Operator, ReshapeLike, SumTo};
 
 /// A value of a rule: one that a node holds, or one that the rule computed.
 enum Slot<'v> {
@@ -33,7 +33,6 @@ struct Eager<'v> {
 }
 
 impl<'v> Eager<'v> {
-    #[inline]
     fn push(&self, slot: Slot<'v>) -> Id {
         let mut values = self.values.borrow_mut();
         values.push(slot);
@@ -93,10 +92,28 @@ fn fits(op: &dyn Operator) -> bool {
         || key == TypeId::of::<ReshapeLike>()
 }
 
-/// Whether an operator repeats its first operand, as the gradient of a sum is.
-#[inline]
-fn repeats(op: &dyn Operator) -> bool {
-    op.type_key() == TypeId::of::<BroadcastLike>()
+/// A single number repeated, as the gradient of a sum is, and its product with something of that
+/// shape, without the array of it.
+#[inline(never)]
+fn repeated(op: &dyn Operator, x: &Value, y: &Value) -> Option<Result<Value>> {
+    let key = op.type_key();
+    if key == TypeId::of::<BroadcastLike>() {
+        return x.repeated(y).map(Ok);
+    }
+    let all = Places::All;
+    let (number, ty, other) = match (x, y) {
+        (Value::Repeated(places, number, ty), other) if *places == all => (number, ty, other),
+        (other, Value::Repeated(places, number, ty)) if *places == all => (number, ty, other),
+        _ => return None,
+    };
+    if key != TypeId::of::<Mul>() || other.shape() != &ty.shape[..] || other.dtype() != ty.dtype {
+        return None;
+    }
+    if *number == 1.0 {
+        return Some(other.dense().map(Value::Dense));
+    }
+    let number = Value::Dense(Array::scalar(ty.dtype, *number));
+    Some(apply(op, &[&number, other], None))
 }
 
 impl Algebra for Eager<'_> {
@@ -107,8 +124,8 @@ impl Algebra for Eager<'_> {
             match args {
                 [_] => apply(&*op, &[get(0)], None),
                 [x, _] if fits(&*op) && get(0).shape() == get(1).shape() => return *x,
-                [_, _] => match repeats(&*op).then(|| get(0).repeated(get(1))).flatten() {
-                    Some(repeated) => Ok(repeated),
+                [_, _] => match repeated(&*op, get(0), get(1)) {
+                    Some(value) => value,
                     None => apply(&*op, &[get(0), get(1)], None),
                 },
                 _ => {

@@ -110,7 +110,6 @@ impl Core {
     ///
     /// # Errors
     /// As [`Value::dense`].
-    #[inline]
     pub(super) fn collect(&self, grad: Value) -> Result<()> {
         let mut partial = self.partial.borrow_mut();
         *partial = Some(match partial.take() {

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::Variable;
 use super::node::{Core, IntoDyn, Kind};
-use super::value::Value;
+use super::value::{Places, Value};
 use crate::array::{Array, Summary, Type};
 use crate::error::Result;
 use crate::table::Gradient;
@@ -90,8 +90,8 @@ fn value(core: &Core) -> Option<Summary> {
             let rows = rows.try_coalesce().and_then(|r| r.try_concat()).ok()?;
             Some(among_zeros(rows.1.summary(), core.ty().size()))
         }
-        splat @ Value::Splat(..) => Some(splat.dense().ok()?.summary()),
-        Value::Diagonal(scale, ty) => {
+        all @ Value::Repeated(Places::All, ..) => Some(all.dense().ok()?.summary()),
+        Value::Repeated(Places::Diagonal, scale, ty) => {
             let diagonal = Array::scalar(ty.dtype, scale).summary();
             Some(among_zeros(diagonal, ty.size()))
         }

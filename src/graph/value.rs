@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, DType, MOST_AXES, Real, Shape, Slice, Summary, Type, View};
 use crate::error::{Error, Result};
 use crate::rules::{
-    DiagonalLike, Gather, Kernel, MatMul, Mul, Operator, ScatterRows, Transpose, shares,
+    DiagonalLike, Gather, Kernel, MatMul, Operator, ScatterRows, Transpose, shares,
 };
 use crate::table::{Gradient, Rows, Table, add_into};
 
@@ -53,6 +53,15 @@ impl TableValue {
     }
 }
 
+/// Where a number stands that is [repeated](Value::Repeated).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Places {
+    /// Everywhere.
+    All,
+    /// On the diagonal of a matrix.
+    Diagonal,
+}
+
 /// A value of a graph. See the [module documentation](self).
 #[derive(Clone)]
 pub enum Value {
@@ -60,10 +69,9 @@ pub enum Value {
     Dense(Array),
     /// Some rows of an array of zeros.
     Rows(Rows),
-    /// One number, repeated.
-    Splat(f64, Type),
-    /// A multiple of the identity, as an array of the given type.
-    Diagonal(f64, Type),
+    /// One number, repeated in an array of the given type: in all places, or on the diagonal of a
+    /// matrix that is zero elsewhere.
+    Repeated(Places, f64, Type),
     /// A parameter.
     Table(Rc<TableValue>),
 }
@@ -74,7 +82,7 @@ impl Value {
         match self {
             Value::Dense(a) => a.ty(),
             Value::Rows(r) => r.ty().clone(),
-            Value::Splat(_, ty) | Value::Diagonal(_, ty) => ty.clone(),
+            Value::Repeated(_, _, ty) => ty.clone(),
             Value::Table(t) => t.table.ty().clone(),
         }
     }
@@ -84,7 +92,7 @@ impl Value {
         match self {
             Value::Dense(a) => a.dtype(),
             Value::Rows(r) => r.ty().dtype,
-            Value::Splat(_, ty) | Value::Diagonal(_, ty) => ty.dtype,
+            Value::Repeated(_, _, ty) => ty.dtype,
             Value::Table(t) => t.table.ty().dtype,
         }
     }
@@ -95,7 +103,7 @@ impl Value {
         match self {
             Value::Dense(a) => a.shape(),
             Value::Rows(r) => &r.ty().shape,
-            Value::Splat(_, ty) | Value::Diagonal(_, ty) => &ty.shape,
+            Value::Repeated(_, _, ty) => &ty.shape,
             Value::Table(t) => &t.table.ty().shape,
         }
     }
@@ -115,12 +123,13 @@ impl Value {
     /// # Errors
     /// [`Error::Memory`] if there is not the memory, [`Error::State`] if the value is a table
     /// that one worker trains.
+    #[inline(never)]
     pub fn dense(&self) -> Result<Array> {
         match self {
             Value::Dense(a) => Ok(a.clone()),
             Value::Rows(r) => r.try_to_dense(),
             Value::Table(t) => t.dense(),
-            Value::Splat(x, ty) => {
+            Value::Repeated(Places::All, x, ty) => {
                 let mut out = Array::scratch(ty.dtype, &ty.shape)?;
                 match &mut out {
                     Array::F32(d) => d.make_mut().fill(*x as f32),
@@ -129,7 +138,7 @@ impl Value {
                 }
                 Ok(out)
             }
-            Value::Diagonal(scale, ty) => {
+            Value::Repeated(Places::Diagonal, scale, ty) => {
                 let mut out = Array::zeros(ty)?;
                 let step = ty.shape[1] + 1;
                 let n = ty.shape[0].min(ty.shape[1]);
@@ -158,7 +167,7 @@ impl Value {
         let one = x.shape().iter().all(|&n| n == 1);
         (one && x.shape().len() <= shape.len() && x.dtype().is_real())
             .then(|| x.item().ok())?
-            .map(|number| Value::Splat(number, Type::new(x.dtype(), shape)))
+            .map(|number| Value::Repeated(Places::All, number, Type::new(x.dtype(), shape)))
     }
 
     /// The sum of two values of the same type.
@@ -268,7 +277,7 @@ pub(crate) fn apply<O: Operator + ?Sized>(
         return Rows::new(ty, indices.clone(), values).map(Value::Rows);
     }
     if is::<DiagonalLike, O>(op) {
-        return Ok(Value::Diagonal(dense[0].item()?, ty));
+        return Ok(Value::Repeated(Places::Diagonal, dense[0].item()?, ty));
     }
     let mut out = memory(reuse, ty.dtype, &ty.shape)?;
     let mut views: SmallVec<[View<'_>; 3]> = SmallVec::new();
@@ -334,21 +343,13 @@ fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Va
             let rows = |values| Rows::new(like.ty(), index.clone(), values).map(Value::Rows);
             Some(values.dense().and_then(rows))
         }
-        [Value::Diagonal(scale, ty), other] | [other, Value::Diagonal(scale, ty)]
+        [Value::Repeated(Places::Diagonal, scale, ty), other]
+        | [other, Value::Repeated(Places::Diagonal, scale, ty)]
             if is::<MatMul, O>(op) && ty.shape[0] == ty.shape[1] && other.ty().ndim() == 2 =>
         {
-            let first = matches!(args[0], Value::Diagonal(..));
+            let first = matches!(args[0], Value::Repeated(Places::Diagonal, ..));
             let scaled = |matrix| scaled(op, args, matrix, *scale, first);
             Some(other.dense().and_then(scaled))
-        }
-        [Value::Splat(x, ty), other] | [other, Value::Splat(x, ty)]
-            if is::<Mul, O>(op) && other.shape() == &ty.shape[..] && other.dtype() == ty.dtype =>
-        {
-            if *x == 1.0 {
-                return Some(other.dense().map(Value::Dense));
-            }
-            let number = Value::Dense(Array::scalar(ty.dtype, *x));
-            Some(apply(op, &[&number, other], None))
         }
         _ => None,
     }

@@ -236,7 +236,6 @@ impl Kernel {
     ///
     /// # Panics
     /// If types, lengths or the number of operands do not fit.
-    #[inline]
     pub fn apply(&self, args: &[Slice<'_>], mut to: SliceMut<'_>) {
         let n = to.len();
         assert_eq!((args.len(), to.dtype()), (self.operands, self.dtype));

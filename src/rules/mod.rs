@@ -215,7 +215,6 @@ impl fmt::Debug for OpRef {
 
 /// Whether the result of an operator shares operand 0's memory: the operator allows it, and
 /// the two are of one size and element type.
-#[inline]
 pub(crate) fn shares<O: Operator + ?Sized>(op: &O, args: &[&Type], out: &Type) -> bool {
     let same = |x: &&Type| x.dtype == out.dtype && x.size() == out.size();
     op.aliases(args, out) && args.first().is_some_and(same)

@@ -284,7 +284,6 @@ impl Definition {
         eval(self.kernel(n, out.data.dtype()), args, out);
     }
 
-    #[inline]
     pub(super) fn kernel(&self, n: i32, dtype: DType) -> Kernel {
         match self.compute {
             Compute::Vector(kernel) => kernel(dtype),
