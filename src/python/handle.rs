@@ -6,6 +6,22 @@
 //!
 //! Parameters are the exception. What they hold is shared by threads anyway, so another
 //! thread gets a node of its own for the same parameter.
+//!
+//! # Why it may be sent
+//!
+//! A handle lives inside a Python object, so it is created, used and dropped by threads that hold
+//! the interpreter lock; the module declares `gil_used`, so that free-threaded builds of Python
+//! bring the lock back. Nothing in `src/python` releases the lock while it borrows a node
+//! (`Python::detach` takes closures that are `Send`, which nodes are not). Where evaluation calls
+//! Python (an operator or hook of the caller's), other threads may run meanwhile, but of this graph
+//! they can only drop handles, or read what never changes in a leaf (`param`, `leaf_id`,
+//! `input_id`, `name`) and a flag (`is_read`); `node`, `original` and with them `replace` refuse
+//! them all else. A drop touches reference counts and, where one becomes zero, a node that nobody
+//! else holds, so none that the walk under way will see; the walk holds every node that it visits.
+//! Reference counts and cells of a graph are therefore touched by one thread at a time, with the
+//! lock's release and acquisition between threads. A node has no tie to its thread but the numbers
+//! of walks over it (`mark`) and its own (`serial`), which `node` keeps from being used in another
+//! thread.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -41,20 +57,9 @@ pub(super) struct Handle {
     read: Cell<bool>,
 }
 
-// SAFETY: a handle lives inside a Python object, so it is created, used and dropped by
-// threads that hold the interpreter lock; the module declares `gil_used`, so that
-// free-threaded builds of Python bring the lock back. Nothing in `src/python` releases the
-// lock while it borrows a node (`Python::detach` takes closures that are `Send`, which nodes
-// are not). Where evaluation calls Python (an operator or hook of the caller's), other threads
-// may run meanwhile, but of this graph they can only drop handles, or read what never changes
-// in a leaf (`param`, `leaf_id`, `input_id`, `name`) and a flag (`is_read`); `node`, `original` and
-// with them `replace` refuse them all else. A drop touches reference counts and, where one becomes
-// zero, a node that nobody else holds, so none that the walk under way will see; the walk holds
-// every node that it visits.
-// Reference counts and cells of a graph are therefore touched by one thread at a time, with
-// the lock's release and acquisition between threads. A node has no tie to its thread but the
-// numbers of walks over it (`mark`) and its own (`serial`), which `node` keeps from being used
-// in another thread.
+// SAFETY: whoever creates, uses or drops a handle holds the interpreter lock, so that reference
+// counts and cells of a graph are touched by one thread at a time; the module's documentation
+// says why that is so wherever the lock is let go.
 unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
