@@ -109,3 +109,10 @@ def test_errors(error, match, call):
     v = wy.Variable([[1.0, 2.0], [3.0, 4.0]])
     with pytest.raises(error, match=match):
         call(v)
+
+
+def test_tensordot_takes_axes_in_an_array():
+    x = np.arange(6.0).reshape(2, 3)
+    axes = np.array([[0], [0]])
+    found = np.tensordot(wy.Variable(x), x, axes)
+    np.testing.assert_array_equal(found.value, np.tensordot(x, x, axes))

@@ -269,10 +269,14 @@ def tensordot(a: Like, b: Like, axes: int | Sequence[Any] = 2) -> Variable:
             )
         left, right = tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes))
     else:
-        if not isinstance(axes, tuple | list) or len(axes) != 2:
-            raise TypeError(f"axes: expected a number of axes, or two lists of axes, got {axes!r}")
-        left = axes_of("tensordot", axes[0], x.ndim)
-        right = axes_of("tensordot", axes[1], y.ndim)
+        try:
+            of_x, of_y = axes
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"axes: expected a number of axes, or two lists of axes, got {axes!r}"
+            ) from None
+        left = axes_of("tensordot", of_x, x.ndim)
+        right = axes_of("tensordot", of_y, y.ndim)
     lengths = [x.shape[k] for k in left], [y.shape[k] for k in right]
     if lengths[0] != lengths[1]:
         raise ValueError(
