@@ -34,6 +34,24 @@ use super::{Ex, Function, Kernel, real, same_dtype};
 pub trait Map1: Send + Sync + 'static {
     /// The function.
     fn f<T: Real>(x: T) -> T;
+
+    /// Whether [`f`](Self::f) is right at `x`.
+    #[inline(always)]
+    fn within<T: Real>(_x: T) -> bool {
+        true
+    }
+
+    /// The function where [`f`](Self::f) is not right.
+    #[inline(always)]
+    fn beyond<T: Real>(x: T) -> T {
+        Self::f(x)
+    }
+}
+
+/// The function, wherever.
+#[inline(always)]
+fn anywhere<T: Real, O: Map1>(x: T) -> T {
+    if O::within(x) { O::f(x) } else { O::beyond(x) }
 }
 
 /// A function of two numbers.
@@ -62,8 +80,14 @@ multiversion! {
             let at = start.min(n - LANES);
             let (x, out) = (x[at..].first_chunk::<LANES>(), out[at..].first_chunk_mut::<LANES>());
             if let (Some(x), Some(o)) = (x, out) {
-                for l in 0..LANES {
-                    o[l] = O::f(x[l]);
+                if x.iter().fold(true, |all, &x| all & O::within(x)) {
+                    for l in 0..LANES {
+                        o[l] = O::f(x[l]);
+                    }
+                } else {
+                    for l in 0..LANES {
+                        o[l] = anywhere::<T, O>(x[l]);
+                    }
                 }
             }
         }
@@ -158,7 +182,7 @@ fn any_pairs<T: Real>(f: fn(&[T], &[T], &mut [T]), x: &[T], y: &[T], out: &mut [
 
 pub(super) fn map1<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
     match x {
-        [x] => fill(O::f(*x), out),
+        [x] => fill(anywhere::<T, O>(*x), out),
         x => any_number(each::<T, O>, x, out),
     }
 }
@@ -323,7 +347,8 @@ impl Definition {
 /// An entry is a line of documentation, the operator's type, the function's name (`as` the
 /// operator's, where that differs), formula, and the formula's source; operands and scalar
 /// function (`=>` an expression for any floating-point type, which is to vectorise, `->` a
-/// function of `f64`, which is called); the rules; the intervals on which the generated tests
+/// function of `f64`, which is called; an expression that is right only `within` a bound, in either
+/// direction, has such a function to `else` call); the rules; the intervals on which the generated tests
 /// draw each operand; and, if there are any, `edges`, numbers where its value is compared with
 /// the reference besides the usual ones, and the reference: the names that `numpy` and
 /// `scipy.special` have for the function. Operands written `(n; x)` or `(n; x, y)` are an integer
@@ -338,7 +363,8 @@ macro_rules! elementwise {
     ($d:tt $(
         $(#[doc = $doc:literal])+
         $op:ident = $function:ident $(as $name:literal)?, $formula:literal, $source:literal,
-        $operands:tt $(=> $value:expr,)? $(-> $call:expr,)?
+        $operands:tt
+        $(=> $value:expr, $(within $bound:expr, else $beyond:expr,)?)? $(-> $call:expr,)?
         vjp($g:ident, $y:ident) = [$($rule:expr),+],
         domain = [$($domain:expr),+]
         $(, orders = $orders:expr)?
@@ -350,7 +376,7 @@ macro_rules! elementwise {
 
         $(
             inner!(@type [$($doc)+] $op $operands);
-            $(inner!(@map $op $operands $value);)?
+            $(inner!(@map $op $operands $value $(, $bound, $beyond)?);)?
 
             impl $op {
                 #[allow(unused_variables, reason = "a rule names only what it needs")]
@@ -454,12 +480,21 @@ macro_rules! elementwise {
     (@name $function:ident $name:literal) => { $name };
     (@edges) => { &[] };
     (@edges $edges:expr) => { &$edges };
-    (@map $op:ident ($x:ident) $value:expr) => {
+    (@map $op:ident ($x:ident) $value:expr $(, $bound:expr, $beyond:expr)?) => {
         impl $crate::rules::Map1 for $op {
             #[inline(always)]
             fn f<T: $crate::array::Real>($x: T) -> T {
                 $value
             }
+            $(
+                #[inline(always)]
+                fn within<T: $crate::array::Real>(x: T) -> bool {
+                    x.abs() <= T::of($bound)
+                }
+                fn beyond<T: $crate::array::Real>(x: T) -> T {
+                    T::of($beyond(x.to()))
+                }
+            )?
         }
     };
     (@map $op:ident ($x:ident, $y:ident) $value:expr) => {

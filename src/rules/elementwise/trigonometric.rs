@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use super::elementwise;
 use crate::rules::Ex;
+use crate::simd::math::FARTHEST;
 use crate::special::trigonometric as degrees;
 
 /// Everywhere.
@@ -19,6 +20,8 @@ const OUTSIDE: &[(f64, f64)] = &[(-3.0, -1.3), (1.3, 3.0)];
 const DEGREES: &[(f64, f64)] = &[(-70.0, -20.0), (20.0, 70.0)];
 /// Multiples of the angles at which zeros and poles are.
 const EDGES: [f64; 8] = [30.0, 45.0, 90.0, -90.0, 180.0, -270.0, 360.0, 7290.0];
+/// Zeros of sine and cosine, and angles about the bound beyond which the method changes.
+const ANGLES: [f64; 7] = [0.5 * PI, PI, -710.0 * PI, 355.0, FARTHEST, -100_001.0, 1e22];
 /// One degree.
 const RADIANS: f64 = PI / 180.0;
 
@@ -31,16 +34,18 @@ fn secant_slope(x: Ex<'_>) -> Ex<'_> {
 elementwise! { $
     /// Sine, of radians.
     Sin = sin, "sin(x)", "DLMF 4.14.1",
-    (x) => x.v_sin(),
+    (x) => x.v_sin(), within FARTHEST, else f64::sin,
     vjp(g, y) = [Some(g * x.cos())],
     domain = [ALL],
+    edges = ANGLES,
     numpy = ["sin"];
 
     /// Cosine, of radians.
     Cos = cos, "cos(x)", "DLMF 4.14.2",
-    (x) => x.v_cos(),
+    (x) => x.v_cos(), within FARTHEST, else f64::cos,
     vjp(g, y) = [Some(-(g * x.sin()))],
     domain = [ALL],
+    edges = ANGLES,
     numpy = ["cos"];
 
     /// Tangent, of radians.

@@ -1,6 +1,6 @@
 //! Every function against the standard library, in ulps.
 
-use super::VectorMath;
+use super::{FARTHEST, VectorMath};
 use proptest::prelude::*;
 
 /// How many representable numbers lie between two, 0 for two NaNs.
@@ -82,7 +82,7 @@ macro_rules! functions {
     };
 }
 
-const FUNCTIONS: [Function; 10] = functions! {
+const FUNCTIONS: [Function; 8] = functions! {
     v_exp, f64::exp, 2;
     v_exp_m1, f64::exp_m1, 2;
     v_ln, f64::ln, 2;
@@ -91,12 +91,24 @@ const FUNCTIONS: [Function; 10] = functions! {
     v_sigmoid, sigmoid, 4;
     v_log_sigmoid, log_sigmoid, 4;
     v_softplus, softplus, 4;
+};
+
+/// Those of angles that are not too large.
+const ANGLES: [Function; 2] = functions! {
     v_sin, f64::sin, 1;
     v_cos, f64::cos, 1;
 };
 
 fn check(x: f64) {
-    for f in &FUNCTIONS {
+    check_each(x, &FUNCTIONS);
+    // The nearest `f32` of it too.
+    if x.abs() <= FARTHEST {
+        check_each(x, &ANGLES);
+    }
+}
+
+fn check_each(x: f64, functions: &[Function]) {
+    for f in functions {
         let (got, want) = ((f.double)(x), (f.reference)(x));
         assert!(
             got.ulps(want) <= f.ulps,
@@ -146,6 +158,11 @@ fn edges() -> Vec<f64> {
         38.0,
         40.0,
         1000.0,
+        std::f64::consts::FRAC_PI_4,
+        std::f64::consts::FRAC_PI_2,
+        std::f64::consts::PI,
+        355.0,
+        FARTHEST,
         1e-8,
         1e-16,
         1e-40,
@@ -201,7 +218,7 @@ fn every_instruction_set_agrees() {
     crate::simd::multiversion! {
         fn exp_ln<T: crate::array::dtype::Real>(x: &[T], out: &mut [T]) {
             for (out, x) in out.iter_mut().zip(x) {
-                *out = x.v_exp() + x.abs().v_ln() + x.v_tanh() + x.v_log_sigmoid();
+                *out = x.v_exp() + x.abs().v_ln() + x.v_tanh() + x.v_log_sigmoid() + x.v_sin();
             }
         }
     }
@@ -209,7 +226,7 @@ fn every_instruction_set_agrees() {
     let mut out = vec![0.0; x.len()];
     exp_ln(&x, &mut out);
     for (x, out) in x.iter().zip(out) {
-        let want = x.v_exp() + x.abs().v_ln() + x.v_tanh() + x.v_log_sigmoid();
+        let want = x.v_exp() + x.abs().v_ln() + x.v_tanh() + x.v_log_sigmoid() + x.v_sin();
         assert_eq!(out.ulps(want), 0, "at {x:e}");
     }
 }
@@ -228,5 +245,14 @@ proptest! {
         check(x);
         check(wide);
         check(middle);
+    }
+
+    #[test]
+    fn angles_are_within_ulps(quarters in 0..63_661_i32, x in -FARTHEST..FARTHEST) {
+        check_each(x, &ANGLES);
+        // Next to zeros of either function, where the quotient has all its digits yet.
+        let x = f64::from(quarters) * std::f64::consts::FRAC_PI_2;
+        check_each(x, &ANGLES);
+        check_each(-x.next_up(), &ANGLES);
     }
 }

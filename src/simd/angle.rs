@@ -1,0 +1,99 @@
+//! Sine and cosine without branches, of angles that are not too large.
+//!
+//! Method. `x = n·π/2 + r` with `|r| ≤ π/4` (Cody and Waite, *Software Manual for the Elementary
+//! Functions*, 1980), where π/2 stands in parts so short that the products with `n` are exact; then
+//! the polynomials of fdlibm's `k_sin.c` and `k_cos.c` (Sun Microsystems, 1993) of `r`, exchanged
+//! and negated by the quarter that `n` names. `f64` keeps what rounding takes from `r`. `f32` is
+//! computed in `f64`, with the polynomials of FreeBSD's `k_sinf.c` and `k_cosf.c`.
+//!
+//! Limits: beyond [`FARTHEST`] the products would round. Angles there need hundreds of bits of π,
+//! which the standard library has.
+
+/// The largest angle, in radians, that the functions here take in either direction.
+pub const FARTHEST: f64 = 1e5;
+
+/// Adding this rounds to an integer, which the low bits then hold.
+const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
+/// The first 33 bits of π/2.
+const FIRST: f64 = f64::from_bits(0x3ff9_21fb_5440_0000);
+/// The next 33 bits.
+const SECOND: f64 = f64::from_bits(0x3dd0_b461_1a60_0000);
+/// What follows.
+const THIRD: f64 = f64::from_bits(0x3ba3_198a_2e03_7073);
+/// What follows the first part, all in one.
+const REST: f64 = f64::from_bits(0x3dd0_b461_1a62_6331);
+
+/// `x = n·π/2 + r + tail`: returns the low bits of `n`, `r` and `tail`.
+#[inline(always)]
+fn reduce(x: f64) -> (u64, f64, f64) {
+    let n = x * std::f64::consts::FRAC_2_PI + ROUND;
+    let quarter = n.to_bits();
+    let n = n - ROUND;
+    let first = x - n * FIRST;
+    let part = n * SECOND;
+    // The difference, and what rounding took from it (Knuth's two-sum).
+    let second = first - part;
+    let moved = second - first;
+    let lost = (first - (second - moved)) - (part + moved);
+    let less = lost - n * THIRD;
+    let r = second + less;
+    let tail = (second - r) + less;
+    // As it is, so that zero keeps its sign.
+    (quarter, if n == 0.0 { x } else { r }, tail)
+}
+
+/// Sine (`turn` 0) or cosine (`turn` 1): the sine of an angle so many quarters further.
+#[inline(always)]
+pub(super) fn double(x: f64, turn: u64) -> f64 {
+    let (quarter, r, tail) = reduce(x);
+    let z = r * r;
+    let sine = {
+        let rest = 8.333_333_333_322_49e-3
+            + z * (-1.984_126_982_985_795e-4
+                + z * (2.755_731_370_707_006_8e-6
+                    + z * (-2.505_076_025_340_686_3e-8 + z * 1.589_690_995_211_55e-10)));
+        let cube = z * r;
+        r - ((z * (0.5 * tail - cube * rest) - tail) + cube * 1.666_666_666_666_663_2e-1)
+    };
+    let cosine = {
+        let rest = z
+            * (4.166_666_666_666_66e-2
+                + z * (-1.388_888_888_887_411e-3
+                    + z * (2.480_158_728_947_673e-5
+                        + z * (-2.755_731_435_139_066_3e-7
+                            + z * (2.087_572_321_298_175e-9 - z * 1.135_964_755_778_819_5e-11)))));
+        let half = 0.5 * z;
+        let first = 1.0 - half;
+        first + (((1.0 - first) - half) + (z * rest - r * tail))
+    };
+    signed(quarter.wrapping_add(turn), sine, cosine)
+}
+
+/// As [`double`], of single precision.
+#[inline(always)]
+pub(super) fn single(x: f32, turn: u64) -> f32 {
+    let x = f64::from(x);
+    let n = x * std::f64::consts::FRAC_2_PI + ROUND;
+    let quarter = n.to_bits();
+    let n = n - ROUND;
+    let r = (x - n * FIRST) - n * REST;
+    let r = if n == 0.0 { x } else { r };
+    let z = r * r;
+    let sine = r
+        * (1.0
+            + z * (-1.666_666_664_162_655_2e-1
+                + z * (8.333_329_385_889_463e-3
+                    + z * (-1.983_933_483_609_663_2e-4 + z * 2.718_311_493_989_822e-6))));
+    let cosine = 1.0
+        + z * (-4.999_999_972_510_31e-1
+            + z * (4.166_662_332_373_906e-2
+                + z * (-1.388_676_377_460_993e-3 + z * 2.439_044_879_627_741e-5)));
+    signed(quarter.wrapping_add(turn), sine, cosine) as f32
+}
+
+/// The sine of an angle in a quarter, from sine and cosine of what is left.
+#[inline(always)]
+fn signed(quarter: u64, sine: f64, cosine: f64) -> f64 {
+    let y = if quarter & 1 == 0 { sine } else { cosine };
+    if quarter & 2 == 0 { y } else { -y }
+}
