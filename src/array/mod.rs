@@ -10,14 +10,15 @@
 //! `ndarray` arrays convert in both directions.
 
 mod buffer;
+mod dense;
 pub(crate) mod dtype;
 mod shape;
 mod summary;
 mod view;
 
 use std::fmt;
-use std::sync::Arc;
 
+pub use dense::Dense;
 pub use dtype::{DType, Element, Real};
 pub(crate) use shape::size;
 pub use shape::{Broadcast, Shape, broadcast, element_count, normalize_axis, show as show_shape};
@@ -26,7 +27,6 @@ pub(crate) use view::with_real;
 pub use view::{Slice, SliceMut, Typed, View, ViewMut};
 
 use crate::error::{Error, Result};
-use buffer::Buffer;
 
 /// Axes that an array may have, as in NumPy.
 pub const MOST_AXES: usize = 64;
@@ -126,175 +126,6 @@ pub(crate) fn filled<T: Clone>(count: usize, x: T) -> Result<Vec<T>> {
     Ok(data)
 }
 
-#[derive(Clone)]
-enum Data<T: Element> {
-    One(T),
-    Many(Arc<Buffer<T>>),
-}
-
-/// A contiguous array of one static element type.
-pub struct Dense<T: Element> {
-    shape: Shape,
-    data: Data<T>,
-}
-
-impl<T: Element> Clone for Dense<T> {
-    #[inline]
-    fn clone(&self) -> Self {
-        Dense {
-            shape: copied(&self.shape),
-            data: self.data.clone(),
-        }
-    }
-}
-
-impl<T: Element> fmt::Debug for Dense<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let s = self.as_slice();
-        write!(f, "{} ", Type::new(T::DTYPE, &self.shape))?;
-        if s.len() <= 8 {
-            write!(f, "{s:?}")
-        } else {
-            write!(f, "{:?}…", &s[..8])
-        }
-    }
-}
-
-impl<T: Element> Dense<T> {
-    /// An array from a shape and its elements in C order.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if the number of elements is not what the shape holds.
-    pub fn new(shape: &[usize], data: Vec<T>) -> Result<Self> {
-        let expected = element_count(shape)?;
-        if data.len() != expected {
-            return Err(Error::Shape(format!(
-                "{} elements do not fill shape {}",
-                data.len(),
-                shape::show(shape)
-            )));
-        }
-        Ok(Self::from_vec(copied(shape), data))
-    }
-
-    pub(crate) fn from_vec(shape: Shape, data: Vec<T>) -> Self {
-        debug_assert_eq!(size(&shape), data.len());
-        let data = match (shape.is_empty(), data.first()) {
-            (true, Some(&x)) => Data::One(x),
-            _ => Data::Many(Arc::new(Buffer::once(data))),
-        };
-        Dense { shape, data }
-    }
-
-    /// A single number.
-    #[inline]
-    pub fn scalar(value: T) -> Self {
-        Dense {
-            shape: Shape::new(),
-            data: Data::One(value),
-        }
-    }
-
-    /// An array whose elements are all `value`.
-    ///
-    /// # Panics
-    /// If there is not the memory; see [`Dense::zeros`] for a shape that is not known to be
-    /// small.
-    pub fn full(shape: &[usize], value: T) -> Self {
-        Self::from_vec(shape.into(), vec![value; size(shape)])
-    }
-
-    /// An array of zeros.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if the shape is too large for any memory, [`Error::Memory`] if there
-    /// is not the memory now.
-    pub fn zeros(shape: &[usize]) -> Result<Self> {
-        let count = element_count(shape)?;
-        let mut data = room(shape)?;
-        data.resize(count, T::default());
-        Ok(Self::from_vec(copied(shape), data))
-    }
-
-    /// An array of arbitrary numbers, for someone who writes them all.
-    ///
-    /// # Errors
-    /// As [`Dense::zeros`].
-    #[inline]
-    fn scratch(shape: &[usize]) -> Result<Self> {
-        let count = element_count(shape)?;
-        if shape.is_empty() {
-            return Ok(Self::scalar(T::default()));
-        }
-        let data = match buffer::take(count) {
-            Some(data) => data,
-            None => {
-                let mut data = room(shape)?;
-                data.resize(count, T::default());
-                data
-            }
-        };
-        Ok(Dense {
-            shape: copied(shape),
-            data: Data::Many(Arc::new(Buffer::again(data))),
-        })
-    }
-
-    /// Length of each axis.
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// The elements in C order.
-    #[inline]
-    pub fn as_slice(&self) -> &[T] {
-        match &self.data {
-            Data::One(x) => std::slice::from_ref(x),
-            Data::Many(v) => v,
-        }
-    }
-
-    /// The elements for writing; copied first if they are shared.
-    pub fn make_mut(&mut self) -> &mut [T] {
-        match &mut self.data {
-            Data::One(x) => std::slice::from_mut(x),
-            Data::Many(v) => Arc::make_mut(v).as_mut_slice(),
-        }
-    }
-
-    /// The shape, and the elements for writing if nobody else holds them.
-    fn parts_mut(&mut self) -> Option<(&[usize], &mut [T])> {
-        let data = match &mut self.data {
-            Data::One(x) => std::slice::from_mut(x),
-            Data::Many(v) => Arc::get_mut(v)?.as_mut_slice(),
-        };
-        Some((&self.shape, data))
-    }
-
-    /// The same elements under another shape of equal size.
-    pub(crate) fn with_shape(&self, shape: &[usize]) -> Self {
-        debug_assert_eq!(size(shape), size(&self.shape));
-        match &self.data {
-            Data::Many(v) if !shape.is_empty() => Dense {
-                shape: copied(shape),
-                data: Data::Many(Arc::clone(v)),
-            },
-            _ => Self::from_vec(shape.into(), self.as_slice().to_vec()),
-        }
-    }
-
-    /// Moves the elements out, copying them only if they are shared.
-    pub fn into_vec(self) -> Vec<T> {
-        match self.data {
-            Data::One(x) => vec![x],
-            Data::Many(v) => match Arc::try_unwrap(v) {
-                Ok(v) => v.into_vec(),
-                Err(v) => v.to_vec(),
-            },
-        }
-    }
-}
-
 /// An array whose element type is known at run time.
 #[derive(Clone)]
 pub enum Array {
@@ -392,13 +223,9 @@ impl Array {
     #[inline]
     pub(crate) fn number<T: Typed>(&self) -> Option<T> {
         let slice = match self {
-            Array::F32(Dense {
-                data: Data::One(x), ..
-            }) => Slice::F32(std::slice::from_ref(x)),
-            Array::F64(Dense {
-                data: Data::One(x), ..
-            }) => Slice::F64(std::slice::from_ref(x)),
-            _ => return None,
+            Array::F32(d) => Slice::F32(d.number()?),
+            Array::F64(d) => Slice::F64(d.number()?),
+            Array::U32(_) => return None,
         };
         (slice.dtype() == T::DTYPE).then(|| T::slice(slice)[0])
     }
@@ -407,9 +234,9 @@ impl Array {
     #[inline]
     pub fn view(&self) -> View<'_> {
         match self {
-            Array::F32(d) => View::new(&d.shape, Slice::F32(d.as_slice())),
-            Array::F64(d) => View::new(&d.shape, Slice::F64(d.as_slice())),
-            Array::U32(d) => View::new(&d.shape, Slice::U32(d.as_slice())),
+            Array::F32(d) => View::new(d.shape(), Slice::F32(d.as_slice())),
+            Array::F64(d) => View::new(d.shape(), Slice::F64(d.as_slice())),
+            Array::U32(d) => View::new(d.shape(), Slice::U32(d.as_slice())),
         }
     }
 
@@ -437,7 +264,7 @@ impl Array {
     pub fn to_dtype(&self, dtype: DType) -> Self {
         fn convert<S: Real, T: Real>(d: &Dense<S>) -> Dense<T> {
             let data = d.as_slice().iter().map(|x| T::of(x.to()));
-            Dense::from_vec(d.shape.clone(), data.collect())
+            Dense::from_vec(copied(d.shape()), data.collect())
         }
         match (self, dtype) {
             (Array::F32(d), DType::F64) => Array::F64(convert(d)),

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, DType, MOST_AXES, Real, Shape, Slice, Summary, Type, View};
 use crate::error::{Error, Result};
 use crate::rules::{
-    DiagonalLike, Gather, Kernel, MatMul, Operator, ScatterRows, Transpose, shares,
+    DiagonalLike, Gather, Kernel, MOST_OPERANDS, MatMul, Operator, ScatterRows, Transpose, shares,
 };
 use crate::table::{Gradient, Rows, Table, add_into};
 
@@ -244,6 +244,16 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     {
         return shortcut;
     }
+    if let Some((definition, n)) = op.definition()
+        && let Some((dtype, shape, slices)) = alike(args)
+        && let Some(kernel) = definition.kernel_of(n, dtype, args.len())
+    {
+        let mut out = memory(reuse, dtype, shape)?;
+        if let Some(view) = out.view_mut() {
+            kernel.apply_split(&slices[..args.len()], view.data);
+        }
+        return Ok(Value::Dense(out));
+    }
     // Pushed one by one: it costs less than collecting for the few operands there are.
     let mut dense: SmallVec<[Cow<'_, Array>; 3]> = SmallVec::new();
     let mut types: SmallVec<[Type; 3]> = SmallVec::new();
@@ -288,6 +298,30 @@ pub(crate) fn apply<O: Operator + ?Sized>(
         op.eval(&views, view)?;
     }
     Ok(Value::Dense(out))
+}
+
+/// Element type, shape and elements of up to three arrays of one type, or some of them single
+/// numbers; `None` if they are something else.
+#[inline]
+fn alike<'v>(args: &[&'v Value]) -> Option<(DType, &'v [usize], [Slice<'v>; MOST_OPERANDS])> {
+    let mut slices = [Slice::F64(&[]); MOST_OPERANDS];
+    let mut common: Option<(DType, &[usize])> = None;
+    for (slice, arg) in slices.iter_mut().zip(args) {
+        let Value::Dense(array) = arg else {
+            return None;
+        };
+        let view = array.view();
+        let dtype = view.data.dtype();
+        match &mut common {
+            None => common = Some((dtype, view.shape)),
+            Some((other, _)) if *other != dtype => return None,
+            Some((_, shape)) if shape.is_empty() => *shape = view.shape,
+            Some((_, shape)) if !view.shape.is_empty() && view.shape != *shape => return None,
+            _ => {}
+        }
+        *slice = view.data;
+    }
+    common.map(|(dtype, shape)| (dtype, shape, slices))
 }
 
 /// Memory for a result: that of an earlier one, if it has the type and nobody else holds it.

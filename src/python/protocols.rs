@@ -17,7 +17,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::elementwise::{self, Compute, Elementwise};
-use super::functions::two;
+use super::functions;
 use crate::Result;
 use crate::graph::{Variable, build};
 
@@ -140,13 +140,19 @@ fn lacking(py: Python<'_>, function: &Bound<'_, PyAny>, method: &str) -> PyErr {
     }
 }
 
+/// Operands of a universal function: the first, and those that follow.
+type Inputs<'a, 'py> = (&'a Bound<'py, PyAny>, &'a Bound<'py, PyTuple>);
+
+/// Keyword arguments by name, those that were given.
+type Named<'a, 'py> = [(&'static str, Option<&'a Bound<'py, PyAny>>)];
+
 /// `__array_ufunc__`.
 pub(super) fn ufunc<'py>(
     py: Python<'py>,
     ufunc: &Bound<'py, PyAny>,
     method: &str,
-    inputs: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
+    (x, more): Inputs<'_, 'py>,
+    named: &Named<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if method != "__call__" {
         return Err(lacking(py, ufunc, &format!(".{method}")));
@@ -155,42 +161,57 @@ pub(super) fn ufunc<'py>(
         Some(entry) => Some(entry),
         None => special(py)?.and_then(|table| table.get(ufunc)),
     };
-    let Some(&entry) = entry else {
-        return match registered(ufunc) {
-            Some(ours) => ours.call(inputs, kwargs),
-            None => Err(lacking(py, ufunc, "")),
-        };
-    };
-    if let Some(kwargs) = kwargs.filter(|k| !k.is_empty()) {
-        if kwargs.contains(intern!(py, "out"))? {
-            return Err(PyTypeError::new_err(format!(
-                "{}: out: a plain array cannot take what is differentiated; make it by \
-                 wyrmling.array(x) or np.zeros_like(v), or write x = x + v for x += v",
-                ufunc.getattr(intern!(py, "__name__"))?,
-            )));
+    let Some(entry) = entry else {
+        let ours = registered(ufunc).ok_or_else(|| lacking(py, ufunc, ""))?;
+        let kwargs = PyDict::new(py);
+        for (name, value) in named
+            .iter()
+            .filter_map(|&(name, value)| Some((name, value?)))
+        {
+            kwargs.set_item(name, value)?;
         }
-        return Err(PyTypeError::new_err(format!(
-            "{}: the arguments {} have no meaning for variables",
-            ufunc.getattr(intern!(py, "__name__"))?,
-            kwargs.keys()
-        )));
+        return ours.call(inputs(x, more)?, Some(&kwargs));
+    };
+    if named.iter().any(|(_, value)| value.is_some()) {
+        return Err(meaningless(ufunc, named)?);
     }
-    let get = |i| inputs.get_item(i);
-    match entry {
+    let y = || more.get_item(0);
+    match *entry {
         Ufunc::Elementwise(function) => {
             let name = function.name;
             match function.compute {
-                Compute::One(op) => elementwise::one(name, op, &get(0)?),
-                Compute::Two(op) => elementwise::two(name, op, &get(0)?, &get(1)?),
-                Compute::Ordered(op) => elementwise::ordered(name, op, &get(0)?, &get(1)?),
+                Compute::One(op) => elementwise::one(name, op, x),
+                Compute::Two(op) => elementwise::two(name, op, x, &y()?),
+                Compute::Ordered(op) => elementwise::ordered(name, op, x, &y()?),
             }
         }
-        Ufunc::Pair(name, f) => Bound::new(py, two(name, &get(0)?, &get(1)?, f)?),
+        Ufunc::Pair(name, f) => Bound::new(py, functions::two(name, x, &y()?, f)?),
         Ufunc::Composed(name) => {
-            return py.import("wyrmling.special")?.getattr(name)?.call1(inputs);
+            let function = py.import("wyrmling.special")?.getattr(name)?;
+            return function.call1(inputs(x, more)?);
         }
     }
     .map(Bound::into_any)
+}
+
+/// The operands as one tuple.
+fn inputs<'py>(x: &Bound<'py, PyAny>, more: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
+    Ok(PyTuple::new(x.py(), [x])?.add(more)?.cast_into()?)
+}
+
+/// What is raised for keyword arguments of an operator.
+fn meaningless(ufunc: &Bound<'_, PyAny>, named: &Named<'_, '_>) -> PyResult<PyErr> {
+    let given = named.iter().filter(|(_, value)| value.is_some());
+    let given: Vec<_> = given.map(|(name, _)| *name).collect();
+    let name = ufunc.getattr(intern!(ufunc.py(), "__name__"))?;
+    Ok(PyTypeError::new_err(if given.contains(&"out") {
+        format!(
+            "{name}: out: a plain array cannot take what is differentiated; make it by \
+             wyrmling.array(x) or np.zeros_like(v), or write x = x + v for x += v"
+        )
+    } else {
+        format!("{name}: the arguments {given:?} have no meaning for variables",)
+    }))
 }
 
 /// Functions of NumPy that Python registered, by address, with what is called in their place.

@@ -591,15 +591,44 @@ impl PyVariable {
         Ok(Self::new(build::squeeze(&*self.node()?, axis.as_deref())?))
     }
 
-    #[pyo3(signature = (ufunc, method, *inputs, **kwargs))]
+    // All that NumPy may pass is named: Python makes tuples and dicts of `*` and `**`, which take
+    // longer than operators on few numbers.
+    #[pyo3(signature = (ufunc, method, x, *more, out=None, r#where=None, casting=None,
+                        order=None, dtype=None, subok=None, signature=None, axes=None, axis=None,
+                        keepdims=None, initial=None))]
+    #[expect(clippy::too_many_arguments, reason = "as many as NumPy has")]
     fn __array_ufunc__<'py>(
         slf: &Bound<'py, Self>,
         ufunc: &Bound<'py, PyAny>,
         method: &str,
-        inputs: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
+        x: &Bound<'py, PyAny>,
+        more: &Bound<'py, PyTuple>,
+        out: Option<&Bound<'py, PyAny>>,
+        r#where: Option<&Bound<'py, PyAny>>,
+        casting: Option<&Bound<'py, PyAny>>,
+        order: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        subok: Option<&Bound<'py, PyAny>>,
+        signature: Option<&Bound<'py, PyAny>>,
+        axes: Option<&Bound<'py, PyAny>>,
+        axis: Option<&Bound<'py, PyAny>>,
+        keepdims: Option<&Bound<'py, PyAny>>,
+        initial: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        super::protocols::ufunc(slf.py(), ufunc, method, inputs, kwargs)
+        let named = [
+            ("out", out),
+            ("where", r#where),
+            ("casting", casting),
+            ("order", order),
+            ("dtype", dtype),
+            ("subok", subok),
+            ("signature", signature),
+            ("axes", axes),
+            ("axis", axis),
+            ("keepdims", keepdims),
+            ("initial", initial),
+        ];
+        super::protocols::ufunc(slf.py(), ufunc, method, (x, more), &named)
     }
 
     fn __array_function__<'py>(

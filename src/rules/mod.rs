@@ -161,6 +161,13 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
     fn kernel(&self, _dtype: DType) -> Option<Kernel> {
         None
     }
+
+    /// What an elementwise operator of the table is made of, and its order. It is known without
+    /// [`infer`](Self::infer) what becomes of operands of one type. No other operator has one.
+    #[doc(hidden)]
+    fn definition(&self) -> Option<(&'static Definition, i32)> {
+        None
+    }
 }
 
 impl dyn Operator {

@@ -229,7 +229,9 @@ class Run:
     def arranged(self, argnums: Argnums, gradients: Sequence[Any]) -> Any:
         """Gradients in the form of the arguments: one tree, or a tuple if argnums is one."""
         trees = self.per_argument(map(like, self.arguments, gradients))
-        return trees if isinstance(argnums, Sequence) else trees[0]
+        # Asking whether an integer is a sequence takes as long as a few operators.
+        several = type(argnums) is not int and isinstance(argnums, Sequence)
+        return trees if several else trees[0]
 
 
 def function(name: str, f: Any) -> Callable[..., Any]:

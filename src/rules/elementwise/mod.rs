@@ -290,14 +290,22 @@ pub(super) enum Compute {
 }
 
 /// What the macro knows of an operator. Most of what an operator does is done here, out of line:
-/// there are many operators.
-pub(super) struct Definition {
-    pub name: &'static str,
-    pub rules: &'static [Rule],
-    pub compute: Compute,
+/// there are many operators. Nobody else can make one.
+#[doc(hidden)]
+pub struct Definition {
+    pub(super) name: &'static str,
+    pub(super) rules: &'static [Rule],
+    pub(super) compute: Compute,
 }
 
 impl Definition {
+    /// The kernel for real operands of type `dtype`, if the operator takes so many.
+    #[inline]
+    pub(crate) fn kernel_of(&self, n: i32, dtype: DType, operands: usize) -> Option<Kernel> {
+        let fits = operands == self.rules.len() && dtype.is_real();
+        fits.then(|| self.kernel(n, dtype))
+    }
+
     #[inline(never)]
     pub(super) fn infer(&self, args: &[&Type]) -> Result<Type> {
         infer(self.name, self.rules.len(), args)
@@ -429,6 +437,9 @@ macro_rules! elementwise {
                 }
                 fn kernel(&self, dtype: $crate::array::DType) -> Option<$crate::rules::Kernel> {
                     Some(Self::DEFINITION.kernel(inner!(@order self $operands), dtype))
+                }
+                fn definition(&self) -> Option<(&'static $crate::rules::Definition, i32)> {
+                    Some((&Self::DEFINITION, inner!(@order self $operands)))
                 }
             }
         )*

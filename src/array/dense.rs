@@ -1,0 +1,201 @@
+//! Arrays of one element type, and where their elements are.
+//!
+//! A single number stands in place. A few stand in one piece of memory with the count of those
+//! who share them; that is one allocation for each result of an operator, where a vector would
+//! ask for two, which is what small arrays spend their time on. More stand in a vector, whose
+//! memory may come from an earlier array ([`buffer`]) and may go to NumPy.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::buffer::{self, Buffer};
+use super::{Element, Shape, Type, copied, element_count, room, shape, size};
+use crate::error::{Error, Result};
+
+/// How many are a few.
+const FEW: usize = 16;
+
+#[derive(Clone)]
+enum Data<T: Element> {
+    One(T),
+    /// The first of them, as many as the number says.
+    Few(Arc<[T; FEW]>, u8),
+    Many(Arc<Buffer<T>>),
+}
+
+/// A contiguous array of one static element type.
+pub struct Dense<T: Element> {
+    shape: Shape,
+    data: Data<T>,
+}
+
+impl<T: Element> Clone for Dense<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        Dense {
+            shape: copied(&self.shape),
+            data: self.data.clone(),
+        }
+    }
+}
+
+impl<T: Element> fmt::Debug for Dense<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.as_slice();
+        write!(f, "{} ", Type::new(T::DTYPE, &self.shape))?;
+        if s.len() <= 8 {
+            write!(f, "{s:?}")
+        } else {
+            write!(f, "{:?}…", &s[..8])
+        }
+    }
+}
+
+impl<T: Element> Dense<T> {
+    /// An array from a shape and its elements in C order.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the number of elements is not what the shape holds.
+    pub fn new(shape: &[usize], data: Vec<T>) -> Result<Self> {
+        let expected = element_count(shape)?;
+        if data.len() != expected {
+            return Err(Error::Shape(format!(
+                "{} elements do not fill shape {}",
+                data.len(),
+                shape::show(shape)
+            )));
+        }
+        Ok(Self::from_vec(copied(shape), data))
+    }
+
+    pub(crate) fn from_vec(shape: Shape, data: Vec<T>) -> Self {
+        debug_assert_eq!(size(&shape), data.len());
+        let data = match (shape.is_empty(), data.first()) {
+            (true, Some(&x)) => Data::One(x),
+            _ => Data::Many(Arc::new(Buffer::once(data))),
+        };
+        Dense { shape, data }
+    }
+
+    /// A single number.
+    #[inline]
+    pub fn scalar(value: T) -> Self {
+        Dense {
+            shape: Shape::new(),
+            data: Data::One(value),
+        }
+    }
+
+    /// An array whose elements are all `value`.
+    ///
+    /// # Panics
+    /// If there is not the memory; see [`Dense::zeros`] for a shape that is not known to be
+    /// small.
+    pub fn full(shape: &[usize], value: T) -> Self {
+        Self::from_vec(shape.into(), vec![value; size(shape)])
+    }
+
+    /// An array of zeros.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the shape is too large for any memory, [`Error::Memory`] if there
+    /// is not the memory now.
+    pub fn zeros(shape: &[usize]) -> Result<Self> {
+        let count = element_count(shape)?;
+        let mut data = room(shape)?;
+        data.resize(count, T::default());
+        Ok(Self::from_vec(copied(shape), data))
+    }
+
+    /// An array of arbitrary numbers, for someone who writes them all.
+    ///
+    /// # Errors
+    /// As [`Dense::zeros`].
+    #[inline]
+    pub(super) fn scratch(shape: &[usize]) -> Result<Self> {
+        let count = element_count(shape)?;
+        if shape.is_empty() {
+            return Ok(Self::scalar(T::default()));
+        }
+        let data = match buffer::take(count) {
+            _ if count <= FEW => Data::Few(Arc::new([T::default(); FEW]), count as u8),
+            Some(data) => Data::Many(Arc::new(Buffer::again(data))),
+            None => {
+                let mut data = room(shape)?;
+                data.resize(count, T::default());
+                Data::Many(Arc::new(Buffer::again(data)))
+            }
+        };
+        Ok(Dense {
+            shape: copied(shape),
+            data,
+        })
+    }
+
+    /// Length of each axis.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The elements in C order.
+    #[inline]
+    pub fn as_slice(&self) -> &[T] {
+        match &self.data {
+            Data::One(x) => std::slice::from_ref(x),
+            Data::Few(v, count) => &v[..usize::from(*count)],
+            Data::Many(v) => v,
+        }
+    }
+
+    /// The elements for writing; copied first if they are shared.
+    pub fn make_mut(&mut self) -> &mut [T] {
+        match &mut self.data {
+            Data::One(x) => std::slice::from_mut(x),
+            Data::Few(v, count) => &mut Arc::make_mut(v)[..usize::from(*count)],
+            Data::Many(v) => Arc::make_mut(v).as_mut_slice(),
+        }
+    }
+
+    /// The number, if this is a single number and not an array of one.
+    #[inline]
+    pub(super) fn number(&self) -> Option<&[T]> {
+        match &self.data {
+            Data::One(x) => Some(std::slice::from_ref(x)),
+            _ => None,
+        }
+    }
+
+    /// The shape, and the elements for writing if nobody else holds them.
+    pub(super) fn parts_mut(&mut self) -> Option<(&[usize], &mut [T])> {
+        let data = match &mut self.data {
+            Data::One(x) => std::slice::from_mut(x),
+            Data::Few(v, count) => &mut Arc::get_mut(v)?[..usize::from(*count)],
+            Data::Many(v) => Arc::get_mut(v)?.as_mut_slice(),
+        };
+        Some((&self.shape, data))
+    }
+
+    /// The same elements under another shape of equal size.
+    pub(crate) fn with_shape(&self, shape: &[usize]) -> Self {
+        debug_assert_eq!(size(shape), size(&self.shape));
+        match &self.data {
+            data @ (Data::Few(..) | Data::Many(_)) if !shape.is_empty() => Dense {
+                shape: copied(shape),
+                data: data.clone(),
+            },
+            _ => Self::from_vec(shape.into(), self.as_slice().to_vec()),
+        }
+    }
+
+    /// Moves the elements out, copying them only if they are shared.
+    pub fn into_vec(self) -> Vec<T> {
+        match self.data {
+            Data::One(x) => vec![x],
+            Data::Few(v, count) => v[..usize::from(count)].to_vec(),
+            Data::Many(v) => match Arc::try_unwrap(v) {
+                Ok(v) => v.into_vec(),
+                Err(v) => v.to_vec(),
+            },
+        }
+    }
+}
