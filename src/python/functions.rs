@@ -15,7 +15,7 @@ use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
 use crate::graph::build::{self, Reduction};
-use crate::rules::{self, DESCRIPTIONS};
+use crate::rules::{self, DESCRIPTIONS, Description};
 
 /// The result of `f` on an operand, which must be one.
 pub(super) fn apply(
@@ -428,11 +428,16 @@ fn expand_dims(a: &Bound<'_, PyAny>, axis: &Bound<'_, PyAny>) -> PyResult<PyVari
     Ok(PyVariable::new(build::expand_dims(&x, &axis)?))
 }
 
-/// The rule table: the name, the formula and its source of every operator.
+/// What the rule table says of one operator.
+type Row = (&'static str, &'static str, &'static str, Option<&'static str>);
+
+/// The rule table: the name, the formula and its source of every operator, and what it is for if
+/// only gradients or other functions are made of it (else None).
 #[pyfunction]
-fn operators() -> Vec<(&'static str, &'static str, &'static str)> {
+fn operators() -> Vec<Row> {
     let entries = DESCRIPTIONS.iter();
-    entries.map(|e| (e.name, e.formula, e.source)).collect()
+    let row = |e: &Description| (e.name, e.formula, e.source, e.internal);
+    entries.map(row).collect()
 }
 
 /// Adds the functions to the module.

@@ -91,7 +91,7 @@ use std::sync::Arc;
 
 pub use algebra::{Algebra, Ex, Id};
 #[cfg(feature = "python")]
-pub(crate) use descriptions::DESCRIPTIONS;
+pub(crate) use descriptions::{DESCRIPTIONS, Description};
 pub use elementwise::*;
 pub use index::*;
 pub(crate) use kernel::Operand;

@@ -146,6 +146,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x[…, index, …]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |&(x, at, axis): &(&[usize], &[usize], usize)| {
                 let args = vec![Argument::real(x, ANY), Argument::index(at, x[axis])];
@@ -159,6 +160,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with g added at […, index, …]",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of take_along_axis"),
         cases: || {
             let case = |&(x, at, axis): &(&[usize], &[usize], usize)| {
                 let args = vec![

@@ -250,6 +250,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x[index]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |&(table, at, _): &(&[usize], &[usize], &[usize])| {
                 let args = vec![Argument::real(table, ANY), Argument::index(at, table[0])];
@@ -263,6 +264,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with rows added at index",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of gather"),
         cases: || {
             let case = |&(table, at, rows): &(&[usize], &[usize], &[usize])| {
                 let args = vec![
@@ -280,6 +282,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x[…, index]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [&[usize]; 3] = [&[4, 3], &[5], &[2, 3, 4]];
             let case = |shape: &[usize]| {
@@ -295,6 +298,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with g at […, index]",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of pick"),
         cases: || {
             let args = vec![
                 Argument::real(&[4], ANY),

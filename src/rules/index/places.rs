@@ -224,6 +224,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x[i, j, …]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |&(x, at): &(&[usize], &[usize])| {
                 let args = vec![Argument::real(x, ANY), Argument::index(at, size(x))];
@@ -237,6 +238,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with g added at [i, j, …]",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of take_flat"),
         cases: || {
             let case = |&(x, at): &(&[usize], &[usize])| {
                 let args = vec![Argument::real(at, ANY), Argument::index(at, size(x))];
@@ -250,6 +252,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x with others at [i, j, …]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |&(x, values): &(&[usize], &[usize])| {
                 let args = vec![
@@ -267,6 +270,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "Σ g by source",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of replace, for the values"),
         cases: || {
             let case = |&(x, values): &(&[usize], &[usize])| {
                 let args = vec![

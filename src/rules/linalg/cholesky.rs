@@ -62,6 +62,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     formula: "L with L Lᵀ = x",
     source: "definition",
     reference: None,
+    internal: None,
     cases: || {
         let shapes: [&[usize]; 5] = [&[3, 3], &[2, 2, 2], &[1, 1], &[0, 0], &[0, 2, 2]];
         let case = |x| Case::new(OpRef::Static(&Cholesky), vec![Argument::dominant(x)]);

@@ -253,6 +253,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "det x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(&Det),
     },
     Entry {
@@ -260,6 +261,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "ln |det x|",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(&LogAbsDet),
     },
     Entry {
@@ -267,6 +269,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "sign det x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(&DetSign),
     },
     Entry {
@@ -274,6 +277,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "(-1)^(i+j) det x without row i and column j",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of det, also where there is no inverse"),
         cases: || cases(&Cofactor),
     },
     Entry {
@@ -281,6 +285,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "Σ_kl g_kl ∂ cofactor(x)_kl / ∂ x_ij",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of cofactor"),
         cases: || {
             let shapes: [&[usize]; 3] = [&[3, 3], &[2, 2, 2], &[1, 1]];
             let case = |x| {

@@ -157,6 +157,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "the first rows of x, or the others",
         source: "definition",
         reference: None,
+        internal: Some("takes apart what a decomposition gives as one array"),
         cases: || {
             parted(|rest, [whole, like, ..]| {
                 let args = vec![Argument::real(whole, ANY), Argument::shape_only(like)];
@@ -169,6 +170,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with g in the first rows, or the others",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of rows"),
         cases: || {
             parted(|rest, shapes| {
                 let [whole, like, first, others] = shapes;

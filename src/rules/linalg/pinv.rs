@@ -74,6 +74,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     formula: "x⁺",
     source: "definition",
     reference: None,
+    internal: None,
     cases: || {
         let shapes: [&[usize]; 7] = [
             &[3, 3],

@@ -62,6 +62,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     formula: "Q and R, with Q R = x, Qᵀ Q = 1, R upper triangular",
     source: "definition",
     reference: None,
+    internal: None,
     cases: || {
         let shapes: [&[usize]; 6] = [&[3, 3], &[4, 2], &[2, 3, 2], &[1, 1], &[0, 0], &[2, 0]];
         let case = |x| Case::new(OpRef::Static(&Qr), vec![Argument::dominant(x)]);

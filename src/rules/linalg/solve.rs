@@ -137,6 +137,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x⁻¹ y",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [(&[usize], &[usize]); 6] = [
                 (&[3, 3], &[3, 2]),
@@ -160,6 +161,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x⁻¹",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [(bool, &[usize]); 4] = [
                 (false, &[3, 3]),

@@ -291,6 +291,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "V and w, with x = V diag(w) Vᵀ",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [&[usize]; 5] = [&[3, 3], &[2, 2, 2], &[1, 1], &[0, 0], &[0, 2, 2]];
             let case = |x| Case::new(OpRef::Static(&Eigh), vec![Argument::dominant(x)]);
@@ -302,6 +303,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "s, U and V, with x = U diag(s) Vᵀ",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [&[usize]; 7] = [
                 &[3, 3],
@@ -321,6 +323,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x_j ∓ x_i",
         source: "definition",
         reference: None,
+        internal: Some("what the gradients of eigenvectors and singular vectors divide by"),
         cases: || {
             let shapes: [&[usize]; 4] = [&[3], &[2, 2], &[0], &[0, 2]];
             let case = |x: &[usize]| {
@@ -337,6 +340,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x / y, 0 where y = 0 if nothing is asked",
         source: "definition",
         reference: None,
+        internal: Some("divides in them, and refuses where there is no derivative"),
         cases: || {
             let shapes: [&[usize]; 4] = [&[3], &[2, 3], &[], &[0]];
             let case = |x: &[usize]| {

@@ -69,6 +69,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     formula: "x₁ + … + xₖ for each k",
     source: "definition",
     reference: None,
+    internal: None,
     cases: || {
         let shapes: [(&[usize], usize); 5] = [
             (&[5], 0),

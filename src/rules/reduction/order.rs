@@ -183,6 +183,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "the indices that sort x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axis, _| OpRef::new(ArgSort { axis })),
     },
     Entry {
@@ -190,6 +191,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "the index of max x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axis, keepdims| OpRef::new(ArgMax { axis, keepdims })),
     },
     Entry {
@@ -197,6 +199,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "the index of min x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axis, keepdims| OpRef::new(ArgMin { axis, keepdims })),
     },
 ];

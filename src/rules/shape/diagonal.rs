@@ -292,6 +292,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x_i,i+k",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case =
                 |(k, x, _)| Case::new(OpRef::new(Diagonal { k }), vec![Argument::real(x, ANY)]);
@@ -303,6 +304,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "g_i δ_i+k,j",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of diagonal"),
         cases: || {
             let case = |(k, x, g)| {
                 Case::new(
@@ -318,6 +320,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x_i δ_i+k,j",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [(i64, &[usize]); 4] = [(0, &[3]), (1, &[2, 2]), (-2, &[1]), (0, &[0])];
             let case = |(k, x)| {
@@ -334,6 +337,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "Σ_i x_ii",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [&[usize]; 3] = [&[3, 3], &[2, 4], &[0, 3]];
             let case = |s: &[usize]| Case::new(OpRef::Static(&Trace), vec![Argument::real(s, ANY)]);
@@ -345,6 +349,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "g δ_ij",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of trace"),
         cases: || {
             let args = vec![Argument::real(&[], ANY), Argument::shape_only(&[3, 4])];
             vec![Case::new(OpRef::Static(&DiagonalLike), args)]

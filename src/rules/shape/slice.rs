@@ -391,6 +391,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x[start:stop:step, …]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |(items, _)| {
                 let x = Argument::real(&[4, 3], ANY);
@@ -404,6 +405,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with g at [start:stop:step, …]",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of a slice, among zeros"),
         cases: || {
             let case = |(items, shape): (_, &[usize])| {
                 let args = vec![Argument::real(shape, ANY), Argument::shape_only(&[4, 3])];
@@ -417,6 +419,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x with others at [start:stop:step, …]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |(items, shape): (_, &[usize])| {
                 let args = vec![Argument::real(&[4, 3], ANY), Argument::real(shape, ANY)];
