@@ -429,7 +429,12 @@ fn expand_dims(a: &Bound<'_, PyAny>, axis: &Bound<'_, PyAny>) -> PyResult<PyVari
 }
 
 /// What the rule table says of one operator.
-type Row = (&'static str, &'static str, &'static str, Option<&'static str>);
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+);
 
 /// The rule table: the name, the formula and its source of every operator, and what it is for if
 /// only gradients or other functions are made of it (else None).

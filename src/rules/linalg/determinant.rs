@@ -7,12 +7,15 @@
 //! ([`CofactorSlope`]). Only the third derivative of a determinant needs the inverse, and is
 //! refused where there is none. Of NaN and infinite elements all of them are NaN.
 
-use crate::array::{Type, View, ViewMut, show_shape};
+use crate::array::{Type, View, ViewMut};
 use crate::decompose::{self, Lu, Svd};
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, square};
-use crate::rules::{Argument, Case, Entry, Ex, Inverse, OpRef, Operator, arity, same_dtype};
+use crate::rules::{
+    Argument, Case, Entry, Ex, Inverse, OpRef, Operator, arity, rows_and_columns, same_dtype,
+    same_shape,
+};
 
 /// One number for each matrix, as factors of all its elements.
 fn each_element<'t>(g: Ex<'t>, x: Ex<'t>) -> Ex<'t> {
@@ -44,9 +47,7 @@ macro_rules! number {
             }
 
             fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-                let [.., n] = *args[0].shape else {
-                    unreachable!("infer admits matrices only");
-                };
+                let [_, n] = rows_and_columns(args[0].shape);
                 let of: fn(&Lu) -> f64 = $of;
                 each(args, &mut out, 0, &mut |x, out| {
                     out[0] = of(&Lu::new(x[0], n));
@@ -127,6 +128,29 @@ fn rebuild(left: &[f64], k: &[f64], right: &[f64], n: usize, out: &mut [f64]) {
     }
 }
 
+/// Writes det U · det V · U K Vᵀ for matrices U S Vᵀ, operand 0. `f` is given the decomposition,
+/// the number of rows, the operands and zeros to write K on. Where there is no decomposition the
+/// result is NaN.
+fn from_singular_values(
+    args: &[View<'_>],
+    out: &mut ViewMut<'_>,
+    f: impl Fn(&Svd, usize, &[&[f64]], &mut [f64]),
+) -> Result<()> {
+    let [_, n] = rows_and_columns(out.shape);
+    each(args, out, 2, &mut |x, out| {
+        let Some(svd) = decompose::svd(x[0], n, n) else {
+            out.fill(f64::NAN);
+            return Ok(());
+        };
+        let mut k = vec![0.0; n * n];
+        f(&svd, n, x, &mut k);
+        let sign = orientation(&svd, n);
+        k.iter_mut().for_each(|k| *k *= sign);
+        rebuild(&svd.left, &k, &svd.right, n, out);
+        Ok(())
+    })
+}
+
 /// The cofactors of matrices: det(x) x⁻ᵀ where there is an inverse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cofactor;
@@ -143,22 +167,11 @@ impl Operator for Cofactor {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., n] = *args[0].shape else {
-            unreachable!("infer admits matrices only");
-        };
-        each(args, &mut out, 2, &mut |x, out| {
-            let Some(svd) = decompose::svd(x[0], n, n) else {
-                out.fill(f64::NAN);
-                return Ok(());
-            };
-            let sign = orientation(&svd, n);
+        from_singular_values(args, &mut out, |svd, n, _, k| {
             let others = products_of_others(&svd.values, None);
-            let mut k = vec![0.0; n * n];
-            for (i, p) in others.iter().enumerate() {
-                k[i * n + i] = sign * p;
+            for (i, p) in others.into_iter().enumerate() {
+                k[i * n + i] = p;
             }
-            rebuild(&svd.left, &k, &svd.right, n, out);
-            Ok(())
         })
     }
 
@@ -184,42 +197,25 @@ impl Operator for CofactorSlope {
         let [x, g] = arity::<2>("cofactor_slope", args)?;
         same_dtype("cofactor_slope", x, g)?;
         let n = square("cofactor_slope", x)?;
-        if x.shape != g.shape {
-            return Err(Error::Shape(format!(
-                "cofactor_slope: expected shape {}, got {}",
-                show_shape(&x.shape),
-                show_shape(&g.shape)
-            )));
-        }
+        same_shape("cofactor_slope", &x.shape, &g.shape)?;
         instead(x, &[n, n])
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., n] = *args[0].shape else {
-            unreachable!("infer admits matrices only");
-        };
-        each(args, &mut out, 2, &mut |x, out| {
-            let Some(svd) = decompose::svd(x[0], n, n) else {
-                out.fill(f64::NAN);
-                return Ok(());
-            };
-            let sign = orientation(&svd, n);
+        from_singular_values(args, &mut out, |svd, n, x, k| {
             let (left, right) = (
                 decompose::transposed(&svd.left, n),
                 decompose::transposed(&svd.right, n),
             );
             let mut g = vec![0.0; n * n];
             rebuild(&left, x[1], &right, n, &mut g);
-            let mut k = vec![0.0; n * n];
             for i in 0..n {
                 let others = products_of_others(&svd.values, Some(i));
                 for j in (0..n).filter(|&j| j != i) {
-                    k[i * n + i] += sign * others[j] * g[j * n + j];
-                    k[i * n + j] = -sign * others[j] * g[j * n + i];
+                    k[i * n + i] += others[j] * g[j * n + j];
+                    k[i * n + j] = -others[j] * g[j * n + i];
                 }
             }
-            rebuild(&svd.left, &k, &svd.right, n, out);
-            Ok(())
         })
     }
 

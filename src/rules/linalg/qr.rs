@@ -10,7 +10,9 @@ use crate::decompose;
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, sides};
-use crate::rules::{Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Tril, Triu, arity};
+use crate::rules::{
+    Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Tril, Triu, arity, rows_and_columns,
+};
 
 /// Q and below it R, of m × n matrices with m >= n: (m + n) × n, with LAPACK's signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,9 +36,7 @@ impl Operator for Qr {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., m, n] = *args[0].shape else {
-            unreachable!("infer admits matrices only");
-        };
+        let [m, n] = rows_and_columns(args[0].shape);
         each(args, &mut out, 2, &mut |x, out| {
             let (q, r) = out.split_at_mut(m * n);
             decompose::qr(x[0], m, n, q, r);

@@ -9,7 +9,9 @@ use crate::decompose::{self, Lu};
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, joint, sides, square};
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype};
+use crate::rules::{
+    Argument, Case, Entry, Ex, OpRef, Operator, arity, rows_and_columns, same_dtype,
+};
 
 fn singular(name: &str) -> Error {
     Error::LinAlg(format!("{name}: the matrix is singular"))
@@ -45,9 +47,7 @@ impl Operator for Solve {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., n, columns] = *out.shape else {
-            unreachable!("infer gives matrices only");
-        };
+        let [n, columns] = rows_and_columns(out.shape);
         each(args, &mut out, 2, &mut |x, out| {
             let lu = match self.transpose {
                 true => Lu::new(&decompose::transposed(x[0], n), n),
@@ -99,9 +99,7 @@ impl Operator for Inverse {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., n] = *out.shape else {
-            unreachable!("infer gives matrices only");
-        };
+        let [_, n] = rows_and_columns(out.shape);
         let most = match out.data.dtype() {
             DType::F32 => f64::from(f32::EPSILON).recip(),
             _ => f64::EPSILON.recip(),

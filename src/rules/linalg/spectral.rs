@@ -20,7 +20,7 @@ use super::cholesky::lower_triangle;
 use super::determinant::not_finite;
 use crate::rules::{
     Argument, Case, Diagonal, DiagonalMatrix, Entry, Ex, OpRef, Operator, SliceItem, Take, arity,
-    real, same_dtype,
+    real, rows_and_columns, same_dtype,
 };
 
 /// The rows before the last, or after the first, of matrices.
@@ -80,9 +80,7 @@ impl Operator for Eigh {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., n] = *out.shape else {
-            unreachable!("infer gives matrices only");
-        };
+        let [_, n] = rows_and_columns(out.shape);
         each(args, &mut out, 2, &mut |x, out| {
             let found = decompose::eigh(x[0], n);
             let (values, vectors) = found.ok_or_else(|| not_finite("eigh"))?;
@@ -122,9 +120,7 @@ impl Operator for Svd {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., m, n] = *args[0].shape else {
-            unreachable!("infer admits matrices only");
-        };
+        let [m, n] = rows_and_columns(args[0].shape);
         each(args, &mut out, 2, &mut |x, out| {
             let found = decompose::svd(x[0], m, n);
             let Decomposed {
