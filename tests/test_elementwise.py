@@ -229,6 +229,18 @@ def test_orders_are_integers_within_bounds():
             wy.special.jn(n, x)
 
 
+@pytest.mark.parametrize("name", ["sin", "hypot", "special.airy", "special.sici", "special.jv"])
+@pytest.mark.parametrize("wrong", ["a", None, {}])
+def test_what_is_no_number_is_refused_by_name(name, wrong):
+    function = getattr(wy.special if "." in name else wy, name.rpartition(".")[2])
+    others = [1.0] if name in ("hypot", "special.jv") else []
+    own = "jn" if name == "special.jv" else name.rpartition(".")[2]
+    with pytest.raises(
+        TypeError, match=rf"^{own}: .*expected numbers.*, got {type(wrong).__name__}"
+    ):
+        function(*map(int, others), wrong)
+
+
 def gradient(f, *at):
     """The gradient of a function by each of its arguments."""
     leaves = [wy.Variable(a) for a in at]

@@ -4,15 +4,15 @@
 //! They take variables, numbers and whatever NumPy makes an array of, and return a variable.
 //! Names, arguments and results are NumPy's where NumPy has the function.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use super::argument::Integer;
+use super::argument::{Given, Integer};
 use super::convert::{self, integers, required, type_name};
 use super::elementwise;
 use super::operand::{node, nodes, pair, rows};
 use super::variable::PyVariable;
-use crate::Result;
+use crate::error::{Error, Result};
 use crate::graph::Variable;
 use crate::graph::build::{self, Reduction};
 use crate::rules::{self, DESCRIPTIONS, Description};
@@ -38,9 +38,10 @@ pub(super) fn reduction(
     kind: Reduction,
     x: &Variable,
     axis: Option<&Bound<'_, PyAny>>,
-    keepdims: bool,
+    keepdims: Given<bool>,
 ) -> PyResult<Variable> {
     let axis = integers("axis", axis)?;
+    let keepdims = keepdims.expect("keepdims", "True or False")?;
     Ok(build::reduce(kind, x, axis.as_deref(), keepdims)?)
 }
 
@@ -109,11 +110,6 @@ binary! {
     /// >>> dot([1.0, 2.0], [3.0, 4.0]).item()
     /// 11.0
     dot => build::dot;
-    /// Dot products along the last axis; leading axes broadcast.
-    ///
-    /// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).value
-    /// array([3., 7.])
-    vecdot => build::vecdot;
     /// Products of all pairs of elements, as a matrix.
     ///
     /// >>> outer([1.0, 2.0], [3.0, 4.0]).value
@@ -122,16 +118,52 @@ binary! {
     outer => build::outer;
 }
 
+/// Dot products along an axis, which counts in each array by itself; the other axes broadcast.
+///
+/// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).value
+/// array([3., 7.])
+/// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [1.0, 2.0]], axis=0).value
+/// array([ 4., 12.])
+#[pyfunction]
+#[pyo3(
+    signature = (x1, x2, /, *, axis=Integer::default(-1)),
+    text_signature = "(x1, x2, /, *, axis=-1)"
+)]
+fn vecdot(x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
+    let axis = at("vecdot: axis", &axis)?;
+    two("vecdot", x1, x2, |x, y| match axis {
+        -1 => build::vecdot(x, y),
+        _ => build::vecdot(&with_last(x, axis)?, &with_last(y, axis)?),
+    })
+}
+
+/// The axes in another order: that one last.
+fn with_last(x: &Variable, axis: i64) -> Result<Variable> {
+    let ndim = x.ty()?.ndim() as i64;
+    let from_start = if axis < 0 { axis + ndim } else { axis };
+    let mut order: Vec<i64> = (0..ndim).filter(|&k| k != from_start).collect();
+    if order.len() as i64 == ndim {
+        return Err(Error::Value(format!(
+            "vecdot: axis {axis} is out of range for an array of {ndim} dimension(s)"
+        )));
+    }
+    order.push(from_start);
+    build::transpose(x, Some(&order))
+}
+
 macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident => $kind:ident;)*) => {
         $(
             $(#[$doc])*
             #[pyfunction]
-            #[pyo3(signature = (a, /, axis=None, keepdims=false))]
+            #[pyo3(
+                signature = (a, /, axis=None, keepdims=Given::default(false)),
+                text_signature = "(a, /, axis=None, keepdims=False)"
+            )]
             fn $name(
                 a: &Bound<'_, PyAny>,
                 axis: Option<&Bound<'_, PyAny>>,
-                keepdims: bool,
+                keepdims: Given<bool>,
             ) -> PyResult<PyVariable> {
                 let x = node(stringify!($name), a)?;
                 Ok(PyVariable::new(reduction(Reduction::$kind, &x, axis, keepdims)?))
@@ -173,14 +205,9 @@ reductions! {
     logsumexp => LogSumExp;
 }
 
-/// One axis, which may count from the end.
-fn at(axis: &Integer) -> PyResult<i64> {
-    Ok(axis.within("axis", i64::MIN.into()..=i64::MAX.into())? as i64)
-}
-
-/// The number of a diagonal.
-fn diagonal_at(k: &Integer) -> PyResult<i64> {
-    Ok(k.within("k", i64::MIN.into()..=i64::MAX.into())? as i64)
+/// An axis or the number of a diagonal, which may be negative.
+pub(super) fn at(name: &str, k: &Integer) -> PyResult<i64> {
+    Ok(k.within(name, i64::MIN.into()..=i64::MAX.into())? as i64)
 }
 
 /// Exponentials along an axis, scaled to sum to 1, without overflow.
@@ -192,7 +219,7 @@ fn diagonal_at(k: &Integer) -> PyResult<i64> {
 fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::softmax(
         &node("softmax", x)?,
-        at(&axis)?,
+        at("softmax: axis", &axis)?,
     )?))
 }
 
@@ -204,7 +231,10 @@ fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
 #[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
 fn log_softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let x = node("log_softmax", x)?;
-    Ok(PyVariable::new(build::log_softmax(&x, at(&axis)?)?))
+    Ok(PyVariable::new(build::log_softmax(
+        &x,
+        at("log_softmax: axis", &axis)?,
+    )?))
 }
 
 /// The loss of each row of logits: the negative log-probability of its target.
@@ -277,17 +307,68 @@ fn transpose(a: &Bound<'_, PyAny>, axes: Option<&Bound<'_, PyAny>>) -> PyResult<
 
 /// The same elements in another shape; one length may be -1, to be inferred.
 ///
+/// They are read and placed with the last index moving first (``order="C"``) or the first
+/// (``"F"``); ``"A"`` is the former, in which variables lie.
+///
 /// >>> reshape([1.0, 2.0, 3.0, 4.0], (2, -1)).value
 /// array([[1., 2.],
 ///        [3., 4.]])
+/// >>> reshape([1.0, 2.0, 3.0, 4.0], (2, 2), order="F").value
+/// array([[1., 3.],
+///        [2., 4.]])
 #[pyfunction]
-#[pyo3(signature = (a, /, shape))]
-fn reshape(a: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+#[pyo3(
+    signature = (a, /, shape, order=Given::default(Order::C)),
+    text_signature = "(a, /, shape, order='C')"
+)]
+fn reshape(
+    a: &Bound<'_, PyAny>,
+    shape: &Bound<'_, PyAny>,
+    order: Given<Order>,
+) -> PyResult<PyVariable> {
     let shape = required("shape", shape)?;
-    Ok(PyVariable::new(build::reshape(
+    Ok(PyVariable::new(reshaped(
         &node("reshape", a)?,
-        &shape,
+        shape,
+        order,
     )?))
+}
+
+/// In which order elements are read and placed.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Order {
+    /// The last index moves first.
+    C,
+    /// The first.
+    F,
+}
+
+impl FromPyObject<'_, '_> for Order {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        match object.extract::<String>()?.as_str() {
+            "C" | "A" => Ok(Order::C),
+            "F" => Ok(Order::F),
+            other => Err(PyValueError::new_err(format!(
+                "reshape: order: expected 'C', 'F' or 'A', got '{other}'"
+            ))),
+        }
+    }
+}
+
+/// Reshapes in an order.
+pub(super) fn reshaped(
+    x: &Variable,
+    mut shape: Vec<i64>,
+    order: Given<Order>,
+) -> PyResult<Variable> {
+    if order.expect("reshape: order", "'C', 'F' or 'A'")? == Order::C {
+        return Ok(build::reshape(x, &shape)?);
+    }
+    shape.reverse();
+    let turned = build::reshape(&build::transpose(x, None)?, &shape)?;
+    Ok(build::transpose(&turned, None)?)
 }
 
 /// Repeated to a shape, by NumPy's rule for broadcasting.
@@ -326,7 +407,7 @@ fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
 fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::tril(
         &node("tril", m)?,
-        diagonal_at(&k)?,
+        at("tril: k", &k)?,
     )?))
 }
 
@@ -340,7 +421,7 @@ fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 fn triu(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::triu(
         &node("triu", m)?,
-        diagonal_at(&k)?,
+        at("triu: k", &k)?,
     )?))
 }
 
@@ -360,7 +441,11 @@ fn diagonal(
     axis2: Integer,
 ) -> PyResult<PyVariable> {
     let x = node("diagonal", a)?;
-    let (k, axis1, axis2) = (diagonal_at(&offset)?, at(&axis1)?, at(&axis2)?);
+    let (k, axis1, axis2) = (
+        at("diagonal: offset", &offset)?,
+        at("diagonal: axis1", &axis1)?,
+        at("diagonal: axis2", &axis2)?,
+    );
     Ok(PyVariable::new(build::diagonal(&x, k, axis1, axis2)?))
 }
 
@@ -374,7 +459,7 @@ fn diagonal(
 fn diag(v: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::diag(
         &node("diag", v)?,
-        diagonal_at(&k)?,
+        at("diag: k", &k)?,
     )?))
 }
 
@@ -388,7 +473,8 @@ fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<Integer>) -> PyResult<PyV
     let parts = sequence("concatenate", arrays)?;
     Ok(PyVariable::new(build::concatenate(
         &parts,
-        axis.as_ref().map(at).transpose()?,
+        axis.map(|axis| at("concatenate: axis", &axis))
+            .transpose()?,
     )?))
 }
 
@@ -401,7 +487,10 @@ fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<Integer>) -> PyResult<PyV
 #[pyo3(signature = (arrays, /, axis=Integer::default(0)), text_signature = "(arrays, /, axis=0)")]
 fn stack(arrays: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let parts = sequence("stack", arrays)?;
-    Ok(PyVariable::new(build::stack(&parts, at(&axis)?)?))
+    Ok(PyVariable::new(build::stack(
+        &parts,
+        at("stack: axis", &axis)?,
+    )?))
 }
 
 /// Without axes of length 1: all of them, one, or a tuple of several.
@@ -450,6 +539,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     elementwise::register(module)?;
     module.add_function(wrap_pyfunction!(trace, module)?)?;
     register_binary(module)?;
+    module.add_function(wrap_pyfunction!(vecdot, module)?)?;
     register_reductions(module)?;
     module.add_function(wrap_pyfunction!(softmax, module)?)?;
     module.add_function(wrap_pyfunction!(log_softmax, module)?)?;

@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 
 use super::batch::{each, instead, square};
 use crate::rules::{
-    Argument, Case, Entry, Ex, Inverse, OpRef, Operator, arity, rows_and_columns, same_dtype,
-    same_shape,
+    Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Purpose, arity, rows_and_columns,
+    same_dtype, same_shape,
 };
 
 /// One number for each matrix, as factors of all its elements.
@@ -74,7 +74,8 @@ number!(
     LogAbsDet = "log_abs_det",
     |lu| lu.log_determinant().1,
     |g, x| {
-        let inverse = x.with_new(Inverse { checked: false }, &[]);
+        let purpose = Purpose::LogDeterminant;
+        let inverse = x.with_new(Inverse { purpose }, &[]);
         Some(each_element(g, x) * inverse.matrix_transpose())
     }
 );
@@ -226,9 +227,8 @@ impl Operator for CofactorSlope {
         // Of ⟨G, C⟩ W - C Gᵀ W, with the cofactors C and W = A⁻ᵀ.
         let g = x[1];
         let c = x[0].with(&Cofactor, &[]);
-        let w = x[0]
-            .with_new(Inverse { checked: true }, &[])
-            .matrix_transpose();
+        let purpose = Purpose::Derivative;
+        let w = x[0].with_new(Inverse { purpose }, &[]).matrix_transpose();
         let by_c = g * inner(e, w) - e.matmul(w, false, true).matmul(g, false, false);
         let by_w = e * inner(g, c) - g.matmul(c, false, true).matmul(e, false, false);
         let through_w = w.matmul(by_w, false, true).matmul(w, false, false);

@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 
 use super::batch::{each, instead, sides};
 use crate::rules::{
-    Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Tril, Triu, arity, rows_and_columns,
+    Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Purpose, Tril, Triu, arity,
+    rows_and_columns,
 };
 
 /// Q and below it R, of m × n matrices with m >= n: (m + n) × n, with LAPACK's signs.
@@ -50,7 +51,8 @@ impl Operator for Qr {
         let m = r.matmul(by_r, false, true) - by_q.matmul(q, true, false);
         let below = m.with_new(Tril { k: -1 }, &[]);
         let symmetric = m.with_new(Tril { k: 0 }, &[]) + below.matrix_transpose();
-        let inverse = r.with_new(Inverse { checked: true }, &[]);
+        let purpose = Purpose::Derivative;
+        let inverse = r.with_new(Inverse { purpose }, &[]);
         let by_x = by_q + q.matmul(symmetric, false, false);
         Some(by_x.matmul(inverse, false, true))
     }
