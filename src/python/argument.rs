@@ -137,6 +137,14 @@ impl Integer {
             "{name}: expected at {bound}, got {text}"
         )))
     }
+
+    /// The integer, which may be negative: an axis, or the number of a diagonal.
+    ///
+    /// # Errors
+    /// As [`within`](Self::within).
+    pub(super) fn signed(&self, name: &str) -> PyResult<i64> {
+        Ok(self.within(name, i64::MIN.into()..=i64::MAX.into())? as i64)
+    }
 }
 
 impl FromPyObject<'_, '_> for Integer {

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 
 use super::argument::{Given, Integer};
 use super::convert::required;
-use super::functions::at;
 use super::operand::{node, pair};
 use super::variable::PyVariable;
 use super::{convert, index};
@@ -31,7 +30,7 @@ fn constant(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
 #[pyfunction]
 #[pyo3(signature = (x, axis, /))]
 fn cumsum(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
-    let axis = at("cumsum: axis", &axis)?;
+    let axis = axis.signed("cumsum: axis")?;
     Ok(PyVariable::new(build::cumsum(&node("cumsum", x)?, axis)?))
 }
 
@@ -42,7 +41,7 @@ fn cumsum(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
 #[pyfunction]
 #[pyo3(signature = (x, axis, /))]
 fn argsort(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
-    let axis = at("argsort: axis", &axis)?;
+    let axis = axis.signed("argsort: axis")?;
     Ok(PyVariable::new(build::argsort(&node("argsort", x)?, axis)?))
 }
 
@@ -53,7 +52,7 @@ fn argsort(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
 #[pyfunction]
 #[pyo3(signature = (x, axis, keepdims, /))]
 fn argmax(x: &Bound<'_, PyAny>, axis: Integer, keepdims: Given<bool>) -> PyResult<PyVariable> {
-    let axis = at("argmax: axis", &axis)?;
+    let axis = axis.signed("argmax: axis")?;
     let keepdims = keepdims.expect("argmax: keepdims", "True or False")?;
     let x = node("argmax", x)?;
     Ok(PyVariable::new(build::argmax(&x, axis, keepdims)?))
@@ -66,7 +65,7 @@ fn argmax(x: &Bound<'_, PyAny>, axis: Integer, keepdims: Given<bool>) -> PyResul
 #[pyfunction]
 #[pyo3(signature = (x, axis, keepdims, /))]
 fn argmin(x: &Bound<'_, PyAny>, axis: Integer, keepdims: Given<bool>) -> PyResult<PyVariable> {
-    let axis = at("argmin: axis", &axis)?;
+    let axis = axis.signed("argmin: axis")?;
     let keepdims = keepdims.expect("argmin: keepdims", "True or False")?;
     let x = node("argmin", x)?;
     Ok(PyVariable::new(build::argmin(&x, axis, keepdims)?))
@@ -92,7 +91,7 @@ fn take_along_axis(
     index: &Bound<'_, PyAny>,
     axis: Integer,
 ) -> PyResult<PyVariable> {
-    let axis = at("take_along_axis: axis", &axis)?;
+    let axis = axis.signed("take_along_axis: axis")?;
     let x = node("take_along_axis", x)?;
     let index = indices("indices", index)?;
     Ok(PyVariable::new(build::take_along_axis(&x, &index, axis)?))

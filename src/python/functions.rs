@@ -4,15 +4,16 @@
 //! They take variables, numbers and whatever NumPy makes an array of, and return a variable.
 //! Names, arguments and results are NumPy's where NumPy has the function.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::argument::{Given, Integer};
 use super::convert::{self, integers, required, type_name};
 use super::elementwise;
 use super::operand::{node, nodes, pair, rows};
+use super::order::{Order, reshaped};
 use super::variable::PyVariable;
-use crate::error::{Error, Result};
+use crate::Result;
 use crate::graph::Variable;
 use crate::graph::build::{self, Reduction};
 use crate::rules::{self, DESCRIPTIONS, Description};
@@ -118,39 +119,6 @@ binary! {
     outer => build::outer;
 }
 
-/// Dot products along an axis, which counts in each array by itself; the other axes broadcast.
-///
-/// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).value
-/// array([3., 7.])
-/// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [1.0, 2.0]], axis=0).value
-/// array([ 4., 12.])
-#[pyfunction]
-#[pyo3(
-    signature = (x1, x2, /, *, axis=Integer::default(-1)),
-    text_signature = "(x1, x2, /, *, axis=-1)"
-)]
-fn vecdot(x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
-    let axis = at("vecdot: axis", &axis)?;
-    two("vecdot", x1, x2, |x, y| match axis {
-        -1 => build::vecdot(x, y),
-        _ => build::vecdot(&with_last(x, axis)?, &with_last(y, axis)?),
-    })
-}
-
-/// The axes in another order: that one last.
-fn with_last(x: &Variable, axis: i64) -> Result<Variable> {
-    let ndim = x.ty()?.ndim() as i64;
-    let from_start = if axis < 0 { axis + ndim } else { axis };
-    let mut order: Vec<i64> = (0..ndim).filter(|&k| k != from_start).collect();
-    if order.len() as i64 == ndim {
-        return Err(Error::Value(format!(
-            "vecdot: axis {axis} is out of range for an array of {ndim} dimension(s)"
-        )));
-    }
-    order.push(from_start);
-    build::transpose(x, Some(&order))
-}
-
 macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident => $kind:ident;)*) => {
         $(
@@ -205,11 +173,6 @@ reductions! {
     logsumexp => LogSumExp;
 }
 
-/// An axis or the number of a diagonal, which may be negative.
-pub(super) fn at(name: &str, k: &Integer) -> PyResult<i64> {
-    Ok(k.within(name, i64::MIN.into()..=i64::MAX.into())? as i64)
-}
-
 /// Exponentials along an axis, scaled to sum to 1, without overflow.
 ///
 /// >>> softmax([1000.0, 1000.0]).value
@@ -219,7 +182,7 @@ pub(super) fn at(name: &str, k: &Integer) -> PyResult<i64> {
 fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::softmax(
         &node("softmax", x)?,
-        at("softmax: axis", &axis)?,
+        axis.signed("softmax: axis")?,
     )?))
 }
 
@@ -233,7 +196,7 @@ fn log_softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let x = node("log_softmax", x)?;
     Ok(PyVariable::new(build::log_softmax(
         &x,
-        at("log_softmax: axis", &axis)?,
+        axis.signed("log_softmax: axis")?,
     )?))
 }
 
@@ -334,43 +297,6 @@ fn reshape(
     )?))
 }
 
-/// In which order elements are read and placed.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Order {
-    /// The last index moves first.
-    C,
-    /// The first.
-    F,
-}
-
-impl FromPyObject<'_, '_> for Order {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        match object.extract::<String>()?.as_str() {
-            "C" | "A" => Ok(Order::C),
-            "F" => Ok(Order::F),
-            other => Err(PyValueError::new_err(format!(
-                "reshape: order: expected 'C', 'F' or 'A', got '{other}'"
-            ))),
-        }
-    }
-}
-
-/// Reshapes in an order.
-pub(super) fn reshaped(
-    x: &Variable,
-    mut shape: Vec<i64>,
-    order: Given<Order>,
-) -> PyResult<Variable> {
-    if order.expect("reshape: order", "'C', 'F' or 'A'")? == Order::C {
-        return Ok(build::reshape(x, &shape)?);
-    }
-    shape.reverse();
-    let turned = build::reshape(&build::transpose(x, None)?, &shape)?;
-    Ok(build::transpose(&turned, None)?)
-}
-
 /// Repeated to a shape, by NumPy's rule for broadcasting.
 ///
 /// >>> broadcast_to([1.0, 2.0], (2, 2)).value
@@ -407,7 +333,7 @@ fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
 fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::tril(
         &node("tril", m)?,
-        at("tril: k", &k)?,
+        k.signed("tril: k")?,
     )?))
 }
 
@@ -421,7 +347,7 @@ fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 fn triu(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::triu(
         &node("triu", m)?,
-        at("triu: k", &k)?,
+        k.signed("triu: k")?,
     )?))
 }
 
@@ -442,9 +368,9 @@ fn diagonal(
 ) -> PyResult<PyVariable> {
     let x = node("diagonal", a)?;
     let (k, axis1, axis2) = (
-        at("diagonal: offset", &offset)?,
-        at("diagonal: axis1", &axis1)?,
-        at("diagonal: axis2", &axis2)?,
+        offset.signed("diagonal: offset")?,
+        axis1.signed("diagonal: axis1")?,
+        axis2.signed("diagonal: axis2")?,
     );
     Ok(PyVariable::new(build::diagonal(&x, k, axis1, axis2)?))
 }
@@ -459,7 +385,7 @@ fn diagonal(
 fn diag(v: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::diag(
         &node("diag", v)?,
-        at("diag: k", &k)?,
+        k.signed("diag: k")?,
     )?))
 }
 
@@ -473,7 +399,7 @@ fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<Integer>) -> PyResult<PyV
     let parts = sequence("concatenate", arrays)?;
     Ok(PyVariable::new(build::concatenate(
         &parts,
-        axis.map(|axis| at("concatenate: axis", &axis))
+        axis.map(|axis| axis.signed("concatenate: axis"))
             .transpose()?,
     )?))
 }
@@ -489,7 +415,7 @@ fn stack(arrays: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let parts = sequence("stack", arrays)?;
     Ok(PyVariable::new(build::stack(
         &parts,
-        at("stack: axis", &axis)?,
+        axis.signed("stack: axis")?,
     )?))
 }
 
@@ -539,7 +465,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     elementwise::register(module)?;
     module.add_function(wrap_pyfunction!(trace, module)?)?;
     register_binary(module)?;
-    module.add_function(wrap_pyfunction!(vecdot, module)?)?;
     register_reductions(module)?;
     module.add_function(wrap_pyfunction!(softmax, module)?)?;
     module.add_function(wrap_pyfunction!(log_softmax, module)?)?;

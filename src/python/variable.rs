@@ -15,9 +15,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::argument::Given;
-use super::functions::{Order, apply, reduction, reshaped};
+use super::functions::{apply, reduction};
 use super::handle::Handle;
 use super::operand::{self, arithmetic, combined};
+use super::order::{Order, reshaped};
 use super::registry::{self, Entry};
 use super::sparse::gradient;
 use super::{convert, index, show, transform};
