@@ -20,43 +20,8 @@ import wyrmling as wy
 PAGE = Path(__file__).parent.parent / "docs" / "operators.md"
 BEGIN, END = "<!-- written by scripts/operators.py -->\n", "<!-- until here -->\n"
 
-# Operators that only gradients, or other functions, are made of: nobody writes them.
-INTERNAL = {
-    "identity": "stands for an argument by which a function is differentiated",
-    "sum_to": "sums a gradient over the axes that broadcasting repeated",
-    "broadcast_like": "repeats a gradient over the axes that a reduction summed",
-    "count_like": "the number of elements that a mean divides by",
-    "reshape_like": "gives a gradient the shape of the operand",
-    "slice_adjoint": "the gradient of a slice, among zeros",
-    "part": "the gradient of one of the arrays that concatenate joined",
-    "part_adjoint": "the gradient of part",
-    "scatter_rows": "the gradient of gather",
-    "scatter_pick": "the gradient of pick",
-    "row_scale": "the gradient of vecdot",
-    "merge_axes": "several axes as one, for what computes on one",
-    "split_axis": "the axes that merge_axes merged",
-    "fixed_lengths": "refuses other lengths where something was computed from lengths",
-    "add_along_axis": "the gradient of take_along_axis",
-    "add_flat": "the gradient of take_flat",
-    "replaced_sum": "the gradient of replace, for the values",
-    "diagonal_like": "the gradient of trace",
-    "diagonal_adjoint": "the gradient of diagonal",
-    "cofactor": "the gradient of det, also where there is no inverse",
-    "cofactor_slope": "the gradient of cofactor",
-    "rows": "takes apart what a decomposition gives as one array",
-    "rows_adjoint": "the gradient of rows",
-    "pairs": "what the gradients of eigenvectors and singular vectors divide by",
-    "ratio": "divides in them, and refuses where there is no derivative",
-    "sinc_derivative": "the gradients of sinc, smooth at 0",
-    "ellipk_derivative": "the gradients of ellipk and ellipe, smooth at 0",
-    "arctan_slope": "the gradients of arctan and arccot",
-    "direction": "the gradients of hypot, also where that is infinite",
-    "bell": "the gradients of erf and its relatives",
-    "bell_derivative": "the gradients of bell, also where that vanishes",
-    "erfcx_derivative": "the gradients of erfcx, without cancellation",
-    "dawsn_derivative": "the gradients of dawsn, without cancellation",
-    "polygamma_difference": "the gradients of beta and betaln, without cancellation",
-}
+# Operators that only gradients, or other functions, are made of, and what for: nobody writes them.
+INTERNAL = {name: why for name, *_, why in wy._core.operators() if why is not None}
 # Symbols, for whatever Python has one.
 SYMBOLS = {
     "neg": "-x",
@@ -204,10 +169,10 @@ def table() -> str:
     """The table, of operators that can be written and of functions made of them."""
     written = [
         (name, f"`{text}`", source)
-        for name, text, source in wy._core.operators()
+        for name, text, source, _ in wy._core.operators()
         if name not in INTERNAL
     ]
-    formulas = {name: text for name, text, _ in wy._core.operators()}
+    formulas = {name: text for name, text, *_ in wy._core.operators()}
     lines = [HEAD, "|" + " --- |" * 7]
     for name, text, source in written + functions():
         text = text.replace("|", "\\|")

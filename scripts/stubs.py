@@ -20,7 +20,7 @@ BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
 OTHERS = {"log_softmax", "logsumexp", "softmax"}
 # Made of several, in special.py itself; and of what.
 COMPOSED = {"airy", "sici"}
-PARTS = {"Variable", "airy_ai", "airy_bi", "cosint", "sinint"}
+PARTS = {"airy_ai", "airy_bi", "cosint", "sinint"}
 
 
 def names(entry: dict[str, Any]) -> set[str]:
@@ -36,26 +36,13 @@ def public(entry: dict[str, Any]) -> bool:
 ENTRIES = [entry for entry in _core.elementwise() if public(entry)]
 ALL = set().union(*map(names, ENTRIES))
 SPECIAL = OTHERS.union(*(entry["scipy"] for entry in ENTRIES))
-# Derivatives that only gradients are made of.
-INTERNAL = {
-    "airy_ai",
-    "airy_bi",
-    "arctan_slope",
-    "bell",
-    "bell_derivative",
-    "cosint",
-    "dawsn_derivative",
-    "direction",
-    "ellipk_derivative",
-    "erfcx_derivative",
-    "sinc_derivative",
-    "sinint",
-}
+# What only other functions are made of.
+INNER = PARTS.union(entry["function"] for entry in ENTRIES if entry["internal"])
 MAIN = set().union(
     *(
         {entry["function"], *entry["numpy"]} - (set(entry["scipy"]) - set(entry["numpy"]))
         for entry in ENTRIES
-        if entry["function"] not in INTERNAL
+        if entry["function"] not in INNER
     )
 )
 
@@ -113,7 +100,7 @@ def main_file(text: str) -> str:
 
 def special_file(text: str) -> str:
     """``special.py`` anew."""
-    text = listed(text, "from ._core import (\n", ")\n", SPECIAL | PARTS, "")
+    text = listed(text, "from ._core import (\n", ")\n", SPECIAL | PARTS | {"Variable"}, "")
     return listed(text, "__all__ = [\n", "]\n", SPECIAL | COMPOSED, '"')
 
 

@@ -57,10 +57,59 @@ def test_every_exported_function_of_numpy_is_called_for_variables(module, name):
         (ValueError, "axis -3 is out of range", lambda v: np.prod(v, -3)),
         (ValueError, "given twice", lambda v: np.var(v, (0, 0))),
         (ValueError, "no elements", lambda v: np.argmax(v[:0], 0)),
-        (ValueError, "median of no elements", lambda v: np.median(v[:0])),
-        (ValueError, "q: expected shares from 0 to 1, got 1.5", lambda v: np.quantile(v, 1.5)),
-        (ValueError, "q: expected shares from 0 to 100, got 200", lambda v: np.percentile(v, 200)),
-        (ValueError, "method", lambda v: np.quantile(v, 0.5, method="nearest")),
+        (ValueError, "quantile of no elements", lambda v: np.quantile(v[:0], 0.5)),
+        (ValueError, "percentile of no elements", lambda v: np.percentile(v[:0], 50)),
+        (ValueError, "^quantile: q: .* from 0 to 1, got 1.5", lambda v: np.quantile(v, 1.5)),
+        (ValueError, "^percentile: q: .* from 0 to 100, got 200", lambda v: np.percentile(v, 200)),
+        (TypeError, "^quantile: q: .* numbers .* got 'a'", lambda v: np.quantile(v, "a")),
+        (TypeError, "^percentile: q: .* got None", lambda v: np.percentile(v, None)),
+        (TypeError, "^quantile: q: .* got a variable", lambda v: np.quantile(v, v[0, 0])),
+        (
+            ValueError,
+            "^quantile: method: expected 'linear', .* got 'nearest'",
+            lambda v: np.quantile(v, 0.5, method="nearest"),
+        ),
+        (ValueError, "^percentile: method", lambda v: np.percentile(v, 5, method="lower")),
+        (TypeError, "^median: axis: .* got 'a'", lambda v: np.median(v, "a")),
+        (TypeError, "^clip: a_min: expected numbers.* got str", lambda v: np.clip(v, "a", 1)),
+        (TypeError, "^clip: a_max: expected numbers.* got str", lambda v: np.clip(v, 1, "a")),
+        (TypeError, "^clip: a_max: expected numbers.* got dict", lambda v: v.clip(max={})),
+        (TypeError, "^tril: k: expected an integer, got str 'a'", lambda v: np.tril(v, "a")),
+        (TypeError, "^triu: k: expected an integer, got float 1.5", lambda v: np.triu(v, 1.5)),
+        (TypeError, "^diag: k: expected an integer", lambda v: np.diag(v, "a")),
+        (TypeError, "^diagonal: offset: expected an integer", lambda v: np.diagonal(v, "a")),
+        (TypeError, "^linspace: num: .* got Variable", lambda v: np.linspace(v, 1.0, v[0, 0])),
+        (TypeError, "^linspace: num: .* got 2.5", lambda v: np.linspace(v, 1.0, 2.5)),
+        (TypeError, "^linspace: stop: expected numbers", lambda v: np.linspace(v, "a", 2)),
+        (TypeError, "^round: decimals: .* got 0.5", lambda v: np.round(v, 0.5)),
+        (TypeError, "^matrix_power: n: .* got 'a'", lambda v: np.linalg.matrix_power(v, "a")),
+        (TypeError, r"^var: ddof: .* got \[1, 2\]", lambda v: np.var(v, ddof=[1, 2])),
+        (TypeError, "^var: ddof: .* got Variable", lambda v: np.var(v, ddof=v[0, 0])),
+        (TypeError, "^std: ddof: expected one number, got 'a'", lambda v: np.std(v, ddof="a")),
+        (TypeError, "^std: axis: .* got 'a'", lambda v: np.std(v, "a")),
+        (
+            ValueError,
+            r"^full_like: fill_value: shape \(3,\) does not broadcast to \(2, 2\)",
+            lambda v: np.full_like(v, [1.0, 2.0, 3.0]),
+        ),
+        (ValueError, "^full_like: fill_value", lambda v: np.full_like(v[0], v)),
+        (TypeError, "^full_like: fill_value: .* got str", lambda v: np.full_like(v, "a")),
+        (TypeError, "^shape: .* got 'a'", lambda v: np.full_like(v, 1.0, shape="a")),
+        (
+            ValueError,
+            r"^nan_to_num: posinf: shape \(2, 2, 2\) does not broadcast to \(2, 2\)",
+            lambda v: np.nan_to_num(v, posinf=np.ones((2, 2, 2))),
+        ),
+        (ValueError, "^nan_to_num: nan: shape", lambda v: np.nan_to_num(v, nan=[1.0, 2.0, 3.0])),
+        (TypeError, "^nan_to_num: neginf: .* got str", lambda v: np.nan_to_num(v, neginf="a")),
+        (TypeError, "^nan_to_num: nan: .* got NoneType", lambda v: np.nan_to_num(v, nan=None)),
+        (ValueError, "^reshape: order: .* got 'K'", lambda v: np.reshape(v, 4, order="K")),
+        (TypeError, "^reshape: order: .* got NoneType", lambda v: v.reshape(4, order=None)),
+        (TypeError, "^reshape: order: .* got int", lambda v: wy.reshape(v, 4, 3)),
+        (ValueError, "^vecdot: axis 2 is out of range", lambda v: wy.vecdot(v, v, axis=2)),
+        (ValueError, "^vecdot: axis -2 is out", lambda v: wy.vecdot(v, v[0], axis=-2)),
+        (ValueError, "^vecdot: axis -2", lambda v: wy.vecdot(1.0, v, axis=-2)),
+        (TypeError, "^vecdot: axis: .* got str 'a'", lambda v: wy.vecdot(v, v, axis="a")),
         (ValueError, "equal parts", lambda v: np.split(v, 3)),
         (TypeError, "indices_or_sections: .* got 'a'", lambda v: np.split(v, "a")),
         (TypeError, "indices_or_sections: .* got .1.5.", lambda v: np.array_split(v, [1.5])),
@@ -109,6 +158,109 @@ def test_errors(error, match, call):
     v = wy.Variable([[1.0, 2.0], [3.0, 4.0]])
     with pytest.raises(error, match=match):
         call(v)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda v, axis: np.prod(v, axis=axis),
+        lambda v, axis: np.prod(v, axis=(axis,)),
+        lambda v, axis: np.var(v, axis=axis),
+        lambda v, axis: np.std(v, axis=axis),
+        lambda v, axis: np.median(v, axis=axis),
+        lambda v, axis: np.cumsum(v, axis=axis),
+        lambda v, axis: np.cumprod(v, axis=axis),
+        lambda v, axis: np.argmax(v, axis=axis),
+        lambda v, axis: np.argmin(v, axis=axis),
+        lambda v, axis: np.argsort(v, axis=axis),
+        lambda v, axis: np.sort(v, axis=axis),
+        lambda v, axis: np.take(v, [0], axis=axis),
+        lambda v, axis: np.take_along_axis(v, np.array([[0]]), axis=axis),
+        lambda v, axis: np.repeat(v, 2, axis=axis),
+        lambda v, axis: np.flip(v, axis=axis),
+        lambda v, axis: np.roll(v, 1, axis=axis),
+        lambda v, axis: np.diff(v, axis=axis),
+        lambda v, axis: np.swapaxes(v, axis, 0),
+        lambda v, axis: np.moveaxis(v, axis, 0),
+        lambda v, axis: np.linalg.norm(v, axis=axis),
+        lambda v, axis: wy.softmax(v, axis=axis),
+        lambda v, axis: wy.vecdot(v, v, axis=axis),
+    ],
+)
+def test_a_truth_value_is_no_axis(call):
+    """As in NumPy's reductions; its functions in Python take True for 1, and ours do not."""
+    v = wy.Variable([[1.0, 2.0], [3.0, 4.0]])
+    for axis in (True, False, np.True_, "a", 1.0):
+        with pytest.raises(TypeError, match=r"axis: expected an integer.*, got "):
+            call(v, axis)
+    call(v, 1)
+
+
+def test_a_mask_repeats_what_it_is_true_for():
+    mask = np.array([True, False, True])
+    np.testing.assert_array_equal(np.repeat(wy.Variable([1.0, 2.0, 3.0]), mask).value, [1.0, 3.0])
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 3)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of means of nothing
+def test_medians_of_no_elements_are_numpys(shape, dtype):
+    x = np.zeros(shape, dtype)
+    for axis in (None, *range(len(shape))):
+        for keepdims in (False, True):
+            expected = np.median(x, axis, keepdims=keepdims)
+            got = np.median(wy.Variable(x), axis, keepdims=keepdims)
+            assert (got.shape, got.dtype) == (np.shape(expected), dtype)
+            np.testing.assert_array_equal(got.value, expected)
+
+
+@pytest.mark.parametrize("indices", [[], [[], []], np.zeros(0, int), ()])
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+def test_nothing_is_taken_as_numpy_does(indices, mode):
+    for x in (np.ones((2, 3)), np.zeros((0, 3)), np.zeros(0)):
+        for axis in (None, *range(x.ndim)):
+            expected = np.take(x, np.asarray(indices, int), axis, mode=mode)
+            got = np.take(wy.Variable(x), indices, axis, mode=mode)
+            assert got.shape == expected.shape
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A"])
+@pytest.mark.parametrize(
+    ("of", "to"),
+    [
+        ((2, 3), (3, 2)),
+        ((2, 3, 4), (4, -1)),
+        ((6,), (2, 3)),
+        ((2, 3), -1),
+        ((1,), ()),
+        ((0, 2), (3, 0)),
+    ],
+)
+def test_reshapes_in_an_order_are_numpys(order, of, to, rng):
+    x, weights = rng.normal(size=of), rng.normal(size=of)
+    expected = np.reshape(x, to, order=order)
+    places = wy.Variable(x)
+    for got in (np.reshape(places, to, order=order), places.reshape(to, order=order)):
+        np.testing.assert_array_equal(got.value, expected)
+    np.testing.assert_array_equal(
+        wy.grad(
+            lambda v: np.sum(np.reshape(v, to, order=order) * np.reshape(weights, to, order=order))
+        )(x),
+        weights,
+    )
+    if order != "A":
+        np.testing.assert_array_equal(np.ravel(places, order).value, np.ravel(x, order))
+
+
+@pytest.mark.skipif(not hasattr(np, "vecdot"), reason="NumPy 2 has it")
+@pytest.mark.parametrize("axis", [0, 1, -1, -2])
+def test_vecdot_along_an_axis(axis, rng):
+    x, y = rng.normal(size=(2, 3, 3))
+    expected = np.vecdot(x, y, axis=axis)
+    for f in (np.vecdot, np.linalg.vecdot, wy.vecdot):
+        np.testing.assert_allclose(f(wy.Variable(x), y, axis=axis).value, expected, rtol=1e-14)
+    with pytest.raises(TypeError, match="out"):
+        np.vecdot(wy.Variable(x), y, out=np.zeros(3))
 
 
 def test_tensordot_takes_axes_in_an_array():

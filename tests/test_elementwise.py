@@ -58,16 +58,7 @@ def airy(n, y, slope, x):
 
 
 # Derivatives have no name elsewhere: their values are tested as those of what they derive.
-DERIVATIVES = {
-    "arctan_slope",
-    "bell",
-    "bell_derivative",
-    "dawsn_derivative",
-    "direction",
-    "ellipk_derivative",
-    "erfcx_derivative",
-    "sinc_derivative",
-}
+DERIVATIVES = {name for name, entry in ENTRIES.items() if entry["internal"]}
 ORDERS = [0, 1, 2, 3, 10, -1, -2]
 USUAL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 1e-300, -1e-300, np.inf, -np.inf, np.nan]
 SPARSE = [0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, -5.0, 7.0, np.inf, -np.inf, np.nan]
@@ -236,6 +227,18 @@ def test_orders_are_integers_within_bounds():
     for n in ([1, 2], x, "1", None, np.arange(2)):
         with pytest.raises(TypeError, match="jn: n: expected one integer"):
             wy.special.jn(n, x)
+
+
+@pytest.mark.parametrize("name", ["sin", "hypot", "special.airy", "special.sici", "special.jv"])
+@pytest.mark.parametrize("wrong", ["a", None, {}])
+def test_what_is_no_number_is_refused_by_name(name, wrong):
+    function = getattr(wy.special if "." in name else wy, name.rpartition(".")[2])
+    others = [1.0] if name in ("hypot", "special.jv") else []
+    own = "jn" if name == "special.jv" else name.rpartition(".")[2]
+    with pytest.raises(
+        TypeError, match=rf"^{own}: .*expected numbers.*, got {type(wrong).__name__}"
+    ):
+        function(*map(int, others), wrong)
 
 
 def gradient(f, *at):

@@ -135,6 +135,23 @@ def test_what_does_not_fit_is_refused() -> None:
         _core.top_k(users, items, None, None, -1)
 
 
+def test_what_is_of_another_type_is_named() -> None:
+    users, items = np.ones((N_USERS, 2), np.float32), np.ones((N_ITEMS, 2), np.float32)
+    some, other = interactions({(0, 1)}), interactions({(0, 2)})
+    for refused, call in {
+        "users: expected an array.* got NoneType": lambda: evaluate(None, items, None, some, other),
+        "items: expected an array.* got list": lambda: evaluate(users, [], None, some, other),
+        "train: expected Interactions, got NoneType": lambda: evaluate(
+            users, items, None, None, other
+        ),
+        "test: expected Interactions, got list": lambda: evaluate(users, items, None, some, []),
+        "^train: expected Interactions, got str": lambda: popularity("some", other),
+        "^test: expected Interactions, got int": lambda: popularity(some, 3),
+    }.items():
+        with pytest.raises(TypeError, match=refused):
+            call()  # type: ignore[no-untyped-call]
+
+
 def test_the_documentation_lists_every_metric() -> None:
     assert ranking.__doc__ is not None
     for name in Quality.__dataclass_fields__:

@@ -108,6 +108,14 @@ if hasattr(np.linalg, "vector_norm"):
         "outer": (lambda lin, a, b: lin.outer(a[0], b[0]), [(1, 2), (1, 3)]),
         "matmul": (lambda lin, a, b: lin.matmul(a, b), [(2, 3), (3, 2)]),
         "vecdot": (lambda lin, a, b: lin.vecdot(a, b, axis=0), [(2, 3), (2, 3)]),
+        "vecdot of other axes": (
+            lambda lin, a, b: lin.vecdot(a, b, axis=0),
+            [(3, 2), (3, 4, 2)],
+        ),
+        "vecdot from the end": (
+            lambda lin, a, b: lin.vecdot(a, b, axis=-2),
+            [(3, 2), (4, 3, 2)],
+        ),
         "matrix_transpose": (lambda lin, a: lin.matrix_transpose(a), [(2, 3, 2)]),
     }
 
@@ -237,7 +245,11 @@ def test_a_large_matrix(rng):
         (lambda v: wy.linalg.eigh(v * math.nan), "eigh: the matrix has NaN or infinite"),
         (lambda v: wy.linalg.svd(v * math.inf), "svd: the matrix has NaN or infinite"),
         (lambda v: wy.linalg.pinv(v * math.nan), "pinv: the matrix has NaN or infinite"),
-        (lambda v: wy.linalg.slogdet(v * 0.0).logabsdet.backward(), "singular"),
+        (
+            lambda v: wy.linalg.slogdet(v * 0.0).logabsdet.backward(),
+            "^slogdet: there is no derivative: the matrix is singular",
+        ),
+        (lambda v: wy.linalg.cond(v[:0]), r"cond: expected elements, got shape \(0, 2\)"),
         (lambda v: wy.linalg.matrix_power(v[:1], 2), r"square matrices, got shape \(1, 2\)"),
         (lambda v: wy.linalg.multi_dot([v, v[0], v]), "array 1 is not a matrix"),
         (lambda v: wy.linalg.inv(v[:1]), r"inverse: expected square matrices, got shape \(1, 2\)"),
@@ -317,6 +329,43 @@ def test_norms_at_zero_have_the_gradient_zero(order):
         y.backward()
         assert y.item() == 0.0
         np.testing.assert_array_equal(v.grad, np.zeros(shape))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 3)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", [None, "fro", "nuc", 0, 1, -1, 2, -2, 3, math.inf, -math.inf])
+def test_norms_of_no_elements_are_numpys(shape, dtype, order):
+    x = np.zeros(shape, dtype)
+    for axis in (None, 0, -1, (0, 1), (-1, 0)):
+        for keepdims in (False, True):
+            try:
+                with np.errstate(divide="ignore"):
+                    expected = np.linalg.norm(x, order, axis, keepdims)
+            except ValueError:  # AxisError is one
+                with pytest.raises(ValueError, match=r"norm|axis|max|min"):
+                    np.linalg.norm(wy.Variable(x), order, axis, keepdims)
+                continue
+            got = np.linalg.norm(wy.Variable(x), order, axis, keepdims)
+            assert (got.shape, got.dtype) == (np.shape(expected), dtype)
+            np.testing.assert_array_equal(got.value, expected)
+            if order != 0:
+                v = wy.Variable(x)
+                np.sum(np.linalg.norm(v, order, axis)).backward()
+                assert v.grad.shape == shape
+
+
+def test_a_norm_of_none_is_no_norm_of_others():
+    x = wy.Input(np.zeros(0))
+    program = wy.freeze(np.linalg.norm(x, math.inf))
+    assert program.run({x: []}) == 0.0
+    with pytest.raises(ValueError, match="norm"):
+        program.run({x: [1.0]})
+
+
+def test_norms_of_negative_order_of_infinite_numbers():
+    x = np.array([np.inf, -np.inf])
+    # As NumPy's, which warns: 1 / (1/∞ + 1/∞).
+    assert np.linalg.norm(wy.Variable(x), -1).item() == np.inf
 
 
 def test_norms_see_nan():

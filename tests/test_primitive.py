@@ -34,6 +34,28 @@ def test_a_primitive_has_every_derivative(cube):
     wy.check_grads(lambda x: np.sum(cube(x) * np.sin(x)), (np.array([0.3, 0.7]),), order=3)
 
 
+@pytest.mark.parametrize("define", ["defvjp", "defjvp"])
+def test_there_are_no_rules_for_arguments_that_a_primitive_does_not_take(cube, define):
+    def rule(*args):
+        return args[0]
+
+    match = f"{define}: cube takes 1 argument.*no rule for argument 1"
+    with pytest.raises(ValueError, match=match):
+        getattr(cube, define)(rule, rule)
+    with pytest.raises(ValueError, match=match):
+        getattr(cube, define)(rule, argnums=1)
+    assert wy.grad(cube)(2.0) == 12.0  # the rules are as they were
+    assert cube.jvps == {}
+
+    # By keyword alone counts not, with a default does, and some take any number, or do not say.
+    named = wy.primitive(lambda x, y=1.0, /, *, z=2.0: x)
+    getattr(named, define)(rule, rule)
+    with pytest.raises(ValueError, match="takes 2 argument"):
+        getattr(named, define)(rule, argnums=2)
+    getattr(wy.primitive(lambda *x: x[0]), define)(rule, argnums=7)
+    getattr(wy.primitive(np.hypot), define)(rule, rule)
+
+
 def test_a_primitive_is_called_once_for_a_value(cube):
     x = wy.Input([1.0, 2.0])
     y = cube(x)

@@ -36,6 +36,7 @@ _NATIVE = (
     "transpose",
     "tril",
     "triu",
+    "vecdot",
 )
 # NumPy's own, of the values.
 _OF_VALUES = (

@@ -67,10 +67,12 @@ def evaluate(
         k: how many recommendations are looked at.
 
     Raises:
+        TypeError: arrays that are not float32, or anything but Interactions.
         ValueError: shapes that do not fit together, k below 1, or nothing held out.
         FloatingPointError: a score that is not a number.
     """
-    return measure(users, items, item_bias, seen_pairs(train), seen_pairs(test), k)
+    pairs = seen_pairs("train", train), seen_pairs("test", test)
+    return measure(users, items, item_bias, *pairs, k)
 
 
 def popularity(train: Interactions, test: Interactions, k: int = 10) -> Quality:
@@ -78,15 +80,18 @@ def popularity(train: Interactions, test: Interactions, k: int = 10) -> Quality:
 
     It is the least that a model has to beat.
     """
+    known = seen_pairs("train", train)
     count = np.bincount(train.items, minlength=train.n_items).astype(np.float32)
     # Factors of no width leave the bias alone to rank.
     users = np.zeros((train.n_users, 0), np.float32)
     items = np.zeros((train.n_items, 0), np.float32)
-    return evaluate(users, items, count, train, test, k)
+    return measure(users, items, count, known, seen_pairs("test", test), k)
 
 
-def seen_pairs(data: Interactions) -> _core.Csr:
-    """The distinct pairs of some interactions, grouped by user."""
+def seen_pairs(name: str, data: Interactions) -> _core.Csr:
+    """The distinct pairs of some interactions, an argument of that name, grouped by user."""
+    if not isinstance(data, Interactions):
+        raise TypeError(f"{name}: expected Interactions, got {type(data).__name__}")
     return _core.Csr(data.users, data.items, data.n_users, data.n_items)
 
 

@@ -29,7 +29,6 @@ array([[ 0.6, -0.2],
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -38,7 +37,7 @@ import numpy as np
 from . import _core
 from ._core import Variable, constant
 from .arrays.contraction import trace as _trace
-from .arrays.operand import Axis, Like, axes_of
+from .arrays.operand import Axis, Like, axes_of, integer
 from .arrays.roots import root
 
 __all__ = [
@@ -103,6 +102,7 @@ class QRResult(NamedTuple):
 
 inv, det, solve = _core.inv, _core.det, _core.solve
 matmul, outer, matrix_transpose = _core.matmul, _core.outer, _core.matrix_transpose
+vecdot = _core.vecdot
 
 
 def slogdet(a: Like) -> SlogdetResult:
@@ -224,7 +224,7 @@ def matrix_power(a: Like, n: int) -> Variable:
     array([[1., 5.],
            [0., 1.]])
     """
-    power, n = constant(a), operator.index(n)
+    power, n = constant(a), integer("matrix_power: n", n)
     shape = power.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise np.linalg.LinAlgError(f"matrix_power: expected square matrices, got shape {shape}")
@@ -295,7 +295,7 @@ def vector_norm(
         raise ValueError(f"norm: {ord!r} is no order of a norm of vectors")
     x = constant(x)
     if ord == math.inf:
-        return _core.max(_core.abs(x), axis, keepdims)
+        return _largest(_core.abs(x), axis, keepdims)
     if ord == -math.inf:
         return _core.min(_core.abs(x), axis, keepdims)
     if ord == 0:
@@ -303,7 +303,15 @@ def vector_norm(
     if ord == 1:
         return _core.sum(_core.abs(x), axis, keepdims)
     total = _core.sum(_core.square(x) if ord == 2 else _core.abs(x) ** ord, axis, keepdims)
-    return root(total, 1.0 / ord)
+    return root(total, 1.0 / ord) if ord > 0 else total ** (1.0 / ord)
+
+
+def _largest(x: Variable, axis: Axis, keepdims: bool) -> Variable:
+    """The largest of numbers that are not negative, 0 of none, over axes."""
+    axes = axes_of("norm", axis, x.ndim)
+    if all(x.shape[k] for k in axes):
+        return _core.max(x, axes, keepdims)
+    return _core.sum(_core.fixed(x, "norm", axes), axes, keepdims)
 
 
 def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, int], keepdims: bool) -> Variable:
@@ -313,16 +321,16 @@ def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, int], keepdims: bool) -
     reduce: Callable[..., Variable]
     if ord in (1, -1, math.inf, -math.inf):
         along, over = (row, column) if abs(ord) == 1 else (column, row)
-        reduce = _core.max if ord > 0 else _core.min
-        result = reduce(_core.sum(_core.abs(x), along, keepdims=True), over, keepdims=True)
+        reduce = _largest if ord > 0 else _core.min
+        result = reduce(_core.sum(_core.abs(x), along, keepdims=True), over, True)
         return result if keepdims else _core.squeeze(result, axes)
     if ord not in (2, -2, "nuc"):
         raise ValueError(f"norm: {ord!r} is no order of a norm of matrices")
     order = [a for a in range(x.ndim) if a not in axes]
     # Their absolute value has the gradient 0 at 0.
     values = _core.abs(svdvals(_core.transpose(x, [*order, row, column])))
-    reduce = _core.sum if ord == "nuc" else _core.max if ord == 2 else _core.min
-    result = reduce(values, -1)
+    reduce = _core.sum if ord == "nuc" else _largest if ord == 2 else _core.min
+    result = reduce(values, -1, False)
     return _core.expand_dims(result, sorted(axes)) if keepdims else result
 
 
@@ -365,6 +373,8 @@ def cond(x: Like, p: float | str | None = None) -> Variable:
     >>> cond([[4.0, 0.0], [0.0, 2.0]]).item()
     2.0
     """
+    if 0 in np.shape(x):
+        raise np.linalg.LinAlgError(f"cond: expected elements, got shape {np.shape(x)}")
     if p in (None, 2, -2):
         values = svdvals(x)
         large, small = values[..., 0], values[..., -1]
@@ -388,12 +398,3 @@ def trace(x: Like, /, *, offset: int = 0) -> Variable:
     5.0
     """
     return _trace(x, offset, -2, -1)
-
-
-def vecdot(x1: Like, x2: Like, /, *, axis: int = -1) -> Variable:
-    """Return the dot products of vectors along an axis.
-
-    >>> vecdot([1.0, 2.0], [3.0, 4.0]).item()
-    11.0
-    """
-    return _core.sum(constant(x1) * x2, axis) if axis != -1 else _core.vecdot(x1, x2)

@@ -89,6 +89,7 @@ from ._core import (
     yv,
     yve,
 )
+from .arrays.operand import numbers
 
 __all__ = [
     "airy",
@@ -173,7 +174,8 @@ def airy(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
     >>> [round(y.item(), 9) for y in airy(1.0)]
     [0.135292416, -0.159147441, 1.207423595, 0.932435933]
     """
-    return airy_ai(0, z), airy_ai(1, z), airy_bi(0, z), airy_bi(1, z)
+    x = numbers("airy: z", z)
+    return airy_ai(0, x), airy_ai(1, x), airy_bi(0, x), airy_bi(1, x)
 
 
 def sici(x: Any, /) -> tuple[Variable, Variable]:
@@ -184,4 +186,5 @@ def sici(x: Any, /) -> tuple[Variable, Variable]:
     >>> [round(y.item(), 9) for y in sici(1.0)]
     [0.94608307, 0.337403923]
     """
+    x = numbers("sici: x", x)
     return sinint(x), cosint(x)

@@ -17,7 +17,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use super::convert::{refuse_masked, type_name};
+use super::convert::{refuse_masked, shown, type_name};
 use crate::array::show_shape;
 
 /// An array of element type `T` with as many axes as `D` has, in C order.
@@ -64,29 +64,70 @@ pub(super) fn borrowed<'py, T: Element, D: Dimension>(
     Ok(array.cast_into::<PyArray<T, D>>()?.try_readonly()?)
 }
 
+/// An argument that is refused when its name is known: what pyo3 raises has only a note with it.
+pub(super) struct Given<T>(Result<T, (PyErr, String)>);
+
+impl<T> Given<T> {
+    /// An argument that was not given.
+    pub(super) const fn default(value: T) -> Self {
+        Given(Ok(value))
+    }
+
+    /// The argument.
+    ///
+    /// # Errors
+    /// TypeError that names it if it is of another kind, or what its own conversion raised.
+    pub(super) fn expect(self, name: &str, kind: &str) -> PyResult<T> {
+        self.0.map_err(|(error, found)| {
+            let own = Python::attach(|py| !error.is_instance_of::<PyTypeError>(py));
+            if own {
+                return error;
+            }
+            PyTypeError::new_err(format!("{name}: expected {kind}, got {found}"))
+        })
+    }
+}
+
+impl<'a, 'py, T: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Given<T> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let refused = |error: T::Error| (error.into(), shown(&object));
+        Ok(Given(object.extract().map_err(refused)))
+    }
+}
+
 /// An integer of any size, until it is known what it is for. Booleans are none.
-pub(super) struct Integer(Result<i128, String>);
+pub(super) enum Integer {
+    /// One that is looked at.
+    Fits(i128),
+    /// One far beyond any range, as text.
+    Beyond(String),
+    /// Something else, and what.
+    Other(String),
+}
 
 impl Integer {
     /// An integer that was not given.
     pub(super) const fn default(value: i128) -> Self {
-        Integer(Ok(value))
+        Integer::Fits(value)
     }
 
     /// The integer, if it is in the range.
     ///
     /// # Errors
-    /// ValueError with the argument's name if it is not.
+    /// ValueError with the argument's name if it is not, TypeError if it is no integer.
     pub(super) fn within(&self, name: &str, range: RangeInclusive<i128>) -> PyResult<i128> {
-        let text = match &self.0 {
-            Ok(n) if range.contains(n) => return Ok(*n),
-            Ok(n) => n.to_string(),
-            Err(text) => text.clone(),
+        let (text, below) = match self {
+            Integer::Fits(n) if range.contains(n) => return Ok(*n),
+            Integer::Fits(n) => (n.to_string(), n < range.start()),
+            Integer::Beyond(text) => (text.clone(), text.starts_with('-')),
+            Integer::Other(found) => {
+                return Err(PyTypeError::new_err(format!(
+                    "{name}: expected an integer, got {found}"
+                )));
+            }
         };
-        let below = self
-            .0
-            .as_ref()
-            .map_or(text.starts_with('-'), |n| n < range.start());
         let bound = if below {
             format!("least {}", range.start())
         } else {
@@ -96,29 +137,33 @@ impl Integer {
             "{name}: expected at {bound}, got {text}"
         )))
     }
+
+    /// The integer, which may be negative: an axis, or the number of a diagonal.
+    ///
+    /// # Errors
+    /// As [`within`](Self::within).
+    pub(super) fn signed(&self, name: &str) -> PyResult<i64> {
+        Ok(self.within(name, i64::MIN.into()..=i64::MAX.into())? as i64)
+    }
 }
 
 impl FromPyObject<'_, '_> for Integer {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let refuse = || {
-            let found = type_name(&object);
-            PyTypeError::new_err(format!("expected an integer, got {found}"))
-        };
         if object.is_instance_of::<PyBool>() {
-            return Err(refuse());
+            return Ok(Integer::Other(shown(&object)));
         }
         if let Ok(n) = object.extract::<u64>() {
-            return Ok(Integer(Ok(n.into())));
+            return Ok(Integer::Fits(n.into()));
         }
-        match object.extract::<i64>() {
-            Ok(n) => Ok(Integer(Ok(n.into()))),
+        Ok(match object.extract::<i64>() {
+            Ok(n) => Integer::Fits(n.into()),
             Err(e) if e.is_instance_of::<PyOverflowError>(object.py()) => {
-                Ok(Integer(Err(object.to_string())))
+                Integer::Beyond(object.to_string())
             }
-            Err(_) => Err(refuse()),
-        }
+            Err(_) => Integer::Other(shown(&object)),
+        })
     }
 }
 

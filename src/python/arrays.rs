@@ -5,6 +5,7 @@
 
 use pyo3::prelude::*;
 
+use super::argument::{Given, Integer};
 use super::convert::required;
 use super::operand::{node, pair};
 use super::variable::PyVariable;
@@ -28,7 +29,8 @@ fn constant(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
 /// array([1., 3., 6.])
 #[pyfunction]
 #[pyo3(signature = (x, axis, /))]
-fn cumsum(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
+fn cumsum(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
+    let axis = axis.signed("cumsum: axis")?;
     Ok(PyVariable::new(build::cumsum(&node("cumsum", x)?, axis)?))
 }
 
@@ -38,7 +40,8 @@ fn cumsum(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
 /// array([1, 2, 0], dtype=uint32)
 #[pyfunction]
 #[pyo3(signature = (x, axis, /))]
-fn argsort(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
+fn argsort(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
+    let axis = axis.signed("argsort: axis")?;
     Ok(PyVariable::new(build::argsort(&node("argsort", x)?, axis)?))
 }
 
@@ -48,7 +51,9 @@ fn argsort(x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyVariable> {
 /// array(0, dtype=uint32)
 #[pyfunction]
 #[pyo3(signature = (x, axis, keepdims, /))]
-fn argmax(x: &Bound<'_, PyAny>, axis: i64, keepdims: bool) -> PyResult<PyVariable> {
+fn argmax(x: &Bound<'_, PyAny>, axis: Integer, keepdims: Given<bool>) -> PyResult<PyVariable> {
+    let axis = axis.signed("argmax: axis")?;
+    let keepdims = keepdims.expect("argmax: keepdims", "True or False")?;
     let x = node("argmax", x)?;
     Ok(PyVariable::new(build::argmax(&x, axis, keepdims)?))
 }
@@ -59,7 +64,9 @@ fn argmax(x: &Bound<'_, PyAny>, axis: i64, keepdims: bool) -> PyResult<PyVariabl
 /// array(1, dtype=uint32)
 #[pyfunction]
 #[pyo3(signature = (x, axis, keepdims, /))]
-fn argmin(x: &Bound<'_, PyAny>, axis: i64, keepdims: bool) -> PyResult<PyVariable> {
+fn argmin(x: &Bound<'_, PyAny>, axis: Integer, keepdims: Given<bool>) -> PyResult<PyVariable> {
+    let axis = axis.signed("argmin: axis")?;
+    let keepdims = keepdims.expect("argmin: keepdims", "True or False")?;
     let x = node("argmin", x)?;
     Ok(PyVariable::new(build::argmin(&x, axis, keepdims)?))
 }
@@ -82,8 +89,9 @@ fn indices(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Variable> {
 fn take_along_axis(
     x: &Bound<'_, PyAny>,
     index: &Bound<'_, PyAny>,
-    axis: i64,
+    axis: Integer,
 ) -> PyResult<PyVariable> {
+    let axis = axis.signed("take_along_axis: axis")?;
     let x = node("take_along_axis", x)?;
     let index = indices("indices", index)?;
     Ok(PyVariable::new(build::take_along_axis(&x, &index, axis)?))

@@ -14,7 +14,7 @@ use numpy::{
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::array::{Array, DType, Dense, Element, Shape, room, show_shape};
 use crate::error::Error;
@@ -37,6 +37,18 @@ pub(super) enum Origin {
 pub(super) fn type_name(object: &Bound<'_, PyAny>) -> String {
     let name = object.get_type().fully_qualified_name();
     name.map_or_else(|_| "object".to_owned(), |n| n.to_string())
+}
+
+/// What an argument of the wrong kind is: its class, and its value where that is short.
+pub(super) fn shown(object: &Bound<'_, PyAny>) -> String {
+    let class = type_name(object);
+    let short = object.is_instance_of::<PyBool>()
+        || object.is_instance_of::<PyFloat>()
+        || object.is_instance_of::<PyString>();
+    match object.repr() {
+        Ok(text) if short && text.len().is_ok_and(|n| n < 40) => format!("{class} {text}"),
+        _ => class,
+    }
 }
 
 fn refuse(what: &str, found: &str) -> PyErr {
@@ -314,7 +326,7 @@ pub(super) fn integers(
         found.and_then(|o| o.extract().ok()).ok_or_else(|| {
             PyTypeError::new_err(format!(
                 "{what}: expected an integer or a tuple of integers, got {}",
-                type_name(o)
+                shown(o)
             ))
         })
     };

@@ -219,7 +219,7 @@ macro_rules! files {
 rules::elementwise_files!(files);
 
 /// What the rule table says of elementwise functions, a dict each: names, formula, source, the
-/// intervals of each operand and other numbers to try.
+/// intervals of each operand and other numbers to try, and what it is for if it is internal.
 #[pyfunction]
 fn elementwise(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let described = DESCRIPTIONS
@@ -237,6 +237,7 @@ fn elementwise(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         let domains: Vec<_> = reference.domains.iter().map(|d| d.to_vec()).collect();
         dict.set_item("domains", domains)?;
         dict.set_item("edges", reference.edges)?;
+        dict.set_item("internal", entry.internal)?;
         Ok(dict)
     });
     dict.collect()

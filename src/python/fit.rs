@@ -10,11 +10,11 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::argument::Integer;
+use super::argument::{Given, Integer};
 use super::convert::type_name;
 use super::long_call::{Caller, long_call};
 use super::optim::PyOptimizer;
-use super::program::{PyProgram, bind, input_id, place};
+use super::program::{BY_INPUT, PyProgram, bind, input_id, place};
 use super::sampling::PySampler;
 use super::variable::PyVariable;
 use crate::error::Result;
@@ -159,16 +159,17 @@ fn size(name: &str, n: &Integer, least: i128) -> PyResult<usize> {
 /// Where each input's values come from.
 fn sources(
     program: &Program,
-    columns: &Bound<'_, PyDict>,
-    sample: Option<&Bound<'_, PyDict>>,
+    columns: Given<Bound<'_, PyDict>>,
+    sample: Option<Given<Bound<'_, PyDict>>>,
 ) -> PyResult<Vec<(u64, Source)>> {
     let mut sources = Vec::new();
-    for (key, value) in columns {
+    for (key, value) in columns.expect("columns", BY_INPUT)? {
         let at = place(program, "columns", &key)?;
         let column = bind(program, at, &value)?;
         sources.push((input_id("columns", &key)?, Source::Column(column)));
     }
-    for (key, value) in sample.into_iter().flatten() {
+    let sample = sample.map(|given| given.expect("sample", BY_INPUT));
+    for (key, value) in sample.transpose()?.into_iter().flatten() {
         place(program, "sample", &key)?;
         let id = input_id("sample", &key)?;
         let Ok(sampler) = value.cast::<PySampler>() else {
@@ -227,9 +228,9 @@ fn sources(
     batch_size=Integer::default(64),
     threads=Integer::default(1),
     seed=Integer::default(0),
-    deterministic=false,
+    deterministic=Given::default(false),
     callback=None,
-    progress=false,
+    progress=Given::default(false),
 ), text_signature = "(loss, columns, *, optimizer, sample=None, epochs=1, batch_size=64, \
     threads=1, seed=0, deterministic=False, callback=None, progress=False)")]
 #[allow(
@@ -239,16 +240,16 @@ fn sources(
 pub(super) fn fit(
     py: Python<'_>,
     loss: &Bound<'_, PyAny>,
-    columns: &Bound<'_, PyDict>,
+    columns: Given<Bound<'_, PyDict>>,
     optimizer: &Bound<'_, PyAny>,
-    sample: Option<&Bound<'_, PyDict>>,
+    sample: Option<Given<Bound<'_, PyDict>>>,
     epochs: Integer,
     batch_size: Integer,
     threads: Integer,
     seed: Integer,
-    deterministic: bool,
+    deterministic: Given<bool>,
     callback: Option<Bound<'_, PyAny>>,
-    progress: bool,
+    progress: Given<bool>,
 ) -> PyResult<PyHistory> {
     let program = if let Ok(program) = loss.cast::<PyProgram>() {
         Arc::clone(&program.get().inner)
@@ -279,8 +280,9 @@ pub(super) fn fit(
         batch_size: size("batch_size", &batch_size, 1)?,
         threads: size("threads", &threads, 0)?,
         seed: seed.within("seed", 0..=u64::MAX.into())? as u64,
-        deterministic,
+        deterministic: deterministic.expect("deterministic", "True or False")?,
     };
+    let progress = progress.expect("progress", "True or False")?;
     let mut callbacks: Vec<Py<PyAny>> = callback.into_iter().map(Bound::unbind).collect();
     let bar = if progress {
         let bar = py.import("wyrmling.progress")?.getattr("Progress")?;

@@ -7,15 +7,16 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use super::argument::Integer;
+use super::argument::{Given, Integer};
 use super::convert::{self, integers, required, type_name};
 use super::elementwise;
 use super::operand::{node, nodes, pair, rows};
+use super::order::{Order, reshaped};
 use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
 use crate::graph::build::{self, Reduction};
-use crate::rules::{self, DESCRIPTIONS};
+use crate::rules::{self, DESCRIPTIONS, Description};
 
 /// The result of `f` on an operand, which must be one.
 pub(super) fn apply(
@@ -38,9 +39,10 @@ pub(super) fn reduction(
     kind: Reduction,
     x: &Variable,
     axis: Option<&Bound<'_, PyAny>>,
-    keepdims: bool,
+    keepdims: Given<bool>,
 ) -> PyResult<Variable> {
     let axis = integers("axis", axis)?;
+    let keepdims = keepdims.expect("keepdims", "True or False")?;
     Ok(build::reduce(kind, x, axis.as_deref(), keepdims)?)
 }
 
@@ -109,11 +111,6 @@ binary! {
     /// >>> dot([1.0, 2.0], [3.0, 4.0]).item()
     /// 11.0
     dot => build::dot;
-    /// Dot products along the last axis; leading axes broadcast.
-    ///
-    /// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).value
-    /// array([3., 7.])
-    vecdot => build::vecdot;
     /// Products of all pairs of elements, as a matrix.
     ///
     /// >>> outer([1.0, 2.0], [3.0, 4.0]).value
@@ -127,11 +124,14 @@ macro_rules! reductions {
         $(
             $(#[$doc])*
             #[pyfunction]
-            #[pyo3(signature = (a, /, axis=None, keepdims=false))]
+            #[pyo3(
+                signature = (a, /, axis=None, keepdims=Given::default(false)),
+                text_signature = "(a, /, axis=None, keepdims=False)"
+            )]
             fn $name(
                 a: &Bound<'_, PyAny>,
                 axis: Option<&Bound<'_, PyAny>>,
-                keepdims: bool,
+                keepdims: Given<bool>,
             ) -> PyResult<PyVariable> {
                 let x = node(stringify!($name), a)?;
                 Ok(PyVariable::new(reduction(Reduction::$kind, &x, axis, keepdims)?))
@@ -173,16 +173,6 @@ reductions! {
     logsumexp => LogSumExp;
 }
 
-/// One axis, which may count from the end.
-fn at(axis: &Integer) -> PyResult<i64> {
-    Ok(axis.within("axis", i64::MIN.into()..=i64::MAX.into())? as i64)
-}
-
-/// The number of a diagonal.
-fn diagonal_at(k: &Integer) -> PyResult<i64> {
-    Ok(k.within("k", i64::MIN.into()..=i64::MAX.into())? as i64)
-}
-
 /// Exponentials along an axis, scaled to sum to 1, without overflow.
 ///
 /// >>> softmax([1000.0, 1000.0]).value
@@ -192,7 +182,7 @@ fn diagonal_at(k: &Integer) -> PyResult<i64> {
 fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::softmax(
         &node("softmax", x)?,
-        at(&axis)?,
+        axis.signed("softmax: axis")?,
     )?))
 }
 
@@ -204,7 +194,10 @@ fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
 #[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
 fn log_softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let x = node("log_softmax", x)?;
-    Ok(PyVariable::new(build::log_softmax(&x, at(&axis)?)?))
+    Ok(PyVariable::new(build::log_softmax(
+        &x,
+        axis.signed("log_softmax: axis")?,
+    )?))
 }
 
 /// The loss of each row of logits: the negative log-probability of its target.
@@ -277,16 +270,30 @@ fn transpose(a: &Bound<'_, PyAny>, axes: Option<&Bound<'_, PyAny>>) -> PyResult<
 
 /// The same elements in another shape; one length may be -1, to be inferred.
 ///
+/// They are read and placed with the last index moving first (``order="C"``) or the first
+/// (``"F"``); ``"A"`` is the former, in which variables lie.
+///
 /// >>> reshape([1.0, 2.0, 3.0, 4.0], (2, -1)).value
 /// array([[1., 2.],
 ///        [3., 4.]])
+/// >>> reshape([1.0, 2.0, 3.0, 4.0], (2, 2), order="F").value
+/// array([[1., 3.],
+///        [2., 4.]])
 #[pyfunction]
-#[pyo3(signature = (a, /, shape))]
-fn reshape(a: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+#[pyo3(
+    signature = (a, /, shape, order=Given::default(Order::C)),
+    text_signature = "(a, /, shape, order='C')"
+)]
+fn reshape(
+    a: &Bound<'_, PyAny>,
+    shape: &Bound<'_, PyAny>,
+    order: Given<Order>,
+) -> PyResult<PyVariable> {
     let shape = required("shape", shape)?;
-    Ok(PyVariable::new(build::reshape(
+    Ok(PyVariable::new(reshaped(
         &node("reshape", a)?,
-        &shape,
+        shape,
+        order,
     )?))
 }
 
@@ -326,7 +333,7 @@ fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
 fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::tril(
         &node("tril", m)?,
-        diagonal_at(&k)?,
+        k.signed("tril: k")?,
     )?))
 }
 
@@ -340,7 +347,7 @@ fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 fn triu(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::triu(
         &node("triu", m)?,
-        diagonal_at(&k)?,
+        k.signed("triu: k")?,
     )?))
 }
 
@@ -360,7 +367,11 @@ fn diagonal(
     axis2: Integer,
 ) -> PyResult<PyVariable> {
     let x = node("diagonal", a)?;
-    let (k, axis1, axis2) = (diagonal_at(&offset)?, at(&axis1)?, at(&axis2)?);
+    let (k, axis1, axis2) = (
+        offset.signed("diagonal: offset")?,
+        axis1.signed("diagonal: axis1")?,
+        axis2.signed("diagonal: axis2")?,
+    );
     Ok(PyVariable::new(build::diagonal(&x, k, axis1, axis2)?))
 }
 
@@ -374,7 +385,7 @@ fn diagonal(
 fn diag(v: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(build::diag(
         &node("diag", v)?,
-        diagonal_at(&k)?,
+        k.signed("diag: k")?,
     )?))
 }
 
@@ -388,7 +399,8 @@ fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<Integer>) -> PyResult<PyV
     let parts = sequence("concatenate", arrays)?;
     Ok(PyVariable::new(build::concatenate(
         &parts,
-        axis.as_ref().map(at).transpose()?,
+        axis.map(|axis| axis.signed("concatenate: axis"))
+            .transpose()?,
     )?))
 }
 
@@ -401,7 +413,10 @@ fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<Integer>) -> PyResult<PyV
 #[pyo3(signature = (arrays, /, axis=Integer::default(0)), text_signature = "(arrays, /, axis=0)")]
 fn stack(arrays: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let parts = sequence("stack", arrays)?;
-    Ok(PyVariable::new(build::stack(&parts, at(&axis)?)?))
+    Ok(PyVariable::new(build::stack(
+        &parts,
+        axis.signed("stack: axis")?,
+    )?))
 }
 
 /// Without axes of length 1: all of them, one, or a tuple of several.
@@ -428,11 +443,21 @@ fn expand_dims(a: &Bound<'_, PyAny>, axis: &Bound<'_, PyAny>) -> PyResult<PyVari
     Ok(PyVariable::new(build::expand_dims(&x, &axis)?))
 }
 
-/// The rule table: the name, the formula and its source of every operator.
+/// What the rule table says of one operator.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+);
+
+/// The rule table: the name, the formula and its source of every operator, and what it is for if
+/// only gradients or other functions are made of it (else None).
 #[pyfunction]
-fn operators() -> Vec<(&'static str, &'static str, &'static str)> {
+fn operators() -> Vec<Row> {
     let entries = DESCRIPTIONS.iter();
-    entries.map(|e| (e.name, e.formula, e.source)).collect()
+    let row = |e: &Description| (e.name, e.formula, e.source, e.internal);
+    entries.map(row).collect()
 }
 
 /// Adds the functions to the module.

@@ -1,13 +1,15 @@
 //! Linear algebra, for `wyrmling.linalg`, which gives these functions NumPy's arguments.
 //!
-//! All take matrices, or arrays of them along leading axes.
+//! All take matrices, or arrays of them along leading axes; `vecdot` takes vectors.
 
 use pyo3::prelude::*;
 
+use super::argument::Integer;
 use super::functions::two;
 use super::operand::node;
 use super::variable::PyVariable;
-use crate::graph::build;
+use crate::error::{Error, Result};
+use crate::graph::{Variable, build};
 
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident($x:ident $(, $more:ident: $ty:ty)*) -> $result:ty;)*) => {
@@ -24,6 +26,7 @@ macro_rules! functions {
         /// Adds the functions to the module.
         pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
             $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            module.add_function(wrap_pyfunction!(vecdot, module)?)?;
             module.add_function(wrap_pyfunction!(solve, module)?)
         }
     };
@@ -33,17 +36,17 @@ macro_rules! functions {
 trait Wrapped<T> {
     fn wrapped(self) -> T;
 }
-impl Wrapped<PyVariable> for crate::Variable {
+impl Wrapped<PyVariable> for Variable {
     fn wrapped(self) -> PyVariable {
         PyVariable::new(self)
     }
 }
-impl Wrapped<(PyVariable, PyVariable)> for [crate::Variable; 2] {
+impl Wrapped<(PyVariable, PyVariable)> for [Variable; 2] {
     fn wrapped(self) -> (PyVariable, PyVariable) {
         self.map(PyVariable::new).into()
     }
 }
-impl Wrapped<(PyVariable, PyVariable, PyVariable)> for [crate::Variable; 3] {
+impl Wrapped<(PyVariable, PyVariable, PyVariable)> for [Variable; 3] {
     fn wrapped(self) -> (PyVariable, PyVariable, PyVariable) {
         self.map(PyVariable::new).into()
     }
@@ -115,4 +118,37 @@ functions! {
 #[pyo3(signature = (a, b, /))]
 fn solve(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     two("solve", a, b, build::solve)
+}
+
+/// Dot products along an axis, which counts in each array by itself; the other axes broadcast.
+///
+/// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).value
+/// array([3., 7.])
+/// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [1.0, 2.0]], axis=0).value
+/// array([ 4., 12.])
+#[pyfunction]
+#[pyo3(
+    signature = (x1, x2, /, *, axis=Integer::default(-1)),
+    text_signature = "(x1, x2, /, *, axis=-1)"
+)]
+fn vecdot(x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
+    let axis = axis.signed("vecdot: axis")?;
+    two("vecdot", x1, x2, |x, y| match axis {
+        -1 => build::vecdot(x, y),
+        _ => build::vecdot(&with_last(x, axis)?, &with_last(y, axis)?),
+    })
+}
+
+/// The axes in another order: that one last.
+fn with_last(x: &Variable, axis: i64) -> Result<Variable> {
+    let ndim = x.ty()?.ndim() as i64;
+    let from_start = if axis < 0 { axis + ndim } else { axis };
+    let mut order: Vec<i64> = (0..ndim).filter(|&k| k != from_start).collect();
+    if order.len() as i64 == ndim {
+        return Err(Error::Value(format!(
+            "vecdot: axis {axis} is out of range for an array of {ndim} dimension(s)"
+        )));
+    }
+    order.push(from_start);
+    build::transpose(x, Some(&order))
 }

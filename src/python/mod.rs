@@ -30,6 +30,7 @@ mod linalg;
 mod long_call;
 mod operand;
 mod optim;
+mod order;
 mod program;
 mod protocols;
 mod rank;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use super::argument::Given;
 use super::convert::type_name;
 use super::variable::PyVariable;
 use crate::optim::{Optimizer, Rule, Settings};
@@ -16,15 +17,26 @@ pub(super) struct PyOptimizer {
     pub(super) inner: Arc<Optimizer>,
 }
 
+fn number(name: &str, given: Given<f64>) -> PyResult<f64> {
+    given.expect(name, "a number")
+}
+
 /// Sets up a subclass.
 fn create<S: pyo3::PyClass<BaseType = PyOptimizer>>(
     class: S,
     rule: Rule,
-    lr: f64,
-    l2: f64,
-    clip: Option<f64>,
+    lr: Given<f64>,
+    l2: Given<f64>,
+    clip: Option<Given<f64>>,
 ) -> PyResult<PyClassInitializer<S>> {
-    let inner = Arc::new(Optimizer::new(rule, Settings { lr, l2, clip })?);
+    let settings = Settings {
+        lr: number("lr", lr)?,
+        l2: number("l2", l2)?,
+        clip: clip
+            .map(|clip| clip.expect("clip", "a number or None"))
+            .transpose()?,
+    };
+    let inner = Arc::new(Optimizer::new(rule, settings)?);
     Ok(PyClassInitializer::from(PyOptimizer { inner }).add_subclass(class))
 }
 
@@ -62,7 +74,13 @@ impl PyOptimizer {
                 type_name(parameters)
             )));
         }
-        for object in parameters.try_iter()? {
+        let objects = parameters.try_iter().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "parameters: expected a list of Parameters, got {}",
+                type_name(parameters)
+            ))
+        })?;
+        for object in objects {
             let object = object?;
             let variable = object.cast::<PyVariable>().ok();
             match variable.and_then(|v| v.get().handle.param()) {
@@ -114,13 +132,17 @@ pub(super) struct PySgd;
 #[pymethods]
 impl PySgd {
     #[new]
-    #[pyo3(signature = (lr, momentum=0.0, l2=0.0, clip=None))]
+    #[pyo3(
+        signature = (lr, momentum=Given::default(0.0), l2=Given::default(0.0), clip=None),
+        text_signature = "(lr, momentum=0.0, l2=0.0, clip=None)"
+    )]
     fn new(
-        lr: f64,
-        momentum: f64,
-        l2: f64,
-        clip: Option<f64>,
+        lr: Given<f64>,
+        momentum: Given<f64>,
+        l2: Given<f64>,
+        clip: Option<Given<f64>>,
     ) -> PyResult<PyClassInitializer<Self>> {
+        let momentum = number("momentum", momentum)?;
         create(PySgd, Rule::Sgd { momentum }, lr, l2, clip)
     }
 }
@@ -138,8 +160,17 @@ pub(super) struct PyAdagrad;
 #[pymethods]
 impl PyAdagrad {
     #[new]
-    #[pyo3(signature = (lr, l2=0.0, clip=None, eps=1e-10))]
-    fn new(lr: f64, l2: f64, clip: Option<f64>, eps: f64) -> PyResult<PyClassInitializer<Self>> {
+    #[pyo3(
+        signature = (lr, l2=Given::default(0.0), clip=None, eps=Given::default(1e-10)),
+        text_signature = "(lr, l2=0.0, clip=None, eps=1e-10)"
+    )]
+    fn new(
+        lr: Given<f64>,
+        l2: Given<f64>,
+        clip: Option<Given<f64>>,
+        eps: Given<f64>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let eps = number("eps", eps)?;
         create(PyAdagrad, Rule::Adagrad { eps }, lr, l2, clip)
     }
 }
@@ -157,15 +188,30 @@ pub(super) struct PyAdam;
 #[pymethods]
 impl PyAdam {
     #[new]
-    #[pyo3(signature = (lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, l2=0.0, clip=None))]
+    #[pyo3(
+        signature = (
+            lr=Given::default(1e-3),
+            beta1=Given::default(0.9),
+            beta2=Given::default(0.999),
+            eps=Given::default(1e-8),
+            l2=Given::default(0.0),
+            clip=None
+        ),
+        text_signature = "(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-08, l2=0.0, clip=None)"
+    )]
     fn new(
-        lr: f64,
-        beta1: f64,
-        beta2: f64,
-        eps: f64,
-        l2: f64,
-        clip: Option<f64>,
+        lr: Given<f64>,
+        beta1: Given<f64>,
+        beta2: Given<f64>,
+        eps: Given<f64>,
+        l2: Given<f64>,
+        clip: Option<Given<f64>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        create(PyAdam, Rule::Adam { beta1, beta2, eps }, lr, l2, clip)
+        let rule = Rule::Adam {
+            beta1: number("beta1", beta1)?,
+            beta2: number("beta2", beta2)?,
+            eps: number("eps", eps)?,
+        };
+        create(PyAdam, rule, lr, l2, clip)
     }
 }

@@ -8,6 +8,7 @@ use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use super::argument::Given;
 use super::convert::{self, type_name};
 use super::registry;
 use super::sparse::gradient;
@@ -26,6 +27,9 @@ pub(super) struct PyProgram {
     /// The objects of the leaves that have gradients, in the program's order.
     leaves: Vec<Py<PyVariable>>,
 }
+
+/// What maps inputs to something.
+pub(super) const BY_INPUT: &str = "a dict whose keys are inputs of the graph";
 
 /// The input that a key of a dictionary stands for: its place among the program's inputs.
 ///
@@ -125,10 +129,11 @@ impl PyProgram {
     }
 
     /// One array for each input, in the program's order.
-    fn arrays(&self, inputs: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<Array>> {
+    fn arrays(&self, inputs: Option<Given<Bound<'_, PyDict>>>) -> PyResult<Vec<Array>> {
         let program = &*self.inner;
         let mut arrays: Vec<Option<Array>> = program.inputs().map(|_| None).collect();
-        for (key, value) in inputs.into_iter().flatten() {
+        let inputs = inputs.map(|given| given.expect("inputs", BY_INPUT));
+        for (key, value) in inputs.transpose()?.into_iter().flatten() {
             let at = place(program, "inputs", &key)?;
             arrays[at] = Some(bind(program, at, &value)?);
         }
@@ -153,7 +158,7 @@ impl PyProgram {
     fn run<'py>(
         &self,
         py: Python<'py>,
-        inputs: Option<&Bound<'py, PyDict>>,
+        inputs: Option<Given<Bound<'py, PyDict>>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arrays = self.arrays(inputs)?;
         let value = py.detach(|| self.inner.run(&arrays))?;
@@ -168,7 +173,7 @@ impl PyProgram {
     fn value_and_grad<'py>(
         &self,
         py: Python<'py>,
-        inputs: Option<&Bound<'py, PyDict>>,
+        inputs: Option<Given<Bound<'py, PyDict>>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         let arrays = self.arrays(inputs)?;
         let (value, gradients) = py.detach(|| self.inner.value_and_grad(&arrays))?;

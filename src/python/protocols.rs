@@ -76,10 +76,7 @@ fn ufuncs(py: Python<'_>) -> PyResult<&'static Table<Ufunc>> {
                 .iter()
                 .map(move |&name| (name, Ufunc::Elementwise(e)))
         });
-        let products = [
-            ("matmul", Ufunc::Pair("matmul", build::matmul)),
-            ("vecdot", Ufunc::Pair("vecdot", build::vecdot)),
-        ];
+        let products = [("matmul", Ufunc::Pair("matmul", build::matmul))];
         Table::new(&py.import("numpy")?, elementwise.chain(products))
     })
 }

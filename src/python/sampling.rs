@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use super::argument::Integer;
+use super::argument::{Given, Integer};
 use super::convert;
 use super::program::input_id;
 use crate::error::Error;
@@ -110,10 +110,11 @@ pub(super) struct PyPopularity;
 #[pymethods]
 impl PyPopularity {
     #[new]
-    #[pyo3(signature = (counts, power=0.75, *, positives=None, given=None))]
+    #[pyo3(signature = (counts, power=Given::default(0.75), *, positives=None, given=None),
+        text_signature = "(counts, power=0.75, *, positives=None, given=None)")]
     fn new(
         counts: &Bound<'_, PyAny>,
-        power: f64,
+        power: Given<f64>,
         positives: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
         given: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
@@ -125,7 +126,7 @@ impl PyPopularity {
             ))
             .into());
         }
-        let sampler = Sampler::popularity(&counts.to_f64(), power)?;
+        let sampler = Sampler::popularity(&counts.to_f64(), power.expect("power", "a number")?)?;
         create(PyPopularity, sampler, positives, given)
     }
 }

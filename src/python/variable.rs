@@ -14,9 +14,11 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
+use super::argument::Given;
 use super::functions::{apply, reduction};
 use super::handle::Handle;
 use super::operand::{self, arithmetic, combined};
+use super::order::{Order, reshaped};
 use super::registry::{self, Entry};
 use super::sparse::gradient;
 use super::{convert, index, show, transform};
@@ -119,7 +121,7 @@ impl PyVariable {
         &self,
         kind: Reduction,
         axis: Option<&Bound<'_, PyAny>>,
-        keepdims: bool,
+        keepdims: Given<bool>,
     ) -> PyResult<Self> {
         Ok(Self::new(reduction(kind, &*self.node()?, axis, keepdims)?))
     }
@@ -545,23 +547,35 @@ impl PyVariable {
         self.unary(&rules::Trace)
     }
     /// Sum over axes: all of them, one, or a tuple of several.
-    #[pyo3(signature = (axis=None, keepdims=false))]
-    fn sum(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: bool) -> PyResult<Self> {
+    #[pyo3(
+        signature = (axis=None, keepdims=Given::default(false)),
+        text_signature = "($self, axis=None, keepdims=False)"
+    )]
+    fn sum(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
         self.reduce(Reduction::Sum, axis, keepdims)
     }
     /// Arithmetic mean over axes.
-    #[pyo3(signature = (axis=None, keepdims=false))]
-    fn mean(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: bool) -> PyResult<Self> {
+    #[pyo3(
+        signature = (axis=None, keepdims=Given::default(false)),
+        text_signature = "($self, axis=None, keepdims=False)"
+    )]
+    fn mean(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
         self.reduce(Reduction::Mean, axis, keepdims)
     }
     /// Largest element along axes; equal largest elements share the gradient.
-    #[pyo3(signature = (axis=None, keepdims=false))]
-    fn max(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: bool) -> PyResult<Self> {
+    #[pyo3(
+        signature = (axis=None, keepdims=Given::default(false)),
+        text_signature = "($self, axis=None, keepdims=False)"
+    )]
+    fn max(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
         self.reduce(Reduction::Max, axis, keepdims)
     }
     /// Smallest element along axes; equal smallest elements share the gradient.
-    #[pyo3(signature = (axis=None, keepdims=false))]
-    fn min(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: bool) -> PyResult<Self> {
+    #[pyo3(
+        signature = (axis=None, keepdims=Given::default(false)),
+        text_signature = "($self, axis=None, keepdims=False)"
+    )]
+    fn min(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
         self.reduce(Reduction::Min, axis, keepdims)
     }
     /// NumPy's dot product.
@@ -572,10 +586,14 @@ impl PyVariable {
         })
     }
     /// The same elements in another shape; one length may be -1.
-    #[pyo3(signature = (*shape))]
-    fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
+    /// ``order`` as in ``wyrmling.reshape``.
+    #[pyo3(
+        signature = (*shape, order=Given::default(Order::C)),
+        text_signature = "($self, *shape, order='C')"
+    )]
+    fn reshape(&self, shape: &Bound<'_, PyTuple>, order: Given<Order>) -> PyResult<Self> {
         let shape = convert::lengths("shape", shape)?.ok_or_else(|| convert::missing("shape"))?;
-        Ok(Self::new(build::reshape(&*self.node()?, &shape)?))
+        Ok(Self::new(reshaped(&*self.node()?, shape, order)?))
     }
     /// The axes in another order, reversed if none is given.
     #[pyo3(signature = (*axes))]

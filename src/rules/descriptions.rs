@@ -13,6 +13,7 @@ pub(crate) struct Description {
     pub formula: &'static str,
     pub source: &'static str,
     pub reference: Option<Reference>,
+    pub internal: Option<&'static str>,
 }
 
 impl Description {
@@ -22,6 +23,7 @@ impl Description {
             formula: entry.formula,
             source: entry.source,
             reference: entry.reference,
+            internal: entry.internal,
         }
     }
 }
@@ -56,6 +58,7 @@ pub(crate) static DESCRIPTIONS: [Description; COUNT] = {
         formula: "",
         source: "",
         reference: None,
+        internal: None,
     }; COUNT];
     let mut number = 0;
     while let Ok(entry) = entry(number) {

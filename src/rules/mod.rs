@@ -91,7 +91,7 @@ use std::sync::Arc;
 
 pub use algebra::{Algebra, Ex, Id};
 #[cfg(feature = "python")]
-pub(crate) use descriptions::DESCRIPTIONS;
+pub(crate) use descriptions::{DESCRIPTIONS, Description};
 pub use elementwise::*;
 pub use index::*;
 pub(crate) use kernel::Operand;
@@ -258,5 +258,25 @@ pub(crate) fn same_dtype(name: &str, a: &Type, b: &Type) -> Result<()> {
             b.dtype,
             crate::array::show_shape(&b.shape)
         )))
+    }
+}
+
+/// Checks that what is named has a shape.
+pub(crate) fn same_shape(what: &str, expected: &[usize], found: &[usize]) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(Error::Shape(format!(
+        "{what}: expected shape {}, got {}",
+        crate::array::show_shape(expected),
+        crate::array::show_shape(found)
+    )))
+}
+
+/// Rows and columns, the last two axes, of what `infer` checked to be matrices.
+pub(crate) fn rows_and_columns(shape: &[usize]) -> [usize; 2] {
+    match *shape {
+        [.., rows, columns] => [rows, columns],
+        _ => unreachable!("infer admits and gives matrices only"),
     }
 }

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._core import Variable, constant, isnan, where
-from .operand import Like
+from .operand import Like, filling
 
 
 def nan_to_num(
@@ -16,7 +16,7 @@ def nan_to_num(
     """Replace NaN by a number, and infinities by others, or the largest that the type has.
 
     What is replaced has the gradient 0. Raises NotImplementedError for ``copy=False``: the value
-    of a variable is not changed in place.
+    of a variable is not changed in place; ValueError for numbers that do not broadcast to ``x``.
 
     >>> nan_to_num([1.0, np.nan, -np.inf], neginf=-5.0).value
     array([ 1.,  0., -5.])
@@ -24,6 +24,10 @@ def nan_to_num(
     if not copy:
         raise NotImplementedError("nan_to_num: copy=False: a variable is not changed in place")
     x = constant(x)
+    filling("nan_to_num: nan", nan, x.shape)
+    for name, value in (("posinf", posinf), ("neginf", neginf)):
+        if value is not None:
+            filling(f"nan_to_num: {name}", value, x.shape)
     largest = float(np.finfo(x.dtype).max)
     y = where(isnan(x), nan, x)
     y = where(x == np.inf, largest if posinf is None else posinf, y)

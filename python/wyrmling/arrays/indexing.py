@@ -35,7 +35,9 @@ def take(
     if mode != "raise":
         if isinstance(indices, Variable):
             raise TypeError(f"mode: {mode!r} needs integers, not a variable that holds indices")
-        n, indices = x.shape[axis], np.asarray(indices)
+        # A list of none has no element type.
+        none = not isinstance(indices, np.ndarray) and np.size(indices) == 0
+        n, indices = x.shape[axis], np.asarray(indices, int if none else None)
         x = fixed(x, "take", axis)
         indices = indices % n if mode == "wrap" and n else np.clip(indices, 0, max(n - 1, 0))
     if axis == 0:

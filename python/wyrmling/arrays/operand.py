@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .._core import Variable
+from .._core import Variable, constant
 
 Like: TypeAlias = Variable | npt.ArrayLike
 Axis: TypeAlias = int | Sequence[int] | None
@@ -17,11 +17,13 @@ ALL = slice(None)
 
 
 def integer(what: str, value: Any) -> int:
-    """An integer. Raises TypeError for anything else."""
+    """An integer. Raises TypeError for anything else, booleans among it."""
     try:
-        return operator.index(value)
+        if not isinstance(value, bool):
+            return operator.index(value)
     except TypeError:
-        raise TypeError(f"{what}: expected an integer, got {value!r}") from None
+        pass
+    raise TypeError(f"{what}: expected an integer, got {value!r}")
 
 
 def integers(what: str, value: Any) -> list[int]:
@@ -29,10 +31,26 @@ def integers(what: str, value: Any) -> list[int]:
     items = np.asarray(value, object)
     try:
         if items.ndim < 2:
-            return [operator.index(item) for item in items.ravel().tolist()]
+            return [integer(what, item) for item in items.ravel().tolist()]
     except TypeError:
         pass
     raise TypeError(f"{what}: expected an integer or several, got {value!r}")
+
+
+def numbers(what: str, value: Like) -> Variable:
+    """A variable as it is, anything else as a constant. Raises TypeError for what is no number."""
+    try:
+        return constant(value)
+    except TypeError as error:
+        raise TypeError(f"{what}: {str(error).removeprefix('x: ')}") from None
+
+
+def filling(what: str, value: Like, shape: tuple[int, ...]) -> None:
+    """Raises TypeError for what is no number, ValueError for what does not broadcast to a shape."""
+    found = numbers(what, value).shape
+    padded = (1,) * (len(shape) - len(found)) + found
+    if len(padded) > len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True)):
+        raise ValueError(f"{what}: shape {found} does not broadcast to {shape}")
 
 
 def axis_of(name: str, axis: int, ndim: int) -> int:

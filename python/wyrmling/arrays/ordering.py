@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, constant, reshape, where
-from .operand import Like
+from .operand import Like, numbers
 
 
 def argsort(
@@ -89,6 +89,9 @@ def clip(
         raise ValueError("clip: a bound is given twice, as a_min or a_max and as min or max")
     low, high = a_min if min is None else min, a_max if max is None else max
     x = constant(a)
+    for name, bound in (("a_min", low), ("a_max", high)):
+        if bound is not None:
+            numbers(f"clip: {name}", bound)
     if low is not None:
         x = _unless_nan(where(x < low, low, x), low)
     if high is not None:

@@ -1,12 +1,11 @@
 """Numbers of few decimals: NumPy's functions, for variables too."""
 
 import math
-import operator
 
 import numpy as np
 
 from .._core import Variable, constant, rint
-from .operand import Like
+from .operand import Like, integer
 
 
 def round(a: Like, decimals: int = 0) -> Variable:
@@ -19,7 +18,7 @@ def round(a: Like, decimals: int = 0) -> Variable:
     (array([ 1.2, -3.5]), array([20., 20.]))
     """
     x = constant(a)
-    places = operator.index(decimals)
+    places = integer("round: decimals", decimals)
     most = math.floor(math.log10(np.finfo(x.dtype).max))
     if abs(places) > most:
         raise ValueError(f"decimals: expected {-most} to {most} for {x.dtype}, got {places}")

@@ -26,7 +26,7 @@ from .._core import (
     transpose,
 )
 from .indexing import take
-from .operand import Array, Axis, Like, along, axes_of, axis_of, integer, integers
+from .operand import Array, Axis, Like, along, axes_of, axis_of, filling, integer, integers, numbers
 
 
 def moveaxis(a: Like, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
@@ -71,15 +71,17 @@ def swapaxes(a: Like, axis1: int, axis2: int) -> Variable:
     return transpose(x, order)
 
 
-def ravel(a: Like, order: Literal["C", "F"] = "C") -> Variable:
+def ravel(a: Like, order: Literal["C", "F", "A"] = "C") -> Variable:
     """All elements along one axis, the last index moving first (``"C"``) or the first (``"F"``).
+
+    ``"A"`` is the former, in which variables lie. Raises ValueError for others.
 
     >>> ravel([[1.0, 2.0], [3.0, 4.0]], "F").value
     array([1., 3., 2., 4.])
     """
-    if order not in ("C", "F"):
-        raise ValueError(f"order: expected 'C' or 'F', got {order!r}")
-    return reshape(transpose(a) if order == "F" else a, -1)
+    if order not in ("C", "F", "A"):
+        raise ValueError(f"ravel: order: expected 'C', 'F' or 'A', got {order!r}")
+    return reshape(a, -1, order)
 
 
 def _at_least(arrays: tuple[Like, ...], places: Sequence[Sequence[int]]) -> Any:
@@ -230,6 +232,8 @@ def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = Non
     """
     x = ravel(a) if axis is None else constant(a)
     at = axis_of("repeat", 0 if axis is None else axis, x.ndim)
+    if np.asarray(repeats).dtype == bool:
+        repeats = np.asarray(repeats, int)  # a mask: once, or not at all
     counts = integers("repeats", repeats)
     if min(counts, default=0) < 0:
         raise ValueError(f"repeats: a count cannot be {min(counts)}")
@@ -310,9 +314,12 @@ def linspace(
     >>> linspace(0.0, Variable(1.0), 3).value
     array([0. , 0.5, 1. ])
     """
+    num = integer("linspace: num", num)
     if num < 0:
-        raise ValueError(f"num: expected 0 or more, got {num}")
-    first, last = broadcast_arrays(start, stop)
+        raise ValueError(f"linspace: num: expected 0 or more, got {num}")
+    first, last = broadcast_arrays(
+        numbers("linspace: start", start), numbers("linspace: stop", stop)
+    )
     gaps = num - 1 if endpoint else num
     share = np.arange(num) / max(gaps, 1)
     weights = share.reshape(num, *[1] * first.ndim).astype(np.result_type(first.dtype, last.dtype))
@@ -341,15 +348,22 @@ def full_like(
     if dtype is None:
         dtype = a.dtype if isinstance(a, Variable) else np.asarray(a).dtype
     kind = np.dtype(dtype)
+    if kind.kind == "f":
+        filling("full_like: fill_value", fill_value, _lengths(a, shape))
     if isinstance(fill_value, Variable):
         filled: Like = astype(fill_value, kind)
     elif kind in (np.float32, np.float64):
         filled = np.asarray(fill_value, kind)
     else:
-        return np.full(np.shape(a) if shape is None else shape, fill_value, kind)
+        return np.full(_lengths(a, shape), fill_value, kind)
     if shape is None and isinstance(a, Variable):
         return copy(broadcast_like(filled, a))
-    return copy(broadcast_to(filled, np.shape(a) if shape is None else shape))
+    return copy(broadcast_to(filled, _lengths(a, shape)))
+
+
+def _lengths(a: Like, shape: int | Sequence[int] | None) -> tuple[int, ...]:
+    """A shape that is given, or else that of an array."""
+    return np.shape(a) if shape is None else tuple(integers("shape", shape))
 
 
 def zeros_like(

@@ -26,7 +26,7 @@ from .._core import (
     where,
 )
 from .indexing import take
-from .operand import Axis, Like, along, axes_of, axis_of, integer
+from .operand import Array, Axis, Like, along, axes_of, axis_of, integer
 from .ordering import sort
 from .roots import root
 from .shaping import moveaxis
@@ -97,8 +97,14 @@ def var(a: Like, axis: Axis = None, *, ddof: float = 0.0, keepdims: bool = False
     >>> var([1.0, 2.0, 3.0, 4.0]).item()
     1.25
     """
+    return _variance("var", a, axis, ddof, keepdims)
+
+
+def _variance(name: str, a: Like, axis: Axis, ddof: Any, keepdims: bool) -> Variable:
     x = constant(a)
-    axes = axes_of("var", axis, x.ndim)
+    axes = axes_of(name, axis, x.ndim)
+    if isinstance(ddof, Variable) or np.ndim(ddof) or np.asarray(ddof).dtype.kind not in "biuf":
+        raise TypeError(f"{name}: ddof: expected one number, got {ddof!r}")
     squares = square(x - mean(x, axes, keepdims=True))
     if ddof == 0:
         return mean(squares, axes, keepdims)
@@ -119,7 +125,7 @@ def std(a: Like, axis: Axis = None, *, ddof: float = 0.0, keepdims: bool = False
     >>> x.grad
     array([0., 0.])
     """
-    return root(var(a, axis, ddof=ddof, keepdims=keepdims))
+    return root(_variance("std", a, axis, ddof, keepdims))
 
 
 def average(
@@ -174,8 +180,6 @@ def _sorted(name: str, a: Like, axis: Axis) -> tuple[Variable, tuple[int, ...], 
     axes = tuple(sorted(axes_of(name, axis, x.ndim)))
     kept = x.ndim - len(axes)
     lanes = merge_axes(moveaxis(x, axes, tuple(range(kept, x.ndim))), kept, len(axes))
-    if lanes.shape[-1] == 0:
-        raise ValueError(f"{name} of no elements is not defined (shape {x.shape})")
     return fixed(sort(lanes), name, -1), axes, lanes.shape[-1]
 
 
@@ -188,17 +192,31 @@ def _unless_nan(result: Variable, ordered: Variable) -> Variable:
 def median(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     """The middle of the elements in order over axes, the mean of the two in the middle.
 
-    Raises ValueError if there are no elements.
+    Of no elements it is NaN.
 
     >>> median([3.0, 1.0, 2.0, 10.0]).item()
     2.5
     """
     ordered, axes, n = _sorted("median", a, axis)
-    middle = ordered[..., n // 2]
-    if n % 2 == 0:
-        middle = (ordered[..., n // 2 - 1] + middle) * 0.5
-    middle = _unless_nan(middle, ordered)
+    # One element in the middle, or two; the mean of none is NaN.
+    first = max(n - 1, 0) // 2
+    middle = mean(ordered[..., first : n // 2 + 1], -1)
+    middle = _unless_nan(middle, ordered) if n else middle
     return expand_dims(middle, axes) if keepdims else middle
+
+
+def _shares(name: str, q: Any, whole: float) -> Array:
+    """What is asked of quantiles, from 0 to ``whole``, as shares."""
+    expected = f"{name}: q: expected numbers from 0 to {whole:g}, got"
+    if isinstance(q, Variable):
+        raise TypeError(f"{expected} a variable; no gradient passes through it, so give its value")
+    given = np.asarray(q)
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{expected} {q!r}")
+    shares: Array = given.astype(float) / whole
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise ValueError(f"{expected} {q!r}")
+    return shares
 
 
 def quantile(
@@ -207,17 +225,23 @@ def quantile(
     """Where a share ``q`` of the elements lies below, interpolated between the two nearest.
 
     ``q`` is a number from 0 to 1 or an array of them, whose axes come first in the result.
-    Raises ValueError for others, for no elements, and for a ``method`` other than ``"linear"``.
+    Raises ValueError for others, for no elements, and for a ``method`` other than ``"linear"``;
+    TypeError for a ``q`` that is no number, or a variable.
 
     >>> quantile([1.0, 2.0, 3.0], [0.25, 1.0]).value
     array([1.5, 3. ])
     """
+    return _quantile("quantile", a, _shares("quantile", q, 1), axis, method, keepdims)
+
+
+def _quantile(
+    name: str, a: Like, shares: Array, axis: Axis, method: str, keepdims: bool
+) -> Variable:
     if method != "linear":
-        raise ValueError(f"method: expected 'linear', got {method!r}")
-    shares = np.asarray(q, float)
-    if not ((shares >= 0) & (shares <= 1)).all():
-        raise ValueError(f"q: expected shares from 0 to 1, got {q!r}")
-    ordered, axes, n = _sorted("quantile", a, axis)
+        raise ValueError(f"{name}: method: expected 'linear', the only one here, got {method!r}")
+    ordered, axes, n = _sorted(name, a, axis)
+    if n == 0:
+        raise ValueError(f"{name} of no elements is not defined (shape {np.shape(a)})")
     places = shares.ravel() * (n - 1)
     below = np.floor(places).astype(int)
     above = np.minimum(below + 1, n - 1)
@@ -237,10 +261,7 @@ def percentile(
     >>> percentile([1.0, 2.0, 3.0], 25).item()
     1.5
     """
-    shares = np.asarray(q, float) / 100
-    if not ((shares >= 0) & (shares <= 1)).all():
-        raise ValueError(f"q: expected shares from 0 to 100, got {q!r}")
-    return quantile(a, shares, axis, method=method, keepdims=keepdims)
+    return _quantile("percentile", a, _shares("percentile", q, 100), axis, method, keepdims)
 
 
 def diff(

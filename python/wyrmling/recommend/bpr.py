@@ -78,7 +78,7 @@ class BPR:
             )
         if self.factors < 1:
             raise ValueError(f"factors is {self.factors}, expected at least 1")
-        pairs = seen_pairs(data)
+        pairs = seen_pairs("data", data)
         compared = data.take(pairs.counts[data.users] < data.n_items)
         if len(compared) == 0:
             raise ValueError(

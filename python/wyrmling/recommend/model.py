@@ -82,7 +82,9 @@ class Model:
         ):
             if array.shape != expected:
                 raise ValueError(f"{name} has shape {array.shape}, expected {expected}")
-        return cls(users, items, bias, data.user_ids, data.item_ids, seen_pairs(data), history)
+        return cls(
+            users, items, bias, data.user_ids, data.item_ids, seen_pairs("data", data), history
+        )
 
     def __repr__(self) -> str:
         n_users, factors = self.users.shape

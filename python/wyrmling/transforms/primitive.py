@@ -10,6 +10,7 @@ The graph asks a *definition* for what it needs (``src/python/foreign.rs``): its
 """
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -168,11 +169,26 @@ def _spread(name: str, result: Any, like: Any) -> Any:
     return np.broadcast_to(result, shape)
 
 
+def _most(f: Callable[..., Any]) -> int | None:
+    """How many arguments a function takes by position; None if any number, or it does not say."""
+    try:
+        parameters = inspect.signature(f, follow_wrapped=False).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    kinds = [parameter.kind for parameter in parameters]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return None
+    return len(kinds) - sum(
+        kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD) for kind in kinds
+    )
+
+
 class Primitive:
     """A function with rules for its derivatives: what ``primitive`` makes."""
 
     def __init__(self, f: Callable[..., Any]) -> None:
         self.function = function("primitive", f)
+        self.most = _most(f)
         self.vjps: dict[int, Rule | None] = {}
         self.jvps: dict[int, Rule | None] = {}
         functools.update_wrapper(self, f)
@@ -214,6 +230,11 @@ class Primitive:
                 raise ValueError(f"{name}: argnums: expected integers from 0, got {at!r}")
             if rule is not None and not callable(rule):
                 raise TypeError(f"{name}: expected a function or None, got {described(rule)}")
+            if self.most is not None and at >= self.most:
+                raise ValueError(
+                    f"{name}: {self.__name__} takes {self.most} argument(s) by position, so there "
+                    f"can be no rule for argument {at}"
+                )
         into.update(zip(places, rules, strict=True))
 
     def defvjp(
@@ -224,7 +245,8 @@ class Primitive:
         A rule is called as ``rule(g, ans, *args, **kwargs)`` with the gradient of the result, the
         result, and what the primitive was called with, and returns the gradient of its argument.
         That is summed over axes along which the argument was broadcast. A rule of None says that
-        the derivative is zero everywhere. It serves forward mode too, transposed.
+        the derivative is zero everywhere. It serves forward mode too, transposed. Raises
+        ValueError for a rule of an argument that the function does not take.
         """
         self._define("defvjp", self.vjps, rules, argnums)
         return self

@@ -66,7 +66,12 @@ pub fn matrix_transpose(x: &Variable) -> Result<Variable> {
 /// # Errors
 /// See the [module documentation](self).
 pub fn inv(x: &Variable) -> Result<Variable> {
-    apply(rules::Inverse { checked: false }, &[x])
+    apply(
+        rules::Inverse {
+            purpose: rules::Purpose::Itself,
+        },
+        &[x],
+    )
 }
 
 /// The solution of `a x = b`; `b` is one vector if it has one axis, else matrices.

@@ -229,7 +229,8 @@ elementwise! { $
         Some(g * (y.direction(x).square() / unless_zero(x.hypot(y)))),
         Some(-(g * (out * y.direction(x) / unless_zero(x.hypot(y)))))
     ],
-    domain = [ALL, POSITIVE];
+    domain = [ALL, POSITIVE],
+    internal = "the gradients of hypot, also where that is infinite";
 
     /// Angle of the point (x, y), from -π to π; both gradients are 0 at the origin.
     Arctan2 = arctan2, "arctan(y / x)", "DLMF 4.23.3",

@@ -59,6 +59,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     formula: "x as another floating-point type",
     source: "definition",
     reference: None,
+    internal: None,
     cases: || {
         [DType::F32, DType::F64]
             .map(|dtype| {

@@ -136,13 +136,15 @@ elementwise! { $
     Bell = bell, "exp(-x^2)", "definition",
     (x) => (-(x * x)).v_exp(),
     vjp(g, y) = [Some(g * x.bell_derivative(1))],
-    domain = [ALL];
+    domain = [ALL],
+    internal = "the gradients of erf and its relatives";
 
     /// A derivative of exp(-x^2), of order n from 0, also where that vanishes.
     BellDerivative = bell_derivative, "d^n/dx^n exp(-x^2)", "DLMF 18.5.5",
     (n; x) -> error_function::bell_derivative,
     vjp(g, y) = [Some(g * x.bell_derivative(n + 1))],
     domain = [ALL],
+    internal = "the gradients of bell, also where that vanishes",
     orders = [0, 1, 4];
 
     /// A derivative of erfcx, of order n from 0, without cancellation.
@@ -150,6 +152,7 @@ elementwise! { $
     (n; x) -> error_function::erfcx_derivative,
     vjp(g, y) = [Some(g * x.erfcx_derivative(n + 1))],
     domain = [&[(-1.0, 5.0)]],
+    internal = "the gradients of erfcx, without cancellation",
     orders = [1, 2, 3];
 
     /// A derivative of dawsn, of order n from 0, without cancellation.
@@ -157,5 +160,6 @@ elementwise! { $
     (n; x) -> error_function::dawsn_derivative,
     vjp(g, y) = [Some(g * x.dawsn_derivative(n + 1))],
     domain = [&[(-4.0, 9.0)]],
+    internal = "the gradients of dawsn, without cancellation",
     orders = [1, 2, 3];
 }

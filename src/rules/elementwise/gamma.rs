@@ -109,5 +109,6 @@ elementwise! { $
     (n; x, y) -> gamma::polygamma_difference,
     vjp(g, out) = [Some(g * x.polygamma_difference(n + 1, y)), Some(-(g * (x + y).polygamma(n + 1)))],
     domain = [LARGER, LARGER],
+    internal = "the gradients of beta and betaln, without cancellation",
     orders = [0, 1, 3];
 }

@@ -98,5 +98,6 @@ elementwise! { $
     (n; x) -> integral::ellipk_derivative,
     vjp(g, y) = [Some(g * x.ellipk_derivative(n + 1))],
     domain = [PARAMETER],
+    internal = "the gradients of ellipk and ellipe, smooth at 0",
     orders = [1, 2, 4];
 }

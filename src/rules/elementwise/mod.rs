@@ -356,11 +356,12 @@ impl Definition {
 /// operator's, where that differs), formula, and the formula's source; operands and scalar
 /// function (`=>` an expression for any floating-point type, which is to vectorise, `->` a
 /// function of `f64`, which is called; an expression that is right only `within` a bound, in either
-/// direction, has such a function to `else` call); the rules; the intervals on which the generated tests
-/// draw each operand; and, if there are any, `edges`, numbers where its value is compared with
-/// the reference besides the usual ones, and the reference: the names that `numpy` and
-/// `scipy.special` have for the function. Operands written `(n; x)` or `(n; x, y)` are an integer
-/// attribute, the order, and one operand or two; it is tested at each of its `orders`.
+/// direction, has such a function to `else` call); the rules; the intervals on which the generated
+/// tests draw each operand; and, if there are any, `internal`, what it is for if nobody is to write
+/// it, `edges`, numbers where its value is compared with the reference besides the usual ones, and
+/// the reference: the names that `numpy` and `scipy.special` have for the function. Operands
+/// written `(n; x)` or `(n; x, y)` are an integer attribute, the order, and one operand or two; it
+/// is tested at each of its `orders`.
 ///
 /// A rule is written as for single numbers. Its result is summed back to the operand's shape in
 /// reverse mode, and broadcast to the result's in forward mode.
@@ -375,6 +376,7 @@ macro_rules! elementwise {
         $(=> $value:expr, $(within $bound:expr, else $beyond:expr,)?)? $(-> $call:expr,)?
         vjp($g:ident, $y:ident) = [$($rule:expr),+],
         domain = [$($domain:expr),+]
+        $(, internal = $internal:literal)?
         $(, orders = $orders:expr)?
         $(, edges = $edges:expr)?
         $(, numpy = [$($numpy:literal),+])?
@@ -458,6 +460,7 @@ macro_rules! elementwise {
                     domains: &[$($domain),+],
                     edges: inner!(@edges $($edges)?),
                 }),
+                internal: inner!(@internal $($internal)?),
                 cases: || inner!(@cases $op [$($domain),+] $($orders)?),
             },
         )*];
@@ -489,6 +492,8 @@ macro_rules! elementwise {
     };
     (@name $function:ident) => { stringify!($function) };
     (@name $function:ident $name:literal) => { $name };
+    (@internal) => { None };
+    (@internal $internal:literal) => { Some($internal) };
     (@edges) => { &[] };
     (@edges $edges:expr) => { &$edges };
     (@map $op:ident ($x:ident) $value:expr $(, $bound:expr, $beyond:expr)?) => {

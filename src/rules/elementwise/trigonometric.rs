@@ -109,7 +109,8 @@ elementwise! { $
         let one = x.constant(1.0);
         g * (x.direction(one) * one.direction(x) * y * -2.0)
     })],
-    domain = [ALL];
+    domain = [ALL],
+    internal = "the gradients of arctan and arccot";
 
     /// Inverse secant, in radians.
     Arcsec = arcsec, "arccos(1 / x)", "DLMF 4.23.8",
@@ -233,6 +234,7 @@ elementwise! { $
     (n; x) -> degrees::sinc_derivative,
     vjp(g, y) = [Some(g * x.sinc_derivative(n + 1))],
     domain = [ALL],
+    internal = "the gradients of sinc, smooth at 0",
     orders = [1, 2, 5];
 
     /// Hyperbolic sine.

@@ -5,7 +5,9 @@
 use crate::array::{Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::rules::reduction::lanes::{Lanes, has_axis};
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype};
+use crate::rules::{
+    Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype, same_shape,
+};
 
 use super::lookup::{check_indices, index};
 
@@ -100,13 +102,7 @@ impl Operator for AddAlongAxis {
         let [g, at, like] = arity::<3>("add_along_axis", args)?;
         same_dtype("add_along_axis", g, like)?;
         along("add_along_axis", like, at, self.axis)?;
-        if g.shape != at.shape {
-            return Err(Error::Shape(format!(
-                "add_along_axis: indices of shape {} do not fit elements of shape {}",
-                show_shape(&at.shape),
-                show_shape(&g.shape)
-            )));
-        }
+        same_shape("add_along_axis", &at.shape, &g.shape)?;
         Ok((*like).clone())
     }
 
@@ -146,6 +142,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x[…, index, …]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |&(x, at, axis): &(&[usize], &[usize], usize)| {
                 let args = vec![Argument::real(x, ANY), Argument::index(at, x[axis])];
@@ -159,6 +156,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with g added at […, index, …]",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of take_along_axis"),
         cases: || {
             let case = |&(x, at, axis): &(&[usize], &[usize], usize)| {
                 let args = vec![

@@ -7,7 +7,9 @@
 use crate::array::{Type, Typed, View, ViewMut, show_shape, size, with_real};
 use crate::error::{Error, Result};
 
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype};
+use crate::rules::{
+    Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype, same_shape,
+};
 
 /// Checks that an operand holds indices.
 pub(in crate::rules) fn index(name: &str, ty: &Type) -> Result<()> {
@@ -108,13 +110,7 @@ impl Operator for ScatterRows {
         let [rows, at, like] = arity::<3>("scatter_rows", args)?;
         same_dtype("scatter_rows", rows, like)?;
         let expected = Gather.infer(&[like, at])?;
-        if expected.shape != rows.shape {
-            return Err(Error::Shape(format!(
-                "scatter_rows: expected rows of shape {}, got {}",
-                show_shape(&expected.shape),
-                show_shape(&rows.shape)
-            )));
-        }
+        same_shape("scatter_rows: rows", &expected.shape, &rows.shape)?;
         Ok((*like).clone())
     }
 
@@ -200,13 +196,7 @@ impl Operator for ScatterPick {
         let [g, at, like] = arity::<3>("scatter_pick", args)?;
         same_dtype("scatter_pick", g, like)?;
         let expected = Pick.infer(&[like, at])?;
-        if expected.shape != g.shape {
-            return Err(Error::Shape(format!(
-                "scatter_pick: expected shape {}, got {}",
-                show_shape(&expected.shape),
-                show_shape(&g.shape)
-            )));
-        }
+        same_shape("scatter_pick", &expected.shape, &g.shape)?;
         Ok((*like).clone())
     }
 
@@ -250,6 +240,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x[index]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |&(table, at, _): &(&[usize], &[usize], &[usize])| {
                 let args = vec![Argument::real(table, ANY), Argument::index(at, table[0])];
@@ -263,6 +254,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with rows added at index",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of gather"),
         cases: || {
             let case = |&(table, at, rows): &(&[usize], &[usize], &[usize])| {
                 let args = vec![
@@ -280,6 +272,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x[…, index]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [&[usize]; 3] = [&[4, 3], &[5], &[2, 3, 4]];
             let case = |shape: &[usize]| {
@@ -295,6 +288,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with g at […, index]",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of pick"),
         cases: || {
             let args = vec![
                 Argument::real(&[4], ANY),

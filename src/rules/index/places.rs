@@ -9,7 +9,9 @@ use crate::array::{Shape, Type, Typed, View, ViewMut, show_shape, size, with_rea
 use crate::error::{Error, Result};
 
 use super::lookup::{check_indices, index};
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype};
+use crate::rules::{
+    Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype, same_shape,
+};
 
 fn check_shape(name: &str, x: &Type, shape: &Shape) -> Result<()> {
     if x.shape == *shape {
@@ -80,13 +82,7 @@ impl Operator for AddFlat {
         let [g, at] = arity::<2>("add_flat", args)?;
         real("add_flat", g)?;
         index("add_flat", at)?;
-        if g.shape != at.shape {
-            return Err(Error::Shape(format!(
-                "add_flat: places of shape {} do not fit elements of shape {}",
-                show_shape(&at.shape),
-                show_shape(&g.shape)
-            )));
-        }
+        same_shape("add_flat", &at.shape, &g.shape)?;
         crate::array::element_count(&self.shape)?;
         Ok(Type::new(g.dtype, &self.shape))
     }
@@ -224,6 +220,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x[i, j, …]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |&(x, at): &(&[usize], &[usize])| {
                 let args = vec![Argument::real(x, ANY), Argument::index(at, size(x))];
@@ -237,6 +234,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with g added at [i, j, …]",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of take_flat"),
         cases: || {
             let case = |&(x, at): &(&[usize], &[usize])| {
                 let args = vec![Argument::real(at, ANY), Argument::index(at, size(x))];
@@ -250,6 +248,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x with others at [i, j, …]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |&(x, values): &(&[usize], &[usize])| {
                 let args = vec![
@@ -267,6 +266,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "Σ g by source",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of replace, for the values"),
         cases: || {
             let case = |&(x, values): &(&[usize], &[usize])| {
                 let args = vec![

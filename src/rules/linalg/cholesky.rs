@@ -10,7 +10,9 @@ use crate::decompose;
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, square};
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, Solve, Tril, arity};
+use crate::rules::{
+    Argument, Case, Entry, Ex, OpRef, Operator, Solve, Tril, arity, rows_and_columns,
+};
 
 /// The lower triangular L of x = L Lᵀ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,9 +35,7 @@ impl Operator for Cholesky {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., n] = *out.shape else {
-            unreachable!("infer gives matrices only");
-        };
+        let [_, n] = rows_and_columns(out.shape);
         each(args, &mut out, 2, &mut |x, out| {
             if decompose::cholesky(x[0], n, out) {
                 Ok(())
@@ -62,6 +62,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     formula: "L with L Lᵀ = x",
     source: "definition",
     reference: None,
+    internal: None,
     cases: || {
         let shapes: [&[usize]; 5] = [&[3, 3], &[2, 2, 2], &[1, 1], &[0, 0], &[0, 2, 2]];
         let case = |x| Case::new(OpRef::Static(&Cholesky), vec![Argument::dominant(x)]);

@@ -7,12 +7,15 @@
 //! ([`CofactorSlope`]). Only the third derivative of a determinant needs the inverse, and is
 //! refused where there is none. Of NaN and infinite elements all of them are NaN.
 
-use crate::array::{Type, View, ViewMut, show_shape};
+use crate::array::{Type, View, ViewMut};
 use crate::decompose::{self, Lu, Svd};
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, square};
-use crate::rules::{Argument, Case, Entry, Ex, Inverse, OpRef, Operator, arity, same_dtype};
+use crate::rules::{
+    Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Purpose, arity, rows_and_columns,
+    same_dtype, same_shape,
+};
 
 /// One number for each matrix, as factors of all its elements.
 fn each_element<'t>(g: Ex<'t>, x: Ex<'t>) -> Ex<'t> {
@@ -44,9 +47,7 @@ macro_rules! number {
             }
 
             fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-                let [.., n] = *args[0].shape else {
-                    unreachable!("infer admits matrices only");
-                };
+                let [_, n] = rows_and_columns(args[0].shape);
                 let of: fn(&Lu) -> f64 = $of;
                 each(args, &mut out, 0, &mut |x, out| {
                     out[0] = of(&Lu::new(x[0], n));
@@ -73,7 +74,8 @@ number!(
     LogAbsDet = "log_abs_det",
     |lu| lu.log_determinant().1,
     |g, x| {
-        let inverse = x.with_new(Inverse { checked: false }, &[]);
+        let purpose = Purpose::LogDeterminant;
+        let inverse = x.with_new(Inverse { purpose }, &[]);
         Some(each_element(g, x) * inverse.matrix_transpose())
     }
 );
@@ -127,6 +129,29 @@ fn rebuild(left: &[f64], k: &[f64], right: &[f64], n: usize, out: &mut [f64]) {
     }
 }
 
+/// Writes det U · det V · U K Vᵀ for matrices U S Vᵀ, operand 0. `f` is given the decomposition,
+/// the number of rows, the operands and zeros to write K on. Where there is no decomposition the
+/// result is NaN.
+fn from_singular_values(
+    args: &[View<'_>],
+    out: &mut ViewMut<'_>,
+    f: impl Fn(&Svd, usize, &[&[f64]], &mut [f64]),
+) -> Result<()> {
+    let [_, n] = rows_and_columns(out.shape);
+    each(args, out, 2, &mut |x, out| {
+        let Some(svd) = decompose::svd(x[0], n, n) else {
+            out.fill(f64::NAN);
+            return Ok(());
+        };
+        let mut k = vec![0.0; n * n];
+        f(&svd, n, x, &mut k);
+        let sign = orientation(&svd, n);
+        k.iter_mut().for_each(|k| *k *= sign);
+        rebuild(&svd.left, &k, &svd.right, n, out);
+        Ok(())
+    })
+}
+
 /// The cofactors of matrices: det(x) x⁻ᵀ where there is an inverse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cofactor;
@@ -143,22 +168,11 @@ impl Operator for Cofactor {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., n] = *args[0].shape else {
-            unreachable!("infer admits matrices only");
-        };
-        each(args, &mut out, 2, &mut |x, out| {
-            let Some(svd) = decompose::svd(x[0], n, n) else {
-                out.fill(f64::NAN);
-                return Ok(());
-            };
-            let sign = orientation(&svd, n);
+        from_singular_values(args, &mut out, |svd, n, _, k| {
             let others = products_of_others(&svd.values, None);
-            let mut k = vec![0.0; n * n];
-            for (i, p) in others.iter().enumerate() {
-                k[i * n + i] = sign * p;
+            for (i, p) in others.into_iter().enumerate() {
+                k[i * n + i] = p;
             }
-            rebuild(&svd.left, &k, &svd.right, n, out);
-            Ok(())
         })
     }
 
@@ -184,42 +198,25 @@ impl Operator for CofactorSlope {
         let [x, g] = arity::<2>("cofactor_slope", args)?;
         same_dtype("cofactor_slope", x, g)?;
         let n = square("cofactor_slope", x)?;
-        if x.shape != g.shape {
-            return Err(Error::Shape(format!(
-                "cofactor_slope: expected shape {}, got {}",
-                show_shape(&x.shape),
-                show_shape(&g.shape)
-            )));
-        }
+        same_shape("cofactor_slope", &x.shape, &g.shape)?;
         instead(x, &[n, n])
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., n] = *args[0].shape else {
-            unreachable!("infer admits matrices only");
-        };
-        each(args, &mut out, 2, &mut |x, out| {
-            let Some(svd) = decompose::svd(x[0], n, n) else {
-                out.fill(f64::NAN);
-                return Ok(());
-            };
-            let sign = orientation(&svd, n);
+        from_singular_values(args, &mut out, |svd, n, x, k| {
             let (left, right) = (
                 decompose::transposed(&svd.left, n),
                 decompose::transposed(&svd.right, n),
             );
             let mut g = vec![0.0; n * n];
             rebuild(&left, x[1], &right, n, &mut g);
-            let mut k = vec![0.0; n * n];
             for i in 0..n {
                 let others = products_of_others(&svd.values, Some(i));
                 for j in (0..n).filter(|&j| j != i) {
-                    k[i * n + i] += sign * others[j] * g[j * n + j];
-                    k[i * n + j] = -sign * others[j] * g[j * n + i];
+                    k[i * n + i] += others[j] * g[j * n + j];
+                    k[i * n + j] = -others[j] * g[j * n + i];
                 }
             }
-            rebuild(&svd.left, &k, &svd.right, n, out);
-            Ok(())
         })
     }
 
@@ -230,9 +227,8 @@ impl Operator for CofactorSlope {
         // Of ⟨G, C⟩ W - C Gᵀ W, with the cofactors C and W = A⁻ᵀ.
         let g = x[1];
         let c = x[0].with(&Cofactor, &[]);
-        let w = x[0]
-            .with_new(Inverse { checked: true }, &[])
-            .matrix_transpose();
+        let purpose = Purpose::Derivative;
+        let w = x[0].with_new(Inverse { purpose }, &[]).matrix_transpose();
         let by_c = g * inner(e, w) - e.matmul(w, false, true).matmul(g, false, false);
         let by_w = e * inner(g, c) - g.matmul(c, false, true).matmul(e, false, false);
         let through_w = w.matmul(by_w, false, true).matmul(w, false, false);
@@ -253,6 +249,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "det x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(&Det),
     },
     Entry {
@@ -260,6 +257,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "ln |det x|",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(&LogAbsDet),
     },
     Entry {
@@ -267,6 +265,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "sign det x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(&DetSign),
     },
     Entry {
@@ -274,6 +273,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "(-1)^(i+j) det x without row i and column j",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of det, also where there is no inverse"),
         cases: || cases(&Cofactor),
     },
     Entry {
@@ -281,6 +281,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "Σ_kl g_kl ∂ cofactor(x)_kl / ∂ x_ij",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of cofactor"),
         cases: || {
             let shapes: [&[usize]; 3] = [&[3, 3], &[2, 2, 2], &[1, 1]];
             let case = |x| {

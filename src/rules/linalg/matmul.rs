@@ -356,6 +356,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     formula: "Σ_k a_ik b_kj",
     source: "definition",
     reference: None,
+    internal: None,
     cases: || {
         let mut cases = Vec::new();
         let sizes: [([usize; 3], &[usize], &[usize]); 8] = [

@@ -5,7 +5,7 @@
 
 use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype};
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype, same_shape};
 
 use super::batch::{instead, sides};
 
@@ -93,13 +93,7 @@ impl Operator for RowsAdjoint {
         let [g, whole, like] = arity::<3>("rows_adjoint", args)?;
         same_dtype("rows_adjoint", g, whole)?;
         let rows = rows_of("rows_adjoint", whole, like, self.rest)?;
-        if rows.shape != g.shape {
-            return Err(Error::Shape(format!(
-                "rows_adjoint: expected shape {}, got {}",
-                show_shape(&rows.shape),
-                show_shape(&g.shape)
-            )));
-        }
+        same_shape("rows_adjoint", &rows.shape, &g.shape)?;
         Ok(whole.clone())
     }
 
@@ -157,6 +151,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "the first rows of x, or the others",
         source: "definition",
         reference: None,
+        internal: Some("takes apart what a decomposition gives as one array"),
         cases: || {
             parted(|rest, [whole, like, ..]| {
                 let args = vec![Argument::real(whole, ANY), Argument::shape_only(like)];
@@ -169,6 +164,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with g in the first rows, or the others",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of rows"),
         cases: || {
             parted(|rest, shapes| {
                 let [whole, like, first, others] = shapes;

@@ -11,7 +11,7 @@ use crate::error::Result;
 
 use super::batch::{each, instead, sides};
 use super::determinant::not_finite;
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity};
+use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, rows_and_columns};
 
 /// Pseudo-inverses of matrices.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,9 +32,7 @@ impl Operator for Pinv {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., m, n] = *args[0].shape else {
-            unreachable!("infer admits matrices only");
-        };
+        let [m, n] = rows_and_columns(args[0].shape);
         each(args, &mut out, 2, &mut |x, out| {
             let svd = decompose::svd(x[0], m, n).ok_or_else(|| not_finite("pinv"))?;
             let least = self.rcond * svd.values.first().copied().unwrap_or(0.0);
@@ -74,6 +72,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     formula: "x⁺",
     source: "definition",
     reference: None,
+    internal: None,
     cases: || {
         let shapes: [&[usize]; 7] = [
             &[3, 3],

@@ -10,7 +10,10 @@ use crate::decompose;
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, sides};
-use crate::rules::{Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Tril, Triu, arity};
+use crate::rules::{
+    Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Purpose, Tril, Triu, arity,
+    rows_and_columns,
+};
 
 /// Q and below it R, of m × n matrices with m >= n: (m + n) × n, with LAPACK's signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,9 +37,7 @@ impl Operator for Qr {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., m, n] = *args[0].shape else {
-            unreachable!("infer admits matrices only");
-        };
+        let [m, n] = rows_and_columns(args[0].shape);
         each(args, &mut out, 2, &mut |x, out| {
             let (q, r) = out.split_at_mut(m * n);
             decompose::qr(x[0], m, n, q, r);
@@ -50,7 +51,8 @@ impl Operator for Qr {
         let m = r.matmul(by_r, false, true) - by_q.matmul(q, true, false);
         let below = m.with_new(Tril { k: -1 }, &[]);
         let symmetric = m.with_new(Tril { k: 0 }, &[]) + below.matrix_transpose();
-        let inverse = r.with_new(Inverse { checked: true }, &[]);
+        let purpose = Purpose::Derivative;
+        let inverse = r.with_new(Inverse { purpose }, &[]);
         let by_x = by_q + q.matmul(symmetric, false, false);
         Some(by_x.matmul(inverse, false, true))
     }
@@ -62,6 +64,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     formula: "Q and R, with Q R = x, Qᵀ Q = 1, R upper triangular",
     source: "definition",
     reference: None,
+    internal: None,
     cases: || {
         let shapes: [&[usize]; 6] = [&[3, 3], &[4, 2], &[2, 3, 2], &[1, 1], &[0, 0], &[2, 0]];
         let case = |x| Case::new(OpRef::Static(&Qr), vec![Argument::dominant(x)]);

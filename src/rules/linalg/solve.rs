@@ -9,7 +9,9 @@ use crate::decompose::{self, Lu};
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, joint, sides, square};
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype};
+use crate::rules::{
+    Argument, Case, Entry, Ex, OpRef, Operator, arity, rows_and_columns, same_dtype,
+};
 
 fn singular(name: &str) -> Error {
     Error::LinAlg(format!("{name}: the matrix is singular"))
@@ -45,9 +47,7 @@ impl Operator for Solve {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., n, columns] = *out.shape else {
-            unreachable!("infer gives matrices only");
-        };
+        let [n, columns] = rows_and_columns(out.shape);
         each(args, &mut out, 2, &mut |x, out| {
             let lu = match self.transpose {
                 true => Lu::new(&decompose::transposed(x[0], n), n),
@@ -79,12 +79,24 @@ impl Operator for Solve {
     }
 }
 
+/// What an inverse is for, which says what of a singular matrix is raised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// It is what was asked for.
+    Itself,
+    /// The gradient of the logarithm of a determinant.
+    LogDeterminant,
+    /// Some other derivative, where the inverse is no longer what one looks at: a matrix is
+    /// refused that is singular to the precision of its element type, and not only one with a
+    /// pivot of zero.
+    Derivative,
+}
+
 /// The inverse of matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Inverse {
-    /// Refuse a matrix that is singular to the precision of its element type, and not only one
-    /// with a pivot of zero: for derivatives, where the inverse is no longer what one looks at.
-    pub checked: bool,
+    /// What it is for.
+    pub purpose: Purpose,
 }
 
 impl Operator for Inverse {
@@ -99,9 +111,7 @@ impl Operator for Inverse {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., n] = *out.shape else {
-            unreachable!("infer gives matrices only");
-        };
+        let [_, n] = rows_and_columns(out.shape);
         let most = match out.data.dtype() {
             DType::F32 => f64::from(f32::EPSILON).recip(),
             _ => f64::EPSILON.recip(),
@@ -109,17 +119,19 @@ impl Operator for Inverse {
         let norm = |x: &[f64]| x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         each(args, &mut out, 2, &mut |x, out| {
             let lu = Lu::new(x[0], n);
-            let singular = lu.singular();
-            if singular && !self.checked {
-                return Err(self::singular("inverse"));
+            if !lu.singular() {
+                lu.solve(&decompose::identity(n), n, out);
+                let as_good_as = norm(x[0]) * norm(out) > most;
+                if !(as_good_as && self.purpose == Purpose::Derivative) {
+                    return Ok(());
+                }
             }
-            lu.solve(&decompose::identity(n), n, out);
-            if singular || (self.checked && norm(x[0]) * norm(out) > most) {
-                return Err(Error::LinAlg(
-                    "there is no derivative: the matrix is singular, or as good as".into(),
-                ));
-            }
-            Ok(())
+            let none = "there is no derivative: the matrix is singular";
+            Err(match self.purpose {
+                Purpose::Itself => singular("inverse"),
+                Purpose::LogDeterminant => Error::LinAlg(format!("slogdet: {none}")),
+                Purpose::Derivative => Error::LinAlg(format!("{none}, or as good as")),
+            })
         })
     }
 
@@ -137,6 +149,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x⁻¹ y",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [(&[usize], &[usize]); 6] = [
                 (&[3, 3], &[3, 2]),
@@ -160,15 +173,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x⁻¹",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
-            let shapes: [(bool, &[usize]); 4] = [
-                (false, &[3, 3]),
-                (true, &[2, 2, 2]),
-                (false, &[0, 0]),
-                (false, &[1, 1]),
+            let shapes: [(Purpose, &[usize]); 4] = [
+                (Purpose::Itself, &[3, 3]),
+                (Purpose::Derivative, &[2, 2, 2]),
+                (Purpose::LogDeterminant, &[0, 0]),
+                (Purpose::Itself, &[1, 1]),
             ];
-            let case = |(checked, x)| {
-                Case::new(OpRef::new(Inverse { checked }), vec![Argument::dominant(x)])
+            let case = |(purpose, x)| {
+                Case::new(OpRef::new(Inverse { purpose }), vec![Argument::dominant(x)])
             };
             shapes.map(case).into()
         },

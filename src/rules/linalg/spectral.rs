@@ -20,7 +20,7 @@ use super::cholesky::lower_triangle;
 use super::determinant::not_finite;
 use crate::rules::{
     Argument, Case, Diagonal, DiagonalMatrix, Entry, Ex, OpRef, Operator, SliceItem, Take, arity,
-    real, same_dtype,
+    real, rows_and_columns, same_dtype,
 };
 
 /// The rows before the last, or after the first, of matrices.
@@ -80,9 +80,7 @@ impl Operator for Eigh {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., n] = *out.shape else {
-            unreachable!("infer gives matrices only");
-        };
+        let [_, n] = rows_and_columns(out.shape);
         each(args, &mut out, 2, &mut |x, out| {
             let found = decompose::eigh(x[0], n);
             let (values, vectors) = found.ok_or_else(|| not_finite("eigh"))?;
@@ -122,9 +120,7 @@ impl Operator for Svd {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [.., m, n] = *args[0].shape else {
-            unreachable!("infer admits matrices only");
-        };
+        let [m, n] = rows_and_columns(args[0].shape);
         each(args, &mut out, 2, &mut |x, out| {
             let found = decompose::svd(x[0], m, n);
             let Decomposed {
@@ -291,6 +287,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "V and w, with x = V diag(w) Vᵀ",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [&[usize]; 5] = [&[3, 3], &[2, 2, 2], &[1, 1], &[0, 0], &[0, 2, 2]];
             let case = |x| Case::new(OpRef::Static(&Eigh), vec![Argument::dominant(x)]);
@@ -302,6 +299,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "s, U and V, with x = U diag(s) Vᵀ",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [&[usize]; 7] = [
                 &[3, 3],
@@ -321,6 +319,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x_j ∓ x_i",
         source: "definition",
         reference: None,
+        internal: Some("what the gradients of eigenvectors and singular vectors divide by"),
         cases: || {
             let shapes: [&[usize]; 4] = [&[3], &[2, 2], &[0], &[0, 2]];
             let case = |x: &[usize]| {
@@ -337,6 +336,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x / y, 0 where y = 0 if nothing is asked",
         source: "definition",
         reference: None,
+        internal: Some("divides in them, and refuses where there is no derivative"),
         cases: || {
             let shapes: [&[usize]; 4] = [&[3], &[2, 3], &[], &[0]];
             let case = |x: &[usize]| {

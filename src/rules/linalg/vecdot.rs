@@ -126,6 +126,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "Σ_k a_…k b_…k",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: &[(&[usize], &[usize])] = &[
                 (&[5], &[5]),
@@ -142,6 +143,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "s_… r_…k",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of vecdot"),
         cases: || {
             let shapes: &[(&[usize], &[usize])] = &[
                 (&[], &[5]),

@@ -4,7 +4,7 @@ use crate::array::{Type, Typed, View, ViewMut, with_real};
 use crate::error::Result;
 use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
 
-use super::lanes::{Lanes, has_axis};
+use super::lanes::{Lanes, SHAPES, has_axis};
 
 /// Sums of the elements up to each, along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,20 +69,14 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     formula: "x₁ + … + xₖ for each k",
     source: "definition",
     reference: None,
+    internal: None,
     cases: || {
-        let shapes: [(&[usize], usize); 5] = [
-            (&[5], 0),
-            (&[3, 4], 0),
-            (&[3, 4], 1),
-            (&[2, 3, 2], 1),
-            (&[0, 3], 1),
-        ];
         let case = |&(shape, axis): &(&[usize], usize), reverse| {
             let x = Argument::real(shape, &[(-2.0, 2.0)]);
             Case::new(OpRef::new(CumSum { axis, reverse }), vec![x])
         };
         let both = [false, true].into_iter();
-        both.flat_map(|reverse| shapes.iter().map(move |s| case(s, reverse)))
+        both.flat_map(|reverse| SHAPES.iter().map(move |s| case(s, reverse)))
             .collect()
     },
 }];

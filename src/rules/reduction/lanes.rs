@@ -37,3 +37,12 @@ pub(in crate::rules) fn has_axis(name: &str, x: &Type, axis: usize) -> Result<()
         show_shape(&x.shape)
     )))
 }
+
+/// Shapes to test operators of an axis on, each with one.
+pub(super) const SHAPES: [(&[usize], usize); 5] = [
+    (&[5], 0),
+    (&[3, 4], 0),
+    (&[3, 4], 1),
+    (&[2, 3, 2], 1),
+    (&[0, 3], 1),
+];

@@ -11,7 +11,7 @@ use crate::array::{DType, Real, Shape, Type, Typed, View, ViewMut, room, show_sh
 use crate::error::{Error, Result};
 use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
 
-use super::lanes::{Lanes, has_axis};
+use super::lanes::{Lanes, SHAPES, has_axis};
 
 /// Checks an operand and the length of its lanes, which indices must reach.
 fn ordered(name: &str, args: &[&Type], axis: usize) -> Result<()> {
@@ -162,18 +162,11 @@ arg_extreme!(
 
 /// Cases of an operator of an axis, on numbers that differ.
 fn cases(build: impl Fn(usize, bool) -> OpRef) -> Vec<Case> {
-    let shapes: [(&[usize], usize); 5] = [
-        (&[5], 0),
-        (&[3, 4], 0),
-        (&[3, 4], 1),
-        (&[2, 3, 2], 1),
-        (&[0, 3], 1),
-    ];
     let case = |&(shape, axis): &(&[usize], usize)| {
         let x = Argument::distinct(shape, &[(-2.0, 2.0)]);
         Case::new(build(axis, shape.len() == 2), vec![x])
     };
-    shapes.iter().map(case).collect()
+    SHAPES.iter().map(case).collect()
 }
 
 /// This file's entries of the rule table.
@@ -183,6 +176,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "the indices that sort x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axis, _| OpRef::new(ArgSort { axis })),
     },
     Entry {
@@ -190,6 +184,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "the index of max x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axis, keepdims| OpRef::new(ArgMax { axis, keepdims })),
     },
     Entry {
@@ -197,6 +192,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "the index of min x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axis, keepdims| OpRef::new(ArgMin { axis, keepdims })),
     },
 ];

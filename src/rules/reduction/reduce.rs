@@ -386,6 +386,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "Σ x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axes, keepdims| OpRef::new(Sum { axes, keepdims }), true),
     },
     Entry {
@@ -393,6 +394,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "Σ x / n",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axes, keepdims| OpRef::new(Mean { axes, keepdims }), false),
     },
     Entry {
@@ -400,6 +402,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "max x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axes, keepdims| OpRef::new(Max { axes, keepdims }), false),
     },
     Entry {
@@ -407,6 +410,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "min x",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axes, keepdims| OpRef::new(Min { axes, keepdims }), false),
     },
     Entry {
@@ -414,6 +418,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "Σ x over broadcast axes",
         source: "definition",
         reference: None,
+        internal: Some("sums a gradient over the axes that broadcasting repeated"),
         cases: || {
             let case = |(x, like): (&[usize], &[usize])| {
                 let args = vec![
@@ -430,6 +435,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "n",
         source: "definition",
         reference: None,
+        internal: Some("the number of elements that a mean divides by"),
         cases: || {
             vec![Case::new(
                 OpRef::new(CountLike {

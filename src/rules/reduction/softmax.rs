@@ -230,6 +230,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "exp(x_i) / Σ_j exp(x_j)",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axis| vec![OpRef::new(Softmax { axis })]),
     },
     Entry {
@@ -237,6 +238,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x_i - ln Σ_j exp(x_j)",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|axis| vec![OpRef::new(LogSoftmax { axis })]),
     },
     Entry {
@@ -244,6 +246,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "ln Σ_j exp(x_j)",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             cases(|axis| {
                 [false, true]

@@ -120,6 +120,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x, repeated",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |to: &[usize], shape: &[usize]| {
                 let op = BroadcastTo { shape: to.into() };
@@ -133,6 +134,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x, repeated",
         source: "definition",
         reference: None,
+        internal: Some("repeats a gradient over the axes that a reduction summed"),
         cases: || {
             let case = |(like, x): (&[usize], &[usize])| {
                 let args = vec![Argument::real(x, ANY), Argument::shape_only(like)];

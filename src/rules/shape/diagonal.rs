@@ -5,7 +5,9 @@
 use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, with_real};
 use crate::error::{Error, Result};
 
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+use crate::rules::{
+    Argument, Case, Entry, Ex, OpRef, Operator, arity, real, rows_and_columns, same_shape,
+};
 
 /// The elements of a diagonal, as the last axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,20 +39,18 @@ struct Places {
 }
 
 impl Places {
-    fn new(shape: &[usize], k: i64) -> Option<Self> {
-        let [.., rows, columns] = *shape else {
-            return None;
-        };
+    fn new(shape: &[usize], k: i64) -> Self {
+        let [rows, columns] = rows_and_columns(shape);
         let shift = usize::try_from(k.unsigned_abs()).unwrap_or(usize::MAX);
         let (row, column) = if k < 0 { (shift, 0) } else { (0, shift) };
         let count = rows.saturating_sub(row).min(columns.saturating_sub(column));
         let first = if count > 0 { row * columns + column } else { 0 };
-        Some(Places {
+        Places {
             columns,
             area: rows * columns,
             first,
             count,
-        })
+        }
     }
 
     /// Calls `f` with each place in the matrices, and its number along the diagonals.
@@ -67,12 +67,13 @@ impl Places {
 /// The shape of the diagonals of matrices.
 fn diagonals(name: &str, x: &Type, k: i64) -> Result<Type> {
     real(name, x)?;
-    let places = Places::new(&x.shape, k).ok_or_else(|| {
-        Error::Shape(format!(
+    if x.ndim() < 2 {
+        return Err(Error::Shape(format!(
             "{name}: expected a matrix, or several, got shape {}",
             show_shape(&x.shape)
-        ))
-    })?;
+        )));
+    }
+    let places = Places::new(&x.shape, k);
     let mut ty = Type::new(x.dtype, &x.shape[..x.ndim() - 1]);
     ty.shape[x.ndim() - 2] = places.count;
     element_count(&ty.shape)?;
@@ -85,9 +86,7 @@ fn leading(shape: &[usize]) -> usize {
 
 /// Zeros with the elements of `x` along diagonals.
 fn write_diagonal(x: &View<'_>, k: i64, out: &mut ViewMut<'_>) {
-    let Some(places) = Places::new(out.shape, k) else {
-        return;
-    };
+    let places = Places::new(out.shape, k);
     let matrices = leading(out.shape);
     with_real!(out.data.dtype(), T => {
         let (x, out) = (x.real::<T>(), T::slice_mut(&mut out.data));
@@ -107,9 +106,7 @@ impl Operator for Diagonal {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let Some(places) = Places::new(args[0].shape, self.k) else {
-            unreachable!("infer admits matrices only");
-        };
+        let places = Places::new(args[0].shape, self.k);
         with_real!(out.data.dtype(), T => {
             let (x, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
             places.for_each(leading(args[0].shape), |place, i| out[i] = x[place]);
@@ -130,14 +127,8 @@ impl Operator for DiagonalAdjoint {
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, like] = arity::<2>("diagonal_adjoint", args)?;
         real("diagonal_adjoint", g)?;
-        if diagonals("diagonal_adjoint", like, self.k)?.shape != g.shape {
-            return Err(Error::Shape(format!(
-                "diagonal_adjoint: shape {} is not that of diagonal {} of shape {}",
-                show_shape(&g.shape),
-                self.k,
-                show_shape(&like.shape)
-            )));
-        }
+        let diagonals = diagonals("diagonal_adjoint", like, self.k)?;
+        same_shape("diagonal_adjoint", &diagonals.shape, &g.shape)?;
         Ok(Type::new(g.dtype, &like.shape))
     }
 
@@ -214,9 +205,7 @@ impl Operator for Trace {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let &[rows, columns] = args[0].shape else {
-            unreachable!("infer admits matrices only");
-        };
+        let [rows, columns] = rows_and_columns(args[0].shape);
         with_real!(out.data.dtype(), T => {
             let x = args[0].real::<T>();
             let diagonal = (0..rows.min(columns)).map(|i| x[i * columns + i]);
@@ -292,6 +281,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x_i,i+k",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case =
                 |(k, x, _)| Case::new(OpRef::new(Diagonal { k }), vec![Argument::real(x, ANY)]);
@@ -303,6 +293,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "g_i δ_i+k,j",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of diagonal"),
         cases: || {
             let case = |(k, x, g)| {
                 Case::new(
@@ -318,6 +309,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x_i δ_i+k,j",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [(i64, &[usize]); 4] = [(0, &[3]), (1, &[2, 2]), (-2, &[1]), (0, &[0])];
             let case = |(k, x)| {
@@ -334,6 +326,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "Σ_i x_ii",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let shapes: [&[usize]; 3] = [&[3, 3], &[2, 4], &[0, 3]];
             let case = |s: &[usize]| Case::new(OpRef::Static(&Trace), vec![Argument::real(s, ANY)]);
@@ -345,6 +338,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "g δ_ij",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of trace"),
         cases: || {
             let args = vec![Argument::real(&[], ANY), Argument::shape_only(&[3, 4])];
             vec![Case::new(OpRef::Static(&DiagonalLike), args)]

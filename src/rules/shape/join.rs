@@ -218,6 +218,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x, y, … joined",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |&(axis, parts, _): &Joined| {
                 let args = parts.iter().map(|s| Argument::real(s, ANY)).collect();
@@ -231,6 +232,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "one of the joined",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of one of the arrays that concatenate joined"),
         cases: || {
             let case = |&(axis, parts, whole): &Joined| {
                 let mut args = vec![Argument::real(whole, ANY)];
@@ -245,6 +247,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "one among zeros",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of part"),
         cases: || {
             let case = |&(axis, parts, _): &Joined| {
                 let mut args = vec![Argument::real(parts[1], ANY)];

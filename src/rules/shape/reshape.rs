@@ -282,6 +282,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x",
         source: "definition",
         reference: None,
+        internal: Some("stands for an argument by which a function is differentiated"),
         cases: || vec![one(Identity, &[2, 3]), one(Identity, &[])],
     },
     Entry {
@@ -289,6 +290,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x, of which no gradient is taken",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             // Numbers that the tests do not move: a difference would not be the gradient.
             let held = Argument::real(&[2, 3], &[(0.5, 0.5), (-1.5, -1.5)]);
@@ -300,6 +302,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x in another shape",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let to = |shape: &[Option<usize>]| Reshape {
                 shape: shape.into(),
@@ -317,6 +320,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x in the shape of another",
         source: "definition",
         reference: None,
+        internal: Some("gives a gradient the shape of the operand"),
         cases: || {
             let args = vec![Argument::real(&[2, 3], ANY), Argument::shape_only(&[3, 2])];
             vec![Case::new(OpRef::Static(&ReshapeLike), args)]
@@ -327,6 +331,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x with axes of length 1",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let at = |axes: &[usize]| ExpandDims { axes: axes.into() };
             vec![one(at(&[0, 2]), &[3]), one(at(&[0]), &[])]
@@ -337,6 +342,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x without axes of length 1",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let at = |axes: &[usize]| Squeeze { axes: axes.into() };
             vec![one(at(&[0, 2]), &[1, 3, 1]), one(at(&[0]), &[1])]
@@ -347,6 +353,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x, several axes as one",
         source: "definition",
         reference: None,
+        internal: Some("several axes as one, for what computes on one"),
         cases: || {
             let at = |start, count| MergeAxes { start, count };
             vec![
@@ -362,6 +369,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x, one axis as several",
         source: "definition",
         reference: None,
+        internal: Some("the axes that merge_axes merged"),
         cases: || {
             let at = |axis, lengths: &[Option<usize>]| SplitAxis {
                 axis,
@@ -379,6 +387,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x, of this shape",
         source: "definition",
         reference: None,
+        internal: Some("refuses other lengths where something was computed from lengths"),
         cases: || {
             let to = |lengths: &[Option<usize>]| FixedLengths {
                 by: "roll".into(),

@@ -11,7 +11,9 @@ use smallvec::SmallVec;
 use crate::array::{Real, Shape, SliceMut, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype};
+use crate::rules::{
+    Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype, same_shape,
+};
 
 type Steps = SmallVec<[isize; 4]>;
 
@@ -129,64 +131,63 @@ struct Resolved {
     shape: Shape,
 }
 
-impl Take {
-    fn resolve(&self, shape: &[usize]) -> Result<Resolved> {
-        let used = self.items.iter().filter(|i| **i != SliceItem::NewAxis);
-        if used.count() > shape.len() {
-            return Err(Error::Index(format!(
-                "too many indices for an array of shape {}",
-                show_shape(shape)
-            )));
-        }
-        let full = strides(shape);
-        let mut out = Resolved {
-            start: 0,
-            steps: SmallVec::new(),
-            shape: SmallVec::new(),
-        };
-        let mut axis = 0;
-        for item in &self.items {
-            match *item {
-                SliceItem::NewAxis => {
-                    out.steps.push(0);
-                    out.shape.push(1);
-                    continue;
-                }
-                SliceItem::At(i) => {
-                    let n = shape[axis] as i64;
-                    let at = if i < 0 { i + n } else { i };
-                    if !(0..n).contains(&at) {
-                        return Err(Error::Index(format!(
-                            "index {i} is out of range for axis {axis} of length {n}"
-                        )));
-                    }
-                    out.start += full[axis] * at as isize;
-                }
-                SliceItem::Range { step: 0, .. } => {
-                    return Err(Error::Value("slice: the step cannot be 0".into()));
-                }
-                SliceItem::Range { start, stop, step } => {
-                    let (first, count) = range(start, stop, step, shape[axis] as i64);
-                    if count > 0 {
-                        out.start += full[axis] * first as isize;
-                    }
-                    // A step is only taken if there are two elements, so it fits.
-                    out.steps.push(if count > 1 {
-                        full[axis] * step as isize
-                    } else {
-                        full[axis]
-                    });
-                    out.shape.push(count as usize);
-                }
-            }
-            axis += 1;
-        }
-        for axis in axis..shape.len() {
-            out.steps.push(full[axis]);
-            out.shape.push(shape[axis]);
-        }
-        Ok(out)
+/// Resolves the items of a slice against a shape.
+fn resolve(items: &[SliceItem], shape: &[usize]) -> Result<Resolved> {
+    let used = items.iter().filter(|i| **i != SliceItem::NewAxis);
+    if used.count() > shape.len() {
+        return Err(Error::Index(format!(
+            "too many indices for an array of shape {}",
+            show_shape(shape)
+        )));
     }
+    let full = strides(shape);
+    let mut out = Resolved {
+        start: 0,
+        steps: SmallVec::new(),
+        shape: SmallVec::new(),
+    };
+    let mut axis = 0;
+    for item in items {
+        match *item {
+            SliceItem::NewAxis => {
+                out.steps.push(0);
+                out.shape.push(1);
+                continue;
+            }
+            SliceItem::At(i) => {
+                let n = shape[axis] as i64;
+                let at = if i < 0 { i + n } else { i };
+                if !(0..n).contains(&at) {
+                    return Err(Error::Index(format!(
+                        "index {i} is out of range for axis {axis} of length {n}"
+                    )));
+                }
+                out.start += full[axis] * at as isize;
+            }
+            SliceItem::Range { step: 0, .. } => {
+                return Err(Error::Value("slice: the step cannot be 0".into()));
+            }
+            SliceItem::Range { start, stop, step } => {
+                let (first, count) = range(start, stop, step, shape[axis] as i64);
+                if count > 0 {
+                    out.start += full[axis] * first as isize;
+                }
+                // A step is only taken if there are two elements, so it fits.
+                out.steps.push(if count > 1 {
+                    full[axis] * step as isize
+                } else {
+                    full[axis]
+                });
+                out.shape.push(count as usize);
+            }
+        }
+        axis += 1;
+    }
+    for axis in axis..shape.len() {
+        out.steps.push(full[axis]);
+        out.shape.push(shape[axis]);
+    }
+    Ok(out)
 }
 
 /// First index and number of elements of `start:stop:step` over `n` elements, as
@@ -218,12 +219,12 @@ impl Operator for Take {
         let [x] = arity::<1>("slice", args)?;
         Ok(Type {
             dtype: x.dtype,
-            shape: self.resolve(&x.shape)?.shape,
+            shape: resolve(&self.items, &x.shape)?.shape,
         })
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let r = self.resolve(args[0].shape)?;
+        let r = resolve(&self.items, args[0].shape)?;
         if let SliceMut::U32(out) = &mut out.data {
             copy_strided(args[0].indices(), r.start, &r.steps, &r.shape, out);
             return Ok(());
@@ -277,25 +278,13 @@ impl Operator for TakeAdjoint {
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, like] = arity::<2>("slice_adjoint", args)?;
         real("slice_adjoint", g)?;
-        let take = Take {
-            items: self.items.clone(),
-        };
-        let shape = take.resolve(&like.shape)?.shape;
-        if shape != g.shape {
-            return Err(Error::Shape(format!(
-                "slice_adjoint: expected shape {}, got {}",
-                show_shape(&shape),
-                show_shape(&g.shape)
-            )));
-        }
+        let part = resolve(&self.items, &like.shape)?;
+        same_shape("slice_adjoint", &part.shape, &g.shape)?;
         Ok(Type::new(g.dtype, &like.shape))
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let take = Take {
-            items: self.items.clone(),
-        };
-        let r = take.resolve(out.shape)?;
+        let r = resolve(&self.items, out.shape)?;
         with_real!(out.data.dtype(), T => {
             let out = T::slice_mut(&mut out.data);
             out.fill(T::default());
@@ -331,25 +320,13 @@ impl Operator for SliceReplace {
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, values] = arity::<2>("slice_replace", args)?;
         same_dtype("slice_replace", x, values)?;
-        let take = Take {
-            items: self.items.clone(),
-        };
-        let shape = take.resolve(&x.shape)?.shape;
-        if shape != values.shape {
-            return Err(Error::Shape(format!(
-                "slice_replace: expected values of shape {}, got {}",
-                show_shape(&shape),
-                show_shape(&values.shape)
-            )));
-        }
+        let part = resolve(&self.items, &x.shape)?;
+        same_shape("slice_replace: values", &part.shape, &values.shape)?;
         Ok((*x).clone())
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let take = Take {
-            items: self.items.clone(),
-        };
-        let r = take.resolve(out.shape)?;
+        let r = resolve(&self.items, out.shape)?;
         with_real!(out.data.dtype(), T => {
             let out = T::slice_mut(&mut out.data);
             out.copy_from_slice(args[0].real::<T>());
@@ -391,6 +368,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x[start:stop:step, …]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |(items, _)| {
                 let x = Argument::real(&[4, 3], ANY);
@@ -404,6 +382,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "zeros with g at [start:stop:step, …]",
         source: "definition",
         reference: None,
+        internal: Some("the gradient of a slice, among zeros"),
         cases: || {
             let case = |(items, shape): (_, &[usize])| {
                 let args = vec![Argument::real(shape, ANY), Argument::shape_only(&[4, 3])];
@@ -417,6 +396,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x with others at [start:stop:step, …]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || {
             let case = |(items, shape): (_, &[usize])| {
                 let args = vec![Argument::real(&[4, 3], ANY), Argument::real(shape, ANY)];

@@ -104,6 +104,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     formula: "x with axes permuted",
     source: "definition",
     reference: None,
+    internal: None,
     cases: || {
         let case = |axes: &[usize], shape: &[usize]| {
             let op = Transpose { axes: axes.into() };

@@ -99,6 +99,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x_ij [j - i ≤ k]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|k| OpRef::new(Tril { k })),
     },
     Entry {
@@ -106,6 +107,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         formula: "x_ij [j - i ≥ k]",
         source: "definition",
         reference: None,
+        internal: None,
         cases: || cases(|k| OpRef::new(Triu { k })),
     },
 ];

@@ -1,0 +1,44 @@
+//! The order in which a reshape reads elements and places them, as NumPy names it.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::argument::Given;
+use crate::graph::{Variable, build};
+
+/// In which order elements are read and placed.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Order {
+    /// The last index moves first.
+    C,
+    /// The first.
+    F,
+}
+
+impl FromPyObject<'_, '_> for Order {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        match object.extract::<String>()?.as_str() {
+            "C" | "A" => Ok(Order::C),
+            "F" => Ok(Order::F),
+            other => Err(PyValueError::new_err(format!(
+                "reshape: order: expected 'C', 'F' or 'A', got '{other}'"
+            ))),
+        }
+    }
+}
+
+/// Reshapes in an order.
+pub(super) fn reshaped(
+    x: &Variable,
+    mut shape: Vec<i64>,
+    order: Given<Order>,
+) -> PyResult<Variable> {
+    if order.expect("reshape: order", "'C', 'F' or 'A'")? == Order::C {
+        return Ok(build::reshape(x, &shape)?);
+    }
+    shape.reverse();
+    let turned = build::reshape(&build::transpose(x, None)?, &shape)?;
+    Ok(build::transpose(&turned, None)?)
+}
