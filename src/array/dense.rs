@@ -39,6 +39,13 @@ impl<T: Element> Clone for Dense<T> {
     }
 }
 
+/// A copy of the elements of an array.
+fn copy<T: Element>(shape: &[usize], elements: &[T]) -> Result<Vec<T>> {
+    let mut data = room(shape)?;
+    data.extend_from_slice(elements);
+    Ok(data)
+}
+
 impl<T: Element> fmt::Debug for Dense<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = self.as_slice();
@@ -148,12 +155,20 @@ impl<T: Element> Dense<T> {
     }
 
     /// The elements for writing; copied first if they are shared.
-    pub fn make_mut(&mut self) -> &mut [T] {
-        match &mut self.data {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory for a copy. Nothing is changed then.
+    pub fn make_mut(&mut self) -> Result<&mut [T]> {
+        if let Data::Many(v) = &mut self.data
+            && Arc::get_mut(v).is_none()
+        {
+            *v = Arc::new(Buffer::once(copy(&self.shape, v)?));
+        }
+        Ok(match &mut self.data {
             Data::One(x) => std::slice::from_mut(x),
             Data::Few(v, count) => &mut Arc::make_mut(v)[..usize::from(*count)],
             Data::Many(v) => Arc::make_mut(v).as_mut_slice(),
-        }
+        })
     }
 
     /// The number, if this is a single number and not an array of one.
@@ -188,13 +203,16 @@ impl<T: Element> Dense<T> {
     }
 
     /// Moves the elements out, copying them only if they are shared.
-    pub fn into_vec(self) -> Vec<T> {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory for a copy.
+    pub fn into_vec(self) -> Result<Vec<T>> {
         match self.data {
-            Data::One(x) => vec![x],
-            Data::Few(v, count) => v[..usize::from(count)].to_vec(),
+            Data::One(x) => Ok(vec![x]),
+            Data::Few(v, count) => Ok(v[..usize::from(count)].to_vec()),
             Data::Many(v) => match Arc::try_unwrap(v) {
-                Ok(v) => v.into_vec(),
-                Err(v) => v.to_vec(),
+                Ok(v) => Ok(v.into_vec()),
+                Err(v) => copy(&self.shape, &v),
             },
         }
     }

@@ -150,10 +150,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     #[cfg(feature = "python")]
     pub(crate) fn set_grad(&self, gradient: Gradient) {
         match self.kind() {
-            Kind::Parameter(param) => {
-                param.zero_grad();
-                param.accumulate(gradient);
-            }
+            Kind::Parameter(param) => param.set_gradient(gradient),
             Kind::Variable(_, slot) => *slot.borrow_mut() = Some(gradient),
             Kind::Operation(_) | Kind::Input(..) | Kind::Constant => {}
         }

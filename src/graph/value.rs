@@ -132,8 +132,8 @@ impl Value {
             Value::Repeated(Places::All, x, ty) => {
                 let mut out = Array::scratch(ty.dtype, &ty.shape)?;
                 match &mut out {
-                    Array::F32(d) => d.make_mut().fill(*x as f32),
-                    Array::F64(d) => d.make_mut().fill(*x),
+                    Array::F32(d) => d.make_mut()?.fill(*x as f32),
+                    Array::F64(d) => d.make_mut()?.fill(*x),
                     Array::U32(_) => {}
                 }
                 Ok(out)
@@ -144,11 +144,11 @@ impl Value {
                 let n = ty.shape[0].min(ty.shape[1]);
                 match &mut out {
                     Array::F32(d) => {
-                        let d = d.make_mut();
+                        let d = d.make_mut()?;
                         (0..n).for_each(|i| d[i * step] = *scale as f32);
                     }
                     Array::F64(d) => {
-                        let d = d.make_mut();
+                        let d = d.make_mut()?;
                         (0..n).for_each(|i| d[i * step] = *scale);
                     }
                     Array::U32(_) => {}
@@ -181,13 +181,13 @@ impl Value {
                 Value::Rows(a)
             }
             (Value::Rows(r), Value::Dense(mut a)) | (Value::Dense(mut a), Value::Rows(r)) => {
-                r.add_to(&mut a);
+                r.add_to(&mut a)?;
                 Value::Dense(a)
             }
             (a, b) => {
                 let mut sum = a.dense()?;
                 drop(a);
-                add_into(&mut sum, &b.dense()?);
+                add_into(&mut sum, &b.dense()?)?;
                 Value::Dense(sum)
             }
         })
@@ -408,9 +408,9 @@ fn scaled<O: Operator + ?Sized>(
     };
     match &mut out {
         Array::F32(d) if scale != 1.0 => {
-            d.make_mut().iter_mut().for_each(|x| *x *= scale as f32);
+            d.make_mut()?.iter_mut().for_each(|x| *x *= scale as f32);
         }
-        Array::F64(d) if scale != 1.0 => d.make_mut().iter_mut().for_each(|x| *x *= scale),
+        Array::F64(d) if scale != 1.0 => d.make_mut()?.iter_mut().for_each(|x| *x *= scale),
         _ => {}
     }
     Ok(Value::Dense(out))

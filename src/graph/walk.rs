@@ -247,13 +247,13 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     // All or none: memory may be lacking for one.
     for (leaf, g) in gradients.collect::<Result<SmallVec<[_; 4]>>>()? {
         match leaf.kind() {
-            Kind::Parameter(param) => param.accumulate(g),
+            Kind::Parameter(param) => param.accumulate(g)?,
             Kind::Variable(_, slot) => {
                 let mut slot = slot.borrow_mut();
-                *slot = Some(match slot.take() {
-                    None => g,
-                    Some(old) => old.add(g),
-                });
+                match &mut *slot {
+                    None => *slot = Some(g),
+                    Some(old) => old.add(g)?,
+                }
             }
             Kind::Operation(_) | Kind::Input(..) | Kind::Constant => {}
         }

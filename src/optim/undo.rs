@@ -43,7 +43,7 @@ impl<'a> Touched<'a> {
         let (width, count) = self.shape();
         Ok(with_real!(self.table.ty().dtype, T => {
             let mut out = Dense::<T>::zeros(&[count, width])?;
-            for (to, at) in out.make_mut().chunks_exact_mut(width.max(1)).zip(self.starts::<T>()) {
+            for (to, at) in out.make_mut()?.chunks_exact_mut(width.max(1)).zip(self.starts::<T>()) {
                 // SAFETY: the caller's promise; `to` is as long as a row.
                 unsafe { moves::load_row(at, to) };
             }

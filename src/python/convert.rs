@@ -290,7 +290,7 @@ pub(super) fn to_numpy(py: Python<'_>, array: Array) -> PyResult<Bound<'_, PyAny
             return Ok(out.into_any());
         }
         let shape = PyTuple::new(py, dense.shape())?;
-        let flat = PyArray1::from_vec(py, dense.into_vec());
+        let flat = PyArray1::from_vec(py, dense.into_vec().map_err(PyErr::from)?);
         flat.call_method1(intern!(py, "reshape"), (shape,))
     }
     match array {

@@ -49,12 +49,22 @@ impl Param {
     }
 
     /// Adds to the gradient, which must be of the table's type.
-    pub(crate) fn accumulate(&self, gradient: Gradient) {
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if the old one is shared and cannot be copied.
+    pub(crate) fn accumulate(&self, gradient: Gradient) -> Result<()> {
         let mut slot = self.slot();
-        *slot = Some(match slot.take() {
-            None => gradient,
-            Some(old) => old.add(gradient),
-        });
+        match &mut *slot {
+            None => *slot = Some(gradient),
+            Some(old) => old.add(gradient)?,
+        }
+        Ok(())
+    }
+
+    /// Puts a gradient, which must be of the table's type, in the place of the old one.
+    #[cfg(feature = "python")]
+    pub(crate) fn set_gradient(&self, gradient: Gradient) {
+        *self.slot() = Some(gradient);
     }
 
     /// Forgets the gradient.

@@ -140,25 +140,29 @@ impl Rows {
     /// [`Error::Memory`] if there is not.
     pub fn try_to_dense(&self) -> Result<Array> {
         let mut out = Array::zeros(&self.ty)?;
-        self.add_to(&mut out);
+        self.add_to(&mut out)?;
         Ok(out)
     }
 
     /// The whole array.
+    ///
+    /// # Panics
+    /// If there is not the memory; see [`Rows::try_to_dense`].
     pub fn to_dense(&self) -> Array {
-        let mut out = Array::full(&self.ty, 0.0);
-        self.add_to(&mut out);
-        out
+        self.try_to_dense().unwrap_or_else(|e| panic!("{e}"))
     }
 
     /// Adds the rows to an array of the same type.
-    pub(crate) fn add_to(&self, out: &mut Array) {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the array is shared and there is not the memory for a copy.
+    pub(crate) fn add_to(&self, out: &mut Array) -> Result<()> {
         let width = self.width();
         with_real!(self.ty.dtype, T => {
             let mut data = match out {
-                Array::F32(d) => f32::tag_mut(d.make_mut()),
-                Array::F64(d) => f64::tag_mut(d.make_mut()),
-                Array::U32(_) => return,
+                Array::F32(d) => f32::tag_mut(d.make_mut()?),
+                Array::F64(d) => f64::tag_mut(d.make_mut()?),
+                Array::U32(_) => return Ok(()),
             };
             let out = T::slice_mut(&mut data);
             for (indices, values) in &self.parts {
@@ -171,6 +175,7 @@ impl Rows {
                 }
             }
         });
+        Ok(())
     }
 }
 
@@ -240,35 +245,38 @@ impl Gradient {
     }
 
     /// Adds another gradient of the same type; rows stay rows if both are.
-    pub(crate) fn add(self, other: Gradient) -> Gradient {
-        match (self, other) {
-            (Gradient::Rows(mut a), Gradient::Rows(b)) => {
-                a.extend(b);
-                Gradient::Rows(a)
-            }
-            (Gradient::Rows(r), Gradient::Dense(mut a))
-            | (Gradient::Dense(mut a), Gradient::Rows(r)) => {
-                r.add_to(&mut a);
-                Gradient::Dense(a)
-            }
-            (Gradient::Dense(mut a), Gradient::Dense(b)) => {
-                add_into(&mut a, &b);
-                Gradient::Dense(a)
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if an array is shared and there is not the memory for a copy. Nothing is
+    /// changed then.
+    pub(crate) fn add(&mut self, other: Gradient) -> Result<()> {
+        match (&mut *self, other) {
+            (Gradient::Rows(a), Gradient::Rows(b)) => a.extend(b),
+            (Gradient::Dense(a), Gradient::Rows(r)) => r.add_to(a)?,
+            (Gradient::Dense(a), Gradient::Dense(b)) => add_into(a, &b)?,
+            (Gradient::Rows(r), Gradient::Dense(mut a)) => {
+                r.add_to(&mut a)?;
+                *self = Gradient::Dense(a);
             }
         }
+        Ok(())
     }
 }
 
 /// `a += b` for arrays of the same type.
-pub(crate) fn add_into(a: &mut Array, b: &Array) {
+///
+/// # Errors
+/// [`Error::Memory`] if `a` is shared and there is not the memory for a copy.
+pub(crate) fn add_into(a: &mut Array, b: &Array) -> Result<()> {
     fn each<T: Real>(a: &mut [T], b: &[T]) {
         for (a, &b) in a.iter_mut().zip(b) {
             *a += b;
         }
     }
     match (a, b) {
-        (Array::F32(a), Array::F32(b)) => each(a.make_mut(), b.as_slice()),
-        (Array::F64(a), Array::F64(b)) => each(a.make_mut(), b.as_slice()),
+        (Array::F32(a), Array::F32(b)) => each(a.make_mut()?, b.as_slice()),
+        (Array::F64(a), Array::F64(b)) => each(a.make_mut()?, b.as_slice()),
         _ => {}
     }
+    Ok(())
 }

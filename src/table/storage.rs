@@ -250,7 +250,7 @@ impl Table {
             let mut out = Dense::<T>::zeros(&self.ty.shape)?;
             // SAFETY: the table holds as many numbers of type `T` as its shape says, and the
             // read guard, which every caller has of this table, excludes plain writers.
-            unsafe { moves::load_row(self.pointer::<T>(), out.make_mut()) };
+            unsafe { moves::load_row(self.pointer::<T>(), out.make_mut()?) };
             out.into()
         }))
     }
@@ -312,7 +312,7 @@ impl Table {
         Ok(with_real!(self.ty.dtype, T => {
             let mut out = Dense::<T>::zeros(&shape)?;
             let start = self.pointer::<T>();
-            let rows = out.make_mut().chunks_exact_mut(width.max(1));
+            let rows = out.make_mut()?.chunks_exact_mut(width.max(1));
             for (row, &i) in rows.zip(index.as_slice()) {
                 // SAFETY: `i` is below the number of rows, `row` is as long as a row,
                 // and the read guard excludes plain writers.

@@ -35,9 +35,9 @@ pub fn rows(x: &Variable, at: Dense<u32>, from_end: &[usize]) -> Result<Variable
     let mut mask = Dense::<f64>::zeros(at.shape())?;
     for &k in from_end {
         let place = at.as_slice()[k];
-        forward.make_mut()[k] = 0;
-        backward.make_mut()[k] = (n as u32).wrapping_sub(1).wrapping_sub(place);
-        mask.make_mut()[k] = 1.0;
+        forward.make_mut()?[k] = 0;
+        backward.make_mut()?[k] = (n as u32).wrapping_sub(1).wrapping_sub(place);
+        mask.make_mut()?[k] = 1.0;
     }
     let reverse = SliceItem::Range {
         start: None,
@@ -122,7 +122,7 @@ pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<V
     }
     let ty = x.ty()?;
     let mut sources = Dense::<u32>::zeros(&ty.shape)?;
-    let room = sources.make_mut();
+    let room = sources.make_mut()?;
     rules::check_indices(|| "replace".into(), places.as_slice(), room.len())?;
     for (k, &place) in places.as_slice().iter().enumerate() {
         room[place as usize] = k as u32 + 1;
