@@ -56,6 +56,9 @@ INTERNAL = {
     "erfcx_derivative": "the gradients of erfcx, without cancellation",
     "dawsn_derivative": "the gradients of dawsn, without cancellation",
     "polygamma_difference": "the gradients of beta and betaln, without cancellation",
+    "gammainc_derivative": "the gradients of gammainc and gammaincc by a",
+    "gamma_density": "the gradients of gammainc and gammaincc by x",
+    "zeta_derivative": "the gradients of hurwitz_zeta by s",
 }
 # Symbols, for whatever Python has one.
 SYMBOLS = {
@@ -88,6 +91,12 @@ SYMBOLS = {
 PARTS = {
     "airy_ai": "airy(x)[1]",
     "airy_bi": "airy(x)[3]",
+    "airy_aie": "airye(x)[0]",
+    "airy_aie_slope": "airye(x)[1]",
+    "airy_bie": "airye(x)[2]",
+    "airy_bie_slope": "airye(x)[3]",
+    "hurwitz_zeta": "zeta(x, y)",
+    "riemann_zeta": "zeta(x)",
     "sinint": "sici(x)[0]",
     "cosint": "sici(x)[1]",
 }

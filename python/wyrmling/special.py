@@ -176,6 +176,19 @@ def airy(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
     return airy_ai(0, z), airy_ai(1, z), airy_bi(0, z), airy_bi(1, z)
 
 
+def airye(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
+    """Return the Airy functions of ``airy`` without their growth: Ai and Ai' times exp(ζ), and Bi
+    and Bi' times exp(-ζ), where ζ is 2/3 z^(3/2).
+
+    By the series of ``airy``, for all numbers from 0. Below 0 the first two are not real, and NaN;
+    the others are Bi and Bi', for there ζ is imaginary, and left out.
+
+    >>> [round(y.item(), 9) for y in airye(1e10)]
+    [0.000892062, -89.206205807, 0.001784124, 178.412411615]
+    """
+    return airy_aie(0, z), airy_aie_slope(z), airy_bie(0, z), airy_bie_slope(z)
+
+
 def sici(x: Any, /) -> tuple[Variable, Variable]:
     """Return the sine and the cosine integral: ∫_0^x sin(t) / t dt and -∫_|x|^∞ cos(t) / t dt.
 
@@ -185,3 +198,16 @@ def sici(x: Any, /) -> tuple[Variable, Variable]:
     [0.94608307, 0.337403923]
     """
     return sinint(x), cosint(x)
+
+
+def zeta(x: Any, q: Any = None, /) -> Variable:
+    """Return the Hurwitz zeta function Σ_(k≥0) (q + k)^-x, or, without q, Riemann's.
+
+    By the Euler-Maclaurin formula (DLMF 25.11.5), with derivatives of any order by x and q. That of
+    q is NaN for x below 1, infinite where q is 0 or a negative integer, and NaN for other negative
+    q unless x is an integer. Riemann's is continued below 1 (DLMF 25.4.1).
+
+    >>> round(zeta(2.0).item(), 9), round(zeta(2.0, 0.5).item(), 9), round(zeta(-1.0).item(), 9)
+    (1.644934067, 4.934802201, -0.083333333)
+    """
+    return riemann_zeta(0, x) if q is None else hurwitz_zeta(x, q)
