@@ -18,7 +18,11 @@ from typing import Any
 from ._core import (
     Variable,
     airy_ai,
+    airy_aie,
+    airy_aie_slope,
     airy_bi,
+    airy_bie,
+    airy_bie_slope,
     beta,
     betaln,
     cbrt,
@@ -44,7 +48,10 @@ from ._core import (
     expm1,
     expn,
     gamma,
+    gammainc,
+    gammaincc,
     gammaln,
+    hurwitz_zeta,
     i0,
     i0e,
     i1,
@@ -77,6 +84,7 @@ from ._core import (
     psi,
     rel_entr,
     rgamma,
+    riemann_zeta,
     sindg,
     sinint,
     softmax,
@@ -92,6 +100,7 @@ from ._core import (
 
 __all__ = [
     "airy",
+    "airye",
     "beta",
     "betaln",
     "cbrt",
@@ -116,6 +125,8 @@ __all__ = [
     "expm1",
     "expn",
     "gamma",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "i0",
     "i0e",
@@ -160,6 +171,7 @@ __all__ = [
     "yn",
     "yv",
     "yve",
+    "zeta",
 ]
 
 

@@ -146,7 +146,13 @@ fn factor(a: f64, x: f64, n: usize) -> Jet {
             });
             r * (distance - 2.0 * square * tail)
         } else {
-            distance - (x.ln() - a.ln())
+            let ratio = x / a;
+            distance
+                - if ratio.is_normal() {
+                    ratio.ln()
+                } else {
+                    x.ln() - a.ln()
+                }
         };
         (-a * less - stirling(a)).exp() / (2.0 * PI).sqrt() / a.sqrt()
     };
