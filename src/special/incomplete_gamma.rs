@@ -214,8 +214,11 @@ fn integral(a: f64, x: f64, n: usize) -> (f64, Jet) {
         if exponent > 100.0 {
             break;
         }
-        let value = weight * (-exponent).exp();
-        jet::add(&mut sum, 1.0, &jet::power(value, side * v, n));
+        let mut value = weight * (-exponent).exp();
+        for (k, sum) in sum.iter_mut().enumerate() {
+            *sum += value;
+            value *= side * v / (k + 1) as f64;
+        }
     }
     sum.iter_mut().for_each(|entry| *entry *= scale);
     (side, sum)
