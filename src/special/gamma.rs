@@ -126,7 +126,9 @@ fn difference(s: f64, x: f64, y: f64) -> f64 {
         _ => power(x, s - 1.0) / (s - 1.0),
     };
     let number = |value| jet::constant(value, 0);
-    euler_maclaurin(s, x, 0, &|x, p| number(power(x, p)), &|x| number(integral(x)))[0]
+    euler_maclaurin(s, x, 0, &|x, p| number(power(x, p)), &|x| {
+        number(integral(x))
+    })[0]
 }
 
 /// ln Γ(x) less Stirling's formula, for `x ≥ 10` (DLMF 5.11.1).
