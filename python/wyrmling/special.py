@@ -189,14 +189,14 @@ def airy(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
 
 
 def airye(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
-    """Return the Airy functions of ``airy`` without their growth: Ai and Ai' times exp(ζ), and Bi
-    and Bi' times exp(-ζ), where ζ is 2/3 z^(3/2).
+    """Return what ``airy`` does without its growth: scaled by exp(ζ) or exp(-ζ), ζ = 2/3 z^(3/2).
 
-    By the series of ``airy``, for all numbers from 0. Below 0 the first two are not real, and NaN;
-    the others are Bi and Bi', for there ζ is imaginary, and left out.
+    Ai and its derivative are multiplied by exp(ζ), Bi and its derivative by exp(-ζ), by the series of
+    ``airy``, also where those overflow or vanish. Below 0 the first two are not real, and NaN; the
+    others are not scaled, for there ζ is imaginary.
 
-    >>> [round(y.item(), 9) for y in airye(1e10)]
-    [0.000892062, -89.206205807, 0.001784124, 178.412411615]
+    >>> [round(y.item(), 9) for y in airye(1.0)]
+    [0.263513645, -0.309976889, 0.619911944, 0.478728571]
     """
     return airy_aie(0, z), airy_aie_slope(z), airy_bie(0, z), airy_bie_slope(z)
 

@@ -38,7 +38,7 @@ pub(crate) fn gammainc_derivative(n: i32, a: f64, x: f64) -> f64 {
         return gammainc(a, x);
     }
     match limit(a, x) {
-        // It tends to a constant in `x`, and is one in `a` but at 0.
+        // 0 or 1 for every `a` but 0, where there is a slope beside the end.
         Some(p) if a > 0.0 || p.is_nan() => 0.0 * p,
         Some(_) if x == f64::INFINITY => 0.0,
         _ if x < 1.0 => jet::derivative(&power_series(a, x, order)),
@@ -51,12 +51,15 @@ pub(crate) fn gammainc_derivative(n: i32, a: f64, x: f64) -> f64 {
     }
 }
 
-/// The derivative of order `n` in `a` of `x^(a-1) e^-x / Γ(a)`; NaN for negative arguments.
+/// The derivative of order `n` in `a` of `x^(a-1) e^-x / Γ(a)`. NaN for negative arguments, but for
+/// negative integers at `x = 0`, as the function's derivatives in `x` there are sums of such.
 pub(crate) fn gamma_density(n: i32, a: f64, x: f64) -> f64 {
     let Ok(order) = usize::try_from(n) else {
         return f64::NAN;
     };
-    if a.is_nan() || x.is_nan() || a < 0.0 || x < 0.0 {
+    let pole = a <= 0.0 && a == a.floor();
+    // The difference is NaN also if both are infinite.
+    if (a - x).is_nan() || x < 0.0 || (a < 0.0 && !(pole && x == 0.0)) {
         f64::NAN
     } else if x == f64::INFINITY || a.is_infinite() {
         0.0
@@ -75,7 +78,7 @@ pub(crate) fn gamma_density(n: i32, a: f64, x: f64) -> f64 {
         }
     } else if a == 1.0 {
         1.0
-    } else if a == 0.0 {
+    } else if pole {
         0.0
     } else {
         f64::INFINITY
