@@ -191,9 +191,9 @@ def airy(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
 def airye(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
     """Return what ``airy`` does without its growth: scaled by exp(ζ) or exp(-ζ), ζ = 2/3 z^(3/2).
 
-    Ai and its derivative are multiplied by exp(ζ), Bi and its derivative by exp(-ζ), by the series of
-    ``airy``, also where those overflow or vanish. Below 0 the first two are not real, and NaN; the
-    others are not scaled, for there ζ is imaginary.
+    Ai and its derivative are multiplied by exp(ζ), Bi and its derivative by exp(-ζ), by the series
+    of ``airy``, also where those overflow or vanish. Below 0 the first two are not real, and NaN;
+    the others are not scaled, for there ζ is imaginary.
 
     >>> [round(y.item(), 9) for y in airye(1.0)]
     [0.263513645, -0.309976889, 0.619911944, 0.478728571]
