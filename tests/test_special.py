@@ -115,6 +115,7 @@ HURWITZ = [
     (1, 2, 4.0, 3.0, -0.024972250850889336),
     (1, 0, 50.0, 2.0, -6.156383689796488e-16),
     (2, 1, 1.0001, 7.0, -0.539255011475255),
+    (0, 0, 123.69335612105873, 72.2426264758086, 1.4711880658576218e-230),
 ]
 
 
@@ -142,6 +143,7 @@ def test_zeta_of_large_and_small_numbers_ends():
     assert np.isnan(value[s < 1]).all()
     assert not np.isnan(value[(s >= 1) & (q > 0)]).any()
     assert special.zeta(1e10, 1e10).item() == 0.0
+    assert special.zeta(1e15 + 1, -0.3).item() not in {0.0, np.inf}
     assert special.zeta(2.0, 1e300).item() == pytest.approx(1e-300)
     assert np.isinf([special.zeta(2.0, -3.0).item(), special.zeta(1.0, 5.0).item()]).all()
 

@@ -67,8 +67,8 @@ pub(super) fn derivative(a: &[f64]) -> f64 {
     (1..=last).fold(a[last], |value, k| value * k as f64)
 }
 
-/// Whether all entries of `term` are below the rounding of those of `sum`.
+/// Whether all entries of `term` are below the rounding of those of `sum`, or these are NaN.
 pub(super) fn negligible(term: &[f64], sum: &[f64]) -> bool {
-    let small = |(t, s): (&f64, &f64)| t.abs() <= f64::EPSILON / 8.0 * s.abs();
+    let small = |(t, s): (&f64, &f64)| s.is_nan() || t.abs() <= f64::EPSILON / 8.0 * s.abs();
     term.iter().zip(sum).all(small)
 }

@@ -95,7 +95,8 @@ pub(super) fn inverse_power(x: f64, p: f64) -> f64 {
     }
 }
 
-/// The Taylor series in `s` for `q > 0`; for `s < 1` too, by its continuation, near 1.
+/// The Taylor series in `s` for `q > 0`, and its value for some `q < 0`; for `s < 1` too, by its
+/// continuation, near 1.
 fn positive(s: f64, q: f64, n: usize) -> Jet {
     let power = |x: f64, p: f64| jet::power(inverse_power(x, p), -x.ln(), n);
     euler_maclaurin(s, q, n, &power, &|x| {
@@ -106,14 +107,10 @@ fn positive(s: f64, q: f64, n: usize) -> Jet {
 }
 
 /// For `q < 0` and an integer `s`.
-fn negative(s: f64, mut q: f64) -> f64 {
+fn negative(s: f64, q: f64) -> f64 {
     if q > -20.0 {
-        let mut sum = 0.0;
-        while q < 0.0 {
-            sum += inverse_power(q, s);
-            q += 1.0;
-        }
-        return sum + positive(s, q, 0)[0];
+        // Term by term from below, so that those of opposite signs cancel before others round.
+        return positive(s, q, 0)[0];
     }
     // Over all integers, less those below: no step for each.
     let (part, sign) = (q - q.floor(), if s % 2.0 == 0.0 { 1.0 } else { -1.0 });
@@ -164,7 +161,7 @@ pub(super) fn log_gamma(k: usize, x: f64) -> f64 {
     polygamma(k as i32 - 1, x) / (1..=k).map(|k| k as f64).product::<f64>()
 }
 
-/// Σ_k `power(x + k, s)` for `x > 0`, by the Euler-Maclaurin formula (DLMF 25.11.5 with 2.10.1), as
+/// Σ_k `power(x + k, s)`, where no step is far below zero, by the Euler-Maclaurin formula (DLMF 25.11.5 with 2.10.1), as
 /// a Taylor series of `n + 1` entries in `s`. `power` is that of its first argument to minus the
 /// second, or of a difference of two such; `integral` is that of `power(x, s)` from its argument
 /// to infinity.
@@ -192,11 +189,12 @@ pub(super) fn euler_maclaurin(
     if x == f64::INFINITY {
         return sum;
     }
-    while x < 10.0 + 0.5 * s {
+    // From there the series of derivatives falls below the rounding.
+    while x < 10.0 + s {
         let term = power(x, s);
         jet::add(&mut sum, 1.0, &term);
-        // From here each is a small part of the one before, also of the largest `s`.
-        if s > 20.0 && jet::negligible(&term, &sum) {
+        // The rest is a small part of it: there need not be a step for each up to `s`.
+        if s > 20.0 && x > 1.0 && jet::negligible(&term, &sum) {
             return sum;
         }
         x += 1.0;
