@@ -53,6 +53,12 @@ SYMBOLS = {
 PARTS = {
     "airy_ai": "airy(x)[1]",
     "airy_bi": "airy(x)[3]",
+    "airy_aie": "airye(x)[0]",
+    "airy_aie_slope": "airye(x)[1]",
+    "airy_bie": "airye(x)[2]",
+    "airy_bie_slope": "airye(x)[3]",
+    "hurwitz_zeta": "zeta(x, y)",
+    "riemann_zeta": "zeta(x)",
     "sinint": "sici(x)[0]",
     "cosint": "sici(x)[1]",
 }

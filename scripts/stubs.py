@@ -19,8 +19,9 @@ BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
 # Functions of scipy.special that are not elementwise.
 OTHERS = {"log_softmax", "logsumexp", "softmax"}
 # Made of several, in special.py itself; and of what.
-COMPOSED = {"airy", "sici"}
-PARTS = {"airy_ai", "airy_bi", "cosint", "sinint"}
+COMPOSED = {"airy", "airye", "sici", "zeta"}
+PARTS = {"airy_ai", "airy_bi", "cosint", "hurwitz_zeta", "riemann_zeta", "sinint"}
+PARTS |= {"airy_aie", "airy_aie_slope", "airy_bie", "airy_bie_slope"}
 
 
 def names(entry: dict[str, Any]) -> set[str]:

@@ -49,6 +49,12 @@ OTHERS = {
     "cosint": lambda x: scipy.special.sici(x)[1],
     "airy_ai": lambda n, x: airy(n, *scipy.special.airy(x)[:2], x),
     "airy_bi": lambda n, x: airy(n, *scipy.special.airy(x)[2:], x),
+    "airy_aie": lambda n, x: scipy.special.airye(x)[0],
+    "airy_bie": lambda n, x: scipy.special.airye(x)[2],
+    "airy_aie_slope": lambda x: scipy.special.airye(x)[1],
+    "airy_bie_slope": lambda x: scipy.special.airye(x)[3],
+    "hurwitz_zeta": scipy.special.zeta,
+    "riemann_zeta": lambda n, x: scipy.special.zeta(x),
 }
 
 
@@ -101,6 +107,14 @@ def limit(name, n, x, want):
         return 0.0 if x[0] > 0 or n[0] == 0 else np.nan
     if name == "airy_bi" and infinite:
         return np.inf if x[0] > 0 else 0.0 if n[0] == 0 else np.nan
+    if name in {"airy_aie", "airy_bie"} and infinite:
+        return 0.0 if x[0] > 0 or name == "airy_bie" else np.nan
+    if name in {"airy_aie_slope", "airy_bie_slope"} and x[0] == np.inf:
+        return -np.inf if name == "airy_aie_slope" else np.inf
+    if name == "hurwitz_zeta" and (any(np.isnan(x)) or x[1] == -np.inf):
+        return np.nan
+    if name == "hurwitz_zeta" and x[0] == np.inf and x[1] not in {0.0, -1.0, -2.0, -5.0}:
+        return np.nan if x[1] < 0 else np.inf if x[1] < 1 else float(x[1] == 1)
     return want
 
 
@@ -122,6 +136,9 @@ def draw(domain, count, rng):
 def orders(name):
     if not ENTRIES[name]["ordered"]:
         return [()]
+    # Of some SciPy has no derivative; those by mpmath are below.
+    if name in {"airy_aie", "airy_bie", "riemann_zeta"}:
+        return [(0,)]
     # Of polygamma those whose edges are not next to a zero, of Airy functions those there are.
     few = {"polygamma", "airy_ai", "airy_bi", "expn"}
     return [(n,) for n in ORDERS if 0 <= n <= 3 or name not in few]

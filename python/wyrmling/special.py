@@ -18,7 +18,11 @@ from typing import Any
 from ._core import (
     Variable,
     airy_ai,
+    airy_aie,
+    airy_aie_slope,
     airy_bi,
+    airy_bie,
+    airy_bie_slope,
     beta,
     betaln,
     cbrt,
@@ -44,7 +48,10 @@ from ._core import (
     expm1,
     expn,
     gamma,
+    gammainc,
+    gammaincc,
     gammaln,
+    hurwitz_zeta,
     i0,
     i0e,
     i1,
@@ -77,6 +84,7 @@ from ._core import (
     psi,
     rel_entr,
     rgamma,
+    riemann_zeta,
     sindg,
     sinint,
     softmax,
@@ -93,6 +101,7 @@ from .arrays.operand import numbers
 
 __all__ = [
     "airy",
+    "airye",
     "beta",
     "betaln",
     "cbrt",
@@ -117,6 +126,8 @@ __all__ = [
     "expm1",
     "expn",
     "gamma",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "i0",
     "i0e",
@@ -161,6 +172,7 @@ __all__ = [
     "yn",
     "yv",
     "yve",
+    "zeta",
 ]
 
 
@@ -178,6 +190,19 @@ def airy(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
     return airy_ai(0, x), airy_ai(1, x), airy_bi(0, x), airy_bi(1, x)
 
 
+def airye(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
+    """Return what ``airy`` does without its growth: scaled by exp(ζ) or exp(-ζ), ζ = 2/3 z^(3/2).
+
+    Ai and its derivative are multiplied by exp(ζ), Bi and its derivative by exp(-ζ), by the series
+    of ``airy``, also where those overflow or vanish. Below 0 the first two are not real, and NaN;
+    the others are not scaled, for there ζ is imaginary.
+
+    >>> [round(y.item(), 9) for y in airye(1.0)]
+    [0.263513645, -0.309976889, 0.619911944, 0.478728571]
+    """
+    return airy_aie(0, z), airy_aie_slope(z), airy_bie(0, z), airy_bie_slope(z)
+
+
 def sici(x: Any, /) -> tuple[Variable, Variable]:
     """Return the sine and the cosine integral: ∫_0^x sin(t) / t dt and -∫_|x|^∞ cos(t) / t dt.
 
@@ -188,3 +213,16 @@ def sici(x: Any, /) -> tuple[Variable, Variable]:
     """
     x = numbers("sici: x", x)
     return sinint(x), cosint(x)
+
+
+def zeta(x: Any, q: Any = None, /) -> Variable:
+    """Return the Hurwitz zeta function Σ_(k≥0) (q + k)^-x, or, without q, Riemann's.
+
+    By the Euler-Maclaurin formula (DLMF 25.11.5), with derivatives of any order by x and q. That of
+    q is NaN for x below 1, infinite where q is 0 or a negative integer, and NaN for other negative
+    q unless x is an integer. Riemann's is continued below 1 (DLMF 25.4.1).
+
+    >>> round(zeta(2.0).item(), 9), round(zeta(2.0, 0.5).item(), 9), round(zeta(-1.0).item(), 9)
+    (1.644934067, 4.934802201, -0.083333333)
+    """
+    return riemann_zeta(0, x) if q is None else hurwitz_zeta(x, q)

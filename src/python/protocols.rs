@@ -50,14 +50,20 @@ impl<T> Table<T> {
             _functions: Vec::new(),
         };
         for (name, entry) in entries {
-            if let Some(function) = module.getattr_opt(name)? {
-                let address = function.as_ptr() as usize;
-                let at = table.entries.partition_point(|&(other, _)| other < address);
-                table.entries.insert(at, (address, entry));
-                table._functions.push(function.unbind());
-            }
+            table.add(module, name, entry)?;
         }
         Ok(table)
+    }
+
+    /// Adds the entry if the module has its function.
+    fn add(&mut self, module: &Bound<'_, PyAny>, name: &str, entry: T) -> PyResult<()> {
+        if let Some(function) = module.getattr_opt(name)? {
+            let address = function.as_ptr() as usize;
+            let at = self.entries.partition_point(|&(other, _)| other < address);
+            self.entries.insert(at, (address, entry));
+            self._functions.push(function.unbind());
+        }
+        Ok(())
     }
 
     fn get(&self, function: &Bound<'_, PyAny>) -> Option<&T> {
@@ -82,7 +88,10 @@ fn ufuncs(py: Python<'_>) -> PyResult<&'static Table<Ufunc>> {
 }
 
 /// Universal functions of SciPy that are made of several operators.
-const COMPOSED: [&str; 2] = ["airy", "sici"];
+const COMPOSED: [&str; 3] = ["airy", "airye", "sici"];
+
+/// Those behind SciPy's `zeta`, which is a function of Python.
+const BEHIND: [&str; 2] = ["_riemann_zeta", "_zeta"];
 
 /// SciPy's universal functions, if SciPy is there: we never import it.
 fn special(py: Python<'_>) -> PyResult<Option<&'static Table<Ufunc>>> {
@@ -106,7 +115,15 @@ fn special(py: Python<'_>) -> PyResult<Option<&'static Table<Ufunc>>> {
     });
     let composed = COMPOSED.map(|name| (name, Ufunc::Composed(name)));
     TABLE
-        .get_or_try_init(py, || Table::new(module, elementwise.chain(composed)))
+        .get_or_try_init(py, || {
+            let mut table = Table::new(module, elementwise.chain(composed))?;
+            if let Some(inner) = module.getattr_opt("_ufuncs")? {
+                for name in BEHIND {
+                    table.add(&inner, name, Ufunc::Composed("zeta"))?;
+                }
+            }
+            Ok(table)
+        })
         .map(Some)
 }
 

@@ -8,6 +8,8 @@
 
 use std::f64::consts::{FRAC_PI_4, PI};
 
+use super::jet::{self, Jet};
+
 /// A solution and its derivative.
 type Pair = (f64, f64);
 
@@ -33,9 +35,9 @@ fn ai(x: f64) -> Pair {
         FAR.. if x > 1e5 => (0.0, 0.0),
         FAR.. => {
             let (zeta, rest) = zeta(x);
-            let [[p, q], [r, s]] = sums(zeta, 1.0);
-            let scale = 0.5 * (-zeta).exp() * (-rest).exp() / PI.sqrt();
-            scaled(x, scale * (p - q), scale * (s - r))
+            let scale = (-zeta).exp() * (-rest).exp();
+            let (y, slope) = far(zeta, x, DECAYS);
+            (scale * y, scale * slope)
         }
         0.5..FAR => carry(FAR, ai(FAR), x),
         _ => oscillating(x, ZERO, FRAC_PI_4),
@@ -48,17 +50,128 @@ fn bi(x: f64) -> Pair {
         FAR.. if x > 1e5 => (f64::INFINITY, f64::INFINITY),
         FAR.. => {
             let (zeta, rest) = zeta(x);
-            let [[p, q], [r, s]] = sums(zeta, 1.0);
             // In two steps, since the power may overflow where the product does not.
             let half = (0.5 * zeta).exp();
-            let scale = half * rest.exp() / PI.sqrt();
-            let (y, slope) = scaled(x, scale * (p + q), scale * (r + s));
-            (y * half, slope * half)
+            let scale = half * rest.exp();
+            let (y, slope) = far(zeta, x, GROWS);
+            (y * scale * half, slope * scale * half)
         }
         // All terms are positive, as many as it takes.
         0.0..FAR => step(0.0, zero, x),
         _ => oscillating(x, zero, -FRAC_PI_4),
     }
+}
+
+/// Which solution: Ai or Bi, by the sign of its exponent.
+const DECAYS: f64 = -1.0;
+const GROWS: f64 = 1.0;
+
+/// Ai or Bi beyond [`FAR`] and its derivative, times the inverse of the exponential that it has
+/// there.
+fn far(zeta: f64, x: f64, sign: f64) -> Pair {
+    let [[p, q], [r, s]] = sums(zeta, 1.0);
+    let scale = if sign < 0.0 { 0.5 } else { 1.0 } / PI.sqrt();
+    scaled(x, scale * (p + sign * q), scale * (sign * r + s))
+}
+
+/// The derivative of order `n` of `e^ζ·Ai(x)`, for `ζ = 2/3·x^(3/2)`; NaN below 0.
+pub(crate) fn airy_aie(n: i32, x: f64) -> f64 {
+    if x < 0.0 {
+        return f64::NAN;
+    }
+    scaled_derivative(n, x, DECAYS)
+}
+
+/// The derivative of order `n` of `e^-ζ·Bi(x)`; of `Bi(x)` below 0.
+pub(crate) fn airy_bie(n: i32, x: f64) -> f64 {
+    if x < 0.0 {
+        return airy_bi(n, x);
+    }
+    scaled_derivative(n, x, GROWS)
+}
+
+/// `e^ζ·Ai'(x)`; NaN below 0.
+pub(crate) fn airy_aie_slope(x: f64) -> f64 {
+    if x < 0.0 {
+        return f64::NAN;
+    }
+    scaled_slope(x, DECAYS)
+}
+
+/// `e^-ζ·Bi'(x)`; `Bi'(x)` below 0.
+pub(crate) fn airy_bie_slope(x: f64) -> f64 {
+    if x < 0.0 {
+        return airy_bi(1, x);
+    }
+    scaled_slope(x, GROWS)
+}
+
+/// The slope times the inverse of the exponential that the solution has far out, for `x ≥ 0`.
+fn scaled_slope(x: f64, sign: f64) -> f64 {
+    if x >= FAR {
+        return far(zeta(x).0, x, sign).1;
+    }
+    let slope = if sign < 0.0 { ai(x).1 } else { bi(x).1 };
+    slope * inverse_exponential(x, sign)
+}
+
+/// The derivative of order `n` of a solution times the inverse of the exponential that it has far
+/// out, for `x ≥ 0`.
+fn scaled_derivative(n: i32, x: f64, sign: f64) -> f64 {
+    let Ok(order) = usize::try_from(n) else {
+        return f64::NAN;
+    };
+    if x >= FAR {
+        return scaled_far(n, x, sign);
+    }
+    let y = if sign < 0.0 { ai(x) } else { bi(x) };
+    let mut solution = Jet::new();
+    let mut factorial = 1.0;
+    for k in 0..=n {
+        factorial *= f64::from(k.max(1));
+        solution.push(derivative(k, x, y) / factorial);
+    }
+    // The exponent, from the binomial series of its derivative √x.
+    let mut exponent = jet::constant(0.0, order);
+    let mut root = x.sqrt();
+    for k in 1..=order {
+        let number = k as f64;
+        exponent[k] = -sign * root / number;
+        root *= (1.5 - number) / number / x;
+    }
+    let scale = inverse_exponential(x, sign);
+    jet::derivative(&jet::product(&solution, &jet::exp(scale, &exponent)))
+}
+
+/// `e^ζ` or `e^-ζ`, whichever goes against the solution of that sign.
+fn inverse_exponential(x: f64, sign: f64) -> f64 {
+    if x == 0.0 {
+        return 1.0;
+    }
+    let (zeta, rest) = zeta(x);
+    (-sign * zeta).exp() * (-sign * rest).exp()
+}
+
+/// The same beyond [`FAR`]: the series (DLMF 9.7.5, 9.7.7) is of powers of `x`, each of which has
+/// that derivative by itself.
+fn scaled_far(n: i32, x: f64, sign: f64) -> f64 {
+    let zeta = x * x.sqrt() / 1.5;
+    let (mut term, mut sum, mut last) = (1.0, 0.0, f64::INFINITY);
+    for k in 0..60 {
+        let power = -0.25 - 1.5 * f64::from(k);
+        let part = (0..n).fold(term, |part, j| part * (power - f64::from(j)) / x);
+        if part.abs() > last {
+            break;
+        }
+        sum += part;
+        last = part.abs();
+        if last <= f64::EPSILON / 16.0 * sum.abs() {
+            break;
+        }
+        term *= sign * ratio(k + 1) / zeta;
+    }
+    let scale = if sign < 0.0 { 0.5 } else { 1.0 } / PI.sqrt();
+    scale * sum / x.sqrt().sqrt()
 }
 
 /// The derivative of order `n`, from the equation differentiated.
@@ -116,6 +229,12 @@ fn zeta(x: f64) -> Pair {
     (zeta, ((-1.5_f64).mul_add(zeta, product) + more) / 1.5)
 }
 
+/// `u_k / u_(k-1)` (DLMF 9.7.2).
+fn ratio(k: i32) -> f64 {
+    let six = 6.0 * f64::from(k);
+    (six - 5.0) * (six - 3.0) * (six - 1.0) / ((six / 3.0 - 1.0) * 36.0 * six)
+}
+
 /// The even and the odd terms of `Σ u_k/ζ^k`, and of `Σ v_k/ζ^k` (DLMF 9.7.2); each next of them
 /// is multiplied by `sign` once more.
 fn sums(zeta: f64, sign: f64) -> [[f64; 2]; 2] {
@@ -123,7 +242,7 @@ fn sums(zeta: f64, sign: f64) -> [[f64; 2]; 2] {
     let (mut term, mut factor) = (1.0, 1.0);
     for k in 1..40 {
         let six = 6.0 * f64::from(k);
-        term *= (six - 5.0) * (six - 3.0) * (six - 1.0) / ((six / 3.0 - 1.0) * 36.0 * six * zeta);
+        term *= ratio(k) / zeta;
         let odd = k % 2;
         factor *= if odd == 0 { sign } else { 1.0 };
         sums[0][odd as usize] += factor * term;

@@ -2,7 +2,8 @@
 
 use std::f64::consts::PI;
 
-use super::polynomial;
+use super::zeta::{euler_maclaurin, hurwitz_zeta, inverse_power};
+use super::{jet, polynomial};
 
 /// `ln √(2π)`.
 const LN_SQRT_2_PI: f64 = 0.918_938_533_204_672_8;
@@ -53,6 +54,11 @@ pub(crate) fn digamma(x: f64) -> f64 {
     if x == f64::INFINITY {
         return x;
     }
+    x.ln() + digamma_less_log(x) - sum
+}
+
+/// `ψ(x) - ln x` for `x ≥ 10` (DLMF 5.11.2).
+pub(super) fn digamma_less_log(x: f64) -> f64 {
     // B_2k / 2k.
     let tail = [
         1.0 / 12.0,
@@ -64,7 +70,7 @@ pub(crate) fn digamma(x: f64) -> f64 {
         1.0 / 12.0,
     ];
     let square = 1.0 / x / x;
-    x.ln() - 0.5 / x - square * polynomial(square, &tail) - sum
+    -0.5 / x - square * polynomial(square, &tail)
 }
 
 /// The derivative of order `n` of ψ: `(-1)^(n+1) n! ζ(n + 1, x)` (DLMF 25.11.12).
@@ -73,7 +79,7 @@ pub(crate) fn polygamma(n: i32, x: f64) -> f64 {
         0 => digamma(x),
         1.. => {
             let sign = if n % 2 == 0 { -1.0 } else { 1.0 };
-            sign * gamma(f64::from(n) + 1.0) * hurwitz(n + 1, x)
+            sign * gamma(f64::from(n) + 1.0) * hurwitz_zeta(f64::from(n) + 1.0, x)
         }
         _ => f64::NAN,
     }
@@ -84,103 +90,20 @@ pub(crate) fn trigamma(x: f64) -> f64 {
     polygamma(1, x)
 }
 
-/// Σ_k (x + k)^-s for integers `s ≥ 2`.
-fn hurwitz(s: i32, x: f64) -> f64 {
-    if x > 0.0 || x.is_nan() {
-        return hurwitz_positive(s, x);
-    }
-    if x == f64::NEG_INFINITY {
-        return f64::NAN;
-    }
-    if x == x.floor() {
-        return f64::INFINITY;
-    }
-    if x > -20.0 {
-        let mut sum = 0.0;
-        let mut x = x;
-        while x < 0.0 {
-            sum += x.powf(f64::from(-s));
-            x += 1.0;
-        }
-        return sum + hurwitz_positive(s, x);
-    }
-    // Over all integers, less those below: no step for each.
-    let (part, sign) = (x - x.floor(), if s % 2 == 0 { 1.0 } else { -1.0 });
-    let below = hurwitz_positive(s, 1.0 - part) - hurwitz_positive(s, 1.0 - x);
-    hurwitz_positive(s, part) + sign * below
-}
-
-/// The same for `x > 0`.
-fn hurwitz_positive(s: i32, x: f64) -> f64 {
-    euler_maclaurin(s, x, &inverse_power, &|x| {
-        inverse_power(x, s - 1) / f64::from(s - 1)
-    })
-}
-
-/// `x^-p`.
-fn inverse_power(x: f64, p: i32) -> f64 {
-    // Products for each bit of the exponent are quicker, and as accurate while they are few.
-    if p < 32 {
-        x.powi(p).recip()
-    } else {
-        x.powf(f64::from(-p))
-    }
-}
-
-/// Σ_k `power(x + k, s)` for `x > 0`, by the Euler-Maclaurin formula (DLMF 25.11.5 with 2.10.1).
-/// `power` is its first argument to minus the second, or a difference of two such; `integral` is
-/// that of `power(x, s)` from its argument to infinity.
-fn euler_maclaurin(
-    s: i32,
-    x: f64,
-    power: &dyn Fn(f64, i32) -> f64,
-    integral: &dyn Fn(f64) -> f64,
-) -> f64 {
-    // B_2k / (2k)!.
-    const COEFFICIENTS: [f64; 10] = [
-        1.0 / 12.0,
-        -1.0 / 720.0,
-        1.0 / 30_240.0,
-        -1.0 / 1_209_600.0,
-        1.0 / 47_900_160.0,
-        -691.0 / 1_307_674_368_000.0,
-        1.0 / 74_724_249_600.0,
-        -3617.0 / 10_670_622_842_880_000.0,
-        43867.0 / 5_109_094_217_170_944_000.0,
-        -174_611.0 / 802_857_662_698_291_200_000.0,
-    ];
-    if x == f64::INFINITY {
-        return 0.0;
-    }
-    let (mut x, mut sum) = (x, 0.0);
-    while x < 10.0 + 0.5 * f64::from(s) {
-        sum += power(x, s);
-        x += 1.0;
-    }
-    sum += integral(x) + 0.5 * power(x, s);
-    let (mut factor, mut p) = (f64::from(s), s + 1);
-    for c in COEFFICIENTS {
-        sum += c * factor * power(x, p);
-        factor *= f64::from(p) * f64::from(p + 1);
-        p += 2;
-    }
-    sum
-}
-
 /// `ψ^(n)(x) - ψ^(n)(x + y)`, also where they are nearly equal, or both infinite and the
 /// difference has a limit as `x` moves.
 pub(crate) fn polygamma_difference(n: i32, x: f64, y: f64) -> f64 {
     if n < 0 || x.is_nan() || y.is_nan() {
         return f64::NAN;
     }
-    let (sum, s) = (x + y, n + 1);
+    let (sum, s) = (x + y, f64::from(n) + 1.0);
     // (-1)^(n+1) n!, of which the sums of differences of powers are multiples.
-    let factor = gamma(f64::from(s)) * if n % 2 == 0 { -1.0 } else { 1.0 };
+    let factor = gamma(s) * if n % 2 == 0 { -1.0 } else { 1.0 };
     if x > 0.0 && sum > 0.0 {
         factor * difference(s, x, y)
     } else if pole(x) && pole(sum) && sum.is_finite() && x.is_finite() {
         // A finite sum, over integers below zero.
-        gamma(f64::from(s)) * difference(s, 1.0 - sum, y)
+        gamma(s) * difference(s, 1.0 - sum, y)
     } else {
         polygamma(n, x) - polygamma(n, sum)
     }
@@ -188,7 +111,7 @@ pub(crate) fn polygamma_difference(n: i32, x: f64, y: f64) -> f64 {
 
 /// `Σ_k (x + k)^-s - (x + y + k)^-s` for positive `x` and `x + y`, of powers that are taken from
 /// each other before they are rounded, where they may be near.
-fn difference(s: i32, x: f64, y: f64) -> f64 {
+fn difference(s: f64, x: f64, y: f64) -> f64 {
     // ln(1 + y / x).
     let log = |x: f64| {
         if y < -0.5 * x {
@@ -197,15 +120,19 @@ fn difference(s: i32, x: f64, y: f64) -> f64 {
             (y / x).ln_1p()
         }
     };
-    let power = |x: f64, p| -inverse_power(x, p) * (f64::from(-p) * log(x)).exp_m1();
-    euler_maclaurin(s, x, &power, &|x| match s {
-        1 => log(x),
-        _ => power(x, s - 1) / f64::from(s - 1),
-    })
+    let power = |x: f64, p: f64| -inverse_power(x, p) * (-p * log(x)).exp_m1();
+    let integral = |x| match s {
+        1.0 => log(x),
+        _ => power(x, s - 1.0) / (s - 1.0),
+    };
+    let number = |value| jet::constant(value, 0);
+    euler_maclaurin(s, x, 0, &|x, p| number(power(x, p)), &|x| {
+        number(integral(x))
+    })[0]
 }
 
 /// ln Γ(x) less Stirling's formula, for `x ≥ 10` (DLMF 5.11.1).
-fn stirling(x: f64) -> f64 {
+pub(super) fn stirling(x: f64) -> f64 {
     let tail = [
         1.0 / 12.0,
         -1.0 / 360.0,

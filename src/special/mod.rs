@@ -14,8 +14,11 @@ pub(crate) mod airy;
 pub(crate) mod bessel;
 pub(crate) mod error_function;
 pub(crate) mod gamma;
+pub(crate) mod incomplete_gamma;
 pub(crate) mod integral;
+mod jet;
 pub(crate) mod trigonometric;
+pub(crate) mod zeta;
 
 /// `c[0] + x·(c[1] + x·(c[2] + …))`.
 fn polynomial(x: f64, c: &[f64]) -> f64 {

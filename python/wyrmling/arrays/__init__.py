@@ -37,6 +37,7 @@ from .joining import (
 from .ordering import argmax, argmin, argsort, clip, sort
 from .polynomial import polyval
 from .rounding import around, round
+from .scaling import ldexp
 from .shaping import (
     astype,
     atleast_1d,
@@ -114,6 +115,7 @@ __all__ = [
     "hstack",
     "inner",
     "kron",
+    "ldexp",
     "linspace",
     "median",
     "meshgrid",

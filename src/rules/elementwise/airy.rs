@@ -1,10 +1,17 @@
 //! Airy functions, each with its derivatives: `y'' = x y` gives those of any order.
+//!
+//! The scaled functions solve none so simple. Of them derivatives are operators, whose values far
+//! out do not cancel as the parts of the product's derivative would.
 
 use super::elementwise;
 use crate::special::airy;
 
 /// Everywhere.
 const ALL: &[(f64, f64)] = &[(-4.0, 3.0)];
+
+/// Where the scaled functions are smooth.
+const POSITIVE: &[(f64, f64)] = &[(0.3, 3.0)];
+const BOTH: &[(f64, f64)] = &[(0.3, 3.0), (-4.0, -0.2)];
 
 /// Where methods change, and results vanish or overflow.
 const EDGES: [f64; 11] = [-9.6, -9.4, -4.8, -4.7, 0.4, 0.6, 3.4, 9.4, 9.6, 50.0, 103.0];
@@ -24,5 +31,39 @@ elementwise! { $
     vjp(g, y) = [Some(g * x.airy_bi(n + 1))],
     domain = [ALL],
     orders = [0, 1, 2, 5],
+    edges = EDGES;
+
+    /// A derivative of the Airy function Ai scaled, of order n from 0; NaN below zero.
+    AiryAie = airy_aie, "d^n/dx^n exp(2/3 x^(3/2)) Ai(x)", "DLMF 9.2.1, 9.7.5",
+    (n; x) -> airy::airy_aie,
+    vjp(g, y) = [Some(g * x.airy_aie(n + 1))],
+    domain = [POSITIVE],
+    orders = [0, 1, 2, 3],
+    edges = EDGES;
+
+    /// A derivative of the Airy function Bi scaled, of order n from 0; of Bi itself below zero.
+    AiryBie = airy_bie, "d^n/dx^n exp(-Re(2/3 x^(3/2))) Bi(x)", "DLMF 9.2.1, 9.7.7",
+    (n; x) -> airy::airy_bie,
+    vjp(g, y) = [Some(g * x.airy_bie(n + 1))],
+    domain = [BOTH],
+    orders = [0, 1, 2, 3],
+    edges = EDGES;
+
+    /// The derivative of Ai, scaled; NaN below zero.
+    AiryAieSlope = airy_aie_slope, "exp(2/3 x^(3/2)) Ai'(x)", "DLMF 9.2.1, 9.7.6",
+    (x) -> airy::airy_aie_slope,
+    vjp(g, y) = [Some(g * (x.sqrt() * x.airy_aie(1)))],
+    domain = [POSITIVE],
+    edges = EDGES;
+
+    /// The derivative of Bi, scaled; of Bi itself below zero.
+    AiryBieSlope = airy_bie_slope, "exp(-Re(2/3 x^(3/2))) Bi'(x)", "DLMF 9.2.1, 9.7.8",
+    (x) -> airy::airy_bie_slope,
+    vjp(g, y) = [Some({
+        let below = x.less(x.constant(0.0));
+        let (low, high) = (below.select(x, x.constant(0.0)), below.select(x.constant(1.0), x));
+        g * below.select(low * low.airy_bi(0), -(high.sqrt() * high.airy_bie(1)))
+    })],
+    domain = [BOTH],
     edges = EDGES;
 }

@@ -12,7 +12,8 @@
 macro_rules! elementwise_files {
     ($callback:ident) => {
         $callback! {
-            unary, binary, compare, trigonometric, gamma, error_function, bessel, airy, integral
+            unary, binary, compare, trigonometric, gamma, incomplete_gamma, zeta, error_function,
+            bessel, airy, integral
         }
     };
 }

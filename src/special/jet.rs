@@ -1,0 +1,74 @@
+//! Truncated Taylor series, by which a formula gives derivatives of any order with its value.
+//!
+//! Entry `k` is the coefficient of `δ^k`; a series of `n + 1` entries gives the derivative of order
+//! `n`. The rules are those of multiplying and dividing power series.
+
+use smallvec::{SmallVec, smallvec};
+
+/// The coefficients.
+pub(super) type Jet = SmallVec<[f64; 4]>;
+
+/// A number that does not depend on δ.
+pub(super) fn constant(value: f64, n: usize) -> Jet {
+    let mut jet = smallvec![0.0; n + 1];
+    jet[0] = value;
+    jet
+}
+
+/// `value·e^(rate·δ)`.
+pub(super) fn power(value: f64, rate: f64, n: usize) -> Jet {
+    let mut jet = constant(value, n);
+    for k in 1..=n {
+        jet[k] = jet[k - 1] * rate / k as f64;
+    }
+    jet
+}
+
+/// Adds `factor` times `b` to `a`.
+pub(super) fn add(a: &mut [f64], factor: f64, b: &[f64]) {
+    for (a, b) in a.iter_mut().zip(b) {
+        *a += factor * b;
+    }
+}
+
+/// The product.
+pub(super) fn product(a: &[f64], b: &[f64]) -> Jet {
+    let entry = |k: usize| (0..=k).map(|i| a[i] * b[k - i]).sum();
+    (0..a.len()).map(entry).collect()
+}
+
+/// Multiplies by `c + δ`.
+pub(super) fn times_linear(a: &mut [f64], c: f64) {
+    for k in (0..a.len()).rev() {
+        a[k] = a[k] * c + if k > 0 { a[k - 1] } else { 0.0 };
+    }
+}
+
+/// Divides by `c + δ`.
+pub(super) fn over_linear(a: &mut [f64], c: f64) {
+    for k in 0..a.len() {
+        a[k] = (a[k] - if k > 0 { a[k - 1] } else { 0.0 }) / c;
+    }
+}
+
+/// `value` times the exponential of the others of `a`: what entry 0 would do is in `value`.
+pub(super) fn exp(value: f64, a: &[f64]) -> Jet {
+    let mut jet = constant(value, a.len() - 1);
+    for k in 1..a.len() {
+        let sum: f64 = (1..=k).map(|i| i as f64 * a[i] * jet[k - i]).sum();
+        jet[k] = sum / k as f64;
+    }
+    jet
+}
+
+/// The derivative of highest order.
+pub(super) fn derivative(a: &[f64]) -> f64 {
+    let last = a.len() - 1;
+    (1..=last).fold(a[last], |value, k| value * k as f64)
+}
+
+/// Whether all entries of `term` are below the rounding of those of `sum`, or these are NaN.
+pub(super) fn negligible(term: &[f64], sum: &[f64]) -> bool {
+    let small = |(t, s): (&f64, &f64)| s.is_nan() || t.abs() <= f64::EPSILON / 8.0 * s.abs();
+    term.iter().zip(sum).all(small)
+}
