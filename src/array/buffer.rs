@@ -107,12 +107,6 @@ impl<T: Element> Buffer<T> {
     }
 }
 
-impl<T: Element> Clone for Buffer<T> {
-    fn clone(&self) -> Self {
-        Buffer::once(self.elements.clone())
-    }
-}
-
 impl<T: Element> Deref for Buffer<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {

@@ -159,16 +159,17 @@ impl<T: Element> Dense<T> {
     /// # Errors
     /// [`Error::Memory`] if there is not the memory for a copy. Nothing is changed then.
     pub fn make_mut(&mut self) -> Result<&mut [T]> {
-        if let Data::Many(v) = &mut self.data
-            && Arc::get_mut(v).is_none()
-        {
-            *v = Arc::new(Buffer::once(copy(&self.shape, v)?));
+        if self.parts_mut().is_none() {
+            self.data = match &self.data {
+                Data::One(x) => Data::One(*x),
+                Data::Few(v, count) => Data::Few(Arc::new(**v), *count),
+                Data::Many(v) => Data::Many(Arc::new(Buffer::once(copy(&self.shape, v)?))),
+            };
         }
-        Ok(match &mut self.data {
-            Data::One(x) => std::slice::from_mut(x),
-            Data::Few(v, count) => &mut Arc::make_mut(v)[..usize::from(*count)],
-            Data::Many(v) => Arc::make_mut(v).as_mut_slice(),
-        })
+        match self.parts_mut() {
+            Some((_, elements)) => Ok(elements),
+            None => unreachable!("nobody else holds the copy"),
+        }
     }
 
     /// The number, if this is a single number and not an array of one.

@@ -71,6 +71,14 @@ pub trait Map3: Send + Sync + 'static {
 /// code, also for arrays far shorter than those for which LLVM's own vector loops pay.
 pub(super) const LANES: usize = 16;
 
+/// The function of each element, some of which are beyond its bound.
+#[inline(never)]
+fn one_by_one<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
+    for (o, x) in out.iter_mut().zip(x) {
+        *o = anywhere::<T, O>(*x);
+    }
+}
+
 multiversion! {
     /// `f` of at least [`LANES`] elements. The last step is one of the same length and begins
     /// earlier, so that no other loop is compiled for what is left over.
@@ -86,9 +94,7 @@ multiversion! {
                         o[l] = O::f(x[l]);
                     }
                 } else {
-                    for l in 0..LANES {
-                        o[l] = anywhere::<T, O>(x[l]);
-                    }
+                    one_by_one::<T, O>(x, o);
                 }
             }
         }
