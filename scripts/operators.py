@@ -10,6 +10,7 @@ write, and against a table that is out of date.
 
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -49,19 +50,8 @@ SYMBOLS = {
     "pick": "wy.cross_entropy(x, rows)",
     "diagonal_matrix": "wy.diag(x[0])",
 }
-# Functions that are made of operators with other names.
-PARTS = {
-    "airy_ai": "airy(x)[1]",
-    "airy_bi": "airy(x)[3]",
-    "airy_aie": "airye(x)[0]",
-    "airy_aie_slope": "airye(x)[1]",
-    "airy_bie": "airye(x)[2]",
-    "airy_bie_slope": "airye(x)[3]",
-    "hurwitz_zeta": "zeta(x, y)",
-    "riemann_zeta": "zeta(x)",
-    "sinint": "sici(x)[0]",
-    "cosint": "sici(x)[1]",
-}
+# What functions of wy.special are made of, and how it is written.
+PARTS = runpy.run_path(str(Path(__file__).with_name("stubs.py")))["PARTS"]
 # Operands, where they are not x, or x and y; without the x of a method.
 OPERANDS = {
     "where": "x > y, x, y",

@@ -18,10 +18,20 @@ PACKAGE = Path(__file__).parent.parent / "python" / "wyrmling"
 BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
 # Functions of scipy.special that are not elementwise.
 OTHERS = {"log_softmax", "logsumexp", "softmax"}
-# Made of several, in special.py itself; and of what.
-COMPOSED = {"airy", "airye", "sici", "zeta"}
-PARTS = {"airy_ai", "airy_bi", "cosint", "hurwitz_zeta", "riemann_zeta", "sinint"}
-PARTS |= {"airy_aie", "airy_aie_slope", "airy_bie", "airy_bie_slope"}
+# What functions of special.py are made of that the table has not whole, and how it is written.
+PARTS = {
+    "airy_ai": "airy(x)[0]",
+    "airy_bi": "airy(x)[2]",
+    "airy_aie": "airye(x)[0]",
+    "airy_aie_slope": "airye(x)[1]",
+    "airy_bie": "airye(x)[2]",
+    "airy_bie_slope": "airye(x)[3]",
+    "hurwitz_zeta": "zeta(x, y)",
+    "riemann_zeta": "zeta(x)",
+    "sinint": "sici(x)[0]",
+    "cosint": "sici(x)[1]",
+}
+COMPOSED = {way.partition("(")[0] for way in PARTS.values()}
 
 
 def names(entry: dict[str, Any]) -> set[str]:
@@ -38,7 +48,7 @@ ENTRIES = [entry for entry in _core.elementwise() if public(entry)]
 ALL = set().union(*map(names, ENTRIES))
 SPECIAL = OTHERS.union(*(entry["scipy"] for entry in ENTRIES))
 # What only other functions are made of.
-INNER = PARTS.union(entry["function"] for entry in ENTRIES if entry["internal"])
+INNER = set(PARTS).union(entry["function"] for entry in ENTRIES if entry["internal"])
 MAIN = set().union(
     *(
         {entry["function"], *entry["numpy"]} - (set(entry["scipy"]) - set(entry["numpy"]))
@@ -101,7 +111,7 @@ def main_file(text: str) -> str:
 
 def special_file(text: str) -> str:
     """``special.py`` anew."""
-    text = listed(text, "from ._core import (\n", ")\n", SPECIAL | PARTS | {"Variable"}, "")
+    text = listed(text, "from ._core import (\n", ")\n", SPECIAL | set(PARTS) | {"Variable"}, "")
     return listed(text, "__all__ = [\n", "]\n", SPECIAL | COMPOSED, '"')
 
 

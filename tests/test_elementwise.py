@@ -136,7 +136,7 @@ def draw(domain, count, rng):
 def orders(name):
     if not ENTRIES[name]["ordered"]:
         return [()]
-    # Of some SciPy has no derivative; those by mpmath are below.
+    # Of some SciPy has no derivative; those by mpmath are in test_special.py.
     if name in {"airy_aie", "airy_bie", "riemann_zeta"}:
         return [(0,)]
     # Of polygamma those whose edges are not next to a zero, of Airy functions those there are.
@@ -246,11 +246,15 @@ def test_orders_are_integers_within_bounds():
             wy.special.jn(n, x)
 
 
-@pytest.mark.parametrize("name", ["sin", "hypot", "special.airy", "special.sici", "special.jv"])
+NAMED = ["sin", "hypot", "special.airy", "special.airye", "special.sici", "special.zeta"]
+NAMED += ["special.gammainc", "special.jv"]
+
+
+@pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("wrong", ["a", None, {}])
 def test_what_is_no_number_is_refused_by_name(name, wrong):
     function = getattr(wy.special if "." in name else wy, name.rpartition(".")[2])
-    others = [1.0] if name in ("hypot", "special.jv") else []
+    others = [1.0] if name in ("hypot", "special.gammainc", "special.jv") else []
     own = "jn" if name == "special.jv" else name.rpartition(".")[2]
     with pytest.raises(
         TypeError, match=rf"^{own}: .*expected numbers.*, got {type(wrong).__name__}"

@@ -76,14 +76,21 @@ def test_gradients_of_scaled_airy_functions_do_not_cancel_far_out(which, order, 
 
 def test_scaled_airy_functions_below_zero_are_those_that_do_not_grow(rng):
     x = rng.uniform(-30, 0, 50)
-    for k, y in enumerate(special.airye(x)):
-        expected = special.airy(x)[k].value if k > 1 else np.full(50, np.nan)
-        np.testing.assert_array_equal(y.value, expected)
-    for k in (2, 3):
-        slope = derivative(lambda x, k=k: np.sum(special.airye(x)[k]), 1)(x)
-        np.testing.assert_array_equal(
-            slope, derivative(lambda x, k=k: np.sum(special.airy(x)[k]), 1)(x)
-        )
+    _, _, bi, slope = scipy.special.airy(x)
+    found = special.airye(x)
+    for y in found[:2]:
+        assert np.isnan(y.value).all()
+    for k, expected in ((2, [bi, slope]), (3, [slope, x * bi])):
+        np.testing.assert_allclose(found[k].value, expected[0], rtol=1e-12, atol=1e-13)
+        first = derivative(lambda x, k=k: np.sum(special.airye(x)[k]), 1)(x)
+        np.testing.assert_allclose(first, expected[1], rtol=1e-12, atol=1e-12)
+
+
+def test_scaled_airy_functions_at_zero_bend_without_bound():
+    for k, sign in ((0, 1.0), (2, -1.0)):
+        second = derivative(lambda x, k=k: special.airye(x)[k], 2)
+        assert second(0.0) == sign * np.inf
+        assert np.sign(second(1e-12)) == sign
 
 
 # Order and s.
@@ -143,7 +150,11 @@ def test_zeta_of_large_and_small_numbers_ends():
     assert np.isnan(value[s < 1]).all()
     assert not np.isnan(value[(s >= 1) & (q > 0)]).any()
     assert special.zeta(1e10, 1e10).item() == 0.0
-    assert special.zeta(1e15 + 1, -0.3).item() not in {0.0, np.inf}
+    # The sign is that of the nearer of two terms that overflow.
+    for s, q in [(1e15 + 1, -0.3), (3001.0, -0.4), (3001.0, -1.4), (1e15 + 1, -20.3)]:
+        assert special.zeta(s, q).item() == -np.inf
+        assert special.zeta(s, np.floor(q) + 0.3).item() == np.inf
+        assert special.zeta(s + 1, q).item() == np.inf
     assert special.zeta(2.0, 1e300).item() == pytest.approx(1e-300)
     assert np.isinf([special.zeta(2.0, -3.0).item(), special.zeta(1.0, 5.0).item()]).all()
 

@@ -197,10 +197,14 @@ def airye(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
     of ``airy``, also where those overflow or vanish. Below 0 the first two are not real, and NaN;
     the others are not scaled, for there ζ is imaginary.
 
+    Elementwise. At 0 derivatives of the scaled functions are infinite from the second on. Raises
+    TypeError for what holds no numbers.
+
     >>> [round(y.item(), 9) for y in airye(1.0)]
     [0.263513645, -0.309976889, 0.619911944, 0.478728571]
     """
-    return airy_aie(0, z), airy_aie_slope(z), airy_bie(0, z), airy_bie_slope(z)
+    x = numbers("airye: z", z)
+    return airy_aie(0, x), airy_aie_slope(x), airy_bie(0, x), airy_bie_slope(x)
 
 
 def sici(x: Any, /) -> tuple[Variable, Variable]:
@@ -218,11 +222,18 @@ def sici(x: Any, /) -> tuple[Variable, Variable]:
 def zeta(x: Any, q: Any = None, /) -> Variable:
     """Return the Hurwitz zeta function Σ_(k≥0) (q + k)^-x, or, without q, Riemann's.
 
-    By the Euler-Maclaurin formula (DLMF 25.11.5), with derivatives of any order by x and q. That of
+    By the Euler-Maclaurin formula (DLMF 25.11.7), with derivatives of any order by x and q. That of
     q is NaN for x below 1, infinite where q is 0 or a negative integer, and NaN for other negative
-    q unless x is an integer. Riemann's is continued below 1 (DLMF 25.4.1).
+    q unless x is an integer; there the derivative by x is NaN. Riemann's is continued below 1
+    (DLMF 25.4.2). Elementwise, with broadcasting. Raises TypeError for what holds no numbers,
+    ValueError for shapes that do not fit.
 
     >>> round(zeta(2.0).item(), 9), round(zeta(2.0, 0.5).item(), 9), round(zeta(-1.0).item(), 9)
     (1.644934067, 4.934802201, -0.083333333)
     """
-    return riemann_zeta(0, x) if q is None else hurwitz_zeta(x, q)
+    if q is None:
+        return riemann_zeta(0, numbers("zeta: x", x))
+    # They are refused by name, and converted together.
+    numbers("zeta: x", x)
+    numbers("zeta: q", q)
+    return hurwitz_zeta(x, q)

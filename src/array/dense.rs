@@ -1,15 +1,15 @@
 //! Arrays of one element type, and where their elements are.
 //!
-//! A single number stands in place. A few stand in one piece of memory with the count of those
-//! who share them; that is one allocation for each result of an operator, where a vector would
-//! ask for two, which is what small arrays spend their time on. More stand in a vector, whose
+//! A single number stands in place. The results of operators, if they are few, stand in one piece
+//! of memory with the count of those who share them; that is one allocation, where a vector would
+//! ask for two, which is what small arrays spend their time on. All else stands in a vector, whose
 //! memory may come from an earlier array ([`buffer`]) and may go to NumPy.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::buffer::{self, Buffer};
-use super::{Element, Shape, Type, copied, element_count, room, shape, size};
+use super::{Element, Shape, Type, copied, element_count, filled, room, shape, size};
 use crate::error::{Error, Result};
 
 /// How many are a few.
@@ -99,7 +99,8 @@ impl<T: Element> Dense<T> {
     /// If there is not the memory; see [`Dense::zeros`] for a shape that is not known to be
     /// small.
     pub fn full(shape: &[usize], value: T) -> Self {
-        Self::from_vec(shape.into(), vec![value; size(shape)])
+        let data = filled(size(shape), value).unwrap_or_else(|e| panic!("{e}"));
+        Self::from_vec(shape.into(), data)
     }
 
     /// An array of zeros.
@@ -108,9 +109,7 @@ impl<T: Element> Dense<T> {
     /// [`Error::Shape`] if the shape is too large for any memory, [`Error::Memory`] if there
     /// is not the memory now.
     pub fn zeros(shape: &[usize]) -> Result<Self> {
-        let count = element_count(shape)?;
-        let mut data = room(shape)?;
-        data.resize(count, T::default());
+        let data = filled(element_count(shape)?, T::default())?;
         Ok(Self::from_vec(copied(shape), data))
     }
 
@@ -124,14 +123,14 @@ impl<T: Element> Dense<T> {
         if shape.is_empty() {
             return Ok(Self::scalar(T::default()));
         }
-        let data = match buffer::take(count) {
-            _ if count <= FEW => Data::Few(Arc::new([T::default(); FEW]), count as u8),
-            Some(data) => Data::Many(Arc::new(Buffer::again(data))),
-            None => {
-                let mut data = room(shape)?;
-                data.resize(count, T::default());
-                Data::Many(Arc::new(Buffer::again(data)))
-            }
+        let data = if count <= FEW {
+            Data::Few(Arc::new([T::default(); FEW]), count as u8)
+        } else {
+            let data = match buffer::take(count) {
+                Some(data) => data,
+                None => filled(count, T::default())?,
+            };
+            Data::Many(Arc::new(Buffer::again(data)))
         };
         Ok(Dense {
             shape: copied(shape),

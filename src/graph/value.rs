@@ -221,7 +221,8 @@ impl From<Gradient> for Value {
 /// has the right type and nobody else holds it.
 ///
 /// # Errors
-/// Whatever [`Operator::infer`] and [`Operator::eval`] report.
+/// Whatever [`Operator::infer`] (where it is asked: [`Operator::kernel`]) and [`Operator::eval`]
+/// report.
 pub(crate) fn apply<O: Operator + ?Sized>(
     op: &O,
     args: &[&Value],

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::hook;
 use super::node::{Kind, Node};
-use super::value::Value;
+use super::value::{Places, Value};
 use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
 use crate::table::changes;
@@ -122,7 +122,9 @@ pub(super) fn check_seed(ty: &Type, seed: &Type) -> Result<()> {
 fn seed(root: &dyn Node, grad: Option<Array>) -> Result<Value> {
     let ty = root.core().ty();
     let Some(grad) = grad else {
-        return Ok(Value::Dense(Array::full(&ty, 1.0)));
+        return Value::Repeated(Places::All, 1.0, ty)
+            .dense()
+            .map(Value::Dense);
     };
     check_seed(&ty, &grad.ty())?;
     Ok(Value::Dense(grad))

@@ -1,4 +1,5 @@
-//! Arguments that are used as they are: arrays of one element type, counts, integers in a range.
+//! Arguments that are used as they are: arrays of one element type, counts, integers in a range,
+//! and what is refused by name ([`Given`]).
 //!
 //! Where [`convert`](super::convert) makes an array out of anything that holds numbers, the
 //! functions here borrow a NumPy array and refuse one of another element type: what ranks
@@ -6,6 +7,7 @@
 //! not contiguous is copied. A borrowed array must not be written by other Python threads
 //! during the call; what is then read is neither the old nor the new content.
 
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use numpy::ndarray::Dimension;
@@ -77,7 +79,7 @@ impl<T> Given<T> {
     ///
     /// # Errors
     /// TypeError that names it if it is of another kind, or what its own conversion raised.
-    pub(super) fn expect(self, name: &str, kind: &str) -> PyResult<T> {
+    pub(super) fn named(self, name: impl Display, kind: &str) -> PyResult<T> {
         self.0.map_err(|(error, found)| {
             let own = Python::attach(|py| !error.is_instance_of::<PyTypeError>(py));
             if own {

@@ -53,7 +53,7 @@ fn argsort(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
 #[pyo3(signature = (x, axis, keepdims, /))]
 fn argmax(x: &Bound<'_, PyAny>, axis: Integer, keepdims: Given<bool>) -> PyResult<PyVariable> {
     let axis = axis.signed("argmax: axis")?;
-    let keepdims = keepdims.expect("argmax: keepdims", "True or False")?;
+    let keepdims = keepdims.named("argmax: keepdims", "True or False")?;
     let x = node("argmax", x)?;
     Ok(PyVariable::new(build::argmax(&x, axis, keepdims)?))
 }
@@ -66,7 +66,7 @@ fn argmax(x: &Bound<'_, PyAny>, axis: Integer, keepdims: Given<bool>) -> PyResul
 #[pyo3(signature = (x, axis, keepdims, /))]
 fn argmin(x: &Bound<'_, PyAny>, axis: Integer, keepdims: Given<bool>) -> PyResult<PyVariable> {
     let axis = axis.signed("argmin: axis")?;
-    let keepdims = keepdims.expect("argmin: keepdims", "True or False")?;
+    let keepdims = keepdims.named("argmin: keepdims", "True or False")?;
     let x = node("argmin", x)?;
     Ok(PyVariable::new(build::argmin(&x, axis, keepdims)?))
 }

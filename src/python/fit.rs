@@ -163,12 +163,12 @@ fn sources(
     sample: Option<Given<Bound<'_, PyDict>>>,
 ) -> PyResult<Vec<(u64, Source)>> {
     let mut sources = Vec::new();
-    for (key, value) in columns.expect("columns", BY_INPUT)? {
+    for (key, value) in columns.named("columns", BY_INPUT)? {
         let at = place(program, "columns", &key)?;
         let column = bind(program, at, &value)?;
         sources.push((input_id("columns", &key)?, Source::Column(column)));
     }
-    let sample = sample.map(|given| given.expect("sample", BY_INPUT));
+    let sample = sample.map(|given| given.named("sample", BY_INPUT));
     for (key, value) in sample.transpose()?.into_iter().flatten() {
         place(program, "sample", &key)?;
         let id = input_id("sample", &key)?;
@@ -280,9 +280,9 @@ pub(super) fn fit(
         batch_size: size("batch_size", &batch_size, 1)?,
         threads: size("threads", &threads, 0)?,
         seed: seed.within("seed", 0..=u64::MAX.into())? as u64,
-        deterministic: deterministic.expect("deterministic", "True or False")?,
+        deterministic: deterministic.named("deterministic", "True or False")?,
     };
-    let progress = progress.expect("progress", "True or False")?;
+    let progress = progress.named("progress", "True or False")?;
     let mut callbacks: Vec<Py<PyAny>> = callback.into_iter().map(Bound::unbind).collect();
     let bar = if progress {
         let bar = py.import("wyrmling.progress")?.getattr("Progress")?;

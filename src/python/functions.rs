@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use super::argument::{Given, Integer};
 use super::convert::{self, integers, required, type_name};
 use super::elementwise;
+use super::memory_order::{Order, reshaped};
 use super::operand::{node, nodes, pair, rows};
-use super::order::{Order, reshaped};
 use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
@@ -42,7 +42,7 @@ pub(super) fn reduction(
     keepdims: Given<bool>,
 ) -> PyResult<Variable> {
     let axis = integers("axis", axis)?;
-    let keepdims = keepdims.expect("keepdims", "True or False")?;
+    let keepdims = keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
     Ok(build::reduce(kind, x, axis.as_deref(), keepdims)?)
 }
 

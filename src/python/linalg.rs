@@ -1,6 +1,7 @@
 //! Linear algebra, for `wyrmling.linalg`, which gives these functions NumPy's arguments.
 //!
-//! All take matrices, or arrays of them along leading axes; `vecdot` takes vectors.
+//! All take matrices, or arrays of them along leading axes; `vecdot`, which is also
+//! `wyrmling.vecdot`, takes vectors and has NumPy's arguments itself.
 
 use pyo3::prelude::*;
 

@@ -18,7 +18,7 @@ pub(super) struct PyOptimizer {
 }
 
 fn number(name: &str, given: Given<f64>) -> PyResult<f64> {
-    given.expect(name, "a number")
+    given.named(name, "a number")
 }
 
 /// Sets up a subclass.
@@ -33,7 +33,7 @@ fn create<S: pyo3::PyClass<BaseType = PyOptimizer>>(
         lr: number("lr", lr)?,
         l2: number("l2", l2)?,
         clip: clip
-            .map(|clip| clip.expect("clip", "a number or None"))
+            .map(|clip| clip.named("clip", "a number or None"))
             .transpose()?,
     };
     let inner = Arc::new(Optimizer::new(rule, settings)?);

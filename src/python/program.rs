@@ -132,7 +132,7 @@ impl PyProgram {
     fn arrays(&self, inputs: Option<Given<Bound<'_, PyDict>>>) -> PyResult<Vec<Array>> {
         let program = &*self.inner;
         let mut arrays: Vec<Option<Array>> = program.inputs().map(|_| None).collect();
-        let inputs = inputs.map(|given| given.expect("inputs", BY_INPUT));
+        let inputs = inputs.map(|given| given.named("inputs", BY_INPUT));
         for (key, value) in inputs.transpose()?.into_iter().flatten() {
             let at = place(program, "inputs", &key)?;
             arrays[at] = Some(bind(program, at, &value)?);

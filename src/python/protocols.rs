@@ -2,8 +2,9 @@
 //!
 //! NumPy asks an operand's `__array_ufunc__` or `__array_function__` (NEP 13 and NEP 18)
 //! before it would make a plain array of it. Both answer from tables, by the identity of NumPy's
-//! function: universal functions that are operators by the names of the rule table, all others by
-//! what `dispatch.py` registers. What is in neither raises a `TypeError` that names the function.
+//! function: universal functions that are operators by the names of the rule table, some of SciPy
+//! that are made of several by [`COMPOSED`] and [`BEHIND`], all others by what `dispatch.py`
+//! registers. What is in neither raises a `TypeError` that names the function.
 //! (By `NotImplemented` NumPy would ask the other operands, of which none knows variables, and
 //! then raise an error that names nothing.)
 
@@ -187,7 +188,11 @@ pub(super) fn ufunc<'py>(
         return ours.call(inputs(x, more)?, Some(&kwargs));
     };
     if named.iter().any(|(_, value)| value.is_some()) {
-        return Err(meaningless(ufunc, named)?);
+        let known = match entry {
+            Ufunc::Composed(name) => Some(*name),
+            _ => None,
+        };
+        return Err(meaningless(ufunc, known, named)?);
     }
     let y = || more.get_item(0);
     match *entry {
@@ -214,17 +219,24 @@ fn inputs<'py>(x: &Bound<'py, PyAny>, more: &Bound<'py, PyTuple>) -> PyResult<Bo
 }
 
 /// What is raised for keyword arguments of an operator.
-fn meaningless(ufunc: &Bound<'_, PyAny>, named: &Named<'_, '_>) -> PyResult<PyErr> {
+fn meaningless(
+    ufunc: &Bound<'_, PyAny>,
+    known: Option<&str>,
+    named: &Named<'_, '_>,
+) -> PyResult<PyErr> {
     let given = named.iter().filter(|(_, value)| value.is_some());
     let given: Vec<_> = given.map(|(name, _)| *name).collect();
-    let name = ufunc.getattr(intern!(ufunc.py(), "__name__"))?;
+    let name = match known {
+        Some(name) => name.to_owned(),
+        None => ufunc.getattr(intern!(ufunc.py(), "__name__"))?.extract()?,
+    };
     Ok(PyTypeError::new_err(if given.contains(&"out") {
         format!(
             "{name}: out: a plain array cannot take what is differentiated; make it by \
              wyrmling.array(x) or np.zeros_like(v), or write x = x + v for x += v"
         )
     } else {
-        format!("{name}: the arguments {given:?} have no meaning for variables",)
+        format!("{name}: the arguments {given:?} have no meaning for variables")
     }))
 }
 

@@ -126,7 +126,7 @@ impl PyPopularity {
             ))
             .into());
         }
-        let sampler = Sampler::popularity(&counts.to_f64(), power.expect("power", "a number")?)?;
+        let sampler = Sampler::popularity(&counts.to_f64(), power.named("power", "a number")?)?;
         create(PyPopularity, sampler, positives, given)
     }
 }

@@ -1,8 +1,8 @@
 //! What the rule table says of every operator, without the cases.
 //!
-//! The Python module shows names, formulas and sources and has no use for the cases. A library
-//! that reads the entries has the code of every case in it, as they point to it; this copy, made
-//! by the compiler, does not.
+//! The Python module shows names, formulas, sources, references and what is internal, and has no use
+//! for the cases. A library that reads the entries has the code of every case in it, as they point
+//! to it; this copy, made by the compiler, does not.
 
 use super::table::{Entry, FOLDERS, Reference};
 

@@ -157,7 +157,8 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
     }
 
     /// The kernel for one element type, if this operator acts on each element alone. Such
-    /// operators are fused.
+    /// operators are fused. On single numbers of one type [`infer`](Self::infer) is not asked: the
+    /// result has that type.
     fn kernel(&self, _dtype: DType) -> Option<Kernel> {
         None
     }

@@ -18,10 +18,9 @@
 //! FreeBSD's `e_logf.c` (Sun Microsystems, 1993); `ln_1p` adds the rounding
 //! error of `1 + x` back, as `s_log1p.c` does. Coefficients are rounded to the type.
 //!
-//! Limits: `v_sin` and `v_cos` are right to [`FARTHEST`] only ([`angle`](super::angle)).
+//! Limits: `v_sin` and `v_cos` are right to [`FARTHEST`](trigonometric::FARTHEST) only.
 
-use crate::simd::angle;
-pub use crate::simd::angle::FARTHEST;
+use crate::simd::trigonometric;
 use crate::simd::vector::Registers;
 
 /// The elementary functions of one floating-point type.
@@ -42,7 +41,7 @@ pub trait VectorMath: Registers {
     fn v_log_sigmoid(self) -> Self;
     /// `ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|)`, finite for finite `x`.
     fn v_softplus(self) -> Self;
-    /// The sine of an angle in radians, which is at most [`FARTHEST`] in either direction.
+    /// The sine of an angle in radians, which is at most [`FARTHEST`](trigonometric::FARTHEST) in either direction.
     fn v_sin(self) -> Self;
     /// The cosine of such an angle.
     fn v_cos(self) -> Self;
@@ -66,7 +65,7 @@ macro_rules! polynomial {
 /// Everything but the constants and the two polynomials is the same in both
 /// precisions.
 macro_rules! implement {
-    ($type:ident, $bits:ident, $constants:ident, $angle:ident) => {
+    ($type:ident, $bits:ident, $constants:ident, $sine:ident) => {
         impl $constants {
             /// Adding this rounds to an integer, which the low bits then hold in
             /// two's complement: one and a half times 2 to the mantissa's length.
@@ -246,12 +245,12 @@ macro_rules! implement {
 
             #[inline(always)]
             fn v_sin(self) -> Self {
-                angle::$angle(self, 0)
+                trigonometric::$sine(self, 0)
             }
 
             #[inline(always)]
             fn v_cos(self) -> Self {
-                angle::$angle(self, 1)
+                trigonometric::$sine(self, 1)
             }
         }
     };
@@ -350,8 +349,8 @@ impl Double {
     }
 }
 
-implement!(f32, u32, Single, single);
-implement!(f64, u64, Double, double);
+implement!(f32, u32, Single, sine_f32);
+implement!(f64, u64, Double, sine_f64);
 
 #[cfg(test)]
 mod tests;

@@ -12,9 +12,9 @@
 //! set, for it never fuses a product with a sum. Those of [`mod@dot`] do, because
 //! they fuse where the hardware can, but are bit-reproducible on each.
 
-pub mod angle;
 pub mod dot;
 pub mod math;
+pub mod trigonometric;
 pub(crate) mod vector;
 
 use std::sync::atomic::{AtomicU8, Ordering};

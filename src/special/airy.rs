@@ -124,6 +124,11 @@ fn scaled_derivative(n: i32, x: f64, sign: f64) -> f64 {
     if x >= FAR {
         return scaled_far(n, x, sign);
     }
+    if x == 0.0 && n >= 2 {
+        // The derivatives of x^(3/2).
+        let even = if n % 2 == 0 { 1.0 } else { -1.0 };
+        return -sign * even * f64::INFINITY;
+    }
     let y = if sign < 0.0 { ai(x) } else { bi(x) };
     let mut solution = Jet::new();
     let mut factorial = 1.0;

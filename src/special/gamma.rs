@@ -2,7 +2,8 @@
 
 use std::f64::consts::PI;
 
-use super::zeta::{euler_maclaurin, hurwitz_zeta, inverse_power};
+use super::euler_maclaurin::{euler_maclaurin, inverse_power};
+use super::zeta::hurwitz_zeta;
 use super::{jet, polynomial};
 
 /// `ln √(2π)`.
@@ -223,4 +224,9 @@ fn at_pole(a: f64, b: f64) -> Result<(f64, f64), f64> {
     } else {
         Err(f64::INFINITY)
     }
+}
+
+/// The coefficient `k` from 1 of ln Γ(x + δ).
+pub(super) fn log_gamma_coefficient(k: usize, x: f64) -> f64 {
+    polygamma(k as i32 - 1, x) / (1..=k).map(|k| k as f64).product::<f64>()
 }

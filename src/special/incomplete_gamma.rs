@@ -14,9 +14,8 @@
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
-use super::gamma::{digamma, digamma_less_log, rgamma, stirling};
+use super::gamma::{digamma, digamma_less_log, log_gamma_coefficient, rgamma, stirling};
 use super::jet::{self, Jet};
-use super::zeta::log_gamma;
 use super::{polynomial, series};
 
 /// P(a, x); NaN for negative arguments.
@@ -161,7 +160,7 @@ fn factor(a: f64, x: f64, n: usize) -> Jet {
     };
     let mut exponent = jet::constant(0.0, n);
     for k in 2..=n {
-        exponent[k] = -log_gamma(k, a + 1.0);
+        exponent[k] = -log_gamma_coefficient(k, a + 1.0);
     }
     if n > 0 {
         exponent[1] = if near {

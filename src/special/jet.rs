@@ -16,7 +16,7 @@ pub(super) fn constant(value: f64, n: usize) -> Jet {
 }
 
 /// `value·e^(rate·δ)`.
-pub(super) fn power(value: f64, rate: f64, n: usize) -> Jet {
+pub(super) fn exponential(value: f64, rate: f64, n: usize) -> Jet {
     let mut jet = constant(value, n);
     for k in 1..=n {
         jet[k] = jet[k - 1] * rate / k as f64;

@@ -13,6 +13,7 @@
 pub(crate) mod airy;
 pub(crate) mod bessel;
 pub(crate) mod error_function;
+mod euler_maclaurin;
 pub(crate) mod gamma;
 pub(crate) mod incomplete_gamma;
 pub(crate) mod integral;

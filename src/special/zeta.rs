@@ -5,7 +5,8 @@
 
 use std::f64::consts::PI;
 
-use super::gamma::{gamma, polygamma, stirling};
+use super::euler_maclaurin::{euler_maclaurin, inverse_power};
+use super::gamma::{gamma, log_gamma_coefficient, stirling};
 use super::jet::{self, Jet};
 use super::trigonometric::{cospi, sinpi};
 
@@ -85,20 +86,10 @@ fn at_infinity(q: f64) -> f64 {
     }
 }
 
-/// `x^-p`.
-pub(super) fn inverse_power(x: f64, p: f64) -> f64 {
-    // Products for each bit of the exponent are quicker, and as accurate while they are few.
-    if p.abs() < 32.0 && p == p.floor() {
-        x.powi(p as i32).recip()
-    } else {
-        x.powf(-p)
-    }
-}
-
 /// The Taylor series in `s` for `q > 0`, and its value for some `q < 0`; for `s < 1` too, by its
 /// continuation, near 1.
 fn positive(s: f64, q: f64, n: usize) -> Jet {
-    let power = |x: f64, p: f64| jet::power(inverse_power(x, p), -x.ln(), n);
+    let power = |x: f64, p: f64| jet::exponential(inverse_power(x, p), -x.ln(), n);
     euler_maclaurin(s, q, n, &power, &|x| {
         let mut integral = power(x, s - 1.0);
         jet::over_linear(&mut integral, s - 1.0);
@@ -108,18 +99,25 @@ fn positive(s: f64, q: f64, n: usize) -> Jet {
 
 /// For `q < 0` and an integer `s`.
 fn negative(s: f64, q: f64) -> f64 {
-    if q > -20.0 {
+    let part = q - q.floor();
+    let value = if q > -20.0 {
         // Term by term from below, so that those of opposite signs cancel before others round.
-        return positive(s, q, 0)[0];
+        positive(s, q, 0)[0]
+    } else {
+        // Over all integers, less those below: no step for each.
+        let sign = if s % 2.0 == 0.0 { 1.0 } else { -1.0 };
+        let below = positive(s, 1.0 - part, 0)[0] - positive(s, 1.0 - q, 0)[0];
+        positive(s, part, 0)[0] + sign * below
+    };
+    if value.is_nan() && part != 0.5 {
+        // Two terms overflow, one on each side of zero: the nearer is the larger.
+        return (0.5 - part) * f64::INFINITY;
     }
-    // Over all integers, less those below: no step for each.
-    let (part, sign) = (q - q.floor(), if s % 2.0 == 0.0 { 1.0 } else { -1.0 });
-    let below = positive(s, 1.0 - part, 0)[0] - positive(s, 1.0 - q, 0)[0];
-    positive(s, part, 0)[0] + sign * below
+    value
 }
 
 /// The Taylor series of the Riemann zeta function below -1/2: with `t = 1 - s` it is
-/// `2·(2π)^-t·sin(πs/2)·Γ(t)·ζ(t)` (DLMF 25.4.1).
+/// `2·(2π)^-t·sin(πs/2)·Γ(t)·ζ(t)` (DLMF 25.4.2).
 fn reflected(s: f64, n: usize) -> Jet {
     let t = 1.0 - s;
     let factor = if t < 10.0 {
@@ -147,75 +145,11 @@ fn reflected(s: f64, n: usize) -> Jet {
                 2 => -sinpi(0.5 * s),
                 _ => -cospi(0.5 * s),
             };
-        exponent[k] = sign * log_gamma(k, t);
+        exponent[k] = sign * log_gamma_coefficient(k, t);
         zeta[k] *= sign;
     }
     if n > 0 {
         exponent[1] += (2.0 * PI).ln();
     }
     jet::product(&jet::product(&sine, &zeta), &jet::exp(factor, &exponent))
-}
-
-/// The coefficient `k` from 1 of ln Γ(x + δ).
-pub(super) fn log_gamma(k: usize, x: f64) -> f64 {
-    polygamma(k as i32 - 1, x) / (1..=k).map(|k| k as f64).product::<f64>()
-}
-
-/// Σ_k `power(x + k, s)`, where no step is far below zero, by the Euler-Maclaurin formula (DLMF 25.11.5 with 2.10.1), as
-/// a Taylor series of `n + 1` entries in `s`. `power` is that of its first argument to minus the
-/// second, or of a difference of two such; `integral` is that of `power(x, s)` from its argument
-/// to infinity.
-pub(super) fn euler_maclaurin(
-    s: f64,
-    mut x: f64,
-    n: usize,
-    power: &dyn Fn(f64, f64) -> Jet,
-    integral: &dyn Fn(f64) -> Jet,
-) -> Jet {
-    // B_2k / (2k)!.
-    const COEFFICIENTS: [f64; 10] = [
-        1.0 / 12.0,
-        -1.0 / 720.0,
-        1.0 / 30_240.0,
-        -1.0 / 1_209_600.0,
-        1.0 / 47_900_160.0,
-        -691.0 / 1_307_674_368_000.0,
-        1.0 / 74_724_249_600.0,
-        -3617.0 / 10_670_622_842_880_000.0,
-        43867.0 / 5_109_094_217_170_944_000.0,
-        -174_611.0 / 802_857_662_698_291_200_000.0,
-    ];
-    let mut sum = jet::constant(0.0, n);
-    if x == f64::INFINITY {
-        return sum;
-    }
-    // From there the series of derivatives falls below the rounding.
-    while x < 10.0 + s {
-        let term = power(x, s);
-        jet::add(&mut sum, 1.0, &term);
-        // The rest is a small part of it: there need not be a step for each up to `s`.
-        if s > 20.0 && x > 1.0 && jet::negligible(&term, &sum) {
-            return sum;
-        }
-        x += 1.0;
-    }
-    jet::add(&mut sum, 1.0, &integral(x));
-    let first = power(x, s);
-    jet::add(&mut sum, 0.5, &first);
-    if first.iter().all(|&entry| entry == 0.0) {
-        return sum;
-    }
-    // s·(s + 1)·…, as many factors as the derivative has an order.
-    let mut factor = jet::constant(s, n);
-    if n > 0 {
-        factor[1] = 1.0;
-    }
-    let mut p = s + 1.0;
-    for c in COEFFICIENTS {
-        jet::add(&mut sum, c, &jet::product(&factor, &power(x, p)));
-        jet::times_linear(&mut factor, p);
-        jet::times_linear(&mut factor, p + 1.0);
-        p += 2.0;
-    }
-    sum
 }

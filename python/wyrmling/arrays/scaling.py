@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._core import Variable, constant
-from .operand import Array, Like
+from .._core import Variable
+from .operand import Array, Like, numbers
 
 
 def _exponents(value: Like) -> Array:
@@ -12,7 +12,7 @@ def _exponents(value: Like) -> Array:
         raise TypeError("ldexp: x2: expected plain integers, got a variable")
     exponents = np.asarray(value)
     if not np.can_cast(exponents.dtype, np.int64):
-        raise TypeError(f"ldexp: x2: expected integers, got {exponents.dtype}")
+        raise TypeError(f"ldexp: x2: expected integers that int64 holds, got {exponents.dtype}")
     return exponents.astype(np.int64)
 
 
@@ -26,7 +26,7 @@ def ldexp(x1: Like, x2: Like) -> Variable:
     >>> ldexp([0.75, 1.0], [2, -1074]).value
     array([3.e+000, 5.e-324])
     """
-    x, rest = constant(x1), _exponents(x2)
+    x, rest = numbers("ldexp: x1", x1), _exponents(x2)
     type_ = np.finfo(x.dtype)
     largest, smallest = type_.maxexp - 1, type_.minexp
     # In steps by powers that the type has, three as far as its range is wide. Before the last one

@@ -21,6 +21,19 @@ pub enum Reduction {
     LogSumExp,
 }
 
+impl Reduction {
+    /// The operator's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reduction::Sum => "sum",
+            Reduction::Mean => "mean",
+            Reduction::Max => "max",
+            Reduction::Min => "min",
+            Reduction::LogSumExp => "logsumexp",
+        }
+    }
+}
+
 /// Reduces over axes, all of them if none are given.
 ///
 /// # Errors
@@ -32,13 +45,7 @@ pub fn reduce(
     keepdims: bool,
 ) -> Result<Variable> {
     let ndim = x.ty()?.ndim();
-    let name = match kind {
-        Reduction::Sum => "sum",
-        Reduction::Mean => "mean",
-        Reduction::Max => "max",
-        Reduction::Min => "min",
-        Reduction::LogSumExp => "logsumexp",
-    };
+    let name = kind.name();
     let axes = axes(name, over, ndim)?;
     match kind {
         Reduction::Sum => apply(rules::Sum { axes, keepdims }, &[x]),

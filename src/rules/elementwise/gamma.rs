@@ -80,7 +80,7 @@ elementwise! { $
     domain = [POSITIVE];
 
     /// Derivative of digamma of order n from 0.
-    Polygamma = polygamma, "ψ^(n)(x)", "DLMF 5.15.1, 25.11.12, 25.11.5",
+    Polygamma = polygamma, "ψ^(n)(x)", "DLMF 5.15.1, 25.11.12, 25.11.7",
     (n; x) -> gamma::polygamma,
     vjp(g, y) = [Some(g * x.polygamma(n + 1))],
     domain = [&[(1.5, 4.0)]],
@@ -105,7 +105,7 @@ elementwise! { $
     scipy = ["betaln"];
 
     /// What polygamma of order n loses from x to x + y, without cancellation.
-    PolygammaDifference = polygamma_difference, "ψ^(n)(x) - ψ^(n)(x + y)", "DLMF 25.11.12, 25.11.5",
+    PolygammaDifference = polygamma_difference, "ψ^(n)(x) - ψ^(n)(x + y)", "DLMF 25.11.12, 25.11.7",
     (n; x, y) -> gamma::polygamma_difference,
     vjp(g, out) = [Some(g * x.polygamma_difference(n + 1, y)), Some(-(g * (x + y).polygamma(n + 1)))],
     domain = [LARGER, LARGER],

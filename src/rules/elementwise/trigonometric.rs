@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use super::elementwise;
 use crate::rules::Ex;
-use crate::simd::math::FARTHEST;
+use crate::simd::trigonometric::FARTHEST;
 use crate::special::trigonometric as degrees;
 
 /// Everywhere.

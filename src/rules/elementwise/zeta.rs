@@ -15,14 +15,14 @@ const BOTH: &[(f64, f64)] = &[(1.5, 4.0), (-3.0, -0.6), (-0.4, 0.5)];
 
 elementwise! { $
     /// The Hurwitz zeta function; NaN for s below 1.
-    HurwitzZeta = hurwitz_zeta, "Σ_(k≥0) (q + k)^-s", "DLMF 25.11.1, 25.11.5",
+    HurwitzZeta = hurwitz_zeta, "Σ_(k≥0) (q + k)^-s", "DLMF 25.11.1, 25.11.7",
     (s, q) -> zeta::hurwitz_zeta,
     vjp(g, y) = [Some(g * s.zeta_derivative(1, q)), Some(-(g * (s * (s + 1.0).hurwitz_zeta(q))))],
     domain = [LARGER, POSITIVE],
     edges = [1.001, 4.5, 9.9, 10.1, 19.9, 31.5, 60.0, 250.0];
 
     /// A derivative of the Hurwitz zeta function in s, of order n from 0.
-    ZetaDerivative = zeta_derivative, "d^n/ds^n Σ_(k≥0) (q + k)^-s", "DLMF 25.11.1, 25.11.5",
+    ZetaDerivative = zeta_derivative, "d^n/ds^n Σ_(k≥0) (q + k)^-s", "DLMF 25.11.1, 25.11.7",
     (n; s, q) -> zeta::zeta_derivative,
     vjp(g, y) = [
         Some(g * s.zeta_derivative(n + 1, q)),
@@ -38,7 +38,7 @@ elementwise! { $
     orders = [0, 1, 3];
 
     /// A derivative of the Riemann zeta function, of order n from 0.
-    RiemannZeta = riemann_zeta, "d^n/dx^n ζ(x)", "DLMF 25.2.1, 25.2.9, 25.4.1",
+    RiemannZeta = riemann_zeta, "d^n/dx^n ζ(x)", "DLMF 25.2.1, 25.2.9, 25.4.2",
     (n; x) -> zeta::riemann_zeta,
     vjp(g, y) = [Some(g * x.riemann_zeta(n + 1))],
     domain = [BOTH],

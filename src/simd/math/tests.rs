@@ -1,6 +1,7 @@
 //! Every function against the standard library, in ulps.
 
-use super::{FARTHEST, VectorMath};
+use super::VectorMath;
+use crate::simd::trigonometric::FARTHEST;
 use proptest::prelude::*;
 
 /// How many representable numbers lie between two, 0 for two NaNs.

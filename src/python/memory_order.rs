@@ -35,7 +35,7 @@ pub(super) fn reshaped(
     mut shape: Vec<i64>,
     order: Given<Order>,
 ) -> PyResult<Variable> {
-    if order.expect("reshape: order", "'C', 'F' or 'A'")? == Order::C {
+    if order.named("reshape: order", "'C', 'F' or 'A'")? == Order::C {
         return Ok(build::reshape(x, &shape)?);
     }
     shape.reverse();
