@@ -191,3 +191,21 @@ def test_arrays_of_variables():
         wy.array([[wy.Variable(1.0)], [1.0, 2.0]])
     with pytest.raises(TypeError, match="expected numbers"):
         wy.array(["a", wy.Variable(1.0)])
+
+
+def test_what_a_sign_gives_is_another_variable():
+    a = wy.array(np.arange(4.0))
+    b = +a
+    a[0] = 77.0
+    assert b.value.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+    def f(x):
+        y = x * 1.0
+        z = +y
+        z += 1.0
+        return np.sum(y * x + z)
+
+    value, gradient = wy.value_and_grad(f)(np.array([1.0, 2.0]))
+    assert (value, gradient.tolist()) == (10.0, [3.0, 5.0])
+    rows = wy.IndexInput([1, 0])
+    assert a[+rows].value.tolist() == [1.0, 77.0]

@@ -271,7 +271,8 @@ fn transpose(a: &Bound<'_, PyAny>, axes: Option<&Bound<'_, PyAny>>) -> PyResult<
 /// The same elements in another shape; one length may be -1, to be inferred.
 ///
 /// They are read and placed with the last index moving first (``order="C"``) or the first
-/// (``"F"``); ``"A"`` is the former, in which variables lie.
+/// (``"F"``). NumPy's other orders follow memory, which is not what variables are about: they raise
+/// ValueError.
 ///
 /// >>> reshape([1.0, 2.0, 3.0, 4.0], (2, -1)).value
 /// array([[1., 2.],

@@ -20,10 +20,11 @@ impl FromPyObject<'_, '_> for Order {
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         match object.extract::<String>()?.as_str() {
-            "C" | "A" => Ok(Order::C),
+            "C" => Ok(Order::C),
             "F" => Ok(Order::F),
+            // NumPy's 'A' and 'K' follow memory, in which a variable's elements have no order.
             other => Err(PyValueError::new_err(format!(
-                "reshape: order: expected 'C', 'F' or 'A', got '{other}'"
+                "reshape: order: expected 'C' or 'F', got '{other}'"
             ))),
         }
     }
@@ -35,7 +36,7 @@ pub(super) fn reshaped(
     mut shape: Vec<i64>,
     order: Given<Order>,
 ) -> PyResult<Variable> {
-    if order.named("reshape: order", "'C', 'F' or 'A'")? == Order::C {
+    if order.named("reshape: order", "'C' or 'F'")? == Order::C {
         return Ok(build::reshape(x, &shape)?);
     }
     shape.reverse();

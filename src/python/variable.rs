@@ -410,8 +410,14 @@ impl PyVariable {
     fn __neg__(&self) -> PyResult<Self> {
         self.unary(&rules::Neg)
     }
-    fn __pos__(slf: &Bound<'_, Self>) -> Py<Self> {
-        slf.clone().unbind()
+    // Another object: what is assigned to one is not to be seen in the other.
+    fn __pos__(&self) -> PyResult<Self> {
+        let node = self.node()?;
+        if node.dtype() == DType::U32 {
+            // Indices cannot be assigned to in part.
+            return Ok(Self::new(node.into_owned()));
+        }
+        self.unary(&rules::Positive)
     }
     fn __abs__(&self) -> PyResult<Self> {
         self.unary(&rules::Abs)

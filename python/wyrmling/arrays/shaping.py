@@ -71,16 +71,16 @@ def swapaxes(a: Like, axis1: int, axis2: int) -> Variable:
     return transpose(x, order)
 
 
-def ravel(a: Like, order: Literal["C", "F", "A"] = "C") -> Variable:
+def ravel(a: Like, order: Literal["C", "F"] = "C") -> Variable:
     """All elements along one axis, the last index moving first (``"C"``) or the first (``"F"``).
 
-    ``"A"`` is the former, in which variables lie. Raises ValueError for others.
+    Raises ValueError for NumPy's other orders, which follow memory.
 
     >>> ravel([[1.0, 2.0], [3.0, 4.0]], "F").value
     array([1., 3., 2., 4.])
     """
-    if order not in ("C", "F", "A"):
-        raise ValueError(f"ravel: order: expected 'C', 'F' or 'A', got {order!r}")
+    if order not in ("C", "F"):
+        raise ValueError(f"ravel: order: expected 'C' or 'F', got {order!r}")
     return reshape(a, -1, order)
 
 
