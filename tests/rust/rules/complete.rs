@@ -37,6 +37,7 @@ fn defined_operators() -> Vec<String> {
         "descriptions.rs",
         "kernel.rs",
         "lanes.rs",
+        "map.rs",
         "table.rs",
     ];
     let mut found = Vec::new();
