@@ -456,7 +456,24 @@ class Variable:
     def __getitem__(self, key: Any, /) -> Variable: ...
     def __hash__(self) -> int: ...
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> _Array: ...
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
+    def __array_ufunc__(
+        self,
+        ufunc: np.ufunc,
+        method: str,
+        x: Any,
+        *more: Any,
+        out: Any = None,
+        where: Any = None,
+        casting: Any = None,
+        order: Any = None,
+        dtype: Any = None,
+        subok: Any = None,
+        signature: Any = None,
+        axes: Any = None,
+        axis: Any = None,
+        keepdims: Any = None,
+        initial: Any = None,
+    ) -> Any: ...
     def __array_function__(
         self,
         func: Callable[..., Any],
