@@ -246,7 +246,8 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     let gradients = descend(&order, seed)?
         .into_iter()
         .map(|(leaf, g)| Ok((leaf, g.into_gradient()?)));
-    // All or none: memory may be lacking for one.
+    // All are there before a leaf gets one. Only for a copy of an old gradient that somebody else
+    // holds may memory lack after that: the leaves before then have theirs.
     for (leaf, g) in gradients.collect::<Result<SmallVec<[_; 4]>>>()? {
         match leaf.kind() {
             Kind::Parameter(param) => param.accumulate(g)?,

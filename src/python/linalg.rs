@@ -9,7 +9,8 @@ use super::argument::Integer;
 use super::functions::two;
 use super::operand::node;
 use super::variable::PyVariable;
-use crate::error::{Error, Result};
+use crate::array::normalize_axis;
+use crate::error::Result;
 use crate::graph::{Variable, build};
 
 macro_rules! functions {
@@ -142,14 +143,9 @@ fn vecdot(x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>, axis: Integer) -> PyResu
 
 /// The axes in another order: that one last.
 fn with_last(x: &Variable, axis: i64) -> Result<Variable> {
-    let ndim = x.ty()?.ndim() as i64;
-    let from_start = if axis < 0 { axis + ndim } else { axis };
-    let mut order: Vec<i64> = (0..ndim).filter(|&k| k != from_start).collect();
-    if order.len() as i64 == ndim {
-        return Err(Error::Value(format!(
-            "vecdot: axis {axis} is out of range for an array of {ndim} dimension(s)"
-        )));
-    }
-    order.push(from_start);
+    let ndim = x.ty()?.ndim();
+    let last = normalize_axis("vecdot", axis, ndim)?;
+    let others = (0..ndim).filter(|&k| k != last);
+    let order: Vec<i64> = others.chain([last]).map(|k| k as i64).collect();
     build::transpose(x, Some(&order))
 }
