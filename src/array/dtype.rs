@@ -1,12 +1,10 @@
 //! The element types: `f32` and `f64` carry numbers, `u32` carries row indices.
 //!
-//! [`Real`] is what kernels are generic over. Indices are a type of their own
-//! and never take part in arithmetic; 32 bits address 4 billion rows and halve
-//! the memory of a column of ids.
+//! What kernels are generic over is [`Real`](crate::simd::Real), which knows nothing of tags.
+//! Indices are a type of their own and never take part in arithmetic; 32 bits address 4 billion
+//! rows and halve the memory of a column of ids.
 
 use std::fmt;
-
-use crate::simd::VectorMath;
 
 /// The type of an array's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,41 +61,4 @@ impl Element for f64 {
 }
 impl Element for u32 {
     const DTYPE: DType = DType::U32;
-}
-
-/// A floating-point element: what every kernel is generic over.
-pub trait Real:
-    super::Typed
-    + num_traits::Float
-    + num_traits::NumAssign
-    + VectorMath
-    + std::iter::Sum
-    + fmt::Display
-{
-    /// The nearest value of this type.
-    fn of(x: f64) -> Self;
-    /// The value as `f64` (exact).
-    fn to(self) -> f64;
-}
-
-impl Real for f32 {
-    #[inline(always)]
-    fn of(x: f64) -> Self {
-        x as f32
-    }
-    #[inline(always)]
-    fn to(self) -> f64 {
-        f64::from(self)
-    }
-}
-
-impl Real for f64 {
-    #[inline(always)]
-    fn of(x: f64) -> Self {
-        x
-    }
-    #[inline(always)]
-    fn to(self) -> f64 {
-        self
-    }
 }

@@ -11,7 +11,7 @@
 
 mod buffer;
 mod dense;
-pub(crate) mod dtype;
+mod dtype;
 mod shape;
 mod summary;
 mod view;
@@ -19,14 +19,15 @@ mod view;
 use std::fmt;
 
 pub use dense::Dense;
-pub use dtype::{DType, Element, Real};
+pub use dtype::{DType, Element};
 pub(crate) use shape::size;
 pub use shape::{Broadcast, Shape, broadcast, element_count, normalize_axis, show as show_shape};
 pub use summary::Summary;
 pub(crate) use view::with_real;
-pub use view::{Slice, SliceMut, Typed, View, ViewMut};
+pub use view::{Number, Slice, SliceMut, Typed, View, ViewMut};
 
 use crate::error::{Error, Result};
+pub use crate::simd::Real;
 
 /// Axes that an array may have, as in NumPy.
 pub const MOST_AXES: usize = 64;
@@ -262,7 +263,7 @@ impl Array {
     /// The same numbers in another floating-point type, rounded to nearest; indices stay
     /// indices.
     pub fn to_dtype(&self, dtype: DType) -> Self {
-        fn convert<S: Real, T: Real>(d: &Dense<S>) -> Dense<T> {
+        fn convert<S: Number, T: Number>(d: &Dense<S>) -> Dense<T> {
             let data = d.as_slice().iter().map(|x| T::of(x.to()));
             Dense::from_vec(copied(d.shape()), data.collect())
         }

@@ -5,7 +5,7 @@
 //! operator inferred its result, so asking a slice for another type is a bug of
 //! this crate and panics.
 
-use super::{DType, Element};
+use super::{DType, Element, Real};
 
 /// Elements to read.
 #[derive(Debug, Clone, Copy)]
@@ -176,6 +176,11 @@ macro_rules! typed {
     )*};
 }
 typed!(f32 => F32, f64 => F64, u32 => U32);
+
+/// A floating-point type that an array may hold: a [`Real`] with its tag.
+pub trait Number: Real + Typed {}
+
+impl<T: Real + Typed> Number for T {}
 
 /// Runs `$body` with `$T` standing for the floating-point type tagged by `$dtype`.
 macro_rules! with_real {

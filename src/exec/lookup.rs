@@ -7,13 +7,13 @@
 //! Limits: the caller promises that every index is a row of its table, and that the table is
 //! reached by moves alone meanwhile: see [`Executor::run`](super::Executor::run).
 
-use crate::array::Real;
+use crate::array::Number;
 use crate::simd::{self, Machine, by_width, multiversion};
 use crate::table::{Table, moves};
 
 /// Copies row `i` of a table that starts at `start`.
 #[inline(always)]
-fn copy<M: Machine, T: Real>(m: M, start: *const T, i: u32, row: &mut [T]) {
+fn copy<M: Machine, T: Number>(m: M, start: *const T, i: u32, row: &mut [T]) {
     // SAFETY: the caller of `run` promises that `i` is a row; it is as long as `row`, and
     // racing workers use the same moves.
     unsafe { moves::load_row_on(m, start.wrapping_add(i as usize * row.len()), row) };
@@ -22,7 +22,7 @@ fn copy<M: Machine, T: Real>(m: M, start: *const T, i: u32, row: &mut [T]) {
 /// Copies row `i` and returns its product with `other`. A function of its own, so that the
 /// compiler knows the two apart.
 #[inline(always)]
-fn copy_and_dot<M: Machine, T: Real>(
+fn copy_and_dot<M: Machine, T: Number>(
     m: M,
     start: *const T,
     i: u32,
@@ -35,7 +35,7 @@ fn copy_and_dot<M: Machine, T: Real>(
 
 multiversion! {
     /// Copies the rows `indices`.
-    pub(super) fn gather<T: Real>(m: M, table: &Table, indices: &[u32], out: &mut [T]) {
+    pub(super) fn gather<T: Number>(m: M, table: &Table, indices: &[u32], out: &mut [T]) {
         let start = table.pointer::<T>();
         if table.width() == 1 {
             for (o, &i) in out.iter_mut().zip(indices) {
@@ -55,7 +55,7 @@ multiversion! {
 multiversion! {
     /// Copies the rows `indices` to `rows`, and their products with those of `others`, row by
     /// row, to `out`.
-    pub(super) fn gather_dot<T: Real>(
+    pub(super) fn gather_dot<T: Number>(
         m: M, table: &Table, indices: &[u32], rows: &mut [T], others: &[T], out: &mut [T],
     ) {
         if table.width() == 0 {
@@ -74,7 +74,7 @@ multiversion! {
 multiversion! {
     /// As [`gather_dot`], where the other rows are looked up too.
     #[allow(clippy::too_many_arguments, reason = "two lookups of three each")]
-    pub(super) fn gather_both_dot<T: Real>(
+    pub(super) fn gather_both_dot<T: Number>(
         m: M,
         table: &Table, indices: &[u32], rows: &mut [T],
         other_table: &Table, other_indices: &[u32], others: &mut [T],

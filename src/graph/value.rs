@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, DType, MOST_AXES, Real, Shape, Slice, Summary, Type, View};
+use crate::array::{Array, DType, MOST_AXES, Number, Shape, Slice, Summary, Type, View};
 use crate::error::{Error, Result};
 use crate::rules::{
     DiagonalLike, Gather, Kernel, MOST_OPERANDS, MatMul, Operator, ScatterRows, Transpose, shares,
@@ -110,7 +110,7 @@ impl Value {
 
     /// The value, if it is a single number of type `T`.
     #[inline]
-    fn number<T: Real>(&self) -> Option<T> {
+    fn number<T: Number>(&self) -> Option<T> {
         match self {
             Value::Dense(a) => a.number(),
             Value::Table(t) if t.table.ty().shape.is_empty() => t.dense().ok()?.number(),
@@ -341,11 +341,11 @@ fn memory(reuse: Option<Array>, dtype: DType, shape: &[usize]) -> Result<Array> 
 /// An elementwise operator on single numbers of type `T`, which needs no shapes and no
 /// memory; `None` if it is something else.
 #[inline]
-fn numbers<T: Real, O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Value>
+fn numbers<T: Number, O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Value>
 where
     Array: From<T>,
 {
-    fn tag<T: Real>(x: &T) -> Slice<'_> {
+    fn tag<T: Number>(x: &T) -> Slice<'_> {
         T::tag(std::slice::from_ref(x))
     }
     let kernel = Kernel::of(op, T::DTYPE, args.len())?;

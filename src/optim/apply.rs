@@ -12,7 +12,7 @@
 
 use super::distinct::Distinct;
 use super::{Rule, Settings, State, grouped, sgd};
-use crate::array::Real;
+use crate::array::Number;
 use crate::table::Table;
 
 /// How rows are reached.
@@ -39,7 +39,7 @@ pub(crate) struct Term<'a, T> {
     pub rows: &'a [T],
 }
 
-impl<T: Real> Term<'_, T> {
+impl<T: Number> Term<'_, T> {
     /// What row `k` is multiplied with, times `factor`.
     #[inline(always)]
     pub(super) fn factor(&self, k: usize, factor: T) -> T {
@@ -95,7 +95,7 @@ pub(crate) struct Scratch<T> {
     pub(super) lines: [Vec<T>; 5],
 }
 
-impl<T: Real> Scratch<T> {
+impl<T: Number> Scratch<T> {
     /// Scratch for rows of `width` numbers and gradients of up to `rows` rows.
     pub(crate) fn new(width: usize, rows: usize) -> Self {
         let length = if width == 1 { rows.max(64) } else { width };
@@ -127,7 +127,7 @@ pub(super) fn adds(rule: Rule, settings: Settings) -> bool {
 /// All indices are rows of the table, and all terms are as long as they imply. With
 /// [`Access::Alone`] nobody else uses the table or its state until this returns; with
 /// [`Access::Shared`] everybody reaches both by moves.
-pub(crate) unsafe fn rows<T: Real, P: Parts<T>>(
+pub(crate) unsafe fn rows<T: Number, P: Parts<T>>(
     access: Access,
     target: &Target<'_>,
     parts: &P,
@@ -147,7 +147,7 @@ pub(crate) unsafe fn rows<T: Real, P: Parts<T>>(
 ///
 /// # Safety
 /// `gradient` is as long as the table, and the access is as for [`rows`].
-pub(crate) unsafe fn dense<T: Real>(
+pub(crate) unsafe fn dense<T: Number>(
     access: Access,
     target: &Target<'_>,
     gradient: &[T],

@@ -12,7 +12,7 @@ use super::apply::{Access, Parts, Scratch, Target, Term};
 use super::distinct::Distinct;
 use super::pass::{Add, each};
 use super::update::{Product, Update};
-use crate::array::Real;
+use crate::array::Number;
 use crate::simd::{Isa, Machine, Scalar};
 use crate::table::moves;
 
@@ -28,7 +28,7 @@ struct Part<'a, T> {
 /// # Safety
 /// The term has the row, of `width` numbers.
 #[inline(always)]
-unsafe fn product<T: Real>(term: &Term<'_, T>, k: usize, width: usize) -> Product<T> {
+unsafe fn product<T: Number>(term: &Term<'_, T>, k: usize, width: usize) -> Product<T> {
     debug_assert!(term.rows.len() >= (k + 1) * width);
     // SAFETY: the caller's promise; a term has a factor for each row or none at all.
     unsafe {
@@ -43,7 +43,7 @@ unsafe fn product<T: Real>(term: &Term<'_, T>, k: usize, width: usize) -> Produc
 /// # Safety
 /// Terms have all rows of their parts, as long as `sum`, which is `WIDTH` if that is not 0.
 #[inline(always)]
-unsafe fn gradient<const WIDTH: usize, M: Machine, T: Real>(
+unsafe fn gradient<const WIDTH: usize, M: Machine, T: Number>(
     m: M,
     parts: &[Part<'_, T>],
     distinct: &Distinct,
@@ -106,7 +106,7 @@ enum Source<'a, T> {
 /// # Safety
 /// As for [`rows`] or [`all`].
 #[inline(always)]
-unsafe fn each_row<const WIDTH: usize, M: Machine, T: Real>(
+unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
     m: M,
     access: Access,
     update: &Update<'_, T>,
@@ -182,7 +182,7 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Real>(
 ///
 /// # Safety
 /// As for [`rows`] or [`all`].
-unsafe fn run<T: Real>(
+unsafe fn run<T: Number>(
     access: Access,
     update: &Update<'_, T>,
     source: &Source<'_, T>,
@@ -191,7 +191,7 @@ unsafe fn run<T: Real>(
     /// # Safety
     /// As for `run`.
     #[inline(always)]
-    unsafe fn body<M: Machine, T: Real>(
+    unsafe fn body<M: Machine, T: Number>(
         m: M,
         access: Access,
         update: &Update<'_, T>,
@@ -217,7 +217,7 @@ unsafe fn run<T: Real>(
     /// As for `run`, and the CPU has AVX2 with FMA.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn avx2<T: Real>(
+    unsafe fn avx2<T: Number>(
         access: Access,
         update: &Update<'_, T>,
         source: &Source<'_, T>,
@@ -241,7 +241,7 @@ unsafe fn run<T: Real>(
 ///
 /// # Safety
 /// As for [`rows`]; the rows have been grouped.
-unsafe fn numbers<T: Real>(
+unsafe fn numbers<T: Number>(
     update: &Update<'_, T>,
     parts: &[Part<'_, T>],
     distinct: &Distinct,
@@ -299,7 +299,7 @@ unsafe fn numbers<T: Real>(
 ///
 /// # Safety
 /// As for [`apply::rows`](super::apply::rows).
-pub(super) unsafe fn rows<T: Real>(
+pub(super) unsafe fn rows<T: Number>(
     access: Access,
     target: &Target<'_>,
     parts: &impl Parts<T>,
@@ -340,7 +340,7 @@ pub(super) unsafe fn rows<T: Real>(
 ///
 /// # Safety
 /// As for [`apply::dense`](super::apply::dense).
-pub(super) unsafe fn all<T: Real>(
+pub(super) unsafe fn all<T: Number>(
     access: Access,
     target: &Target<'_>,
     gradient: &[T],

@@ -6,7 +6,7 @@
 //! compiled for the usual widths.
 
 use super::apply::{Access, Parts, Term};
-use crate::array::Real;
+use crate::array::{Number, Real};
 use crate::simd::{self, Machine, by_width, multiversion};
 use crate::table::{Table, moves};
 
@@ -55,7 +55,7 @@ unsafe fn finish<A: Reach, M: Machine, T: Real>(m: M, at: *mut T, copy: &[T]) {
 
 multiversion! {
     /// Adds `step` times a term to the rows `indices`.
-    fn add<T: Real, A: Reach>(
+    fn add<T: Number, A: Reach>(
         m: M, table: &Table, indices: &[u32], step: T, term: Term<'_, T>, copy: &mut [T], _reach: A,
     ) {
         let start = table.pointer::<T>();
@@ -80,7 +80,7 @@ multiversion! {
 multiversion! {
     /// Adds `step` times two terms to the rows `indices`.
     #[allow(clippy::too_many_arguments, reason = "two terms of two each")]
-    fn add_two<T: Real, A: Reach>(
+    fn add_two<T: Number, A: Reach>(
         m: M, table: &Table, indices: &[u32], step: T,
         first: (&[T], &[T]), second: (&[T], &[T]), copy: &mut [T], _reach: A,
     ) {
@@ -104,7 +104,7 @@ multiversion! {
 
 /// Adds `step` times a term to single numbers, which are moved alike by one worker and by
 /// many.
-fn add_numbers<T: Real>(table: &Table, indices: &[u32], step: T, term: Term<'_, T>) {
+fn add_numbers<T: Number>(table: &Table, indices: &[u32], step: T, term: Term<'_, T>) {
     let start = table.pointer::<T>();
     for (k, (&i, &x)) in indices.iter().zip(term.rows).enumerate() {
         let at = start.wrapping_add(i as usize);
@@ -117,7 +117,7 @@ fn add_numbers<T: Real>(table: &Table, indices: &[u32], step: T, term: Term<'_, 
 ///
 /// # Safety
 /// As for [`apply::rows`](super::apply::rows).
-pub(super) unsafe fn rows<T: Real, P: Parts<T>>(
+pub(super) unsafe fn rows<T: Number, P: Parts<T>>(
     access: Access,
     table: &Table,
     lr: f64,

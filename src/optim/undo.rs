@@ -4,7 +4,7 @@
 //! What it will touch is copied first: as many numbers as the gradient has, for the parameter
 //! and for each slot of its state.
 
-use crate::array::{Array, Dense, Real, with_real};
+use crate::array::{Array, Dense, Number, with_real};
 use crate::error::Result;
 use crate::table::{Table, moves};
 
@@ -25,7 +25,7 @@ impl<'a> Touched<'a> {
     }
 
     /// Where the numbers of each row start.
-    fn starts<T: Real>(self) -> impl Iterator<Item = *mut T> + 'a {
+    fn starts<T: Number>(self) -> impl Iterator<Item = *mut T> + 'a {
         let (width, count) = self.shape();
         let start = self.table.pointer::<T>();
         let row = move |k: usize| self.rows.map_or(k, |rows| rows[k] as usize);

@@ -5,7 +5,7 @@ use super::pass::{Pass, each};
 use super::powers::Powers;
 use super::rule::{Adagrad, Adam, Formula, Momentum, Sgd};
 use super::{Rule, Settings};
-use crate::array::Real;
+use crate::array::Number;
 use crate::simd::Machine;
 use crate::simd::vector::Vector;
 use crate::table::moves;
@@ -32,7 +32,7 @@ pub(super) struct Update<'a, T> {
     pub powers: Option<&'a [Powers; 2]>,
 }
 
-impl<'a, T: Real> Update<'a, T> {
+impl<'a, T: Number> Update<'a, T> {
     pub(super) fn new(target: &Target<'a>) -> Self {
         let Settings { lr, l2, clip } = target.settings;
         // What a rule lacks is never touched.
@@ -153,7 +153,7 @@ impl<'a, T: Real> Update<'a, T> {
 
 /// A positive number as a positive number of type `T`.
 #[inline(always)]
-fn at_least_some<T: Real>(x: f64) -> T {
+fn at_least_some<T: Number>(x: f64) -> T {
     T::of(x).max(T::min_positive_value())
 }
 
@@ -167,7 +167,7 @@ struct Step<T, F> {
     place: Place<T>,
 }
 
-impl<T: Real, F: Formula<T>> Pass<T> for Step<T, F> {
+impl<T: Number, F: Formula<T>> Pass<T> for Step<T, F> {
     #[inline(always)]
     unsafe fn at<V: Vector<T>>(&self, at: usize) {
         let (w, slots) = self.place;

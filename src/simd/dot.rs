@@ -15,7 +15,7 @@
 //! Limits: slices of different length are taken up to the shorter one; whoever
 //! calls has checked. `axpy` fuses its product with its sum where the hardware can.
 
-use crate::array::dtype::Real;
+use super::Real;
 use crate::simd::vector::Vector;
 use crate::simd::{Isa, Machine, mul_add};
 

@@ -20,32 +20,8 @@
 //!
 //! Limits: `v_sin` and `v_cos` are right to [`FARTHEST`](trigonometric::FARTHEST) only.
 
-use crate::simd::trigonometric;
-use crate::simd::vector::Registers;
-
-/// The elementary functions of one floating-point type.
-pub trait VectorMath: Registers {
-    /// `e^x`.
-    fn v_exp(self) -> Self;
-    /// `e^x - 1`, accurate near 0.
-    fn v_exp_m1(self) -> Self;
-    /// The natural logarithm; `-inf` at 0, NaN below.
-    fn v_ln(self) -> Self;
-    /// `ln(1 + x)`, accurate near 0; `-inf` at -1, NaN below.
-    fn v_ln_1p(self) -> Self;
-    /// The hyperbolic tangent.
-    fn v_tanh(self) -> Self;
-    /// `1 / (1 + e^-x)`, accurate in both tails.
-    fn v_sigmoid(self) -> Self;
-    /// `ln(sigmoid(x)) = min(x, 0) - ln(1 + e^-|x|)`, finite for finite `x`.
-    fn v_log_sigmoid(self) -> Self;
-    /// `ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|)`, finite for finite `x`.
-    fn v_softplus(self) -> Self;
-    /// The sine of an angle in radians, which is at most [`FARTHEST`](trigonometric::FARTHEST) in either direction.
-    fn v_sin(self) -> Self;
-    /// The cosine of such an angle.
-    fn v_cos(self) -> Self;
-}
+use super::VectorMath;
+use super::trigonometric;
 
 /// Evaluates `c[0] + x·(c[1] + x·(c[2] + …))`.
 macro_rules! horner {

@@ -14,13 +14,13 @@
 
 pub mod dot;
 pub mod math;
+mod real;
 pub mod trigonometric;
 pub(crate) mod vector;
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::array::dtype::Real;
-pub use math::VectorMath;
+pub use real::{Real, VectorMath};
 
 /// The instruction sets that kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -152,7 +152,7 @@ machine! {
 
 /// `a * b + c`, rounded once where the hardware can, twice elsewhere.
 #[inline(always)]
-pub fn mul_add<M: Machine, T: Real>(a: T, b: T, c: T) -> T {
+pub fn mul_add<M: Machine, T: num_traits::Float>(a: T, b: T, c: T) -> T {
     if M::FMA { a.mul_add(b, c) } else { a * b + c }
 }
 

@@ -10,8 +10,9 @@
 
 use std::marker::PhantomData;
 
+use num_traits::Float;
+
 use super::Machine;
-use crate::array::dtype::Real;
 
 /// A register of some elements of type `T`.
 ///
@@ -56,7 +57,7 @@ pub struct One<M, T>(T, PhantomData<M>);
 
 // SAFETY: a single element needs no instruction set but that of `M`, where the caller
 // says it is; memory is touched as declared.
-unsafe impl<M: Machine, T: Real> Vector<T> for One<M, T> {
+unsafe impl<M: Machine, T: Float> Vector<T> for One<M, T> {
     const LANES: usize = 1;
     #[inline(always)]
     unsafe fn splat(x: T) -> Self {

@@ -18,6 +18,7 @@ pub(crate) mod gamma;
 pub(crate) mod incomplete_gamma;
 pub(crate) mod integral;
 mod jet;
+pub(crate) mod riemann;
 pub(crate) mod trigonometric;
 pub(crate) mod zeta;
 

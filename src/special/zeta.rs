@@ -1,14 +1,10 @@
-//! The Hurwitz and the Riemann zeta function, and their derivatives of any order in `s`.
+//! The Hurwitz zeta function, and its derivatives of any order in `s`.
 //!
-//! Both are sums by the Euler-Maclaurin formula, of Taylor series in `s` where a derivative is
-//! wanted; the Riemann function is reflected below -1/2.
-
-use std::f64::consts::PI;
+//! The sums are computed by the Euler-Maclaurin formula, of Taylor series in `s` where a derivative
+//! is wanted.
 
 use super::euler_maclaurin::{euler_maclaurin, inverse_power};
-use super::gamma::{gamma, log_gamma_coefficient, stirling};
 use super::jet::{self, Jet};
-use super::trigonometric::{cospi, sinpi};
 
 /// ζ(s, q) = Σ_k (q + k)^-s for `s > 1` (DLMF 25.11.1); below NaN. For `q ≤ 0` infinite at the poles,
 /// and elsewhere NaN unless `s` is an integer.
@@ -49,26 +45,8 @@ pub(crate) fn zeta_derivative(n: i32, s: f64, q: f64) -> f64 {
     }
 }
 
-/// The derivative of order `n` of the Riemann zeta function.
-pub(crate) fn riemann_zeta(n: i32, s: f64) -> f64 {
-    let Ok(order) = usize::try_from(n) else {
-        return f64::NAN;
-    };
-    if s == 1.0 {
-        at_pole(n)
-    } else if s == f64::INFINITY {
-        if n == 0 { 1.0 } else { 0.0 }
-    } else if s >= -0.5 {
-        jet::derivative(&positive(s, 1.0, order))
-    } else if s.is_finite() {
-        jet::derivative(&reflected(s, order))
-    } else {
-        f64::NAN
-    }
-}
-
 /// The derivative of order `n` of `1 / (s - 1)` at 1, from above.
-fn at_pole(n: i32) -> f64 {
+pub(super) fn at_pole(n: i32) -> f64 {
     if n % 2 == 0 {
         f64::INFINITY
     } else {
@@ -88,7 +66,7 @@ fn at_infinity(q: f64) -> f64 {
 
 /// The Taylor series in `s` for `q > 0`, and its value for some `q < 0`; for `s < 1` too, by its
 /// continuation, near 1.
-fn positive(s: f64, q: f64, n: usize) -> Jet {
+pub(super) fn positive(s: f64, q: f64, n: usize) -> Jet {
     let power = |x: f64, p: f64| jet::exponential(inverse_power(x, p), -x.ln(), n);
     euler_maclaurin(s, q, n, &power, &|x| {
         let mut integral = power(x, s - 1.0);
@@ -114,42 +92,4 @@ fn negative(s: f64, q: f64) -> f64 {
         return (0.5 - part) * f64::INFINITY;
     }
     value
-}
-
-/// The Taylor series of the Riemann zeta function below -1/2: with `t = 1 - s` it is
-/// `2·(2π)^-t·sin(πs/2)·Γ(t)·ζ(t)` (DLMF 25.4.2).
-fn reflected(s: f64, n: usize) -> Jet {
-    let t = 1.0 - s;
-    let factor = if t < 10.0 {
-        2.0 * (2.0 * PI).powf(-t) * gamma(t)
-    } else {
-        // Stirling's formula, whose power would overflow before the product does.
-        let half = (t / (2.0 * PI)).powf(0.5 * t) * (-0.5 * t).exp();
-        2.0 * (2.0 * PI / t).sqrt() * stirling(t).exp() * half * half
-    };
-    let mut sine = jet::constant(sinpi(0.5 * s), n);
-    if n == 0 && sine[0] == 0.0 {
-        return sine;
-    }
-    let mut exponent = jet::constant(0.0, n);
-    let (mut scale, mut sign) = (1.0, 1.0);
-    let mut zeta = positive(t, 1.0, n);
-    for k in 1..=n {
-        let number = k as f64;
-        sign = -sign;
-        scale *= 0.5 * PI / number;
-        sine[k] = scale
-            * match k % 4 {
-                0 => sinpi(0.5 * s),
-                1 => cospi(0.5 * s),
-                2 => -sinpi(0.5 * s),
-                _ => -cospi(0.5 * s),
-            };
-        exponent[k] = sign * log_gamma_coefficient(k, t);
-        zeta[k] *= sign;
-    }
-    if n > 0 {
-        exponent[1] += (2.0 * PI).ln();
-    }
-    jet::product(&jet::product(&sine, &zeta), &jet::exp(factor, &exponent))
 }

@@ -30,7 +30,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::array::dtype::Real;
+use crate::simd::Real;
 use crate::simd::{Machine, Scalar};
 
 /// Reads one element.

@@ -22,7 +22,7 @@ use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use super::moves;
 use crate::array::{
-    Array, DType, Dense, Element, Real, Shape, Slice, Summary, Type, Typed, show_shape, size,
+    Array, DType, Dense, Element, Number, Shape, Slice, Summary, Type, Typed, show_shape, size,
     with_real,
 };
 use crate::error::{Error, Result};
@@ -425,7 +425,7 @@ impl Exclusive<'_> {
     ///
     /// # Panics
     /// If `T` is not the table's element type.
-    pub fn slice<T: Real>(&mut self) -> &mut [T] {
+    pub fn slice<T: Number>(&mut self) -> &mut [T] {
         let n = self.table.ty.size();
         // SAFETY: the table holds `n` initialised numbers of type `T` (`pointer` checks
         // the type). The write guard excludes every other reader and writer for as long

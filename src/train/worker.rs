@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::data::{Buffer, Feeds};
 use super::samples::Samples;
 use super::stream::stream;
-use crate::array::{DType, Real, with_real};
+use crate::array::{DType, Number, Real, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{Executor, Leaf, Plan, Program, RowsPart, Sink};
 use crate::optim::apply::{self, Access, Scratch, Target};
@@ -301,7 +301,7 @@ impl<'a> Worker<'a> {
 }
 
 /// Applies one table's gradient out of an executor's memory.
-fn apply_sink<T: Real>(
+fn apply_sink<T: Number>(
     executor: &Executor,
     number: usize,
     sink: &Sink,

@@ -1,7 +1,7 @@
 //! Operators of a downstream crate: they work as built-in ones do, and cannot break anything
 //! by saying what is not so.
 
-use wyrmling::array::{Real, SliceMut, View, ViewMut};
+use wyrmling::array::{Number, Real, SliceMut, View, ViewMut};
 use wyrmling::graph::{Leaf, Parameter};
 use wyrmling::rules::{self, Ex, Kernel, Map1, Map2, OpRef, Operator};
 use wyrmling::{Array, DType, Error, Input, Result, Type, Variable};
@@ -216,7 +216,7 @@ impl Operator for SumOf {
         Ok(first.unwrap_or_else(|| Type::scalar(DType::F64)))
     }
     fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
-        fn sum<T: Real>(args: &[View<'_>], out: &mut [T]) {
+        fn sum<T: Number>(args: &[View<'_>], out: &mut [T]) {
             for (k, o) in out.iter_mut().enumerate() {
                 *o = args.iter().map(|a| a.real::<T>()[k]).sum();
             }

@@ -4,7 +4,7 @@
 //! (DLMF 25.11.17), which has derivatives in `s` again.
 
 use super::elementwise;
-use crate::special::zeta;
+use crate::special::{riemann, zeta};
 
 /// Exponents.
 const LARGER: &[(f64, f64)] = &[(1.5, 4.0)];
@@ -39,7 +39,7 @@ elementwise! { $
 
     /// A derivative of the Riemann zeta function, of order n from 0.
     RiemannZeta = riemann_zeta, "d^n/dx^n ζ(x)", "DLMF 25.2.1, 25.2.9, 25.4.2",
-    (n; x) -> zeta::riemann_zeta,
+    (n; x) -> riemann::riemann_zeta,
     vjp(g, y) = [Some(g * x.riemann_zeta(n + 1))],
     domain = [BOTH],
     orders = [0, 1, 3],

@@ -7,7 +7,9 @@
 
 use std::cmp::Ordering;
 
-use crate::array::{DType, Real, Shape, Type, Typed, View, ViewMut, room, show_shape, with_real};
+use crate::array::{
+    DType, Number, Real, Shape, Type, Typed, View, ViewMut, room, show_shape, with_real,
+};
 use crate::error::{Error, Result};
 use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
 
@@ -87,7 +89,7 @@ impl Operator for ArgSort {
 }
 
 /// The first place along an axis where no element wins over.
-fn first<T: Real>(x: &View<'_>, axis: usize, out: &mut [u32], wins: fn(T, T) -> bool) {
+fn first<T: Number>(x: &View<'_>, axis: usize, out: &mut [u32], wins: fn(T, T) -> bool) {
     let Lanes { length, inner, .. } = Lanes::new(x.shape, axis);
     let x = x.real::<T>();
     for (number, o) in out.iter_mut().enumerate() {

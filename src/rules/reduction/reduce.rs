@@ -4,7 +4,7 @@
 //! on as many; see [`Broadcast`]. Sums use several accumulators in a fixed order.
 
 use crate::array::{
-    Broadcast, Real, Shape, Type, Typed, View, ViewMut, broadcast, show_shape, with_real,
+    Broadcast, Number, Real, Shape, Type, Typed, View, ViewMut, broadcast, show_shape, with_real,
 };
 use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
@@ -79,7 +79,7 @@ fn fold<T: Real>(
 }
 
 #[inline(never)]
-fn sum_into<T: Real>(x: &View<'_>, out: &mut [T], shape: &dyn Fn() -> Shape) {
+fn sum_into<T: Number>(x: &View<'_>, out: &mut [T], shape: &dyn Fn() -> Shape) {
     if let [out] = out {
         *out = simd::sum(x.real::<T>());
         return;

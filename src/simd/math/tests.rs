@@ -217,7 +217,7 @@ fn far_out_is_stable() {
 #[test]
 fn every_instruction_set_agrees() {
     crate::simd::multiversion! {
-        fn exp_ln<T: crate::array::dtype::Real>(x: &[T], out: &mut [T]) {
+        fn exp_ln<T: crate::simd::Real>(x: &[T], out: &mut [T]) {
             for (out, x) in out.iter_mut().zip(x) {
                 *out = x.v_exp() + x.abs().v_ln() + x.v_tanh() + x.v_log_sigmoid() + x.v_sin();
             }

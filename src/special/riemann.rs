@@ -1,0 +1,68 @@
+//! The Riemann zeta function, and its derivatives of any order.
+//!
+//! From -1/2 on it is the Hurwitz function at `q = 1`. Below it is reflected, by the gamma
+//! function; that in turn has its derivatives from the Hurwitz function, which is why the two zeta
+//! functions have a file each.
+
+use std::f64::consts::PI;
+
+use super::gamma::{gamma, log_gamma_coefficient, stirling};
+use super::jet::{self, Jet};
+use super::trigonometric::{cospi, sinpi};
+use super::zeta::{at_pole, positive};
+
+/// The derivative of order `n` of the Riemann zeta function.
+pub(crate) fn riemann_zeta(n: i32, s: f64) -> f64 {
+    let Ok(order) = usize::try_from(n) else {
+        return f64::NAN;
+    };
+    if s == 1.0 {
+        at_pole(n)
+    } else if s == f64::INFINITY {
+        if n == 0 { 1.0 } else { 0.0 }
+    } else if s >= -0.5 {
+        jet::derivative(&positive(s, 1.0, order))
+    } else if s.is_finite() {
+        jet::derivative(&reflected(s, order))
+    } else {
+        f64::NAN
+    }
+}
+
+/// The Taylor series of the Riemann zeta function below -1/2: with `t = 1 - s` it is
+/// `2·(2π)^-t·sin(πs/2)·Γ(t)·ζ(t)` (DLMF 25.4.2).
+fn reflected(s: f64, n: usize) -> Jet {
+    let t = 1.0 - s;
+    let factor = if t < 10.0 {
+        2.0 * (2.0 * PI).powf(-t) * gamma(t)
+    } else {
+        // Stirling's formula, whose power would overflow before the product does.
+        let half = (t / (2.0 * PI)).powf(0.5 * t) * (-0.5 * t).exp();
+        2.0 * (2.0 * PI / t).sqrt() * stirling(t).exp() * half * half
+    };
+    let mut sine = jet::constant(sinpi(0.5 * s), n);
+    if n == 0 && sine[0] == 0.0 {
+        return sine;
+    }
+    let mut exponent = jet::constant(0.0, n);
+    let (mut scale, mut sign) = (1.0, 1.0);
+    let mut zeta = positive(t, 1.0, n);
+    for k in 1..=n {
+        let number = k as f64;
+        sign = -sign;
+        scale *= 0.5 * PI / number;
+        sine[k] = scale
+            * match k % 4 {
+                0 => sinpi(0.5 * s),
+                1 => cospi(0.5 * s),
+                2 => -sinpi(0.5 * s),
+                _ => -cospi(0.5 * s),
+            };
+        exponent[k] = sign * log_gamma_coefficient(k, t);
+        zeta[k] *= sign;
+    }
+    if n > 0 {
+        exponent[1] += (2.0 * PI).ln();
+    }
+    jet::product(&jet::product(&sine, &zeta), &jet::exp(factor, &exponent))
+}
