@@ -19,10 +19,8 @@ functions, which are exported here too, ``sampling`` draws inputs anew for every
 """
 
 from . import arrays, datasets, evaluate, linalg, recommend, sampling, special
-from . import assignment as assignment
 from . import dispatch as dispatch
-from . import methods as methods
-from . import operators as operators
+from . import variable as variable
 from ._core import (
     SGD,
     Adagrad,

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, arrays, linalg, operators
+from . import _core, arrays, linalg, variable
 from .arrays import indexing, predicates
 
 Function = Callable[..., Any]
 
-# Of the native module, by the same name.
+# Functions that the native module exports under the same name.
 _NATIVE = (
     "broadcast_to",
     "concatenate",
@@ -38,7 +38,7 @@ _NATIVE = (
     "triu",
     "vecdot",
 )
-# NumPy's own, of the values.
+# NumPy's own functions, called with the values of the variables.
 _OF_VALUES = (
     "all",
     "allclose",
@@ -58,16 +58,23 @@ _OF_VALUES = (
     "searchsorted",
     "shares_memory",
 )
+
+
+def _divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+    """The quotient rounded down, and the remainder."""
+    return _core.floor_divide(x1, x2), _core.mod(x1, x2)
+
+
 # Ours that have another name than NumPy's, or are not exported.
 _OTHERS: dict[str, Function] = {
     "amax": _core.max,
     "amin": _core.min,
-    "bitwise_and": operators.BINARY["&"][1],
-    "bitwise_or": operators.BINARY["|"][1],
-    "bitwise_xor": operators.BINARY["^"][1],
-    "divmod": operators.BINARY["divmod"][1],
+    "bitwise_and": variable.LOGICAL["&"][1],
+    "bitwise_or": variable.LOGICAL["|"][1],
+    "bitwise_xor": variable.LOGICAL["^"][1],
+    "divmod": _divmod,
     "fix": _core.trunc,
-    "invert": operators.invert,
+    "invert": variable.invert,
     "ndim": predicates.ndim,
     "real": _core.constant,
     "row_stack": arrays.vstack,

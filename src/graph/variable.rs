@@ -194,7 +194,7 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
 /// A method for each elementwise operator of one or two operands, by its function's name.
 macro_rules! methods {
     ($([$($doc:literal)+] $op:ident $function:ident $operands:tt $formula:literal $source:literal
-       [$($numpy:literal)*] [$($scipy:literal)*];)*) => {
+       [$($numpy:literal)*] [$($scipy:literal)*] [$($python:ident)?];)*) => {
         impl<A: ?Sized + IntoDyn> Variable<A> {
             $(methods! { @method [$($doc)+] $op $function $operands })*
         }

@@ -2,7 +2,13 @@
 //!
 //! All are made from the rule table: an entry's function, its docstring with formula and source,
 //! and the names that it has in NumPy and `scipy.special`, under which it is registered too and
-//! found when NumPy asks (`super::protocols`).
+//! found when NumPy asks (`super::protocols`); and the methods of `Variable` of those entries that name
+//! one.
+
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "pyo3 writes such functions where a macro writes `#[pymethods]`; this file has no unsafe"
+)]
 
 use std::any::TypeId;
 
@@ -115,11 +121,13 @@ macro_rules! takes {
     };
 }
 
-/// The functions of one file of elementwise operators.
+/// The functions of one file of elementwise operators, and the methods of `Variable`.
 macro_rules! functions {
     ($([$($doc:literal)+] $op:ident $function:ident $operands:tt $formula:literal $source:literal
-       [$($numpy:literal)*] [$($scipy:literal)*];)*) => {
+       [$($numpy:literal)*] [$($scipy:literal)*] [$($method:ident)?];)*) => {
         $(functions! { @function [$($doc)+] $op $function $operands $formula $source })*
+
+        $(functions! { @method [$($method)?] [$($doc)+] $op $formula })*
 
         pub(super) const ALL: &[Option<Elementwise>] = &[$(
             functions! { @entry $op $function $operands [$($numpy),*] [$($scipy),*] },
@@ -166,6 +174,16 @@ macro_rules! functions {
      $formula:literal $source:literal) => {};
     (@function [$($doc:literal)+] $op:ident $function:ident ($n:ident; $x:ident, $y:ident)
      $formula:literal $source:literal) => {};
+    (@method [] [$($doc:literal)+] $op:ident $formula:literal) => {};
+    (@method [$method:ident] [$($doc:literal)+] $op:ident $formula:literal) => {
+        #[pymethods]
+        impl PyVariable {
+            #[doc = concat!($($doc, "\n",)+ "\n     ", $formula)]
+            fn $method(&self) -> PyResult<Self> {
+                self.unary(&rules::$op)
+            }
+        }
+    };
     (@entry $op:ident $function:ident ($x:ident, $y:ident, $z:ident) $numpy:tt $scipy:tt) => {
         None::<Elementwise>
     };

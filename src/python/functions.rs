@@ -367,13 +367,22 @@ fn diagonal(
     axis1: Integer,
     axis2: Integer,
 ) -> PyResult<PyVariable> {
-    let x = node("diagonal", a)?;
+    diagonal_of(&node("diagonal", a)?, offset, axis1, axis2)
+}
+
+/// A diagonal of the matrices that two axes make, as Python names them.
+pub(super) fn diagonal_of(
+    x: &Variable,
+    offset: Integer,
+    axis1: Integer,
+    axis2: Integer,
+) -> PyResult<PyVariable> {
     let (k, axis1, axis2) = (
         offset.signed("diagonal: offset")?,
         axis1.signed("diagonal: axis1")?,
         axis2.signed("diagonal: axis2")?,
     );
-    Ok(PyVariable::new(build::diagonal(&x, k, axis1, axis2)?))
+    Ok(PyVariable::new(build::diagonal(x, k, axis1, axis2)?))
 }
 
 /// Diagonal ``k`` of a matrix, or the matrix that has a vector along it.

@@ -19,6 +19,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::elementwise::{self, Compute, Elementwise};
 use super::functions;
+use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::{Variable, build};
 
@@ -162,7 +163,7 @@ type Inputs<'a, 'py> = (&'a Bound<'py, PyAny>, &'a Bound<'py, PyTuple>);
 type Named<'a, 'py> = [(&'static str, Option<&'a Bound<'py, PyAny>>)];
 
 /// `__array_ufunc__`.
-pub(super) fn ufunc<'py>(
+fn ufunc<'py>(
     py: Python<'py>,
     ufunc: &Bound<'py, PyAny>,
     method: &str,
@@ -179,10 +180,10 @@ pub(super) fn ufunc<'py>(
     let Some(entry) = entry else {
         let ours = registered(ufunc).ok_or_else(|| lacking(py, ufunc, ""))?;
         let kwargs = PyDict::new(py);
-        for (name, value) in named
+        let given = named
             .iter()
-            .filter_map(|&(name, value)| Some((name, value?)))
-        {
+            .filter_map(|&(name, value)| Some((name, value?)));
+        for (name, value) in given {
             kwargs.set_item(name, value)?;
         }
         return ours.call(inputs(x, more)?, Some(&kwargs));
@@ -271,7 +272,7 @@ fn registered<'py>(function: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
 }
 
 /// `__array_function__`.
-pub(super) fn function<'py>(
+fn function<'py>(
     py: Python<'py>,
     function: &Bound<'py, PyAny>,
     args: &Bound<'py, PyTuple>,
@@ -280,6 +281,59 @@ pub(super) fn function<'py>(
     match registered(function) {
         Some(ours) => ours.call(args, Some(kwargs)),
         None => Err(lacking(py, function, "")),
+    }
+}
+
+#[pymethods]
+impl PyVariable {
+    // All that NumPy may pass is named: Python makes tuples and dicts of `*` and `**`, which take
+    // longer than operators on few numbers.
+    #[pyo3(signature = (ufunc, method, x, *more, out=None, r#where=None, casting=None,
+                        order=None, dtype=None, subok=None, signature=None, axes=None, axis=None,
+                        keepdims=None, initial=None))]
+    #[expect(clippy::too_many_arguments, reason = "as many as NumPy has")]
+    fn __array_ufunc__<'py>(
+        slf: &Bound<'py, Self>,
+        ufunc: &Bound<'py, PyAny>,
+        method: &str,
+        x: &Bound<'py, PyAny>,
+        more: &Bound<'py, PyTuple>,
+        out: Option<&Bound<'py, PyAny>>,
+        r#where: Option<&Bound<'py, PyAny>>,
+        casting: Option<&Bound<'py, PyAny>>,
+        order: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        subok: Option<&Bound<'py, PyAny>>,
+        signature: Option<&Bound<'py, PyAny>>,
+        axes: Option<&Bound<'py, PyAny>>,
+        axis: Option<&Bound<'py, PyAny>>,
+        keepdims: Option<&Bound<'py, PyAny>>,
+        initial: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let named = [
+            ("out", out),
+            ("where", r#where),
+            ("casting", casting),
+            ("order", order),
+            ("dtype", dtype),
+            ("subok", subok),
+            ("signature", signature),
+            ("axes", axes),
+            ("axis", axis),
+            ("keepdims", keepdims),
+            ("initial", initial),
+        ];
+        self::ufunc(slf.py(), ufunc, method, (x, more), &named)
+    }
+
+    fn __array_function__<'py>(
+        slf: &Bound<'py, Self>,
+        func: &Bound<'py, PyAny>,
+        _types: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self::function(slf.py(), func, args, kwargs)
     }
 }
 

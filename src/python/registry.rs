@@ -6,44 +6,14 @@
 //! made anew from its node.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{LazyLock, Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
 use super::handle::leaf_id;
 use super::leaf::PyParameter;
-use super::variable::PyVariable;
+use super::variable::{Entry, PyVariable, list};
 use crate::graph::{Kind, Parameter, Variable};
-
-type List = HashMap<u64, Py<PyWeakrefReference>>;
-
-static LIST: LazyLock<Mutex<List>> = LazyLock::new(Mutex::default);
-
-/// The list. No Python code may run while it is locked.
-fn list() -> MutexGuard<'static, List> {
-    // Inserting and removing leave it whole at all times.
-    LIST.lock().unwrap_or_else(|e| e.into_inner())
-}
-
-/// An entry of the list, which goes when this is dropped.
-pub(super) struct Entry {
-    id: u64,
-    reference: usize,
-}
-
-impl Drop for Entry {
-    fn drop(&mut self) {
-        let mut list = list();
-        // The leaf may have got a new object, and entry, since the old one died.
-        let ours = list
-            .get(&self.id)
-            .is_some_and(|r| r.as_ptr() as usize == self.reference);
-        let removed = ours.then(|| list.remove(&self.id));
-        drop(list);
-        drop(removed);
-    }
-}
 
 /// Lists the object of a leaf.
 pub(super) fn register(object: &Bound<'_, PyVariable>) -> PyResult<()> {
@@ -72,13 +42,21 @@ fn find<'py>(py: Python<'py>, id: u64) -> Option<Bound<'py, PyVariable>> {
 }
 
 /// The objects that there are of the leaves below a node, or of the node itself.
-pub(super) fn listed<'py>(py: Python<'py>, root: &Variable) -> Vec<Bound<'py, PyVariable>> {
+fn listed<'py>(py: Python<'py>, root: &Variable) -> Vec<Bound<'py, PyVariable>> {
     let nodes = match leaf_id(root) {
         Some(_) => vec![root.clone()],
         None => root.topological(),
     };
     let ids = nodes.iter().filter_map(leaf_id);
     ids.filter_map(|id| find(py, id)).collect()
+}
+
+/// Forgets the gradients that are graphs of the leaves below a node.
+pub(super) fn drop_slopes(py: Python<'_>, node: &Variable) {
+    if PyVariable::any_slope() {
+        let leaves = listed(py, node);
+        leaves.iter().for_each(|leaf| leaf.get().set_slope(None));
+    }
 }
 
 /// The objects of the leaves below a node that have these numbers.

@@ -202,7 +202,7 @@ impl<'t> Ex<'t> {
 /// A method for each elementwise operator, by its function's name.
 macro_rules! methods {
     ($([$($doc:literal)+] $op:ident $function:ident $operands:tt $formula:literal $source:literal
-       [$($numpy:literal)*] [$($scipy:literal)*];)*) => {
+       [$($numpy:literal)*] [$($scipy:literal)*] [$($python:ident)?];)*) => {
         impl<'t> Ex<'t> {
             $(methods! { @method [$($doc)+] $op $function $operands })*
         }

@@ -181,7 +181,8 @@ impl Definition {
 /// direction, has such a function to `else` call); the rules; the intervals on which the generated
 /// tests draw each operand; and, if there are any, `internal`, what it is for if nobody is to write
 /// it, `edges`, numbers where its value is compared with the reference besides the usual ones, and
-/// the reference: the names that `numpy` and `scipy.special` have for the function. Operands
+/// the reference: the names that `numpy` and `scipy.special` have for the function; and the name of
+/// the `method`, where Python's `Variable` has one. Operands
 /// written `(n; x)` or `(n; x, y)` are an integer attribute, the order, and one operand or two; it
 /// is tested at each of its `orders`.
 ///
@@ -202,7 +203,8 @@ macro_rules! elementwise {
         $(, orders = $orders:expr)?
         $(, edges = $edges:expr)?
         $(, numpy = [$($numpy:literal),+])?
-        $(, scipy = [$($scipy:literal),+])?;
+        $(, scipy = [$($scipy:literal),+])?
+        $(, method = $method:ident)?;
     )*) => {
         use $crate::rules::elementwise::elementwise as inner;
 
@@ -288,12 +290,12 @@ macro_rules! elementwise {
         )*];
 
         /// Calls a macro with the entries of this file: documentation, type, function,
-        /// operands, formula, source, and the names in NumPy and SciPy.
+        /// operands, formula, source, the names in NumPy and SciPy, and the method in Python.
         macro_rules! entries {
             ($d callback:ident) => {
                 $d callback! { $(
                     [$($doc)+] $op $function $operands $formula $source
-                    [$($($numpy)+)?] [$($($scipy)+)?];
+                    [$($($numpy)+)?] [$($($scipy)+)?] [$($method)?];
                 )* }
             };
         }

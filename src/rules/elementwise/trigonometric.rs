@@ -38,7 +38,8 @@ elementwise! { $
     vjp(g, y) = [Some(g * x.cos())],
     domain = [ALL],
     edges = ANGLES,
-    numpy = ["sin"];
+    numpy = ["sin"],
+    method = sin;
 
     /// Cosine, of radians.
     Cos = cos, "cos(x)", "DLMF 4.14.2",
@@ -46,21 +47,24 @@ elementwise! { $
     vjp(g, y) = [Some(-(g * x.sin()))],
     domain = [ALL],
     edges = ANGLES,
-    numpy = ["cos"];
+    numpy = ["cos"],
+    method = cos;
 
     /// Tangent, of radians.
     Tan = tan, "tan(x)", "DLMF 4.14.4",
     (x) -> f64::tan,
     vjp(g, y) = [Some(g * (y * y + 1.0))],
     domain = [&[(-1.0, 1.0)]],
-    numpy = ["tan"];
+    numpy = ["tan"],
+    method = tan;
 
     /// Hyperbolic tangent.
     Tanh = tanh, "tanh(x)", "DLMF 4.28.4",
     (x) => x.v_tanh(),
     vjp(g, y) = [Some(g * (1.0 - y * y))],
     domain = [ALL],
-    numpy = ["tanh"];
+    numpy = ["tanh"],
+    method = tanh;
 
     /// Secant, of radians.
     Sec = sec, "1 / cos(x)", "DLMF 4.14.6",

@@ -54,14 +54,16 @@ elementwise! { $
     (x) => x.v_exp(),
     vjp(g, y) = [Some(g * y)],
     domain = [ALL],
-    numpy = ["exp"];
+    numpy = ["exp"],
+    method = exp;
 
     /// Natural logarithm.
     Log = log, "ln(x)", "DLMF 4.2.2",
     (x) => x.v_ln(),
     vjp(g, y) = [Some(g / x)],
     domain = [POSITIVE],
-    numpy = ["log"];
+    numpy = ["log"],
+    method = log;
 
     /// Logarithm of 1 + x, accurate near zero.
     Log1p = log1p, "ln(1 + x)", "DLMF 4.2.2",
@@ -69,7 +71,8 @@ elementwise! { $
     vjp(g, y) = [Some(g / (x + 1.0))],
     domain = [&[(-0.6, 2.0)]],
     numpy = ["log1p"],
-    scipy = ["log1p"];
+    scipy = ["log1p"],
+    method = log1p;
 
     /// Exponential minus 1, accurate near zero.
     Expm1 = expm1, "exp(x) - 1", "DLMF 4.2.19",
@@ -77,28 +80,32 @@ elementwise! { $
     vjp(g, y) = [Some(g * x.exp())],
     domain = [ALL],
     numpy = ["expm1"],
-    scipy = ["expm1"];
+    scipy = ["expm1"],
+    method = expm1;
 
     /// Square root.
     Sqrt = sqrt, "x^(1/2)", "DLMF 4.2.26",
     (x) => x.sqrt(),
     vjp(g, y) = [Some(g * 0.5 / y)],
     domain = [POSITIVE],
-    numpy = ["sqrt"];
+    numpy = ["sqrt"],
+    method = sqrt;
 
     /// Square.
     Square = square, "x^2", "definition",
     (x) => x * x,
     vjp(g, y) = [Some(g * (x * 2.0))],
     domain = [ALL],
-    numpy = ["square"];
+    numpy = ["square"],
+    method = square;
 
     /// Absolute value; the gradient at 0 is 0.
     Abs = abs, "|x|", "definition",
     (x) => x.abs(),
     vjp(g, y) = [Some(g * x.sign())],
     domain = [NONZERO],
-    numpy = ["abs", "absolute", "fabs"];
+    numpy = ["abs", "absolute", "fabs"],
+    method = abs;
 
     /// Sign: -1, 0 or 1, and NaN of NaN; its gradient is zero.
     Sign = sign, "sign(x)", "definition",
@@ -125,26 +132,30 @@ elementwise! { $
     (x) => x.v_sigmoid(),
     vjp(g, y) = [Some(g * (y * (1.0 - y)))],
     domain = [ALL],
-    scipy = ["expit"];
+    scipy = ["expit"],
+    method = sigmoid;
 
     /// Logarithm of the logistic function, without overflow for any x.
     LogSigmoid = logsigmoid, "min(x, 0) - ln(1 + exp(-|x|))", "definition",
     (x) => x.v_log_sigmoid(),
     vjp(g, y) = [Some(g * (-x).sigmoid())],
     domain = [ALL],
-    scipy = ["log_expit"];
+    scipy = ["log_expit"],
+    method = logsigmoid;
 
     /// Smooth rectifier, without overflow for any x.
     Softplus = softplus, "max(x, 0) + ln(1 + exp(-|x|))", "definition",
     (x) => x.v_softplus(),
     vjp(g, y) = [Some(g * x.sigmoid())],
-    domain = [ALL];
+    domain = [ALL],
+    method = softplus;
 
     /// Rectifier; the gradient at 0 is 0.
     Relu = relu, "max(x, 0)", "definition",
     (x) => if x > T::zero() || x.is_nan() { x } else { T::zero() },
     vjp(g, y) = [Some(g * x.greater(x.constant(0.0)))],
-    domain = [NONZERO];
+    domain = [NONZERO],
+    method = relu;
 
     /// The same.
     Positive = positive, "x", "definition",

@@ -1,18 +1,23 @@
-//! How a variable shows itself, and how it is iterated over.
+//! `repr()` of a variable.
 
 use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::variable::PyVariable;
 use crate::array::{DType, show_shape};
-use crate::graph::build;
-use crate::rules::SliceItem;
 
 /// Most elements that are shown.
 const SHOWN: usize = 100;
 
-/// `repr()`: the class with its value, or with shape and type where that is long.
-pub(super) fn repr(slf: &Bound<'_, PyVariable>) -> PyResult<String> {
+#[pymethods]
+impl PyVariable {
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        repr(slf)
+    }
+}
+
+/// The class with its value, or with shape and type where that is long.
+fn repr(slf: &Bound<'_, PyVariable>) -> PyResult<String> {
     let class = slf.get_type().name()?;
     let variable = slf.get();
     let name = variable.handle.name();
@@ -41,29 +46,4 @@ pub(super) fn repr(slf: &Bound<'_, PyVariable>) -> PyResult<String> {
     };
     let item = value.call_method0(intern!(slf.py(), "item"))?;
     Ok(format!("{class}({}{dtype}{name})", item.repr()?))
-}
-
-/// Iterates over the first axis.
-#[pyclass(name = "Rows", module = "wyrmling._core")]
-pub(super) struct Rows {
-    pub(super) of: Py<PyVariable>,
-    pub(super) next: usize,
-    pub(super) count: usize,
-}
-
-#[pymethods]
-impl Rows {
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
-    }
-
-    fn __next__(&mut self) -> PyResult<Option<PyVariable>> {
-        if self.next >= self.count {
-            return Ok(None);
-        }
-        let at = SliceItem::At(self.next as i64);
-        let row = build::slice(&*self.of.get().node()?, vec![at])?;
-        self.next += 1;
-        Ok(Some(PyVariable::new(row)))
-    }
 }

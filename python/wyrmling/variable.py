@@ -1,0 +1,209 @@
+"""What Python adds to the native class ``Variable``.
+
+The class itself, with its operators, is ``src/python`` in Rust. Attached to it here, when the
+package is imported, is what has no form there:
+
+- methods of NumPy's arrays that are made of several operators, the functions of
+  ``wyrmling.arrays``, and those that NumPy answers from the value;
+- ``&``, ``|``, ``^`` and ``~``, which are logical, on masks alone: arrays whose elements are all 0
+  or 1, as those of ``x > 0``, whatever their type. Any other raises TypeError. Whether they are is
+  asked once, of the values at hand;
+- ``x += v`` and its kin, since what a native class offers for them cannot return another object.
+  A variable that was computed is the name of a node of a graph, and nothing in a graph changes: to
+  assign to it, as ``x[key] = v`` does too, is to let the name stand for another node. NumPy's
+  arrays change in place and its numbers do not, so ``x += v`` gives every name of an array the new
+  value, and rebinds one name of a number. The other names of a leaf (a ``Parameter``, an ``Input``
+  or what ``Variable(...)`` makes) keep it: its ``value`` is what one assigns.
+
+>>> x = Variable([1.0, -2.0, 3.0])
+>>> x.cumsum().value
+array([ 1., -1.,  2.])
+>>> ((x > 0.0) & ~(x > 2.0)).value
+array([1., 0., 0.])
+>>> x += 1.0
+>>> x.value
+array([ 2., -1.,  4.])
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from . import _core, arrays
+from ._core import Variable
+
+Binary = Callable[[Any, Any], Any]
+Method = Callable[..., Any]
+
+# What has a plain value as its result.
+
+
+def any_true(self: Variable, axis: Any = None) -> Any:
+    """Whether any element along axes is not zero, as a plain value."""
+    return np.any(self.value, axis=axis)
+
+
+def all_true(self: Variable, axis: Any = None) -> Any:
+    """Whether no element along axes is zero, as a plain value."""
+    return np.all(self.value, axis=axis)
+
+
+def nonzero(self: Variable) -> Any:
+    """The indices of the elements that are not zero, as plain arrays."""
+    return np.nonzero(self.value)
+
+
+def tolist(self: Variable) -> Any:
+    """The values as a float, or nested lists of floats, which carry no gradient."""
+    return self.value.tolist()
+
+
+# Functions of Python that are no operators.
+
+
+def _round(self: Variable, ndigits: int | None = None) -> Variable:
+    """Implements ``round``: to that many decimals, to whole numbers without."""
+    return arrays.round(self, 0 if ndigits is None else ndigits)
+
+
+def _format(self: Variable, spec: str, /) -> str:
+    """Implements ``format``: a number as Python's, whatever it depends on; an array by ``str``."""
+    if not spec:
+        return str(self)
+    if self.ndim:
+        raise TypeError(f"format: {spec!r} is for numbers, and this has shape {self.shape}")
+    return format(self.value.item(), spec)
+
+
+def _reversed(self: Variable) -> Iterator[Variable]:
+    """Implements ``reversed``, along the first axis."""
+    return (self[k] for k in reversed(range(len(self))))
+
+
+# Logical operators.
+
+_OPERANDS = (Variable, int, float, np.number, np.bool_, list, tuple)
+
+
+def _mask(name: str, x: Any) -> Any:
+    """An operand of a logical operator. Raises TypeError if it is no mask."""
+    values = x.value if isinstance(x, Variable) else np.asarray(x)
+    if values.dtype != bool and not np.all((values == 0) | (values == 1)):
+        kind = f"shape {values.shape} and type {values.dtype}"
+        raise TypeError(
+            f"{name}: expected a mask, whose elements are 0 or 1; got others, of {kind}"
+        )
+    return x
+
+
+def _of_masks(symbol: str, logical: Binary) -> Binary:
+    def function(x1: Any, x2: Any, /) -> Any:
+        return logical(_mask(symbol, x1), _mask(symbol, x2))
+
+    return function
+
+
+def invert(x: Any, /) -> Any:
+    """``~x``: 1.0 where a mask is 0, and 0.0 where it is 1. Raises TypeError if it is no mask."""
+    return _core.logical_not(_mask("~", x))
+
+
+# The name of each symbol, as in ``__and__``, and its function.
+LOGICAL: dict[str, tuple[str, Binary]] = {
+    "&": ("and", _of_masks("&", _core.logical_and)),
+    "|": ("or", _of_masks("|", _core.logical_or)),
+    "^": ("xor", _of_masks("^", _core.logical_xor)),
+}
+
+
+def _method(function: Binary, *, reflected: bool) -> Method:
+    def method(self: Variable, other: Any, /) -> Any:
+        if not (isinstance(other, _OPERANDS) or hasattr(other, "__array__")):
+            return NotImplemented
+        return function(other, self) if reflected else function(self, other)
+
+    return method
+
+
+# Operators that assign: the part of their methods' names that they share with those that compute.
+ASSIGNING = {
+    "+=": "add",
+    "-=": "sub",
+    "*=": "mul",
+    "/=": "truediv",
+    "**=": "pow",
+    "@=": "matmul",
+    "%=": "mod",
+    "//=": "floordiv",
+    "&=": "and",
+    "|=": "or",
+    "^=": "xor",
+}
+
+
+def _in_place(symbol: str, operation: Callable[[Variable, Any], Any]) -> Method:
+    """The method for an operator such as ``+=``, from that for ``+``."""
+
+    def method(self: Variable, other: Any, /) -> Any:
+        result = operation(self, other)
+        if result is NotImplemented or self.ndim == result.ndim == 0:
+            return result
+        if result.shape != self.shape:
+            raise ValueError(
+                f"{symbol}: an array of shape {self.shape} cannot hold the result, of shape "
+                f"{result.shape}"
+            )
+        if result.dtype != self.dtype:
+            result = result.astype(self.dtype)
+        return self if _core.replace_node(self, result) else result
+
+    return method
+
+
+def _attach(name: str, method: Method, doc: str | None = None) -> None:
+    """Makes a function a method of the class; ``doc`` is for one that is made here."""
+    if name.startswith("__"):
+        method.__name__ = name
+        method.__qualname__ = f"Variable.{name}"
+        method.__doc__ = doc or method.__doc__
+    setattr(Variable, name, method)
+
+
+METHODS: dict[str, Method] = {
+    "__format__": _format,
+    "__invert__": invert,
+    "__reversed__": _reversed,
+    "__round__": _round,
+    "all": all_true,
+    "any": any_true,
+    "argmax": arrays.argmax,
+    "argmin": arrays.argmin,
+    "argsort": arrays.argsort,
+    "astype": arrays.astype,
+    "clip": arrays.clip,
+    "copy": arrays.copy,
+    "cumprod": arrays.cumprod,
+    "cumsum": arrays.cumsum,
+    "flatten": arrays.ravel,
+    "nonzero": nonzero,
+    "prod": arrays.prod,
+    "ravel": arrays.ravel,
+    "repeat": arrays.repeat,
+    "round": arrays.round,
+    "std": arrays.std,
+    "swapaxes": arrays.swapaxes,
+    "take": arrays.take,
+    "tolist": tolist,
+    "var": arrays.var,
+}
+
+for _name, _function in METHODS.items():
+    _attach(_name, _function)
+for _symbol, (_name, _logical) in LOGICAL.items():
+    for _prefix in ("", "r"):
+        _made = _method(_logical, reflected=bool(_prefix))
+        _attach(f"__{_prefix}{_name}__", _made, f"Implements ``{_symbol}``.")
+for _symbol, _name in ASSIGNING.items():
+    _made = _in_place(_symbol, getattr(Variable, f"__{_name}__"))
+    _attach(f"__i{_name}__", _made, f"Implements ``{_symbol}``.")

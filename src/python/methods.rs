@@ -1,0 +1,327 @@
+//! The methods of `Variable` that are no operators: its value, its gradient, and NumPy's methods.
+//!
+//! Those of elementwise functions (`x.exp()`) are made from the rule table, in
+//! [`super::elementwise`]; those composed of several operators (`x.cumsum()`) are in
+//! `python/wyrmling/variable.py`. Everything is computed by the crate's graphs: this file only
+//! converts.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use numpy::PyArrayDescr;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use super::argument::{Given, Integer};
+use super::functions::{apply, diagonal_of, reduction};
+use super::memory_order::{Order, reshaped};
+use super::registry::{self, drop_slopes};
+use super::sparse::gradient;
+use super::variable::PyVariable;
+use super::{convert, operand, transform};
+use crate::array::DType;
+use crate::graph::Leaf;
+use crate::graph::build::{self, Reduction};
+use crate::rules;
+
+impl PyVariable {
+    fn reduce(
+        &self,
+        kind: Reduction,
+        axis: Option<&Bound<'_, PyAny>>,
+        keepdims: Given<bool>,
+    ) -> PyResult<Self> {
+        Ok(Self::new(reduction(kind, &*self.node()?, axis, keepdims)?))
+    }
+}
+
+#[pymethods]
+impl PyVariable {
+    #[new]
+    fn create(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (array, _) = convert::array("value", value)?;
+        Ok(Self::new(Leaf::new(array)?.boxed()))
+    }
+
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn __init__(
+        slf: &Bound<'_, Self>,
+        _args: &Bound<'_, PyTuple>,
+        _kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        registry::register(slf)
+    }
+
+    /// The value: a new array, which nothing changes later (0-dimensional for a number).
+    ///
+    /// Assigning it to a leaf is seen by everything computed from the leaf. The element type
+    /// stays, see ``Input``; the shape too, except for inputs.
+    ///
+    /// Raises ValueError or TypeError if the shape or type does not fit, FloatingPointError
+    /// if a parameter would hold NaN or infinity, RuntimeError while it is being trained.
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.array(py)
+    }
+
+    #[setter]
+    fn set_value(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let node = self.node()?;
+        if node.dtype() == DType::U32 {
+            return Ok(node.set_value(convert::indices("value", value, &|| None)?)?);
+        }
+        let array = convert::array_of("value", value, node.dtype())?;
+        match self.handle.param() {
+            Some(param) => {
+                let param = Arc::clone(param);
+                Ok(py.detach(move || param.table().write(&array))?)
+            }
+            None => Ok(node.set_value(array)?),
+        }
+    }
+
+    /// Length of each axis.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.ty()?.shape.iter())
+    }
+
+    /// Element type: float32 or float64, uint32 for indices.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
+        Ok(convert::numpy_dtype(py, self.node()?.dtype()))
+    }
+
+    /// Number of axes.
+    #[getter]
+    fn ndim(&self) -> PyResult<usize> {
+        Ok(self.ty()?.ndim())
+    }
+
+    /// Number of elements.
+    #[getter]
+    fn size(&self) -> PyResult<usize> {
+        Ok(self.ty()?.size())
+    }
+
+    /// The name given at creation, or None.
+    #[getter]
+    fn name(&self) -> Option<String> {
+        self.handle.name().map(str::to_owned)
+    }
+
+    /// The gradient that ``backward`` collected here since ``zero_grad``: an array, a
+    /// ``SparseGrad`` if it came from lookups alone, a ``Variable`` after
+    /// ``backward(create_graph=True)``, or None. Only leaves that record a gradient have one.
+    #[getter]
+    fn grad<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let slope = self.slope().as_ref().map(|h| h.node().map(Cow::into_owned));
+        if let Some(slope) = slope.transpose()? {
+            return Ok(Some(Bound::new(py, Self::new(slope))?.into_any()));
+        }
+        let grad = match self.handle.param() {
+            Some(param) => param.gradient(),
+            None => self.node()?.grad(),
+        };
+        grad.map(|g| gradient(py, g)).transpose()
+    }
+
+    /// The value as a Python float. Raises ValueError unless there is exactly one element.
+    pub(super) fn item(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.read(py)?.item()?)
+    }
+
+    /// Brings the value up to date with whatever was assigned below, and returns it.
+    fn forward<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.array(py)
+    }
+
+    /// Adds the gradient of this value to every leaf below that records one.
+    ///
+    /// Starts from ``grad``, an array of this value's shape and type, or from ones. Gradients
+    /// add up until ``zero_grad``. Raises TypeError if nothing below records a gradient.
+    ///
+    /// With ``create_graph`` the gradients are variables, computed from the leaves as this value
+    /// is, and have gradients themselves:
+    ///
+    /// >>> x = Variable(2.0)
+    /// >>> (x * x * x).backward(create_graph=True)
+    /// >>> slope = x.grad
+    /// >>> x.zero_grad()
+    /// >>> slope.backward()
+    /// >>> x.grad
+    /// array(12.)
+    #[pyo3(signature = (grad=None, create_graph=false))]
+    fn backward(
+        &self,
+        py: Python<'_>,
+        grad: Option<&Bound<'_, PyAny>>,
+        create_graph: bool,
+    ) -> PyResult<()> {
+        let node = self.node()?;
+        if create_graph {
+            return transform::backward(py, &node, grad);
+        }
+        match grad {
+            None => node.try_backward()?,
+            Some(grad) => node.backward_from(convert::array_of("grad", grad, node.dtype())?)?,
+        }
+        // What was added is in the numbers alone.
+        drop_slopes(py, &node);
+        Ok(())
+    }
+
+    /// Forgets the gradient of this leaf, or of all leaves below.
+    fn zero_grad(&self, py: Python<'_>) -> PyResult<()> {
+        let node = self.node()?;
+        node.zero_grad();
+        drop_slopes(py, &node);
+        Ok(())
+    }
+
+    /// Shows the gradient of this variable to ``hook`` in every backward pass, when it is
+    /// complete and before it goes on; what the hook returns, unless None, takes its place.
+    ///
+    /// The gradient is an array (a ``SparseGrad`` where it came from lookups alone), or a
+    /// ``Variable`` where it is a graph; one in its place has the same shape and type. Returns an
+    /// object whose ``remove()`` takes the hook away. Raises TypeError if no gradient flows through
+    /// this variable. A hook that refers to this variable keeps both alive until it is removed:
+    /// Python's garbage collector does not see through graphs.
+    ///
+    /// >>> x = Variable([1.0, -5.0])
+    /// >>> handle = x.register_hook(lambda g: g.clip(-1.0, 1.0))
+    /// >>> (x * x).sum().backward()
+    /// >>> x.grad
+    /// array([ 1., -1.])
+    /// >>> handle.remove()
+    fn register_hook<'py>(
+        &self,
+        py: Python<'py>,
+        hook: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        super::hook::register(py, self.node()?.into_owned(), hook)
+    }
+
+    /// The parameters that this value depends on, each once.
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, registry::parameters(py, &*self.node()?)?)
+    }
+
+    /// The transpose: axes in reverse order.
+    #[getter(T)]
+    fn transposed(&self) -> PyResult<Self> {
+        Ok(Self::new(build::transpose(&*self.node()?, None)?))
+    }
+
+    /// Sum of the diagonal of a matrix.
+    fn trace(&self) -> PyResult<Self> {
+        self.unary(&rules::Trace)
+    }
+    /// Sum over axes: all of them, one, or a tuple of several.
+    #[pyo3(
+        signature = (axis=None, keepdims=Given::default(false)),
+        text_signature = "($self, axis=None, keepdims=False)"
+    )]
+    fn sum(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
+        self.reduce(Reduction::Sum, axis, keepdims)
+    }
+    /// Arithmetic mean over axes.
+    #[pyo3(
+        signature = (axis=None, keepdims=Given::default(false)),
+        text_signature = "($self, axis=None, keepdims=False)"
+    )]
+    fn mean(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
+        self.reduce(Reduction::Mean, axis, keepdims)
+    }
+    /// Largest element along axes; equal largest elements share the gradient.
+    #[pyo3(
+        signature = (axis=None, keepdims=Given::default(false)),
+        text_signature = "($self, axis=None, keepdims=False)"
+    )]
+    fn max(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
+        self.reduce(Reduction::Max, axis, keepdims)
+    }
+    /// Smallest element along axes; equal smallest elements share the gradient.
+    #[pyo3(
+        signature = (axis=None, keepdims=Given::default(false)),
+        text_signature = "($self, axis=None, keepdims=False)"
+    )]
+    fn min(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
+        self.reduce(Reduction::Min, axis, keepdims)
+    }
+    /// The diagonal of each matrix, along a last axis.
+    #[pyo3(
+        signature = (offset=Integer::default(0), axis1=Integer::default(0), axis2=Integer::default(1)),
+        text_signature = "($self, offset=0, axis1=0, axis2=1)"
+    )]
+    fn diagonal(&self, offset: Integer, axis1: Integer, axis2: Integer) -> PyResult<Self> {
+        diagonal_of(&*self.node()?, offset, axis1, axis2)
+    }
+    /// NumPy's dot product.
+    fn dot(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let node = self.node()?;
+        apply(operand::other("dot", &node, other)?, "dot", other, |y| {
+            build::dot(&node, y)
+        })
+    }
+    /// The same elements in another shape; one length may be -1.
+    /// ``order`` as in ``wyrmling.reshape``.
+    #[pyo3(
+        signature = (*shape, order=Given::default(Order::C)),
+        text_signature = "($self, *shape, order='C')"
+    )]
+    fn reshape(&self, shape: &Bound<'_, PyTuple>, order: Given<Order>) -> PyResult<Self> {
+        let shape = convert::lengths("shape", shape)?.ok_or_else(|| convert::missing("shape"))?;
+        Ok(Self::new(reshaped(&*self.node()?, shape, order)?))
+    }
+    /// The axes in another order, reversed if none is given.
+    #[pyo3(signature = (*axes))]
+    fn transpose(&self, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let axes = convert::lengths("axes", axes)?;
+        let node = self.node()?;
+        Ok(Self::new(build::transpose(&node, axes.as_deref())?))
+    }
+    /// Without axes of length 1: all of them, one, or a tuple of several.
+    #[pyo3(signature = (axis=None))]
+    fn squeeze(&self, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let axis = convert::integers("axis", axis)?;
+        Ok(Self::new(build::squeeze(&*self.node()?, axis.as_deref())?))
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let node = self.node()?;
+        if node.differentiable() || node.traced_below() {
+            return Err(PyTypeError::new_err(
+                "this variable carries a gradient, which a plain array would lose; use .value to \
+                 leave the graph, a function of wyrmling or NumPy to stay in it, np.stack or \
+                 wyrmling.array to make an array of variables, and wyrmling.array(x) for an array \
+                 x that is to take them by x[i] = v",
+            ));
+        }
+        if copy == Some(false) {
+            return Err(PyValueError::new_err(
+                "copy: the value of a variable is always copied",
+            ));
+        }
+        let array = self.array(py)?;
+        match dtype {
+            Some(dtype) if !dtype.is_none() => array.call_method1(intern!(py, "astype"), (dtype,)),
+            _ => Ok(array),
+        }
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a graph cannot be copied or pickled; keep .value, or freeze the graph and use the \
+             Program in other threads",
+        ))
+    }
+}

@@ -1,0 +1,186 @@
+//! Python's operators on variables: arithmetic, comparison, indexing, and what makes a plain number.
+//!
+//! Every operator answers `NotImplemented` to what is no number, list or array, so that Python asks
+//! the other object. `&`, `|`, `^` and `~`, and those that assign (`x += v`), are in
+//! `python/wyrmling/variable.py`: the first look at values, and the second return another object, for
+//! which pyo3 has no form.
+
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "pyo3 writes such functions where a macro writes `#[pymethods]`; this file has no unsafe"
+)]
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyTuple};
+
+use super::operand::{arithmetic, combined};
+use super::variable::PyVariable;
+use super::{convert, index};
+use crate::array::{DType, show_shape};
+use crate::graph::build;
+use crate::rules;
+
+type This<'py> = Bound<'py, PyVariable>;
+type Object<'py> = Bound<'py, PyAny>;
+
+/// The methods of operators between two operands that are entries of the rule table: of each symbol
+/// with the variable on the left and on the right, and of comparisons.
+macro_rules! binary {
+    (
+        arithmetic { $($method:ident $reflected:ident $op:ident;)* }
+        comparison { $($comparison:ident $by:ident;)* }
+    ) => {
+        #[pymethods]
+        impl PyVariable {
+            $(
+                fn $method<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+                    arithmetic(&rules::$op, slf, other, false)
+                }
+                fn $reflected<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+                    arithmetic(&rules::$op, slf, other, true)
+                }
+            )*
+            $(
+                fn $comparison<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+                    arithmetic(&rules::$by, slf, other, false)
+                }
+            )*
+            fn __ne__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+                combined("not_equal", &build::not_equal, slf, other, false)
+            }
+        }
+    };
+}
+
+binary! {
+    arithmetic {
+        __add__ __radd__ Add;
+        __sub__ __rsub__ Sub;
+        __mul__ __rmul__ Mul;
+        __truediv__ __rtruediv__ Div;
+        __floordiv__ __rfloordiv__ FloorDivide;
+        __mod__ __rmod__ Remainder;
+    }
+    comparison {
+        __lt__ Less;
+        __le__ LessEqual;
+        __gt__ Greater;
+        __ge__ GreaterEqual;
+        __eq__ Equal;
+    }
+}
+
+/// The quotient rounded down, and the remainder.
+fn quotient<'py>(left: &This<'py>, right: &Object<'py>, swapped: bool) -> PyResult<Object<'py>> {
+    let quotient = arithmetic(&rules::FloorDivide, left, right, swapped)?;
+    if quotient.is(left.py().NotImplemented()) {
+        return Ok(quotient);
+    }
+    let rest = arithmetic(&rules::Remainder, left, right, swapped)?;
+    Ok(PyTuple::new(left.py(), [quotient, rest])?.into_any())
+}
+
+#[pymethods]
+impl PyVariable {
+    fn __divmod__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        quotient(slf, other, false)
+    }
+    fn __rdivmod__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        quotient(slf, other, true)
+    }
+    // By identity, so that variables are keys of dictionaries: keys that are different objects
+    // have different hashes and are never compared.
+    fn __hash__(slf: &This<'_>) -> isize {
+        (slf.as_ptr() as isize) >> 4
+    }
+    fn __pow__<'py>(
+        slf: &This<'py>,
+        other: &Object<'py>,
+        modulo: Option<&Object<'py>>,
+    ) -> PyResult<Object<'py>> {
+        if modulo.is_some() {
+            return Err(PyTypeError::new_err("pow() of a variable takes no modulus"));
+        }
+        match convert::number(other)? {
+            Some(exponent) => {
+                let power = build::power(&*slf.get().node()?, exponent)?;
+                Ok(Bound::new(slf.py(), Self::new(power))?.into_any())
+            }
+            None => arithmetic(&rules::Pow, slf, other, false),
+        }
+    }
+    fn __rpow__<'py>(
+        slf: &This<'py>,
+        other: &Object<'py>,
+        _modulo: Option<&Object<'py>>,
+    ) -> PyResult<Object<'py>> {
+        arithmetic(&rules::Pow, slf, other, true)
+    }
+    fn __matmul__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        combined("matmul", &build::matmul, slf, other, false)
+    }
+    fn __rmatmul__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        combined("matmul", &build::matmul, slf, other, true)
+    }
+    fn __neg__(&self) -> PyResult<Self> {
+        self.unary(&rules::Neg)
+    }
+    // Another object: what is assigned to one is not to be seen in the other.
+    fn __pos__(&self) -> PyResult<Self> {
+        let node = self.node()?;
+        if node.dtype() == DType::U32 {
+            // Indices cannot be assigned to in part.
+            return Ok(Self::new(node.into_owned()));
+        }
+        self.unary(&rules::Positive)
+    }
+    fn __abs__(&self) -> PyResult<Self> {
+        self.unary(&rules::Abs)
+    }
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        let ty = self.ty()?;
+        if ty.size() != 1 {
+            return Err(PyValueError::new_err(format!(
+                "the truth of an array of shape {} is none: use np.any or np.all, or np.where to \
+                 choose element by element",
+                show_shape(&ty.shape)
+            )));
+        }
+        Ok(self.item(py)? != 0.0)
+    }
+    fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
+        if self.node()?.traced_below() {
+            return Err(PyTypeError::new_err(
+                "float() of an argument that is differentiated, or of what was computed from \
+                 it, would lose the gradient: use np.sin for math.sin and so on, np.stack or \
+                 wyrmling.array to fill an array, and .item() for the plain number",
+            ));
+        }
+        self.item(py)
+    }
+    /// Rounded towards zero. Raises ValueError unless there is exactly one element.
+    fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
+        PyFloat::new(py, self.item(py)?).call_method0(intern!(py, "__trunc__"))
+    }
+    fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self::new(index::get(&*self.node()?, key)?))
+    }
+    fn __setitem__(
+        slf: &This<'_>,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let variable = slf.get();
+        let changed = index::replace(&*variable.node()?, key, value)?;
+        if variable.handle.replace(changed)? {
+            return Ok(());
+        }
+        Err(PyTypeError::new_err(format!(
+            "the elements of a {}, which is a leaf, cannot be assigned: assign its value, or \
+             write on a copy, wyrmling.array(x)",
+            slf.get_type().name()?
+        )))
+    }
+}
