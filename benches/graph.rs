@@ -1,9 +1,10 @@
 //! Graphs evaluated as they are built: the value and all gradients, from Rust.
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use wyrmling::array::Dense;
-use wyrmling::graph::Leaf;
-use wyrmling::{Array, Input, Parameter};
+use wyrmling::graph::{Leaf, build};
+use wyrmling::rules::SliceItem;
+use wyrmling::{Array, DType, Input, Parameter, Type, Variable};
 
 /// One sample of a regression on a line: all overhead and hardly any arithmetic.
 fn regression(c: &mut Criterion) {
@@ -71,5 +72,79 @@ fn trace(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, regression, trace);
+/// The sum of the squares of `n` parts of `x`, one after the other, as a loop in Python writes it.
+fn loop_over(x: &Variable, n: usize, part: impl Fn(&Variable, usize) -> Variable) -> Variable {
+    let square = |k| part(x, k).square().sum().boxed();
+    (1..n).fold(square(0), |sum, k| (sum + square(k)).boxed())
+}
+
+fn row(x: &Variable, k: usize) -> Variable {
+    let index = Input::indices(vec![k as u32]).boxed();
+    build::gather(x, &index).expect("an index in range")
+}
+
+fn element(x: &Variable, k: usize) -> Variable {
+    let items = vec![SliceItem::At(k as i64)];
+    build::slice(x, items).expect("an index in range")
+}
+
+/// The gradient of a sum of many lookups, which is to take time in proportion to their number.
+fn loops(c: &mut Criterion) {
+    let mut group = c.benchmark_group("gradient of a loop");
+    group.sample_size(10);
+    for n in [2000, 16_000] {
+        let zeros = |shape: &[usize]| Array::full(&Type::new(DType::F64, shape), 0.5);
+        let table = Parameter::new(zeros(&[n, 8]));
+        let rows = loop_over(&table.clone().boxed(), n, row);
+        let x = Leaf::new(zeros(&[n])).expect("a leaf holds numbers");
+        let elements = loop_over(&x.clone().boxed(), n, element);
+        group.bench_function(BenchmarkId::new("rows of a table", n), |bench| {
+            bench.iter_batched(
+                || table.zero_grad(),
+                |()| rows.try_backward(),
+                BatchSize::PerIteration,
+            );
+        });
+        group.bench_function(BenchmarkId::new("elements of an array", n), |bench| {
+            bench.iter_batched(
+                || x.zero_grad(),
+                |()| elements.try_backward(),
+                BatchSize::PerIteration,
+            );
+        });
+        let x = x.boxed();
+        group.bench_function(BenchmarkId::new("elements, as a graph", n), |bench| {
+            bench.iter(|| elements.gradients(&[&x]));
+        });
+    }
+    group.finish();
+}
+
+/// One row of a large table, by an integer and by a list of one.
+fn one_row(c: &mut Criterion) {
+    let mut group = c.benchmark_group("one row of 200,000 x 64");
+    let table = Array::full(&Type::new(DType::F32, &[200_000, 64]), 0.5);
+    let table = Parameter::new(table);
+    let boxed = table.clone().boxed();
+    for (name, part) in [
+        ("w[[5]]", row as fn(&Variable, usize) -> _),
+        ("w[5]", element),
+    ] {
+        group.bench_function(BenchmarkId::new(name, "backward"), |bench| {
+            bench.iter(|| {
+                table.zero_grad();
+                part(&boxed, 5).square().sum().try_backward()
+            });
+        });
+        group.bench_function(BenchmarkId::new(name, "frozen"), |bench| {
+            let program = part(&boxed, 5).square().sum().freeze();
+            let program = program.expect("the graph has just been evaluated");
+            let inputs: Vec<Array> = program.inputs().map(|_| vec![5u32].into()).collect();
+            bench.iter(|| program.value_and_grad(&inputs));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, regression, trace, loops, one_row);
 criterion_main!(benches);

@@ -244,6 +244,14 @@ impl Program {
         }
     }
 
+    /// Number of steps in which the value is computed for inputs of the given shapes.
+    ///
+    /// # Errors
+    /// Whatever an operator reports about them.
+    pub fn steps(&self, shapes: &[Shape]) -> Result<usize> {
+        Ok(self.plan(shapes, Wrt::Nothing)?.steps())
+    }
+
     /// Runs with one array for each input and hands the executor to `then`.
     fn with<R>(&self, inputs: &[Array], wrt: Wrt, then: impl FnOnce(&Executor) -> R) -> Result<R> {
         let count = self.inputs().count();

@@ -7,7 +7,6 @@
 //!
 //! Floating-point results are not reassociated: only exact identities are used.
 
-use std::any::TypeId;
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
@@ -55,8 +54,8 @@ struct Pass<'f> {
     kept: Vec<bool>,
     /// For a value that is -x, the value x.
     negated: Vec<Option<ValueId>>,
-    /// Applied operators: their type, their attributes as printed, their operands.
-    seen: HashMap<(TypeId, String, SmallVec<[ValueId; 3]>), ValueId>,
+    /// Applied operators with their operands.
+    seen: HashMap<(OpRef, SmallVec<[ValueId; 3]>), ValueId>,
     seen_numbers: HashMap<(Type, u64), ValueId>,
 }
 
@@ -224,7 +223,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
                 if repeats && pass.ty(args[0]).size() == 1 {
                     pass.splat[result as usize] = Some(args[0]);
                 }
-                let key = (op.type_key(), format!("{op:?}"), args.clone());
+                let key = (op.clone(), args.clone());
                 if let Some(&same) = pass.seen.get(&key) {
                     pass.alias[result as usize] = same;
                     continue;

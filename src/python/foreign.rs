@@ -21,7 +21,7 @@ use super::{convert, operand};
 use crate::array::{Array, Dense, Shape, Slice, SliceMut, Type, View, ViewMut};
 use crate::error::{Error, Result};
 use crate::graph::Variable;
-use crate::rules::{Ex, OpRef, Operator};
+use crate::rules::{Ex, Key, OpRef, Operator};
 
 /// How the type of the result is known.
 enum Out {
@@ -47,12 +47,14 @@ const MOST_KNOWN: usize = 64;
 struct Foreign {
     name: String,
     definition: Py<PyAny>,
+    /// The address of the definition, which is nobody else's while this holds it.
+    address: usize,
     out: Out,
 }
 
 impl fmt::Debug for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Programs share operators of one description, and two definitions may have one name.
+        // Two definitions may have one name.
         write!(f, "{} {:p}", self.name, self.definition.as_ptr())
     }
 }
@@ -87,6 +89,7 @@ impl Foreign {
                 .getattr(intern!(definition.py(), "name"))?
                 .extract()?,
             definition: definition.clone().unbind(),
+            address: definition.as_ptr() as usize,
             out,
         })
     }
@@ -114,6 +117,10 @@ impl Foreign {
 impl Operator for Foreign {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(&self.address)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

@@ -79,6 +79,7 @@ mod descriptions;
 pub(crate) mod elementwise;
 mod index;
 mod kernel;
+mod key;
 mod linalg;
 mod reduction;
 mod shape;
@@ -96,6 +97,7 @@ pub use elementwise::*;
 pub use index::*;
 pub(crate) use kernel::Operand;
 pub use kernel::{Function, Kernel, MOST_OPERANDS};
+pub use key::Key;
 pub use linalg::*;
 pub use reduction::*;
 pub use shape::*;
@@ -115,6 +117,13 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
     /// [`Error::Shape`], [`Error::Type`] or [`Error::Value`], with the operator's
     /// name and the offending shapes or types.
     fn infer(&self, args: &[&Type]) -> Result<Type>;
+
+    /// What tells this operator from others of its type: as a rule `Some(self)`, where all fields
+    /// can be compared and hashed. Without one an operator that has fields is the same as no other,
+    /// and is computed anew where it stands twice. One without fields needs none.
+    fn key(&self) -> Option<&dyn Key> {
+        None
+    }
 
     /// Computes the result. `out` has the type that [`infer`](Self::infer) gave,
     /// and its previous contents are arbitrary.
@@ -259,6 +268,43 @@ pub(crate) fn same_dtype(name: &str, a: &Type, b: &Type) -> Result<()> {
             b.dtype,
             crate::array::show_shape(&b.shape)
         )))
+    }
+}
+
+/// Checks that a product which a rule made (`what` is vjp or jvp, for operand `i`) has the element
+/// type and shape of what it is the derivative of or by. Rules may come from outside, and what they
+/// give is added to memory of the right type.
+#[inline]
+pub(crate) fn check_product(
+    op: &dyn Operator,
+    (what, i): (&str, usize),
+    expected: (DType, &[usize]),
+    found: (DType, &[usize]),
+) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(wrong_product(op, (what, i), expected, found))
+}
+
+#[cold]
+fn wrong_product(
+    op: &dyn Operator,
+    (what, i): (&str, usize),
+    expected: (DType, &[usize]),
+    found: (DType, &[usize]),
+) -> Error {
+    let show = |(dtype, shape)| format!("{dtype} of shape {}", crate::array::show_shape(shape));
+    let message = format!(
+        "{}: its {what} for operand {i} gave {}, expected {}",
+        op.name(),
+        show(found),
+        show(expected)
+    );
+    if expected.0 == found.0 {
+        Error::Shape(message)
+    } else {
+        Error::Type(message)
     }
 }
 

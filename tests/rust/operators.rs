@@ -3,7 +3,7 @@
 
 use wyrmling::array::{Number, Real, SliceMut, View, ViewMut};
 use wyrmling::graph::{Leaf, Parameter};
-use wyrmling::rules::{self, Ex, Kernel, Map1, Map2, OpRef, Operator};
+use wyrmling::rules::{self, Ex, Kernel, Key, Map1, Map2, OpRef, Operator};
 use wyrmling::{Array, DType, Error, Input, Result, Type, Variable};
 
 use crate::common::{Frozen, assert_close, dense, numbers};
@@ -150,6 +150,80 @@ fn operators_of_one_name_are_not_taken_for_each_other() -> Result<()> {
     assert_eq!(value, [2.0 * 101.0, 3.0 * 102.0]);
     assert_eq!(gradient, [103.0, 105.0]);
     Ok(())
+}
+
+/// `factor x`, with a factor that it does not print; two are the same only if its key says so.
+#[derive(Clone)]
+struct Discreet<const KEY: bool> {
+    factor: u32,
+}
+
+impl<const KEY: bool> std::fmt::Debug for Discreet<KEY> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Discreet")
+    }
+}
+
+impl<const KEY: bool> Operator for Discreet<KEY> {
+    fn name(&self) -> &str {
+        "discreet"
+    }
+    fn key(&self) -> Option<&dyn Key> {
+        KEY.then_some(&self.factor)
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        Ok(args[0].clone())
+    }
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        for (o, x) in results(&mut out).iter_mut().zip(reals(&args[0])) {
+            *o = f64::from(self.factor) * x;
+        }
+        Ok(())
+    }
+    fn vjp<'t>(&self, _: usize, g: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(g.with_new(self.clone(), &[]))
+    }
+}
+
+/// Two factors of each kind applied to one variable: the sum, and how often the program computes
+/// the operator.
+fn discreet<const KEY: bool>() -> Result<usize> {
+    let x = Leaf::new(vec![1.0, 2.0])?;
+    let scaled = |factor| apply(Discreet::<KEY> { factor }, [&x.clone().boxed()]);
+    let y = (scaled(2)? * scaled(3)? + scaled(2)?).boxed();
+    let (value, gradient) = check(&y, &x, &[])?;
+    assert_eq!(value, [6.0 + 2.0, 24.0 + 4.0]);
+    assert_eq!(gradient, [12.0 + 2.0, 24.0 + 2.0]);
+    let program = y.freeze()?.unfused();
+    program.run(&[])?;
+    Ok(program.steps(&[])?)
+}
+
+#[test]
+fn operators_are_told_apart_by_their_key_and_not_by_what_they_print() -> Result<()> {
+    // Without a key each is computed; with one, the two of one factor are computed once.
+    assert_eq!(discreet::<false>()?, 5);
+    assert_eq!(discreet::<true>()?, 4);
+    Ok(())
+}
+
+#[test]
+fn operators_of_the_table_have_keys() {
+    for entry in rules::table() {
+        let mut others: Vec<OpRef> = Vec::new();
+        for case in (entry.cases)() {
+            let op: &dyn Operator = &*case.op;
+            // It is itself, also where it is another object, and no other.
+            let known = size_of_val(op) == 0 || op.key().is_some();
+            assert!(known, "{} has fields and no key", entry.name);
+            let printed = |op: &OpRef| format!("{op:?}");
+            for other in &others {
+                let same = printed(&case.op) == printed(other);
+                assert_eq!(*other == case.op, same, "{:?} and {other:?}", case.op);
+            }
+            others.push(case.op);
+        }
+    }
 }
 
 /// Claims to be elementwise and to keep its operand's memory, and does neither: the result is

@@ -3,7 +3,7 @@
 use crate::array::{DType, Real, Type, Typed, View, ViewMut, with_real};
 use crate::error::Result;
 
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
 /// Conversion to another floating-point type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,6 +15,10 @@ pub struct Cast {
 impl Operator for Cast {
     fn name(&self) -> &str {
         "cast"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

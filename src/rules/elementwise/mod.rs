@@ -229,6 +229,9 @@ macro_rules! elementwise {
                 fn name(&self) -> &str {
                     Self::DEFINITION.name
                 }
+                fn key(&self) -> Option<&dyn $crate::rules::Key> {
+                    Some(self)
+                }
                 fn infer(
                     &self,
                     args: &[&$crate::array::Type],

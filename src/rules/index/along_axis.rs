@@ -6,7 +6,7 @@ use crate::array::{Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::rules::reduction::lanes::{Lanes, has_axis};
 use crate::rules::{
-    Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype, same_shape,
+    Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real, same_dtype, same_shape,
 };
 
 use super::lookup::{check_indices, index};
@@ -64,6 +64,10 @@ impl Operator for TakeAlongAxis {
         "take_along_axis"
     }
 
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, at] = arity::<2>("take_along_axis", args)?;
         along("take_along_axis", x, at, self.axis)?;
@@ -96,6 +100,10 @@ pub struct AddAlongAxis {
 impl Operator for AddAlongAxis {
     fn name(&self) -> &str {
         "add_along_axis"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 use super::lookup::{check_indices, index};
 use crate::rules::{
-    Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype, same_shape,
+    Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real, same_dtype, same_shape,
 };
 
 fn check_shape(name: &str, x: &Type, shape: &Shape) -> Result<()> {
@@ -35,6 +35,10 @@ pub struct TakeFlat {
 impl Operator for TakeFlat {
     fn name(&self) -> &str {
         "take_flat"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
@@ -76,6 +80,10 @@ pub struct AddFlat {
 impl Operator for AddFlat {
     fn name(&self) -> &str {
         "add_flat"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 use super::batch::{each, instead, square};
 use crate::rules::{
-    Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Purpose, arity, rows_and_columns,
+    Argument, Case, Entry, Ex, Inverse, Key, OpRef, Operator, Purpose, arity, rows_and_columns,
     same_dtype, same_shape,
 };
 
@@ -38,6 +38,10 @@ macro_rules! number {
         impl Operator for $op {
             fn name(&self) -> &str {
                 $name
+            }
+
+            fn key(&self) -> Option<&dyn Key> {
+                Some(self)
             }
 
             fn infer(&self, args: &[&Type]) -> Result<Type> {

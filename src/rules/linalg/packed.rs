@@ -5,7 +5,9 @@
 
 use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype, same_shape};
+use crate::rules::{
+    Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, same_dtype, same_shape,
+};
 
 use super::batch::{instead, sides};
 
@@ -55,6 +57,10 @@ impl Operator for Rows {
         "rows"
     }
 
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, like] = arity::<2>("rows", args)?;
         rows_of("rows", x, like, self.rest)
@@ -87,6 +93,10 @@ impl Operator for Rows {
 impl Operator for RowsAdjoint {
     fn name(&self) -> &str {
         "rows_adjoint"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

@@ -5,24 +5,44 @@
 //! 4.12. It holds as long as the rank stays the same; where the rank can change the pseudo-inverse
 //! jumps, and the derivative is that among matrices of the same rank.
 
+use std::hash::{Hash, Hasher};
+
 use crate::array::{Type, View, ViewMut};
 use crate::decompose;
 use crate::error::Result;
 
 use super::batch::{each, instead, sides};
 use super::determinant::not_finite;
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, rows_and_columns};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, rows_and_columns};
 
 /// Pseudo-inverses of matrices.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Pinv {
     /// Singular values that are not above so much of the largest count as zero.
     pub rcond: f64,
 }
 
+impl PartialEq for Pinv {
+    fn eq(&self, other: &Self) -> bool {
+        self.rcond.to_bits() == other.rcond.to_bits()
+    }
+}
+
+impl Eq for Pinv {}
+
+impl Hash for Pinv {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.rcond.to_bits().hash(state);
+    }
+}
+
 impl Operator for Pinv {
     fn name(&self) -> &str {
         "pinv"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

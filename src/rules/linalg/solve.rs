@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 use super::batch::{each, instead, joint, sides, square};
 use crate::rules::{
-    Argument, Case, Entry, Ex, OpRef, Operator, arity, rows_and_columns, same_dtype,
+    Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, rows_and_columns, same_dtype,
 };
 
 fn singular(name: &str) -> Error {
@@ -27,6 +27,10 @@ pub struct Solve {
 impl Operator for Solve {
     fn name(&self) -> &str {
         "solve"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
@@ -102,6 +106,10 @@ pub struct Inverse {
 impl Operator for Inverse {
     fn name(&self) -> &str {
         "inverse"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

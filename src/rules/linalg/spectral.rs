@@ -19,8 +19,8 @@ use super::batch::{each, instead, sides, square};
 use super::cholesky::lower_triangle;
 use super::determinant::not_finite;
 use crate::rules::{
-    Argument, Case, Diagonal, DiagonalMatrix, Entry, Ex, OpRef, Operator, SliceItem, Take, arity,
-    real, rows_and_columns, same_dtype,
+    Argument, Case, Diagonal, DiagonalMatrix, Entry, Ex, Key, OpRef, Operator, SliceItem, Take,
+    arity, real, rows_and_columns, same_dtype,
 };
 
 /// The rows before the last, or after the first, of matrices.
@@ -189,6 +189,10 @@ fn pairs<T: Real>(x: &[T], sum: bool, out: &mut [T]) {
 impl Operator for Pairs {
     fn name(&self) -> &str {
         "pairs"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

@@ -2,7 +2,7 @@
 
 use crate::array::{Type, Typed, View, ViewMut, with_real};
 use crate::error::Result;
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
 use super::lanes::{Lanes, SHAPES, has_axis};
 
@@ -18,6 +18,10 @@ pub struct CumSum {
 impl Operator for CumSum {
     fn name(&self) -> &str {
         "cumsum"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

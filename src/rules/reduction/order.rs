@@ -11,7 +11,7 @@ use crate::array::{
     DType, Number, Real, Shape, Type, Typed, View, ViewMut, room, show_shape, with_real,
 };
 use crate::error::{Error, Result};
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
 use super::lanes::{Lanes, SHAPES, has_axis};
 
@@ -52,6 +52,10 @@ fn copy_lane<T: Real>(x: &[T], start: usize, step: usize, lane: &mut [f64]) {
 impl Operator for ArgSort {
     fn name(&self) -> &str {
         "argsort"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
@@ -119,6 +123,10 @@ macro_rules! arg_extreme {
         impl Operator for $op {
             fn name(&self) -> &str {
                 $name
+            }
+
+            fn key(&self) -> Option<&dyn Key> {
+                Some(self)
             }
 
             fn infer(&self, args: &[&Type]) -> Result<Type> {

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
 
 use crate::rules::shape::broadcast::REPEATED;
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
 /// The shape left after reducing, with reduced axes kept at length 1.
 fn kept(shape: &[usize], axes: &[usize]) -> Shape {
@@ -110,6 +110,10 @@ impl Operator for Sum {
         "sum"
     }
 
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("sum", args)?;
         Ok(Type {
@@ -147,6 +151,10 @@ pub struct Mean {
 impl Operator for Mean {
     fn name(&self) -> &str {
         "mean"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
@@ -227,6 +235,10 @@ macro_rules! extreme {
         impl Operator for $op {
             fn name(&self) -> &str {
                 $name
+            }
+
+            fn key(&self) -> Option<&dyn Key> {
+                Some(self)
             }
 
             fn infer(&self, args: &[&Type]) -> Result<Type> {
@@ -328,6 +340,10 @@ pub struct CountLike {
 impl Operator for CountLike {
     fn name(&self) -> &str {
         "count_like"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

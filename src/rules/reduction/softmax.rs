@@ -6,7 +6,7 @@ use crate::array::{Real, Shape, Type, Typed, View, ViewMut, show_shape, size, wi
 use crate::error::{Error, Result};
 use crate::simd::multiversion;
 
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
 /// An array as `outer` × `n` × `inner` around one axis.
 #[derive(Clone, Copy)]
@@ -122,6 +122,10 @@ macro_rules! along_axis {
                 $name
             }
 
+            fn key(&self) -> Option<&dyn Key> {
+                Some(self)
+            }
+
             fn infer(&self, args: &[&Type]) -> Result<Type> {
                 let [x] = arity::<1>($name, args)?;
                 check($name, x, self.axis)?;
@@ -166,6 +170,10 @@ pub struct LogSumExp {
 impl Operator for LogSumExp {
     fn name(&self) -> &str {
         "logsumexp"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

@@ -4,7 +4,7 @@ use crate::array::{
     Broadcast, Shape, Type, Typed, View, ViewMut, broadcast, element_count, show_shape, with_real,
 };
 use crate::error::{Error, Result};
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
 /// Copies `x` into every place of the broadcast shape `out`.
 fn broadcast_into(x: &View<'_>, out: &mut ViewMut<'_>) {
@@ -33,6 +33,10 @@ pub struct BroadcastTo {
 impl Operator for BroadcastTo {
     fn name(&self) -> &str {
         "broadcast_to"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

@@ -6,7 +6,7 @@ use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, with_r
 use crate::error::{Error, Result};
 
 use crate::rules::{
-    Argument, Case, Entry, Ex, OpRef, Operator, arity, real, rows_and_columns, same_shape,
+    Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real, rows_and_columns, same_shape,
 };
 
 /// The elements of a diagonal, as the last axis.
@@ -100,6 +100,10 @@ impl Operator for Diagonal {
         "diagonal"
     }
 
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("diagonal", args)?;
         diagonals("diagonal", x, self.k)
@@ -122,6 +126,10 @@ impl Operator for Diagonal {
 impl Operator for DiagonalAdjoint {
     fn name(&self) -> &str {
         "diagonal_adjoint"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
@@ -149,6 +157,10 @@ impl Operator for DiagonalAdjoint {
 impl Operator for DiagonalMatrix {
     fn name(&self) -> &str {
         "diagonal_matrix"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

@@ -7,7 +7,7 @@
 use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, size, with_real};
 use crate::error::{Error, Result};
 
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, real, same_dtype};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, real, same_dtype};
 
 /// Copies between a joined array and part `part` of it, block by block:
 /// `f(joined_range_start, part_range_start, length)`.
@@ -65,6 +65,10 @@ impl Operator for Concatenate {
         "concatenate"
     }
 
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         joined("concatenate", self.axis, args)
     }
@@ -105,6 +109,10 @@ pub struct Part {
 impl Operator for Part {
     fn name(&self) -> &str {
         "part"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
@@ -161,6 +169,10 @@ pub struct PartAdjoint {
 impl Operator for PartAdjoint {
     fn name(&self) -> &str {
         "part_adjoint"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

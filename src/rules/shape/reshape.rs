@@ -5,7 +5,7 @@ use crate::array::{
 };
 use crate::error::{Error, Result};
 
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
 fn copy(x: &View<'_>, out: &mut ViewMut<'_>) {
     if let SliceMut::U32(out) = &mut out.data {
@@ -22,6 +22,10 @@ macro_rules! reshaping {
         impl Operator for $op {
             fn name(&self) -> &str {
                 $name
+            }
+
+            fn key(&self) -> Option<&dyn Key> {
+                Some(self)
             }
 
             fn infer(&$self, $args: &[&Type]) -> Result<Type> {
@@ -63,6 +67,10 @@ macro_rules! same {
         impl Operator for $op {
             fn name(&self) -> &str {
                 $name
+            }
+
+            fn key(&self) -> Option<&dyn Key> {
+                Some(self)
             }
 
             fn infer(&self, args: &[&Type]) -> Result<Type> {

@@ -12,7 +12,7 @@ use crate::array::{Real, Shape, SliceMut, Type, Typed, View, ViewMut, show_shape
 use crate::error::{Error, Result};
 
 use crate::rules::{
-    Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype, same_shape,
+    Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real, same_dtype, same_shape,
 };
 
 type Steps = SmallVec<[isize; 4]>;
@@ -215,6 +215,10 @@ impl Operator for Take {
         "slice"
     }
 
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("slice", args)?;
         Ok(Type {
@@ -275,6 +279,10 @@ impl Operator for TakeAdjoint {
         "slice_adjoint"
     }
 
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, like] = arity::<2>("slice_adjoint", args)?;
         real("slice_adjoint", g)?;
@@ -315,6 +323,10 @@ pub struct SliceReplace {
 impl Operator for SliceReplace {
     fn name(&self) -> &str {
         "slice_replace"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

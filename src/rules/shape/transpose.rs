@@ -2,7 +2,7 @@
 
 use crate::array::{Real, Shape, SliceMut, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity};
 
 use super::slice::{copy_strided, strides};
 
@@ -39,6 +39,10 @@ pub struct Transpose {
 impl Operator for Transpose {
     fn name(&self) -> &str {
         "transpose"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

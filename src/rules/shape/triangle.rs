@@ -5,7 +5,7 @@
 use crate::array::{Real, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
 /// Elements on and below the diagonal `k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,6 +57,10 @@ macro_rules! triangle {
         impl Operator for $op {
             fn name(&self) -> &str {
                 $name
+            }
+
+            fn key(&self) -> Option<&dyn Key> {
+                Some(self)
             }
 
             fn infer(&self, args: &[&Type]) -> Result<Type> {
