@@ -1,6 +1,12 @@
 """The BPR recommender and its models, on data whose structure is known."""
 
 import dataclasses
+import json
+import signal
+import subprocess
+import sys
+import time
+import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -134,6 +140,56 @@ def test_bad_model_files_are_refused(tmp_path: Path, model: Model) -> None:
     with pytest.raises(FloatingPointError, match="items"):
         broken.save(path)
     assert path.read_bytes() == content
+
+
+def test_damage_is_seen_when_a_model_is_loaded(tmp_path: Path, model: Model) -> None:
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    content = path.read_bytes()
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    data = content[8 + int.from_bytes(content[:8], "little") :]
+    about = header.pop("__metadata__")
+    assert about.pop("format") == "wyrmling.factorisation/1"
+    ends = {name: tensor["data_offsets"] for name, tensor in header.items()}
+    assert about == {
+        f"crc32.{name}": f"{zlib.crc32(data[start:end]):08x}" for name, (start, end) in ends.items()
+    }
+    # The lowest bit of one number: no other check sees it.
+    start, _ = ends["users"]
+    at = len(content) - len(data) + start
+    path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    with pytest.raises(ValueError, match="not a valid model: users is damaged: the checksum"):
+        Model.load(path)
+
+
+WRITER = """
+import sys
+import numpy as np
+from wyrmling.datasets import Interactions
+from wyrmling.recommend import Model
+
+data = Interactions.from_ids(["u"], ["i"])
+data = Interactions(data.users, data.items, [str(n) for n in range(20000)], ["i", "j"])
+model = Model.from_factors(np.ones((20000, 100)), np.ones((2, 100)), None, data)
+while True:
+    model.save(sys.argv[1])
+"""
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path: Path, model: Model) -> None:
+    path = tmp_path / "model.safetensors"
+    left: list[Path] = []
+    while not left:
+        with subprocess.Popen([sys.executable, "-c", WRITER, str(path)]) as writer:
+            while not any(tmp_path.glob(".wyrmling-*.part")) and writer.poll() is None:
+                time.sleep(0.0005)
+            writer.kill()
+        # It was faster if nothing is left.
+        assert writer.returncode == -signal.SIGKILL
+        left = list(tmp_path.glob(".wyrmling-*.part"))
+    model.save(path)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert Model.load(path).recommend("user-9") == model.recommend("user-9")
 
 
 def test_held_out_data_is_matched_by_id(

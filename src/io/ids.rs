@@ -5,9 +5,13 @@
 //! two are equal.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::error::{Error, Result};
 use crate::rank::check_offsets;
+
+/// Ids between two looks at whether to stop.
+const IDS: usize = 1 << 16;
 
 /// Distinct strings, numbered from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +29,11 @@ impl Ids {
     /// [`Error::Value`] unless `offsets` starts with 0, never falls, ends with the
     /// length of `text` and never divides a character, and all ids differ.
     pub fn from_parts(text: String, offsets: Vec<usize>) -> Result<Ids> {
+        Ids::checked(text, offsets, &AtomicBool::new(false))
+    }
+
+    /// As [`from_parts`](Ids::from_parts), and [`Error::Interrupted`] when `stop` was set.
+    pub(crate) fn checked(text: String, offsets: Vec<usize>, stop: &AtomicBool) -> Result<Ids> {
         check_offsets("offsets", &offsets, text.len())?;
         if let Some(at) = offsets.iter().find(|&&at| !text.is_char_boundary(at)) {
             return Err(Error::Value(format!(
@@ -32,12 +41,20 @@ impl Ids {
             )));
         }
         let ids = Ids { text, offsets };
-        let mut known = HashSet::with_capacity(ids.len());
-        if let Some(id) = ids.iter().find(|id| !known.insert(*id)) {
-            return Err(Error::Value(format!(
-                "ids must differ, found {} twice",
-                quoted(id)
-            )));
+        let mut known = HashSet::new();
+        known.try_reserve(ids.len()).map_err(|_| {
+            Error::Memory(format!("there is no memory to compare {} ids", ids.len()))
+        })?;
+        for (number, id) in ids.iter().enumerate() {
+            if number.is_multiple_of(IDS) && stop.load(Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            if !known.insert(id) {
+                return Err(Error::Value(format!(
+                    "ids must differ, found {} twice",
+                    quoted(id)
+                )));
+            }
         }
         drop(known);
         Ok(ids)
@@ -49,12 +66,20 @@ impl Ids {
     ///
     /// [`Error::Value`] when two are equal.
     pub fn from_strings<S: AsRef<str>>(strings: impl IntoIterator<Item = S>) -> Result<Ids> {
+        Ids::from_strings_until(strings, &AtomicBool::new(false))
+    }
+
+    /// As [`from_strings`](Ids::from_strings), and [`Error::Interrupted`] when `stop` was set.
+    pub(crate) fn from_strings_until<S: AsRef<str>>(
+        strings: impl IntoIterator<Item = S>,
+        stop: &AtomicBool,
+    ) -> Result<Ids> {
         let (mut text, mut offsets) = (String::new(), vec![0]);
         for string in strings {
             text.push_str(string.as_ref());
             offsets.push(text.len());
         }
-        Ids::from_parts(text, offsets)
+        Ids::checked(text, offsets, stop)
     }
 
     /// Number of ids.

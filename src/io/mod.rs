@@ -8,12 +8,13 @@
 //! [`Error`] that names the file and the place: never in a
 //! panic, and never in an allocation out of proportion to the file.
 
-mod beside;
 mod ids;
 pub mod interactions;
 mod lines;
 pub mod model;
 mod pipe;
+mod replace;
+mod tensors;
 
 pub use ids::Ids;
 pub use lines::Delimiter;

@@ -13,38 +13,50 @@
 //! | `train_indptr` | U64 | (n + 1) | where each user's training items begin, and where the last's end |
 //! | `train_items` | U32 | (s) | training items, rising for each user |
 //!
-//! and the metadata `format` = `wyrmling.factorisation/1`. A reader accepts exactly
-//! this.
+//! and the metadata `format` = `wyrmling.factorisation/1` and, by the name `crc32.t`,
+//! the checksum of each tensor `t`. A reader accepts exactly these tensors; files of
+//! earlier versions have no checksums, and are read.
 //!
 //! # Promises
 //!
 //! A file appears complete or not at all: it is written beside its destination,
-//! synced, and renamed. Loading trusts nothing. Whatever the bytes, it ends in a
-//! model that keeps every invariant (finite numbers, distinct ids, offsets in
-//! range) or in an error, and allocates at most a few times the size of the file.
+//! synced, and renamed (`replace.rs`). Loading trusts nothing. Whatever the bytes, it
+//! ends in a model that keeps every invariant (finite numbers, distinct ids, offsets in
+//! range) or in an error, and allocates at most a few times the size of the file. A file
+//! whose bytes changed since it was written is refused by a checksum, but for one change
+//! in 2³²; checksums are no signature: who can write the file can write them too.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewD};
-use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView, View};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use safetensors::tensor::Dtype;
 
-use super::beside::Beside;
-use super::ids::quoted;
+use super::replace::Replacement;
+use super::tensors::{self, Elements, Expected, Loaded, Numbers, Tensor};
 use super::{Ids, file_error};
 use crate::error::{Error, Result};
 use crate::rank::{Csr, Factors};
 
-/// One entry says name and version: several would stand in random order, and
-/// equal models would not be equal files.
-const FORMAT: (&str, &str) = ("format", "wyrmling.factorisation/1");
+/// What the metadata says the file holds.
+const FORMAT: &str = "wyrmling.factorisation/1";
 
-/// The header of a model is far shorter; a longer one is not parsed, for what
-/// parsing allocates is many times its length.
-const LONGEST_HEADER: u64 = 1 << 14;
+/// The tensors of a file: name, element type, number of axes.
+const TENSORS: [Expected; 9] = [
+    ("users", Dtype::F32, 2),
+    ("items", Dtype::F32, 2),
+    ("item_bias", Dtype::F32, 1),
+    ("user_ids", Dtype::U8, 1),
+    ("user_id_offsets", Dtype::U64, 1),
+    ("item_ids", Dtype::U8, 1),
+    ("item_id_offsets", Dtype::U64, 1),
+    ("train_indptr", Dtype::U64, 1),
+    ("train_items", Dtype::U32, 1),
+];
 
 /// A factorisation: `score[u, i] = users[u] · items[i] + item_bias[i]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,68 +105,75 @@ impl Model {
         }
     }
 
-    /// Reads a model file.
+    /// Reads a model file. The first bytes are looked at before the others are read.
     ///
     /// # Errors
     ///
     /// [`Error::File`] when the system refuses to read it; [`Error::Value`] when it
-    /// is not a model file, or one that contradicts itself.
-    pub fn load(path: &Path) -> Result<Model> {
+    /// is not a model file, one that contradicts itself, or a damaged one;
+    /// [`Error::Memory`] when there is no memory for it; [`Error::Interrupted`] when
+    /// `stop` was set.
+    pub fn load(path: &Path, stop: &AtomicBool) -> Result<Model> {
         let refused = |error| file_error(path, &error);
-        // A device or a pipe could be read for ever.
-        if !fs::metadata(path).map_err(refused)?.is_file() {
-            return Err(Error::File(format!(
+        // A device or a pipe could be read for ever, and a pipe is waited for when it is opened.
+        let regular = |found: fs::Metadata| match found.is_file() {
+            true => Ok(found.len()),
+            false => Err(Error::File(format!(
                 "{} is not a regular file, expected a model",
                 path.display()
-            )));
-        }
-        let bytes = fs::read(path).map_err(refused)?;
-        Model::from_bytes(&bytes).map_err(|error| {
-            Error::Value(format!("{} is not a valid model: {error}", path.display()))
+            ))),
+        };
+        regular(fs::metadata(path).map_err(refused)?)?;
+        let file = File::open(path).map_err(refused)?;
+        let len = regular(file.metadata().map_err(refused)?)?;
+        Model::read(file, len, stop).map_err(|error| match error {
+            Error::File(error) => Error::File(format!("{}: {error}", path.display())),
+            Error::Value(error) => {
+                Error::Value(format!("{} is not a valid model: {error}", path.display()))
+            }
+            other => other,
         })
     }
 
-    /// Decodes the content of a model file.
+    /// Decodes the content of a model file, which has `len` bytes.
     ///
     /// # Errors
     ///
     /// As [`Model::load`], without the name of a file.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
-        let header = bytes
-            .first_chunk()
-            .map_or(0, |&len| u64::from_le_bytes(len));
-        if header > LONGEST_HEADER {
-            return Err(Error::Value(format!(
-                "its header has {header} bytes, expected at most {LONGEST_HEADER}"
-            )));
-        }
-        let invalid = |error| Error::Value(format!("{error}"));
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(invalid)?;
-        let format = header
-            .metadata()
-            .as_ref()
-            .and_then(|about| about.get(FORMAT.0));
-        if format.map(String::as_str) != Some(FORMAT.1) {
-            return Err(Error::Value(format!(
-                "its format is {}, expected {}",
-                format.map_or("not given".into(), |format| quoted(format)),
-                FORMAT.1
-            )));
-        }
-        decode(&SafeTensors::deserialize(bytes).map_err(invalid)?)
+    pub fn read(source: impl Read, len: u64, stop: &AtomicBool) -> Result<Model> {
+        let mut parts = Parts(tensors::read(source, len, FORMAT, &TENSORS, stop)?);
+        let items = parts.matrix("items")?;
+        let model = Model {
+            users: parts.matrix("users")?,
+            item_bias: parts.floats("item_bias")?.1.into(),
+            user_ids: parts.ids("user_ids", "user_id_offsets", stop)?,
+            item_ids: parts.ids("item_ids", "item_id_offsets", stop)?,
+            train: Csr::from_parts(
+                parts.offsets("train_indptr")?,
+                parts.indices("train_items")?,
+                items.nrows(),
+            )
+            .map_err(|error| Error::Value(format!("train_items: {error}")))?,
+            items,
+        };
+        let view = model.view();
+        view.check().and_then(|()| view.check_finite())?;
+        Ok(model)
     }
 }
 
 impl ModelView<'_> {
     /// Writes a model file. An existing file is replaced, at once and only by a
-    /// complete one.
+    /// complete one, which keeps its permissions; a symbolic link is followed.
     ///
     /// # Errors
     ///
     /// [`Error::Shape`] when the parts do not fit together, [`Error::NotFinite`]
-    /// when a number is not finite, [`Error::File`] when the system refuses.
-    pub fn save(&self, path: &Path) -> Result<()> {
+    /// when a number is not finite, [`Error::File`] when the system refuses,
+    /// [`Error::Interrupted`] when `stop` was set before the file was complete.
+    pub fn save(&self, path: &Path, stop: &AtomicBool) -> Result<()> {
         self.check()?;
+        self.check_finite()?;
         let refused = |error| file_error(path, &error);
         // Renaming onto a device would replace it.
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
@@ -163,18 +182,17 @@ impl ModelView<'_> {
                 path.display()
             )));
         }
-        let beside = Beside::new(path).map_err(refused)?;
-        let about = HashMap::from([(FORMAT.0.to_owned(), FORMAT.1.to_owned())]);
-        safetensors::serialize_to_file(self.tensors(), Some(about), beside.path()).map_err(
-            |error| match error {
-                SafeTensorError::IoError(error) => refused(error),
-                error => Error::Value(format!("{}: {error}", path.display())),
-            },
-        )?;
-        beside.move_to(path).map_err(refused)
+        let replacement = Replacement::new(path).map_err(refused)?;
+        tensors::write(replacement.file(), FORMAT, self.tensors(), stop).map_err(|error| {
+            match error {
+                Error::File(error) => Error::File(format!("{}: {error}", path.display())),
+                other => other,
+            }
+        })?;
+        replacement.finish().map_err(refused)
     }
 
-    /// What every model keeps: parts that fit together, and finite numbers.
+    /// Whether the parts fit together.
     fn check(&self) -> Result<()> {
         let factors = Factors::new(self.users, self.items, Some(self.item_bias))?;
         let size = (factors.n_users(), factors.n_items());
@@ -194,182 +212,69 @@ impl ModelView<'_> {
                 )));
             }
         }
+        Ok(())
+    }
+
+    fn check_finite(&self) -> Result<()> {
         check_finite("users", self.users.indexed_iter())?;
         check_finite("items", self.items.indexed_iter())?;
         check_finite("item_bias", self.item_bias.indexed_iter())
     }
 
-    fn tensors(&self) -> [(&'static str, Tensor<'_>); 9] {
-        [
-            ("users", Tensor::f32(self.users.into_dyn())),
-            ("items", Tensor::f32(self.items.into_dyn())),
-            ("item_bias", Tensor::f32(self.item_bias.into_dyn())),
-            ("user_ids", Tensor::u8(self.user_ids.text())),
-            ("user_id_offsets", Tensor::u64(self.user_ids.offsets())),
-            ("item_ids", Tensor::u8(self.item_ids.text())),
-            ("item_id_offsets", Tensor::u64(self.item_ids.offsets())),
-            ("train_indptr", Tensor::u64(self.train.indptr())),
-            ("train_items", Tensor::u32(self.train.indices())),
+    fn tensors(&self) -> Vec<Tensor<'_>> {
+        vec![
+            Tensor::f32("users", self.users.into_dyn()),
+            Tensor::f32("items", self.items.into_dyn()),
+            Tensor::f32("item_bias", self.item_bias.into_dyn()),
+            Tensor::vector("user_ids", Numbers::U8(self.user_ids.text().as_bytes())),
+            Tensor::vector("user_id_offsets", Numbers::U64(self.user_ids.offsets())),
+            Tensor::vector("item_ids", Numbers::U8(self.item_ids.text().as_bytes())),
+            Tensor::vector("item_id_offsets", Numbers::U64(self.item_ids.offsets())),
+            Tensor::vector("train_indptr", Numbers::U64(self.train.indptr())),
+            Tensor::vector("train_items", Numbers::U32(self.train.indices())),
         ]
     }
 }
 
-/// A tensor to be written.
-struct Tensor<'a> {
-    shape: Vec<usize>,
-    numbers: Numbers<'a>,
-}
+/// The tensors of a file, each taken once.
+struct Parts(HashMap<&'static str, Loaded>);
 
-enum Numbers<'a> {
-    F32(ArrayViewD<'a, f32>),
-    U8(&'a [u8]),
-    U32(&'a [u32]),
-    U64(&'a [usize]),
-}
+impl Parts {
+    /// The error for a tensor that is not among [`TENSORS`] with this type, or is taken twice.
+    fn missing(name: &str) -> Error {
+        Error::Value(format!("it has no tensor {name:?} of the expected type"))
+    }
 
-impl<'a> Tensor<'a> {
-    fn f32(array: ArrayViewD<'a, f32>) -> Tensor<'a> {
-        Tensor {
-            shape: array.shape().to_vec(),
-            numbers: Numbers::F32(array),
+    fn floats(&mut self, name: &str) -> Result<(Vec<usize>, Vec<f32>)> {
+        match self.0.remove(name) {
+            Some(Loaded {
+                shape,
+                elements: Elements::F32(elements),
+            }) => Ok((shape, elements)),
+            _ => Err(Parts::missing(name)),
         }
     }
 
-    fn u8(text: &'a str) -> Tensor<'a> {
-        Tensor {
-            shape: vec![text.len()],
-            numbers: Numbers::U8(text.as_bytes()),
-        }
-    }
-
-    fn u32(numbers: &'a [u32]) -> Tensor<'a> {
-        Tensor {
-            shape: vec![numbers.len()],
-            numbers: Numbers::U32(numbers),
-        }
-    }
-
-    fn u64(numbers: &'a [usize]) -> Tensor<'a> {
-        Tensor {
-            shape: vec![numbers.len()],
-            numbers: Numbers::U64(numbers),
-        }
-    }
-}
-
-impl View for Tensor<'_> {
-    fn dtype(&self) -> Dtype {
-        match self.numbers {
-            Numbers::F32(_) => Dtype::F32,
-            Numbers::U8(_) => Dtype::U8,
-            Numbers::U32(_) => Dtype::U32,
-            Numbers::U64(_) => Dtype::U64,
-        }
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        match &self.numbers {
-            Numbers::F32(array) => encode(array.iter(), |number| number.to_le_bytes()).into(),
-            Numbers::U8(bytes) => (*bytes).into(),
-            Numbers::U32(numbers) => encode(numbers.iter(), |number| number.to_le_bytes()).into(),
-            Numbers::U64(numbers) => {
-                encode(numbers.iter(), |&number| (number as u64).to_le_bytes()).into()
-            }
-        }
-    }
-
-    fn data_len(&self) -> usize {
-        match &self.numbers {
-            Numbers::F32(array) => array.len() * 4,
-            Numbers::U8(bytes) => bytes.len(),
-            Numbers::U32(numbers) => numbers.len() * 4,
-            Numbers::U64(numbers) => numbers.len() * 8,
-        }
-    }
-}
-
-fn encode<T, const N: usize>(
-    numbers: impl ExactSizeIterator<Item = T>,
-    to_bytes: impl Fn(T) -> [u8; N],
-) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(numbers.len() * N);
-    numbers.for_each(|number| bytes.extend_from_slice(&to_bytes(number)));
-    bytes
-}
-
-fn decode(file: &SafeTensors) -> Result<Model> {
-    let parts = Parts { file };
-    let model = Model {
-        users: parts.matrix("users")?,
-        items: parts.matrix("items")?,
-        item_bias: parts
-            .vector("item_bias", Dtype::F32, f32::from_le_bytes)?
-            .into(),
-        user_ids: parts.ids("user_ids", "user_id_offsets")?,
-        item_ids: parts.ids("item_ids", "item_id_offsets")?,
-        train: Csr::from_parts(
-            parts.offsets("train_indptr")?,
-            parts.vector("train_items", Dtype::U32, u32::from_le_bytes)?,
-            parts.tensor("items", Dtype::F32, 2)?.shape()[0],
-        )
-        .map_err(|error| Error::Value(format!("train_items: {error}")))?,
-    };
-    let view = model.view();
-    let known = view.tensors().map(|(name, _)| name);
-    if let Some(name) = file.names().into_iter().find(|name| !known.contains(name)) {
-        return Err(Error::Value(format!(
-            "it has a tensor {}, expected only {}",
-            quoted(name),
-            known.join(", ")
-        )));
-    }
-    view.check()?;
-    Ok(model)
-}
-
-/// The tensors of a file whose header agrees with its length.
-struct Parts<'a> {
-    file: &'a SafeTensors<'a>,
-}
-
-impl<'a> Parts<'a> {
-    fn tensor(&self, name: &str, dtype: Dtype, axes: usize) -> Result<TensorView<'a>> {
-        let tensor = (self.file.tensor(name)).map_err(|error| Error::Value(format!("{error}")))?;
-        if tensor.dtype() != dtype || tensor.shape().len() != axes {
-            return Err(Error::Value(format!(
-                "{name} is {} with {} axes, expected {dtype} with {axes}",
-                tensor.dtype(),
-                tensor.shape().len()
-            )));
-        }
-        Ok(tensor)
-    }
-
-    /// The elements of a tensor with one axis.
-    fn vector<T, const N: usize>(
-        &self,
-        name: &str,
-        dtype: Dtype,
-        from_bytes: impl Fn([u8; N]) -> T,
-    ) -> Result<Vec<T>> {
-        let (elements, _) = self.tensor(name, dtype, 1)?.data().as_chunks();
-        Ok(elements.iter().map(|&bytes| from_bytes(bytes)).collect())
-    }
-
-    fn matrix(&self, name: &str) -> Result<Array2<f32>> {
-        let tensor = self.tensor(name, Dtype::F32, 2)?;
-        let (elements, _) = tensor.data().as_chunks();
-        let elements = elements.iter().map(|&bytes| f32::from_le_bytes(bytes));
-        Array2::from_shape_vec((tensor.shape()[0], tensor.shape()[1]), elements.collect())
+    fn matrix(&mut self, name: &str) -> Result<Array2<f32>> {
+        let (shape, elements) = self.floats(name)?;
+        let &[rows, columns] = &shape[..] else {
+            return Err(Parts::missing(name));
+        };
+        Array2::from_shape_vec((rows, columns), elements)
             .map_err(|error| Error::Value(format!("{name}: {error}")))
     }
 
-    fn offsets(&self, name: &str) -> Result<Vec<usize>> {
-        let offsets = self.vector(name, Dtype::U64, u64::from_le_bytes)?;
+    fn indices(&mut self, name: &str) -> Result<Vec<u32>> {
+        match self.0.remove(name).map(|tensor| tensor.elements) {
+            Some(Elements::U32(elements)) => Ok(elements),
+            _ => Err(Parts::missing(name)),
+        }
+    }
+
+    fn offsets(&mut self, name: &str) -> Result<Vec<usize>> {
+        let Some(Elements::U64(offsets)) = self.0.remove(name).map(|tensor| tensor.elements) else {
+            return Err(Parts::missing(name));
+        };
         let offsets = offsets
             .into_iter()
             .map(usize::try_from)
@@ -377,12 +282,17 @@ impl<'a> Parts<'a> {
         offsets.map_err(|_| Error::Value(format!("{name} exceed the memory of this machine")))
     }
 
-    fn ids(&self, text: &str, offsets: &str) -> Result<Ids> {
-        let bytes = self.vector(text, Dtype::U8, |[byte]| byte)?;
-        let string = String::from_utf8(bytes)
-            .map_err(|error| Error::Value(format!("{text} is not UTF-8: {error}")))?;
-        Ids::from_parts(string, self.offsets(offsets)?)
-            .map_err(|error| Error::Value(format!("{text}: {error}")))
+    fn ids(&mut self, text: &str, offsets: &str, stop: &AtomicBool) -> Result<Ids> {
+        let Some(Elements::U8(bytes)) = self.0.remove(text).map(|tensor| tensor.elements) else {
+            return Err(Parts::missing(text));
+        };
+        let string = String::from_utf8(bytes).map_err(|error| {
+            Error::Value(format!("{text} is not UTF-8: {}", error.utf8_error()))
+        })?;
+        match Ids::checked(string, self.offsets(offsets)?, stop) {
+            Err(Error::Value(error)) => Err(Error::Value(format!("{text}: {error}"))),
+            ids => ids,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Everything is read and written by [`crate::io`]; this file only converts.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use numpy::{IntoPyArray, Ix1, Ix2, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -73,7 +74,8 @@ fn read_interactions<'py>(
     ))
 }
 
-/// Writes a factorisation as a safetensors file, which replaces an existing one at once.
+/// Writes a factorisation as a safetensors file, which replaces an existing one at once and
+/// keeps its permissions. A symbolic link is followed.
 ///
 /// Args:
 ///     path: the file.
@@ -106,16 +108,17 @@ fn save_model<'py>(
     let item_bias = borrowed::<f32, Ix1>("item_bias", item_bias)?;
     let (users, items, item_bias) = (users.as_array(), items.as_array(), item_bias.as_array());
     let train = &train.get().0;
-    long_call(py, |_| {
+    long_call(py, |caller| {
+        let stop = caller.stop();
         ModelView {
             users,
             items,
             item_bias,
-            user_ids: &ids("user_ids", user_ids)?,
-            item_ids: &ids("item_ids", item_ids)?,
+            user_ids: &ids("user_ids", user_ids, stop)?,
+            item_ids: &ids("item_ids", item_ids, stop)?,
             train,
         }
-        .save(&path)
+        .save(&path, stop)
     })
 }
 
@@ -136,9 +139,10 @@ type Parts<'py> = (
 /// Raises:
 ///     OSError: the file cannot be read.
 ///     ValueError: it is not a model, or damaged.
+///     MemoryError: there is no memory for it.
 #[pyfunction]
 fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Parts<'_>> {
-    let model = long_call(py, |_| Model::load(&path))?;
+    let model = long_call(py, |caller| Model::load(&path, caller.stop()))?;
     Ok((
         model.users.into_pyarray(py),
         model.items.into_pyarray(py),
@@ -153,8 +157,11 @@ fn strings(ids: &Ids) -> Vec<String> {
     ids.iter().map(str::to_owned).collect()
 }
 
-fn ids(name: &str, strings: Vec<String>) -> Result<Ids> {
-    Ids::from_strings(strings).map_err(|error| Error::Value(format!("{name}: {error}")))
+fn ids(name: &str, strings: Vec<String>, stop: &AtomicBool) -> Result<Ids> {
+    Ids::from_strings_until(strings, stop).map_err(|error| match error {
+        Error::Value(error) => Error::Value(format!("{name}: {error}")),
+        other => other,
+    })
 }
 
 /// Adds all of this to the module.

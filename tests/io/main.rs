@@ -7,6 +7,8 @@ mod ids;
 mod interactions;
 mod model;
 mod price;
+mod replace;
+mod tensors;
 
 use std::sync::atomic::AtomicBool;
 

@@ -143,6 +143,9 @@ class Model:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a safetensors file, which replaces an existing one all at once.
 
+        The new file keeps the permissions of the old, and where the path is a symbolic link the
+        file that it leads to is replaced. A checksum of each tensor stands in the metadata.
+
         Raises:
             OSError: the file cannot be written.
             FloatingPointError: a number is not finite.
@@ -159,11 +162,12 @@ class Model:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
-        """Reads what :meth:`save` wrote. The file need not be trusted.
+        """Reads what :meth:`save` wrote, in this version or before. The file need not be trusted.
 
         Raises:
             OSError: the file cannot be read.
-            ValueError: it is not a model, or damaged.
+            ValueError: it is not a model, or damaged: what the checksums do not fit is refused.
+            MemoryError: there is no memory for it.
         """
         return cls(*_core.load_model(os.fspath(path)))
 
