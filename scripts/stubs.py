@@ -1,14 +1,18 @@
-"""Write what Python files list of the elementwise functions, from the rule table.
+"""Write what Python files list of the functions of the package.
 
     python scripts/stubs.py
 
-They are declared in ``python/wyrmling/_core.pyi`` and exported by ``python/wyrmling/__init__.py``
-(NumPy's names, and names of our own) and ``python/wyrmling/special.py`` (names of
-``scipy.special``). What else those files list stays. ``tests/test_elementwise.py`` says if one is
-not current.
+It comes from the rule table, and from ``__all__`` of submodules. ``_names.py`` and ``_names.pyi``
+of ``python/wyrmling`` list what ``wyrmling`` exports: the functions that NumPy has, those that are
+methods of ``Variable``, and all of ``arrays``, ``transforms`` and ``drawing``. ``_core.pyi``
+declares the elementwise functions, and ``special.py`` exports those that NumPy has not, or that
+SciPy has too; what else these two list stays. ``tests/test_elementwise.py`` says if one is not
+current.
 """
 
 import re
+import textwrap
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +50,46 @@ def public(entry: dict[str, Any]) -> bool:
 
 ENTRIES = [entry for entry in _core.elementwise() if public(entry)]
 ALL = set().union(*map(names, ENTRIES))
-SPECIAL = OTHERS.union(*(entry["scipy"] for entry in ENTRIES))
 # What only other functions are made of.
 INNER = set(PARTS).union(entry["function"] for entry in ENTRIES if entry["internal"])
-MAIN = set().union(
-    *(
-        {entry["function"], *entry["numpy"]} - (set(entry["scipy"]) - set(entry["numpy"]))
-        for entry in ENTRIES
-        if entry["function"] not in INNER
-    )
+NUMPY = set().union(*(entry["numpy"] for entry in ENTRIES))
+# NumPy's, and those that are methods too. All others are in wyrmling.special alone.
+MAIN = NUMPY.union(
+    entry["function"] for entry in ENTRIES if hasattr(_core.Variable, entry["function"])
 )
+# Those that nobody else names, as DiffRules' arccscd, are special too.
+OURS = {entry["function"] for entry in ENTRIES} - MAIN - INNER
+SPECIAL = OTHERS.union(OURS, *(entry["scipy"] for entry in ENTRIES))
+# Functions of the native module that are not elementwise, and exported by the package.
+NATIVE = {
+    "broadcast_to",
+    "concatenate",
+    "cross_entropy",
+    "diag",
+    "diagonal",
+    "dot",
+    "expand_dims",
+    "gather",
+    "log_softmax",
+    "logsumexp",
+    "matmul",
+    "max",
+    "mean",
+    "min",
+    "outer",
+    "reshape",
+    "softmax",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "sum",
+    "transpose",
+    "tril",
+    "triu",
+    "vecdot",
+}
+# Modules whose public names are all exported by the package.
+WHOLE = ["arrays", "drawing", "transforms"]
 
 
 def signature(entry: dict[str, Any]) -> str:
@@ -103,10 +137,33 @@ def stub_file(text: str) -> str:
     return before + BEGIN + stubs() + "\n" + END + after
 
 
-def main_file(text: str) -> str:
-    """``__init__.py`` anew."""
-    text = listed(text, "from ._core import (\n", ")\n", MAIN, "")
-    return listed(text, "__all__ = [\n", "]\n", MAIN, '"')
+def homes() -> dict[str, list[str]]:
+    """What the package exports of each module, without what ``__init__.py`` itself imports."""
+    whole = {name: ordered(set(import_module(f"wyrmling.{name}").__all__)) for name in WHOLE}
+    taken = set().union(*whole.values())
+    return {"_core": ordered((MAIN | NATIVE) - taken)} | whole
+
+
+def names_file(text: str) -> str:
+    """``_names.py`` anew: all below its head."""
+    head, _, _ = text.partition(BEGIN)
+    lines = []
+    for module, names in homes().items():
+        listed = textwrap.fill(" ".join(names), 92, break_on_hyphens=False)
+        lines.append(f'    "{module}": """\n{textwrap.indent(listed, "        ")}\n    """,\n')
+    flat = "__all__ = [name for names in HOMES.values() for name in names.split()]\n"
+    return f"{head}{BEGIN}HOMES: dict[str, str] = {{\n{''.join(lines)}}}\n{flat}"
+
+
+def names_stub(_: str) -> str:
+    """``_names.pyi`` anew."""
+    lines = [f"# Of _names.py, for type checkers: {BEGIN[2:]}\n"]
+    for module, names in homes().items():
+        items = "".join(f"    {name},\n" for name in names)
+        lines.append(f"from .{module} import (\n{items})\n")
+    listed = "".join(f'    "{name}",\n' for name in ordered(set().union(*homes().values())))
+    lines.append(f"\n__all__ = [\n{listed}]\n\nHOMES: dict[str, str]\n")
+    return "".join(lines)
 
 
 def special_file(text: str) -> str:
@@ -117,7 +174,8 @@ def special_file(text: str) -> str:
 
 FILES = {
     PACKAGE / "_core.pyi": stub_file,
-    PACKAGE / "__init__.py": main_file,
+    PACKAGE / "_names.py": names_file,
+    PACKAGE / "_names.pyi": names_stub,
     PACKAGE / "special.py": special_file,
 }
 

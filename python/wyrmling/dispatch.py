@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, arrays, linalg, variable
-from .arrays import indexing, predicates
+from .arrays import predicates
 
 Function = Callable[..., Any]
 
@@ -81,7 +81,6 @@ _OTHERS: dict[str, Function] = {
     "shape": predicates.shape,
     "size": predicates.size,
     "trapz": arrays.trapezoid,
-    "where": indexing.choose_where,
 }
 
 

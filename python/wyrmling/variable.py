@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, arrays
+from . import _core
 from ._core import Variable
 
 Binary = Callable[[Any, Any], Any]
@@ -64,6 +64,8 @@ def tolist(self: Variable) -> Any:
 
 def _round(self: Variable, ndigits: int | None = None) -> Variable:
     """Implements ``round``: to that many decimals, to whole numbers without."""
+    from . import arrays
+
     return arrays.round(self, 0 if ndigits is None else ndigits)
 
 
@@ -170,6 +172,20 @@ def _attach(name: str, method: Method, doc: str | None = None) -> None:
     setattr(Variable, name, method)
 
 
+class _OfArrays:
+    """A function of ``wyrmling.arrays`` as a method, loaded when it is asked for."""
+
+    def __init__(self, name: str, function: str) -> None:
+        self._name, self._function = name, function
+
+    def __get__(self, instance: Variable | None, owner: type[Variable]) -> Any:
+        from . import arrays
+
+        method = getattr(arrays, self._function)
+        setattr(Variable, self._name, method)
+        return method if instance is None else method.__get__(instance, owner)
+
+
 METHODS: dict[str, Method] = {
     "__format__": _format,
     "__invert__": invert,
@@ -177,29 +193,36 @@ METHODS: dict[str, Method] = {
     "__round__": _round,
     "all": all_true,
     "any": any_true,
-    "argmax": arrays.argmax,
-    "argmin": arrays.argmin,
-    "argsort": arrays.argsort,
-    "astype": arrays.astype,
-    "clip": arrays.clip,
-    "copy": arrays.copy,
-    "cumprod": arrays.cumprod,
-    "cumsum": arrays.cumsum,
-    "flatten": arrays.ravel,
     "nonzero": nonzero,
-    "prod": arrays.prod,
-    "ravel": arrays.ravel,
-    "repeat": arrays.repeat,
-    "round": arrays.round,
-    "std": arrays.std,
-    "swapaxes": arrays.swapaxes,
-    "take": arrays.take,
     "tolist": tolist,
-    "var": arrays.var,
+}
+# Methods that are functions of wyrmling.arrays, of the same name but one.
+OF_ARRAYS = {"flatten": "ravel"} | {
+    name: name
+    for name in (
+        "argmax",
+        "argmin",
+        "argsort",
+        "astype",
+        "clip",
+        "copy",
+        "cumprod",
+        "cumsum",
+        "prod",
+        "ravel",
+        "repeat",
+        "round",
+        "std",
+        "swapaxes",
+        "take",
+        "var",
+    )
 }
 
 for _name, _function in METHODS.items():
     _attach(_name, _function)
+for _name, _of in OF_ARRAYS.items():
+    setattr(Variable, _name, _OfArrays(_name, _of))
 for _symbol, (_name, _logical) in LOGICAL.items():
     for _prefix in ("", "r"):
         _made = _method(_logical, reflected=bool(_prefix))

@@ -178,7 +178,7 @@ fn ufunc<'py>(
         None => special(py)?.and_then(|table| table.get(ufunc)),
     };
     let Some(entry) = entry else {
-        let ours = registered(ufunc).ok_or_else(|| lacking(py, ufunc, ""))?;
+        let ours = registered(ufunc)?.ok_or_else(|| lacking(py, ufunc, ""))?;
         let kwargs = PyDict::new(py);
         let given = named
             .iter()
@@ -265,10 +265,19 @@ fn register_functions(functions: &Bound<'_, PyDict>) {
     drop(old);
 }
 
-fn registered<'py>(function: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-    let table = REGISTERED.lock().unwrap_or_else(|e| e.into_inner());
-    let [_, ours] = table.as_ref()?.get(&(function.as_ptr() as usize))?;
-    Some(ours.bind(function.py()).clone())
+fn registered<'py>(function: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = function.py();
+    let find = || {
+        let table = REGISTERED.lock().unwrap_or_else(|e| e.into_inner());
+        let [_, ours] = table.as_ref()?.get(&(function.as_ptr() as usize))?;
+        Some(ours.bind(py).clone())
+    };
+    if let Some(ours) = find() {
+        return Ok(Some(ours));
+    }
+    // It registers them when it is imported, which nothing asks for earlier.
+    py.import(intern!(py, "wyrmling.dispatch"))?;
+    Ok(find())
 }
 
 /// `__array_function__`.
@@ -278,7 +287,7 @@ fn function<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match registered(function) {
+    match registered(function)? {
         Some(ours) => ours.call(args, Some(kwargs)),
         None => Err(lacking(py, function, "")),
     }

@@ -4,6 +4,10 @@ Each has NumPy's name, arguments and result, takes variables, numbers and whatev
 array of, and is called where NumPy's own is given a variable. They are composed of operators,
 which have the derivatives. Most follow the shape of what they are given, so that an input may get
 another length later; what computes with a length says so and then raises ValueError.
+
+Here belongs what is composed of other functions, in Python, and has NumPy's arguments. What is an
+operator, what Rust is to have too, and what needs to see the graph belongs to ``src/graph/build``.
+A name that is in both (``where``, ``trace``) is here what users call, and calls the other.
 """
 
 from .._core import replace
@@ -19,7 +23,7 @@ from .contraction import (
     vdot,
 )
 from .finite import nan_to_num
-from .indexing import take, take_along_axis
+from .indexing import take, take_along_axis, where
 from .joining import (
     append,
     array,
@@ -151,5 +155,6 @@ __all__ = [
     "vdot",
     "vsplit",
     "vstack",
+    "where",
     "zeros_like",
 ]

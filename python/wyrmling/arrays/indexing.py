@@ -85,12 +85,12 @@ def take_along_axis(arr: Like, indices: Any, axis: int | None = -1) -> Variable:
     return _core.take_along_axis(x, places, axis)
 
 
-def choose_where(*args: Any) -> Any:
+def where(*args: Any) -> Any:
     """``numpy.where``: a choice by three arguments, by one the places that are not zero.
 
-    >>> choose_where([True, False], [1.0, 2.0], 0.0).value
+    >>> where([True, False], [1.0, 2.0], 0.0).value
     array([1., 0.])
-    >>> choose_where(Variable([0.0, 2.0]))
+    >>> where(Variable([0.0, 2.0]))
     (array([1]),)
     """
     if len(args) == 1:

@@ -9,6 +9,10 @@
 //! batch length; what is computed from a length goes through [`fixed`], so that a program whose
 //! input then gets another length fails and does not compute something else.
 //!
+//! Here belongs what Rust is to have too, and what needs to see the graph or an operator: axes, types
+//! that meet, lengths that may change. NumPy's functions that are only made of these, with its
+//! arguments, names and defaults, belong to `python/wyrmling/arrays`, in Python.
+//!
 //! All of them fail with [`Error::Shape`], [`Error::Type`], [`Error::Value`] or
 //! [`Error::Index`], naming the operator and the shapes or types that do not fit.
 
