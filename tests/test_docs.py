@@ -46,7 +46,7 @@ def test_everything_public_is_exported():
         "gradients",
         "pushforward",
     }  # of transforms
-    inner |= {"replace_node", "foreign", "outline", "HookHandle"}
+    inner |= {"replace_node", "foreign", "outline", "HookHandle", "restored_history"}
     inner |= {"elementwise", *stubs["INNER"]}
     # What the functions of wyrmling.arrays are made of.
     inner |= {"broadcast_like", "cast", "constant", "count", "fixed", "merge_axes"}

@@ -21,6 +21,7 @@ mod pass;
 mod powers;
 mod rule;
 mod sgd;
+mod snapshot;
 mod undo;
 mod update;
 
@@ -28,6 +29,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 pub use rule::Rule;
+pub use snapshot::Snapshot;
 
 use crate::array::{Array, Type, Typed, with_real};
 use crate::error::{Error, Result};
@@ -172,6 +174,13 @@ impl Optimizer {
             return Ok(Arc::clone(state));
         }
         states.retain(|_, (table, _)| table.strong_count() > 0);
+        let state = Arc::new(self.new_state(table)?);
+        states.insert(table.id(), (Arc::downgrade(table), Arc::clone(&state)));
+        Ok(state)
+    }
+
+    /// What the rule remembers about a table that it has not seen.
+    fn new_state(&self, table: &Table) -> Result<State> {
         let ty = table.ty();
         let mut slots = Vec::new();
         for _ in 0..self.rule.full_slots() {
@@ -184,9 +193,7 @@ impl Optimizer {
             Rule::Adam { beta1, beta2, .. } => Some([beta1, beta2].map(Powers::new)),
             _ => None,
         };
-        let state = Arc::new(State { slots, powers });
-        states.insert(table.id(), (Arc::downgrade(table), Arc::clone(&state)));
-        Ok(state)
+        Ok(State { slots, powers })
     }
 
     /// Applies the collected gradient of every parameter; those without one are left alone.

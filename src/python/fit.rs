@@ -22,21 +22,21 @@ use crate::exec::Program;
 use crate::train::{self, Fit, Flow, Observer, Source};
 
 /// A record that grows while a run goes on.
-type Record = Arc<Mutex<train::History>>;
+pub(super) type Record = Arc<Mutex<train::History>>;
 
 /// The record of a training run, an entry an epoch.
 #[pyclass(name = "History", module = "wyrmling", frozen)]
 pub(super) struct PyHistory {
     /// One for all callbacks of a run: a copy for each epoch would cost the square of their
     /// number.
-    record: Record,
+    pub(super) record: Record,
     /// How many epochs had ended; later ones are not shown.
-    epochs: usize,
+    pub(super) epochs: usize,
 }
 
 impl PyHistory {
     /// The record as it was when this was made.
-    fn read(&self) -> train::History {
+    pub(super) fn read(&self) -> train::History {
         let record = lock(&self.record);
         train::History {
             loss: record.loss[..self.epochs].to_vec(),
@@ -178,7 +178,7 @@ fn sources(
                 type_name(&value)
             )));
         };
-        let PySampler { inner, given } = sampler.get();
+        let PySampler { inner, given, .. } = sampler.get();
         let source = Source::Sampled {
             sampler: Arc::clone(inner),
             given: *given,

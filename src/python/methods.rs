@@ -317,11 +317,4 @@ impl PyVariable {
             _ => Ok(array),
         }
     }
-
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err(
-            "a graph cannot be copied or pickled; keep .value, or freeze the graph and use the \
-             Program in other threads",
-        ))
-    }
 }

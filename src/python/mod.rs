@@ -34,6 +34,7 @@ mod methods;
 mod operand;
 mod operators;
 mod optim;
+mod pickle;
 mod program;
 mod protocols;
 mod rank;
@@ -74,5 +75,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     protocols::register(module)?;
     arrays::register(module)?;
     linalg::register(module)?;
+    pickle::register(module)?;
     functions::register(module)
 }

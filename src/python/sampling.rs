@@ -17,6 +17,8 @@ pub(super) struct PySampler {
     pub(super) inner: Arc<Sampler>,
     /// The input that holds each sample's user.
     pub(super) given: Option<u64>,
+    /// That input's object.
+    pub(super) input: Option<Py<PyAny>>,
 }
 
 #[pymethods]
@@ -44,6 +46,7 @@ fn create<S: pyo3::PyClass<BaseType = PySampler>>(
     positives: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
     given: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyClassInitializer<S>> {
+    let input = given.map(|given| given.clone().unbind());
     let given = given.map(|g| input_id("given", g)).transpose()?;
     let inner = match (positives, given) {
         (None, None) => sampler,
@@ -67,6 +70,7 @@ fn create<S: pyo3::PyClass<BaseType = PySampler>>(
     let base = PySampler {
         inner: Arc::new(inner),
         given,
+        input,
     };
     Ok(PyClassInitializer::from(base).add_subclass(class))
 }

@@ -153,6 +153,28 @@ impl Sampler {
         })
     }
 
+    /// What users know, as [`reject`](Sampler::reject) takes it: users and items, a pair an
+    /// entry, each pair once.
+    pub fn known(&self) -> Option<(Vec<u32>, Vec<u32>)> {
+        let rows = self.known.as_ref()?.rows();
+        Some(
+            rows.flat_map(|(user, row)| row.iter().map(move |&item| (user, item)))
+                .unzip(),
+        )
+    }
+
+    /// The weights of the items, unless all are alike. [`popularity`](Sampler::popularity) of
+    /// these with the power 1 is the same distribution: they are not rounded again.
+    pub fn weights(&self) -> Option<Vec<f64>> {
+        match &self.items {
+            Items::Uniform { .. } => None,
+            Items::Weighted { before, .. } => {
+                let weights = before.windows(2).map(|pair| (pair[1] - pair[0]) as f64);
+                Some(weights.collect())
+            }
+        }
+    }
+
     /// The number of items; those drawn are below.
     pub fn item_count(&self) -> u32 {
         match &self.items {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,8 @@ class Model:
     """Scores are ``users[u] @ items[i] + item_bias[i]``.
 
     :class:`BPR` and :meth:`load` make one; :meth:`from_factors` makes one of vectors
-    that a loss of your own has trained.
+    that a loss of your own has trained. Models can be pickled and copied; a file that need not be
+    trusted is written by :meth:`save`.
 
     Args:
         users: vectors of users, float32, shape (n, d).
@@ -170,6 +172,10 @@ class Model:
             MemoryError: there is no memory for it.
         """
         return cls(*_core.load_model(os.fspath(path)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What a model of millions of ids looks them up by is made anew when it is needed.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def _user_number(self, user_id: object) -> int:
         if not isinstance(user_id, (str, int, np.integer)):

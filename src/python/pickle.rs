@@ -1,0 +1,273 @@
+//! Pickling and copying (`pickle`, `copy.copy`, `copy.deepcopy`) of the classes of the module.
+//!
+//! An object is described by its class, the arguments that make it anew, and for parameters and
+//! optimizers what they collected since. What other objects it refers to (an optimizer its
+//! parameters, a sampler its input) stands in the description as that very object, so that what
+//! is one object in a pickle is one object when it comes back.
+//!
+//! A copy, shallow too, has numbers of its own. Results of operators are refused: a graph is
+//! built by running code, and a copy of a part of it would be tied to the old parameters, or to
+//! none. So are programs, which are made from graphs.
+
+use std::sync::{Arc, Mutex};
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use super::convert;
+use super::fit::PyHistory;
+use super::leaf::{PyIndexInput, PyInput, PyParameter};
+use super::optim::PyOptimizer;
+use super::program::PyProgram;
+use super::rank::PyCsr;
+use super::registry;
+use super::sampling::PySampler;
+use super::sparse::SparseGrad;
+use super::variable::PyVariable;
+use crate::array::{Array, Type};
+use crate::graph::Parameter;
+use crate::optim::{Rule, Settings, Snapshot};
+use crate::table::{Gradient, Rows};
+use crate::train;
+
+type Object<'py> = Bound<'py, PyAny>;
+/// What makes an object, and its arguments.
+type Made<'py> = (Object<'py>, Bound<'py, PyTuple>);
+/// The same, and what `__setstate__` gets.
+type MadeWith<'py> = (Object<'py>, Bound<'py, PyTuple>, Option<Object<'py>>);
+
+#[pymethods]
+impl PyVariable {
+    /// Raises TypeError: a part of a graph is neither pickled nor copied.
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a graph cannot be copied or pickled: take the value (x.value), or x.copy() for \
+             another variable of this graph; of a model pickle the Parameters, Inputs and \
+             optimizer, and build its loss again",
+        ))
+    }
+}
+
+/// A leaf by its class, value and name.
+fn leaf<'py>(object: &Object<'py>) -> PyResult<Made<'py>> {
+    let py = object.py();
+    let value = object.getattr(intern!(py, "value"))?;
+    let name = object.getattr(intern!(py, "name"))?;
+    let class = object.get_type().into_any();
+    Ok((class, PyTuple::new(py, [value, name])?))
+}
+
+#[pymethods]
+impl PyParameter {
+    /// The class, value and name, and the gradient collected so far.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<MadeWith<'py>> {
+        let py = slf.py();
+        let (class, arguments) = leaf(slf.as_any())?;
+        let mut grad = slf.getattr(intern!(py, "grad"))?;
+        // A gradient that is a graph comes back as its numbers.
+        if grad.is_instance_of::<PyVariable>() {
+            grad = grad.getattr(intern!(py, "value"))?;
+        }
+        Ok((class, arguments, Some(grad).filter(|grad| !grad.is_none())))
+    }
+
+    /// Sets the gradient.
+    fn __setstate__(slf: &Bound<'_, Self>, grad: &Object<'_>) -> PyResult<()> {
+        let Some(param) = slf.as_super().get().handle.param() else {
+            return Ok(());
+        };
+        let ty = param.table().ty();
+        let gradient = match grad.cast::<SparseGrad>() {
+            Ok(sparse) => {
+                let indices = convert::indices("indices", &sparse.getattr("indices")?, &|| None)?;
+                let values = convert::array_of("values", &sparse.getattr("values")?, ty.dtype)?;
+                let shape = convert::required("shape", &sparse.getattr("shape")?)?;
+                let shape: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
+                Gradient::Rows(Rows::new(Type::new(ty.dtype, &shape), indices, values)?)
+            }
+            Err(_) => Gradient::Dense(convert::array_of("gradient", grad, ty.dtype)?),
+        };
+        if gradient.ty() != *ty {
+            return Err(PyValueError::new_err(
+                "gradient: it does not have the parameter's shape",
+            ));
+        }
+        param.set_gradient(gradient);
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl PyInput {
+    /// The class, value and name.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+        leaf(slf.as_any())
+    }
+}
+
+#[pymethods]
+impl PyIndexInput {
+    /// The class, indices and name.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+        leaf(slf.as_any())
+    }
+}
+
+#[pymethods]
+impl SparseGrad {
+    /// The class, indices, values and shape.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+        let arguments = ["indices", "values", "shape"].map(|name| slf.getattr(name));
+        let arguments = arguments.into_iter().collect::<PyResult<Vec<_>>>()?;
+        let class = slf.get_type().into_any();
+        Ok((class, PyTuple::new(slf.py(), arguments)?))
+    }
+}
+
+#[pymethods]
+impl PyOptimizer {
+    /// The class and settings, and each parameter that has state with that.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<MadeWith<'py>> {
+        let py = slf.py();
+        let optimizer = &slf.get().inner;
+        let Settings { lr, l2, clip } = optimizer.settings();
+        let arguments = match optimizer.rule() {
+            Rule::Sgd { momentum } => (lr, momentum, l2, clip).into_pyobject(py)?,
+            Rule::Adagrad { eps } => (lr, l2, clip, eps).into_pyobject(py)?,
+            Rule::Adam { beta1, beta2, eps } => {
+                (lr, beta1, beta2, eps, l2, clip).into_pyobject(py)?
+            }
+        };
+        // It may wait for whoever changes a parameter.
+        let snapshots = py.detach(|| optimizer.snapshot())?;
+        let state = PyList::empty(py);
+        for Snapshot { table, slots } in snapshots {
+            let Some(object) = registry::object(py, &Parameter::shared(table).boxed())? else {
+                continue;
+            };
+            let slots = slots.into_iter().map(|slot| convert::to_numpy(py, slot));
+            let slots = PyList::new(py, slots.collect::<PyResult<Vec<_>>>()?)?;
+            state.append((object, slots))?;
+        }
+        let state = Some(state.into_any()).filter(|state| state.len().is_ok_and(|n| n > 0));
+        Ok((slf.get_type().into_any(), arguments, state))
+    }
+
+    /// Puts the state of each parameter in the place of what there is.
+    fn __setstate__(&self, py: Python<'_>, state: &Object<'_>) -> PyResult<()> {
+        for part in state.try_iter()? {
+            let part = part?;
+            let (object, arrays) = (part.get_item(0)?, part.get_item(1)?);
+            let variable = object.cast::<PyVariable>().map_err(PyErr::from)?;
+            let Some(param) = variable.get().handle.param() else {
+                return Err(PyTypeError::new_err("state: expected Parameters"));
+            };
+            let mut slots: Vec<Array> = Vec::new();
+            for array in arrays.try_iter()? {
+                slots.push(convert::array("state", &array?)?.0);
+            }
+            let table = Arc::clone(param.table());
+            let snapshot = Snapshot { table, slots };
+            py.detach(|| self.inner.restore(&snapshot))?;
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl PySampler {
+    /// The class with its arguments, some of which have names.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+        let py = slf.py();
+        let PySampler { inner, input, .. } = slf.get();
+        let arguments = match inner.weights() {
+            None => PyTuple::new(py, [inner.item_count()])?,
+            Some(weights) => (weights.into_pyarray(py), 1.0).into_pyobject(py)?,
+        };
+        let named = PyDict::new(py);
+        if let (Some(input), Some((users, items))) = (input, inner.known()) {
+            let pairs = (users.into_pyarray(py), items.into_pyarray(py));
+            named.set_item(intern!(py, "positives"), pairs)?;
+            named.set_item(intern!(py, "given"), input)?;
+        }
+        let make = py.import("copyreg")?.getattr("__newobj_ex__")?;
+        Ok((make, (slf.get_type(), arguments, named).into_pyobject(py)?))
+    }
+}
+
+#[pymethods]
+impl PyCsr {
+    /// The class, the pairs, and the numbers of users and items.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+        let py = slf.py();
+        let pairs = &slf.get().0;
+        let ends = pairs.indptr().windows(2).enumerate();
+        let users = ends.flat_map(|(user, ends)| (ends[0]..ends[1]).map(move |_| user as u32));
+        let users = PyArray1::from_iter(py, users);
+        let items = PyArray1::from_slice(py, pairs.indices());
+        let arguments = (users, items, pairs.n_users(), pairs.n_items());
+        Ok((slf.get_type().into_any(), arguments.into_pyobject(py)?))
+    }
+}
+
+#[pymethods]
+impl PyHistory {
+    /// What makes it of its columns.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+        let py = slf.py();
+        let record = slf.get().read();
+        let arguments = (record.loss, record.seconds, record.samples).into_pyobject(py)?;
+        let make = py.import("wyrmling._core")?.getattr("restored_history")?;
+        Ok((make, arguments))
+    }
+}
+
+/// The record of a training run that has ended; raises ValueError if its columns differ in length.
+///
+/// >>> len(restored_history([3.0, 2.5], [0.1, 0.1], 100))
+/// 2
+#[pyfunction]
+#[pyo3(signature = (loss, seconds, samples, /))]
+fn restored_history(
+    loss: &Object<'_>,
+    seconds: &Object<'_>,
+    samples: usize,
+) -> PyResult<PyHistory> {
+    let column = |object: &Object<'_>| -> PyResult<Vec<f64>> {
+        object.try_iter()?.map(|number| number?.extract()).collect()
+    };
+    let (loss, seconds) = (column(loss)?, column(seconds)?);
+    let epochs = loss.len();
+    if seconds.len() != epochs {
+        return Err(PyValueError::new_err(format!(
+            "seconds: expected {epochs} numbers, one for each loss, got {}",
+            seconds.len()
+        )));
+    }
+    let record = train::History {
+        loss,
+        seconds,
+        samples,
+    };
+    let record = Arc::new(Mutex::new(record));
+    Ok(PyHistory { record, epochs })
+}
+
+#[pymethods]
+impl PyProgram {
+    /// Raises TypeError: a program is neither pickled nor copied.
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a Program cannot be copied or pickled: pickle the Parameters and Inputs, build the \
+             loss again and freeze that; threads may share one Program",
+        ))
+    }
+}
+
+/// Adds the function to the module.
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(restored_history, module)?)
+}
