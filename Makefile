@@ -1,7 +1,8 @@
 # What one does here, a word for each; `make` lists them.
 #
-# Needs Python 3.11 or newer and a C compiler. Rust is fetched by scripts/ensure-rust.sh if it is
-# missing; all else goes into ./.venv and ./target. One release build serves demo, test and bench.
+# Needs Python 3.11 or newer and a C compiler. Rust is fetched into ./.rust by scripts/ensure-rust.sh
+# if it is missing; all else goes into ./.venv and ./target. One release build serves demo, test and
+# bench. Crates are those of Cargo.lock (--locked).
 
 VENV   := .venv
 PYTHON ?=
@@ -44,7 +45,7 @@ test: $(VENV)/.dev-tools ## All that has to pass before a change lands
 
 .PHONY: bench
 bench: $(module) ## Measure: the Rust benches, then side by side with the peers installed in .venv
-	$(rust) cargo bench --no-default-features
+	$(rust) cargo bench --locked
 	$(rust) $(python) benches/compare.py --hand
 
 .PHONY: wheel
@@ -66,9 +67,13 @@ fmt: $(VENV)/.dev-tools ## Format all code
 .PHONY: lint
 lint: lint-rust lint-python ## Format, lint and types, without tests
 
+.PHONY: audit
+audit: ## Compare the crates in Cargo.lock with known faults, and their licences with deny.toml
+	@$(rust) sh scripts/audit.sh
+
 .PHONY: clean
 clean: ## Remove all that make made
-	rm -rf target $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(module)
+	rm -rf target $(VENV) .rust dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(module)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The parts of `make test`. The release build keeps one core busy for minutes; all else that needs
@@ -79,11 +84,12 @@ clean: ## Remove all that make made
 lint-rust: $(VENV)/.dev-tools
 	$(title) 'rustfmt'
 	$(rust) -c 'rustfmt clippy' cargo fmt --check -- $(listed)
-	$(title) 'clippy, with and without Python'
-	$(rust) cargo clippy --all-targets --quiet -- -D warnings
-	$(rust) cargo clippy --quiet --no-default-features -- -D warnings
+	$(title) 'clippy, with and without Python and linear algebra'
+	$(rust) cargo clippy --locked --features python --all-targets --quiet -- -D warnings
+	$(rust) cargo clippy --locked --quiet -- -D warnings
+	$(rust) cargo clippy --locked --no-default-features --quiet -- -D warnings
 	$(title) 'rustdoc'
-	RUSTDOCFLAGS='-D warnings' $(rust) cargo doc --no-deps --document-private-items --quiet --no-default-features
+	RUSTDOCFLAGS='-D warnings' $(rust) cargo doc --locked --no-deps --document-private-items --quiet
 
 .PHONY: lint-python
 lint-python: $(VENV)/.dev-tools
@@ -93,14 +99,15 @@ lint-python: $(VENV)/.dev-tools
 	$(title) 'mypy'
 	$(python) -m mypy
 
-# Without the python feature no libpython is needed. The benches are built in the tests' profile,
-# which shares their dependencies; `make bench` builds them as released. The examples are tests too.
+# The feature python is off by default, so no libpython is needed. The benches are built in the
+# tests' profile, which shares their dependencies; `make bench` builds them as released. The examples
+# are tests too.
 .PHONY: test-rust
 test-rust:
 	$(title) 'Rust tests and benches'
-	$(rust) cargo test --no-default-features --tests --benches --no-run
-	$(rust) cargo test --no-default-features --tests
-	$(rust) cargo test --no-default-features --doc
+	$(rust) cargo test --locked --tests --benches --no-run
+	$(rust) cargo test --locked --tests
+	$(rust) cargo test --locked --doc
 
 .PHONY: test-python
 test-python: $(VENV)/.dev-tools $(module)

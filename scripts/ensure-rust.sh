@@ -4,11 +4,12 @@
 #   sh scripts/ensure-rust.sh [-c "rustfmt clippy"] COMMAND [ARGUMENT...]
 #
 # A Rust will do if it is not older than Cargo.toml's rust-version and, with -c, has those
-# components. It is looked for in PATH, then in the user's cargo directory, then (where the
-# rustup in PATH was set up under another HOME) in the .rustup beside that, then as rustup's
-# stable toolchain. The first that will do is used as it is. If none does, rustup fetches the
-# stable toolchain for this user, without questions and without touching a shell's start-up
-# files. If that fails, the reason and the ways on are printed and the command is not run.
+# components. It is looked for in .rust of this directory, then in PATH, then in the user's cargo
+# directory, then (where the rustup in PATH was set up under another HOME) in the .rustup beside
+# that, then as rustup's stable toolchain. The first that will do is used as it is. If none does,
+# rustup fetches the stable toolchain into .rust: nothing outside of this directory changes, neither
+# the user's own Rust nor a shell's start-up files. If that fails, the reason and the ways on are
+# printed and the command is not run.
 
 set -u
 
@@ -16,6 +17,7 @@ say() { printf '%s\n' "$*" >&2; }
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd) || exit 1
 wanted=$(sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' "$root/Cargo.toml")
+ours=$root/.rust
 cargo_home=${CARGO_HOME:-${HOME:-/nonexistent}/.cargo}
 timeout=10
 
@@ -36,20 +38,43 @@ current() {
 }
 
 too_old=
+lacking=
 will_do() {
     have=$(current)
     [ -n "$have" ] || return 1
     wanted_minor=${wanted#*.}
     if [ "${have%%.*}" -gt "${wanted%%.*}" ] || [ "${have#*.}" -ge "${wanted_minor%%.*}" ]; then
-        return 0
+        has_components && return 0
+        lacking=$have
+        return 1
     fi
     too_old=$have
     return 1
 }
 
+has_components() {
+    for component in $components; do
+        RUSTUP_AUTO_INSTALL=0 cargo "${component#rust}" --version >/dev/null 2>&1 || return 1
+    done
+}
+
 has_rustup() { command -v rustup >/dev/null 2>&1; }
 
+use_ours() {
+    PATH=$ours/cargo/bin:$PATH
+    CARGO_HOME=$ours/cargo
+    RUSTUP_HOME=$ours/rustup
+    RUSTUP_TOOLCHAIN=stable
+    export PATH CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN
+}
+
+# The Rust that was fetched for this directory, if it will do.
+find_ours() {
+    [ -x "$ours/cargo/bin/cargo" ] && (use_ours && will_do) && use_ours
+}
+
 find_rust() {
+    find_ours && return 0
     will_do && return 0
     if [ -x "$cargo_home/bin/cargo" ]; then
         PATH=$cargo_home/bin:$PATH
@@ -92,30 +117,28 @@ fetch_rust() {
     trap 'rm -rf "$scratch"' EXIT
     extra=
     for component in $components; do extra="$extra -c $component"; done
-    # $extra is split on purpose: a list of plain words.
-    if has_rustup; then
-        say "Fetching Rust's stable toolchain with the rustup that is here."
-        server=${RUSTUP_DIST_SERVER:-https://static.rust-lang.org}
-        download "$server/dist/channel-rust-stable.toml.sha256" "$scratch/reached" || return 1
-        # shellcheck disable=SC2086
-        rustup toolchain install stable --profile minimal --no-self-update $extra >&2 || return 1
-    else
-        say "Fetching it with rustup (https://rustup.rs) into $cargo_home and ${RUSTUP_HOME:-${HOME:-}/.rustup}."
-        say "Your shell's start-up files stay as they are; 'rustup self uninstall' removes it again."
-        download https://sh.rustup.rs "$scratch/rustup.sh" || return 1
-        # shellcheck disable=SC2086
-        RUSTUP_INIT_SKIP_PATH_CHECK=yes sh "$scratch/rustup.sh" -y --no-modify-path \
-            --profile minimal --default-toolchain stable $extra >&2 || return 1
-    fi
+    say "Fetching it with rustup (https://rustup.rs) into $ours."
+    say "Nothing else changes; 'make clean' removes it again."
+    download https://sh.rustup.rs "$scratch/rustup.sh" || return 1
+    (
+        use_ours
+        unset RUSTUP_TOOLCHAIN
+        RUSTUP_INIT_SKIP_PATH_CHECK=yes
+        export RUSTUP_INIT_SKIP_PATH_CHECK
+        # shellcheck disable=SC2086 # $extra is a list of plain words.
+        sh "$scratch/rustup.sh" -y --no-modify-path --profile minimal --default-toolchain stable $extra >&2
+    ) || return 1
     rm -rf "$scratch"
     trap - EXIT
-    find_rust
+    find_ours
 }
 
 how_to_go_on() {
     say ""
     say "Rust could not be fetched (the reason is above). Ways on:"
     say "  - behind a proxy: set https_proxy, then run the same command again;"
+    [ -z "$lacking" ] || say "  - add to the Rust that is here: rustup component add $components" \
+        "(Debian: apt install rustfmt rust-clippy);"
     say "  - install Rust $wanted or newer another way: https://rustup.rs, or your system's packages"
     say "    (a recent Debian or Ubuntu: apt install rustup && rustup default stable;"
     say "    Fedora: dnf install cargo clippy rustfmt; macOS: brew install rust), see that"
@@ -125,12 +148,6 @@ how_to_go_on() {
     say "  - without Rust: 'make wheel' on a machine that has it, then 'pip install' that wheel here."
 }
 
-has_components() {
-    for component in $components; do
-        RUSTUP_AUTO_INSTALL=0 cargo "${component#rust}" --version >/dev/null 2>&1 || return 1
-    done
-}
-
 if ! command -v cc >/dev/null 2>&1; then
     say "wyrmling needs a C compiler (Rust links with it), and there is no 'cc' in PATH."
     say "Debian or Ubuntu: apt install build-essential; Fedora: dnf install gcc; macOS: xcode-select --install"
@@ -138,7 +155,9 @@ if ! command -v cc >/dev/null 2>&1; then
 fi
 
 if ! find_rust; then
-    if [ -n "$too_old" ]; then
+    if [ -n "$lacking" ]; then
+        say "Rust $lacking, which is here, lacks some of: $components."
+    elif [ -n "$too_old" ]; then
         say "wyrmling needs Rust $wanted or newer; the one found is $too_old."
     else
         say "wyrmling needs Rust $wanted or newer; no cargo that works was found in PATH or $cargo_home/bin."
@@ -148,17 +167,6 @@ if ! find_rust; then
         exit 1
     fi
     say "Rust $(current) is ready."
-fi
-
-if ! has_components; then
-    say "This Rust lacks some of: $components."
-    # shellcheck disable=SC2086
-    if ! has_rustup || ! rustup component add $components >&2 || ! has_components; then
-        say ""
-        say "They could not be added. With rustup: rustup component add $components"
-        say "Otherwise install them from where this Rust came from (Debian: rustfmt, rust-clippy)."
-        exit 1
-    fi
 fi
 
 # cargo starts as many jobs as there are cores; the job slots of a `make -j` are not for it.

@@ -60,7 +60,7 @@ class Interactions:
 
 def build_by_hand() -> str:
     """Builds the hand-written loop and returns where it is."""
-    command = ["cargo", "build", "--release", "--no-default-features"]
+    command = ["cargo", "build", "--release", "--locked"]
     command += ["--example", "handwritten_bpr", "--message-format", "json"]
     root = Path(__file__).resolve().parent.parent.parent
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=root)
