@@ -75,8 +75,13 @@ impl<T: Element> Dense<T> {
         Ok(Self::from_vec(copied(shape), data))
     }
 
+    /// As [`new`](Self::new), of a shape whose number of elements is known to be valid.
+    ///
+    /// # Panics
+    /// If the shape does not hold as many elements as there are. Unsafe code takes an array's
+    /// shape for the size of its memory, so this is compared in release builds too.
     pub(crate) fn from_vec(shape: Shape, data: Vec<T>) -> Self {
-        debug_assert_eq!(size(&shape), data.len());
+        assert_eq!(size(&shape), data.len(), "an array has all its elements");
         let data = match (shape.is_empty(), data.first()) {
             (true, Some(&x)) => Data::One(x),
             _ => Data::Many(Arc::new(Buffer::once(data))),
@@ -96,11 +101,11 @@ impl<T: Element> Dense<T> {
     /// An array whose elements are all `value`.
     ///
     /// # Panics
-    /// If there is not the memory; see [`Dense::zeros`] for a shape that is not known to be
-    /// small.
+    /// If the shape is too large for any memory or there is not the memory now; see
+    /// [`Dense::zeros`] for a shape that is not known to be small.
     pub fn full(shape: &[usize], value: T) -> Self {
-        let data = filled(size(shape), value).unwrap_or_else(|e| panic!("{e}"));
-        Self::from_vec(shape.into(), data)
+        let data = element_count(shape).and_then(|count| filled(count, value));
+        Self::from_vec(shape.into(), data.unwrap_or_else(|e| panic!("{e}")))
     }
 
     /// An array of zeros.
@@ -191,8 +196,15 @@ impl<T: Element> Dense<T> {
     }
 
     /// The same elements under another shape of equal size.
+    ///
+    /// # Panics
+    /// As [`from_vec`](Self::from_vec).
     pub(crate) fn with_shape(&self, shape: &[usize]) -> Self {
-        debug_assert_eq!(size(shape), size(&self.shape));
+        assert_eq!(
+            size(shape),
+            self.as_slice().len(),
+            "another shape has as many elements"
+        );
         match &self.data {
             data @ (Data::Few(..) | Data::Many(_)) if !shape.is_empty() => Dense {
                 shape: copied(shape),

@@ -47,8 +47,30 @@ impl fmt::Display for DType {
     }
 }
 
+/// Keeps other crates, which cannot name it, from implementing [`Element`].
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+    impl Sealed for u32 {}
+}
+
 /// A plain element type of an array.
-pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + 'static {
+///
+/// The trait is sealed, and with it [`Typed`](super::Typed) and [`Real`]: unsafe code takes
+/// memory of type `DTYPE` for memory of the implementing type. `f32`, `f64` and `u32` are all
+/// there are; each has the size and alignment of its tag, no padding, and a value for any bits.
+///
+/// ```compile_fail
+/// #[derive(Debug, Clone, Copy, Default, PartialEq)]
+/// struct Wide([f64; 8]);
+/// impl wyrmling::array::Element for Wide {
+///     const DTYPE: wyrmling::DType = wyrmling::DType::F32; // It is 16 times as large.
+/// }
+/// ```
+pub trait Element:
+    sealed::Sealed + Copy + Default + PartialEq + fmt::Debug + Send + Sync + 'static
+{
     /// The tag of this type.
     const DTYPE: DType;
 }

@@ -14,7 +14,7 @@ use super::link::{
 };
 use super::lookup;
 use super::lower::BLOCK;
-use super::plan::{Location, Place, Plan, Sink, Step};
+use super::plan::{Location, Place, Plan, Sink};
 use crate::array::{
     Array, DType, Dense, Element, Shape, Slice, Typed, View, ViewMut, room, with_real,
 };
@@ -52,15 +52,10 @@ impl Executor {
     /// Memory for a plan that reads the given tables.
     ///
     /// # Errors
-    /// [`Error::Memory`] if it cannot be had.
-    ///
-    /// # Panics
-    /// If the tables are not of the plan's types: the program that made the plan passes its
-    /// own.
+    /// [`Error::Memory`] if it cannot be had, [`Error::Value`] if the plan does not fit together
+    /// ([`super::check`]).
     pub(crate) fn new(plan: Arc<Plan>, tables: &[Arc<Table>]) -> Result<Self> {
-        for (ty, table) in plan.leaves.iter().zip(&plan.tables) {
-            assert!(table.is_none_or(|t| tables[t].ty() == ty));
-        }
+        plan.check(tables)?;
         let arena = Arena::new(plan.arena_bytes)?;
         let registers = Arena::new(plan.registers * BLOCK * size_of::<f64>())?;
         let linker = Linker {
@@ -69,13 +64,13 @@ impl Executor {
             registers: &registers,
             tables,
         };
-        let steps = plan.steps.iter().flat_map(|s| linker.steps(s)).collect();
+        let steps: Vec<_> = plan.steps.iter().flat_map(|s| linker.steps(s)).collect();
         let none = Sink::Rows(Vec::new());
         let sinks = plan.sinks.iter();
         let rows = sinks.map(|s| linker.rows(s.as_ref().unwrap_or(&none)));
         let rows = rows.collect();
-        let walks = plan.steps.iter().map(|s| match s {
-            Step::Group(g) => g.walk.scratch(),
+        let walks = steps.iter().map(|s| match s {
+            Linked::Group(g) => g.walk.scratch(),
             _ => 0,
         });
         let scratch = vec![0; walks.max().unwrap_or(0)];
@@ -128,8 +123,8 @@ impl Executor {
                 return Err(Error::Interrupted);
             }
             // SAFETY (of all reads and writes below): memory is live and initialised (see
-            // `link`). A step writes its own results only, which the layout keeps apart from
-            // every value that is live at that step, operands included.
+            // `link`). A step writes its own results only, in the arena or in registers, which
+            // `Plan::check` found to be apart from each other and from all that the step reads.
             match step {
                 Linked::Map {
                     kernel,
@@ -137,9 +132,8 @@ impl Executor {
                     out,
                     len,
                 } => {
-                    // SAFETY: the operands are live and the result is this step's own, apart
-                    // from them; `Linker` gave the operands the kernel's type and each `len`
-                    // elements or one, and the result `len`.
+                    // SAFETY: as in `run_group`; `Linker` gave the operands `len` elements each
+                    // or one, and the result `len`.
                     unsafe { kernel.run(args, *out, *len) };
                 }
                 Linked::Group(group) => run_group(group, &mut self.scratch, leaves),
@@ -158,7 +152,7 @@ impl Executor {
                 } => with_real!(out.dtype, T => {
                     // SAFETY: both are live operands, which nobody writes in this step.
                     let (index, others) = unsafe { (index.numbers(leaves), others.numbers(leaves)) };
-                    // SAFETY: both are results of this step, which the layout keeps apart from
+                    // SAFETY: both are results of this step, which are apart from
                     // each other and from the operands, and of the table's type T.
                     let (rows, out) = unsafe { (rows.numbers_mut::<T>(), out.numbers_mut()) };
                     lookup::gather_dot(table, index, rows, others, out);
@@ -171,7 +165,7 @@ impl Executor {
                 } => with_real!(out.dtype, T => {
                     // SAFETY: both are live operands, which nobody writes in this step.
                     let (i, j) = unsafe { (i.numbers(leaves), j.numbers(leaves)) };
-                    // SAFETY: both are results of this step, which the layout keeps apart from
+                    // SAFETY: both are results of this step, which are apart from
                     // each other and from the operands, and of the tables' type T.
                     let (x, y) = unsafe { (x.numbers_mut::<T>(), y.numbers_mut()) };
                     // SAFETY: the third result, apart from those two and from the operands.
@@ -182,8 +176,8 @@ impl Executor {
                     // SAFETY: the result of this step, which has no operand but the table, and
                     // of type T by `with_real`.
                     let out = unsafe { out.numbers_mut::<T>() };
-                    // SAFETY: the table's type is the plan's (checked in `new`), so it holds
-                    // as many numbers as `out`; racing workers use the same moves.
+                    // SAFETY: `Plan::check` found `out` to be of the table's type, so the table
+                    // holds as many numbers; racing workers use the same moves.
                     unsafe { moves::load_row(table.pointer(), out) };
                 }),
                 Linked::Kernel {
@@ -214,8 +208,8 @@ impl Executor {
                     let out = ViewMut {
                         // SAFETY: shapes live in the plan, which the executor holds.
                         shape: unsafe { &**shape },
-                        // SAFETY: the result of this step, which the layout keeps apart from the
-                        // operands that `views` reads.
+                        // SAFETY: the result of this step, which is apart from the operands that
+                        // `views` reads.
                         data: unsafe { out.write() },
                     };
                     op.eval(views, out)?;
@@ -235,9 +229,9 @@ impl Executor {
             Location::Nowhere => Slice::F64(&[]),
             Location::Arena(offset) => {
                 let start = self.arena.pointer().wrapping_add(offset);
-                // SAFETY: the layout gave this value `size` elements at an aligned offset
-                // inside the arena, whose memory is initialised, and it is written by `run`
-                // only, which borrows the executor mutably.
+                // SAFETY: results and gradients are all that is asked for here, and `Plan::check`
+                // found each to have `size` elements at an aligned offset inside the arena. That
+                // is initialised, and written by `run` only, which borrows the executor mutably.
                 unsafe { tag(place.ty.dtype, start, place.ty.size()) }
             }
         }
@@ -296,10 +290,11 @@ fn run_group(group: &LinkedGroup, scratch: &mut [usize], leaves: &[*const u8]) {
                     let (start, len) = place(stream);
                     *arg = Operand { start, len };
                 }
-                // SAFETY: the walk keeps offsets inside the values and a register holds
-                // `BLOCK` elements. A result in the arena is kept apart from the operands by
-                // the layout; a register is not given out again while an operand of the same
-                // operator uses it.
+                // SAFETY: the walk keeps offsets inside the values, which `Plan::check` found to
+                // broadcast to the group, and a register holds `BLOCK` elements. Where `run` goes
+                // beyond a value it ends with the cache line that is the value's. The kernel is
+                // for the group's element type and so many operands, and the result, in the arena
+                // or in a register, is apart from the operands: all by `Plan::check`.
                 unsafe { op.kernel.run(&args, place(op.out).0, n) };
             }
             at += n;

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, Type, View};
 use crate::error::{Error, Result};
 use crate::ir::{Expression, Function, Target, Terminator, ValueId};
-use crate::rules::Operator;
+use crate::rules::{Operator, result_type};
 
 /// Computes one operator.
 ///
@@ -18,7 +18,7 @@ use crate::rules::Operator;
 fn apply(op: &dyn Operator, args: &[&Array]) -> Result<Array> {
     let types: SmallVec<[Type; 4]> = args.iter().map(|a| a.ty()).collect();
     let refs: SmallVec<[&Type; 4]> = types.iter().collect();
-    let ty = op.infer(&refs)?;
+    let ty = result_type(op, &refs)?;
     let views: SmallVec<[View<'_>; 4]> = args.iter().map(|a| a.view()).collect();
     let mut out = Array::scratch(ty.dtype, &ty.shape)?;
     if let Some(view) = out.view_mut() {
@@ -31,8 +31,9 @@ fn apply(op: &dyn Operator, args: &[&Array]) -> Result<Array> {
 ///
 /// # Errors
 /// [`Error::Value`] if the number of arguments is wrong or `steps` instructions and jumps did
-/// not suffice, and whatever an operator reports.
+/// not suffice, as [`Function::check`], and whatever an operator reports.
 pub fn interpret(function: &Function, args: &[Array], steps: usize) -> Result<Vec<Array>> {
+    function.check()?;
     let mut values: Vec<Option<Array>> = vec![None; function.types.len()];
     let mut block = 0;
     let mut incoming: Vec<Array> = args.to_vec();

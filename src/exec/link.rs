@@ -48,7 +48,8 @@ impl Memory {
     /// The memory is live and initialised, and nobody writes to it while the slice is used.
     #[inline(always)]
     pub(super) unsafe fn read<'a>(&self, leaves: &[*const u8]) -> Slice<'a> {
-        // SAFETY: the caller's promise; `Linker` and `Executor::bind` checked the length.
+        // SAFETY: the caller's promise; so many elements of this type are there, for a fixed
+        // address by `Plan::check`, for a leaf by `Executor::bind`.
         unsafe { tag(self.dtype, self.address.start(leaves), self.len) }
     }
 
@@ -59,7 +60,8 @@ impl Memory {
     #[inline(always)]
     pub(super) unsafe fn numbers<'a, T: Typed>(&self, leaves: &[*const u8]) -> &'a [T] {
         assert!(self.dtype == T::DTYPE);
-        // SAFETY: the caller's promise.
+        // SAFETY: as for `read`; `Typed` is sealed, so memory of the tag `T::DTYPE` is memory of
+        // type `T`.
         unsafe { std::slice::from_raw_parts(self.address.start(leaves).cast(), self.len) }
     }
 
@@ -72,7 +74,7 @@ impl Memory {
         let Address::Fixed(start) = self.address else {
             unreachable!("results live in the arena");
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise; `Plan::check` found room for so many elements there.
         unsafe { tag_mut(self.dtype, start, self.len) }
     }
 
@@ -246,11 +248,7 @@ impl Linker<'_> {
     fn address(&self, place: &Place) -> Address {
         match place.location {
             Location::Leaf(k) => Address::Leaf(k),
-            Location::Arena(offset) => {
-                let end = offset + place.ty.size() * place.ty.dtype.size();
-                assert!(end <= self.plan.arena_bytes, "the layout fits the arena");
-                Address::Fixed(self.arena.pointer().wrapping_add(offset))
-            }
+            Location::Arena(offset) => Address::Fixed(self.arena.pointer().wrapping_add(offset)),
             Location::Constant(k) => {
                 let start: *const u8 = match self.plan.constants[k].view().data {
                     Slice::F32(s) => s.as_ptr().cast(),
@@ -293,44 +291,39 @@ impl Linker<'_> {
 
     fn group(&self, group: &Group) -> LinkedGroup {
         let item = group.ty.dtype.size();
+        let shapes = group.externals.iter().map(|p| p.ty.shape.as_slice());
+        let walk = Broadcast::new(&group.ty.shape, shapes);
         let stream = |source: Source| match source {
             Source::Register(r) => {
-                assert!(r < self.plan.registers);
                 Stream::Register(self.registers.pointer().wrapping_add(r * BLOCK * item))
             }
             Source::External(k) => {
                 let address = self.address(&group.externals[k]);
-                if group.walk.is_splat(k) {
+                if walk.is_splat(k) {
                     Stream::Splat(address, k)
                 } else {
                     Stream::Whole(address, k)
                 }
             }
         };
-        let micro = |op: &super::plan::Fused| {
-            let Some(kernel) = Kernel::of(&*op.op, group.ty.dtype, op.args.len()) else {
-                unreachable!("only elementwise operators are fused");
-            };
-            Micro {
-                kernel,
-                args: op.args.iter().map(|&s| stream(s)).collect(),
-                out: stream(op.out),
-            }
+        let micro = |op: &super::plan::Fused| Micro {
+            kernel: op.kernel,
+            args: op.args.iter().map(|&s| stream(s)).collect(),
+            out: stream(op.out),
         };
         let in_arena = |p: &Place| matches!(p.location, Location::Arena(_));
         // A space of one element has results that look constant, and are one element long.
         let whole = group.ty.size() > 1
-            && group.walk.run() == group.ty.size()
-            && (group.externals.iter().enumerate())
-                .all(|(k, p)| in_arena(p) || group.walk.is_splat(k));
+            && walk.run() == group.ty.size()
+            && (group.externals.iter().enumerate()).all(|(k, p)| in_arena(p) || walk.is_splat(k));
         LinkedGroup {
             run: if whole {
-                (group.walk.run() * item).next_multiple_of(LINE) / item
+                (walk.run() * item).next_multiple_of(LINE) / item
             } else {
-                group.walk.run()
+                walk.run()
             },
             ops: group.ops.iter().map(micro).collect(),
-            walk: group.walk.clone(),
+            walk,
             dtype: group.ty.dtype,
         }
     }

@@ -5,7 +5,9 @@
 //! dot product, it is computed in passing, while the row is still in registers.
 //!
 //! Limits: the caller promises that every index is a row of its table, and that the table is
-//! reached by moves alone meanwhile: see [`Executor::run`](super::Executor::run).
+//! reached by moves alone meanwhile: see [`Executor::run`](super::Executor::run). That indices are
+//! a leaf or a constant, which were compared with the number of rows, and of which table, is
+//! found by [`Plan::check`](super::Plan).
 
 use crate::array::Number;
 use crate::simd::{self, Machine, by_width, multiversion};
@@ -14,8 +16,9 @@ use crate::table::{Table, moves};
 /// Copies row `i` of a table that starts at `start`.
 #[inline(always)]
 fn copy<M: Machine, T: Number>(m: M, start: *const T, i: u32, row: &mut [T]) {
-    // SAFETY: the caller of `run` promises that `i` is a row; it is as long as `row`, and
-    // racing workers use the same moves.
+    // SAFETY: the caller of `run` promises that indices are below the plan's bounds, and
+    // `Plan::check` found these to be no more than the rows of this table, which are as long as
+    // `row`; racing workers use the same moves.
     unsafe { moves::load_row_on(m, start.wrapping_add(i as usize * row.len()), row) };
 }
 

@@ -41,11 +41,17 @@ pub(super) struct Request<'a> {
     pub fuse: bool,
 }
 
-/// An instruction that is scheduled.
+/// An instruction that is scheduled. What its operator says of itself is asked once: one of
+/// another crate may say something else the next time, and then parts of a plan would not fit
+/// each other.
 pub(super) struct Node<'f> {
     pub(super) result: ValueId,
     pub(super) op: &'f OpRef,
     pub(super) args: &'f [ValueId],
+    /// For each operand, whether its value is read.
+    pub(super) reads: SmallVec<[bool; 4]>,
+    /// The kernel by which it may join a group.
+    pub(super) kernel: Option<Kernel>,
 }
 
 pub(super) struct Lowering<'f> {
@@ -113,10 +119,19 @@ impl<'f> Lowering<'f> {
                         low.base[i.result as usize] = low.base[args[0] as usize];
                     }
                     low.node_of[i.result as usize] = Some(low.nodes.len());
+                    let out = function.ty(i.result);
+                    let kernel = match request.fuse {
+                        true => elementwise(&**op, &types, out),
+                        false => None,
+                    };
+                    // A kernel is given all its operands.
+                    let reads = (0..args.len()).map(|k| kernel.is_some() || op.reads(k));
                     low.nodes.push(Node {
                         result: i.result,
                         op,
                         args,
+                        reads: reads.collect(),
+                        kernel,
                     });
                 }
             }
@@ -196,9 +211,8 @@ impl<'f> Lowering<'f> {
         &self,
         node: &'n Node<'f>,
     ) -> impl Iterator<Item = ValueId> + use<'n, 'f> {
-        let op = node.op;
-        let args = node.args.iter().enumerate();
-        args.filter(move |(k, _)| op.reads(*k)).map(|(_, &a)| a)
+        let args = node.args.iter().zip(&node.reads);
+        args.filter(|(_, reads)| **reads).map(|(&a, _)| a)
     }
 
     /// Whether a node renames another value's memory.
@@ -211,17 +225,6 @@ impl<'f> Lowering<'f> {
         node.op.downcast::<Gather>()?;
         let table = self.table_of(node.args[0])?;
         self.is_bounded(node.args[1]).then_some(table)
-    }
-
-    /// Whether a node may join a group: it computes each element alone, from operands that
-    /// broadcast to its result and have its element type.
-    fn fuses(&self, node: &Node<'f>) -> bool {
-        let out = self.function.ty(node.result);
-        let types = node.args.iter().map(|&a| self.function.ty(a));
-        self.request.fuse
-            && Kernel::of(&**node.op, out.dtype, node.args.len()).is_some()
-            && types.clone().all(|t| t.dtype == out.dtype)
-            && broadcast("", types.map(|t| &t.shape[..])).is_ok_and(|s| s == out.shape)
     }
 
     pub(super) fn table_of(&self, value: ValueId) -> Option<usize> {
@@ -328,7 +331,7 @@ impl<'f> Lowering<'f> {
         }
         let shape = |n: usize| {
             let node = &self.nodes[n];
-            self.fuses(node).then(|| {
+            node.kernel.map(|_| {
                 // Groups are of one element type, so make it part of the key.
                 let ty = self.function.ty(node.result);
                 let mut key: Shape = ty.shape.clone();
@@ -338,6 +341,16 @@ impl<'f> Lowering<'f> {
         };
         schedule(&users, waits, scheduled, shape)
     }
+}
+
+/// The kernel of an operator that may join a group: one that computes each element alone, from
+/// operands that broadcast to its result and have its element type.
+fn elementwise(op: &dyn Operator, args: &[&Type], out: &Type) -> Option<Kernel> {
+    let kernel = Kernel::of(op, out.dtype, args.len())?;
+    let shapes = args.iter().map(|t| &t.shape[..]);
+    let fits = args.iter().all(|t| t.dtype == out.dtype)
+        && broadcast("", shapes).is_ok_and(|s| s == out.shape);
+    fits.then_some(kernel)
 }
 
 /// Plans a function of one block.
@@ -429,8 +442,10 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     let bounds = low.bounds()?;
     let (steps, peak, registers) = (placer.steps, placer.peak, placer.registers);
     let constants = low.constants;
+    let gradients = request.gradients.iter().map(|&(leaf, _)| leaf).collect();
     Ok(Plan {
         steps,
+        gradients,
         constants,
         arena_bytes: peak,
         registers,

@@ -5,6 +5,7 @@
 //! fused and all memory assigned once, and run by an [`Executor`] per thread.
 
 mod arena;
+mod check;
 mod executor;
 mod interpreter;
 mod link;

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::arena::Layout;
 use super::lower::Lowering;
 use super::plan::{Fused, Group, Location, Place, Rows, Source, Step};
-use crate::array::{Broadcast, Type};
+use crate::array::Type;
 use crate::ir::ValueId;
 
 /// Gives values their places while walking the units.
@@ -129,8 +129,8 @@ impl<'l, 'f> Placer<'l, 'f> {
             }
         } else {
             // An operand of which only the shape is read has no memory.
-            let args = node.args.iter().enumerate().map(|(k, &a)| {
-                if node.op.reads(k) {
+            let args = node.args.iter().zip(&node.reads).map(|(&a, &reads)| {
+                if reads {
                     self.place(a)
                 } else {
                     Place {
@@ -209,21 +209,14 @@ impl<'l, 'f> Placer<'l, 'f> {
                 expires[last_inside[at]].push(r);
                 Source::Register(r)
             };
-            ops.push(Fused {
-                op: node.op.clone(),
-                args,
-                out,
-            });
+            let Some(kernel) = node.kernel else {
+                unreachable!("members of a group have kernels");
+            };
+            ops.push(Fused { kernel, args, out });
             free.append(&mut expires[at]);
         }
         self.registers = self.registers.max(count);
-        let walk = Broadcast::new(&ty.shape, externals.iter().map(|p| p.ty.shape.as_slice()));
-        self.steps.push(Step::Group(Group {
-            externals,
-            walk,
-            ops,
-            ty,
-        }));
+        self.steps.push(Step::Group(Group { externals, ops, ty }));
         for &n in members {
             self.release_after(unit, low.read(&low.nodes[n]));
         }

@@ -6,8 +6,8 @@
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, Broadcast, Type};
-use crate::rules::OpRef;
+use crate::array::{Array, Type};
+use crate::rules::{Kernel, OpRef};
 
 /// Where a value lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) struct Place {
 }
 
 /// One operand or result of a fused operator.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// One of the group's external values.
     External(usize),
@@ -41,7 +41,7 @@ pub(super) enum Source {
 /// One elementwise operator of a fused group.
 #[derive(Debug)]
 pub(super) struct Fused {
-    pub op: OpRef,
+    pub kernel: Kernel,
     pub args: SmallVec<[Source; 3]>,
     pub out: Source,
 }
@@ -51,8 +51,6 @@ pub(super) struct Fused {
 pub(super) struct Group {
     /// Values read from or written to memory.
     pub externals: Vec<Place>,
-    /// How each external is walked.
-    pub walk: Broadcast,
     pub ops: Vec<Fused>,
     /// Element type and shape of the space.
     pub ty: Type,
@@ -130,6 +128,8 @@ pub struct Plan {
     /// Which leaves are inputs.
     pub(super) inputs: Vec<bool>,
     pub(crate) result: Place,
+    /// For each gradient asked for, the leaf.
+    pub(super) gradients: Vec<usize>,
     /// One for each gradient asked for; `None` if it is zero.
     pub(crate) sinks: Vec<Option<Sink>>,
     /// For each leaf that holds indices, the number of rows it must stay below.

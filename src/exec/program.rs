@@ -11,7 +11,7 @@ use super::lower::{Request, lower};
 use super::plan::{Plan, RowsPart, Sink};
 use crate::array::{Array, Dense, Shape, Slice, Type, room, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::ir::{Adjoint, Function, adjoint};
+use crate::ir::{Adjoint, Function, ValueId, adjoint};
 use crate::rules::check_indices;
 use crate::table::{Gradient, Rows, Table, in_order};
 
@@ -34,6 +34,40 @@ pub enum Leaf {
         /// A name for messages.
         name: String,
     },
+}
+
+impl Leaf {
+    /// Element type and shape; of an input those it had when the graph was frozen.
+    fn ty(&self) -> Type {
+        match self {
+            Leaf::Parameter(table) => table.ty().clone(),
+            Leaf::Variable(_, value) => value.ty(),
+            Leaf::Input { ty, .. } => ty.clone(),
+        }
+    }
+
+    /// What the leaf is, for messages.
+    fn label(&self) -> String {
+        match self {
+            Leaf::Parameter(table) => table.label(),
+            Leaf::Variable(..) => "variable".to_owned(),
+            Leaf::Input { name, .. } => format!("input '{name}'"),
+        }
+    }
+
+    /// Checks that the leaf can stand for parameter `id` of a function, which has type `expected`.
+    /// Rules may have asked for its element type and number of axes, lengths are free.
+    fn check(&self, id: ValueId, expected: &Type) -> Result<()> {
+        let found = self.ty();
+        let message = || format!("{}: value %{id} is {expected}, got {found}", self.label());
+        if found.dtype != expected.dtype {
+            return Err(Error::Type(message()));
+        }
+        if found.ndim() != expected.ndim() {
+            return Err(Error::Shape(message()));
+        }
+        Ok(())
+    }
 }
 
 /// Which gradients a plan computes.
@@ -72,9 +106,11 @@ impl Program {
     /// A program from a function of one block and what its parameters stand for.
     ///
     /// # Errors
-    /// [`Error::Value`] if there is not one leaf for each parameter, and whatever a rule reports
-    /// while the adjoint is made.
+    /// [`Error::Value`] if there is not one leaf for each parameter, [`Error::Type`] or
+    /// [`Error::Shape`] if one has another element type or number of axes than its parameter, as
+    /// [`Function::check`], and whatever a rule reports while the adjoint is made.
     pub fn new(forward: Function, leaves: Vec<Leaf>) -> Result<Self> {
+        forward.check()?;
         if forward.parameters().len() != leaves.len() {
             return Err(Error::Value(format!(
                 "{} takes {} values, and there are {} leaves",
@@ -82,6 +118,9 @@ impl Program {
                 forward.parameters().len(),
                 leaves.len()
             )));
+        }
+        for (&id, leaf) in forward.parameters().iter().zip(&leaves) {
+            leaf.check(id, forward.ty(id))?;
         }
         let mut tables: Vec<Arc<Table>> = Vec::new();
         let mut table_of = vec![None; leaves.len()];
@@ -161,12 +200,11 @@ impl Program {
     fn types(&self, shapes: &[Shape]) -> Vec<Type> {
         let mut shapes = shapes.iter();
         let ty = |leaf: &Leaf| match leaf {
-            Leaf::Parameter(t) => t.ty().clone(),
-            Leaf::Variable(_, value) => value.ty(),
             Leaf::Input { ty, .. } => Type {
                 dtype: ty.dtype,
                 shape: shapes.next().unwrap_or(&ty.shape).clone(),
             },
+            leaf => leaf.ty(),
         };
         self.leaves.iter().map(ty).collect()
     }
@@ -252,6 +290,24 @@ impl Program {
         Ok(self.plan(shapes, Wrt::Nothing)?.steps())
     }
 
+    /// Binds the leaves that keep the value they had.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if one holds indices, some of which are out of range.
+    pub(crate) fn bind_variables(&self, executor: &mut Executor) -> Result<()> {
+        let plan = Arc::clone(executor.plan());
+        for (k, (leaf, bound)) in self.leaves.iter().zip(&plan.bounds).enumerate() {
+            if let Leaf::Variable(_, value) = leaf {
+                let data = value.view().data;
+                if let (Some(n), Slice::U32(indices)) = (bound, data) {
+                    check_indices(|| leaf.label(), indices, *n)?;
+                }
+                executor.bind(k, data);
+            }
+        }
+        Ok(())
+    }
+
     /// Runs with one array for each input and hands the executor to `then`.
     fn with<R>(&self, inputs: &[Array], wrt: Wrt, then: impl FnOnce(&Executor) -> R) -> Result<R> {
         let count = self.inputs().count();
@@ -269,23 +325,21 @@ impl Program {
         let shapes: Vec<Shape> = inputs.iter().map(|a| a.shape().into()).collect();
         let mut executor = self.take(&shapes, wrt)?;
         let plan = Arc::clone(executor.plan());
-        let mut next = inputs.iter();
-        for (k, (leaf, bound)) in self.leaves.iter().zip(&plan.bounds).enumerate() {
-            let data = match leaf {
-                Leaf::Parameter(_) => continue,
-                Leaf::Variable(_, value) => value.view().data,
-                Leaf::Input { .. } => next.next().map_or(Slice::F64(&[]), |a| a.view().data),
-            };
-            if let (Leaf::Input { name, .. }, Some(n), Slice::U32(indices)) = (leaf, bound, data) {
-                check_indices(|| format!("input '{name}'"), indices, *n)?;
+        self.bind_variables(&mut executor)?;
+        let leaves = self.leaves.iter().zip(&plan.bounds).enumerate();
+        let leaves = leaves.filter(|(_, (leaf, _))| matches!(leaf, Leaf::Input { .. }));
+        for ((k, (leaf, bound)), value) in leaves.zip(inputs) {
+            let data = value.view().data;
+            if let (Some(n), Slice::U32(indices)) = (bound, data) {
+                check_indices(|| leaf.label(), indices, *n)?;
             }
             executor.bind(k, data);
         }
         let mut tables = in_order(&self.tables);
         tables.dedup_by_key(|t| t.id());
         let _reading: Vec<_> = tables.into_iter().map(|t| t.read_lock()).collect();
-        // SAFETY: every leaf was just bound, to arrays that are borrowed here, and the indices
-        // of all inputs compared with their bounds.
+        // SAFETY: every leaf but tables was just bound, to arrays that are borrowed here or held
+        // by this program, and all their indices compared with the plan's bounds.
         unsafe { executor.run(None)? };
         let out = then(&executor);
         self.give_back(executor);
@@ -378,12 +432,7 @@ pub(crate) fn check_input(name: &str, ty: &Type, value: &Array) -> Result<()> {
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (k, leaf) in self.leaves.iter().enumerate() {
-            let what = match leaf {
-                Leaf::Parameter(t) => t.label(),
-                Leaf::Variable(..) => "variable".to_owned(),
-                Leaf::Input { name, .. } => format!("input '{name}'"),
-            };
-            writeln!(f, "# %{} is {what}", self.forward.parameters()[k])?;
+            writeln!(f, "# %{} is {}", self.forward.parameters()[k], leaf.label())?;
         }
         write!(f, "{}{}", self.forward, self.adjoint.function)
     }

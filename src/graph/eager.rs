@@ -8,7 +8,9 @@ use smallvec::SmallVec;
 use super::value::{Places, Value, apply};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
-use crate::rules::{Algebra, BroadcastLike, Ex, Id, Mul, OpRef, Operator, ReshapeLike, SumTo};
+use crate::rules::{
+    Algebra, BroadcastLike, Ex, Id, Internal, Mul, OpRef, Operator, ReshapeLike, SumTo,
+};
 
 /// A value of a rule: one that a node holds, or one that the rule computed.
 enum Slot<'v> {
@@ -76,7 +78,8 @@ pub(super) fn vjp<O: Operator + ?Sized>(
             return Err(error);
         }
         if let Some(grad) = grad {
-            give(i, eager.values.borrow()[grad.id() as usize].get().clone())?;
+            let id = grad.id_in(&eager)?;
+            give(i, eager.values.borrow()[id as usize].get().clone())?;
         }
     }
     Ok(())
@@ -86,7 +89,7 @@ pub(super) fn vjp<O: Operator + ?Sized>(
 /// if they have one shape. Rules end in one of these.
 #[inline]
 fn fits(op: &dyn Operator) -> bool {
-    let key = op.type_key();
+    let key = op.type_key(Internal);
     key == TypeId::of::<SumTo>()
         || key == TypeId::of::<BroadcastLike>()
         || key == TypeId::of::<ReshapeLike>()
@@ -96,7 +99,7 @@ fn fits(op: &dyn Operator) -> bool {
 /// shape, without the array of it.
 #[inline(never)]
 fn repeated(op: &dyn Operator, x: &Value, y: &Value) -> Option<Result<Value>> {
-    let key = op.type_key();
+    let key = op.type_key(Internal);
     if key == TypeId::of::<BroadcastLike>() {
         return x.repeated(y).map(Ok);
     }

@@ -56,11 +56,12 @@ impl Nodes {
         let named: SmallVec<[Ex<'_>; 4]> = (0..nodes.len())
             .map(|id| Ex::new(&algebra, id as Id))
             .collect();
-        let result = rule(&named).map(Ex::id);
-        match algebra.error.borrow_mut().take() {
-            Some(error) => Err(error),
-            None => Ok(result.map(|id| algebra.get(id))),
+        let result = rule(&named);
+        if let Some(error) = algebra.error.borrow_mut().take() {
+            return Err(error);
         }
+        let id = result.map(|value| value.id_in(&algebra)).transpose()?;
+        Ok(id.map(|id| algebra.get(id)))
     }
 
     fn push(&self, node: Variable) -> Id {

@@ -13,10 +13,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, DType, MOST_AXES, Number, Shape, Slice, Summary, Type, View};
-use crate::error::{Error, Result};
+use crate::array::{Array, DType, Number, Shape, Slice, Summary, Type, View};
+use crate::error::Result;
 use crate::rules::{
-    DiagonalLike, Gather, Kernel, MOST_OPERANDS, MatMul, Operator, ScatterRows, Transpose, shares,
+    DiagonalLike, Gather, Internal, Kernel, MOST_OPERANDS, MatMul, Operator, ScatterRows,
+    Transpose, result_type, shares,
 };
 use crate::table::{Gradient, Rows, Table, add_into};
 
@@ -245,7 +246,7 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     {
         return shortcut;
     }
-    if let Some((definition, n)) = op.definition()
+    if let Some((definition, n)) = op.definition(Internal)
         && let Some((dtype, shape, slices)) = alike(args)
         && let Some(kernel) = definition.kernel_of(n, dtype, args.len())
     {
@@ -270,14 +271,7 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     for ty in &types {
         refs.push(ty);
     }
-    let ty = op.infer(&refs)?;
-    if ty.ndim() > MOST_AXES {
-        return Err(Error::Shape(format!(
-            "{}: an array has at most {MOST_AXES} axes, this one would have {}",
-            op.name(),
-            ty.ndim()
-        )));
-    }
+    let ty = result_type(op, &refs)?;
     if shares(op, &refs, &ty) {
         return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
     }
@@ -364,7 +358,7 @@ where
 }
 
 fn is<P: Operator, O: Operator + ?Sized>(op: &O) -> bool {
-    op.type_key() == TypeId::of::<P>()
+    op.type_key(Internal) == TypeId::of::<P>()
 }
 
 /// Shortcuts for values that are not arrays, where there is one.

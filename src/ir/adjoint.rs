@@ -26,21 +26,22 @@ pub struct Adjoint {
 /// of the sum of its result's elements for the parameters `wrt`.
 ///
 /// # Errors
-/// [`Error::Value`] if there are several blocks or `wrt` names a value that does not exist,
-/// and whatever an operator of a rule reports.
+/// [`Error::Value`] if there are several blocks or `wrt` names a value that does not exist, as
+/// [`Function::check`], and whatever an operator of a rule reports.
 pub fn adjoint(function: &Function, wrt: &[ValueId]) -> Result<Adjoint> {
+    function.check()?;
     let (block, results) = function.straight()?;
     let count = function.types.len();
     let mut active = vec![false; count];
     for &id in wrt {
         match active.get_mut(id as usize) {
-            Some(active) => *active = true,
+            // Indices do not move a little.
+            Some(active) => *active = function.ty(id).dtype.is_real(),
             None => return Err(Error::Value(format!("value %{id} does not exist"))),
         }
     }
     for i in &block.instructions {
         if let Expression::Apply(_, args) = &i.expression {
-            // Indices do not move a little.
             let moves = function.ty(i.result).dtype.is_real();
             active[i.result as usize] = moves && args.iter().any(|&a| active[a as usize]);
         }
@@ -66,6 +67,7 @@ pub fn adjoint(function: &Function, wrt: &[ValueId]) -> Result<Adjoint> {
                 continue;
             }
             if let Some(grad) = op.vjp(k, g, y, &x) {
+                grad.id_in(&builder)?;
                 let slot = &mut grads[arg as usize];
                 *slot = Some(match *slot {
                     None => grad,

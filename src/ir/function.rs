@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
-use crate::rules::{Algebra, Id, OpRef};
+use crate::rules::{Algebra, Id, OpRef, result_type};
 
 /// Names a value of a function; each is defined once.
 pub type ValueId = Id;
@@ -86,8 +86,71 @@ impl Function {
     }
 
     /// The type of a value.
+    ///
+    /// # Panics
+    /// If the value does not exist.
     pub fn ty(&self, id: ValueId) -> &Type {
         &self.types[id as usize]
+    }
+
+    /// Checks what a [`Builder`] sees to and these public fields do not: that every value has a
+    /// type, is defined once, and in its block before it is used; and that constants are of the
+    /// type given for them. A value of an earlier block is taken on trust: whether a function
+    /// with branches comes by its definition shows when it runs.
+    ///
+    /// # Errors
+    /// [`Error::Value`] naming the value.
+    pub fn check(&self) -> Result<()> {
+        let wrong =
+            |id: ValueId, what: &str| Error::Value(format!("{}: value %{id} {what}", self.name));
+        let mut defined = vec![false; self.types.len()];
+        let define = |id: ValueId, defined: &mut Vec<bool>| match defined.get_mut(id as usize) {
+            None => Err(wrong(id, "has no type")),
+            Some(true) => Err(wrong(id, "is defined twice")),
+            Some(new) => {
+                *new = true;
+                Ok(())
+            }
+        };
+        let one = self.blocks.len() == 1;
+        let used = |ids: &[ValueId], defined: &[bool]| {
+            ids.iter()
+                .try_for_each(|&id| match defined.get(id as usize) {
+                    None => Err(wrong(id, "does not exist")),
+                    Some(false) if one => Err(wrong(id, "is used before it is defined")),
+                    Some(_) => Ok(()),
+                })
+        };
+        for block in &self.blocks {
+            for &id in &block.parameters {
+                define(id, &mut defined)?;
+            }
+            for i in &block.instructions {
+                if let Expression::Apply(_, args) = &i.expression {
+                    used(args, &defined)?;
+                }
+                define(i.result, &mut defined)?;
+                if let Expression::Constant(a) = &i.expression
+                    && a.ty() != *self.ty(i.result)
+                {
+                    return Err(wrong(i.result, "is a constant of another type"));
+                }
+            }
+            match &block.terminator {
+                Terminator::Return(results) => used(results, &defined)?,
+                Terminator::Jump(to) => used(&to.args, &defined)?,
+                Terminator::Branch {
+                    condition,
+                    then,
+                    otherwise,
+                } => {
+                    used(&[*condition], &defined)?;
+                    used(&then.args, &defined)?;
+                    used(&otherwise.args, &defined)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The only block of a function without control flow, and what it returns.
@@ -204,7 +267,7 @@ impl Builder {
                 ty.ok_or_else(|| Error::Value(format!("value %{a} does not exist")))
             };
             let types: SmallVec<[&Type; 4]> = args.iter().map(ty).collect::<Result<_>>()?;
-            op.infer(&types)?
+            result_type(&*op, &types)?
         };
         Ok(self.push(ty, Expression::Apply(op, args.into())))
     }

@@ -14,7 +14,9 @@ use smallvec::SmallVec;
 use super::function::{Block, Expression, Function, Instruction, Terminator, ValueId};
 use crate::array::{Array, Type, View};
 use crate::error::Result;
-use crate::rules::{BroadcastLike, BroadcastTo, Div, Kernel, Mul, Neg, OpRef, ScatterRows, Sub};
+use crate::rules::{
+    BroadcastLike, BroadcastTo, Div, Kernel, Mul, Neg, OpRef, ScatterRows, Sub, result_type,
+};
 
 /// The same function for parameters of other types.
 ///
@@ -27,14 +29,14 @@ pub(crate) fn specialize(function: &Function, parameters: &[Type]) -> Result<Fun
         out.types[id as usize] = ty.clone();
     }
     for i in &block.instructions {
-        if let Expression::Apply(op, args) = &i.expression {
-            let ty = {
+        out.types[i.result as usize] = match &i.expression {
+            Expression::Constant(a) => a.ty(),
+            Expression::Apply(op, args) => {
                 let types: SmallVec<[&Type; 4]> =
                     args.iter().map(|&a| &out.types[a as usize]).collect();
-                op.infer(&types)?
-            };
-            out.types[i.result as usize] = ty;
-        }
+                result_type(&**op, &types)?
+            }
+        };
     }
     Ok(out)
 }
@@ -224,7 +226,10 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
                     pass.splat[result as usize] = Some(args[0]);
                 }
                 let key = (op.clone(), args.clone());
-                if let Some(&same) = pass.seen.get(&key) {
+                // What an operator says of itself may be wrong, the type is what was computed.
+                if let Some(&same) = pass.seen.get(&key)
+                    && pass.ty(same) == ty
+                {
                     pass.alias[result as usize] = same;
                     continue;
                 }

@@ -123,8 +123,12 @@ pub(super) fn adds(rule: Rule, settings: Settings) -> bool {
 
 /// Applies rows of a gradient.
 ///
+/// # Panics
+/// If a term has not one row of the table's width, and one factor or none at all, for each index
+/// of its part. It is compared once a batch, and then relied on.
+///
 /// # Safety
-/// All indices are rows of the table, and all terms are as long as they imply. With
+/// All indices are rows of the table, and its state is that of a table of its type. With
 /// [`Access::Alone`] nobody else uses the table or its state until this returns; with
 /// [`Access::Shared`] everybody reaches both by moves.
 pub(crate) unsafe fn rows<T: Number, P: Parts<T>>(
@@ -133,26 +137,47 @@ pub(crate) unsafe fn rows<T: Number, P: Parts<T>>(
     parts: &P,
     scratch: &mut Scratch<T>,
 ) {
+    let width = target.table.width();
+    for p in 0..parts.count() {
+        let count = parts.indices(p).len();
+        for term in (0..parts.terms(p)).map(|t| parts.term(p, t)) {
+            let fits = term.rows.len() == count * width;
+            let factors = term.scale.is_none_or(|scale| scale.len() == count);
+            assert!(fits && factors, "a gradient of rows has one row an index");
+        }
+    }
+    assert!(
+        scratch.row.len() == width,
+        "scratch is for rows of this width"
+    );
     if adds(target.rule, target.settings) {
         let lr = target.settings.lr;
-        // SAFETY: handed on.
+        // SAFETY: handed on, and terms were just found to be as long as the indices imply.
         unsafe { sgd::rows(access, target.table, lr, parts, &mut scratch.row) };
     } else {
-        // SAFETY: handed on.
+        // SAFETY: handed on, and as above.
         unsafe { grouped::rows(access, target, parts, scratch) };
     }
 }
 
 /// Applies a gradient of the table's shape.
 ///
+/// # Panics
+/// If it has not as many numbers as the table.
+///
 /// # Safety
-/// `gradient` is as long as the table, and the access is as for [`rows`].
+/// The state and the access are as for [`rows`].
 pub(crate) unsafe fn dense<T: Number>(
     access: Access,
     target: &Target<'_>,
     gradient: &[T],
     scratch: &mut Scratch<T>,
 ) {
-    // SAFETY: handed on.
+    let expected = target.table.ty().size();
+    assert!(
+        gradient.len() == expected,
+        "a gradient has its table's shape"
+    );
+    // SAFETY: handed on, and the gradient was just found to be as long as the table.
     unsafe { grouped::all(access, target, gradient, scratch) };
 }

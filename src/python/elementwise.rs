@@ -10,8 +10,6 @@
     reason = "pyo3 writes such functions where a macro writes `#[pymethods]`; this file has no unsafe"
 )]
 
-use std::any::TypeId;
-
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict};
@@ -72,7 +70,7 @@ pub(super) fn two<'py>(
 ) -> PyResult<Bound<'py, PyVariable>> {
     let py = x.py();
     // As `**`: a number as the exponent has a rule of its own.
-    if op.type_key() == TypeId::of::<rules::Pow>()
+    if op.downcast::<rules::Pow>().is_some()
         && x.is_instance_of::<PyVariable>()
         && let Some(exponent) = convert::number(y)?
     {

@@ -12,6 +12,7 @@ use super::{
     ReshapeLike, RowScale, ScatterPick, ScatterRows, Sum, SumTo, Trace, Transpose, VecDot,
 };
 use crate::array::{DType, Shape, Type};
+use crate::error::{Error, Result};
 
 /// Names a value inside one algebra.
 pub type Id = u32;
@@ -46,6 +47,19 @@ impl<'t> Ex<'t> {
     /// The name of this value in its algebra.
     pub fn id(self) -> Id {
         self.id
+    }
+
+    /// The name of this value, which a rule gave, in the algebra that the rule was run on.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if it is a value of another algebra.
+    pub(crate) fn id_in(self, algebra: &dyn Algebra) -> Result<Id> {
+        if std::ptr::addr_eq(self.cx, algebra) {
+            return Ok(self.id);
+        }
+        Err(Error::Value(
+            "an operator's rule gave a value that was not made from what the rule was given".into(),
+        ))
     }
 
     /// Number of axes.

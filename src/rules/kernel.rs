@@ -215,7 +215,12 @@ impl Kernel {
     #[inline]
     pub(crate) fn of<O: Operator + ?Sized>(op: &O, dtype: DType, operands: usize) -> Option<Self> {
         let kernel = dtype.is_real().then(|| op.kernel(dtype))??;
-        (kernel.dtype == dtype && kernel.operands == operands).then_some(kernel)
+        kernel.is_for(dtype, operands).then_some(kernel)
+    }
+
+    /// Whether this is a kernel on so many operands of an element type.
+    pub(crate) fn is_for(&self, dtype: DType, operands: usize) -> bool {
+        (self.dtype, self.operands) == (dtype, operands)
     }
 
     /// Computes `n` elements at `to`.

@@ -103,7 +103,7 @@ pub use reduction::*;
 pub use shape::*;
 pub use table::{Argument, Case, Entry, Reference, table};
 
-use crate::array::{DType, Type, View, ViewMut};
+use crate::array::{DType, MOST_AXES, Type, View, ViewMut, element_count};
 use crate::error::{Error, Result};
 
 /// One differentiable operation. See the [module documentation](self).
@@ -160,8 +160,10 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
         false
     }
 
-    /// Which concrete operator this is.
-    fn type_key(&self) -> TypeId {
+    /// Which concrete operator this is. Nobody else can write it: [`Internal`] has no name
+    /// outside of this crate.
+    #[doc(hidden)]
+    fn type_key(&self, _: Internal) -> TypeId {
         TypeId::of::<Self>()
     }
 
@@ -173,12 +175,21 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
     }
 
     /// What an elementwise operator of the table is made of, and its order. It is known without
-    /// [`infer`](Self::infer) what becomes of operands of one type. No other operator has one.
+    /// [`infer`](Self::infer) what becomes of operands of one type. No other operator has one:
+    /// nobody else can write this, as with [`type_key`](Self::type_key).
     #[doc(hidden)]
-    fn definition(&self) -> Option<(&'static Definition, i32)> {
+    fn definition(&self, _: Internal) -> Option<(&'static Definition, i32)> {
         None
     }
 }
+
+mod internal {
+    /// What the methods of [`Operator`](super::Operator) take that this crate alone calls and
+    /// writes. A method can be overridden only where the types of its arguments can be named.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Internal;
+}
+pub(crate) use internal::Internal;
 
 impl dyn Operator {
     /// This operator as a concrete type, if it is that type.
@@ -235,6 +246,25 @@ impl fmt::Debug for OpRef {
 pub(crate) fn shares<O: Operator + ?Sized>(op: &O, args: &[&Type], out: &Type) -> bool {
     let same = |x: &&Type| x.dtype == out.dtype && x.size() == out.size();
     op.aliases(args, out) && args.first().is_some_and(same)
+}
+
+/// The type of an operator's result. Whoever asks for it asks here, once for each result: an
+/// operator of another crate may give a shape that no memory can hold, or another one next time.
+///
+/// # Errors
+/// Whatever [`Operator::infer`] reports, [`Error::Shape`] if the result has too many elements or
+/// axes.
+pub(crate) fn result_type<O: Operator + ?Sized>(op: &O, args: &[&Type]) -> Result<Type> {
+    let ty = op.infer(args)?;
+    if ty.ndim() > MOST_AXES {
+        return Err(Error::Shape(format!(
+            "{}: an array has at most {MOST_AXES} axes, this one would have {}",
+            op.name(),
+            ty.ndim()
+        )));
+    }
+    element_count(&ty.shape)?;
+    Ok(ty)
 }
 
 /// Checks the number of operands.

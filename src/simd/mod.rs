@@ -98,7 +98,26 @@ static ACTIVE: AtomicU8 = AtomicU8::new(0);
 /// An [`Isa`] as a type, so that a kernel knows at compile time what it is
 /// compiled for. A value is a proof that the CPU has that instruction set:
 /// `multiversion!` makes one where it has checked.
-pub trait Machine: Copy + Send + Sync + 'static {
+///
+/// The trait is sealed: only this module implements it.
+///
+/// ```compile_fail
+/// use wyrmling::simd::{Isa, Machine};
+///
+/// #[derive(Clone, Copy)]
+/// struct Anything;
+/// unsafe impl Machine for Anything {
+///     const ISA: Isa = Isa::Avx512; // Nobody has checked that the CPU has it.
+///     const FMA: bool = true;
+/// }
+/// ```
+///
+/// # Safety
+///
+/// Safe functions run the instructions of `ISA` because they were passed a value of the type. So
+/// wherever a value can exist the CPU has that instruction set, and a fused multiply-add if `FMA`
+/// says so; only the baseline of the target may have a public constructor that is not `unsafe`.
+pub unsafe trait Machine: sealed::Sealed + Copy + Send + Sync + 'static {
     /// The instruction set.
     const ISA: Isa;
     /// Whether a fused multiply-add is one instruction. Where it is not, `mul_add`
@@ -106,11 +125,20 @@ pub trait Machine: Copy + Send + Sync + 'static {
     const FMA: bool;
 }
 
+/// Keeps other crates, which cannot name it, from implementing [`Machine`].
+mod sealed {
+    pub trait Sealed {}
+}
+
 /// The baseline of the target, as a type.
 #[derive(Debug, Clone, Copy)]
 pub struct Scalar;
 
-impl Machine for Scalar {
+impl sealed::Sealed for Scalar {}
+
+// SAFETY: the target has its baseline, without which no code of ours runs at all; on aarch64 that
+// includes a fused multiply-add.
+unsafe impl Machine for Scalar {
     const ISA: Isa = Isa::Scalar;
     const FMA: bool = cfg!(target_arch = "aarch64");
 }
@@ -134,7 +162,11 @@ macro_rules! machine {
             }
         }
 
-        impl Machine for $name {
+        impl sealed::Sealed for $name {}
+
+        // SAFETY: the field is private, and `assume`, which alone makes a value, asks its caller
+        // to have checked that the CPU has the instruction set; both include FMA.
+        unsafe impl Machine for $name {
             const ISA: Isa = Isa::$name;
             const FMA: bool = true;
         }

@@ -111,7 +111,9 @@ unsafe impl<M: Machine, T: Float> Vector<T> for One<M, T> {
     }
 }
 
-/// The registers of an element type, by instruction set.
+/// The registers of an element type, by instruction set. Other crates cannot name this trait, so
+/// [`Real`](super::Real), which asks for it, is implemented here only: unsafe code takes a `Real`
+/// for a float of its size, without padding, which any bits are a value of.
 pub trait Registers: Sized {
     /// The register of [`Scalar`](super::Scalar).
     type Scalar: Vector<Self>;

@@ -5,7 +5,9 @@
 //! same row may occur many times. [`Rows::coalesce`] sorts and sums them for
 //! whoever reads them; optimizers group them in their own order.
 
-use crate::array::{Array, Dense, Real, Shape, Type, Typed, room, show_shape, size, with_real};
+use crate::array::{
+    Array, Dense, Real, Shape, Type, Typed, element_count, room, show_shape, size, with_real,
+};
 use crate::error::{Error, Result};
 
 /// Rows of an array that is zero elsewhere; equal indices add up.
@@ -19,12 +21,14 @@ impl Rows {
     /// Rows `values` at `indices` of an array of type `ty`.
     ///
     /// # Errors
-    /// [`Error::Shape`] or [`Error::Type`] if `values` is not one row an index,
+    /// [`Error::Shape`] if the array would be too large for any memory, [`Error::Shape`] or
+    /// [`Error::Type`] if `values` is not one row an index,
     /// [`Error::Index`] if an index is out of range.
     pub fn new(ty: Type, indices: Dense<u32>, values: Array) -> Result<Self> {
         let Some((&n, row)) = ty.shape.split_first() else {
             return Err(Error::Shape("a single number has no rows".into()));
         };
+        element_count(&ty.shape)?;
         let expected: Shape = [indices.shape(), row].concat().into();
         if values.shape() != &expected[..] {
             return Err(Error::Shape(format!(

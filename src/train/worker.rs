@@ -122,11 +122,7 @@ impl<'a> Worker<'a> {
         let program = shared.program;
         let sized = |plan: &Arc<Plan>, batch: usize| -> Result<Sized> {
             let mut executor = Executor::new(Arc::clone(plan), program.tables())?;
-            for (k, leaf) in program.leaves().iter().enumerate() {
-                if let Leaf::Variable(_, value) = leaf {
-                    executor.bind(k, value.view().data);
-                }
-            }
+            program.bind_variables(&mut executor)?;
             Ok(Sized { executor, batch })
         };
         let full = sized(&plans.full, shared.batch)?;
@@ -258,9 +254,10 @@ impl<'a> Worker<'a> {
         if shared.in_turn && !shared.wait(&shared.applied, round) {
             return Ok(());
         }
-        // SAFETY: constants of the program were bound in `new` and live as long as it, inputs
-        // just now to what is staged, which does not change until this returns; `fit` has
-        // compared every index that the feeds can give with its bound.
+        // SAFETY: variables of the program were bound in `new`, where their indices were compared
+        // with the plan's bounds, and live as long as it; inputs were bound just now to what is
+        // staged, which does not change until this returns, and `fit` has compared every index
+        // that the feeds can give with its bound. `fit` holds the locks of all tables.
         match unsafe { executor.run(Some(shared.stop)) } {
             Err(Error::Interrupted) => return Ok(()),
             other => other?,

@@ -13,4 +13,5 @@ mod optim;
 mod random_programs;
 mod rank;
 mod rules;
+mod soundness;
 mod split;

@@ -267,7 +267,9 @@ macro_rules! elementwise {
                 fn kernel(&self, dtype: $crate::array::DType) -> Option<$crate::rules::Kernel> {
                     Some(Self::DEFINITION.kernel(inner!(@order self $operands), dtype))
                 }
-                fn definition(&self) -> Option<(&'static $crate::rules::Definition, i32)> {
+                fn definition(
+                    &self, _: $crate::rules::Internal,
+                ) -> Option<(&'static $crate::rules::Definition, i32)> {
                     Some((&Self::DEFINITION, inner!(@order self $operands)))
                 }
             }
