@@ -4,13 +4,24 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::node::{Core, IntoDyn, Kind, Node};
+use super::node::{Core, IntoDyn, Kind, Leaves, Node};
 use super::value::{TableValue, Value};
 use super::variable::Variable;
 use crate::array::{Array, show_shape};
 use crate::error::{Error, Result};
 use crate::rules::{Identity, OpRef};
 use crate::table::{Gradient, Param, Table, new_id, record_change};
+
+/// What is below an input.
+const INPUT: Leaves = Leaves {
+    input: true,
+    assigned: false,
+};
+/// What is below any other leaf that can be assigned.
+const ASSIGNED: Leaves = Leaves {
+    input: false,
+    assigned: true,
+};
 
 /// A trained parameter: a handle on a table.
 pub struct ParameterNode {
@@ -104,7 +115,7 @@ impl Variable<ParameterNode> {
     pub fn from_param(param: Arc<Param>) -> Self {
         let value = Value::Table(Rc::new(TableValue::new(Arc::clone(param.table()))));
         Variable(Rc::new(ParameterNode {
-            core: Core::leaf(value, true),
+            core: Core::leaf(value, true).with_leaves(ASSIGNED),
             param,
         }))
     }
@@ -197,6 +208,18 @@ impl Variable {
     pub fn traced_below(&self) -> bool {
         self.0.core().traced()
     }
+
+    /// Whether an input is below, which may get another value and another length later.
+    pub fn input_below(&self) -> bool {
+        self.0.core().leaves().input
+    }
+
+    /// Whether the value can change: an input, a parameter or another leaf that can be assigned
+    /// is below.
+    pub fn settable(&self) -> bool {
+        let leaves = self.0.core().leaves();
+        leaves.input || leaves.assigned
+    }
 }
 
 /// Replaces the value of a leaf after checking its type.
@@ -238,7 +261,7 @@ impl Variable<InputNode> {
         let value = Value::Dense(value.into());
         Variable(Rc::new(InputNode {
             id: new_id(),
-            core: Core::leaf(value, false),
+            core: Core::leaf(value, false).with_leaves(INPUT),
             name,
         }))
     }
@@ -268,7 +291,7 @@ impl Variable<LeafNode> {
         }
         Ok(Variable(Rc::new(LeafNode {
             id: new_id(),
-            core: Core::leaf(Value::Dense(value), true),
+            core: Core::leaf(Value::Dense(value), true).with_leaves(ASSIGNED),
             gradient: RefCell::new(None),
         })))
     }

@@ -20,6 +20,15 @@ use crate::error::{Error, Result};
 use crate::rules::{OpRef, Operator};
 use crate::table::{Gradient, Param, changes};
 
+/// Which kinds of leaves that get other values later are below a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Leaves {
+    /// An input, which may get another length too.
+    pub(super) input: bool,
+    /// A parameter or variable.
+    pub(super) assigned: bool,
+}
+
 /// What every node carries.
 pub struct Core {
     value: RefCell<Value>,
@@ -31,6 +40,8 @@ pub struct Core {
     differentiable: bool,
     /// Whether an argument of a function that is being differentiated is below.
     traced: Cell<bool>,
+    /// Which leaves are below that get other values later.
+    leaves: Cell<Leaves>,
     /// Grows from node to node of a thread, so that parents have less than their children.
     serial: u64,
     /// Asked when the gradient of this node is complete.
@@ -50,6 +61,7 @@ impl Core {
             checked: Cell::new(version),
             differentiable,
             traced: Cell::new(traced),
+            leaves: Cell::default(),
             serial: next_serial(),
             hooks: RefCell::new(None),
             mark: Cell::new(0),
@@ -139,6 +151,19 @@ impl Core {
     /// Says that this is such an argument.
     pub(super) fn trace(&self) {
         self.traced.set(true);
+    }
+
+    /// Which leaves are below that get other values later.
+    #[inline]
+    pub(super) fn leaves(&self) -> Leaves {
+        self.leaves.get()
+    }
+
+    /// Says which.
+    #[inline]
+    pub(super) fn with_leaves(self, leaves: Leaves) -> Self {
+        self.leaves.set(leaves);
+        self
     }
 
     /// Larger than that of any node that existed before in this thread, parents included.
@@ -358,16 +383,20 @@ impl<O: Held, P: Parents> Operation<O, P> {
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         // Before the values are read: a table may change meanwhile.
         let now = changes();
-        let (value, below, traced) = parents.with_cores(|cores| {
+        let (value, below, traced, leaves) = parents.with_cores(|cores| {
             let value = with_values(cores, |args| apply(op.get(), args, None));
             let any = |flag: fn(&Core) -> bool| cores.iter().any(|c| flag(c));
-            (value, any(Core::differentiable), any(Core::traced))
+            let leaves = Leaves {
+                input: any(|c| c.leaves().input),
+                assigned: any(|c| c.leaves().assigned),
+            };
+            (value, any(Core::differentiable), any(Core::traced), leaves)
         });
         let value = value?;
         // Indices do not move a little: no gradient flows through them.
         let differentiable = below && value.dtype().is_real();
         Ok(Operation {
-            core: Core::new(value, now, differentiable, traced),
+            core: Core::new(value, now, differentiable, traced).with_leaves(leaves),
             op,
             parents: Some(parents),
         })

@@ -128,7 +128,7 @@ fn part<'py>(object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         return Ok(object);
     };
     let node = variable.get().handle.node()?;
-    if node.dtype() == DType::U32 && build::settable(&node) {
+    if node.dtype() == DType::U32 && node.settable() {
         return Err(PyTypeError::new_err(
             "indices that can change stand alone in brackets: x[rows][:, 0], not x[rows, 0]; \
              or use their value, rows.value",

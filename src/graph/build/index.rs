@@ -24,8 +24,7 @@ pub fn gather(x: &Variable, index: &Variable) -> Result<Variable> {
 /// # Errors
 /// See the [module documentation](super).
 pub fn rows(x: &Variable, at: Dense<u32>, from_end: &[usize]) -> Result<Variable> {
-    let below = || x.topological().into_iter();
-    if from_end.is_empty() || !below().any(|node| matches!(node.kind(), Kind::Input(..))) {
+    if from_end.is_empty() || !x.input_below() {
         return gather(x, &Constant::new(at).boxed());
     }
     // From the end is from the start of the rows in reverse.
@@ -116,7 +115,7 @@ const LOGICAL: &[&str] = &[
 /// See the [module documentation](super).
 pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<Variable> {
     let mut values = assigned(x, values, places.shape().len())?;
-    if values.ty()?.shape[..] != *places.shape() {
+    if values.input_below() || values.ty()?.shape[..] != *places.shape() {
         let shape = places.shape().into();
         values = apply(rules::BroadcastTo { shape }, &[&values])?;
     }
@@ -142,7 +141,7 @@ pub fn slice_replace(x: &Variable, items: Vec<SliceItem>, values: &Variable) -> 
     let take = rules::Take { items };
     let ty = take.infer(&[&x.ty()?])?;
     let mut values = assigned(x, values, ty.ndim())?;
-    if values.ty()?.shape != ty.shape {
+    if x.input_below() || values.input_below() || values.ty()?.shape != ty.shape {
         // Like the slice, whatever length it has one day.
         let slice = apply(take.clone(), &[x])?;
         let args = [values, slice];
@@ -150,17 +149,6 @@ pub fn slice_replace(x: &Variable, items: Vec<SliceItem>, values: &Variable) -> 
     }
     let items = take.items;
     apply(rules::SliceReplace { items }, &[x, &values])
-}
-
-/// Whether the value of a node can change: something that it depends on can be assigned.
-pub fn settable(x: &Variable) -> bool {
-    let assigned = |node: &Variable| {
-        matches!(
-            node.kind(),
-            Kind::Input(..) | Kind::Parameter(_) | Kind::Variable(..)
-        )
-    };
-    x.topological().iter().any(assigned)
 }
 
 /// Whether a node is the result of a comparison or of a logical operator.
@@ -208,7 +196,7 @@ pub fn constant_mask(mask: &Variable) -> Result<Array> {
             mask.dtype()
         )));
     }
-    if settable(mask) {
+    if mask.settable() {
         return Err(Error::Type(
             "x[mask] has as many elements as the mask has ones, which changes when what it was \
              computed from is assigned; use where(mask, x, 0.0), which has the shape of x, or a \

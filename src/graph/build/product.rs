@@ -25,7 +25,9 @@ pub fn vecdot(x: &Variable, y: &Variable) -> Result<Variable> {
     if a.is_empty() || a.last() != b.last() {
         return Err(vector_error("vecdot", x, y)?);
     }
-    if a != b {
+    // Lengths that agree now need not agree when an input gets another; where they do, programs
+    // drop what repeats nothing.
+    if a != b || args.iter().any(Variable::input_below) {
         // The result of the first has the joint shape.
         args[0] = binary(&BroadcastLike, &args[0], &args[1])?;
         args[1] = binary(&BroadcastLike, &args[1], &args[0])?;

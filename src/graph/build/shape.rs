@@ -71,11 +71,16 @@ pub fn broadcast_like(x: &Variable, like: &Variable) -> Result<Variable> {
 /// See the [module documentation](super).
 pub fn squeeze(x: &Variable, over: Option<&[i64]>) -> Result<Variable> {
     let ty = x.ty()?;
-    let axes = match over {
-        Some(_) => axes("squeeze", over, ty.ndim())?,
-        None => (0..ty.ndim()).filter(|&a| ty.shape[a] == 1).collect(),
-    };
-    apply(rules::Squeeze { axes }, &[x])
+    if over.is_some() {
+        let axes = axes("squeeze", over, ty.ndim())?;
+        return apply(rules::Squeeze { axes }, &[x]);
+    }
+    let (axes, others): (Shape, Shape) = (0..ty.ndim()).partition(|&a| ty.shape[a] == 1);
+    if !x.input_below() || others.is_empty() {
+        return apply(rules::Squeeze { axes }, &[x]);
+    }
+    let long = rules::LongAxes { axes: others };
+    apply(rules::Squeeze { axes }, &[&apply(long, &[x])?])
 }
 
 /// Inserts axes of length 1, at these places of the result.

@@ -4,7 +4,7 @@
 //! array that would be as large as the table; graphs and programs therefore carry
 //! it as the pair (index, rows) and build the array only if somebody asks.
 
-use crate::array::{Type, Typed, View, ViewMut, show_shape, size, with_real};
+use crate::array::{SliceMut, Type, Typed, View, ViewMut, show_shape, size, with_real};
 use crate::error::{Error, Result};
 
 use crate::rules::{
@@ -51,7 +51,15 @@ fn check_targets(targets: &[u32], n: usize) -> Result<()> {
     }
 }
 
-/// Rows of operand 0 (along its first axis) at the indices of operand 1.
+/// Copies rows of `width` elements. All indices are rows of `table`.
+fn copy_rows<T: Copy>(table: &[T], indices: &[u32], width: usize, out: &mut [T]) {
+    for (o, &i) in out.chunks_exact_mut(width.max(1)).zip(indices) {
+        o.copy_from_slice(&table[i as usize * width..(i as usize + 1) * width]);
+    }
+}
+
+/// Rows of operand 0 (along its first axis) at the indices of operand 1. The rows may hold indices
+/// themselves, as features or categories do: then so does the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Gather;
 
@@ -62,7 +70,6 @@ impl Operator for Gather {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [table, at] = arity::<2>("gather", args)?;
-        real("gather", table)?;
         index("gather", at)?;
         let Some((_, row)) = table.shape.split_first() else {
             return Err(Error::Shape(
@@ -82,11 +89,12 @@ impl Operator for Gather {
         let indices = args[1].indices();
         check_indices(|| "gather".into(), indices, args[0].shape[0])?;
         let width = size(&args[0].shape[1..]);
+        if let SliceMut::U32(out) = &mut out.data {
+            copy_rows(args[0].indices(), indices, width, out);
+            return Ok(());
+        }
         with_real!(out.data.dtype(), T => {
-            let (table, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
-            for (o, &i) in out.chunks_exact_mut(width.max(1)).zip(indices) {
-                o.copy_from_slice(&table[i as usize * width..(i as usize + 1) * width]);
-            }
+            copy_rows(args[0].real::<T>(), indices, width, T::slice_mut(&mut out.data));
         });
         Ok(())
     }
@@ -108,6 +116,7 @@ impl Operator for ScatterRows {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [rows, at, like] = arity::<3>("scatter_rows", args)?;
+        real("scatter_rows", rows)?;
         same_dtype("scatter_rows", rows, like)?;
         let expected = Gather.infer(&[like, at])?;
         same_shape("scatter_rows: rows", &expected.shape, &rows.shape)?;
@@ -246,7 +255,11 @@ pub(super) const ENTRIES: &[Entry] = &[
                 let args = vec![Argument::real(table, ANY), Argument::index(at, table[0])];
                 Case::new(OpRef::Static(&Gather), args)
             };
-            ROWS.iter().map(case).collect()
+            let mut cases: Vec<Case> = ROWS.iter().map(case).collect();
+            // A table of indices.
+            let args = vec![Argument::index(&[5, 3], 7), Argument::index(&[4], 5)];
+            cases.push(Case::new(OpRef::Static(&Gather), args));
+            cases
         },
     },
     Entry {

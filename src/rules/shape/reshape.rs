@@ -277,6 +277,25 @@ reshaping!(FixedLengths, "fixed_lengths", |self, args| {
     x.shape.clone()
 });
 
+/// Operand 0 as it is, refused if one of these axes has length 1: for `squeeze` without axes, in
+/// a graph or program whose input then gets that length, which would take an axis from the result.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LongAxes {
+    /// Which ones.
+    pub axes: Shape,
+}
+reshaping!(LongAxes, "long_axes", |self, args| {
+    let [x] = arity::<1>("long_axes", args)?;
+    if let Some(axis) = self.axes.iter().find(|&&a| x.shape.get(a) == Some(&1)) {
+        return Err(Error::Shape(format!(
+            "squeeze: built for an array whose axis {axis} stays, it does not take shape {}; say \
+             which axes go: squeeze(x, axis)",
+            show_shape(&x.shape)
+        )));
+    }
+    x.shape.clone()
+});
+
 const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
 
 fn one(op: impl Operator, shape: &[usize]) -> Case {
@@ -402,6 +421,19 @@ pub(super) const ENTRIES: &[Entry] = &[
                 lengths: lengths.into(),
             };
             vec![one(to(&[Some(2), None]), &[2, 3]), one(to(&[]), &[])]
+        },
+    },
+    Entry {
+        name: "long_axes",
+        formula: "x, of lengths other than 1",
+        source: "definition",
+        reference: None,
+        internal: Some("refuses length 1 where squeeze would take an axis more"),
+        cases: || {
+            let op = LongAxes {
+                axes: Shape::from_slice(&[0, 2]),
+            };
+            vec![one(op, &[2, 1, 3])]
         },
     },
 ];
