@@ -371,10 +371,11 @@ def test_indices_have_no_gradient():
     assert order.dtype == np.uint32
     with pytest.raises(TypeError, match="gradient"):
         order.backward()
-    assert np.asarray(order).tolist() == [1, 0]
+    assert order.value.tolist() == [1, 0]
+    with pytest.raises(TypeError, match="would be a constant"):
+        np.asarray(order)
     assert [10, 20][int(np.argmax(v))] == 10
-    with pytest.raises(TypeError, match="expected floating-point"):
-        np.argmax(v) + 1.0
+    assert (np.argmax(v) + 1.5).item() == 1.5
 
 
 def test_answers_about_values_are_plain():
@@ -445,8 +446,13 @@ def test_new_arrays_are_filled_in_differentiated_code():
     got = wy.grad(lambda x: (np.full_like(x, x[0]) * x).sum())(x)
     np.testing.assert_array_equal(got, [x.sum() + x[0], x[0], x[0]])
     assert wy.full_like(x, wy.Variable(2.0)).value.tolist() == [2.0, 2.0, 2.0]
-    with pytest.raises(TypeError, match="float32 or float64, not int64"):
-        np.full_like(wy.Variable(x), wy.Variable(1.0), dtype=np.int64)
+    assert np.full_like(wy.Variable(x), wy.Variable(1.5), dtype=np.int64).value.tolist() == [
+        1,
+        1,
+        1,
+    ]
+    with pytest.raises(TypeError, match="not complex128"):
+        np.full_like(wy.Variable(x), wy.Variable(1.0), dtype=complex)
 
 
 def test_new_arrays_follow_the_length_of_an_input():

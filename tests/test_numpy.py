@@ -181,5 +181,9 @@ def test_a_gradient_is_never_lost_silently():
     with pytest.raises(TypeError, match=r"\.value"):
         np.asarray(wy.Parameter(1.0))
     x = wy.Input([1.0, 2.0])
-    assert np.asarray(x).tolist() == [1.0, 2.0]
-    assert np.asarray(x * 2.0, dtype=np.float32).dtype == np.float32
+    for follows in (x, x * 2.0, x > 1.0):
+        with pytest.raises(TypeError, match="would be a constant"):
+            np.asarray(follows)
+    y = wy.array([1.0, 2.0])
+    assert np.asarray(y).tolist() == [1.0, 2.0]
+    assert np.asarray(y * 2.0, dtype=np.float32).dtype == np.float32

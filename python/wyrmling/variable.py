@@ -32,6 +32,7 @@ import numpy as np
 
 from . import _core
 from ._core import Variable
+from .arrays.predicates import value
 
 Binary = Callable[[Any, Any], Any]
 Method = Callable[..., Any]
@@ -41,17 +42,17 @@ Method = Callable[..., Any]
 
 def any_true(self: Variable, axis: Any = None) -> Any:
     """Whether any element along axes is not zero, as a plain value."""
-    return np.any(self.value, axis=axis)
+    return np.any(value("any", self), axis=axis)
 
 
 def all_true(self: Variable, axis: Any = None) -> Any:
     """Whether no element along axes is zero, as a plain value."""
-    return np.all(self.value, axis=axis)
+    return np.all(value("all", self), axis=axis)
 
 
 def nonzero(self: Variable) -> Any:
     """The indices of the elements that are not zero, as plain arrays."""
-    return np.nonzero(self.value)
+    return np.nonzero(value("nonzero", self))
 
 
 def tolist(self: Variable) -> Any:

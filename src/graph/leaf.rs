@@ -209,6 +209,12 @@ impl Variable {
         self.0.core().traced()
     }
 
+    /// Whether the elements are integers: indices, or numbers that [`whole`](super::build::whole)
+    /// marked.
+    pub fn is_integer(&self) -> bool {
+        self.0.core().holds_integers()
+    }
+
     /// Whether an input is below, which may get another value and another length later.
     pub fn input_below(&self) -> bool {
         self.0.core().leaves().input

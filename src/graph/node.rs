@@ -6,6 +6,7 @@
 //! evaluating a node involves no dispatch. Walks over the graph (backward, refresh,
 //! freeze) see nodes through the trait, once per node, and keep their own stacks.
 
+use std::any::TypeId;
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
@@ -17,7 +18,7 @@ use super::variable::Variable;
 use super::{eager, release};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
-use crate::rules::{OpRef, Operator};
+use crate::rules::{FromIndex, OpRef, Operator, Whole};
 use crate::table::{Gradient, Param, changes};
 
 /// Which kinds of leaves that get other values later are below a node.
@@ -27,6 +28,42 @@ pub(super) struct Leaves {
     pub(super) input: bool,
     /// A parameter or variable.
     pub(super) assigned: bool,
+}
+
+/// Operators whose results have the elements of operand 0, so that integers stay integers.
+const MOVING: &[&str] = &[
+    "broadcast_like",
+    "broadcast_to",
+    "diagonal",
+    "expand_dims",
+    "fixed_lengths",
+    "gather",
+    "identity",
+    "long_axes",
+    "max",
+    "merge_axes",
+    "min",
+    "reshape",
+    "reshape_like",
+    "slice",
+    "split_axis",
+    "squeeze",
+    "stop_gradient",
+    "take_along_axis",
+    "take_flat",
+    "transpose",
+];
+
+/// Whether the result of an operator holds integers, where some of its operands do.
+#[cold]
+fn keeps_integers(name: &str, operands: &[&Core]) -> bool {
+    let integers = |cores: &[&Core]| cores.iter().all(|c| c.holds_integers());
+    match name {
+        "concatenate" => integers(operands),
+        "replace" | "slice_replace" => integers(&operands[..2]),
+        "where" => integers(&operands[1..]),
+        _ => MOVING.contains(&name) && integers(&operands[..1]),
+    }
 }
 
 /// What every node carries.
@@ -42,6 +79,8 @@ pub struct Core {
     traced: Cell<bool>,
     /// Which leaves are below that get other values later.
     leaves: Cell<Leaves>,
+    /// Whether the elements are integers, though they are of a floating-point type.
+    integers: Cell<bool>,
     /// Grows from node to node of a thread, so that parents have less than their children.
     serial: u64,
     /// Asked when the gradient of this node is complete.
@@ -62,6 +101,7 @@ impl Core {
             differentiable,
             traced: Cell::new(traced),
             leaves: Cell::default(),
+            integers: Cell::new(false),
             serial: next_serial(),
             hooks: RefCell::new(None),
             mark: Cell::new(0),
@@ -157,6 +197,12 @@ impl Core {
     #[inline]
     pub(super) fn leaves(&self) -> Leaves {
         self.leaves.get()
+    }
+
+    /// Whether the elements are integers, of whatever type.
+    #[inline]
+    pub(super) fn holds_integers(&self) -> bool {
+        self.integers.get() || !self.dtype().is_real()
     }
 
     /// Says which.
@@ -383,20 +429,27 @@ impl<O: Held, P: Parents> Operation<O, P> {
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         // Before the values are read: a table may change meanwhile.
         let now = changes();
-        let (value, below, traced, leaves) = parents.with_cores(|cores| {
+        let (value, below, traced, leaves, integers) = parents.with_cores(|cores| {
             let value = with_values(cores, |args| apply(op.get(), args, None));
             let any = |flag: fn(&Core) -> bool| cores.iter().any(|c| flag(c));
             let leaves = Leaves {
                 input: any(|c| c.leaves().input),
                 assigned: any(|c| c.leaves().assigned),
             };
-            (value, any(Core::differentiable), any(Core::traced), leaves)
+            let integers = [TypeId::of::<Whole>(), TypeId::of::<FromIndex>()]
+                .contains(&op.get().type_key())
+                || (any(Core::holds_integers) && keeps_integers(op.get().name(), cores));
+            (value, any(Core::differentiable), any(Core::traced), leaves, integers)
         });
         let value = value?;
         // Indices do not move a little: no gradient flows through them.
         let differentiable = below && value.dtype().is_real();
         Ok(Operation {
-            core: Core::new(value, now, differentiable, traced).with_leaves(leaves),
+            core: {
+                let core = Core::new(value, now, differentiable, traced).with_leaves(leaves);
+                core.integers.set(integers);
+                core
+            },
             op,
             parents: Some(parents),
         })

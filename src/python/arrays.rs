@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 
 use super::argument::{Given, Integer};
 use super::convert::required;
-use super::operand::{node, pair};
+use super::operand::{answer, node, pair};
 use super::variable::PyVariable;
-use super::{convert, index};
-use crate::array::DType;
+use super::{convert, index, operand};
+use crate::array::{DType, normalize_axis};
 use crate::graph::{Constant, Variable, build};
 
 /// A variable as it is, anything else as a constant.
@@ -23,6 +23,27 @@ fn constant(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     Ok(PyVariable::new(node("x", x)?))
 }
 
+/// What is looked up in by a variable: a variable as it is, an array of integers as integers,
+/// anything else as numbers.
+///
+/// >>> table([3, 1]).dtype, table([3.0, 1.0]).dtype
+/// (dtype('uint32'), dtype('float64'))
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn table(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(operand::table("x", x)?))
+}
+
+/// Whether a value follows an input, so that it is another one when the input gets another.
+///
+/// >>> follows_input(Input([1.0]) + 1.0), follows_input(Variable([1.0]))
+/// (True, False)
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn follows_input(x: &Bound<'_, PyVariable>) -> PyResult<bool> {
+    Ok(x.get().node()?.input_below())
+}
+
 /// Sums of the elements up to each, along an axis.
 ///
 /// >>> cumsum([1.0, 2.0, 3.0], 0).value
@@ -31,50 +52,70 @@ fn constant(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
 #[pyo3(signature = (x, axis, /))]
 fn cumsum(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let axis = axis.signed("cumsum: axis")?;
-    Ok(PyVariable::new(build::cumsum(&node("cumsum", x)?, axis)?))
+    let x = node("cumsum", x)?;
+    let sums = build::cumsum(&build::numbers(&x)?, axis)?;
+    Ok(PyVariable::new(match x.is_integer() {
+        true => build::whole(&sums)?,
+        false => sums,
+    }))
 }
 
 /// The indices that sort an array along an axis.
 ///
-/// >>> argsort([3.0, 1.0, 2.0], 0).value
-/// array([1, 2, 0], dtype=uint32)
+/// >>> argsort([3.0, 1.0, 2.0], 0)
+/// array([1, 2, 0])
 #[pyfunction]
 #[pyo3(signature = (x, axis, /))]
-fn argsort(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
+fn argsort<'py>(x: &Bound<'py, PyAny>, axis: Integer) -> PyResult<Bound<'py, PyAny>> {
     let axis = axis.signed("argsort: axis")?;
-    Ok(PyVariable::new(build::argsort(&node("argsort", x)?, axis)?))
+    let numbers = build::numbers(&node("argsort", x)?)?;
+    answer(x.py(), build::argsort(&numbers, axis)?)
 }
 
 /// The index of the largest element along an axis.
 ///
-/// >>> argmax([3.0, 1.0, 2.0], 0, False).value
-/// array(0, dtype=uint32)
+/// >>> int(argmax([3.0, 1.0, 2.0], 0, False))
+/// 0
 #[pyfunction]
 #[pyo3(signature = (x, axis, keepdims, /))]
-fn argmax(x: &Bound<'_, PyAny>, axis: Integer, keepdims: Given<bool>) -> PyResult<PyVariable> {
+fn argmax<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Integer,
+    keepdims: Given<bool>,
+) -> PyResult<Bound<'py, PyAny>> {
     let axis = axis.signed("argmax: axis")?;
     let keepdims = keepdims.named("argmax: keepdims", "True or False")?;
-    let x = node("argmax", x)?;
-    Ok(PyVariable::new(build::argmax(&x, axis, keepdims)?))
+    let numbers = build::numbers(&node("argmax", x)?)?;
+    answer(x.py(), build::argmax(&numbers, axis, keepdims)?)
 }
 
 /// The index of the smallest element along an axis.
 ///
-/// >>> argmin([3.0, 1.0, 2.0], 0, False).value
-/// array(1, dtype=uint32)
+/// >>> int(argmin([3.0, 1.0, 2.0], 0, False))
+/// 1
 #[pyfunction]
 #[pyo3(signature = (x, axis, keepdims, /))]
-fn argmin(x: &Bound<'_, PyAny>, axis: Integer, keepdims: Given<bool>) -> PyResult<PyVariable> {
+fn argmin<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Integer,
+    keepdims: Given<bool>,
+) -> PyResult<Bound<'py, PyAny>> {
     let axis = axis.signed("argmin: axis")?;
     let keepdims = keepdims.named("argmin: keepdims", "True or False")?;
-    let x = node("argmin", x)?;
-    Ok(PyVariable::new(build::argmin(&x, axis, keepdims)?))
+    let numbers = build::numbers(&node("argmin", x)?)?;
+    answer(x.py(), build::argmin(&numbers, axis, keepdims)?)
 }
 
-/// Indices as a node: those of a variable, or integers.
-fn indices(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Variable> {
+/// Indices along an axis of `x` as a node: those of a variable, or integers.
+fn indices(
+    what: &str,
+    object: &Bound<'_, PyAny>,
+    x: &Variable,
+    axis: i64,
+) -> PyResult<Variable> {
     if let Ok(variable) = object.cast::<PyVariable>() {
-        return Ok(variable.get().handle.node()?.into_owned());
+        let axis = normalize_axis(what, axis, x.ty()?.ndim())?;
+        return Ok(build::to_index(&*variable.get().handle.node()?, x, axis)?);
     }
     Ok(Constant::new(convert::indices(what, object, &|| None)?).boxed())
 }
@@ -93,7 +134,7 @@ fn take_along_axis(
 ) -> PyResult<PyVariable> {
     let axis = axis.signed("take_along_axis: axis")?;
     let x = node("take_along_axis", x)?;
-    let index = indices("indices", index)?;
+    let index = indices("indices", index, &x, axis)?;
     Ok(PyVariable::new(build::take_along_axis(&x, &index, axis)?))
 }
 
@@ -134,7 +175,19 @@ fn replace(
 #[pyo3(signature = (x, single, /))]
 fn cast(x: &Bound<'_, PyAny>, single: bool) -> PyResult<PyVariable> {
     let dtype = if single { DType::F32 } else { DType::F64 };
-    Ok(PyVariable::new(build::cast(&node("cast", x)?, dtype)?))
+    let x = build::numbers(&node("cast", x)?)?;
+    Ok(PyVariable::new(build::cast(&x, dtype)?))
+}
+
+/// Integers: ``x`` rounded towards zero; a plain array of them unless ``x`` can change. Raises
+/// ValueError for NaN, and for what is too large for float64 to hold all integers.
+///
+/// >>> whole([1.5, -1.5])
+/// array([ 1, -1])
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn whole<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    answer(x.py(), build::whole(&node("astype", x)?)?)
 }
 
 /// ``x``, which may not get other lengths along ``axes`` later; ``by`` says what needs them.
@@ -206,6 +259,8 @@ fn count(x: &Bound<'_, PyAny>, axes: &Bound<'_, PyAny>) -> PyResult<PyVariable> 
 /// Adds the functions to the module.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(constant, module)?)?;
+    module.add_function(wrap_pyfunction!(table, module)?)?;
+    module.add_function(wrap_pyfunction!(follows_input, module)?)?;
     module.add_function(wrap_pyfunction!(cumsum, module)?)?;
     module.add_function(wrap_pyfunction!(argsort, module)?)?;
     module.add_function(wrap_pyfunction!(argmax, module)?)?;
@@ -213,6 +268,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(take_along_axis, module)?)?;
     module.add_function(wrap_pyfunction!(replace, module)?)?;
     module.add_function(wrap_pyfunction!(cast, module)?)?;
+    module.add_function(wrap_pyfunction!(whole, module)?)?;
     module.add_function(wrap_pyfunction!(fixed, module)?)?;
     module.add_function(wrap_pyfunction!(merge_axes, module)?)?;
     module.add_function(wrap_pyfunction!(split_axis, module)?)?;

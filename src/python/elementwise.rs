@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict};
 
 use super::convert::{self, type_name};
-use super::operand::{node, pair};
+use super::operand::{answer, computed, node, pair};
 use super::variable::PyVariable;
 use crate::graph::{Variable, build};
 use crate::rules::{self, DESCRIPTIONS, OpRef, Operator};
@@ -46,8 +46,15 @@ pub(super) struct Elementwise {
 /// Orders further from zero than this are refused: recurrences go there step by step.
 const LARGEST_ORDER: i32 = 1000;
 
-fn wrapped<'py>(py: Python<'py>, x: Variable) -> PyResult<Bound<'py, PyVariable>> {
-    Bound::new(py, PyVariable::new(x))
+fn wrapped<'py>(
+    py: Python<'py>,
+    op: &'static dyn Operator,
+    x: Variable,
+) -> PyResult<Bound<'py, PyAny>> {
+    match build::is_logical(op.name()) {
+        true => answer(py, x),
+        false => Ok(Bound::new(py, PyVariable::new(x))?.into_any()),
+    }
 }
 
 /// A function of one operand.
@@ -56,8 +63,9 @@ pub(super) fn one<'py>(
     name: &str,
     op: &'static dyn Operator,
     x: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyVariable>> {
-    wrapped(x.py(), build::unary(op, &node(name, x)?)?)
+) -> PyResult<Bound<'py, PyAny>> {
+    let y = computed(op, &[x], &[node(name, x)?])?;
+    wrapped(x.py(), op, y)
 }
 
 /// A function of two operands.
@@ -67,17 +75,19 @@ pub(super) fn two<'py>(
     op: &'static dyn Operator,
     x: &Bound<'py, PyAny>,
     y: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyVariable>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let py = x.py();
     // As `**`: a number as the exponent has a rule of its own.
     if op.downcast::<rules::Pow>().is_some()
         && x.is_instance_of::<PyVariable>()
         && let Some(exponent) = convert::number(y)?
+        && let base = node(name, x)?
+        && !base.is_integer()
     {
-        return wrapped(py, build::power(&node(name, x)?, exponent)?);
+        return wrapped(py, op, build::power(&base, exponent)?);
     }
-    let (x, y) = pair(name, x, y)?;
-    wrapped(py, build::binary(op, &x, &y)?)
+    let (a, b) = pair(name, x, y)?;
+    wrapped(py, op, computed(op, &[x, y], &[a, b])?)
 }
 
 /// A function of an order and an operand.
@@ -87,7 +97,7 @@ pub(super) fn ordered<'py>(
     op: fn(i32) -> OpRef,
     n: &Bound<'py, PyAny>,
     x: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyVariable>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let order = match n.extract::<i64>() {
         Ok(order) => Some(order as f64),
         // Too large; what is said of it is below.
@@ -107,8 +117,9 @@ pub(super) fn ordered<'py>(
             "{name}: n: expected an integer between -{LARGEST_ORDER} and {LARGEST_ORDER}, got {n}"
         )));
     }
-    let variable = Variable::apply(op(order as i32), &[node(name, x)?])?;
-    wrapped(x.py(), variable)
+    let operand = build::numbers(&node(name, x)?)?;
+    let variable = Variable::apply(op(order as i32), &[operand])?;
+    Ok(Bound::new(x.py(), PyVariable::new(variable))?.into_any())
 }
 
 /// What is said of every function.
@@ -136,7 +147,7 @@ macro_rules! functions {
         #[doc = concat!($($doc, "\n",)+ "\n     ", $formula, "\n\n Source: ", $source, ". ", takes!())]
         #[pyfunction]
         #[pyo3(signature = (x, /))]
-        fn $function<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyVariable>> {
+        fn $function<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
             one(stringify!($function), &rules::$op, x)
         }
     };
@@ -148,7 +159,7 @@ macro_rules! functions {
         fn $function<'py>(
             $x: &Bound<'py, PyAny>,
             $y: &Bound<'py, PyAny>,
-        ) -> PyResult<Bound<'py, PyVariable>> {
+        ) -> PyResult<Bound<'py, PyAny>> {
             two(stringify!($function), &rules::$op, $x, $y)
         }
     };
@@ -164,7 +175,7 @@ macro_rules! functions {
         fn $function<'py>(
             n: &Bound<'py, PyAny>,
             x: &Bound<'py, PyAny>,
-        ) -> PyResult<Bound<'py, PyVariable>> {
+        ) -> PyResult<Bound<'py, PyAny>> {
             ordered(stringify!($function), |n| OpRef::new(rules::$op { n }), n, x)
         }
     };

@@ -11,7 +11,7 @@ use super::argument::{Given, Integer};
 use super::convert::{self, integers, required, type_name};
 use super::elementwise;
 use super::memory_order::{Order, reshaped};
-use super::operand::{node, nodes, pair, rows};
+use super::operand::{holds_integers, node, nodes, pair, rows, table};
 use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
@@ -43,7 +43,11 @@ pub(super) fn reduction(
 ) -> PyResult<Variable> {
     let axis = integers("axis", axis)?;
     let keepdims = keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
-    Ok(build::reduce(kind, x, axis.as_deref(), keepdims)?)
+    let reduced = build::reduce(kind, &build::numbers(x)?, axis.as_deref(), keepdims)?;
+    Ok(match kind {
+        Reduction::Sum if x.is_integer() => build::whole(&reduced)?,
+        _ => reduced,
+    })
 }
 
 /// Sum of the diagonal of a matrix.
@@ -78,7 +82,10 @@ pub(super) fn two(
     f: impl FnOnce(&Variable, &Variable) -> Result<Variable>,
 ) -> PyResult<PyVariable> {
     let (x, y) = pair(name, x, y)?;
-    Ok(PyVariable::new(f(&x, &y)?))
+    Ok(PyVariable::new(f(
+        &build::numbers(&x)?,
+        &build::numbers(&y)?,
+    )?))
 }
 
 macro_rules! binary {
@@ -230,13 +237,19 @@ fn target(object: &Bound<'_, PyAny>, classes: usize) -> PyResult<Variable> {
 /// as ``x[index]``. The gradient is kept as rows. Raises IndexError if an index is out of
 /// range.
 ///
+/// Integers looked up by an ``IndexInput`` are integers, which look up again: with the categories of
+/// some items in an array ``c``, ``w[gather(c, i)]`` are the rows of those of item ``i``.
+///
 /// >>> gather([[1.0], [2.0], [3.0]], [2, 0]).value
 /// array([[3.],
 ///        [1.]])
 #[pyfunction]
 #[pyo3(signature = (x, index, /))]
 fn gather(x: &Bound<'_, PyAny>, index: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
-    let x = node("gather", x)?;
+    let x = match index.is_instance_of::<PyVariable>() {
+        true => table("gather", x)?,
+        false => node("gather", x)?,
+    };
     Ok(PyVariable::new(rows(&x, index)?))
 }
 
@@ -251,9 +264,16 @@ fn select(
     x: &Bound<'_, PyAny>,
     y: &Bound<'_, PyAny>,
 ) -> PyResult<PyVariable> {
-    let (x, y) = pair("where", x, y)?;
-    let mask = node("where", condition)?;
-    Ok(PyVariable::new(build::select(&mask, &x, &y)?))
+    let (a, b) = pair("where", x, y)?;
+    let mask = build::numbers(&node("where", condition)?)?;
+    let integers = a.is_integer() || b.is_integer();
+    let chosen = build::select(&mask, &build::numbers(&a)?, &build::numbers(&b)?)?;
+    Ok(PyVariable::new(
+        match integers && holds_integers(x)? && holds_integers(y)? {
+            true => build::whole(&chosen)?,
+            false => chosen,
+        },
+    ))
 }
 
 /// The axes in another order, reversed if none is given.
@@ -321,7 +341,8 @@ fn broadcast_to(array: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<
 
 fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
     let parts = arrays.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-    nodes(what, &parts)
+    let nodes = nodes(what, &parts)?;
+    Ok(nodes.iter().map(build::numbers).collect::<Result<_>>()?)
 }
 
 /// The matrices of the last two axes without what is above diagonal ``k``.

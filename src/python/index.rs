@@ -18,7 +18,7 @@ use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 use super::convert::{self, type_name};
 use super::operand;
 use super::variable::PyVariable;
-use crate::array::{DType, Dense, show_shape, size};
+use crate::array::{Dense, show_shape, size};
 use crate::graph::{Variable, build};
 use crate::rules::SliceItem;
 
@@ -112,8 +112,9 @@ enum Key<'py> {
 
 /// The value of a node as NumPy indexes by it: integers, or booleans where it is a mask.
 fn plain<'py>(py: Python<'py>, node: &Variable) -> PyResult<Bound<'py, PyAny>> {
-    if node.dtype() == DType::U32 {
-        return convert::to_numpy(py, node.value()?);
+    if node.is_integer() {
+        let array = convert::to_numpy(py, node.value()?)?;
+        return array.call_method1(intern!(py, "astype"), ("int64",));
     }
     let mask = convert::to_numpy(py, build::constant_mask(node)?)?;
     mask.call_method1(intern!(py, "astype"), (py.get_type::<PyBool>(),))
@@ -128,7 +129,7 @@ fn part<'py>(object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         return Ok(object);
     };
     let node = variable.get().handle.node()?;
-    if node.dtype() == DType::U32 && node.settable() {
+    if node.is_integer() && node.settable() {
         return Err(PyTypeError::new_err(
             "indices that can change stand alone in brackets: x[rows][:, 0], not x[rows, 0]; \
              or use their value, rows.value",
@@ -165,9 +166,9 @@ fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<Key<'py>> {
     }
     if let Ok(variable) = key.cast::<PyVariable>() {
         let node = variable.get().handle.node()?;
-        return Ok(match node.dtype() {
-            DType::U32 => Key::Rows(key.clone()),
-            _ => Key::Mask(node.into_owned()),
+        return Ok(match node.is_integer() {
+            true => Key::Rows(key.clone()),
+            false => Key::Mask(node.into_owned()),
         });
     }
     if key.is_instance_of::<PyList>() || key.is_instance_of::<PyUntypedArray>() {

@@ -88,10 +88,14 @@ impl PyVariable {
         PyTuple::new(py, self.ty()?.shape.iter())
     }
 
-    /// Element type: float32 or float64, uint32 for indices.
+    /// Element type: float32 or float64; uint32 for indices, int64 for integers computed of them.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
-        Ok(convert::numpy_dtype(py, self.node()?.dtype()))
+        let node = self.node()?;
+        Ok(match node.is_integer() && node.dtype().is_real() {
+            true => numpy::dtype::<i64>(py),
+            false => convert::numpy_dtype(py, node.dtype()),
+        })
     }
 
     /// Number of axes.
@@ -304,6 +308,14 @@ impl PyVariable {
                  leave the graph, a function of wyrmling or NumPy to stay in it, np.stack or \
                  wyrmling.array to make an array of variables, and wyrmling.array(x) for an array \
                  x that is to take them by x[i] = v",
+            ));
+        }
+        if node.settable() {
+            return Err(PyTypeError::new_err(
+                "an array made of this variable would be a constant, whatever the variable is \
+                 later: write wyrmling.take(array, i) for array[i], a \
+                 function of wyrmling or NumPy to compute with it, np.stack or wyrmling.array to \
+                 make an array of variables, and .value for what it is now",
             ));
         }
         if copy == Some(false) {

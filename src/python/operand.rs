@@ -5,14 +5,14 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyList, PyTuple};
+use pyo3::types::{PyFloat, PyInt, PyList, PyTuple};
 
 use super::convert::{self, Origin};
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
 use crate::error::Result;
 use crate::graph::{Constant, Variable, build};
-use crate::rules::Operator;
+use crate::rules::{OpRef, Operator};
 
 /// An operand before its element type is settled.
 enum Operand {
@@ -82,11 +82,88 @@ pub(super) fn pair(
     Ok((x.into_node(dtype), y.into_node(dtype)))
 }
 
+/// Whether an object holds integers: a variable of them, an integer, a boolean, or what NumPy makes
+/// an array of integers or booleans of.
+pub(super) fn holds_integers(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if let Ok(variable) = object.cast::<PyVariable>() {
+        return Ok(variable.get().node()?.is_integer());
+    }
+    if object.is_instance_of::<PyFloat>() {
+        return Ok(false);
+    }
+    if object.is_instance_of::<PyInt>() {
+        return Ok(true);
+    }
+    let py = object.py();
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    Ok(["i", "u", "b"].contains(&kind.as_str()))
+}
+
+/// The result of an operator of the table on objects and the nodes that stand for them. Integers
+/// are calculated with as numbers, and stay integers where NumPy's do.
+pub(super) fn computed(
+    op: &'static dyn Operator,
+    objects: &[&Bound<'_, PyAny>],
+    nodes: &[Variable],
+) -> PyResult<Variable> {
+    if nodes.iter().any(Variable::is_integer) {
+        let mut all = true;
+        for object in objects {
+            all = all && holds_integers(object)?;
+        }
+        return Ok(build::of_integers(op, nodes, all)?);
+    }
+    Ok(match nodes {
+        [x] => build::unary(op, x)?,
+        [x, y] => build::binary(op, x, y)?,
+        _ => Variable::apply(OpRef::Static(op), nodes)?,
+    })
+}
+
+/// What a question is answered by, such as a comparison or `argmax`: a variable if the answer can
+/// change, for something below can be assigned; else a plain array of booleans or integers, or one
+/// of them. No gradient passes through the answer, so that nothing is lost.
+pub(super) fn answer<'py>(py: Python<'py>, found: Variable) -> PyResult<Bound<'py, PyAny>> {
+    if found.settable() {
+        return Ok(Bound::new(py, PyVariable::new(found))?.into_any());
+    }
+    let integers = found.is_integer();
+    let array = convert::to_numpy(py, found.value()?)?;
+    let kind = if integers { "int64" } else { "bool" };
+    let array = array.call_method1(intern!(py, "astype"), (kind,))?;
+    array.get_item(PyTuple::empty(py))
+}
+
+/// What is looked up in by a variable: a variable as it is, an array of integers as integers,
+/// anything else as numbers.
+pub(super) fn table(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Variable> {
+    let plain = !object.is_instance_of::<PyVariable>();
+    if plain && holds_integers(object)? && !is_mask(object)? {
+        // Indices as they are, others as numbers.
+        if let Ok(indices) = convert::indices(what, object, &|| None) {
+            return Ok(Constant::new(indices).boxed());
+        }
+        return Ok(build::whole(&node(what, object)?)?);
+    }
+    node(what, object)
+}
+
+/// Whether NumPy makes an array of booleans of a plain object.
+fn is_mask(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
+    array.getattr("dtype")?.getattr("kind")?.eq("b")
+}
+
 /// Rows of `x` at what stands for rows: an `IndexInput`, or integers, of which negative ones
 /// count from the end.
 pub(super) fn rows(x: &Variable, index: &Bound<'_, PyAny>) -> PyResult<Variable> {
     if let Ok(variable) = index.cast::<PyVariable>() {
-        return Ok(build::gather(x, &*variable.get().handle.node()?)?);
+        let index = build::to_index(&*variable.get().handle.node()?, x, 0)?;
+        return Ok(build::gather(x, &index)?);
     }
     let n = x.ty()?.shape.first().copied().unwrap_or(0);
     let (index, from_end) = convert::rows("index", index, n)?;
@@ -126,8 +203,58 @@ pub(super) fn arithmetic<'py>(
     right: &Bound<'py, PyAny>,
     swapped: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let f = |x: &Variable, y: &Variable| build::binary(op, x, y);
-    combined(op.name(), &f, left, right, swapped)
+    let py = left.py();
+    match between(op, left, right, swapped)? {
+        Some(z) => Ok(Bound::new(py, PyVariable::new(z))?.into_any()),
+        None => Ok(py.NotImplemented().into_bound(py)),
+    }
+}
+
+/// As [`arithmetic`], for comparisons, whose result may be plain ([`answer`]).
+pub(super) fn comparison<'py>(
+    op: &'static dyn Operator,
+    left: &Bound<'py, PyVariable>,
+    right: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = left.py();
+    match between(op, left, right, false)? {
+        Some(z) => answer(py, z),
+        None => Ok(py.NotImplemented().into_bound(py)),
+    }
+}
+
+/// The result of an operator of the table between a variable and any object; `None` if that is no
+/// number or array.
+#[inline]
+fn between(
+    op: &'static dyn Operator,
+    left: &Bound<'_, PyVariable>,
+    right: &Bound<'_, PyAny>,
+    swapped: bool,
+) -> PyResult<Option<Variable>> {
+    let x = left.get().handle.node()?;
+    if x.is_integer() {
+        let x = build::numbers(&x)?;
+        let Some(y) = other(op.name(), &x, right)? else {
+            return Ok(None);
+        };
+        let all = holds_integers(right)?;
+        let nodes = if swapped { [y, x] } else { [x, y] };
+        return Ok(Some(build::of_integers(op, &nodes, all)?));
+    }
+    let Some(y) = other(op.name(), &x, right)? else {
+        return Ok(None);
+    };
+    let y = match y.dtype() {
+        DType::U32 => build::numbers(&y)?,
+        _ => y,
+    };
+    let z = if swapped {
+        build::binary(op, &y, &x)
+    } else {
+        build::binary(op, &x, &y)
+    };
+    Ok(Some(z?))
 }
 
 /// The result of a function of two, written as an operator between a variable and any object.
@@ -139,10 +266,11 @@ pub(super) fn combined<'py>(
     swapped: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = left.py();
-    let x = left.get().handle.node()?;
+    let x = build::numbers(&*left.get().handle.node()?)?;
     let Some(y) = other(name, &x, right)? else {
         return Ok(py.NotImplemented().into_bound(py));
     };
+    let y = build::numbers(&y)?;
     let z = if swapped { f(&y, &x) } else { f(&x, &y) };
     Ok(Bound::new(py, PyVariable::new(z?))?.into_any())
 }

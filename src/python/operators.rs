@@ -15,10 +15,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 
-use super::operand::{arithmetic, combined};
+use super::operand::{arithmetic, combined, comparison as compared};
 use super::variable::PyVariable;
 use super::{convert, index};
-use crate::array::{DType, show_shape};
+use crate::array::show_shape;
 use crate::graph::build;
 use crate::rules;
 
@@ -44,11 +44,11 @@ macro_rules! binary {
             )*
             $(
                 fn $comparison<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
-                    arithmetic(&rules::$by, slf, other, false)
+                    compared(&rules::$by, slf, other)
                 }
             )*
             fn __ne__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
-                combined("not_equal", &build::not_equal, slf, other, false)
+                compared(&rules::NotEqual, slf, other)
             }
         }
     };
@@ -82,6 +82,22 @@ fn quotient<'py>(left: &This<'py>, right: &Object<'py>, swapped: bool) -> PyResu
     Ok(PyTuple::new(left.py(), [quotient, rest])?.into_any())
 }
 
+impl PyVariable {
+    /// Refuses a plain number for what follows an input.
+    ///
+    /// # Errors
+    /// TypeError that says what to use in its place.
+    pub(super) fn is_fixed(&self, what: &str, instead: &str) -> PyResult<()> {
+        if !self.node()?.input_below() {
+            return Ok(());
+        }
+        Err(PyTypeError::new_err(format!(
+            "{what} of a value that follows an input would be a constant, whatever the input is \
+             later: use {instead}, and .item() or .value for what it is now"
+        )))
+    }
+}
+
 #[pymethods]
 impl PyVariable {
     fn __divmod__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
@@ -104,11 +120,11 @@ impl PyVariable {
             return Err(PyTypeError::new_err("pow() of a variable takes no modulus"));
         }
         match convert::number(other)? {
-            Some(exponent) => {
+            Some(exponent) if !slf.get().node()?.is_integer() => {
                 let power = build::power(&*slf.get().node()?, exponent)?;
                 Ok(Bound::new(slf.py(), Self::new(power))?.into_any())
             }
-            None => arithmetic(&rules::Pow, slf, other, false),
+            _ => arithmetic(&rules::Pow, slf, other, false),
         }
     }
     fn __rpow__<'py>(
@@ -129,16 +145,12 @@ impl PyVariable {
     }
     // Another object: what is assigned to one is not to be seen in the other.
     fn __pos__(&self) -> PyResult<Self> {
-        let node = self.node()?;
-        if node.dtype() == DType::U32 {
-            // Indices cannot be assigned to in part.
-            return Ok(Self::new(node.into_owned()));
-        }
         self.unary(&rules::Positive)
     }
     fn __abs__(&self) -> PyResult<Self> {
         self.unary(&rules::Abs)
     }
+    /// Raises ValueError unless there is one element, TypeError if it follows an input.
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
         let ty = self.ty()?;
         if ty.size() != 1 {
@@ -148,8 +160,11 @@ impl PyVariable {
                 show_shape(&ty.shape)
             )));
         }
+        self.is_fixed("the truth", "np.where to choose by it")?;
         Ok(self.item(py)? != 0.0)
     }
+    /// Raises ValueError unless there is one element, TypeError if that is differentiated by a
+    /// transform, or follows an input.
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
         if self.node()?.traced_below() {
             return Err(PyTypeError::new_err(
@@ -158,10 +173,13 @@ impl PyVariable {
                  wyrmling.array to fill an array, and .item() for the plain number",
             ));
         }
+        self.is_fixed("float()", "np.sin for math.sin and so on")?;
         self.item(py)
     }
-    /// Rounded towards zero. Raises ValueError unless there is exactly one element.
+    /// Rounded towards zero. Raises ValueError unless there is exactly one element, TypeError if it
+    /// follows an input.
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
+        self.is_fixed("int()", "np.trunc, or x[i] to look up by an index")?;
         PyFloat::new(py, self.item(py)?).call_method0(intern!(py, "__trunc__"))
     }
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {

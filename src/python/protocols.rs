@@ -205,13 +205,14 @@ fn ufunc<'py>(
                 Compute::Ordered(op) => elementwise::ordered(name, op, x, &y()?),
             }
         }
-        Ufunc::Pair(name, f) => Bound::new(py, functions::two(name, x, &y()?, f)?),
+        Ufunc::Pair(name, f) => {
+            Bound::new(py, functions::two(name, x, &y()?, f)?).map(Bound::into_any)
+        }
         Ufunc::Composed(name) => {
             let function = py.import("wyrmling.special")?.getattr(name)?;
-            return function.call1(inputs(x, more)?);
+            function.call1(inputs(x, more)?)
         }
     }
-    .map(Bound::into_any)
 }
 
 /// The operands as one tuple.

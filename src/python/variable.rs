@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyWeakrefReference;
 
@@ -103,7 +104,11 @@ impl PyVariable {
 
     /// The result of an operator without attributes.
     pub(super) fn unary(&self, op: &'static dyn Operator) -> PyResult<Self> {
-        Ok(Self::new(build::unary(op, &*self.node()?)?))
+        let node = self.node()?;
+        Ok(Self::new(match node.is_integer() {
+            true => build::of_integers(op, &[node.into_owned()], true)?,
+            false => build::unary(op, &node)?,
+        }))
     }
 
     /// A copy of the value.
@@ -121,7 +126,12 @@ impl PyVariable {
 
     /// A copy of the value, as NumPy sees it.
     pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        convert::to_numpy(py, self.read(py)?)
+        let array = convert::to_numpy(py, self.read(py)?)?;
+        let node = self.node()?;
+        match node.is_integer() && node.dtype().is_real() {
+            true => array.call_method1(intern!(py, "astype"), ("int64",)),
+            false => Ok(array),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 from .. import _core
 from .._core import Variable, constant, fixed, gather, reshape, transpose
 from .operand import Array, Like, axis_of
+from .predicates import value
 
 
 def take(
@@ -23,12 +24,13 @@ def take(
 
     An index out of range raises IndexError, counts on from the start (``mode="wrap"``) or stands
     for the nearest (``"clip"``); the latter two need integers, and hold for arrays of the same
-    length only.
+    length only. Integers taken by a variable are integers, and can be taken by in turn.
 
     >>> take([1.0, 2.0, 3.0], [2, -1, 0]).value
     array([3., 3., 1.])
     """
-    x = reshape(a, -1) if axis is None else constant(a)
+    x = _core.table(a) if isinstance(indices, Variable) else constant(a)
+    x = reshape(x, -1) if axis is None else x
     axis = axis_of("take", 0 if axis is None else axis, x.ndim)
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"mode: expected 'raise', 'wrap' or 'clip', got {mode!r}")
@@ -94,6 +96,6 @@ def where(*args: Any) -> Any:
     (array([1]),)
     """
     if len(args) == 1:
-        found: tuple[Array, ...] = np.nonzero(constant(args[0]).value)
+        found: tuple[Array, ...] = np.nonzero(value("where", constant(args[0])))
         return found
     return _core.where(*args)

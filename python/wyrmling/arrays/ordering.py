@@ -1,7 +1,8 @@
 """Order: sorted elements and their indices, the largest and the smallest, and bounds.
 
-Indices are variables of integers, which follow the order of whatever values a graph or program
-is given and have no gradient; ``x[argsort(x)]`` has. Equal elements keep their order, and NaN
+Indices have no gradient; ``x[argsort(x)]`` has. Where what is ordered can change, they are
+variables of integers, which follow the order of whatever values a graph or program is given; else
+they are plain integers. Equal elements keep their order, and NaN
 comes last, as in NumPy.
 """
 
@@ -16,11 +17,11 @@ from .operand import Like, numbers
 
 def argsort(
     a: Like, axis: int | None = -1, *, kind: str | None = None, stable: bool | None = None
-) -> Variable:
+) -> Any:
     """The indices that sort an array along an axis, or flattened; every sort here is stable.
 
-    >>> argsort([3.0, 1.0, 2.0]).value
-    array([1, 2, 0], dtype=uint32)
+    >>> argsort([3.0, 1.0, 2.0])
+    array([1, 2, 0])
     """
     return _core.argsort(reshape(a, -1), 0) if axis is None else _core.argsort(a, axis)
 
@@ -37,34 +38,32 @@ def sort(
     return _core.take_along_axis(x, _core.argsort(x, along), along)
 
 
-def _extreme(find: Any, a: Like, axis: int | None, keepdims: bool) -> Variable:
+def _extreme(find: Any, a: Like, axis: int | None, keepdims: bool) -> Any:
     x = constant(a)
-    found: Variable
     if axis is not None:
-        found = find(x, axis, keepdims)
-        return found
+        return find(x, axis, keepdims)
     found = find(reshape(x, -1), 0, False)
-    return reshape(found, (1,) * x.ndim) if keepdims else found
+    return np.reshape(found, (1,) * x.ndim) if keepdims else found
 
 
-def argmax(a: Like, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+def argmax(a: Like, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The index of the largest element along an axis, or in the flattened array; the first.
 
     Raises ValueError if there are no elements.
 
-    >>> argmax([[1.0, 5.0], [7.0, 3.0]], axis=1).value
-    array([1, 0], dtype=uint32)
+    >>> argmax([[1.0, 5.0], [7.0, 3.0]], axis=1)
+    array([1, 0])
     """
     return _extreme(_core.argmax, a, axis, keepdims)
 
 
-def argmin(a: Like, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+def argmin(a: Like, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The index of the smallest element along an axis, or in the flattened array; the first.
 
     Raises ValueError if there are no elements.
 
-    >>> argmin([[1.0, 5.0], [7.0, 3.0]]).value
-    array(0, dtype=uint32)
+    >>> int(argmin([[1.0, 5.0], [7.0, 3.0]]))
+    0
     """
     return _extreme(_core.argmin, a, axis, keepdims)
 

@@ -1,7 +1,8 @@
 """Questions about values: NumPy's functions whose results carry no gradient.
 
 The answer is about the value as it is now, as that of ``.value`` is, and is a plain array, number
-or boolean: nothing remembers that it came from a variable.
+or boolean: nothing remembers that it came from a variable. Of what follows an input none is given,
+for a program made from it would keep the answer whatever the input is.
 
 >>> import numpy as np
 >>> from wyrmling import Variable
@@ -13,7 +14,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._core import constant
+from .._core import Variable, constant, follows_input
 from .operand import Axis, Like, axes_of, plain
 
 
@@ -24,10 +25,33 @@ def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
     2
     """
 
+    name = getattr(function, "__name__", "the function")
+
     def asked(*args: Any, **kwargs: Any) -> Any:
+        for given in (*args, *kwargs.values()):
+            value(name, given)
         return function(*plain(args), **plain(kwargs))
 
     return asked
+
+
+def value(name: str, x: Any) -> Any:
+    """The value of a variable, or of those in a tuple or list; anything else as it is.
+
+    Raises TypeError for a variable that follows an input, whose value now says nothing of later.
+    """
+    if isinstance(x, Variable):
+        if follows_input(x):
+            raise TypeError(
+                f"{name}: this follows an input, and the answer would be a constant, whatever the "
+                "input is later; compare and choose by operators (x > 0, np.where), or give "
+                ".value for the answer of now"
+            )
+        return x.value
+    if isinstance(x, tuple | list):
+        for item in x:
+            value(name, item)
+    return plain(x)
 
 
 def shape(a: Like) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from .. import _core
 from .._core import (
     Variable,
     broadcast_like,
@@ -251,22 +252,40 @@ def copy(a: Like) -> Variable:
     return constant(a)[...]
 
 
-def astype(x: Like, dtype: npt.DTypeLike) -> Variable:
-    """Elements of another floating-point type.
+def astype(x: Like, dtype: npt.DTypeLike) -> Any:
+    """Elements of another type, for integers and booleans without a gradient.
 
-    Raises TypeError for types that are not float32 or float64: those carry no gradient, and
-    ``x.value.astype(dtype)`` makes plain arrays of them.
+    Integers are rounded towards zero. They are a plain array, as booleans are, unless ``x`` can
+    change: then they are variables, which can be compared, added to and looked up by. Raises
+    TypeError for other types than float32, float64, integers and booleans, ValueError for what is no
+    integer.
 
     >>> astype([1.0, 2.0], np.float32).dtype
     dtype('float32')
+    >>> astype(Variable([1.5, -1.5]), int).value
+    array([ 1, -1])
     """
     found = np.dtype(dtype)
+    if found.kind in "iu":
+        return _integers(x, found)
+    if found.kind == "b":
+        return _core.not_equal(x, 0.0)
     if found not in (np.float32, np.float64):
         raise TypeError(
-            f"dtype: a variable holds float32 or float64, not {found}; "
+            f"dtype: a variable holds float32 or float64, or integers, not {found}; "
             "for a plain array use .value.astype"
         )
     return cast(x, found == np.float32)
+
+
+def _integers(x: Like, dtype: np.dtype[Any]) -> Any:
+    """The elements as integers. Raises ValueError for what the type does not hold."""
+    made = _core.whole(x)
+    if isinstance(made, Variable):
+        if dtype not in (np.int64, np.uint64):
+            raise TypeError(f"dtype: integers that can change are int64, not {dtype}")
+        return made
+    return made.astype(dtype)
 
 
 def broadcast_arrays(*arrays: Like) -> tuple[Variable, ...]:

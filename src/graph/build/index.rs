@@ -108,6 +108,11 @@ const LOGICAL: &[&str] = &[
     "signbit",
 ];
 
+/// Whether an operator of this name gives zeros and ones that stand for false and true.
+pub fn is_logical(name: &str) -> bool {
+    LOGICAL.contains(&name)
+}
+
 /// `x` with the elements at these places replaced by `values`, which broadcast to the places'
 /// shape. Where a place is there twice, the last counts.
 ///

@@ -18,6 +18,7 @@
 
 mod diagonal;
 mod index;
+mod integer;
 mod join;
 mod linalg;
 mod order;
@@ -34,6 +35,7 @@ use crate::rules::{self, OpRef, Operator};
 
 pub use diagonal::*;
 pub use index::*;
+pub use integer::*;
 pub use join::*;
 pub use linalg::*;
 pub use order::*;

@@ -1,0 +1,99 @@
+//! Integers: which nodes hold them, and how they become numbers and indices.
+//!
+//! A node holds integers ([`Variable::is_integer`]) if it holds indices, or if
+//! [`Whole`](rules::Whole) made it, or if it has the elements of such a node in another shape or order. Their arithmetic is that of float64,
+//! whose results are marked again.
+
+use super::{binary, unary};
+use crate::array::{DType, Type};
+use crate::error::{Error, Result};
+use crate::graph::Variable;
+use crate::rules::{self, OpRef};
+
+/// A node as numbers to calculate with: indices as float64, any other as it is.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn numbers(x: &Variable) -> Result<Variable> {
+    match x.dtype() {
+        DType::U32 => unary(&rules::FromIndex, x),
+        _ => Ok(x.clone()),
+    }
+}
+
+/// Numbers rounded towards zero and marked as integers; integers as they are.
+///
+/// # Errors
+/// [`Error::Value`] for NaN and for what is not below 2^53.
+pub fn whole(x: &Variable) -> Result<Variable> {
+    match x.is_integer() {
+        true => Ok(x.clone()),
+        false => unary(&rules::Whole, x),
+    }
+}
+
+/// Integers as indices along an axis of `like`; those that are indices already, which are never
+/// negative, as they are.
+///
+/// # Errors
+/// [`Error::Type`] if `x` holds no integers, [`Error::Index`] for one out of range.
+pub fn to_index(x: &Variable, like: &Variable, axis: usize) -> Result<Variable> {
+    if x.dtype() == DType::U32 {
+        return Ok(x.clone());
+    }
+    if !x.is_integer() {
+        let Type { dtype, .. } = x.ty()?;
+        return Err(Error::Type(format!(
+            "an index is integers, got numbers of type {dtype}; .astype(int) makes integers of them"
+        )));
+    }
+    Variable::apply(
+        OpRef::new(rules::ToIndex { axis }),
+        &[x.clone(), like.clone()],
+    )
+}
+
+/// Operators of one operand or two whose results are integers where all operands are.
+const KEEPING: &[&str] = &[
+    "abs",
+    "add",
+    "ceil",
+    "floor",
+    "floor_divide",
+    "fmod",
+    "maximum",
+    "minimum",
+    "mul",
+    "neg",
+    "positive",
+    "pow",
+    "remainder",
+    "rint",
+    "sign",
+    "square",
+    "sub",
+    "trunc",
+];
+
+/// The result of an operator on operands of which some hold integers; marked as integers if
+/// `all` operands hold them and the operator gives integers then.
+///
+/// # Errors
+/// See the [module documentation](super). [`Error::Value`] if a result that must be an integer is
+/// none: what was divided by 0, or is a power by a negative number.
+pub fn of_integers(
+    op: &'static dyn rules::Operator,
+    operands: &[Variable],
+    all: bool,
+) -> Result<Variable> {
+    let operands = operands.iter().map(numbers).collect::<Result<Vec<_>>>()?;
+    let result = match operands.as_slice() {
+        [x] => unary(op, x)?,
+        [x, y] => binary(op, x, y)?,
+        _ => Variable::apply(OpRef::Static(op), &operands)?,
+    };
+    match all && KEEPING.contains(&op.name()) {
+        true => whole(&result),
+        false => Ok(result),
+    }
+}
