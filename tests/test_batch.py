@@ -112,12 +112,14 @@ def test_functions_of_rows(name, built, run, of_one, rng):
     y = f(*inputs)
     np.testing.assert_allclose(y.value, fits[0], rtol=1e-12, atol=1e-12)
     program = wy.freeze(y)
-    try:
+    if fits[1] is None or name in BY_LENGTH:
+        # As plain NumPy does, or since it was said; what still runs is right.
+        try:
+            found = program.run(given(program, inputs, new))
+        except (ValueError, IndexError):
+            return
+    else:
         found = program.run(given(program, inputs, new))
-    except (ValueError, IndexError) as error:
-        # As plain NumPy does, or since it was said.
-        assert fits[1] is None or name in BY_LENGTH, error
-        return
     assert fits[1] is not None, "an error on a graph that is built for these lengths"
     assert found.shape == fits[1].shape
     np.testing.assert_allclose(found, fits[1], rtol=1e-12, atol=1e-12)

@@ -1,8 +1,8 @@
 """What is made of an input follows it: no value of now is kept where another comes later.
 
 Each function is built on an input, frozen, run on another value and compared with plain NumPy on
-that: eagerly too. Or it refuses, by a TypeError that says what to use: what it never does is to give
-the old answer.
+that: eagerly too. Or it refuses, by an error that says what to use. It never gives the
+old answer.
 """
 
 import math

@@ -32,12 +32,21 @@ import numpy as np
 
 from . import _core
 from ._core import Variable
-from .arrays.predicates import value
 
 Binary = Callable[[Any, Any], Any]
 Method = Callable[..., Any]
 
 # What has a plain value as its result.
+
+
+def value(name: str, x: Variable) -> Any:
+    """The value of a variable, for a function of this name. Raises TypeError if it follows an
+    input, whose value now says nothing of later.
+    """
+    # Imported late: it is rarely asked, and the import would load all array functions.
+    from .arrays import predicates
+
+    return predicates.value(name, x)
 
 
 def any_true(self: Variable, axis: Any = None) -> Any:

@@ -257,8 +257,8 @@ def astype(x: Like, dtype: npt.DTypeLike) -> Any:
 
     Integers are rounded towards zero. They are a plain array, as booleans are, unless ``x`` can
     change: then they are variables, which can be compared, added to and looked up by. Raises
-    TypeError for other types than float32, float64, integers and booleans, ValueError for what is no
-    integer.
+    TypeError for other types than float32, float64, integers and booleans, ValueError for what is
+    no integer.
 
     >>> astype([1.0, 2.0], np.float32).dtype
     dtype('float32')
