@@ -439,7 +439,13 @@ impl<O: Held, P: Parents> Operation<O, P> {
             let integers = [TypeId::of::<Whole>(), TypeId::of::<FromIndex>()]
                 .contains(&op.get().type_key())
                 || (any(Core::holds_integers) && keeps_integers(op.get().name(), cores));
-            (value, any(Core::differentiable), any(Core::traced), leaves, integers)
+            (
+                value,
+                any(Core::differentiable),
+                any(Core::traced),
+                leaves,
+                integers,
+            )
         });
         let value = value?;
         // Indices do not move a little: no gradient flows through them.

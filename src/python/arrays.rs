@@ -107,12 +107,7 @@ fn argmin<'py>(
 }
 
 /// Indices along an axis of `x` as a node: those of a variable, or integers.
-fn indices(
-    what: &str,
-    object: &Bound<'_, PyAny>,
-    x: &Variable,
-    axis: i64,
-) -> PyResult<Variable> {
+fn indices(what: &str, object: &Bound<'_, PyAny>, x: &Variable, axis: i64) -> PyResult<Variable> {
     if let Ok(variable) = object.cast::<PyVariable>() {
         let axis = normalize_axis(what, axis, x.ty()?.ndim())?;
         return Ok(build::to_index(&*variable.get().handle.node()?, x, axis)?);
