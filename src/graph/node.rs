@@ -18,7 +18,7 @@ use super::variable::Variable;
 use super::{eager, release};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
-use crate::rules::{FromIndex, OpRef, Operator, Whole};
+use crate::rules::{FromIndex, Internal, OpRef, Operator, Whole};
 use crate::table::{Gradient, Param, changes};
 
 /// Which kinds of leaves that get other values later are below a node.
@@ -437,7 +437,7 @@ impl<O: Held, P: Parents> Operation<O, P> {
                 assigned: any(|c| c.leaves().assigned),
             };
             let integers = [TypeId::of::<Whole>(), TypeId::of::<FromIndex>()]
-                .contains(&op.get().type_key())
+                .contains(&op.get().type_key(Internal))
                 || (any(Core::holds_integers) && keeps_integers(op.get().name(), cores));
             (
                 value,
