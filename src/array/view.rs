@@ -67,7 +67,16 @@ impl<'a> View<'a> {
     }
 }
 
-impl Slice<'_> {
+impl<'a> Slice<'a> {
+    /// `n` of the elements, from number `at` on.
+    pub(crate) fn part(self, at: usize, n: usize) -> Slice<'a> {
+        match self {
+            Slice::F32(s) => Slice::F32(&s[at..at + n]),
+            Slice::F64(s) => Slice::F64(&s[at..at + n]),
+            Slice::U32(s) => Slice::U32(&s[at..at + n]),
+        }
+    }
+
     /// Where the elements start.
     pub(crate) fn address(&self) -> *const u8 {
         match self {
@@ -102,6 +111,15 @@ impl Slice<'_> {
 }
 
 impl SliceMut<'_> {
+    /// `n` of the elements, from number `at` on.
+    pub(crate) fn part(&mut self, at: usize, n: usize) -> SliceMut<'_> {
+        match self {
+            SliceMut::F32(s) => SliceMut::F32(&mut s[at..at + n]),
+            SliceMut::F64(s) => SliceMut::F64(&mut s[at..at + n]),
+            SliceMut::U32(s) => SliceMut::U32(&mut s[at..at + n]),
+        }
+    }
+
     /// Where the elements start.
     pub(crate) fn address(&mut self) -> *mut u8 {
         match self {

@@ -10,7 +10,7 @@
 use smallvec::SmallVec;
 
 use super::Operator;
-use super::elementwise::{LANES, Map1, Map2, Map3, cut, map1, map2, map3};
+use super::elementwise::{LANES, Map1, Map2, Map3, map1, map2, map3};
 use crate::array::{DType, Real, Slice, SliceMut, Typed, with_real};
 use crate::split;
 
@@ -275,7 +275,7 @@ impl Kernel {
                 let start = number * length;
                 let part = args.iter().map(|&s| match s.len() {
                     1 => s,
-                    _ => cut(s, start, to.len()),
+                    _ => s.part(start, to.len()),
                 });
                 self.apply(&part.collect::<SmallVec<[_; MOST_OPERANDS]>>(), T::tag_mut(to));
             });

@@ -7,16 +7,8 @@
 //! table, and exports what is written at the entry to whoever gives it a name: the methods of
 //! [`Ex`] and of typed variables, and the functions of Python.
 
-/// Calls a macro with the files of operators that `elementwise!` declares.
-macro_rules! elementwise_files {
-    ($callback:ident) => {
-        $callback! {
-            unary, binary, compare, trigonometric, gamma, incomplete_gamma, zeta, error_function,
-            bessel, airy, integral
-        }
-    };
-}
-pub(crate) use elementwise_files;
+mod list;
+pub(crate) use list::elementwise_files;
 
 // `cast` is beside them: it changes the element type, which no scalar function does.
 macro_rules! declare {
@@ -26,7 +18,7 @@ elementwise_files!(declare);
 
 mod map;
 
-use crate::array::{Broadcast, DType, Slice, SliceMut, Type, View, ViewMut, broadcast};
+use crate::array::{Broadcast, DType, Slice, Type, View, ViewMut, broadcast};
 use crate::error::{Error, Result};
 
 use super::{Ex, Function, Kernel, real, same_dtype};
@@ -72,26 +64,13 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) {
         let slices: smallvec::SmallVec<[Slice<'_>; 3]> = args
             .iter()
             .enumerate()
-            .map(|(k, a)| cut(a.data, offsets[k], if walk.is_splat(k) { 1 } else { run }))
+            .map(|(k, a)| {
+                let count = if walk.is_splat(k) { 1 } else { run };
+                a.data.part(offsets[k], count)
+            })
             .collect();
-        kernel.apply(&slices, cut_mut(&mut out.data, number * run, run));
+        kernel.apply(&slices, out.data.part(number * run, run));
     });
-}
-
-pub(super) fn cut(s: Slice<'_>, at: usize, n: usize) -> Slice<'_> {
-    match s {
-        Slice::F32(s) => Slice::F32(&s[at..at + n]),
-        Slice::F64(s) => Slice::F64(&s[at..at + n]),
-        Slice::U32(s) => Slice::U32(&s[at..at + n]),
-    }
-}
-
-fn cut_mut<'s>(s: &'s mut SliceMut<'_>, at: usize, n: usize) -> SliceMut<'s> {
-    match s {
-        SliceMut::F32(s) => SliceMut::F32(&mut s[at..at + n]),
-        SliceMut::F64(s) => SliceMut::F64(&mut s[at..at + n]),
-        SliceMut::U32(s) => SliceMut::U32(&mut s[at..at + n]),
-    }
 }
 
 /// `g` times the derivative of an operator of order `n` (0 if it has none) in one operand, from
