@@ -25,9 +25,11 @@ mod decompose;
 pub mod error;
 pub mod exec;
 pub mod graph;
+mod interrupt;
 pub mod io;
 pub mod ir;
 pub mod optim;
+mod process;
 #[cfg(feature = "python")]
 mod python;
 pub mod rank;

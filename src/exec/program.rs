@@ -4,7 +4,7 @@
 //! input shapes it makes a plan, once, and keeps it with the memory of finished runs.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use super::executor::Executor;
 use super::lower::{Request, lower};
@@ -12,8 +12,9 @@ use super::plan::{Plan, RowsPart, Sink};
 use crate::array::{Array, Dense, Shape, Slice, Type, room, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::ir::{Adjoint, Function, ValueId, adjoint};
+use crate::process::{Guard, Mutex};
 use crate::rules::check_indices;
-use crate::table::{Gradient, Rows, Table, in_order};
+use crate::table::{Gradient, Rows, Table};
 
 /// Plans kept; the one unused for longest goes first.
 const KEPT: usize = 16;
@@ -191,9 +192,9 @@ impl Program {
         self.wrt.iter().map(|&k| &self.leaves[k])
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Ready>> {
+    fn lock(&self) -> Guard<'_, Vec<Ready>> {
         // Entries are whole at all times, also if a thread panicked while it held the lock.
-        self.ready.lock().unwrap_or_else(|e| e.into_inner())
+        self.ready.lock()
     }
 
     /// The types of all leaves if inputs have the given shapes.
@@ -335,9 +336,7 @@ impl Program {
             }
             executor.bind(k, data);
         }
-        let mut tables = in_order(&self.tables);
-        tables.dedup_by_key(|t| t.id());
-        let _reading: Vec<_> = tables.into_iter().map(|t| t.read_lock()).collect();
+        let _reading = Table::reading(self.tables.iter().map(|table| &**table))?;
         // SAFETY: every leaf but tables was just bound, to arrays that are borrowed here or held
         // by this program, and all their indices compared with the plan's bounds.
         unsafe { executor.run(None)? };

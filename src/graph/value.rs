@@ -42,15 +42,15 @@ impl TableValue {
 
     fn dense(&self) -> Result<Array> {
         let version = self.table.version();
-        let mut copy = self.copy.borrow_mut();
-        match &*copy {
-            Some((at, array)) if *at == version => Ok(array.clone()),
-            _ => {
-                let array = self.table.read_briefly()?;
-                *copy = Some((version, array.clone()));
-                Ok(array)
-            }
+        if let Some((at, array)) = &*self.copy.borrow()
+            && *at == version
+        {
+            return Ok(array.clone());
         }
+        // Nothing is borrowed while this waits.
+        let array = self.table.try_read()?;
+        self.copy.replace(Some((version, array.clone())));
+        Ok(array)
     }
 }
 

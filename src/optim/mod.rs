@@ -26,13 +26,14 @@ mod undo;
 mod update;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 pub use rule::Rule;
 pub use snapshot::Snapshot;
 
 use crate::array::{Array, Type, Typed, with_real};
 use crate::error::{Error, Result};
+use crate::process::Mutex;
 use crate::table::{Gradient, Param, Table};
 use apply::{Access, Plain, Scratch, Target};
 use powers::Powers;
@@ -169,7 +170,7 @@ impl Optimizer {
     /// [`Error::Memory`] if there is not the memory.
     pub(crate) fn state(&self, table: &Arc<Table>) -> Result<Arc<State>> {
         // A map that a panicking thread left behind is whole.
-        let mut states = self.states.lock().unwrap_or_else(|e| e.into_inner());
+        let mut states = self.states.lock();
         if let Some((_, state)) = states.get(&table.id()) {
             return Ok(Arc::clone(state));
         }
@@ -205,13 +206,9 @@ impl Optimizer {
     /// memory to take the step back; no parameter is changed then.
     pub fn step(&self, params: &[&Param]) -> Result<()> {
         let work = self.prepare(params)?;
-        // All locks before any change.
-        let mut locks = Vec::new();
-        for item in &work {
-            locks.push(item.table.exclusive()?);
-        }
+        let _locks = Table::exclusive_all(work.iter().map(|item| &**item.table))?;
         let touched = || work.iter().flat_map(Work::all_touched);
-        // SAFETY: `locks` holds exclusive access to the tables; their state is reached through
+        // SAFETY: `_locks` holds exclusive access to the tables; their state is reached through
         // the same optimizer and table only; `Rows` checked its indices against the table.
         let copy = |touched: Touched<'_>| unsafe { touched.copy() };
         let before: Vec<Array> = touched().map(copy).collect::<Result<_>>()?;
@@ -240,12 +237,9 @@ impl Optimizer {
     /// the step leads to NaN or infinity.
     pub(crate) fn step_shared(&self, params: &[&Param]) -> Result<()> {
         let work = self.prepare(params)?;
-        let mut locks = Vec::new();
+        let _locks = Table::beside(work.iter().map(|item| &**item.table))?;
         for item in &work {
-            locks.push(item.table.beside()?);
-        }
-        for item in &work {
-            // SAFETY: the table is being trained and `locks` excludes plain access to it, so
+            // SAFETY: the table is being trained and `_locks` excludes plain access to it, so
             // everybody moves rows; state is reached by the optimizer of that training only.
             unsafe { self.apply(Access::Shared, item) };
             item.table.touch();

@@ -24,10 +24,11 @@ impl Optimizer {
     /// in which they were made. Waits for whoever changes a parameter just now.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is not the memory.
+    /// [`Error::Memory`] if there is not the memory; [`Error::State`] within a call that changes
+    /// one of the parameters.
     pub fn snapshot(&self) -> Result<Vec<Snapshot>> {
         // A map that a panicking thread left behind is whole.
-        let states = self.states.lock().unwrap_or_else(|e| e.into_inner());
+        let states = self.states.lock();
         let mut found: Vec<_> = states
             .values()
             .filter(|(_, state)| !state.slots.is_empty())
@@ -38,7 +39,7 @@ impl Optimizer {
         let copy = |(table, state): (Arc<Table>, Arc<State>)| {
             // Whoever changes the state on plain slices holds the parameter's lock exclusively
             // meanwhile.
-            let guard = table.read_lock();
+            let guard = Table::reading(std::iter::once(&*table))?;
             let slots = state.slots.iter().map(Table::try_read);
             let slots = slots.collect::<Result<_>>()?;
             drop(guard);
@@ -88,7 +89,7 @@ impl Optimizer {
                 access.slice::<T>().copy_from_slice(array.view().real::<T>());
             });
         }
-        let mut states = self.states.lock().unwrap_or_else(|e| e.into_inner());
+        let mut states = self.states.lock();
         let old = states.insert(table.id(), (Arc::downgrade(table), Arc::new(state)));
         drop(states);
         drop(old);

@@ -3,7 +3,7 @@
 //! Training is a [long call](super::long_call). Callbacks run in the thread that called, when
 //! an epoch ends; one that raises ends the run.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -19,6 +19,7 @@ use super::sampling::PySampler;
 use super::variable::PyVariable;
 use crate::error::Result;
 use crate::exec::Program;
+use crate::process::Mutex;
 use crate::train::{self, Fit, Flow, Observer, Source};
 
 /// A record that grows while a run goes on.
@@ -37,18 +38,13 @@ pub(super) struct PyHistory {
 impl PyHistory {
     /// The record as it was when this was made.
     pub(super) fn read(&self) -> train::History {
-        let record = lock(&self.record);
+        let record = self.record.lock();
         train::History {
             loss: record.loss[..self.epochs].to_vec(),
             seconds: record.seconds[..self.epochs].to_vec(),
             samples: record.samples,
         }
     }
-}
-
-fn lock(record: &Record) -> MutexGuard<'_, train::History> {
-    // Nothing that could panic runs while it is locked.
-    record.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 #[pymethods]
@@ -68,7 +64,7 @@ impl PyHistory {
     /// Samples in an epoch.
     #[getter]
     fn samples(&self) -> usize {
-        lock(&self.record).samples
+        self.record.lock().samples
     }
 
     /// Samples per second over the whole run.
@@ -108,7 +104,7 @@ impl Observer for Watcher<'_> {
         if self.callbacks.is_empty() {
             return Ok(Flow::Continue);
         }
-        let mut record = lock(&self.record);
+        let mut record = self.record.lock();
         let known = record.loss.len();
         record.loss.extend_from_slice(&history.loss[known..]);
         record.seconds.extend_from_slice(&history.seconds[known..]);
@@ -204,8 +200,9 @@ fn sources(
 /// shows a bar if tqdm is installed, else a line for each epoch. Ctrl-C ends the run in time;
 /// parameters keep what they have learned.
 ///
-/// While it runs with ``threads=1``, graphs of other threads cannot read its parameters
-/// (RuntimeError); ``.value`` and a Program wait until the epoch ends.
+/// While it runs with ``threads=1``, other threads that read its parameters wait until the epoch
+/// ends. Operators of your own that the loss calls cannot read them then (RuntimeError), and can
+/// never change them: they would wait for themselves.
 ///
 /// Everything is checked before the first step. Raises ValueError, TypeError or IndexError if
 /// settings or data do not fit, RuntimeError if a parameter is being trained elsewhere,

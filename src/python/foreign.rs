@@ -9,18 +9,20 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::depth::deeper;
 use super::error::raised;
 use super::variable::PyVariable;
 use super::{convert, operand};
 use crate::array::{Array, Dense, Shape, Slice, SliceMut, Type, View, ViewMut};
 use crate::error::{Error, Result};
 use crate::graph::Variable;
+use crate::process::Mutex;
 use crate::rules::{Ex, Key, OpRef, Operator};
 
 /// How the type of the result is known.
@@ -59,11 +61,6 @@ impl fmt::Debug for Foreign {
     }
 }
 
-fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
-    // Entries are inserted whole.
-    known.lock().unwrap_or_else(|e| e.into_inner())
-}
-
 fn owned(view: &View<'_>) -> Array {
     let shape = Shape::from_slice(view.shape);
     match view.data {
@@ -95,7 +92,8 @@ impl Foreign {
     }
 
     fn call(&self, args: Vec<Array>) -> Result<Array> {
-        Python::attach(|py| call(py, self.definition.bind(py), args)).map_err(raised)
+        Python::attach(|py| deeper(&self.name, || call(py, self.definition.bind(py), args)))
+            .map_err(raised)
     }
 
     /// The operator that the definition gives for a product, whose result is of the type of its
@@ -134,13 +132,13 @@ impl Operator for Foreign {
             }),
             Out::Called(known) => {
                 let types: Vec<Type> = args.iter().map(|&ty| ty.clone()).collect();
-                if let Some(ty) = lock(known).types.get(&types) {
+                if let Some(ty) = known.lock().types.get(&types) {
                     return Ok(ty.clone());
                 }
                 // Zeros tell the shape as well as any numbers.
                 let zeros = types.iter().map(Array::zeros);
                 let ty = self.call(zeros.collect::<Result<_>>()?)?.ty();
-                let mut known = lock(known);
+                let mut known = known.lock();
                 if known.types.len() >= MOST_KNOWN {
                     known.types.clear();
                 }
@@ -152,7 +150,7 @@ impl Operator for Foreign {
 
     fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
         let first = match &self.out {
-            Out::Called(known) => lock(known).first.take(),
+            Out::Called(known) => known.lock().first.take(),
             Out::Like(_) => None,
         };
         let result = match first {
@@ -227,7 +225,7 @@ fn foreign(definition: &Bound<'_, PyAny>, operands: Vec<Bound<'_, PyAny>>) -> Py
         .iter()
         .map(Variable::value)
         .collect::<Result<Vec<_>>>()?;
-    let first = call(py, definition, values)?;
+    let first = deeper(&name, || call(py, definition, values))?;
     let known = Known {
         types: HashMap::from([(types, first.ty())]),
         first: Some(first),

@@ -6,6 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::convert::{self, type_name};
+use super::depth::deeper;
 use super::error::raised;
 use super::handle::Handle;
 use super::sparse::gradient;
@@ -30,7 +31,8 @@ impl Hook for PyHook {
     fn gradient(&self, g: Gradient) -> Result<Option<Gradient>> {
         let dtype = g.ty().dtype;
         let call = |py: Python<'_>| -> PyResult<_> {
-            let answer = self.0.bind(py).call1((gradient(py, g)?,))?;
+            let g = gradient(py, g)?;
+            let answer = deeper("hook", || self.0.bind(py).call1((g,)))?;
             Ok(changed(&answer, dtype)?.map(Gradient::Dense))
         };
         Python::attach(call).map_err(raised)
@@ -39,7 +41,8 @@ impl Hook for PyHook {
     fn node(&self, g: Variable) -> Result<Option<Variable>> {
         let dtype = g.dtype();
         let call = |py: Python<'_>| -> PyResult<_> {
-            let answer = self.0.bind(py).call1((PyVariable::new(g),))?;
+            let g = PyVariable::new(g);
+            let answer = deeper("hook", || self.0.bind(py).call1((g,)))?;
             if let Ok(variable) = answer.cast::<PyVariable>() {
                 return Ok(Some(variable.get().node()?.into_owned()));
             }

@@ -1,4 +1,4 @@
-//! Long calls: the one way by which work that takes a while enters Rust.
+//! Long calls: the one way by which work that takes a while enters Rust, and waits.
 //!
 //! The work runs in a thread of its own, without the interpreter's lock, so that other
 //! Python threads go on. The calling thread looks for Ctrl-C every [`LOOK`]; when there was
@@ -6,20 +6,41 @@
 //! Python code that the work depends on (a callback) runs in the calling thread, where it
 //! finds the caller's own graphs and thread-local state.
 //!
+//! The thread of the work is a part of what its caller does: it works for the same runs
+//! ([`crate::table::lock`]), and ends when the caller's own work is asked to.
+//!
+//! [`attend_once`] is how everything else in the crate waits: for a table, or for another thread.
+//!
 //! A call costs a new thread, some 30 µs. Python delivers signals to its main thread alone:
 //! Ctrl-C does not stop a long call from another one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::Duration;
 
 use pyo3::prelude::*;
 
+use super::error::raised;
 use crate::error::{Error, Result};
+use crate::interrupt::{self, LOOK, Slice};
+use crate::table::lock::Membership;
 
-/// How often to look for signals.
-const LOOK: Duration = Duration::from_millis(50);
+/// Waits once without the interpreter's lock, and runs the handlers of signals. A thread that
+/// does not hold the lock takes it for a moment. See [`interrupt::wait`].
+///
+/// # Errors
+/// What a signal handler raised.
+pub(super) fn attend_once(slice: Slice<'_>) -> Result<()> {
+    let seen = Python::try_attach(|py| {
+        py.detach(|| slice(LOOK));
+        py.check_signals().map_err(raised)
+    });
+    // There is no interpreter, or it shuts down.
+    seen.unwrap_or_else(|| {
+        slice(LOOK);
+        Ok(())
+    })
+}
 
 /// Python code that waits for the calling thread.
 type Request = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
@@ -81,13 +102,16 @@ pub(super) fn long_call<T: Send>(
 /// What a signal handler or a request raised.
 fn attend(py: Python<'_>, work: &mut (dyn FnMut(&Caller<'_>) + Send)) -> PyResult<()> {
     let stop = &AtomicBool::new(false);
+    let membership = &Membership::of_this_thread();
     py.detach(|| {
         thread::scope(|scope| {
             let (requests, inbox) = mpsc::channel();
             let caller = Caller { stop, requests };
             let worker = thread::Builder::new()
                 .name("wyrmling".into())
-                .spawn_scoped(scope, move || work(&caller))
+                .spawn_scoped(scope, move || {
+                    membership.join(|| interrupt::until(stop, || work(&caller)));
+                })
                 .map_err(|e| Error::State(format!("cannot start a thread: {e}")))?;
             let mut raised = None;
             loop {
@@ -101,7 +125,7 @@ fn attend(py: Python<'_>, work: &mut (dyn FnMut(&Caller<'_>) + Send)) -> PyResul
                     Err(RecvTimeoutError::Timeout) => Python::try_attach(|py| py.check_signals()),
                     Err(RecvTimeoutError::Disconnected) => break,
                 };
-                if !matches!(seen, Some(Ok(()))) {
+                if !matches!(seen, Some(Ok(()))) || interrupt::is_asked() {
                     stop.store(true, Ordering::Relaxed);
                 }
                 if let Some(Err(error)) = seen {

@@ -15,10 +15,12 @@
 mod argument;
 mod arrays;
 mod convert;
+mod depth;
 mod elementwise;
 mod error;
 mod fit;
 mod foreign;
+mod fork;
 mod functions;
 mod handle;
 mod hook;
@@ -50,6 +52,8 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    crate::interrupt::attend_by(long_call::attend_once);
+    fork::register(module)?;
     module.add_class::<variable::PyVariable>()?;
     module.add_class::<hook::HookHandle>()?;
     module.add_class::<leaf::PyParameter>()?;

@@ -9,7 +9,7 @@
 //! built by running code, and a copy of a part of it would be tied to the old parameters, or to
 //! none. So are programs, which are made from graphs.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -30,6 +30,7 @@ use super::variable::PyVariable;
 use crate::array::{Array, Type};
 use crate::graph::Parameter;
 use crate::optim::{Rule, Settings, Snapshot};
+use crate::process::Mutex;
 use crate::table::{Gradient, Rows};
 use crate::train;
 

@@ -1,5 +1,7 @@
 //! Parameters' memory, shared by threads, and gradients that touch a few rows of it.
 
+pub(crate) mod lock;
+mod memory;
 pub(crate) mod moves;
 mod parameter;
 mod rows;
@@ -11,15 +13,10 @@ pub use rows::{Gradient, Rows};
 pub use storage::{Exclusive, Table};
 pub(crate) use storage::{changes, new_id, record_change};
 
-use std::sync::Arc;
-
-/// The tables in a fixed order, in which to lock them: so nobody can wait for each other.
-pub(crate) fn in_order(tables: &[Arc<Table>]) -> Vec<&Arc<Table>> {
-    let mut sorted: Vec<&Arc<Table>> = Vec::with_capacity(tables.len());
-    for table in tables {
-        // They are few: a place for each is less code than to sort.
-        let at = sorted.partition_point(|other| other.id() <= table.id());
-        sorted.insert(at, table);
-    }
-    sorted
+/// What [`lock`] is made of: a test puts in their place those of a scheduler that tries the
+/// orders in which threads may run.
+mod sync {
+    pub(super) use std::sync::atomic::{AtomicU64, Ordering};
+    pub(super) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+    pub(super) use std::thread_local;
 }

@@ -1,10 +1,11 @@
 //! A trainable parameter: a table and the gradient collected for it.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use super::{Gradient, Table};
 use crate::array::Array;
 use crate::error::Result;
+use crate::process::{Guard, Mutex};
 
 /// A handle on a table with a gradient of its own; works from any thread.
 ///
@@ -38,9 +39,9 @@ impl Param {
         &self.table
     }
 
-    fn slot(&self) -> MutexGuard<'_, Option<Gradient>> {
+    fn slot(&self) -> Guard<'_, Option<Gradient>> {
         // Whatever a panicking thread left in the slot is a whole gradient or none.
-        self.gradient.lock().unwrap_or_else(|e| e.into_inner())
+        self.gradient.lock()
     }
 
     /// The gradient collected since it was last cleared.

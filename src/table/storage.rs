@@ -12,14 +12,14 @@
 //! - training lets many workers read and write rows at once (Hogwild),
 //!   still only by those moves.
 //!
-//! A table is as large as the caller asks and starts as zeroed pages that take no
-//! memory until they are written.
+//! Who waits for whom is the business of [`super::lock`]; here its refusals become errors.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use smallvec::SmallVec;
+
+use super::lock::{self, Brief, Held, Lock, Mode, Refused, Trained};
+use super::memory::Memory;
 use super::moves;
 use crate::array::{
     Array, DType, Dense, Element, Number, Shape, Slice, Summary, Type, Typed, show_shape, size,
@@ -27,9 +27,6 @@ use crate::array::{
 };
 use crate::error::{Error, Result};
 use crate::rules::check_indices;
-
-/// Alignment of a table's memory: a cache line, and the widest vector.
-const ALIGN: usize = 64;
 
 /// Counts every change of any leaf or table, so that "has anything changed?" is one
 /// comparison.
@@ -52,37 +49,6 @@ pub(crate) fn new_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Zeroed, aligned memory.
-#[derive(Debug)]
-struct Memory {
-    start: NonNull<u8>,
-    layout: Layout,
-}
-
-// SAFETY: `Memory` owns its block and hands out nothing but a raw pointer; every use
-// of that pointer states how it is synchronised.
-unsafe impl Send for Memory {}
-// SAFETY: as above.
-unsafe impl Sync for Memory {}
-
-impl Memory {
-    fn zeroed(bytes: usize) -> Result<Self> {
-        let refuse = || Error::Memory(format!("a table of {bytes} bytes cannot be allocated"));
-        let layout = Layout::from_size_align(bytes.max(1), ALIGN).map_err(|_| refuse())?;
-        // SAFETY: the layout's size is not zero.
-        let start = unsafe { alloc_zeroed(layout) };
-        let start = NonNull::new(start).ok_or_else(refuse)?;
-        Ok(Memory { start, layout })
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: `start` came from `alloc_zeroed` with this layout and is freed once.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
-    }
-}
-
 /// A parameter's numbers. See the [module documentation](self).
 #[derive(Debug)]
 pub struct Table {
@@ -91,11 +57,7 @@ pub struct Table {
     ty: Type,
     memory: Memory,
     version: AtomicU64,
-    /// Read guard: rows may be moved. Write guard: plain access.
-    lock: RwLock<()>,
-    training: AtomicBool,
-    /// Whether one worker trains it for an epoch, without sharing.
-    alone: AtomicBool,
+    lock: Lock,
 }
 
 impl Table {
@@ -121,15 +83,14 @@ impl Table {
             ));
         }
         let count = crate::array::element_count(&ty.shape)?;
+        let id = new_id();
         Ok(Table {
-            id: new_id(),
+            id,
             name,
             ty: ty.clone(),
             memory: Memory::zeroed(count * ty.dtype.size())?,
             version: AtomicU64::new(changes()),
-            lock: RwLock::new(()),
-            training: AtomicBool::new(false),
-            alone: AtomicBool::new(false),
+            lock: Lock::new(id),
         })
     }
 
@@ -180,101 +141,77 @@ impl Table {
     /// [`super::moves`] unless the caller holds [`Table::exclusive`].
     pub(crate) fn pointer<T: Element>(&self) -> *mut T {
         assert_eq!(T::DTYPE, self.ty.dtype, "a table has one element type");
-        self.memory.start.as_ptr().cast()
+        self.memory.start().cast()
     }
 
     /// Where the memory starts, for prefetching.
     pub(crate) fn address(&self) -> *const u8 {
-        self.memory.start.as_ptr()
+        self.memory.start()
     }
 
-    /// Waits until nobody has plain access and keeps it that way: rows may be moved out.
-    pub(crate) fn read_lock(&self) -> RwLockReadGuard<'_, ()> {
-        // The guarded value is (), which a panic elsewhere cannot have broken.
-        self.lock.read().unwrap_or_else(|e| e.into_inner())
-    }
-
-    /// As [`Table::read_lock`], but waits for brief access only.
+    /// Waits until nobody has plain access and keeps it that way: rows may be moved out. The
+    /// caller does nothing else meanwhile.
     ///
     /// # Errors
-    /// [`Error::State`] while one worker trains the table, which lasts for an epoch.
-    fn brief_lock(&self) -> Result<RwLockReadGuard<'_, ()>> {
-        loop {
-            match self.lock.try_read() {
-                Ok(guard) => return Ok(guard),
-                Err(TryLockError::Poisoned(e)) => return Ok(e.into_inner()),
-                Err(TryLockError::WouldBlock) if self.alone.load(Ordering::Acquire) => {
-                    return Err(Error::State(format!(
-                        "{} is being trained by one worker, and graphs cannot read it until the \
-                         epoch ends; its value can be read after that wait, and with more workers \
-                         nobody waits",
-                        self.label()
-                    )));
-                }
-                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
-            }
-        }
+    /// [`Error::State`] if this thread, or a call that it is part of, has plain access; whatever
+    /// ended the wait.
+    fn brief(&self) -> Result<Brief<'_>> {
+        let refused = |refused| refusal(&[self], refused, Mode::Shared);
+        self.lock.brief()?.map_err(refused)
     }
 
-    fn write_lock(&self) -> RwLockWriteGuard<'_, ()> {
-        self.lock.write().unwrap_or_else(|e| e.into_inner())
-    }
-
-    /// A copy of all numbers. Waits while another thread trains exclusively.
+    /// A copy of all numbers. Waits while another thread has the table for itself, as one worker
+    /// has for an epoch.
     ///
     /// # Panics
-    /// If there is not the memory; see [`Table::try_read`].
+    /// As [`Table::try_read`] fails.
     pub fn read(&self) -> Array {
         self.try_read().unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// A copy of all numbers. Waits while another thread trains exclusively.
+    /// A copy of all numbers. Waits as [`Table::read`].
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is not the memory.
+    /// [`Error::Memory`] if there is not the memory; [`Error::State`] if this very thread has the
+    /// table for itself, by [`Table::exclusive`], or works for a training run that has.
     pub fn try_read(&self) -> Result<Array> {
-        self.copy(&self.read_lock())
-    }
-
-    /// A copy of all numbers, for a graph.
-    ///
-    /// # Errors
-    /// [`Error::State`] while one worker trains the table, [`Error::Memory`] if there is not the
-    /// memory.
-    pub(crate) fn read_briefly(&self) -> Result<Array> {
-        self.copy(&self.brief_lock()?)
-    }
-
-    fn copy(&self, _guard: &RwLockReadGuard<'_, ()>) -> Result<Array> {
         Ok(with_real!(self.ty.dtype, T => {
             let mut out = Dense::<T>::zeros(&self.ty.shape)?;
+            let to = out.make_mut()?;
+            let _guard = self.brief()?;
             // SAFETY: the table holds as many numbers of type `T` as its shape says, and the
-            // read guard, which every caller has of this table, excludes plain writers.
-            unsafe { moves::load_row(self.pointer::<T>(), out.make_mut()?) };
+            // guard excludes plain writers.
+            unsafe { moves::load_row(self.pointer::<T>(), to) };
             out.into()
         }))
     }
 
     /// Whether `f` holds for all numbers, which it gets piece by piece and in order.
-    fn all(&self, _guard: &RwLockReadGuard<'_, ()>, mut f: impl FnMut(Slice<'_>) -> bool) -> bool {
+    ///
+    /// # Errors
+    /// As [`Table::try_read`].
+    fn all(&self, mut f: impl FnMut(Slice<'_>) -> bool) -> Result<bool> {
         const PIECE: usize = 4096;
-        with_real!(self.ty.dtype, T => {
+        let _guard = self.brief()?;
+        Ok(with_real!(self.ty.dtype, T => {
             let mut piece = [T::default(); PIECE];
             let n = self.ty.size();
             (0..n).step_by(PIECE).all(|at| {
                 let piece = &mut piece[..PIECE.min(n - at)];
-                // SAFETY: `at` and as many numbers as `piece` has are in bounds, and the read
-                // guard, which every caller has of this table, excludes plain writers.
+                // SAFETY: `at` and as many numbers as `piece` has are in bounds, and the guard
+                // excludes plain writers.
                 unsafe { moves::load_row(self.pointer::<T>().add(at), piece) };
                 f(T::tag(piece))
             })
-        })
+        }))
     }
 
     /// Whether every number is finite.
-    pub(crate) fn is_finite(&self) -> bool {
+    ///
+    /// # Errors
+    /// As [`Table::try_read`].
+    pub(crate) fn is_finite(&self) -> Result<bool> {
         self.all(
-            &self.read_lock(),
             |piece| with_real!(self.ty.dtype, T => T::slice(piece).iter().all(|x| x.is_finite())),
         )
     }
@@ -282,21 +219,21 @@ impl Table {
     /// The first numbers and the range of all.
     ///
     /// # Errors
-    /// [`Error::State`] while one worker trains the table.
+    /// As [`Table::try_read`].
     pub(crate) fn summary(&self) -> Result<Summary> {
         let mut summary = Summary::default();
-        self.all(&self.brief_lock()?, |piece| {
+        self.all(|piece| {
             summary.add(piece);
             true
-        });
+        })?;
         Ok(summary)
     }
 
-    /// A copy of some rows, one after the other, shaped `index.shape + row shape`.
+    /// A copy of some rows, one after the other, shaped `index.shape + row shape`. Waits as
+    /// [`Table::read`].
     ///
     /// # Errors
-    /// [`Error::Index`] if an index is out of range, [`Error::State`] while one worker trains the
-    /// table, [`Error::Memory`] if there is not the memory.
+    /// [`Error::Index`] if an index is out of range, and as [`Table::try_read`].
     pub fn read_rows(&self, index: &Dense<u32>) -> Result<Array> {
         if self.ty.ndim() == 0 {
             return Err(Error::Shape(format!(
@@ -308,14 +245,14 @@ impl Table {
         let mut shape = Shape::from_slice(index.shape());
         shape.extend_from_slice(&self.ty.shape[1..]);
         let width = self.width();
-        let _guard = self.brief_lock()?;
         Ok(with_real!(self.ty.dtype, T => {
             let mut out = Dense::<T>::zeros(&shape)?;
             let start = self.pointer::<T>();
             let rows = out.make_mut()?.chunks_exact_mut(width.max(1));
+            let _guard = self.brief()?;
             for (row, &i) in rows.zip(index.as_slice()) {
                 // SAFETY: `i` is below the number of rows, `row` is as long as a row,
-                // and the read guard excludes plain writers.
+                // and the guard excludes plain writers.
                 unsafe { moves::load_row(start.add(i as usize * width), row) };
             }
             out.into()
@@ -326,7 +263,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::Type`] or [`Error::NotFinite`] if `value` does not fit,
-    /// [`Error::State`] if the table is being trained. Nothing is changed then.
+    /// [`Error::State`] as [`Table::exclusive`]. Nothing is changed then.
     pub fn write(&self, value: &Array) -> Result<()> {
         if value.shape() != &self.ty.shape[..] {
             return Err(Error::Shape(format!(
@@ -361,63 +298,123 @@ impl Table {
     /// is recorded when the access ends.
     ///
     /// # Errors
-    /// [`Error::State`] if the table is being trained.
+    /// [`Error::State`] if the table is being trained, or if this very thread uses it, as an
+    /// operator of the caller's does in a program that reads it.
     pub fn exclusive(&self) -> Result<Exclusive<'_>> {
-        let check = || match self.training.load(Ordering::Acquire) {
-            false => Ok(()),
-            true => Err(Error::State(format!(
-                "{} is being trained and cannot be changed until that ends",
-                self.label()
-            ))),
-        };
-        // First without the lock: nobody is to wait for an epoch, or to make readers wait
-        // behind them, only to be refused.
-        check()?;
-        let guard = self.write_lock();
-        check()?;
         Ok(Exclusive {
             table: self,
-            _guard: guard,
+            _all: Self::exclusive_all(std::iter::once(self))?,
         })
     }
 
-    /// Waits until nobody has plain access and gives access by moves, beside others.
+    /// As [`Table::exclusive`] for several tables, all or none.
     ///
     /// # Errors
-    /// [`Error::State`] if the table is not being trained.
-    pub(crate) fn beside(&self) -> Result<RwLockReadGuard<'_, ()>> {
-        let guard = self.read_lock();
-        if self.training.load(Ordering::Acquire) {
-            return Ok(guard);
-        }
-        Err(Error::State(format!(
-            "{} is not being trained",
-            self.label()
-        )))
+    /// As [`Table::exclusive`].
+    pub(crate) fn exclusive_all<'a>(
+        tables: impl Iterator<Item = &'a Table>,
+    ) -> Result<ExclusiveAll<'a>> {
+        let tables = sorted(tables);
+        let _held = held(&tables, Mode::Plain)?;
+        Ok(ExclusiveAll { tables, _held })
     }
 
-    /// Marks the table as being trained, so that nobody else changes it.
+    /// Waits until nobody has plain access to any of the tables, and keeps it that way for a run
+    /// in which code of the caller's may do anything.
     ///
     /// # Errors
-    /// [`Error::State`] if it is being trained already.
-    pub(crate) fn begin_training(&self) -> Result<Training<'_>> {
-        if self.training.swap(true, Ordering::AcqRel) {
-            return Err(Error::State(format!(
-                "{} is already being trained",
-                self.label()
-            )));
-        }
-        let training = Training { table: self };
-        // Whoever got plain access before ends it first.
-        drop(self.write_lock());
-        Ok(training)
+    /// [`Error::State`] if this thread, or a call that it is part of, has plain access; whatever
+    /// ended the wait.
+    pub(crate) fn reading<'a>(tables: impl Iterator<Item = &'a Table>) -> Result<Reading<'a>> {
+        let _held = held(&sorted(tables), Mode::Shared)?;
+        Ok(Reading { _held })
     }
+
+    /// As [`Table::reading`], for a worker of a run that trains the tables.
+    ///
+    /// # Errors
+    /// [`Error::State`] if one of the tables is not being trained.
+    pub(crate) fn beside<'a>(tables: impl Iterator<Item = &'a Table>) -> Result<Reading<'a>> {
+        let tables = sorted(tables);
+        let _held = held(&tables, Mode::Shared)?;
+        match tables.iter().find(|table| !table.lock.is_trained()) {
+            None => Ok(Reading { _held }),
+            Some(table) => Err(Error::State(format!(
+                "{} is not being trained",
+                table.label()
+            ))),
+        }
+    }
+
+    /// Marks tables as being trained, so that nobody else changes them.
+    ///
+    /// # Errors
+    /// [`Error::State`] if one is being trained already.
+    pub(crate) fn begin_training<'a>(
+        tables: impl Iterator<Item = &'a Table>,
+    ) -> Result<Training<'a>> {
+        let tables = sorted(tables);
+        let locks = tables.iter().map(|table| &table.lock);
+        let trained = match lock::train(locks)? {
+            Ok(trained) => trained,
+            Err(Refused::Trained(k)) => {
+                return Err(Error::State(format!(
+                    "{} is already being trained",
+                    tables[k].label()
+                )));
+            }
+            Err(refused) => return Err(refusal(&tables, refused, Mode::Plain)),
+        };
+        Ok(Training { tables, trained })
+    }
+}
+
+type Tables<'a> = SmallVec<[&'a Table; 4]>;
+
+/// Tables as [`lock`] numbers them.
+fn sorted<'a>(tables: impl Iterator<Item = &'a Table>) -> Tables<'a> {
+    let mut sorted: Tables<'a> = tables.collect();
+    sorted.sort_unstable_by_key(|table| table.id);
+    sorted.dedup_by_key(|table| table.id);
+    sorted
+}
+
+/// Takes the locks of tables for a new run.
+fn held<'a>(tables: &Tables<'a>, mode: Mode) -> Result<Held<'a>> {
+    let locks = tables.iter().map(|table| &table.lock);
+    lock::hold(locks, mode)?.map_err(|refused| refusal(tables, refused, mode))
+}
+
+/// What to report when a lock is refused that was asked for in some mode.
+#[cold]
+fn refusal(tables: &[&Table], refused: Refused, mode: Mode) -> Error {
+    let (Refused::Own(k) | Refused::Circle(k) | Refused::Trained(k)) = refused;
+    let label = tables[k].label();
+    Error::State(match (refused, mode) {
+        (Refused::Trained(_), _) => {
+            format!("{label} is being trained and cannot be changed until that ends")
+        }
+        (Refused::Own(_), Mode::Shared) => format!(
+            "{label} is being changed by the very call that this code runs in, which would wait \
+             for itself: use what the function is given, read the parameter before the call, or \
+             train with two or more threads"
+        ),
+        (Refused::Own(_), Mode::Plain) => format!(
+            "{label} is being read by the very call that this code runs in, which would wait for \
+             itself: change the parameter when that call has ended"
+        ),
+        (Refused::Circle(_), _) => format!(
+            "{label} is in use by a thread that waits for what this call holds, so that neither \
+             could go on: read and change parameters outside of programs' own functions, or in \
+             one thread at a time"
+        ),
+    })
 }
 
 /// Plain access to a table.
 pub struct Exclusive<'a> {
     table: &'a Table,
-    _guard: RwLockWriteGuard<'a, ()>,
+    _all: ExclusiveAll<'a>,
 }
 
 impl Exclusive<'_> {
@@ -428,70 +425,60 @@ impl Exclusive<'_> {
     pub fn slice<T: Number>(&mut self) -> &mut [T] {
         let n = self.table.ty.size();
         // SAFETY: the table holds `n` initialised numbers of type `T` (`pointer` checks
-        // the type). The write guard excludes every other reader and writer for as long
-        // as `self` lives, and `&mut self` excludes a second slice from here.
+        // the type). The lock that `_all` holds excludes every other reader and writer for as
+        // long as `self` lives, and `&mut self` excludes a second slice from here.
         unsafe { std::slice::from_raw_parts_mut(self.table.pointer::<T>(), n) }
     }
 }
 
-impl Drop for Exclusive<'_> {
+/// Plain access to several tables.
+pub(crate) struct ExclusiveAll<'a> {
+    tables: Tables<'a>,
+    _held: Held<'a>,
+}
+
+impl Drop for ExclusiveAll<'_> {
     fn drop(&mut self) {
-        self.table.touch();
+        // Before the locks are given back.
+        self.tables.iter().for_each(|table| table.touch());
     }
 }
 
-/// The right to train a table, which ends when this is dropped.
-#[derive(Debug)]
+/// Nobody has plain access while this lives.
+pub(crate) struct Reading<'a> {
+    _held: Held<'a>,
+}
+
+/// The right to train tables, which ends when this is dropped.
 pub(crate) struct Training<'a> {
-    table: &'a Table,
+    tables: Tables<'a>,
+    trained: Trained<'a>,
 }
 
-/// A lock held while workers run.
+/// Locks held while workers run.
 pub(crate) struct Running<'a> {
-    table: &'a Table,
-    _guard: Guard<'a>,
+    _held: Held<'a>,
 }
 
-enum Guard<'a> {
-    /// One worker, plain access.
-    One { _guard: RwLockWriteGuard<'a, ()> },
-    /// Many workers, racing moves.
-    Many { _guard: RwLockReadGuard<'a, ()> },
-}
-
-impl<'a> Training<'a> {
-    /// Locks the table for one stretch of work: alone, or beside other workers and
+impl Training<'_> {
+    /// Locks the tables for one stretch of work: alone, or beside other workers and
     /// readers.
-    pub(crate) fn run(&self, alone: bool) -> Running<'a> {
-        let table = self.table;
-        let guard = if alone {
-            // Before the lock, so that nobody begins to wait for it.
-            table.alone.store(true, Ordering::Release);
-            Guard::One {
-                _guard: table.write_lock(),
-            }
-        } else {
-            Guard::Many {
-                _guard: table.read_lock(),
-            }
-        };
-        Running {
-            table,
-            _guard: guard,
-        }
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.table.alone.store(false, Ordering::Release);
+    ///
+    /// # Errors
+    /// [`Error::State`] if the work is part of a call that uses one of them; whatever ended the
+    /// wait.
+    pub(crate) fn run(&self, alone: bool) -> Result<Running<'_>> {
+        let mode = if alone { Mode::Plain } else { Mode::Shared };
+        let held = self.trained.hold(mode)?;
+        Ok(Running {
+            _held: held.map_err(|refused| refusal(&self.tables, refused, mode))?,
+        })
     }
 }
 
 impl Drop for Training<'_> {
     fn drop(&mut self) {
-        self.table.touch();
-        self.table.training.store(false, Ordering::Release);
+        self.tables.iter().for_each(|table| table.touch());
     }
 }
 
@@ -499,18 +486,69 @@ impl Drop for Training<'_> {
 mod tests {
     use super::*;
 
+    fn table() -> Table {
+        Table::zeros(&Type::new(DType::F32, &[2, 3]), None).unwrap()
+    }
+
+    fn is_state<T>(result: Result<T>) -> bool {
+        matches!(result, Err(Error::State(_)))
+    }
+
     #[test]
     fn who_may_not_change_a_table_is_told_without_waiting() {
-        let table = Table::zeros(&Type::new(DType::F32, &[2, 3]), None).unwrap();
-        let training = table.begin_training().unwrap();
+        let table = table();
+        let training = Table::begin_training(std::iter::once(&table)).unwrap();
         for alone in [false, true] {
             // The lock of the epoch is held by this very thread, so to wait would be for ever.
-            let _epoch = training.run(alone);
-            assert!(matches!(table.exclusive(), Err(Error::State(_))));
-            assert!(matches!(table.begin_training(), Err(Error::State(_))));
+            let _epoch = training.run(alone).unwrap();
+            assert!(is_state(table.exclusive()));
+            assert!(is_state(Table::begin_training(std::iter::once(&table))));
         }
         drop(training);
         table.exclusive().unwrap().slice::<f32>()[0] = 1.0;
-        assert!(table.begin_training().is_ok());
+        assert!(Table::begin_training(std::iter::once(&table)).is_ok());
+    }
+
+    #[test]
+    fn no_thread_waits_for_itself() {
+        let (table, other) = (table(), table());
+        let both = || [&table, &other].into_iter();
+        let index = Dense::from(vec![1u32]);
+        {
+            let _plain = table.exclusive().unwrap();
+            assert!(is_state(table.try_read()));
+            assert!(is_state(table.read_rows(&index)));
+            assert!(is_state(table.is_finite()));
+            assert!(is_state(table.summary()));
+            assert!(is_state(table.exclusive()));
+            assert!(is_state(Table::exclusive_all(both())));
+            assert!(is_state(Table::reading(both())));
+            assert!(is_state(Table::begin_training(std::iter::once(&table))));
+            assert!(other.try_read().is_ok());
+            assert!(other.exclusive().is_ok());
+        }
+        {
+            let _shared = Table::reading(both()).unwrap();
+            assert!(table.try_read().is_ok());
+            assert!(Table::reading(both()).is_ok());
+            assert!(is_state(table.exclusive()));
+            assert!(is_state(Table::exclusive_all(both())));
+            let training = Table::begin_training(both()).unwrap();
+            assert!(training.run(false).is_ok());
+            assert!(is_state(training.run(true)));
+        }
+        assert!(table.exclusive().is_ok());
+        assert!(Table::exclusive_all(both()).is_ok());
+    }
+
+    #[test]
+    fn threads_that_work_for_a_run_do_not_wait_for_it() {
+        let table = table();
+        let _plain = table.exclusive().unwrap();
+        let membership = lock::Membership::of_this_thread();
+        std::thread::scope(|scope| {
+            let part = scope.spawn(|| membership.join(|| is_state(table.try_read())));
+            assert!(part.join().unwrap());
+        });
     }
 }

@@ -18,9 +18,11 @@ use super::stream::stream;
 use super::worker::{Plans, Shared, Worker};
 use crate::error::{Error, Result};
 use crate::exec::{Program, Wrt};
+use crate::interrupt;
 use crate::optim::Optimizer;
 use crate::optim::apply::Access;
-use crate::table::in_order;
+use crate::table::Table;
+use crate::table::lock::Membership;
 
 /// Most workers: more than any machine has cores.
 const MOST_WORKERS: usize = 1024;
@@ -79,6 +81,17 @@ pub fn fit(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<History> {
+    // Waits for tables end with the run.
+    interrupt::until(stop, || run(program, fit, optimizer, stop, observer))
+}
+
+fn run(
+    program: &Program,
+    fit: &Fit,
+    optimizer: &Optimizer,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<History> {
     let at_least_one = |name: &str, n: usize| match n {
         0 => Err(Error::Value(format!("{name}: expected at least 1, got 0"))),
         _ => Ok(()),
@@ -120,10 +133,7 @@ pub fn fit(
         .iter()
         .map(|t| optimizer.state(t))
         .collect::<Result<_>>()?;
-    let mut training = Vec::new();
-    for table in in_order(program.tables()) {
-        training.push(table.begin_training()?);
-    }
+    let training = Table::begin_training(program.tables().iter().map(|table| &**table))?;
     let shared = Shared {
         program,
         feeds: &feeds,
@@ -162,7 +172,7 @@ pub fn fit(
         shared.computed.store(0, Ordering::Release);
         shared.applied.store(0, Ordering::Release);
         {
-            let _running: Vec<_> = training.iter().map(|t| t.run(workers == 1)).collect();
+            let _running = training.run(workers == 1)?;
             run_epoch(&mut crew, &pool, epoch, &samples)?;
         }
         for table in program.tables() {
@@ -179,7 +189,7 @@ pub fn fit(
     }
     // A parameter that went wrong and was not used again has not shown in any loss.
     for table in program.tables() {
-        if !table.is_finite() {
+        if !table.is_finite()? {
             return Err(Error::NotFinite(format!(
                 "{} holds NaN or infinity after training; a smaller learning rate, l2 or clip may \
                  help",
@@ -199,9 +209,14 @@ fn run_epoch(
     samples: &Samples,
 ) -> Result<()> {
     let mut results: Vec<Result<()>> = crew.iter().map(|_| Ok(())).collect();
+    // Operators of the caller's own run in the workers, and must not wait for this run.
+    let membership = &Membership::of_this_thread();
     pool.scope(|scope| {
         for (worker, result) in crew.iter_mut().zip(&mut results) {
-            scope.spawn(move |_| *result = worker.epoch(epoch, samples));
+            scope.spawn(move |_| {
+                *result = membership
+                    .join(|| interrupt::until(worker.stop(), || worker.epoch(epoch, samples)));
+            });
         }
     });
     results.into_iter().collect()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::stream::stream;
 use crate::error::{Error, Result};
 use crate::optim::Optimizer;
-use crate::table::{Param, Table, in_order};
+use crate::table::{Param, Table};
 
 /// One worker of [`parallel`].
 pub struct Member<'a> {
@@ -78,11 +78,10 @@ pub fn parallel<R: Send>(
         .num_threads(workers)
         .build()
         .map_err(|e| Error::State(format!("threads: cannot start {workers}: {e}")))?;
-    let mut training = Vec::new();
-    for table in in_order(tables) {
+    for table in tables {
         optimizer.state(table)?;
-        training.push(table.begin_training()?);
     }
+    let _training = Table::begin_training(tables.iter().map(|table| &**table))?;
     let work = &work;
     let mut results: Vec<Option<Result<R>>> = (0..workers).map(|_| None).collect();
     pool.scope(|scope| {

@@ -184,6 +184,11 @@ impl<'a> Worker<'a> {
         start(self.number)..start(self.number + 1)
     }
 
+    /// What asks the run to stop.
+    pub(super) fn stop(&self) -> &'a AtomicBool {
+        self.shared.stop
+    }
+
     /// Trains on this worker's part of an epoch over `samples`.
     ///
     /// # Errors

@@ -1,0 +1,219 @@
+//! Interruption: work that can be asked to end, and waits during which the caller is heard.
+//!
+//! A flag says that the caller wants to have its thread back ([`until`] names the flag for the
+//! work of a thread, [`check`] looks at it). Loops that may take long look at it now and then
+//! and end with [`Error::Interrupted`]. Work that cannot look, such as one call into a library,
+//! runs in a thread that is left behind ([`leave`]).
+//!
+//! Whoever blocks, does it in slices of [`LOOK`] through [`wait`]. Between slices the thread's
+//! flag is read, and the binding to Python, which registers itself by [`attend_by`], lets the
+//! interpreter go during each slice and runs the handlers of signals after it. So no thread that
+//! holds the interpreter's lock blocks others, and Ctrl-C ends every wait of the main thread.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+
+/// How long a wait lasts before it looks whether it should end.
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
+
+/// Waits once, for up to [`LOOK`] or until something has changed.
+pub(crate) type Slice<'a> = &'a (dyn Fn(Duration) + Sync);
+
+/// What lets other threads of a host language go on during a slice, and reports its signals.
+type Attend = fn(Slice<'_>) -> Result<()>;
+
+static ATTEND: OnceLock<Attend> = OnceLock::new();
+
+thread_local! {
+    /// The flag of the work that this thread does, or null.
+    static STOP: Cell<*const AtomicBool> = const { Cell::new(ptr::null()) };
+}
+
+/// Says by what function threads wait from now on. Only the first call counts.
+#[cfg(feature = "python")]
+pub(crate) fn attend_by(attend: Attend) {
+    let _ = ATTEND.set(attend);
+}
+
+/// Does `work`, which is to end when `stop` is set.
+pub(crate) fn until<R>(stop: &AtomicBool, work: impl FnOnce() -> R) -> R {
+    struct Restore(*const AtomicBool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            STOP.set(self.0);
+        }
+    }
+    let _restore = Restore(STOP.replace(stop));
+    work()
+}
+
+/// Whether the work of this thread should end.
+#[inline]
+pub(crate) fn is_asked() -> bool {
+    let stop = STOP.get();
+    // SAFETY: a pointer that is not null was put there by `until`, which borrows the flag until
+    // it has put back what was there before, also when its work panics.
+    !stop.is_null() && unsafe { &*stop }.load(Ordering::Relaxed)
+}
+
+/// Fails if the work of this thread should end.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+#[inline]
+pub(crate) fn check() -> Result<()> {
+    match is_asked() {
+        false => Ok(()),
+        true => Err(Error::Interrupted),
+    }
+}
+
+/// Waits once; see the [module documentation](self).
+///
+/// # Errors
+/// [`Error::Interrupted`] if the work of this thread should end, and what a signal handler raised.
+pub(crate) fn wait(slice: Slice<'_>) -> Result<()> {
+    check()?;
+    match ATTEND.get() {
+        Some(attend) => attend(slice)?,
+        None => slice(LOOK),
+    }
+    check()
+}
+
+/// Does `work`, which cannot look whether it should end, in a thread of its own and waits for
+/// it. If the caller wants its thread back, the work is left to end by itself; it owns its
+/// operands for that reason. A thread costs some 30 µs.
+///
+/// # Errors
+/// [`Error::Interrupted`] and what a signal handler raised, as soon as that is known;
+/// [`Error::State`] if there can be no thread, or if the work panicked.
+#[allow(dead_code, reason = "without the feature `linalg` nothing needs it")]
+pub(crate) fn leave<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
+    let (give, get) = mpsc::sync_channel(1);
+    thread::Builder::new()
+        .name("wyrmling".into())
+        .spawn(move || {
+            // Nobody is there any more if the caller has left.
+            let _ = give.send(work());
+        })
+        .map_err(|e| Error::State(format!("cannot start a thread: {e}")))?;
+    let get = std::sync::Mutex::new(get);
+    let result = std::sync::Mutex::new(None);
+    loop {
+        wait(&|slice| {
+            let get = get.lock().unwrap_or_else(|e| e.into_inner());
+            let got = match get.recv_timeout(slice) {
+                Ok(value) => Some(Ok(value)),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => Some(Err(Error::State(
+                    "the thread of a long operation ended without a result".into(),
+                ))),
+            };
+            *result.lock().unwrap_or_else(|e| e.into_inner()) = got;
+        })?;
+        let mut result = result.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(result) = result.take() {
+            return result;
+        }
+    }
+}
+
+/// Does `work`, which looks at its flag ([`check`]), in a thread of its own, and waits for it to
+/// end; asks it to when the caller wants its thread back. A thread costs some 30 µs.
+///
+/// # Errors
+/// That of the work; what a signal handler raised; [`Error::State`] if there can be no thread, or
+/// if the work panicked.
+#[allow(dead_code, reason = "without the feature `linalg` nothing needs it")]
+pub(crate) fn beside<R: Send>(work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    let stop = AtomicBool::new(false);
+    let panicked = || Error::State("the thread of a long operation ended without a result".into());
+    thread::scope(|scope| {
+        let (ended, end) = mpsc::channel::<()>();
+        let end = std::sync::Mutex::new(end);
+        let stop = &stop;
+        let worker = thread::Builder::new()
+            .name("wyrmling".into())
+            .spawn_scoped(scope, move || {
+                let _ended = ended;
+                until(stop, work)
+            })
+            .map_err(|e| Error::State(format!("cannot start a thread: {e}")))?;
+        let waited = loop {
+            if worker.is_finished() {
+                break Ok(());
+            }
+            let waited = wait(&|slice| {
+                let end = end.lock().unwrap_or_else(|e| e.into_inner());
+                // The other end is dropped, without a message, when the work ends.
+                let _ = end.recv_timeout(slice);
+            });
+            if waited.is_err() {
+                stop.store(true, Ordering::Relaxed);
+                break waited;
+            }
+        };
+        let result = worker.join().map_err(|_| panicked())?;
+        waited.and(result)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_sees_the_flag_of_its_own_thread_only() {
+        let (outer, inner) = (AtomicBool::new(false), AtomicBool::new(true));
+        until(&outer, || {
+            assert_eq!(check(), Ok(()));
+            assert_eq!(until(&inner, check), Err(Error::Interrupted));
+            thread::scope(|s| {
+                let other = s.spawn(|| until(&inner, check));
+                assert_eq!(other.join().unwrap(), Err(Error::Interrupted));
+            });
+            assert_eq!(check(), Ok(()));
+            outer.store(true, Ordering::Relaxed);
+            assert_eq!(check(), Err(Error::Interrupted));
+        });
+        assert_eq!(check(), Ok(()));
+    }
+
+    #[test]
+    fn a_caller_gets_its_thread_back_from_work_that_goes_on() {
+        assert_eq!(leave(|| 7), Ok(7));
+        let stop = AtomicBool::new(true);
+        // The work ends when the test does.
+        let (_end, work) = mpsc::channel::<()>();
+        let left = until(&stop, || leave(move || work.recv().is_err()));
+        assert_eq!(left, Err(Error::Interrupted));
+        assert!(matches!(
+            leave(|| panic!("on purpose")),
+            Err::<(), _>(Error::State(_))
+        ));
+    }
+
+    #[test]
+    fn work_beside_is_asked_to_end_and_waited_for() {
+        assert_eq!(beside(|| Ok(7)), Ok(7));
+        let stop = AtomicBool::new(true);
+        let ended = AtomicBool::new(false);
+        let work = || {
+            while check().is_ok() {
+                thread::yield_now();
+            }
+            ended.store(true, Ordering::Relaxed);
+            check()
+        };
+        assert_eq!(until(&stop, || beside(work)), Err(Error::Interrupted));
+        assert!(ended.load(Ordering::Relaxed));
+    }
+}

@@ -1,0 +1,658 @@
+//! Who may touch a table's numbers, and who waits.
+//!
+//! Access is *plain* (one holder, who may have slices of the numbers) or *shared* (any number
+//! of holders, who move rows). It is taken in two ways.
+//!
+//! - A **brief** reader ([`Lock::brief`]) copies something out and runs no code of the caller's
+//!   meanwhile. It is counted in the lock's word: two atomic operations, and nothing else if
+//!   nobody has or wants plain access.
+//! - A **run** ([`hold`], [`train`]) is a piece of work in which operators of the caller's own
+//!   may do anything: a run of a program, a step of an optimizer, an epoch of training. It has a
+//!   number, and one record for the process says which run holds what. A thread knows the runs
+//!   that it works for, and hands them to threads that work for it ([`Membership`]). So code
+//!   that asks for what its own run holds is told ([`Refused::Own`]) and does not wait for itself.
+//!
+//! Several locks are taken together or not at all, so nobody waits while it takes them one by
+//! one. A run within a run does hold something while it waits; if those it waits for wait for it
+//! in turn, which the record shows, it is told too ([`Refused::Circle`]).
+//!
+//! Waits are in order of arrival, so that nobody waits for ever behind others who come and go.
+//! The order binds for [`COURTESY`] only: a program that waits for a thread of its own,
+//! which waits behind a writer, who waits for the program, must get on. Runs within runs keep
+//! to no order. All waits end with what [`interrupt::wait`] reports.
+//!
+//! Limits: a thread that the caller starts within a run is not known to work for it. If the run
+//! waits for it, it must not ask for what the run holds.
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::time::Instant;
+
+use smallvec::SmallVec;
+
+use super::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, thread_local};
+use crate::error::Result;
+use crate::{interrupt, process};
+
+/// In a lock's word: somebody has or wants plain access, so brief readers ask the record.
+const BUSY: u64 = 1 << 31;
+/// In a lock's word: the number of brief readers. Above [`BUSY`] it has the forks that led to
+/// the process which counted them; in a child they are not there.
+const READERS: u64 = BUSY - 1;
+
+/// How long others are let go first because they came first.
+const COURTESY: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// A number that no other run of this process has.
+type Run = u64;
+type Runs = SmallVec<[Run; 4]>;
+
+/// The part of a lock that brief readers touch.
+type Word = Arc<AtomicU64>;
+
+thread_local! {
+    /// The runs that this thread works for.
+    static RUNS: RefCell<Vec<Run>> = const { RefCell::new(Vec::new()) };
+}
+
+fn own_runs() -> Runs {
+    RUNS.with(|runs| Runs::from_slice(&runs.borrow()))
+}
+
+/// How something is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Rows are moved, beside others.
+    Shared,
+    /// By one run alone.
+    Plain,
+}
+
+/// Why a lock is not given, and which: its place among those asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The run that asks, or one that it is part of, holds it.
+    Own(usize),
+    /// Whoever holds it waits for what a run of this thread holds.
+    Circle(usize),
+    /// It is being trained by another run.
+    Trained(usize),
+}
+
+/// What an attempt to take locks comes to.
+enum Attempt {
+    Taken,
+    Refused(Refused),
+    Wait,
+}
+
+/// A lock that is in use or asked for.
+struct Entry {
+    id: u64,
+    word: Word,
+    plain: Option<Run>,
+    /// A run as often as it has taken the lock.
+    shared: SmallVec<[Run; 2]>,
+    trained: Option<Run>,
+    /// How many wait for plain access.
+    wanted: usize,
+}
+
+impl Entry {
+    /// The runs that keep others from access.
+    fn holders(&self, mode: Mode) -> impl Iterator<Item = Run> + '_ {
+        let shared = match mode {
+            Mode::Plain => &self.shared[..],
+            Mode::Shared => &[],
+        };
+        self.plain.iter().chain(shared).copied()
+    }
+}
+
+/// What a thread asks for.
+struct Request<'a> {
+    /// Each once, in the order of their numbers.
+    locks: &'a [(&'a Lock, Mode)],
+    /// The run that is to hold them; `None` for a brief reader.
+    run: Option<Run>,
+    /// The runs that the thread works for.
+    own: Runs,
+    /// Since when, and its place in the queue, once it waits.
+    since: Option<(Instant, u64)>,
+}
+
+/// A thread that waits.
+struct Waiting {
+    ticket: u64,
+    own: Runs,
+    locks: SmallVec<[(u64, Mode); 4]>,
+}
+
+/// Who holds and wants what, in the whole process.
+struct Record {
+    /// In the order of their numbers.
+    entries: Vec<Entry>,
+    /// In order of arrival.
+    queue: Vec<Waiting>,
+    /// The next ticket.
+    next: u64,
+    /// Grows when something is given back.
+    turn: u64,
+}
+
+static RECORD: Mutex<Record> = Mutex::new(Record {
+    entries: Vec::new(),
+    queue: Vec::new(),
+    next: 1,
+    turn: 0,
+});
+static CHANGED: Condvar = Condvar::new();
+
+fn record() -> MutexGuard<'static, Record> {
+    // Nothing that could panic runs while it is locked.
+    RECORD.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// The lock of one table.
+#[derive(Debug)]
+pub(super) struct Lock {
+    id: u64,
+    word: Word,
+}
+
+/// Gives a brief reader's share back.
+#[derive(Debug)]
+pub(super) struct Brief<'a> {
+    word: &'a AtomicU64,
+}
+
+impl Drop for Brief<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.word.fetch_sub(1, Ordering::Release) & BUSY != 0 {
+            record().wake();
+        }
+    }
+}
+
+/// The word of a lock that nobody uses.
+fn unused() -> u64 {
+    u64::from(process::forks()) << 32
+}
+
+impl Lock {
+    /// A lock that nobody holds; `id` is its own in the process.
+    pub(super) fn new(id: u64) -> Self {
+        Lock {
+            id,
+            word: Arc::new(AtomicU64::new(unused())),
+        }
+    }
+
+    /// Waits until nobody has plain access, and keeps it so for as long as the guard lives. The
+    /// caller asks for no other lock meanwhile, runs no code of anybody else's and does not wait.
+    ///
+    /// # Errors
+    /// Why it was refused, or what ended the wait.
+    #[inline]
+    pub(super) fn brief(&self) -> Result<Result<Brief<'_>, Refused>> {
+        let mut word = self.word.load(Ordering::Relaxed);
+        while word & BUSY == 0 && word >> 32 == u64::from(process::forks()) {
+            let taken = self.word.compare_exchange_weak(
+                word,
+                word + 1,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            );
+            match taken {
+                Ok(_) => return Ok(Ok(Brief { word: &self.word })),
+                Err(found) => word = found,
+            }
+        }
+        let taken = take(&[(self, Mode::Shared)], None)?;
+        Ok(taken.map(|()| Brief { word: &self.word }))
+    }
+
+    /// Whether somebody trains it, this thread included.
+    pub(super) fn is_trained(&self) -> bool {
+        record()
+            .entry(self.id)
+            .is_some_and(|entry| entry.trained.is_some())
+    }
+}
+
+impl Record {
+    fn place(&self, id: u64) -> std::result::Result<usize, usize> {
+        self.entries.binary_search_by_key(&id, |entry| entry.id)
+    }
+
+    fn entry(&self, id: u64) -> Option<&Entry> {
+        self.place(id).ok().map(|at| &self.entries[at])
+    }
+
+    /// The entry of a lock, which is made if need be.
+    fn entry_of(&mut self, lock: &Lock) -> &mut Entry {
+        let at = match self.place(lock.id) {
+            Ok(at) => at,
+            Err(at) => {
+                let entry = Entry {
+                    id: lock.id,
+                    word: Arc::clone(&lock.word),
+                    plain: None,
+                    shared: SmallVec::new(),
+                    trained: None,
+                    wanted: 0,
+                };
+                self.entries.insert(at, entry);
+                at
+            }
+        };
+        &mut self.entries[at]
+    }
+
+    /// Changes an entry, sends brief readers to the record or no longer, and forgets an entry
+    /// that says nothing.
+    fn change(&mut self, id: u64, change: impl FnOnce(&mut Entry)) {
+        let Ok(at) = self.place(id) else { return };
+        let entry = &mut self.entries[at];
+        change(entry);
+        if entry.plain.is_none() && entry.wanted == 0 {
+            // Release: readers see what was written.
+            entry.word.fetch_and(!BUSY, Ordering::Release);
+            if entry.shared.is_empty() && entry.trained.is_none() {
+                self.entries.remove(at);
+            }
+        }
+    }
+
+    /// Has all who wait look again.
+    fn wake(&mut self) {
+        self.turn += 1;
+        CHANGED.notify_all();
+    }
+
+    /// Begins a word anew in a child: the readers that it counts were of other threads.
+    fn renew(&self, lock: &Lock) {
+        let old = lock.word.load(Ordering::Relaxed);
+        if old >> 32 == u64::from(process::forks()) {
+            return;
+        }
+        let busy = self
+            .entry(lock.id)
+            .is_some_and(|entry| entry.plain.is_some() || entry.wanted > 0);
+        let new = unused() | if busy { BUSY } else { 0 };
+        // Nobody else changes a word of before the fork, but for another who renews it.
+        let _ = lock
+            .word
+            .compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Takes all that is asked for, if it is free.
+    fn attempt(&mut self, request: &Request<'_>) -> Attempt {
+        let is_own = |run: &Run| request.own.contains(run);
+        let mut free = true;
+        for (k, (lock, mode)) in request.locks.iter().enumerate() {
+            self.renew(lock);
+            if let Some(entry) = self.entry(lock.id) {
+                // A run that trains may hold what it trains; that is no reentry.
+                if entry.holders(*mode).any(|run| is_own(&run)) {
+                    return Attempt::Refused(Refused::Own(k));
+                }
+                let is_trained = entry.trained.is_some_and(|run| request.run != Some(run));
+                if *mode == Mode::Plain && is_trained {
+                    return Attempt::Refused(Refused::Trained(k));
+                }
+                free &= entry.holders(*mode).next().is_none();
+            }
+        }
+        if free && self.is_next(request) && self.have_readers_left(request) {
+            self.give(request);
+            return Attempt::Taken;
+        }
+        match self.circle(request) {
+            Some(k) => Attempt::Refused(Refused::Circle(k)),
+            None => Attempt::Wait,
+        }
+    }
+
+    /// Whether nobody who came before waits for any of this, or it has waited long enough.
+    fn is_next(&self, request: &Request<'_>) -> bool {
+        let since = request.since;
+        if !request.own.is_empty() || since.is_some_and(|(since, _)| since.elapsed() >= COURTESY) {
+            return true;
+        }
+        let older = self
+            .queue
+            .iter()
+            .take_while(|other| since.is_none_or(|(_, ticket)| other.ticket < ticket));
+        let clashes = |&(id, mode): &(u64, Mode)| {
+            let ours = request.locks.binary_search_by_key(&id, |(l, _)| l.id);
+            ours.is_ok_and(|at| mode == Mode::Plain || request.locks[at].1 == Mode::Plain)
+        };
+        !older.flat_map(|other| &other.locks).any(clashes)
+    }
+
+    /// Whether no brief reader keeps one of the locks that are asked for alone. From now on they
+    /// ask the record.
+    fn have_readers_left(&self, request: &Request<'_>) -> bool {
+        let mut left = true;
+        for (lock, mode) in request.locks {
+            if *mode == Mode::Plain {
+                // Acquire: what readers did is over.
+                left &= lock.word.fetch_or(BUSY, Ordering::Acquire) & READERS == 0;
+            }
+        }
+        left
+    }
+
+    fn give(&mut self, request: &Request<'_>) {
+        for (lock, mode) in request.locks {
+            match (request.run, mode) {
+                (None, _) => {
+                    lock.word.fetch_add(1, Ordering::Acquire);
+                }
+                (Some(run), Mode::Shared) => self.entry_of(lock).shared.push(run),
+                (Some(run), Mode::Plain) => self.entry_of(lock).plain = Some(run),
+            }
+        }
+    }
+
+    /// The lock whose holders wait, over however many others, for a run of this thread.
+    fn circle(&self, request: &Request<'_>) -> Option<usize> {
+        if request.own.is_empty() {
+            return None;
+        }
+        let reaches = |(lock, mode): &(&Lock, Mode)| {
+            let holders = |id, mode| {
+                self.entry(id)
+                    .into_iter()
+                    .flat_map(move |e| e.holders(mode))
+            };
+            let mut runs: Vec<Run> = holders(lock.id, *mode).collect();
+            let mut next = 0;
+            while let Some(&run) = runs.get(next) {
+                if request.own.contains(&run) {
+                    return true;
+                }
+                next += 1;
+                for waiting in self.queue.iter().filter(|w| w.own.contains(&run)) {
+                    for &(id, mode) in &waiting.locks {
+                        let others = holders(id, mode).filter(|run| !runs.contains(run));
+                        runs.extend(others.collect::<Vec<_>>());
+                    }
+                }
+            }
+            false
+        };
+        request.locks.iter().position(reaches)
+    }
+
+    fn enqueue(&mut self, request: &mut Request<'_>) {
+        let ticket = self.next;
+        self.next += 1;
+        request.since = Some((Instant::now(), ticket));
+        for (lock, mode) in request.locks {
+            if *mode == Mode::Plain {
+                self.entry_of(lock).wanted += 1;
+                lock.word.fetch_or(BUSY, Ordering::Relaxed);
+            }
+        }
+        self.queue.push(Waiting {
+            ticket,
+            own: request.own.clone(),
+            locks: request.locks.iter().map(|(l, m)| (l.id, *m)).collect(),
+        });
+    }
+
+    fn dequeue(&mut self, request: &Request<'_>) {
+        let Some((_, ticket)) = request.since else {
+            return;
+        };
+        let before = self.queue.len();
+        self.queue.retain(|waiting| waiting.ticket != ticket);
+        if self.queue.len() == before {
+            return;
+        }
+        for (lock, mode) in request.locks {
+            if *mode == Mode::Plain {
+                self.change(lock.id, |entry| entry.wanted -= 1);
+            }
+        }
+        // Others may have waited for this one to go first.
+        self.wake();
+    }
+}
+
+/// Takes locks, all or none, and waits for them if need be.
+fn take(locks: &[(&Lock, Mode)], run: Option<Run>) -> Result<Result<(), Refused>> {
+    let mut request = Request {
+        locks,
+        run,
+        own: own_runs(),
+        since: None,
+    };
+    loop {
+        let mut record = record();
+        let attempt = record.attempt(&request);
+        if !matches!(attempt, Attempt::Wait) {
+            record.dequeue(&request);
+        }
+        match attempt {
+            Attempt::Taken => return Ok(Ok(())),
+            Attempt::Refused(refused) => return Ok(Err(refused)),
+            Attempt::Wait if request.since.is_none() => record.enqueue(&mut request),
+            Attempt::Wait => {}
+        }
+        let turn = record.turn;
+        drop(record);
+        let waited = interrupt::wait(&|slice| {
+            let record = self::record();
+            if record.turn == turn {
+                // A spurious end is as good as any other.
+                drop(CHANGED.wait_timeout(record, slice));
+            }
+        });
+        if let Err(error) = waited {
+            self::record().dequeue(&request);
+            return Err(error);
+        }
+    }
+}
+
+/// Locks that a run holds. They are given back in the thread that took them.
+pub(super) struct Held<'a> {
+    locks: SmallVec<[(&'a Lock, Mode); 4]>,
+    run: Run,
+    _in_this_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        RUNS.with(|runs| {
+            let mut runs = runs.borrow_mut();
+            if let Some(at) = runs.iter().rposition(|&run| run == self.run) {
+                runs.remove(at);
+            }
+        });
+        let mut record = record();
+        // Entries are taken out of a list from its end.
+        for (lock, mode) in self.locks.iter().rev() {
+            record.change(lock.id, |entry| match mode {
+                Mode::Plain => entry.plain = None,
+                Mode::Shared => {
+                    let at = entry.shared.iter().position(|&run| run == self.run);
+                    at.map(|at| entry.shared.swap_remove(at));
+                }
+            });
+        }
+        record.wake();
+    }
+}
+
+/// A new run.
+fn new_run() -> Run {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Locks, each once, in the order of their numbers.
+fn sorted<'a>(locks: impl Iterator<Item = &'a Lock>) -> SmallVec<[&'a Lock; 4]> {
+    let mut sorted: SmallVec<[&Lock; 4]> = locks.collect();
+    sorted.sort_unstable_by_key(|lock| lock.id);
+    sorted.dedup_by_key(|lock| lock.id);
+    sorted
+}
+
+/// Takes locks for a new run of this thread, and waits for them if need be. A lock that is named
+/// twice is taken once.
+///
+/// # Errors
+/// Why it was refused, or what ended the wait.
+pub(super) fn hold<'a>(
+    locks: impl Iterator<Item = &'a Lock>,
+    mode: Mode,
+) -> Result<Result<Held<'a>, Refused>> {
+    hold_for(new_run(), locks, mode)
+}
+
+fn hold_for<'a>(
+    run: Run,
+    locks: impl Iterator<Item = &'a Lock>,
+    mode: Mode,
+) -> Result<Result<Held<'a>, Refused>> {
+    let wanted: SmallVec<[_; 4]> = sorted(locks).into_iter().map(|l| (l, mode)).collect();
+    Ok(take(&wanted, Some(run))?.map(|()| {
+        RUNS.with(|runs| runs.borrow_mut().push(run));
+        Held {
+            locks: wanted,
+            run,
+            _in_this_thread: PhantomData,
+        }
+    }))
+}
+
+/// The right of a run to train what it has locked, for as long as this lives.
+pub(super) struct Trained<'a> {
+    locks: SmallVec<[&'a Lock; 4]>,
+    run: Run,
+}
+
+/// Marks locks as being trained, so that nobody else gets plain access, and waits until nobody
+/// has.
+///
+/// # Errors
+/// Why it was refused, or what ended the wait.
+pub(super) fn train<'a>(
+    locks: impl Iterator<Item = &'a Lock>,
+) -> Result<Result<Trained<'a>, Refused>> {
+    let run = new_run();
+    let all = sorted(locks);
+    let mut record = record();
+    let trained = |lock: &&Lock| {
+        let entry = record.entry(lock.id);
+        entry.is_some_and(|entry| entry.trained.is_some())
+    };
+    if let Some(k) = all.iter().position(trained) {
+        return Ok(Err(Refused::Trained(k)));
+    }
+    for lock in &all {
+        record.entry_of(lock).trained = Some(run);
+    }
+    // Who waits to change them is refused now.
+    record.wake();
+    drop(record);
+    let trained = Trained { locks: all, run };
+    let wanted = trained.locks.iter().map(|&lock| (lock, Mode::Shared));
+    let wanted: SmallVec<[_; 4]> = wanted.collect();
+    // Whoever got plain access before ends it first.
+    Ok(match take(&wanted, Some(run))? {
+        Err(refused) => Err(refused),
+        Ok(()) => {
+            drop(Held {
+                locks: wanted,
+                run,
+                _in_this_thread: PhantomData,
+            });
+            Ok(trained)
+        }
+    })
+}
+
+impl Trained<'_> {
+    /// Takes the locks for one stretch of work.
+    ///
+    /// # Errors
+    /// Why it was refused, or what ended the wait.
+    pub(super) fn hold(&self, mode: Mode) -> Result<Result<Held<'_>, Refused>> {
+        hold_for(self.run, self.locks.iter().copied(), mode)
+    }
+}
+
+impl Drop for Trained<'_> {
+    fn drop(&mut self) {
+        let mut record = record();
+        for lock in self.locks.iter().rev() {
+            record.change(lock.id, |entry| entry.trained = None);
+        }
+        record.wake();
+    }
+}
+
+/// The runs that a thread works for, for threads that do part of its work.
+#[derive(Debug, Clone)]
+pub(crate) struct Membership(Runs);
+
+impl Membership {
+    /// That of this thread.
+    pub(crate) fn of_this_thread() -> Self {
+        Membership(own_runs())
+    }
+
+    /// Does `work` in this thread as a part of the other's.
+    pub(crate) fn join<R>(&self, work: impl FnOnce() -> R) -> R {
+        struct Restore(Vec<Run>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                RUNS.with(|runs| std::mem::swap(&mut *runs.borrow_mut(), &mut self.0));
+            }
+        }
+        let before = RUNS.with(|runs| std::mem::replace(&mut *runs.borrow_mut(), self.0.to_vec()));
+        let _restore = Restore(before);
+        work()
+    }
+}
+
+#[cfg(feature = "python")]
+thread_local! {
+    /// Kept from `before_fork` to `after_fork` by the thread that forks.
+    static FORKING: RefCell<Option<MutexGuard<'static, Record>>> = const { RefCell::new(None) };
+}
+
+/// Keeps the record as it is until [`after_fork`].
+#[cfg(feature = "python")]
+pub(crate) fn before_fork() {
+    FORKING.with(|held| held.replace(Some(record())));
+}
+
+/// In a child, to be called when [`process`] has counted the fork: forgets what other threads
+/// hold and want, since they are not there. Parameters are as those threads left them at that
+/// moment.
+#[cfg(feature = "python")]
+pub(crate) fn after_fork(is_child: bool) {
+    let Some(mut record) = FORKING.with(|held| held.take()) else {
+        return;
+    };
+    if is_child {
+        let own = own_runs();
+        record.queue.clear();
+        for entry in &mut record.entries {
+            entry.wanted = 0;
+            entry.plain = entry.plain.filter(|run| own.contains(run));
+            entry.trained = entry.trained.filter(|run| own.contains(run));
+            entry.shared.retain(|run| own.contains(run));
+        }
+        record.entries.retain(|entry| {
+            entry.plain.is_some() || entry.trained.is_some() || !entry.shared.is_empty()
+        });
+    }
+}

@@ -1,0 +1,50 @@
+//! The memory of a table: zeroed pages, aligned for vectors, that cost nothing until they are
+//! written.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+use crate::error::{Error, Result};
+
+/// Alignment of a table's memory: a cache line, and the widest vector.
+const ALIGN: usize = 64;
+
+/// Zeroed, aligned memory.
+#[derive(Debug)]
+pub(super) struct Memory {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: `Memory` owns its block and hands out nothing but a raw pointer; every use
+// of that pointer states how it is synchronised.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// `bytes` zeros.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if they cannot be had.
+    pub(super) fn zeroed(bytes: usize) -> Result<Self> {
+        let refuse = || Error::Memory(format!("a table of {bytes} bytes cannot be allocated"));
+        let layout = Layout::from_size_align(bytes.max(1), ALIGN).map_err(|_| refuse())?;
+        // SAFETY: the layout's size is not zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        let start = NonNull::new(start).ok_or_else(refuse)?;
+        Ok(Memory { start, layout })
+    }
+
+    /// The first byte. It stays where it is for as long as the memory lives.
+    pub(super) fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: `start` came from `alloc_zeroed` with this layout and is freed once.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+    }
+}

@@ -1,0 +1,440 @@
+"""Nobody waits for a table with the interpreter's lock held, and no thread waits for itself.
+
+Scripts run in processes of their own, so that a hang is a failure and not the end of the tests.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+LIMIT = 60
+
+SETUP = """
+import copy, faulthandler, io, json, os, pickle, signal, sys, threading, time
+import numpy as np
+import wyrmling as wy
+
+faulthandler.dump_traceback_later(50, exit=True)
+W = wy.Parameter(np.ones((4, 2)), name="W")
+V = wy.Parameter(np.ones(3), name="V")
+i = wy.IndexInput([0])
+sgd = wy.SGD(lr=1e-3)
+other = wy.freeze((W[i] * V[[0]]).sum())
+"""
+
+
+def run(script: str) -> str:
+    code = SETUP + textwrap.dedent(script)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+# What code may do that a run calls, and whether it reads or changes the parameter.
+ENTRIES = """
+def assign():
+    W.value = np.zeros((4, 2))
+
+def step():
+    W.zero_grad()
+    (W * W).sum().backward()
+    sgd.step([W])
+
+def train(threads):
+    wy.fit(other, {i: np.array([0, 1])}, optimizer=wy.SGD(lr=1e-3), threads=threads, batch_size=1)
+
+READS = {
+    "print": lambda: print(W, file=io.StringIO()),
+    "repr": lambda: repr(W),
+    "value": lambda: W.value,
+    "item": lambda: W[0, 0].item(),
+    "lookup": lambda: W[[0, 1]].value,
+    "graph": lambda: (W * 2.0).sum().item(),
+    "backward": lambda: (W * W).sum().backward(),
+    "freeze": lambda: wy.freeze((W * W).sum()).run(),
+    "run": lambda: other.run({i: [0]}),
+    "value_and_grad": lambda: other.value_and_grad({i: [0]}),
+    "pickle": lambda: pickle.dumps(W.value),
+}
+FREE = {"grad": lambda: W.grad, "shape": lambda: W.shape, "zero_grad": lambda: W.zero_grad()}
+WRITES = {"assign": assign, "step": step, "fit 1": lambda: train(1)}
+ALL = {**READS, **FREE, **WRITES, "fit 2": lambda: train(2)}
+
+def outcome(f):
+    try:
+        f()
+    except Exception as e:
+        return f"{type(e).__name__}: {e}"
+    return "ok"
+"""
+
+# Holders: each calls `inside()` once while it holds W.
+HOLDERS = {
+    "fit 1": "hold_by_fit(threads=1)",
+    "fit 2": "hold_by_fit(threads=2)",
+    "fit 2 deterministic": "hold_by_fit(threads=2, deterministic=True)",
+    "run": "program.run({i: [0]})",
+    "value_and_grad": "program.value_and_grad({i: [0]})",
+}
+
+HOLD = """
+found = {}
+inside = lambda: None
+lock = threading.Lock()
+
+@wy.primitive
+def probe(x):
+    global inside
+    with lock:
+        work, inside = inside, lambda: None
+    work()
+    return np.asarray(x) * 1.0
+
+probe.defvjp(lambda g, ans, x: g)
+program = wy.freeze((probe(W[i]) * 2.0).sum())
+
+def hold_by_fit(**kwargs):
+    wy.fit(program, {i: np.array([0, 1, 2, 3])}, optimizer=wy.SGD(lr=1e-3), batch_size=1, **kwargs)
+"""
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_code_within_a_run_is_told_and_does_not_wait_for_itself(holder: str) -> None:
+    out = run(
+        ENTRIES
+        + HOLD
+        + f"""
+for name, entry in ALL.items():
+    inside = lambda: found.setdefault(name, outcome(entry))
+    {HOLDERS[holder]}
+print(json.dumps([found, list(READS), list(FREE), list(WRITES)]))
+"""
+    )
+    found, reads, free, writes = json.loads(out)
+    assert set(found) == {*reads, *free, *writes, "fit 2"}
+    told = "RuntimeError: parameter 'W' is being changed by the very call"
+    for name in reads:
+        expected = told if holder == "fit 1" else "ok"
+        assert found[name].startswith(expected), (name, found[name])
+    for name in free:
+        assert found[name] == "ok", (name, found[name])
+    for name in [*writes, "fit 2"]:
+        if holder.startswith("fit"):
+            expected = "RuntimeError: parameter 'W' is "
+        elif name == "fit 2":
+            # Two workers move rows beside whoever reads.
+            expected = "ok"
+        else:
+            expected = "RuntimeError: parameter 'W' is being read by the very call"
+        assert found[name].startswith(expected), (name, found[name])
+
+
+def test_who_steps_and_who_runs_programs_take_turns() -> None:
+    """Readers in programs that read more within them, and writers, of two tables in either
+    order, in more threads than there are cores."""
+    out = run(
+        """
+        import random
+        @wy.primitive
+        def look(x):
+            # Reads what its program holds, and what it does not hold.
+            return x + 0.0 * (W.value.sum() + V.value.sum())
+
+        look.defvjp(lambda g, ans, x: g)
+        with_w = wy.freeze(look(W[i]).sum())
+        with_both = wy.freeze(look(V[[0]] * W[i]).sum())
+        failed = []
+
+        def guarded(work):
+            def loop():
+                for _ in range(150):
+                    try:
+                        work()
+                    except RuntimeError as e:
+                        # A run that asks for more than it has may be told that it cannot wait.
+                        if "neither could go on" not in str(e):
+                            failed.append(repr(e))
+                    except Exception as e:
+                        failed.append(repr(e))
+            return loop
+
+        def step(parameters):
+            for parameter in parameters:
+                parameter.zero_grad()
+            (W * 1.0).sum().backward()
+            (V * 1.0).sum().backward()
+            sgd.step(parameters)
+
+        threads = [threading.Thread(target=guarded(work)) for work in [
+            lambda: step([W, V]),
+            lambda: step([V, W]),
+            lambda: with_w.run({i: [0]}),
+            lambda: with_both.run({i: [1]}),
+            lambda: with_both.value_and_grad({i: [1]}),
+            lambda: W.value,
+            lambda: setattr(V, "value", np.ones(3)),
+            lambda: (V * 2.0).sum().item(),
+        ]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failed, failed[:3]
+        print("done")
+        """
+    )
+    assert out == "done"
+
+
+def test_a_step_is_not_starved_by_programs_that_come_and_go() -> None:
+    out = run(
+        """
+        program = wy.freeze((W * W).sum())
+        done = threading.Event()
+
+        def read():
+            while not done.is_set():
+                program.run()
+
+        threads = [threading.Thread(target=read) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for _ in range(20):
+            W.value = W.value * 0.5
+            (W * W).sum().backward()
+            sgd.step([W])
+            W.zero_grad()
+        done.set()
+        for thread in threads:
+            thread.join()
+        print("done")
+        """
+    )
+    assert out == "done"
+
+
+# What waits for a parameter that another thread holds.
+WAITS = {
+    "fit 1": ["print", "value", "lookup", "graph", "backward", "run", "value_and_grad", "freeze"],
+    "run": ["assign", "step", "fit 1"],
+}
+
+
+@pytest.mark.parametrize(
+    ("holder", "entry"), [(holder, entry) for holder in WAITS for entry in WAITS[holder]]
+)
+def test_a_wait_for_another_thread_ends_with_ctrl_c(holder: str, entry: str) -> None:
+    out = run(
+        ENTRIES
+        + HOLD
+        + f"""
+began = threading.Event()
+
+def inside():
+    began.set()
+    time.sleep(60.0)
+
+holder = threading.Thread(target=lambda: {HOLDERS[holder]}, daemon=True)
+holder.start()
+assert began.wait(30.0)
+W.zero_grad()
+start = []
+
+def ring():
+    time.sleep(0.3)
+    start.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=ring).start()
+try:
+    ALL[{entry!r}]()
+except KeyboardInterrupt:
+    assert time.monotonic() - start[0] < 5.0
+    print("interrupted", flush=True)
+    os._exit(0)
+print("not interrupted", flush=True)
+os._exit(1)
+"""
+    )
+    assert out.endswith("interrupted"), out
+
+
+@pytest.mark.parametrize("where", ["main", "thread", "fit 1", "fit 2", "eager"])
+def test_a_primitive_that_runs_itself_ends_in_a_recursion_error(where: str) -> None:
+    out = run(
+        """
+        @wy.primitive
+        def again(x):
+            return run() + x if run else x
+
+        again.defvjp(lambda g, ans, x: g)
+        x = wy.Variable(1.0)
+        run = None
+        program = wy.freeze((again(V) * W[i][:, :1]).sum())
+
+        def by_program():
+            global run
+            run = lambda: float(program.run({i: [0]}))
+            program.run({i: [0]})
+
+        def by_fit(threads):
+            global run
+            free = wy.freeze(again(x * 1.0))
+            program = wy.freeze((again(W[i] * 1.0)).sum())
+            run = lambda: float(free.run())
+            wy.fit(program, {i: np.array([0, 1])}, optimizer=sgd, threads=threads, batch_size=1)
+
+        def eager():
+            global run
+            run = lambda: again(x * 1.0).item()
+            again(x)
+
+        outcome = []
+
+        def guarded(f, *args):
+            try:
+                f(*args)
+            except RecursionError as e:
+                outcome.append(str(e))
+
+        def in_thread():
+            thread = threading.Thread(target=guarded, args=(by_program,))
+            thread.start()
+            thread.join()
+
+        {
+            "main": lambda: guarded(by_program),
+            "thread": in_thread,
+            "fit 1": lambda: guarded(by_fit, 1),
+            "fit 2": lambda: guarded(by_fit, 2),
+            "eager": lambda: guarded(eager),
+        }["WHERE"]()
+        assert len(outcome) == 1, outcome
+        print(outcome[0])
+        """.replace("WHERE", where)
+    )
+    assert "program or the function that it is part of" in out or "recursion" in out
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_a_forked_child_waits_for_no_thread_of_its_parent(holder: str) -> None:
+    out = run(
+        ENTRIES
+        + HOLD
+        + f"""
+began, go_on = threading.Event(), threading.Event()
+
+def inside():
+    began.set()
+    go_on.wait(60.0)
+
+holder = threading.Thread(target=lambda: {HOLDERS[holder]})
+holder.start()
+assert began.wait(30.0)
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    inside = lambda: None
+    lock = threading.Lock()
+    found = {{name: outcome(entry) for name, entry in ALL.items()}}
+    bad = {{name: text for name, text in found.items() if text != "ok"}}
+    print(bad, file=sys.stderr, flush=True)
+    os._exit(1 if bad else 0)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+go_on.set()
+holder.join()
+# The parent goes on as if nothing had been.
+assert code == 0, code
+assert outcome(ALL["value"]) == outcome(ALL["assign"]) == "ok"
+print("done")
+"""
+    )
+    assert out == "done"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_forks_at_any_moment_leave_a_child_that_works() -> None:
+    out = run(
+        ENTRIES
+        + """
+done = threading.Event()
+program = wy.freeze((W * W).sum())
+
+def busy(work):
+    while not done.is_set():
+        work()
+
+def stepping():
+    (W * 1.0).sum().backward()
+    sgd.step([W])
+    W.zero_grad()
+
+works = [program.run, stepping, lambda: train(1), lambda: W.value]
+def guarded(work):
+    def attempt():
+        try:
+            work()
+        except RuntimeError:
+            pass  # Somebody else trains it.
+    return attempt
+threads = [threading.Thread(target=busy, args=(guarded(work),)) for work in works]
+for thread in threads:
+    thread.start()
+for _ in range(40):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        bad = {name: text for name, f in ALL.items() if (text := outcome(f)) != "ok"}
+        if bad:
+            print(bad, file=sys.stderr, flush=True)
+        os._exit(1 if bad else 0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+done.set()
+for thread in threads:
+    thread.join()
+print("done")
+"""
+    )
+    assert out == "done"
+
+
+def test_processes_of_multiprocessing_train_beside_their_parent() -> None:
+    out = run(
+        ENTRIES
+        + HOLD
+        + """
+import multiprocessing
+began, go_on = threading.Event(), threading.Event()
+
+def inside():
+    began.set()
+    go_on.wait(60.0)
+
+def child(queue):
+    signal.alarm(30)
+    train(2)
+    queue.put(W.value.tolist())
+
+holder = threading.Thread(target=lambda: hold_by_fit(threads=1))
+holder.start()
+assert began.wait(30.0)
+context = multiprocessing.get_context("fork")
+queue = context.Queue()
+process = context.Process(target=child, args=(queue,))
+process.start()
+assert len(queue.get(timeout=40)) == 4
+process.join()
+assert process.exitcode == 0
+go_on.set()
+holder.join()
+print("done")
+"""
+    )
+    assert out == "done"
