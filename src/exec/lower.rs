@@ -17,6 +17,7 @@ use super::schedule::{Unit, schedule};
 use crate::array::{Array, Shape, Type, broadcast};
 use crate::error::{Error, Result};
 use crate::ir::{Expression, Function, ValueId, simplify, specialize};
+use crate::rules::differentiate::Product;
 use crate::rules::{
     Add, Gather, Kernel, OpRef, Operator, Pick, RowScale, ScatterPick, ScatterRows, VecDot,
     check_indices, shares,
@@ -29,6 +30,8 @@ pub(super) const BLOCK: usize = 512;
 /// What to plan.
 pub(super) struct Request<'a> {
     pub function: &'a Function,
+    /// What rules made in it.
+    pub products: [&'a [Product]; 2],
     /// The type of every parameter of the function.
     pub leaves: Vec<Type>,
     /// Which of them are tables, and which one.
@@ -356,9 +359,11 @@ fn elementwise(op: &dyn Operator, args: &[&Type], out: &Type) -> Option<Kernel> 
 /// Plans a function of one block.
 ///
 /// # Errors
-/// Whatever an operator reports about the leaves' types.
+/// Whatever an operator reports about the leaves' types, and [`Error::Shape`] if a rule gives a
+/// product of the wrong type for them.
 pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
-    let special = specialize(request.function, &request.leaves)?;
+    let products = request.products.into_iter().flatten();
+    let special = specialize(request.function, &request.leaves, products)?;
     let function = simplify(&special)?;
     let (_, results) = function.straight()?;
     let low = Lowering::new(&function, &request)?;

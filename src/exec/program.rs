@@ -11,10 +11,11 @@ use super::lower::{Request, lower};
 use super::plan::{Plan, RowsPart, Sink};
 use crate::array::{Array, Dense, Shape, Slice, Type, room, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::ir::{Adjoint, Function, ValueId, adjoint};
+use crate::ir::{Adjoint, Function, ValueId, adjoint, pushforward};
 use crate::process::{Guard, Mutex};
 use crate::rules::check_indices;
-use crate::table::{Gradient, Rows, Table};
+use crate::rules::differentiate::Product;
+use crate::table::{Gradient, Rows, Table, new_id};
 
 /// Plans kept; the one unused for longest goes first.
 const KEPT: usize = 16;
@@ -93,6 +94,8 @@ struct Ready {
 /// A frozen graph. See the [module documentation](self).
 pub struct Program {
     forward: Function,
+    /// What rules made in `forward`, if it is a derivative.
+    products: Vec<Product>,
     adjoint: Adjoint,
     leaves: Vec<Leaf>,
     /// Which leaves gradients are computed for.
@@ -111,6 +114,11 @@ impl Program {
     /// [`Error::Shape`] if one has another element type or number of axes than its parameter, as
     /// [`Function::check`], and whatever a rule reports while the adjoint is made.
     pub fn new(forward: Function, leaves: Vec<Leaf>) -> Result<Self> {
+        Self::of(forward, leaves, Vec::new())
+    }
+
+    /// A program of a function in which rules made some products.
+    fn of(forward: Function, leaves: Vec<Leaf>, products: Vec<Product>) -> Result<Self> {
         forward.check()?;
         if forward.parameters().len() != leaves.len() {
             return Err(Error::Value(format!(
@@ -142,6 +150,7 @@ impl Program {
         Ok(Program {
             adjoint: adjoint(&forward, &values)?,
             forward,
+            products,
             leaves,
             wrt,
             tables,
@@ -149,6 +158,40 @@ impl Program {
             ready: Mutex::new(Vec::new()),
             fuse: true,
         })
+    }
+
+    /// The program of the value's tangent: how the value moves where the leaves that have gradients
+    /// do. Its inputs are those of this program, then one tangent for each of
+    /// [`differentiable`](Self::differentiable), of the leaf's type. It has gradients itself.
+    ///
+    /// ```
+    /// use wyrmling::{Input, Parameter};
+    ///
+    /// let (w, x) = (Parameter::new(vec![2.0, 3.0]), Input::new(vec![0.0, 0.0]));
+    /// let program = (w * x).square().sum().freeze()?;
+    /// let tangent = program.tangent()?;
+    /// let (x, direction) = (vec![1.0, 2.0].into(), vec![1.0, 0.0].into());
+    /// assert_eq!(tangent.run(&[x, direction])?.item()?, 4.0);
+    /// # Ok::<(), wyrmling::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Whatever a rule reports.
+    pub fn tangent(&self) -> Result<Program> {
+        let parameters = self.forward.parameters();
+        let moving: Vec<_> = self.wrt.iter().map(|&k| parameters[k]).collect();
+        let (function, mut products) = pushforward(&self.forward, &moving)?;
+        products.extend_from_slice(&self.products);
+        let tangent = |leaf: &Leaf| Leaf::Input {
+            id: new_id(),
+            ty: leaf.ty(),
+            name: format!("tangent of {}", leaf.label()),
+        };
+        let tangents = self.differentiable().map(tangent);
+        let leaves = self.leaves.iter().cloned().chain(tangents).collect();
+        let mut program = Program::of(function, leaves, products)?;
+        program.fuse = self.fuse;
+        Ok(program)
     }
 
     /// The same program with every operator run on its own: slower, and a second way to
@@ -227,8 +270,13 @@ impl Program {
             Wrt::Nothing => &self.forward,
             Wrt::Parameters | Wrt::All => &self.adjoint.function,
         };
+        let of_adjoint = match wrt {
+            Wrt::Nothing => &[][..],
+            Wrt::Parameters | Wrt::All => &self.adjoint.products,
+        };
         let request = Request {
             function,
+            products: [&self.products, of_adjoint],
             leaves: self.types(shapes),
             tables: self.table_of.clone(),
             inputs: self

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::value::{Places, Value, apply};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
+use crate::rules::differentiate;
 use crate::rules::{
     Algebra, BroadcastLike, Ex, Id, Internal, Mul, OpRef, Operator, ReshapeLike, SumTo,
 };
@@ -46,8 +47,8 @@ impl<'v> Eager<'v> {
 /// result `y`: `give(i, gradient)`.
 ///
 /// # Errors
-/// Whatever the operators of the rule report.
-pub(super) fn vjp<O: Operator + ?Sized>(
+/// As [`differentiate::pull`].
+pub(super) fn pull<O: Operator + ?Sized>(
     op: &O,
     g: Value,
     y: &Value,
@@ -67,22 +68,14 @@ pub(super) fn vjp<O: Operator + ?Sized>(
         values.push(Slot::Held(a));
     }
     let name = |id: usize| Ex::new(&eager, id as Id);
-    let (g, y) = (name(0), name(1));
-    let mut named: SmallVec<[Ex<'_>; 3]> = SmallVec::new();
+    let mut x: SmallVec<[Ex<'_>; 3]> = SmallVec::new();
     for k in 0..args.len() {
-        named.push(name(2 + k));
+        x.push(name(2 + k));
     }
-    for i in (0..args.len()).filter(|&i| wanted(i)) {
-        let grad = op.vjp(i, g, y, &named);
-        if let Some(error) = eager.error.borrow_mut().take() {
-            return Err(error);
-        }
-        if let Some(grad) = grad {
-            let id = grad.id_in(&eager)?;
-            give(i, eager.values.borrow()[id as usize].get().clone())?;
-        }
-    }
-    Ok(())
+    differentiate::pull(op, (name(0), name(1)), &x, wanted, |i, gradient| {
+        let gradient = eager.values.borrow()[gradient.id() as usize].get().clone();
+        give(i, gradient)
+    })
 }
 
 /// Whether an operator gives its first operand the shape of the second, and so does nothing
@@ -152,5 +145,17 @@ impl Algebra for Eager<'_> {
 
     fn constant(&self, value: f64, dtype: DType) -> Id {
         self.push(Slot::New(Value::Dense(Array::scalar(dtype, value))))
+    }
+
+    #[inline]
+    fn take_error(&self) -> Option<Error> {
+        self.error.borrow_mut().take()
+    }
+
+    #[inline]
+    fn same_type(&self, a: Id, b: Id) -> bool {
+        let values = self.values.borrow();
+        let (a, b) = (values[a as usize].get(), values[b as usize].get());
+        a.dtype() == b.dtype() && a.shape() == b.shape()
     }
 }

@@ -11,8 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::hook;
-use super::node::{IntoDyn, Kind};
-use super::variable::Variable;
+use super::node::{IntoDyn, Kind, Variable};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program};
 use crate::ir::{Builder, Terminator, ValueId};

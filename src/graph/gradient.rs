@@ -1,99 +1,34 @@
 //! Gradients as graphs.
 //!
-//! The rules run on nodes in place of numbers (the third algebra, beside the eager one and
-//! that of the ir), so what comes out is a graph again: it can be evaluated, kept up to date,
-//! frozen, and differentiated as often as one likes.
+//! The rules run on nodes in place of numbers ([`Nodes`]), so what comes out is a graph again: it
+//! can be evaluated, kept up to date, frozen, and differentiated as often as one likes.
 //!
 //! Limits: the whole gradient is built as nodes, which takes memory and time that
 //! [`Variable::backward`] does not. An operator that has no gradient in an operand ends the
 //! way there, as everywhere.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-
-use smallvec::SmallVec;
-
-use super::leaf::Constant;
-use super::node::{IntoDyn, Kind, Node};
+use super::node::{Core, IntoDyn, Variable};
+use super::nodes::{Nodes, above};
 use super::value::Value;
-use super::variable::Variable;
-use super::{hook, walk};
-use crate::array::{Array, DType, Type};
+use super::{backward, hook, order};
+use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::rules::{Add, Algebra, Ex, Id, OpRef};
+use crate::rules::Id;
+use crate::rules::differentiate::{self, Observer};
 use crate::table::Gradient;
 
-/// The nodes from `wrt` up to `root`, parents first. Nothing older than `wrt` depends on it, so
-/// what was there before is not walked over: gradients within gradients cost what they add.
-pub(super) fn above<N: ?Sized + IntoDyn>(root: &Variable<N>, wrt: &[&Variable]) -> Vec<Variable> {
-    let first = wrt.iter().map(|x| x.0.core().serial()).min();
-    let first = first.unwrap_or(u64::MAX);
-    let mut order = walk::Order::new();
-    let fresh = |n: &dyn Node| n.core().serial() >= first;
-    walk::topological(&root.erased(), fresh, &mut order);
-    order.into_iter().map(Variable).collect()
-}
+/// Calls the hooks of nodes when their gradients are complete.
+struct Hooks<'n>(&'n Nodes);
 
-/// Nodes by name, for the length of one rule.
-pub(super) struct Nodes {
-    nodes: RefCell<Vec<Variable>>,
-    error: RefCell<Option<Error>>,
-}
-
-impl Nodes {
-    /// What a rule makes of some nodes.
-    ///
-    /// # Errors
-    /// What went wrong on the way, if anything did.
-    pub(super) fn with(
-        nodes: &[&Variable],
-        rule: impl for<'t> FnOnce(&[Ex<'t>]) -> Option<Ex<'t>>,
-    ) -> Result<Option<Variable>> {
-        let algebra = Nodes {
-            nodes: RefCell::new(nodes.iter().map(|&x| x.clone()).collect()),
-            error: RefCell::new(None),
-        };
-        let named: SmallVec<[Ex<'_>; 4]> = (0..nodes.len())
-            .map(|id| Ex::new(&algebra, id as Id))
-            .collect();
-        let result = rule(&named);
-        if let Some(error) = algebra.error.borrow_mut().take() {
-            return Err(error);
+impl Observer for Hooks<'_> {
+    fn complete(&mut self, value: Id, gradient: Id) -> Result<Id> {
+        let node = self.0.get(value);
+        let core: &Core = node.0.core();
+        if !hook::any(core) {
+            return Ok(gradient);
         }
-        let id = result.map(|value| value.id_in(&algebra)).transpose()?;
-        Ok(id.map(|id| algebra.get(id)))
-    }
-
-    fn push(&self, node: Variable) -> Id {
-        let mut nodes = self.nodes.borrow_mut();
-        nodes.push(node);
-        (nodes.len() - 1) as Id
-    }
-
-    fn get(&self, id: Id) -> Variable {
-        self.nodes.borrow()[id as usize].clone()
-    }
-}
-
-impl Algebra for Nodes {
-    fn apply(&self, op: OpRef, args: &[Id]) -> Id {
-        let args: Vec<Variable> = args.iter().map(|&id| self.get(id)).collect();
-        match Variable::apply(op, &args) {
-            Ok(node) => self.push(node),
-            Err(e) => {
-                self.error.borrow_mut().get_or_insert(e);
-                // Something to go on with; the error is reported after the rule.
-                self.push(args[0].clone())
-            }
-        }
-    }
-
-    fn ty(&self, id: Id) -> Type {
-        self.get(id).0.core().ty()
-    }
-
-    fn constant(&self, value: f64, dtype: DType) -> Id {
-        self.push(Constant::new(Array::scalar(dtype, value)).boxed())
+        let passed = hook::passed_node(core, self.0.get(gradient))?;
+        Ok(self.0.name(&passed))
     }
 }
 
@@ -141,59 +76,20 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
             )));
         }
         if let Some(seed) = seed {
-            walk::check_seed(&self.ty()?, &seed.ty()?)?;
+            backward::check_seed(&self.ty()?, &seed.ty()?)?;
         }
-        let order = above(self, wrt);
-        let mut grads: HashMap<usize, Option<Variable>> =
-            wrt.iter().map(|x| (x.address(), None)).collect();
-        // What lies between: nodes that depend on one of `wrt`, each with a place for its
-        // gradient.
-        for node in &order {
-            if node
-                .parents()
-                .iter()
-                .any(|p| grads.contains_key(&p.address()))
-            {
-                grads.entry(node.address()).or_insert(None);
-            }
-        }
-        if let Some(slot) = grads.get_mut(&self.address())
-            && let Some(root) = order.last()
-        {
-            *slot = match seed {
-                Some(seed) => Some(seed.clone()),
-                None => Nodes::with(&[root], |x| Some(x[0].ones_like()))?,
-            };
-        }
-        for node in order.iter().rev() {
-            let Some(slot @ Some(_)) = grads.get_mut(&node.address()) else {
-                continue;
-            };
-            if hook::any(node.0.core())
-                && let Some(g) = slot.take()
-            {
-                *slot = Some(hook::passed_node(node.0.core(), g)?);
-            }
-            let (Kind::Operation(op), Some(gradient)) = (node.kind(), slot.clone()) else {
-                continue;
-            };
-            let parents = node.parents();
-            let mut known = vec![&gradient, node];
-            known.extend(&parents);
-            for (k, parent) in parents.iter().enumerate() {
-                let Some(slot) = grads.get_mut(&parent.address()) else {
-                    continue;
-                };
-                let rule = Nodes::with(&known, |x| op.vjp(k, x[0], x[1], &x[2..]))?;
-                let Some(gradient) = rule else { continue };
-                *slot = Some(match slot.take() {
-                    None => gradient,
-                    Some(sum) => Variable::apply(OpRef::Static(&Add), &[sum, gradient])?,
-                });
-            }
-        }
-        let of = |x: &&Variable| grads.get(&x.address()).cloned().flatten();
-        Ok(wrt.iter().map(of).collect())
+        let nodes = Nodes::default();
+        let values: Vec<Id> = above(self, wrt).iter().map(|x| nodes.name(x)).collect();
+        let Some(&root) = values.last() else {
+            return Ok(vec![None; wrt.len()]);
+        };
+        let wrt: Vec<Id> = wrt.iter().map(|x| nodes.name(x)).collect();
+        let root = (root, seed.map(|seed| nodes.name(seed)));
+        let found = differentiate::gradients(&nodes, &values, root, &wrt, &mut Hooks(&nodes))?;
+        Ok(found
+            .into_iter()
+            .map(|id| id.map(|id| nodes.get(id)))
+            .collect())
     }
 
     /// The gradients of the sum of this value's elements times those of `seed` (ones, if there
@@ -208,7 +104,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         leaves: &[&Variable],
     ) -> Result<Vec<Option<Gradient>>> {
         let leaves: Vec<_> = leaves.iter().map(|x| &x.0).collect();
-        let found = walk::gradient_values(&self.erased(), seed, &leaves)?;
+        let found = backward::gradient_values(&self.erased(), seed, &leaves)?;
         let gradients = found.into_iter();
         let gradients = gradients.map(|g| g.map(Value::into_gradient).transpose());
         gradients.collect()
@@ -218,6 +114,6 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// node that is older than all of `wrt`, as one that a function got from outside.
     pub fn captures(&self, wrt: &[&Variable]) -> bool {
         let wrt: Vec<_> = wrt.iter().map(|x| &x.0).collect();
-        walk::captures(&self.erased(), &wrt)
+        order::captures(&self.erased(), &wrt)
     }
 }

@@ -8,30 +8,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::node::{Core, IntoDyn};
+use super::node::{Core, Hook, Hooks, IntoDyn, Variable};
 use super::value::Value;
-use super::variable::Variable;
 use crate::array::{Type, show_shape};
 use crate::error::{Error, Result};
-use crate::table::Gradient;
-
-/// Sees gradients. See the [module documentation](self).
-pub trait Hook {
-    /// Takes a gradient, and gives another in its place, or `None` to leave it.
-    ///
-    /// # Errors
-    /// Whatever it finds wrong: the backward pass then ends with it.
-    fn gradient(&self, g: Gradient) -> Result<Option<Gradient>>;
-
-    /// The same for a gradient that is a node.
-    ///
-    /// # Errors
-    /// As [`gradient`](Self::gradient).
-    fn node(&self, g: Variable) -> Result<Option<Variable>>;
-}
-
-/// The hooks of a node, by number.
-pub(super) type Hooks = Vec<(u64, Rc<dyn Hook>)>;
 
 /// The hooks of a node; they are called while nothing is borrowed.
 fn list(core: &Core) -> Hooks {

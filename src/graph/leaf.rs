@@ -4,9 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::node::{Core, IntoDyn, Kind, Leaves, Node};
+use super::node::{Core, IntoDyn, Kind, Leaves, Node, Variable};
 use super::value::{TableValue, Value};
-use super::variable::Variable;
 use crate::array::{Array, show_shape};
 use crate::error::{Error, Result};
 use crate::rules::{Identity, OpRef};

@@ -51,24 +51,27 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod backward;
 pub mod build;
+mod drawing;
 mod eager;
-mod forward;
 mod freeze;
 mod gradient;
 mod hook;
 mod leaf;
 mod node;
-mod outline;
+mod nodes;
+mod operation;
+mod order;
 mod release;
+mod tangent;
 mod value;
 mod variable;
-mod walk;
 
-pub use hook::Hook;
+pub use drawing::{Outline, Outlined};
 pub use leaf::{
     Constant, ConstantNode, Input, InputNode, Leaf, LeafNode, Parameter, ParameterNode,
 };
-pub use node::{Core, Held, IntoDyn, Kind, Node, Operation, Parents};
-pub use outline::{Outline, Outlined};
-pub use variable::{Binary, Unary, Variable};
+pub use node::{Core, Hook, IntoDyn, Kind, Node, Variable};
+pub use operation::{Held, Operation, Parents};
+pub use variable::{Binary, Unary};

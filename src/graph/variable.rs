@@ -1,4 +1,4 @@
-//! Variables: shared handles on nodes, with the operators that combine them.
+//! What variables have: values, gradients, and the operators that combine them.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::rc::Rc;
@@ -6,24 +6,12 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::leaf::{Constant, ConstantNode};
-use super::node::{Held, IntoDyn, Kind, Node, Operation};
-use super::walk;
+use super::node::{IntoDyn, Kind, Node, Variable};
+use super::operation::{Held, Operation};
+use super::{backward, order};
 use crate::array::{Array, DType, Shape, Type};
 use crate::error::{Error, Result};
 use crate::rules::{self, OpRef};
-
-/// A node of a graph, shared by whoever uses it.
-///
-/// `Variable<Operation<Mul, (Parameter, Input)>>` knows its whole expression;
-/// `Variable` alone ([`boxed`](Self::boxed)) has forgotten it, for expressions that grow
-/// in a loop and for graphs composed at run time.
-pub struct Variable<N: ?Sized = dyn Node>(pub(super) Rc<N>);
-
-impl<N: ?Sized> Clone for Variable<N> {
-    fn clone(&self) -> Self {
-        Variable(Rc::clone(&self.0))
-    }
-}
 
 impl<N: ?Sized + IntoDyn> Variable<N> {
     pub(super) fn erased(&self) -> Rc<dyn Node> {
@@ -44,7 +32,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         if self.0.core().is_current(crate::table::changes()) {
             return Ok(());
         }
-        walk::refresh(&self.erased())
+        order::refresh(&self.erased())
     }
 
     /// The value, up to date.
@@ -85,7 +73,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// # Errors
     /// [`Error::Type`] if no leaf records a gradient, and as [`forward`](Self::forward).
     pub fn try_backward(&self) -> Result<()> {
-        walk::backward(&self.erased(), None)
+        backward::backward(&self.erased(), None)
     }
 
     /// As [`try_backward`](Self::try_backward).
@@ -101,7 +89,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// # Errors
     /// Also [`Error::Shape`] or [`Error::Type`] if `grad` is not of the value's type.
     pub fn backward_from(&self, grad: Array) -> Result<()> {
-        walk::backward(&self.erased(), Some(grad))
+        backward::backward(&self.erased(), Some(grad))
     }
 
     /// What the node is.
@@ -116,8 +104,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
 
     /// The nodes that this one depends on, and itself, parents first.
     pub fn topological(&self) -> Vec<Variable> {
-        let mut order = walk::Order::new();
-        walk::topological(&self.erased(), |_| true, &mut order);
+        let mut order = order::Order::new();
+        order::topological(&self.erased(), |_| true, &mut order);
         order.into_iter().map(Variable).collect()
     }
 

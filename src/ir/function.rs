@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
+use crate::rules::differentiate::{Definition, Recording};
 use crate::rules::{Algebra, Id, OpRef, result_type};
 
 /// Names a value of a function; each is defined once.
@@ -176,7 +177,19 @@ impl Function {
 struct State {
     types: Vec<Type>,
     blocks: Vec<Block>,
+    /// The block and the number of the instruction that defines each value, if one does.
+    places: Vec<Option<(u32, u32)>>,
     error: Option<Error>,
+}
+
+impl State {
+    /// Names a value.
+    fn define(&mut self, ty: Type, place: Option<(u32, u32)>) -> ValueId {
+        let id = self.types.len() as ValueId;
+        self.types.push(ty);
+        self.places.push(place);
+        id
+    }
 }
 
 /// Appends instructions to the last block of a function. As an [`Algebra`] it lets rules
@@ -199,6 +212,7 @@ impl Builder {
             state: RefCell::new(State {
                 types: Vec::new(),
                 blocks: Vec::new(),
+                places: Vec::new(),
                 error: None,
             }),
         };
@@ -208,10 +222,17 @@ impl Builder {
 
     /// Continues a function of one block; its terminator is discarded.
     pub(super) fn resume(function: &Function) -> Self {
+        let mut places = vec![None; function.types.len()];
+        for (b, block) in function.blocks.iter().enumerate() {
+            for (k, i) in block.instructions.iter().enumerate() {
+                places[i.result as usize] = Some((b as u32, k as u32));
+            }
+        }
         Builder {
             state: RefCell::new(State {
                 types: function.types.clone(),
                 blocks: function.blocks.clone(),
+                places,
                 error: None,
             }),
         }
@@ -231,8 +252,7 @@ impl Builder {
     /// Adds a parameter to the current block.
     pub fn parameter(&self, ty: Type) -> ValueId {
         let mut state = self.state.borrow_mut();
-        let id = state.types.len() as ValueId;
-        state.types.push(ty);
+        let id = state.define(ty, None);
         if let Some(block) = state.blocks.last_mut() {
             block.parameters.push(id);
         }
@@ -241,11 +261,11 @@ impl Builder {
 
     fn push(&self, ty: Type, expression: Expression) -> ValueId {
         let mut state = self.state.borrow_mut();
-        let result = state.types.len() as ValueId;
-        state.types.push(ty);
-        if let Some(block) = state.blocks.last_mut() {
-            block.instructions.push(Instruction { result, expression });
-        }
+        let block = state.blocks.len() - 1;
+        let place = (block as u32, state.blocks[block].instructions.len() as u32);
+        let result = state.define(ty, Some(place));
+        let instruction = Instruction { result, expression };
+        state.blocks[block].instructions.push(instruction);
         result
     }
 
@@ -310,5 +330,29 @@ impl Algebra for Builder {
 
     fn constant(&self, value: f64, dtype: DType) -> Id {
         self.fixed(Array::scalar(dtype, value))
+    }
+
+    fn take_error(&self) -> Option<Error> {
+        self.state.borrow_mut().error.take()
+    }
+
+    fn same_type(&self, a: Id, b: Id) -> bool {
+        let types = &self.state.borrow().types;
+        types[a as usize] == types[b as usize]
+    }
+}
+
+impl Recording for Builder {
+    fn definition(&self, id: Id) -> Option<Definition> {
+        let state = self.state.borrow();
+        let (block, k) = (*state.places.get(id as usize)?)?;
+        match &state.blocks[block as usize].instructions[k as usize].expression {
+            Expression::Apply(op, args) => Some((op.clone(), args.clone())),
+            Expression::Constant(_) => None,
+        }
+    }
+
+    fn next(&self) -> Id {
+        self.state.borrow().types.len() as Id
     }
 }

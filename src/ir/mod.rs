@@ -4,15 +4,16 @@
 //! operator of the rule table to values and names its result; a block ends in a return,
 //! a jump or a branch. Freezing a graph gives one block. Nothing in the crate makes
 //! jumps or branches yet: they are for control flow read from source, to come, and tests
-//! make them by hand. [`adjoint()`] reads the same rules as `.backward()` and appends the
-//! instructions that compute gradients. Functions print.
+//! make them by hand. [`adjoint()`] and [`tangent()`] read the same rules as `.backward()` and append
+//! the instructions that compute gradients or tangents. Functions print.
 
-mod adjoint;
+mod derive;
 mod display;
 mod function;
 mod optimize;
 
-pub use adjoint::{Adjoint, adjoint};
+pub(crate) use derive::pushforward;
+pub use derive::{Adjoint, Tangent, adjoint, tangent};
 pub use function::{
     Block, Builder, Expression, Function, Instruction, Target, Terminator, ValueId,
 };

@@ -14,29 +14,54 @@ use smallvec::SmallVec;
 use super::function::{Block, Expression, Function, Instruction, Terminator, ValueId};
 use crate::array::{Array, Type, View};
 use crate::error::Result;
+use crate::rules::differentiate::Product;
 use crate::rules::{
     BroadcastLike, BroadcastTo, Div, Kernel, Mul, Neg, OpRef, ScatterRows, Sub, result_type,
 };
 
-/// The same function for parameters of other types.
+/// The same function for parameters of other types. `products` are what rules made in it.
 ///
 /// # Errors
-/// Whatever an operator reports about the new types.
-pub(crate) fn specialize(function: &Function, parameters: &[Type]) -> Result<Function> {
+/// Whatever an operator reports about the new types, and [`Error::Shape`](crate::Error::Shape) if a
+/// rule gives a product of another type than it must have.
+pub(crate) fn specialize<'p>(
+    function: &Function,
+    parameters: &[Type],
+    products: impl Iterator<Item = &'p Product>,
+) -> Result<Function> {
     let mut out = function.clone();
     let (block, _) = function.straight()?;
-    for (&id, ty) in block.parameters.iter().zip(parameters) {
-        out.types[id as usize] = ty.clone();
+    // Where each value gets its type, and the products by when both of their types are known.
+    let values = block.parameters.iter().copied();
+    let values: Vec<ValueId> = values
+        .chain(block.instructions.iter().map(|i| i.result))
+        .collect();
+    let mut places = vec![0; function.types.len()];
+    for (place, &id) in values.iter().enumerate() {
+        places[id as usize] = place;
     }
-    for i in &block.instructions {
-        out.types[i.result as usize] = match &i.expression {
-            Expression::Constant(a) => a.ty(),
-            Expression::Apply(op, args) => {
+    let known = |p: &Product| places[p.value as usize].max(places[p.like as usize]);
+    let mut products: Vec<&Product> = products.collect();
+    products.sort_by_key(|p| known(p));
+    let mut products = products.into_iter().peekable();
+    let definitions = std::iter::repeat_n(None, block.parameters.len());
+    let definitions = definitions.chain(block.instructions.iter().map(Some));
+    for (place, definition) in definitions.enumerate() {
+        let ty = match definition.map(|i| &i.expression) {
+            None => parameters.get(place).cloned(),
+            Some(Expression::Constant(a)) => Some(a.ty()),
+            Some(Expression::Apply(op, args)) => {
                 let types: SmallVec<[&Type; 4]> =
                     args.iter().map(|&a| &out.types[a as usize]).collect();
-                result_type(&**op, &types)?
+                Some(result_type(&**op, &types)?)
             }
         };
+        if let Some(ty) = ty {
+            out.types[values[place] as usize] = ty;
+        }
+        while let Some(product) = products.next_if(|p| known(p) <= place) {
+            product.check(out.ty(product.value), out.ty(product.like))?;
+        }
     }
     Ok(out)
 }

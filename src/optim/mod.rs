@@ -265,6 +265,8 @@ impl Optimizer {
                 )));
             }
             let table = param.table();
+            // What follows writes to the table without looking.
+            gradient.check(table.ty(), || table.label())?;
             let (rows, values) = match gradient {
                 Gradient::Dense(values) => (None, values),
                 Gradient::Rows(rows) => {

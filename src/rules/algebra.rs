@@ -29,6 +29,12 @@ pub trait Algebra {
     fn ty(&self, id: Id) -> Type;
     /// A single number.
     fn constant(&self, value: f64, dtype: DType) -> Id;
+    /// Takes the first error since it was last asked for.
+    fn take_error(&self) -> Option<Error>;
+    /// Whether two values have one element type and one shape.
+    fn same_type(&self, a: Id, b: Id) -> bool {
+        self.ty(a) == self.ty(b)
+    }
 }
 
 /// A value of some algebra.
@@ -60,6 +66,16 @@ impl<'t> Ex<'t> {
         Err(Error::Value(
             "an operator's rule gave a value that was not made from what the rule was given".into(),
         ))
+    }
+
+    /// The algebra that the value belongs to.
+    pub(crate) fn algebra(self) -> &'t dyn Algebra {
+        self.cx
+    }
+
+    /// Element type and shape. The lengths are those of now, which a rule may not depend on.
+    pub(crate) fn ty(self) -> Type {
+        self.cx.ty(self.id)
     }
 
     /// Number of axes.

@@ -76,6 +76,7 @@ macro_rules! files {
 mod algebra;
 #[cfg(feature = "python")]
 mod descriptions;
+pub(crate) mod differentiate;
 pub(crate) mod elementwise;
 mod index;
 mod kernel;
@@ -141,6 +142,14 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
     /// that of the result and has its shape. `None` where none is written: it is then the
     /// transpose of [`vjp`](Self::vjp), which is linear in `g`, so that no operator needs both.
     fn jvp<'t>(&self, _i: usize, _t: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        None
+    }
+
+    /// Where the result is not unique (eigenvectors of repeated eigenvalues, say): the one of the
+    /// possible results that is differentiable when operand `i` moves by `t`. Forward mode then
+    /// has it in the place of `y`, in [`jvp`](Self::jvp) and in all that is computed from the result.
+    /// `None` where `y` is.
+    fn realigned<'t>(&self, _i: usize, _t: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
         None
     }
 
@@ -298,43 +307,6 @@ pub(crate) fn same_dtype(name: &str, a: &Type, b: &Type) -> Result<()> {
             b.dtype,
             crate::array::show_shape(&b.shape)
         )))
-    }
-}
-
-/// Checks that a product which a rule made (`what` is vjp or jvp, for operand `i`) has the element
-/// type and shape of what it is the derivative of or by. Rules may come from outside, and what they
-/// give is added to memory of the right type.
-#[inline]
-pub(crate) fn check_product(
-    op: &dyn Operator,
-    (what, i): (&str, usize),
-    expected: (DType, &[usize]),
-    found: (DType, &[usize]),
-) -> Result<()> {
-    if expected == found {
-        return Ok(());
-    }
-    Err(wrong_product(op, (what, i), expected, found))
-}
-
-#[cold]
-fn wrong_product(
-    op: &dyn Operator,
-    (what, i): (&str, usize),
-    expected: (DType, &[usize]),
-    found: (DType, &[usize]),
-) -> Error {
-    let show = |(dtype, shape)| format!("{dtype} of shape {}", crate::array::show_shape(shape));
-    let message = format!(
-        "{}: its {what} for operand {i} gave {}, expected {}",
-        op.name(),
-        show(found),
-        show(expected)
-    );
-    if expected.0 == found.0 {
-        Error::Shape(message)
-    } else {
-        Error::Type(message)
     }
 }
 

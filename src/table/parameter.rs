@@ -49,11 +49,14 @@ impl Param {
         self.slot().clone()
     }
 
-    /// Adds to the gradient, which must be of the table's type.
+    /// Adds to the gradient.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if the old one is shared and cannot be copied.
+    /// [`Error::Shape`](crate::Error::Shape) or [`Error::Type`](crate::Error::Type) if it is not of
+    /// the table's type, [`Error::Memory`](crate::Error::Memory) if the old one is shared and cannot
+    /// be copied. Nothing is changed then.
     pub(crate) fn accumulate(&self, gradient: Gradient) -> Result<()> {
+        gradient.check(self.table.ty(), || self.table.label())?;
         let mut slot = self.slot();
         match &mut *slot {
             None => *slot = Some(gradient),

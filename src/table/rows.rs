@@ -221,6 +221,31 @@ impl Gradient {
         }
     }
 
+    /// Checks that this is a gradient of something of type `ty`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Type`] naming what `label` gives, and both types.
+    pub(crate) fn check(&self, ty: &Type, label: impl FnOnce() -> String) -> Result<()> {
+        let (dtype, shape) = match self {
+            Gradient::Dense(a) => (a.dtype(), a.shape()),
+            Gradient::Rows(r) => (r.ty.dtype, &r.ty.shape[..]),
+        };
+        if dtype == ty.dtype && shape == &ty.shape[..] {
+            return Ok(());
+        }
+        let message = format!(
+            "{}: expected a gradient of {} and shape {}, got {dtype} and shape {}",
+            label(),
+            ty.dtype,
+            show_shape(&ty.shape),
+            show_shape(shape)
+        );
+        Err(match dtype == ty.dtype {
+            true => Error::Shape(message),
+            false => Error::Type(message),
+        })
+    }
+
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
         match self {

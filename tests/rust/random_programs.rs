@@ -189,7 +189,8 @@ fn check(choices: &[Choice], dtype: DType, rows: usize) -> Result<Slope> {
     let all = parameters.iter().cloned().map(Variable::boxed);
     let all = all.chain(inputs.iter().cloned().map(Variable::boxed));
     let loss = build(choices, all.collect())?;
-    let (value, grads) = Frozen::new(&loss)?.run(&inputs)?;
+    let frozen = Frozen::new(&loss)?;
+    let (value, grads) = frozen.run(&inputs)?;
     assert_close(&value, &loss.value()?, 0.0, "the value");
     loss.try_backward()?;
     let boxed: Vec<Variable> = parameters.iter().cloned().map(Variable::boxed).collect();
@@ -229,12 +230,20 @@ fn check(choices: &[Choice], dtype: DType, rows: usize) -> Result<Slope> {
         .collect();
     let forward = Variable::tangents(&[&loss], &wrt, &nodes.iter().collect::<Vec<_>>())?;
     let forward = forward[0].as_ref().map_or(Ok(0.0), Variable::item)?;
+    let moves = parameters.iter().zip(&directions);
+    let moves = moves.map(|(p, d)| (p.param().table().id(), d.clone()));
+    let pushed = frozen.tangent(&inputs, &moves.collect())?;
     let near = |a: f64, b: f64, tolerance: f64| {
         (a - b).abs() <= tolerance * (1.0 + size) || (a.is_nan() && b.is_nan()) || a == b
     };
     assert!(
         near(forward, slope, 50.0 * rounding(dtype)),
         "forward {forward}, reverse {slope}"
+    );
+    let pushed = pushed.item()?;
+    assert!(
+        near(pushed, forward, 50.0 * rounding(dtype)),
+        "forward {forward}, in a program {pushed}"
     );
     if dtype != DType::F64 {
         return Ok(Slope::NotAsked);

@@ -9,7 +9,7 @@
 
 use crate::array::{DType, SliceMut, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
 use super::lookup::index;
 
@@ -95,6 +95,10 @@ pub struct ToIndex {
 impl Operator for ToIndex {
     fn name(&self) -> &str {
         "to_index"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use wyrmling::array::Dense;
 use wyrmling::exec::{Leaf, Program, interpret};
-use wyrmling::ir::adjoint;
+use wyrmling::ir::{ValueId, adjoint};
 use wyrmling::{Array, DType, Gradient, Input, Result, Type, Variable};
 
 /// A value, and gradients by the identity of their leaf.
@@ -60,16 +60,39 @@ impl Frozen {
         })
     }
 
-    /// Runs on the inputs' present values: fused, unfused and interpreted, which must agree.
-    #[track_caller]
-    pub fn run(&self, inputs: &[Input]) -> Outcome {
+    /// The inputs' present values, in the order of the program.
+    fn bound(&self, inputs: &[Input]) -> Result<Vec<Array>> {
         let mut bound = Vec::new();
         for leaf in self.fused.inputs() {
             if let Leaf::Input { id, .. } = leaf {
                 bound.extend(inputs.iter().filter(|i| i.id() == *id).map(|i| i.value()));
             }
         }
-        let bound = bound.into_iter().collect::<Result<Vec<Array>>>()?;
+        bound.into_iter().collect()
+    }
+
+    /// The tangent of the value where leaves move by the arrays that stand at their identities:
+    /// fused, unfused and interpreted, which must agree.
+    #[track_caller]
+    pub fn tangent(&self, inputs: &[Input], moves: &HashMap<u64, Array>) -> Result<Array> {
+        let mut bound = self.bound(inputs)?;
+        let leaves = self.fused.differentiable().map(identity);
+        bound.extend(leaves.map(|(id, _)| moves[&id].clone()));
+        let fused = self.fused.tangent()?.run(&bound)?;
+        let unfused = self.unfused.tangent()?.run(&bound)?;
+        assert_close(&unfused, &fused, 0.0, "an unfused tangent");
+        let program = self.fused.tangent()?;
+        let (args, _, _) = arguments(&program, &bound);
+        let interpreted = interpret(program.forward(), &args, usize::MAX)?.remove(0);
+        let tolerance = rounding(fused.dtype());
+        assert_close(&interpreted, &fused, tolerance, "an interpreted tangent");
+        Ok(fused)
+    }
+
+    /// Runs on the inputs' present values: fused, unfused and interpreted, which must agree.
+    #[track_caller]
+    pub fn run(&self, inputs: &[Input]) -> Outcome {
+        let bound = self.bound(inputs)?;
         let fused = outcome(&self.fused, &bound);
         let unfused = outcome(&self.unfused, &bound);
         let interpreted = interpreted(&self.fused, &bound);
@@ -112,11 +135,13 @@ fn outcome(program: &Program, inputs: &[Array]) -> Outcome {
     Ok((value, grads.collect()))
 }
 
-fn interpreted(program: &Program, inputs: &[Array]) -> Outcome {
-    let forward = program.forward();
+/// What the function of a program takes, the parameters by which it is differentiated, and the
+/// identities of those.
+fn arguments(program: &Program, inputs: &[Array]) -> (Vec<Array>, Vec<ValueId>, Vec<(u64, Type)>) {
     let mut inputs = inputs.iter();
     let (mut args, mut wrt, mut leaves) = (Vec::new(), Vec::new(), Vec::new());
-    for (leaf, &parameter) in program.leaves().iter().zip(forward.parameters()) {
+    let parameters = program.forward().parameters();
+    for (leaf, &parameter) in program.leaves().iter().zip(parameters) {
         args.extend(match leaf {
             Leaf::Parameter(table) => Some(table.read()),
             Leaf::Variable(_, value) => Some(value.clone()),
@@ -127,7 +152,12 @@ fn interpreted(program: &Program, inputs: &[Array]) -> Outcome {
             leaves.push(identity(leaf));
         }
     }
-    let adjoint = adjoint(forward, &wrt)?;
+    (args, wrt, leaves)
+}
+
+fn interpreted(program: &Program, inputs: &[Array]) -> Outcome {
+    let (args, wrt, leaves) = arguments(program, inputs);
+    let adjoint = adjoint(program.forward(), &wrt)?;
     let results = interpret(&adjoint.function, &args, usize::MAX)?;
     let gradient = |at: &Option<usize>, ty: &Type| match at {
         Some(at) => results[*at].clone(),

@@ -1,4 +1,4 @@
-//! A graph as somebody looks at it: its nodes in order, with their values in short.
+//! A graph to be drawn: its nodes in order, with their values in short.
 //!
 //! What is shown is bounded by a number of nodes, for a graph may have more than anybody
 //! can look at: those nearest to the root, which is where questions start. Nothing is
@@ -6,8 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::Variable;
-use super::node::{Core, IntoDyn, Kind};
+use super::node::{Core, IntoDyn, Kind, Variable};
 use super::value::{Places, Value};
 use crate::array::{Array, Summary, Type};
 use crate::error::Result;

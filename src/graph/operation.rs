@@ -1,0 +1,251 @@
+//! Nodes of operations: an operator applied to parents.
+//!
+//! They are generic over the operator and over the types of the parents, which they share by `Rc`:
+//! `Operation<Mul, (Variable<ParameterNode>, Variable<InputNode>)>`. The compiler sees through the
+//! whole expression, and evaluating a node involves no dispatch.
+
+use std::any::TypeId;
+use std::cell::Ref;
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::node::{Core, IntoDyn, Kind, Leaves, Node, Variable};
+use super::value::{Value, apply};
+use super::{eager, release};
+use crate::error::Result;
+use crate::rules::{FromIndex, Internal, OpRef, Operator, Whole};
+use crate::table::changes;
+
+/// Operators whose results have the elements of operand 0, so that integers stay integers.
+const MOVING: &[&str] = &[
+    "broadcast_like",
+    "broadcast_to",
+    "diagonal",
+    "expand_dims",
+    "fixed_lengths",
+    "gather",
+    "identity",
+    "long_axes",
+    "max",
+    "merge_axes",
+    "min",
+    "reshape",
+    "reshape_like",
+    "slice",
+    "split_axis",
+    "squeeze",
+    "stop_gradient",
+    "take_along_axis",
+    "take_flat",
+    "transpose",
+];
+
+/// Whether the result of an operator holds integers, where some of its operands do.
+#[cold]
+fn keeps_integers(name: &str, operands: &[&Core]) -> bool {
+    let integers = |cores: &[&Core]| cores.iter().all(|c| c.holds_integers());
+    match name {
+        "concatenate" => integers(operands),
+        "replace" | "slice_replace" => integers(&operands[..2]),
+        "where" => integers(&operands[1..]),
+        _ => MOVING.contains(&name) && integers(&operands[..1]),
+    }
+}
+
+/// Calls `f` with the values of some nodes.
+#[inline]
+fn with_values<R>(cores: &[&Core], f: impl FnOnce(&[&Value]) -> R) -> R {
+    match cores {
+        [x] => f(&[&x.borrow()]),
+        [x, y] => f(&[&x.borrow(), &y.borrow()]),
+        _ => {
+            let held: SmallVec<[Ref<'_, Value>; 3]> = cores.iter().map(|c| c.borrow()).collect();
+            let values: SmallVec<[&Value; 3]> = held.iter().map(|v| &**v).collect();
+            f(&values)
+        }
+    }
+}
+
+/// The parents of an operation: a tuple of variables, or a list of boxed ones.
+pub trait Parents: 'static {
+    /// Appends the parents in order.
+    fn collect(&self, into: &mut Vec<Rc<dyn Node>>);
+    /// Gives the parents up.
+    fn release(self, into: &mut Vec<Rc<dyn Node>>);
+    /// Calls `f` with the parents' cores.
+    fn with_cores<R>(&self, f: impl FnOnce(&[&Core]) -> R) -> R;
+    /// Whether somebody else holds each parent, so that dropping this drops no node. May be
+    /// `false` too often. The same node can be a parent several times.
+    fn shared(&self) -> bool;
+}
+
+macro_rules! tuple_parents {
+    ($($name:ident $index:tt),+) => {
+        impl<$($name: ?Sized + IntoDyn),+> Parents for ($(Variable<$name>,)+) {
+            fn collect(&self, into: &mut Vec<Rc<dyn Node>>) {
+                $(into.push($name::into_dyn(Rc::clone(&self.$index.0)));)+
+            }
+            fn release(self, into: &mut Vec<Rc<dyn Node>>) {
+                $(into.push($name::into_dyn(self.$index.0));)+
+            }
+            fn with_cores<R>(&self, f: impl FnOnce(&[&Core]) -> R) -> R {
+                f(&[$(self.$index.0.core()),+])
+            }
+            fn shared(&self) -> bool {
+                let count = [$($index),+].len();
+                $(Rc::strong_count(&self.$index.0) > count)&&+
+            }
+        }
+    };
+}
+tuple_parents!(A 0);
+tuple_parents!(A 0, B 1);
+tuple_parents!(A 0, B 1, C 2);
+
+impl Parents for SmallVec<[Variable; 2]> {
+    fn collect(&self, into: &mut Vec<Rc<dyn Node>>) {
+        into.extend(self.iter().map(|v| Rc::clone(&v.0)));
+    }
+    fn release(self, into: &mut Vec<Rc<dyn Node>>) {
+        into.extend(self.into_iter().map(|v| v.0));
+    }
+    fn with_cores<R>(&self, f: impl FnOnce(&[&Core]) -> R) -> R {
+        match self.as_slice() {
+            [x] => f(&[x.0.core()]),
+            [x, y] => f(&[x.0.core(), y.0.core()]),
+            all => {
+                let cores: SmallVec<[&Core; 3]> = all.iter().map(|v| v.0.core()).collect();
+                f(&cores)
+            }
+        }
+    }
+    fn shared(&self) -> bool {
+        self.iter().all(|v| Rc::strong_count(&v.0) > self.len())
+    }
+}
+
+/// An operator that can be held by value or shared.
+pub trait Held: 'static {
+    /// The operator's own type.
+    type Operator: Operator + ?Sized;
+    /// The operator.
+    fn get(&self) -> &Self::Operator;
+    /// The operator, shared.
+    fn share(&self) -> OpRef;
+}
+
+impl<O: Operator + Clone> Held for O {
+    type Operator = O;
+    fn get(&self) -> &O {
+        self
+    }
+    fn share(&self) -> OpRef {
+        OpRef::new(self.clone())
+    }
+}
+
+impl Held for OpRef {
+    type Operator = dyn Operator;
+    fn get(&self) -> &dyn Operator {
+        &**self
+    }
+    fn share(&self) -> OpRef {
+        self.clone()
+    }
+}
+
+/// The result of operator `O` on parents `P`.
+pub struct Operation<O: Held, P: Parents> {
+    core: Core,
+    op: O,
+    /// Taken only by `drop`.
+    parents: Option<P>,
+}
+
+impl<O: Held, P: Parents> Operation<O, P> {
+    /// Applies `op` to `parents`, whose values must be current.
+    pub(super) fn new(op: O, parents: P) -> Result<Self> {
+        // Before the values are read: a table may change meanwhile.
+        let now = changes();
+        let (value, below, traced, leaves, integers) = parents.with_cores(|cores| {
+            let value = with_values(cores, |args| apply(op.get(), args, None));
+            let any = |flag: fn(&Core) -> bool| cores.iter().any(|c| flag(c));
+            let leaves = Leaves {
+                input: any(|c| c.leaves().input),
+                assigned: any(|c| c.leaves().assigned),
+            };
+            let integers = [TypeId::of::<Whole>(), TypeId::of::<FromIndex>()]
+                .contains(&op.get().type_key(Internal))
+                || (any(Core::holds_integers) && keeps_integers(op.get().name(), cores));
+            (
+                value,
+                any(Core::differentiable),
+                any(Core::traced),
+                leaves,
+                integers,
+            )
+        });
+        let value = value?;
+        // Indices do not move a little: no gradient flows through them.
+        let differentiable = below && value.dtype().is_real();
+        Ok(Operation {
+            core: Core::new(value, now, differentiable, traced)
+                .with_leaves(leaves)
+                .with_integers(integers),
+            op,
+            parents: Some(parents),
+        })
+    }
+}
+
+impl<O: Held, P: Parents> Node for Operation<O, P> {
+    fn core(&self) -> &Core {
+        &self.core
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        Kind::Operation(self.op.share())
+    }
+
+    fn parents(&self, into: &mut Vec<Rc<dyn Node>>) {
+        if let Some(parents) = &self.parents {
+            parents.collect(into);
+        }
+    }
+
+    fn evaluate(&self) -> Result<()> {
+        let Some(parents) = &self.parents else {
+            return Ok(());
+        };
+        let now = changes();
+        let reuse = self.core.recycle();
+        let value = parents
+            .with_cores(|cores| with_values(cores, |args| apply(self.op.get(), args, reuse)));
+        self.core.set(value?, now)
+    }
+
+    fn backward(&self, g: Value) -> Result<()> {
+        let Some(parents) = &self.parents else {
+            return Ok(());
+        };
+        let y = self.core.borrow();
+        parents.with_cores(|cores| {
+            let wanted = |i: usize| cores[i].differentiable();
+            let give = |i: usize, grad| cores[i].collect(grad);
+            with_values(cores, |args| {
+                eager::pull(self.op.get(), g, &y, args, wanted, give)
+            })
+        })
+    }
+}
+
+impl<O: Held, P: Parents> Drop for Operation<O, P> {
+    fn drop(&mut self) {
+        if let Some(parents) = self.parents.take()
+            && !parents.shared()
+        {
+            release::defer(|into| parents.release(into));
+        }
+    }
+}

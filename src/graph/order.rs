@@ -1,0 +1,120 @@
+//! Nodes in the order of what depends on what, and values brought up to date in that order.
+//!
+//! A walk keeps its own stack, so that depth is bounded by memory and not by the thread's stack,
+//! and visits each node once, however many paths lead to it.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::node::Node;
+use crate::error::Result;
+use crate::table::changes;
+
+/// Nodes in the order of a walk; those of a small graph need no allocation.
+pub(super) type Order = SmallVec<[Rc<dyn Node>; 16]>;
+
+/// Memory of a walk, used again by the next.
+#[derive(Default)]
+struct Room {
+    /// Nodes to visit; those marked are visited, and wait for their parents.
+    stack: Vec<(Rc<dyn Node>, bool)>,
+    parents: Vec<Rc<dyn Node>>,
+}
+
+/// Most entries whose memory is kept for the next time.
+const KEEP: usize = 256;
+
+thread_local! {
+    static WALKS: Cell<u64> = const { Cell::new(0) };
+    static ROOM: Cell<Option<Box<Room>>> = const { Cell::new(None) };
+}
+
+/// A number that no earlier walk of this thread had.
+fn new_walk() -> u64 {
+    WALKS.with(|w| {
+        w.set(w.get() + 1);
+        w.get()
+    })
+}
+
+/// Appends the nodes below `root` (and `root`) for which `enter` holds, parents first.
+pub(super) fn topological(
+    root: &Rc<dyn Node>,
+    enter: impl Fn(&dyn Node) -> bool,
+    order: &mut Order,
+) {
+    let walk = new_walk();
+    let mut room = ROOM.take().unwrap_or_default();
+    let Room { stack, parents } = &mut *room;
+    stack.push((Rc::clone(root), false));
+    while let Some((node, done)) = stack.pop() {
+        if done {
+            order.push(node);
+            continue;
+        }
+        let core = node.core();
+        if core.mark.get() == walk || !enter(&*node) {
+            continue;
+        }
+        core.mark.set(walk);
+        if core.is_leaf() {
+            order.push(node);
+            continue;
+        }
+        node.parents(parents);
+        stack.push((node, true));
+        stack.extend(parents.drain(..).rev().map(|p| (p, false)));
+    }
+    if stack.capacity() <= KEEP {
+        ROOM.set(Some(room));
+    }
+}
+
+/// Recomputes whatever below `root` is out of date.
+///
+/// # Errors
+/// Whatever an operator reports on the new values; nodes from there up stay out of date.
+pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
+    let now = changes();
+    if root.core().is_current(now) {
+        return Ok(());
+    }
+    let (mut order, mut parents) = (Order::new(), Vec::new());
+    topological(root, |n| !n.core().is_current(now), &mut order);
+    for node in order {
+        if !node.core().is_leaf() {
+            node.parents(&mut parents);
+            let newest = parents.iter().map(|p| p.version()).max();
+            parents.clear();
+            if newest.is_some_and(|v| v > node.core().version()) {
+                node.evaluate()?;
+            }
+        }
+        node.core().confirm(now);
+    }
+    Ok(())
+}
+
+/// Whether a gradient of `root` flows to anything but `wrt`: another leaf that records one, or
+/// a node that is older than all of `wrt`. (An argument traced later is of a function that was
+/// differentiated meanwhile, and a constant by now.)
+pub(super) fn captures(root: &Rc<dyn Node>, wrt: &[&Rc<dyn Node>]) -> bool {
+    let first = wrt.iter().map(|x| x.core().serial()).min().unwrap_or(0);
+    let captures = Cell::new(false);
+    let enter = |n: &dyn Node| {
+        let core = n.core();
+        if captures.get() || !core.differentiable() {
+            return false;
+        }
+        let older = core.serial() < first;
+        let outside = older || (core.is_leaf() && !core.traced());
+        if outside && !wrt.iter().any(|x| std::ptr::eq(x.core(), core)) {
+            captures.set(true);
+        }
+        !outside && !core.is_leaf()
+    };
+    topological(root, enter, &mut Order::new());
+    captures.get()
+}
