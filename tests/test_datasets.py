@@ -111,8 +111,133 @@ def test_the_caller_may_say_how_a_file_is_laid_out(tmp_path: Path) -> None:
     path.write_text("user,item\na::b,c\n")
     assert len(read_interactions(path, header=False)) == 2
     assert pairs(read_interactions(str(path), delimiter=","))[0] == ("a::b", "c")
-    with pytest.raises(ValueError, match="delimiter"):
-        read_interactions(path, delimiter=";")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="delimiter: expected one of"):
+        read_interactions(path, delimiter="-")  # type: ignore[arg-type]
+
+
+# What other programs write, by what is odd about it: the bytes, and the lines that are read (with
+# ratings if there are any) or what the error says.
+ODD_FILES: dict[str, tuple[bytes, list[tuple[str, ...]] | str]] = {
+    "rating missing in the first line": (b"ann,tea,\nbob,rye,4\n", "line 1: found an empty rating"),
+    "rating missing later": (b"ann,tea,4\nbob,rye,\n", "line 2: found an empty rating"),
+    "rating missing below a header": (b"user,item,rating\na,b,\n", "line 2: found an empty rating"),
+    "decimal commas, semicolons": (
+        b"user;item;rating\r\nann;tea;4,5\r\nbob;rye;-3\r\n",
+        [("ann", "tea", "4.5"), ("bob", "rye", "-3.0")],
+    ),
+    "decimal commas, no header": (b"7;8;4,5\n9;8;3,0\n", [("7", "8", "4.5"), ("9", "8", "3.0")]),
+    "decimal commas, bars": (
+        b"ann|tea|4,5\nann|rye|2\n",
+        [("ann", "tea", "4.5"), ("ann", "rye", "2.0")],
+    ),
+    "decimal commas, tabs": (b"ann\ttea\t0,5\n", [("ann", "tea", "0.5")]),
+    "thousands": (b"ann;tea;1.234,5\n", 'line 1: found "1.234,5"'),
+    "decimal comma where commas separate": (b'ann,tea,"4,5"\n', 'line 1: found "4,5"'),
+    "commas in names, semicolons": (
+        b"ann;tea, black;5\nbob;rye, toasted;4\n",
+        [("ann", "tea, black", "5.0"), ("bob", "rye, toasted", "4.0")],
+    ),
+    "semicolons in names, commas": (
+        b"ann;x,tea,5\nbob,rye,4\n",
+        [("ann;x", "tea", "5.0"), ("bob", "rye", "4.0")],
+    ),
+    "bars in genres": (b"1,2,5,a|b\n3,4,1,c|d\n", [("1", "2", "5.0"), ("3", "4", "1.0")]),
+    "two delimiters that would do": (b"a;b,c\nd;e,f\n", "either may separate"),
+    "old Mac": (
+        b"user,item,rating\rann,tea,5\rbob,rye,4\r",
+        [("ann", "tea", "5.0"), ("bob", "rye", "4.0")],
+    ),
+    "old Mac, bad line": (b"a,b\r\rc,d\re\r", "line 4: found 1 field"),
+    "old Mac, one line": (b"ann::tea\r", [("ann", "tea")]),
+    "two byte order marks": (
+        "\ufeff\ufeffuser,item\nann,tea\n".encode(),
+        [("ann", "tea")],
+    ),
+    "joined files": ("\ufeffann,tea\n\ufeffann,rye\n".encode(), [("ann", "tea"), ("ann", "rye")]),
+    "UTF-16": ("ann,tea\n".encode("utf-16"), "line 1: .* UTF-8"),
+    "blank lines": (b"\n \n\t\nann,tea\n\n\r\n  \nbob,rye\n\n", [("ann", "tea"), ("bob", "rye")]),
+    "quotes": (b'"ann";"tea; ""black"""\n"bob";"rye"', [("ann", 'tea; "black"'), ("bob", "rye")]),
+    "spaces before quotes": (
+        b'ann, "rye, dark", 4\nbob, "tea" ,5\n',
+        [("ann", "rye, dark", "4.0"), ("bob", "tea", "5.0")],
+    ),
+    "quoted line break": (b'ann,"rye\nbread"\nbob,tea\n', [("ann", "rye\nbread"), ("bob", "tea")]),
+    "quote without end": (b'ann,tea\nbob,"rye\ncid,oat\n', "line 2: found a quote"),
+    "pandas' missing user": (b"user,item\n,tea\n", "line 2: found an empty user"),
+    "nan as a user": (b"user,item\nann,tea\n\nnan,rye\n", "line 4: found nan as the user"),
+    "None as an item": (b"user,item\nann,None\n", "line 2: found None as the item"),
+    "names like those": (b"nancy,Nonet\nNan A,none\n", [("nancy", "Nonet"), ("Nan A", "none")]),
+    "unknown header": (
+        b"uid,film,stars\nann,tea,5\n",
+        'line 1: .*"uid", "film", "stars".*--user-column',
+    ),
+    "unknown header of numbers": (b"who,what\n1,2\n", 'line 1: .*"who", "what".*user_column'),
+    "half a header": (b"user_id,tmdb\n1,2\n", 'line 1: .*"user_id", "tmdb".*item_column'),
+    "two users": (b"user,user_id,item\na,b,c\n", "line 1: .*not several"),
+    "trailing delimiters": (b"user,item,,\nann,tea,,\n", [("ann", "tea")]),
+    "header alone": (b"user,item\n", "no line after it"),
+    "nothing": (b"\xef\xbb\xbf\r\n\r\n", "is empty"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_FILES)
+def test_odd_files(tmp_path: Path, name: str) -> None:
+    content, expected = ODD_FILES[name]
+    path = tmp_path / "odd.csv"
+    path.write_bytes(content)
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=rf"odd\.csv.*{expected}"):
+            read_interactions(path)
+        return
+    data = read_interactions(path)
+    lines = pairs(data)
+    if data.ratings is not None:
+        ratings = [str(float(rating)) for rating in data.ratings]
+        assert [(*pair, rating) for pair, rating in zip(lines, ratings, strict=True)] == expected
+    else:
+        assert lines == expected
+
+
+def test_columns_may_be_given(tmp_path: Path) -> None:
+    path = tmp_path / "some.csv"
+    path.write_text("when,film,stars,uid\n1,tea,5,ann\n2,rye,3,bob\n")
+    data = read_interactions(path, user_column="uid", item_column="film", rating_column="stars")
+    assert pairs(data) == [("ann", "tea"), ("bob", "rye")]
+    assert data.ratings is not None
+    assert data.ratings.tolist() == [5, 3]
+    data = read_interactions(path, user_column=3, item_column=np.int64(1), header=True)
+    assert pairs(data) == [("ann", "tea"), ("bob", "rye")]
+    for wrong, error, says in [
+        ({"user_column": "who", "item_column": "film"}, ValueError, 'expected "who" for the user'),
+        ({"user_column": 4, "item_column": 1}, ValueError, "4 columns, expected one of number 4"),
+        ({"user_column": "uid", "item_column": 3}, ValueError, "in the same column"),
+        ({"user_column": 1.5}, TypeError, "user_column: expected the name of a column"),
+        ({"user_column": True}, TypeError, "user_column"),
+        ({"item_column": -1}, TypeError, "item_column"),
+        ({"rating_column": "stars", "ratings": False}, ValueError, "left out"),
+        ({"user_column": "uid", "header": False}, ValueError, "said not to be there"),
+    ]:
+        with pytest.raises(error, match=says):
+            read_interactions(path, **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("missing", "text"),
+    [
+        (None, "None"),
+        (float("nan"), "nan"),
+        (np.float32("nan"), "nan"),
+        (np.datetime64("NaT"), "NaT"),
+        ("nan", "nan"),
+    ],
+)
+def test_missing_values_are_no_ids(missing: object, text: str) -> None:
+    with pytest.raises(ValueError, match=f"users: row 2, counted from 0, is {text}"):
+        Interactions.from_ids(["a", "b", missing, missing], [1, 2, 3, 4])
+    with pytest.raises(ValueError, match=f"items: row 0, counted from 0, is {text}"):
+        Interactions.from_ids(["a"], iter([missing]))
+    with pytest.raises(TypeError, match=r"user_ids\[1\] is None, expected a string"):
+        Interactions(np.array([0]), np.array([0]), ["a", None], ["b"])  # type: ignore[list-item]
 
 
 def test_bad_files_are_named_with_the_line(tmp_path: Path) -> None:

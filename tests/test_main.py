@@ -128,7 +128,7 @@ def test_the_version() -> None:
     assert run("--version") == f"wyrmling {wy.__version__}\n"
 
 
-@pytest.mark.parametrize("delimiter", ["\t", "::"])
+@pytest.mark.parametrize("delimiter", ["\t", "::", ";", "|"])
 def test_other_delimiters(tmp_path: Path, lines: list[str], delimiter: str) -> None:
     file, out = tmp_path / "plays.txt", tmp_path / "model"
     file.write_text("".join(lines).replace(",", delimiter))
@@ -154,6 +154,46 @@ def test_recommend_prints_a_table_or_json(model: Path) -> None:
     assert found == expected
     everything = run("recommend", model, "--user", "user-3", "-k", "1000", "--include-seen")
     assert len(everything.splitlines()) == 1 + len(Model.load(model).item_ids)
+
+
+def test_recommend_answers_for_each_user(model: Path) -> None:
+    expected = Model.load(model).recommend_many(["user-3", "user-5"], 2)
+    command = ["recommend", model, "--user", "user-3", "--user", "user-5", "-k", "2"]
+    said = run(*command)
+    blocks = said.split("user user-")[1:]
+    assert [block.split()[0] for block in blocks] == ["3", "5"]
+    for block, best in zip(blocks, expected, strict=True):
+        assert [line.split()[0] for line in block.splitlines()[3:] if line] == [i for i, _ in best]
+    answers = [json.loads(line) for line in run(*command, "--json").splitlines()]
+    assert [answer["user"] for answer in answers] == ["user-3", "user-5"]
+    for answer, best in zip(answers, expected, strict=True):
+        assert [(r["item"], r["score"]) for r in answer["recommendations"]] == best
+    # Nothing is said for one if the other is not known.
+    said = run("recommend", model, "--user", "user-3", "--user", "nobody", code=1)
+    assert "user 'nobody' is not among" in said
+
+
+def test_train_says_which_columns_it_took(tmp_path: Path) -> None:
+    file, out = tmp_path / "rated.csv", tmp_path / "model"
+    file.write_text("day;film;stars;uid\n1;tea;4,5;ann\n2;rye;1,5;bob\n3;oat;5;bob\n")
+    command = ["train", file, "--out", out, "--epochs", "1", "--threads", "1"]
+    said = run(*command, code=1)
+    assert '"day", "film", "stars", "uid"' in said
+    assert "--user-column" in said
+    said = run(*command, "--user-column", "uid", "--item-column", "2")
+    assert "user 'uid' (column 4), item 'film' (column 2), a header, separated by ';'" in said
+    assert Model.load(out).item_ids == ["tea", "rye", "oat"]
+    rated = ["--rating-column", "stars", "--min-rating", "4"]
+    said = run(*command, "--user-column", "uid", "--item-column", "film", *rated)
+    assert "rating 'stars' (column 3)" in said
+    assert "2 interactions" in said
+    assert "without --min-rating" in run(*command, *rated[:2], code=1)
+    file.write_text("a;b,c\nd;e,f\n")
+    assert "either may separate" in run(*command, code=1)
+    said = run(*command, "--delimiter", ";")
+    assert "user column 1, item column 2, no header, separated by ';'" in said
+    assert "'x' is none of" in run(*command, "--delimiter", "x", code=2)
+    assert "'0' is not a whole number from 1" in run(*command, "--user-column", "0", code=2)
 
 
 def test_a_user_who_has_seen_everything(tmp_path: Path) -> None:

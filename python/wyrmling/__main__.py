@@ -20,10 +20,11 @@ from typing import NoReturn
 
 import wyrmling as wy
 
-from .datasets import Interactions, make_interactions, read_interactions
+from .datasets import Interactions, make_interactions, read_described
 from .evaluate import Quality, popularity
 from .recommend import BPR, Model
 
+DELIMITERS = (",", ";", "|", "\t", "::")
 QUALITY_COLUMNS = ("MRR", "NDCG@{k}", "recall@{k}", "precision@{k}", "hit rate", "AUC")
 
 
@@ -55,8 +56,9 @@ def train(options: argparse.Namespace) -> None:
     """Trains on a file and writes the model."""
     _check_destination(options.out)
     say = _nothing if options.quiet else _aside
-    data = _read(options)
+    data, columns = _read(options)
     say(f"data        {_describe(data)}")
+    say(f"columns     {_printable(columns)}")
     test = None
     if options.holdout is not None:
         data, test = data.split(options.holdout, options.seed)
@@ -78,17 +80,21 @@ def train(options: argparse.Namespace) -> None:
 
 
 def recommend(options: argparse.Namespace) -> None:
-    """Prints the best items for a user of a model."""
+    """Prints the best items for each user that is named, of a model."""
     model = Model.load(options.model)
-    best = model.recommend(options.user, options.k, exclude_seen=not options.include_seen)
-    if options.json:
-        items = [{"item": item, "score": score} for item, score in best]
-        answer = {"user": options.user, "recommendations": items}
-        print(json.dumps(answer, allow_nan=False))
-    elif best:
-        _show_recommendations(best)
-    else:
-        print(f"user {_printable(options.user)} has seen every item")
+    users = options.user
+    answers = model.recommend_many(users, options.k, exclude_seen=not options.include_seen)
+    for number, (user, best) in enumerate(zip(users, answers, strict=True)):
+        if options.json:
+            items = [{"item": item, "score": score} for item, score in best]
+            print(json.dumps({"user": user, "recommendations": items}, allow_nan=False))
+            continue
+        if len(users) > 1 and best:
+            print(("\n" if number else "") + f"user {_printable(user)}\n")
+        if best:
+            _show_recommendations(best)
+        else:
+            print(f"user {_printable(user)} has seen every item")
 
 
 def demo(options: argparse.Namespace) -> None:
@@ -110,12 +116,25 @@ def demo(options: argparse.Namespace) -> None:
         _show_recommendations(model.recommend(user_id, 5))
 
 
-def _read(options: argparse.Namespace) -> Interactions:
-    """The interactions of a file, those of a low rating left out if that is asked for."""
+def _read(options: argparse.Namespace) -> tuple[Interactions, str]:
+    """The interactions of a file, those of a low rating left out if that is asked for.
+
+    Also says which columns they were read from.
+    """
     least = options.min_rating
-    data = read_interactions(options.file, header=options.header, ratings=least is not None)
+    if least is None and options.rating_column is not None:
+        raise ValueError("--rating-column is of no use without --min-rating")
+    data, columns = read_described(
+        options.file,
+        options.delimiter,
+        options.header,
+        least is not None,
+        options.user_column,
+        options.item_column,
+        options.rating_column,
+    )
     if least is None:
-        return data
+        return data, columns
     if data.ratings is None:
         raise ValueError(f"{options.file} has no ratings, which --min-rating asks for")
     keep = data.ratings >= least
@@ -124,7 +143,7 @@ def _read(options: argparse.Namespace) -> Interactions:
             f"of {_count(len(data), 'interaction')} in {options.file} none is rated "
             f"{least:g} or more, the highest {data.ratings.max():g}"
         )
-    return data.take(keep)
+    return data.take(keep), columns
 
 
 def _fit(recommender: BPR, data: Interactions, say: Callable[[str], None]) -> Model:
@@ -254,7 +273,7 @@ def _parser() -> argparse.ArgumentParser:
     option(
         "file",
         metavar="FILE",
-        help="lines of user and item, separated by , or tab or ::; each counts as liked, "
+        help="lines of user and item, separated by , ; | tab or ::; each counts as liked, "
         "whatever stands in a third column, unless --min-rating is given",
     )
     option(
@@ -262,6 +281,19 @@ def _parser() -> argparse.ArgumentParser:
         type=_finite,
         metavar="X",
         help="learn only from lines whose rating, the third column, is X or more",
+    )
+    for what in ("user", "item", "rating"):
+        option(
+            f"--{what}-column",
+            type=_column,
+            metavar="COLUMN",
+            help=f"the column of the {what}: its name in the header, or its number from 1",
+        )
+    option(
+        "--delimiter",
+        type=_delimiter,
+        metavar="TEXT",
+        help="what separates columns: , ; | :: or tab [found out]",
     )
     option("--out", default="model.safetensors", help="the model to write [%(default)s]")
     option("--factors", type=_natural, default=defaults.factors, help="vector length [%(default)s]")
@@ -285,10 +317,16 @@ def _parser() -> argparse.ArgumentParser:
     added = command("recommend", recommend)
     option = added.add_argument
     option("model", metavar="MODEL", help="what train has written")
-    option("--user", required=True, metavar="ID", help="the user, as the training file calls it")
+    option(
+        "--user",
+        required=True,
+        action="append",
+        metavar="ID",
+        help="the user, as the training file calls it; may be given several times",
+    )
     option("-k", type=_natural, default=10, help="how many items [%(default)s]")
     option("--include-seen", action="store_true", help="also what the user had in training")
-    option("--json", action="store_true", help="print JSON")
+    option("--json", action="store_true", help="print JSON, a line for each user")
 
     training_options(command("demo", demo))
     return parser
@@ -304,6 +342,17 @@ def _natural(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and 0 < int(text) < 2**63):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
+
+
+def _column(text: str) -> str | int:
+    return _natural(text) - 1 if text.isdecimal() else text
+
+
+def _delimiter(text: str) -> str:
+    found = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if found not in DELIMITERS:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of , ; | :: and tab")
+    return found
 
 
 def _finite(text: str) -> float:

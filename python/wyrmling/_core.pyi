@@ -937,17 +937,26 @@ def evaluate_ranking(
     test: Csr,
     k: int,
 ) -> dict[str, npt.NDArray[Any]]: ...
+
+_Place: TypeAlias = tuple[int, str | None]
+
 def read_interactions(
     path: str | PathLike[str],
-    delimiter: Literal[",", "\t", "::"] | None,
+    delimiter: str | None,
     header: bool | None,
     ratings: bool,
+    user: str | int | None,
+    item: str | int | None,
+    rating: str | int | None,
 ) -> tuple[
-    npt.NDArray[np.uint32],
-    npt.NDArray[np.uint32],
-    list[str],
-    list[str],
-    npt.NDArray[np.float32] | None,
+    tuple[
+        npt.NDArray[np.uint32],
+        npt.NDArray[np.uint32],
+        list[str],
+        list[str],
+        npt.NDArray[np.float32] | None,
+    ],
+    tuple[str, _Place, _Place, _Place | None],
 ]: ...
 def save_model(
     path: str | PathLike[str],

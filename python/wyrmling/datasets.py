@@ -16,6 +16,9 @@ __all__ = ["Interactions", "make_interactions", "read_interactions"]
 
 IndexArray = npt.NDArray[np.uint32]
 
+# What Python, NumPy, pandas and databases write where a value is missing: no id.
+MISSING = ("None", "nan", "NaN", "<NA>", "NaT", "NULL", "null")
+
 GENRES = ("jazz", "folk", "soul", "punk", "house", "blues", "opera", "metal")
 
 
@@ -36,7 +39,7 @@ class Interactions:
 
     Raises:
         ValueError: columns of different length, or ids that are not distinct.
-        TypeError: numbers that are not integers.
+        TypeError: numbers that are not integers, or ids that are not strings.
         IndexError: a number without an id.
     """
 
@@ -48,6 +51,12 @@ class Interactions:
 
     def __post_init__(self) -> None:
         for name, ids in (("users", self.user_ids), ("items", self.item_ids)):
+            for number, id_ in enumerate(ids):
+                if not isinstance(id_, str):
+                    raise TypeError(
+                        f"{name[:-1]}_ids[{number}] is {id_!r}, expected a string; "
+                        "Interactions.from_ids takes ids of any type"
+                    )
             column = _index_column(name, getattr(self, name), len(ids))
             object.__setattr__(self, name, column)
             if len(set(ids)) != len(ids):
@@ -63,12 +72,15 @@ class Interactions:
     def from_ids(cls, users: Iterable[object], items: Iterable[object]) -> Interactions:
         """Numbers the ids of two columns in the order in which they first appear.
 
+        An id is what ``str`` makes of it. Raises ValueError for None, NaN and whatever else stands
+        for a missing value, as text too: it would be one user or item.
+
         >>> data = Interactions.from_ids(["ann", "bob", "ann"], [7, 7, 9])
         >>> data.users, data.items, data.item_ids
         (array([0, 1, 0], dtype=uint32), array([0, 0, 1], dtype=uint32), ['7', '9'])
         """
-        user_numbers, user_ids = _number(users)
-        item_numbers, item_ids = _number(items)
+        user_numbers, user_ids = _number("users", users)
+        item_numbers, item_ids = _number("items", items)
         return cls(user_numbers, item_numbers, user_ids, item_ids)
 
     @property
@@ -118,29 +130,79 @@ class Interactions:
         return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
 
 
+Delimiter = Literal[",", ";", "|", "\t", "::"]
+Column = str | int
+
+
 def read_interactions(
     path: str | os.PathLike[str],
     *,
-    delimiter: Literal[",", "\t", "::"] | None = None,
+    delimiter: Delimiter | None = None,
     header: bool | None = None,
     ratings: bool = True,
+    user_column: Column | None = None,
+    item_column: Column | None = None,
+    rating_column: Column | None = None,
 ) -> Interactions:
     """Reads lines of user and item, with a rating and more if there is more.
 
-    Fields are separated by a tab, ``::`` or ``,``, whichever the first line
-    contains first in that order, unless ``delimiter`` says it. Ids are any text.
-    The third field is the rating, a number; with ``ratings=False`` it may be
-    anything and is left out. A header may name the columns in another order. The
-    first line is a header when neither of its first two fields is a number and it
-    names a user and an item column, or its third field is not a number, or the first
-    two fields of the second line are numbers; unless ``header`` says it.
+    Fields are separated by a tab, ``::``, ``,``, ``;`` or ``|``: that by which the first two lines
+    have the same number of fields, the most of them. With all but ``::`` a field may be quoted.
+    Ids are any text, but what stands for a missing value (``nan``, ``None``, ``NULL``). The third
+    field is the rating, a number, which may have a decimal comma where no comma separates fields.
+    Blank lines, byte order marks and the kind of line end do not matter.
+
+    The first line is a header when a column is given by its name, or when neither of its first two
+    fields is a number and it names a user's column, or its third field is no number and that of
+    the second line is, or the first two fields of the second line are numbers. It then says which
+    columns are the user, the item and the rating.
+
+    Args:
+        path: the file.
+        delimiter: what separates fields, where that is not found out.
+        header: whether the first line names the columns, where that is not found out.
+        ratings: False leaves ratings out, which may then be missing or anything else.
+        user_column: the users' column, by its name in the header or its number from 0.
+        item_column: the items' column.
+        rating_column: the ratings' column.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: there is nothing in it, or a line is bad: the message has its
-            number, what was found and what was expected.
+        ValueError: there is nothing in it; a header names no user or item that is known here,
+            and the column is not given; or a line is bad: the message has its number, what was
+            found and what was expected.
+        TypeError: a column that is neither a name nor a number.
     """
-    return Interactions(*_core.read_interactions(os.fspath(path), delimiter, header, ratings))
+    columns = user_column, item_column, rating_column
+    return read_described(path, delimiter, header, ratings, *columns)[0]
+
+
+def read_described(
+    path: str | os.PathLike[str],
+    delimiter: Delimiter | None,
+    header: bool | None,
+    ratings: bool,
+    user: Column | None,
+    item: Column | None,
+    rating: Column | None,
+) -> tuple[Interactions, str]:
+    """What :func:`read_interactions` returns, and in words which columns it took."""
+    if rating is not None and not ratings:
+        raise ValueError("rating_column: ratings are left out (ratings=False)")
+    columns, (found, *places) = _core.read_interactions(
+        os.fspath(path), delimiter, header, ratings, user, item, rating
+    )
+    words = [
+        f"{what} {place[1]!r} (column {place[0] + 1})"
+        if place[1]
+        else f"{what} column {place[0] + 1}"
+        for what, place in zip(("user", "item", "rating"), places, strict=True)
+        if place is not None
+    ]
+    named = places[0] is not None and places[0][1] is not None
+    words.append("a header" if named else "no header")
+    words.append(f"separated by {found!r}")
+    return Interactions(*columns), ", ".join(words)
 
 
 def make_interactions(
@@ -229,7 +291,14 @@ def _index_column(name: str, column: npt.ArrayLike, limit: int) -> IndexArray:
     return numbers.astype(np.uint32, copy=False)
 
 
-def _number(ids: Iterable[object]) -> tuple[IndexArray, list[str]]:
+def _number(name: str, ids: Iterable[object]) -> tuple[IndexArray, list[str]]:
     numbers: dict[str, int] = {}
-    column = (numbers.setdefault(str(id_), len(numbers)) for id_ in ids)
-    return np.fromiter(column, np.uint32), list(numbers)
+    column = np.fromiter((numbers.setdefault(str(id_), len(numbers)) for id_ in ids), np.uint32)
+    for missing in MISSING:
+        if missing in numbers:
+            row = np.argmax(column == numbers[missing])
+            raise ValueError(
+                f"{name}: row {row}, counted from 0, is {missing}, which stands for a missing "
+                "value; expected an id"
+            )
+    return column, list(numbers)

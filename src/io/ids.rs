@@ -148,6 +148,11 @@ impl Numbering {
         Some(number)
     }
 
+    /// How many ids there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
     pub fn finish(self) -> Ids {
         self.ids
     }

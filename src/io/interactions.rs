@@ -14,21 +14,23 @@
 //!
 //! # What is read
 //!
-//! One interaction a line, UTF-8. Fields are separated by a tab, `::` or `,`: the
-//! first of these that the first line contains. With a tab or `,` a field may be
-//! quoted, as in RFC 4180. Spaces around a field, blank lines, a byte order mark
-//! and either line ending do not matter. Every line has as many fields as the
-//! first.
+//! One interaction a line, UTF-8. Fields are separated by a tab, `::`, `,`, `;` or `|`: that by
+//! which the first two lines have the same number of fields, the most of them. With all but `::`
+//! a field may be quoted, as in RFC 4180. Spaces around a field, blank lines, byte order marks
+//! and line endings (`\n`, `\r\n`, or `\r` throughout) do not matter. Every line has as many
+//! fields as the first.
 //!
-//! The first two fields are the user and the item, any text that is not empty. The
-//! third, if there is one, is the rating, a finite number; fields after it are not
-//! looked at. A header may say otherwise, by naming the columns of the user, the
-//! item and (then only if named) the rating.
+//! The first two fields are the user and the item, any text that is not empty, and not what
+//! programs write for a missing value ([`MISSING`]). The third, if there is one, is the rating, a
+//! finite number, with a comma before its decimals where no comma separates fields; fields after
+//! it are not looked at. A header may say otherwise, by naming the columns of the user, the
+//! item and (then only if named) the rating, and so may the caller.
 //!
-//! The first line is a header when neither of its first two fields is a number and
-//! one of these holds: it names a user and an item column; it has a third field
-//! that is not a number; the first two fields of the second line are numbers. Where
-//! this guesses wrong, say so in [`Format`].
+//! The first line is a header when a column is given by name, or when neither of its first two
+//! fields is a number and one of these holds: it names a user's column; its third field is
+//! no number and that of the second line is; the first two fields of the second line are
+//! numbers. Where this guesses wrong, say so in [`Format`]. A header that does not name user and
+//! item by a word known here is refused, unless the columns are given.
 //!
 //! # Limits
 //!
@@ -40,6 +42,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use super::columns::{Column, Columns, Found, Given, Taken, names_a_user};
 use super::ids::{Numbering, quoted};
 use super::lines::{Line, Lines, bad_line};
 use super::pipe::Pipe;
@@ -49,13 +52,8 @@ use crate::error::{Error, Result};
 /// Lines between two looks at whether to stop.
 const LINES: usize = 1 << 14;
 
-/// Header names of the columns, in lower case, letters and digits only, without
-/// "id" at the end.
-const USER_NAMES: [&str; 5] = ["user", "customer", "reader", "member", "visitor"];
-const ITEM_NAMES: [&str; 8] = [
-    "item", "movie", "product", "book", "article", "track", "song", "artist",
-];
-const RATING_NAMES: [&str; 3] = ["rating", "score", "stars"];
+/// What Python, NumPy, pandas and databases write where a value is missing: no id.
+pub const MISSING: [&str; 7] = ["None", "nan", "NaN", "<NA>", "NaT", "NULL", "null"];
 
 /// Who interacted with what. The vectors are parallel: one entry an interaction,
 /// in the order of the file.
@@ -71,10 +69,25 @@ pub struct Interactions {
     pub user_ids: Ids,
     /// What the file calls the items, numbered as they first appear.
     pub item_ids: Ids,
+    /// How the file was read.
+    pub layout: Layout,
+}
+
+/// How a file was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// What separates fields.
+    pub delimiter: Delimiter,
+    /// The users' column.
+    pub user: Taken,
+    /// The items' column.
+    pub item: Taken,
+    /// The ratings' column, if they were read.
+    pub rating: Option<Taken>,
 }
 
 /// How the file is laid out; what is not said is guessed from its first lines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Format {
     /// What separates fields.
     pub delimiter: Option<Delimiter>,
@@ -82,6 +95,23 @@ pub struct Format {
     pub header: Option<bool>,
     /// Whether to leave ratings out, whatever stands where they would.
     pub without_ratings: bool,
+    /// The users' column.
+    pub user: Option<Column>,
+    /// The items' column.
+    pub item: Option<Column>,
+    /// The ratings' column.
+    pub rating: Option<Column>,
+}
+
+impl Format {
+    /// The columns that are given.
+    fn given(&self) -> Given {
+        Columns {
+            user: self.user.clone(),
+            item: self.item.clone(),
+            rating: self.rating.clone(),
+        }
+    }
 }
 
 /// Reads a file, or what comes out of a pipe.
@@ -125,7 +155,7 @@ pub fn parse(
         )));
     };
     if first.width() < 2 {
-        let expected = "user and item separated by a comma, a tab or ::";
+        let expected = "user and item separated by a comma, a tab, ; or | or ::";
         return Err(bad_line(
             name,
             first.number,
@@ -133,12 +163,18 @@ pub fn parse(
             expected,
         ));
     }
+    let delimiter = lines.delimiter;
+    let given = format.given();
     let mut line = lines.next(Line::default())?;
-    let header = (format.header).unwrap_or_else(|| is_header(&first, line.as_ref()));
-    let mut table = Table::new(name, &first, header);
-    if format.without_ratings {
-        table.columns.rating = None;
+    let header = (format.header)
+        .unwrap_or_else(|| given.by_name() || is_header(&first, line.as_ref(), delimiter));
+    if given.by_name() && !header {
+        return Err(Error::Value(format!(
+            "{name}: a column is given by name, expected a header, which is said not to be there"
+        )));
     }
+    let columns = given.find(name, &first, header, !format.without_ratings)?;
+    let mut table = Table::new(name, first.width(), delimiter, columns);
     if !header {
         table.add(&first)?;
     }
@@ -153,57 +189,39 @@ pub fn parse(
 }
 
 /// The rule of the module's documentation.
-fn is_header(first: &Line, second: Option<&Line>) -> bool {
-    let is_number = |line: &Line, field| line.field(field).parse::<f64>().is_ok();
+fn is_header(first: &Line, second: Option<&Line>, delimiter: Delimiter) -> bool {
+    let is_number = |line: &Line, field| number(line.field(field), delimiter).is_some();
     !is_number(first, 0)
         && !is_number(first, 1)
-        && (Columns::named(first).is_some()
-            || (first.width() > 2 && !is_number(first, 2))
-            || second.is_some_and(|line| is_number(line, 0) && is_number(line, 1)))
+        && (names_a_user(first)
+            || second.is_some_and(|second| {
+                let third = first.field(2);
+                let names_third = !third.is_empty() && !is_number(first, 2);
+                (names_third && is_number(second, 2))
+                    || (is_number(second, 0) && is_number(second, 1))
+            }))
 }
 
-/// Where the fields stand that are read.
-#[derive(Debug, Clone, Copy)]
-struct Columns {
-    user: usize,
-    item: usize,
-    rating: Option<usize>,
-}
-
-impl Columns {
-    /// Where a header says they are, if it names both user and item.
-    fn named(header: &Line) -> Option<Columns> {
-        let names: Vec<String> = header
-            .fields()
-            .map(|field| {
-                let name: String = field.chars().filter(|c| c.is_alphanumeric()).collect();
-                let name = name.to_lowercase();
-                name.strip_suffix("id").unwrap_or(&name).to_owned()
-            })
-            .collect();
-        let find = |known: &[&str]| names.iter().position(|name| known.contains(&&name[..]));
-        Some(Columns {
-            user: find(&USER_NAMES)?,
-            item: find(&ITEM_NAMES)?,
-            rating: find(&RATING_NAMES),
-        })
-    }
-
-    /// User, item and, if there are three fields or more, rating.
-    fn in_order(width: usize) -> Columns {
-        Columns {
-            user: 0,
-            item: 1,
-            rating: (width > 2).then_some(2),
+/// A finite number, which may have a comma before its decimals if no comma separates fields.
+fn number(text: &str, delimiter: Delimiter) -> Option<f32> {
+    let parsed = text.parse().ok().or_else(|| {
+        let (whole, decimals) = text.split_once(',')?;
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let unsigned = whole.strip_prefix(['-', '+']).unwrap_or(whole);
+        if delimiter == Delimiter::Comma || !digits(unsigned) || !digits(decimals) {
+            return None;
         }
-    }
+        format!("{whole}.{decimals}").parse().ok()
+    });
+    parsed.filter(|number: &f32| number.is_finite())
 }
 
 /// What was read so far.
 struct Table<'a> {
     name: &'a str,
     width: usize,
-    columns: Columns,
+    delimiter: Delimiter,
+    columns: Found,
     users: Vec<u32>,
     items: Vec<u32>,
     ratings: Vec<f32>,
@@ -212,13 +230,12 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// A table as wide as its first line, whose columns that line may name.
-    fn new(name: &'a str, first: &Line, header: bool) -> Table<'a> {
-        let named = Columns::named(first).filter(|_| header);
+    fn new(name: &'a str, width: usize, delimiter: Delimiter, columns: Found) -> Table<'a> {
         Table {
             name,
-            width: first.width(),
-            columns: named.unwrap_or_else(|| Columns::in_order(first.width())),
+            width,
+            delimiter,
+            columns,
             users: Vec::new(),
             items: Vec::new(),
             ratings: Vec::new(),
@@ -237,24 +254,41 @@ impl<'a> Table<'a> {
             let expected = format!("{} as in the first line", self.width);
             return Err(bad(&found, &expected));
         }
-        let columns = self.columns;
-        let (user, item) = (line.field(columns.user), line.field(columns.item));
-        if user.is_empty() || item.is_empty() {
-            let missing = if user.is_empty() { "user" } else { "item" };
-            return Err(bad(&format!("an empty {missing}"), "user and item"));
+        let columns = &self.columns;
+        let (user, item) = (line.field(columns.user.at), line.field(columns.item.at));
+        for (id, what) in [(user, "user"), (item, "item")] {
+            if id.is_empty() {
+                return Err(bad(&format!("an empty {what}"), "user and item"));
+            }
         }
-        if let Some(rating) = columns.rating {
-            let rating = line.field(rating);
-            match rating.parse::<f32>() {
-                Ok(number) if number.is_finite() => self.ratings.push(number),
-                _ => return Err(bad(&quoted(rating), "a finite number as the rating")),
+        if let Some(rating) = &columns.rating {
+            let rating = line.field(rating.at);
+            match number(rating, self.delimiter) {
+                Some(number) => self.ratings.push(number),
+                None if rating.is_empty() => {
+                    let expected = "a finite number; a file where some are missing is read without \
+                                    ratings (ratings=False)";
+                    return Err(bad("an empty rating", expected));
+                }
+                None => return Err(bad(&quoted(rating), "a finite number as the rating")),
             }
         }
         let full = || bad("one user or item too many", "fewer than 2³² - 1");
-        self.users
-            .push(self.user_ids.number(user).ok_or_else(full)?);
-        self.items
-            .push(self.item_ids.number(item).ok_or_else(full)?);
+        let known = (self.user_ids.len(), self.item_ids.len());
+        let user_number = self.user_ids.number(user).ok_or_else(full)?;
+        let item_number = self.item_ids.number(item).ok_or_else(full)?;
+        // What is no id is no new one.
+        for (id, what, is_new) in [
+            (user, "user", user_number as usize == known.0),
+            (item, "item", item_number as usize == known.1),
+        ] {
+            if is_new && MISSING.contains(&id) {
+                let found = format!("{id} as the {what}, which stands for a missing value");
+                return Err(bad(&found, "an id"));
+            }
+        }
+        self.users.push(user_number);
+        self.items.push(item_number);
         Ok(())
     }
 
@@ -268,9 +302,15 @@ impl<'a> Table<'a> {
         Ok(Interactions {
             users: self.users,
             items: self.items,
-            ratings: self.columns.rating.map(|_| self.ratings),
+            ratings: self.columns.rating.as_ref().map(|_| self.ratings),
             user_ids: self.user_ids.finish(),
             item_ids: self.item_ids.finish(),
+            layout: Layout {
+                delimiter: self.delimiter,
+                user: self.columns.user,
+                item: self.columns.item,
+                rating: self.columns.rating,
+            },
         })
     }
 }

@@ -5,26 +5,57 @@
 //! `\n` alone and the number is counted back from where the reader stands.
 
 use std::fmt::Display;
-use std::io::{self, BufRead, Chain, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use csv::{ByteRecord, StringRecord};
 
 use super::ids::quoted;
+use super::text::{LONGEST_START, Start, Uniform};
 use crate::error::{Error, Result};
-
-/// The first line, and blank lines before it, must end within so many bytes.
-const FIRST_LINE: u64 = 1 << 16;
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// What separates fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delimiter {
     /// `,`
     Comma,
+    /// `;`, as where a comma stands before decimals.
+    Semicolon,
+    /// `|`
+    Bar,
     /// A tab.
     Tab,
     /// `::`, as in MovieLens; there is no quoting with it.
     Colons,
+}
+
+impl Delimiter {
+    /// All of them.
+    pub const ALL: [Delimiter; 5] = [
+        Delimiter::Tab,
+        Delimiter::Colons,
+        Delimiter::Comma,
+        Delimiter::Semicolon,
+        Delimiter::Bar,
+    ];
+
+    /// How it is written.
+    pub fn text(self) -> &'static str {
+        match self {
+            Delimiter::Comma => ",",
+            Delimiter::Semicolon => ";",
+            Delimiter::Bar => "|",
+            Delimiter::Tab => "\t",
+            Delimiter::Colons => "::",
+        }
+    }
+
+    /// Its byte, with which fields may be quoted; none for the one of two.
+    fn byte(self) -> Option<u8> {
+        match self.text().as_bytes() {
+            &[byte] => Some(byte),
+            _ => None,
+        }
+    }
 }
 
 /// A line cut into its fields.
@@ -43,12 +74,12 @@ impl Line {
 
     /// A field without spaces around it; empty when there is no such field.
     pub fn field(&self, at: usize) -> &str {
-        self.fields.get(at).unwrap_or("").trim()
+        trimmed(self.fields.get(at).unwrap_or(""))
     }
 
     /// All fields, without spaces around them.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
-        self.fields.iter().map(str::trim)
+        self.fields.iter().map(trimmed)
     }
 
     fn is_blank(&self) -> bool {
@@ -56,19 +87,31 @@ impl Line {
     }
 }
 
+/// A field without spaces around it, nor byte order marks: where files were joined, one stands
+/// in the middle.
+fn trimmed(field: &str) -> &str {
+    field.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+}
+
 /// The lines of a text, blank ones left out.
 pub(super) struct Lines<'a, R> {
     name: &'a str,
+    /// What separates fields.
+    pub delimiter: Delimiter,
     cutter: Cutter<Text<R>>,
 }
 
 /// The text without byte order mark: its first lines, the rest, and a line break
 /// so that the last line ends like any other.
-type Text<R> = Chain<Chain<Cursor<Vec<u8>>, R>, &'static [u8]>;
+type Text<R> = Uniform<Chain<Chain<Cursor<Vec<u8>>, R>, &'static [u8]>>;
 
 enum Cutter<T> {
     Quoting(Box<csv::Reader<Watched<T>>>),
-    Colons { text: T, number: u64, line: Vec<u8> },
+    Colons {
+        text: BufReader<T>,
+        number: u64,
+        line: Vec<u8>,
+    },
 }
 
 /// Text that knows whether its end was reached by a reader that wanted more.
@@ -86,22 +129,54 @@ impl<T: Read> Read for Watched<T> {
 }
 
 impl<'a, R: BufRead> Lines<'a, R> {
-    /// Begins to read `text`, which errors call `name`. Without a delimiter, it is
-    /// the first of tab, `::` and `,` that the first line contains.
+    /// Begins to read `text`, which errors call `name`. A delimiter that is not given is
+    /// found by [`guess`].
     pub fn new(mut text: R, name: &'a str, delimiter: Option<Delimiter>) -> Result<Self> {
-        let head = read_head(&mut text, name)?;
-        let delimiter = delimiter.unwrap_or_else(|| guess(&head));
-        let text = Cursor::new(head).chain(text).chain(&b"\n"[..]);
-        let cutter = match delimiter {
-            Delimiter::Comma => quoting(b',', text),
-            Delimiter::Tab => quoting(b'\t', text),
-            Delimiter::Colons => Cutter::Colons {
-                text,
+        let start =
+            Start::read(&mut text).map_err(|error| Error::File(format!("{name}: {error}")))?;
+        if start.bytes[..start.whole].trim_ascii().is_empty() && start.bytes.len() >= LONGEST_START
+        {
+            return Err(Error::Value(format!(
+                "{name}: found no line within {LONGEST_START} bytes, expected user and item"
+            )));
+        }
+        let delimiter = match delimiter {
+            Some(delimiter) => delimiter,
+            None => guess(&start, name)?,
+        };
+        Ok(Lines::continued(
+            start.bytes,
+            start.returns,
+            text,
+            name,
+            delimiter,
+        ))
+    }
+
+    /// Lines of bytes that were read before, and of what follows them.
+    fn continued(
+        start: Vec<u8>,
+        returns: bool,
+        text: R,
+        name: &'a str,
+        delimiter: Delimiter,
+    ) -> Self {
+        let text = Cursor::new(start).chain(text).chain(&b"\n"[..]);
+        let byte = delimiter.byte();
+        let text = Uniform::new(text, returns, byte);
+        let cutter = match byte {
+            Some(byte) => quoting(byte, text),
+            None => Cutter::Colons {
+                text: BufReader::new(text),
                 number: 0,
                 line: Vec::new(),
             },
         };
-        Ok(Lines { name, cutter })
+        Lines {
+            name,
+            delimiter,
+            cutter,
+        }
     }
 
     /// The next line that is not blank, in the memory of one that is done with.
@@ -178,38 +253,61 @@ fn quoting<T: Read>(delimiter: u8, text: T) -> Cutter<T> {
     Cutter::Quoting(Box::new(reader.from_reader(watched)))
 }
 
-/// The first line that is not blank, with the blank ones before it and without a
-/// byte order mark.
-fn read_head(text: &mut impl BufRead, name: &str) -> Result<Vec<u8>> {
-    let mut head = Vec::new();
-    loop {
-        let left = FIRST_LINE - head.len() as u64;
-        let read = (text.take(left).read_until(b'\n', &mut head))
-            .map_err(|error| Error::File(format!("{name}: {error}")))?;
-        if head.len() as u64 == FIRST_LINE {
-            return Err(Error::Value(format!(
-                "{name}: found no line within {FIRST_LINE} bytes, expected user and item"
-            )));
+/// What separates the fields of the first lines: a tab or `::` if both lines have the same
+/// number of fields by it, more than one; else that of `,`, `;` and `|` by which they have the
+/// most. Where they do not agree by any, the first line decides alone.
+fn guess(start: &Start, name: &str) -> Result<Delimiter> {
+    let lines = &start.bytes[..start.whole];
+    let widths = Delimiter::ALL.map(|delimiter| {
+        let rest: &[u8] = &[];
+        let mut cut = Lines::continued(lines.to_vec(), start.returns, rest, "", delimiter);
+        let mut width = || {
+            let line = cut.next(Line::default()).ok().flatten();
+            line.map_or(0, |line| line.width())
+        };
+        (delimiter, width(), width())
+    });
+    // By any delimiter there is a second line, or by none.
+    let same = |&(_, first, second): &(Delimiter, usize, usize)| {
+        first > 1 && (second == first || second == 0)
+    };
+    let most = |candidates: Vec<(Delimiter, usize, usize)>| -> Result<Option<Delimiter>> {
+        for sure in [Delimiter::Tab, Delimiter::Colons] {
+            if candidates.iter().any(|&(delimiter, ..)| delimiter == sure) {
+                return Ok(Some(sure));
+            }
         }
-        if head.starts_with(BYTE_ORDER_MARK) {
-            head.drain(..BYTE_ORDER_MARK.len());
+        let most = candidates.iter().map(|&(_, width, _)| width).max();
+        let best: Vec<Delimiter> = candidates
+            .iter()
+            .filter(|&&(_, width, _)| Some(width) == most)
+            .map(|&(delimiter, ..)| delimiter)
+            .collect();
+        match best[..] {
+            [] => Ok(None),
+            [delimiter] => Ok(Some(delimiter)),
+            [one, other, ..] => Err(Error::Value(format!(
+                "{name}, line 1: found {:?} and {:?}, and either may separate the fields; \
+                 expected the delimiter to be given",
+                one.text(),
+                other.text()
+            ))),
         }
-        if read == 0 || !head.trim_ascii().is_empty() {
-            return Ok(head);
-        }
+    };
+    let agreeing = widths.into_iter().filter(same).collect();
+    if let Some(delimiter) = most(agreeing)? {
+        return Ok(delimiter);
     }
-}
-
-fn guess(head: &[u8]) -> Delimiter {
-    // A tab around the line separates nothing.
-    let head = head.trim_ascii();
-    if head.contains(&b'\t') {
-        Delimiter::Tab
-    } else if head.windows(2).any(|pair| pair == b"::") {
-        Delimiter::Colons
-    } else {
-        Delimiter::Comma
+    let first = widths.into_iter().filter(|&(_, first, _)| first > 1);
+    if let Some(delimiter) = most(first.collect())? {
+        return Ok(delimiter);
     }
+    // A quote that goes on over lines, or nothing that separates.
+    let text = String::from_utf8_lossy(lines);
+    let contained = Delimiter::ALL
+        .into_iter()
+        .find(|delimiter| text.contains(delimiter.text()));
+    Ok(contained.unwrap_or(Delimiter::Comma))
 }
 
 /// Cuts a line at each `::`.

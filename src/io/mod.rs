@@ -8,6 +8,7 @@
 //! [`Error`] that names the file and the place: never in a
 //! panic, and never in an allocation out of proportion to the file.
 
+mod columns;
 mod ids;
 pub mod interactions;
 mod lines;
@@ -15,7 +16,9 @@ pub mod model;
 mod pipe;
 mod replace;
 mod tensors;
+mod text;
 
+pub use columns::{Column, Taken};
 pub use ids::Ids;
 pub use lines::Delimiter;
 

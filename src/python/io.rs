@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use numpy::{IntoPyArray, Ix1, Ix2, PyArray1, PyArray2};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 use super::argument::borrowed;
 use super::long_call::long_call;
@@ -15,7 +16,7 @@ use super::rank::PyCsr;
 use crate::error::{Error, Result};
 use crate::io::interactions::{self, Format};
 use crate::io::model::{Model, ModelView};
-use crate::io::{Delimiter, Ids};
+use crate::io::{Column, Delimiter, Ids, Taken};
 
 /// Users, items, ids of users, ids of items, ratings.
 type Columns<'py> = (
@@ -26,6 +27,27 @@ type Columns<'py> = (
     Option<Bound<'py, PyArray1<f32>>>,
 );
 
+/// A column that was taken: its place and its name.
+type Place = (usize, Option<String>);
+
+/// The delimiter, and the columns of the user, the item and the rating.
+type Layout = (&'static str, Place, Place, Option<Place>);
+
+/// A column as the caller gives it: by name, or by its place from 0.
+fn column(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Column>> {
+    let Some(given) = given else { return Ok(None) };
+    if let Ok(text) = given.extract::<String>() {
+        return Ok(Some(Column::Named(text)));
+    }
+    match given.extract::<usize>() {
+        Ok(at) if !given.is_instance_of::<PyBool>() => Ok(Some(Column::At(at))),
+        _ => Err(PyTypeError::new_err(format!(
+            "{name}_column: expected the name of a column, or its number from 0, got {}",
+            given.repr()?
+        ))),
+    }
+}
+
 /// Reads a file of interactions, as ``wyrmling.datasets.read_interactions`` describes.
 ///
 /// Args:
@@ -33,44 +55,72 @@ type Columns<'py> = (
 ///     delimiter: what separates fields, or None to find out.
 ///     header: whether the first line names the columns, or None to find out.
 ///     ratings: whether to read ratings.
+///     user: the name or place of the users' column, or None to find out.
+///     item: that of the items' column.
+///     rating: that of the ratings' column.
 ///
 /// Returns:
-///     Numbers of users and of items (uint32, one entry an interaction), the ids of users
-///     and of items by number, and the ratings (float32) or None if there are none.
+///     Columns: numbers of users and of items (uint32, one entry an interaction), the ids of
+///     users and of items by number, and the ratings (float32) or None if there are none. Then
+///     the layout: the delimiter, and of the columns of the user, the item and the rating (or
+///     None) place and name (or None).
 ///
 /// Raises:
 ///     OSError: the file cannot be read.
 ///     ValueError: there is nothing in it, a line is bad, or the delimiter is unknown.
+///     TypeError: a column that is neither a name nor a number.
 #[pyfunction]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one for each thing that may be said of a file"
+)]
 fn read_interactions<'py>(
     py: Python<'py>,
     path: PathBuf,
     delimiter: Option<&str>,
     header: Option<bool>,
     ratings: bool,
-) -> PyResult<Columns<'py>> {
-    let delimiter = delimiter.map(|delimiter| match delimiter {
-        "," => Ok(Delimiter::Comma),
-        "\t" => Ok(Delimiter::Tab),
-        "::" => Ok(Delimiter::Colons),
-        other => Err(PyValueError::new_err(format!(
-            "delimiter: expected ',', '\\t' or '::', got {other:?}"
-        ))),
+    user: Option<&Bound<'py, PyAny>>,
+    item: Option<&Bound<'py, PyAny>>,
+    rating: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Columns<'py>, Layout)> {
+    let delimiter = delimiter.map(|text| {
+        let mut all = Delimiter::ALL.into_iter();
+        all.find(|known| known.text() == text).ok_or_else(|| {
+            let known = Delimiter::ALL.map(|known| format!("{:?}", known.text()));
+            PyValueError::new_err(format!(
+                "delimiter: expected one of {}, got {text:?}",
+                known.join(", ")
+            ))
+        })
     });
     let format = Format {
         delimiter: delimiter.transpose()?,
         header,
         without_ratings: !ratings,
+        user: column("user", user)?,
+        item: column("item", item)?,
+        rating: column("rating", rating)?,
     };
     let read = long_call(py, |caller| {
         interactions::read(&path, &format, caller.stop())
     })?;
+    let place = |taken: Taken| (taken.at, taken.name);
+    let layout = read.layout;
     Ok((
-        read.users.into_pyarray(py),
-        read.items.into_pyarray(py),
-        strings(&read.user_ids),
-        strings(&read.item_ids),
-        read.ratings.map(|ratings| ratings.into_pyarray(py)),
+        (
+            read.users.into_pyarray(py),
+            read.items.into_pyarray(py),
+            strings(&read.user_ids),
+            strings(&read.item_ids),
+            read.ratings.map(|ratings| ratings.into_pyarray(py)),
+        ),
+        (
+            layout.delimiter.text(),
+            place(layout.user),
+            place(layout.item),
+            layout.rating.map(place),
+        ),
     ))
 }
 

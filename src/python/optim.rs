@@ -12,6 +12,10 @@ use crate::optim::{Optimizer, Rule, Settings};
 use crate::table::Param;
 
 /// What all optimizers share; make one by ``SGD``, ``Adagrad`` or ``Adam``.
+///
+/// An optimizer is pickled and copied with its state (momentum, sums of squares, moments), which
+/// stays tied to the parameters that are in the same pickle or deep copy, and is of no use without
+/// them: ``pickle.dumps((optimizer, parameters))``.
 #[pyclass(name = "Optimizer", module = "wyrmling", subclass, frozen)]
 pub(super) struct PyOptimizer {
     pub(super) inner: Arc<Optimizer>,

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use wyrmling::error::{Error, Result};
-use wyrmling::io::Delimiter;
-use wyrmling::io::interactions::{Format, Interactions, parse, read};
+use wyrmling::io::interactions::{Format, Interactions, Layout, parse, read};
+use wyrmling::io::{Column, Delimiter, Taken};
 
 use crate::NEVER;
 use crate::directory::Directory;
@@ -29,10 +29,21 @@ fn pairs(read: &Interactions) -> Vec<(&str, &str)> {
 #[test]
 fn delimiters_endings_and_blank_lines() {
     let expected = [("u", "i"), ("v", "i"), ("u", "j")];
-    for delimiter in [",", "\t", "::"] {
-        for ending in ["\n", "\r\n", "\n\n", "\r\n \r\n"] {
-            for start in ["", "\u{feff}", "\n \r\n", "\u{feff}\r\n"] {
+    for delimiter in Delimiter::ALL.map(Delimiter::text) {
+        for ending in ["\n", "\r\n", "\n\n", "\r\n \r\n", "\r", "\r \r"] {
+            let with = |breaks: &'static str| match ending.contains('\n') {
+                true => breaks.to_owned(),
+                false => breaks.replace("\r\n", "\r").replace('\n', "\r"),
+            };
+            for start in [
+                "",
+                "\u{feff}",
+                "\n \r\n",
+                "\u{feff}\r\n",
+                "\u{feff}\u{feff}",
+            ] {
                 for end in ["", "\n", "\r\n\r\n", "\n   \n\n"] {
+                    let (start, end) = (with(start), with(end));
                     let lines = expected.map(|(user, item)| format!("{user}{delimiter} {item} "));
                     let text = format!("{start}{}{end}", lines.join(ending));
                     let read = parsed(&text).unwrap();
@@ -69,13 +80,19 @@ fn headers_are_found() {
         ("\"user\",\"item\"\nann,tea", true),
         ("ann,tea\nbob,rye", false),
         ("ann,tea,5\nbob,rye,4", false),
-        ("who,what,how\nann,tea,5", true),
-        ("who,what\n1,2", true),
         ("who,what\n1,tea", false),
+        // A rating that is missing, and a third column that is none.
+        ("ann,tea,\nbob,rye,4", false),
+        ("ann,tea,jazz\nbob,rye,rock", false),
+        ("user,item,genre\nbob,rye,rock", true),
         ("1,tea\nbob,rye", false),
         ("user,2\n1,2", false),
     ] {
-        let read = parsed(text).unwrap();
+        let format = Format {
+            without_ratings: true,
+            ..Format::default()
+        };
+        let read = parse(text.as_bytes(), "f.csv", &format, &NEVER).unwrap();
         let lines = text.lines().count();
         assert_eq!(read.users.len(), lines - usize::from(header), "{text:?}");
     }
@@ -89,8 +106,156 @@ fn a_header_may_name_the_columns_in_any_order() {
     // The third column is a rating unless the header says what the columns are.
     let read = parsed("user,item,day\nann,rye,monday").unwrap();
     assert_eq!(read.ratings, None);
-    let read = parsed("a,b,c\nann,rye,2").unwrap();
-    assert_eq!(read.ratings, Some(vec![2.0]));
+}
+
+#[test]
+fn columns_are_known_or_given() {
+    let name = |name: &str| Some(Column::Named(name.into()));
+    // (text, user, item, rating, what comes of it)
+    for (text, user, item, rating, expected) in [
+        (
+            "a,b,c\nann,rye,2",
+            None,
+            None,
+            None,
+            Err("give its name as user_column (--user-column)"),
+        ),
+        (
+            "a,b\n1,2",
+            None,
+            None,
+            None,
+            Err("the columns \"a\", \"b\""),
+        ),
+        (
+            "user,b\nann,rye",
+            None,
+            None,
+            None,
+            Err("give its name as item_column"),
+        ),
+        (
+            "user,user_id,item\na,b,c",
+            None,
+            None,
+            None,
+            Err("one of the user, not several"),
+        ),
+        (
+            "user,item,score,stars\na,b,1,2",
+            None,
+            None,
+            None,
+            Err("rating_column"),
+        ),
+        (
+            "a,b,c\nann,rye,2",
+            name("b"),
+            name("a"),
+            name("c"),
+            Ok(("rye", "ann", Some(2.0))),
+        ),
+        // What is not given is found, and a rating that is not named is none.
+        (
+            "user,b,c\nann,rye,2",
+            None,
+            name("b"),
+            None,
+            Ok(("ann", "rye", None)),
+        ),
+        (
+            "user,b,stars\nann,rye,2",
+            None,
+            name("b"),
+            None,
+            Ok(("ann", "rye", Some(2.0))),
+        ),
+        (
+            "2,ann,rye",
+            Some(Column::At(1)),
+            Some(Column::At(2)),
+            Some(Column::At(0)),
+            Ok(("ann", "rye", Some(2.0))),
+        ),
+        (
+            "x,ann,rye",
+            Some(Column::At(2)),
+            None,
+            None,
+            Ok(("rye", "ann", None)),
+        ),
+        (
+            "a,b\nann,rye",
+            name("c"),
+            None,
+            None,
+            Err("expected \"c\" for the user"),
+        ),
+        ("a,a\nann,rye", name("a"), None, None, Err("\"a\" twice")),
+        (
+            "a,b\nann,rye",
+            Some(Column::At(2)),
+            None,
+            None,
+            Err("found 2 columns, expected one of number 2"),
+        ),
+        (
+            "a,b\nann,rye",
+            name("a"),
+            name("a"),
+            None,
+            Err("user and item in the same column, \"a\""),
+        ),
+        (
+            "a,b,1",
+            Some(Column::At(0)),
+            None,
+            Some(Column::At(0)),
+            Err("rating and user in the same"),
+        ),
+    ] {
+        let format = Format {
+            user,
+            item,
+            rating,
+            ..Format::default()
+        };
+        let read = parse(text.as_bytes(), "f.csv", &format, &NEVER);
+        match (read, expected) {
+            (Ok(read), Ok((user, item, rating))) => {
+                assert_eq!(pairs(&read), [(user, item)], "{text:?}");
+                assert_eq!(read.ratings, rating.map(|r: f32| vec![r]), "{text:?}");
+            }
+            (Err(error), Err(says)) => {
+                let message = error.to_string();
+                assert!(message.starts_with("f.csv, line 1: "), "{message}");
+                assert!(message.contains(says), "{text:?}: {message}");
+            }
+            (read, expected) => panic!("{text:?}: {read:?}, expected {expected:?}"),
+        }
+    }
+    let format = Format {
+        user: name("a"),
+        header: Some(false),
+        ..Format::default()
+    };
+    assert!(parse(&b"a,b\n1,2"[..], "f", &format, &NEVER).is_err());
+    let read = parsed("day\tmovie\tuser\nx\trye\tann").unwrap();
+    assert_eq!(
+        read.layout,
+        Layout {
+            delimiter: Delimiter::Tab,
+            user: Taken {
+                at: 2,
+                name: Some("user".into())
+            },
+            item: Taken {
+                at: 1,
+                name: Some("movie".into())
+            },
+            rating: None,
+        }
+    );
 }
 
 #[test]
@@ -120,7 +285,11 @@ fn what_is_said_is_not_guessed() {
     let read = |format| parse(text.as_bytes(), "f", &format, &NEVER).unwrap();
     let commas = read(format(Some(Delimiter::Comma), None));
     assert_eq!(pairs(&commas), [("ns::a", "x"), ("ns::b", "y")]);
-    let colons = read(format(None, Some(true)));
+    let colons = read(Format {
+        user: Some(Column::At(0)),
+        item: Some(Column::At(1)),
+        ..format(None, Some(true))
+    });
     assert_eq!(pairs(&colons), [("ns", "b,y")]);
 }
 
@@ -140,7 +309,7 @@ fn bad_lines_are_named() {
     // (text, number of the bad line, something else the message says)
     for (text, line, says) in [
         ("abc", 1, "\"abc\""),
-        ("abc\ndef", 1, "a comma, a tab or ::"),
+        ("abc\ndef", 1, "a comma, a tab, ; or | or ::"),
         ("a,b\nabc\nc,d", 2, "1 field in \"abc\", expected 2"),
         ("a,b\r\nc,d\r\n\r\n\r\ne,f,g\r\n", 5, "3 fields"),
         ("\n\na,b\n\n \nc\n", 6, "1 field"),
@@ -163,7 +332,17 @@ fn bad_lines_are_named() {
         ),
         ("a,b\n\"x\ny\",b\nc\n", 4, "1 field"),
         ("a,b\n\"x\ny\"\n", 2, "1 field"),
-        ("a,b\rc,d\re,f", 1, "a carriage return"),
+        ("a,b\nc\rd,d\ne,f", 2, "a carriage return"),
+        ("a,b\rc,d\r\r\ne,f,g\r", 4, "3 fields"),
+        (
+            "a,b\nnan,d",
+            2,
+            "nan as the user, which stands for a missing value",
+        ),
+        ("None,b", 1, "None as the user"),
+        ("a,b\nc,d\nc,NULL", 3, "NULL as the item"),
+        ("ann,tea,\nbob,rye,4", 1, "an empty rating"),
+        ("a;b,c\nd;e,f", 1, "either may separate the fields"),
     ] {
         let error = parsed(text).unwrap_err();
         let Error::Value(message) = &error else {
@@ -270,7 +449,7 @@ fn memory_is_in_proportion_to_the_file() {
 
 fn id() -> impl Strategy<Value = String> {
     // Anything but what is trimmed or taken for a line ending.
-    "[^\\s\u{feff}\r]([^\r]{0,6}[^\\s\r])?"
+    "[^\\s\u{feff}\r]([^\r]{0,6}[^\\s\u{feff}\r])?"
 }
 
 proptest! {
@@ -286,7 +465,7 @@ proptest! {
         let format = Format {
             delimiter: Some(if tab { Delimiter::Tab } else { Delimiter::Comma }),
             header: Some(false),
-            without_ratings: false,
+            ..Format::default()
         };
         let read = parse(&text[..], "f", &format, &NEVER).unwrap();
         let expected: Vec<_> = lines.iter().map(|(user, item, _)| (&user[..], &item[..])).collect();
@@ -297,7 +476,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(text in prop::collection::vec(
-        prop::sample::select(&b"ab1,:\t \"\r\n\n,,\xff\xc3\xa9"[..]), 0..60,
+        prop::sample::select(&b"ab1,:;|\t \"\r\n\n,,\xff\xc3\xa9"[..]), 0..60,
     )) {
         if let Ok(read) = parsed(&text) {
             prop_assert!(!read.users.is_empty() && read.users.len() == read.items.len());
