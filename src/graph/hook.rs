@@ -89,6 +89,20 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         Ok(id)
     }
 
+    /// The hooks; none if they are being changed.
+    #[cfg(feature = "python")]
+    pub(crate) fn hooks(&self) -> Vec<Rc<dyn Hook>> {
+        let hooks = self.0.core().hooks().try_borrow();
+        let hooks = hooks.iter().filter_map(|hooks| hooks.as_deref()).flatten();
+        hooks.map(|(_, hook)| Rc::clone(hook)).collect()
+    }
+
+    /// How many hold this node, this variable included.
+    #[cfg(feature = "python")]
+    pub(crate) fn owners(&self) -> usize {
+        Rc::strong_count(&self.0)
+    }
+
     /// Takes a hook away, if it is there.
     pub fn remove_hook(&self, id: u64) {
         let mut slot = self.0.core().hooks().borrow_mut();

@@ -27,7 +27,7 @@ impl<N: ?Sized> Clone for Variable<N> {
 
 /// Sees gradients: it is called once a backward pass, when the gradient of its node is complete and
 /// before the parents see it.
-pub trait Hook {
+pub trait Hook: std::any::Any {
     /// Takes a gradient, and gives another in its place, or `None` to leave it.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use numpy::{
     PyArray1, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray,
     PyUntypedArrayMethods,
 };
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -313,6 +313,57 @@ pub(super) fn numpy_dtype(py: Python<'_>, dtype: DType) -> Bound<'_, PyArrayDesc
     }
 }
 
+/// Most things that are taken from an iterable that is not plainly a list or tuple.
+const MOST_ITEMS: usize = 1 << 20;
+
+/// What an iterable holds, each thing made by `each` as it comes. Its length is not asked for: an
+/// object may say anything there. At most `most` are taken, or what a list or tuple holds.
+///
+/// # Errors
+/// TypeError if it is no iterable or a text, ValueError if it has more, MemoryError if there is
+/// not the memory; what iterating raises, `each`, and the handlers of signals.
+pub(super) fn items<'py, T>(
+    name: &str,
+    object: &Bound<'py, PyAny>,
+    most: Option<usize>,
+    mut each: impl FnMut(Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    let py = object.py();
+    let iterable = match object.is_instance_of::<PyString>() {
+        true => None,
+        false => object.try_iter().ok(),
+    };
+    let Some(iterable) = iterable else {
+        return Err(PyTypeError::new_err(format!(
+            "{name}: expected a list, got {}",
+            shown(object)
+        )));
+    };
+    let holds = || {
+        let list = object.cast_exact::<PyList>().map(|list| list.len());
+        list.or_else(|_| object.cast_exact::<PyTuple>().map(|tuple| tuple.len()))
+    };
+    let most = most.unwrap_or_else(|| holds().unwrap_or(MOST_ITEMS));
+    let mut found = Vec::new();
+    for item in iterable {
+        if found.len() == most {
+            return Err(PyValueError::new_err(format!(
+                "{name}: expected {most} at most, got more"
+            )));
+        }
+        if found.len() == found.capacity() {
+            let grown = found.try_reserve(found.len().max(4));
+            grown
+                .map_err(|_| PyMemoryError::new_err(format!("{name}: there is not the memory")))?;
+        }
+        found.push(each(item?)?);
+        if found.len() % 1024 == 0 {
+            py.check_signals()?;
+        }
+    }
+    Ok(found)
+}
+
 /// One integer, or several in a tuple or list; `None` for Python's `None`.
 pub(super) fn integers(
     what: &str,
@@ -331,8 +382,7 @@ pub(super) fn integers(
         })
     };
     if object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>() {
-        let items = object.try_iter()?;
-        return Ok(Some(items.map(|o| index(&o?)).collect::<PyResult<_>>()?));
+        return items(what, object, None, |o| index(&o)).map(Some);
     }
     Ok(Some(vec![index(object)?]))
 }

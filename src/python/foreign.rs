@@ -15,13 +15,15 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::collect::Held;
+use super::convert::items;
 use super::depth::deeper;
 use super::error::raised;
 use super::variable::PyVariable;
 use super::{convert, operand};
 use crate::array::{Array, Dense, Shape, Slice, SliceMut, Type, View, ViewMut};
 use crate::error::{Error, Result};
-use crate::graph::Variable;
+use crate::graph::{Kind, Variable};
 use crate::process::Mutex;
 use crate::rules::{Ex, Key, OpRef, Operator};
 
@@ -48,7 +50,7 @@ const MOST_KNOWN: usize = 64;
 /// An operator written in Python. See the [module documentation](self).
 struct Foreign {
     name: String,
-    definition: Py<PyAny>,
+    definition: Held,
     /// The address of the definition, which is nobody else's while this holds it.
     address: usize,
     out: Out,
@@ -57,7 +59,7 @@ struct Foreign {
 impl fmt::Debug for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Two definitions may have one name.
-        write!(f, "{} {:p}", self.name, self.definition.as_ptr())
+        write!(f, "{} {:#x}", self.name, self.address)
     }
 }
 
@@ -85,14 +87,14 @@ impl Foreign {
             name: definition
                 .getattr(intern!(definition.py(), "name"))?
                 .extract()?,
-            definition: definition.clone().unbind(),
+            definition: Held::new(definition.clone().unbind()),
             address: definition.as_ptr() as usize,
             out,
         })
     }
 
     fn call(&self, args: Vec<Array>) -> Result<Array> {
-        Python::attach(|py| deeper(&self.name, || call(py, self.definition.bind(py), args)))
+        Python::attach(|py| deeper(&self.name, || call(py, &self.definition.get(py)?, args)))
             .map_err(raised)
     }
 
@@ -100,7 +102,7 @@ impl Foreign {
     /// operand `like`; an operator that only fails, if it gives an error.
     fn product(&self, method: &str, i: usize, like: usize) -> Option<OpRef> {
         let ask = |py: Python<'_>| -> PyResult<Option<Foreign>> {
-            let product = self.definition.bind(py).call_method1(method, (i,))?;
+            let product = self.definition.get(py)?.call_method1(method, (i,))?;
             let some = !product.is_none();
             some.then(|| Foreign::new(&product, Out::Like(like)))
                 .transpose()
@@ -213,13 +215,29 @@ impl Operator for Missing {
     }
 }
 
+/// Calls `f` with what the operator of a node holds, if no other node or program has it.
+pub(super) fn holdings(node: &Variable, f: &mut dyn FnMut(&Held)) {
+    let Kind::Operation(op) = node.kind() else {
+        return;
+    };
+    // The node has one reference, and this is another.
+    if let OpRef::Shared(shared) = &op
+        && Arc::strong_count(shared) == 2
+        && let Some(foreign) = op.downcast::<Foreign>()
+    {
+        f(&foreign.definition);
+    }
+}
+
 /// Applies the operator that a definition describes to variables, numbers and arrays.
 #[pyfunction]
-fn foreign(definition: &Bound<'_, PyAny>, operands: Vec<Bound<'_, PyAny>>) -> PyResult<PyVariable> {
+fn foreign(definition: &Bound<'_, PyAny>, operands: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let py = definition.py();
     let name: String = definition.getattr(intern!(py, "name"))?.extract()?;
-    let nodes = operands.iter().map(|o| operand::node(&name, o));
-    let nodes: Vec<Variable> = nodes.collect::<PyResult<_>>()?;
+    let nodes = items(&name, operands, None, |o| operand::node(&name, &o))?;
+    if nodes.is_empty() {
+        return Err(Error::Value(format!("{name}: expected an operand or more, got none")).into());
+    }
     let types = nodes.iter().map(Variable::ty).collect::<Result<Vec<_>>>()?;
     let values = nodes
         .iter()

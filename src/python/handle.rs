@@ -19,7 +19,9 @@
 //! them all else. A drop touches reference counts and, where one becomes zero, a node that nobody
 //! else holds, so none that the walk under way will see; the walk holds every node that it visits.
 //! Reference counts and cells of a graph are therefore touched by one thread at a time, with the
-//! lock's release and acquisition between threads. A node has no tie to its thread but the numbers
+//! lock's release and acquisition between threads. The garbage collector runs in any thread that
+//! holds the lock; it reads who holds which node ([`super::collect`]), and what references it copies
+//! it drops again. A node has no tie to its thread but the numbers
 //! of walks over it (`mark`) and its own (`serial`), which `node` keeps from being used in another
 //! thread.
 
@@ -28,6 +30,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::collect::Links;
 use crate::error::{Error, Result};
 use crate::graph::{Kind, Parameter, Variable};
 use crate::table::Param;
@@ -55,6 +58,8 @@ pub(super) struct Handle {
     replaced: RefCell<Option<Variable>>,
     /// Whether anybody asked for the node.
     read: Cell<bool>,
+    /// What the garbage collector sees of the graph.
+    links: Links,
 }
 
 // SAFETY: whoever creates, uses or drops a handle holds the interpreter lock, so that reference
@@ -73,6 +78,7 @@ impl Handle {
             node,
             replaced: RefCell::new(None),
             read: Cell::new(false),
+            links: Links::default(),
         }
     }
 
@@ -122,6 +128,18 @@ impl Handle {
         let old = self.replaced.replace(Some(node));
         drop(old);
         Ok(true)
+    }
+
+    /// What the garbage collector sees of the graph.
+    pub(super) fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// The nodes that are held, for the garbage collector alone.
+    pub(super) fn held(&self) -> Vec<Variable> {
+        let replaced = self.replaced.borrow();
+        let nodes = [Some(&self.node), replaced.as_ref()];
+        nodes.into_iter().flatten().cloned().collect()
     }
 
     /// Whether anybody asked for the node.

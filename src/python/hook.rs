@@ -1,10 +1,14 @@
 //! Hooks that Python registers on the gradient of a variable.
 
+use std::any::Any;
 use std::rc::Rc;
 
+use pyo3::PyVisit;
 use pyo3::exceptions::PyTypeError;
+use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
 
+use super::collect::{Held, Links, Root};
 use super::convert::{self, type_name};
 use super::depth::deeper;
 use super::error::raised;
@@ -17,7 +21,16 @@ use crate::graph::{Constant, Hook, Variable};
 use crate::table::Gradient;
 
 /// A Python function as a hook.
-struct PyHook(Py<PyAny>);
+struct PyHook(Held);
+
+/// Calls `f` with what the hooks of a node hold.
+pub(super) fn holdings(node: &Variable, f: &mut dyn FnMut(&Held)) {
+    for hook in node.hooks() {
+        if let Some(hook) = (&*hook as &dyn Any).downcast_ref::<PyHook>() {
+            f(&hook.0);
+        }
+    }
+}
 
 /// What a hook gave back: nothing, or numbers of the gradient's type.
 fn changed(answer: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Array>> {
@@ -32,7 +45,7 @@ impl Hook for PyHook {
         let dtype = g.ty().dtype;
         let call = |py: Python<'_>| -> PyResult<_> {
             let g = gradient(py, g)?;
-            let answer = deeper("hook", || self.0.bind(py).call1((g,)))?;
+            let answer = deeper("hook", || self.0.get(py)?.call1((g,)))?;
             Ok(changed(&answer, dtype)?.map(Gradient::Dense))
         };
         Python::attach(call).map_err(raised)
@@ -42,7 +55,7 @@ impl Hook for PyHook {
         let dtype = g.dtype();
         let call = |py: Python<'_>| -> PyResult<_> {
             let g = PyVariable::new(g);
-            let answer = deeper("hook", || self.0.bind(py).call1((g,)))?;
+            let answer = deeper("hook", || self.0.get(py)?.call1((g,)))?;
             if let Ok(variable) = answer.cast::<PyVariable>() {
                 return Ok(Some(variable.get().node()?.into_owned()));
             }
@@ -53,7 +66,7 @@ impl Hook for PyHook {
 }
 
 /// A hook that was registered: ``remove`` takes it away.
-#[pyclass(module = "wyrmling._core", frozen)]
+#[pyclass(module = "wyrmling._core", frozen, weakref)]
 pub(super) struct HookHandle {
     handle: Handle,
     id: u64,
@@ -66,6 +79,20 @@ impl HookHandle {
     fn remove(&self) -> PyResult<()> {
         self.handle.node()?.remove_hook(self.id);
         Ok(())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.handle.links().traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.handle.links().clear();
+    }
+}
+
+impl Root for HookHandle {
+    fn each(&self, f: &mut dyn FnMut(&Links, Vec<Variable>)) {
+        f(self.handle.links(), self.handle.held());
     }
 }
 
@@ -81,7 +108,7 @@ pub(super) fn register<'py>(
             type_name(&hook)
         )));
     }
-    let id = node.register_hook(Rc::new(PyHook(hook.unbind())))?;
+    let id = node.register_hook(Rc::new(PyHook(Held::new(hook.unbind()))))?;
     let handle = Handle::new(node);
     Ok(Bound::new(py, HookHandle { handle, id })?.into_any())
 }

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use super::argument::borrowed;
+use super::argument::{borrowed, texts};
 use super::long_call::long_call;
 use super::rank::PyCsr;
 use crate::error::{Error, Result};
@@ -149,14 +149,16 @@ fn save_model<'py>(
     users: &Bound<'py, PyAny>,
     items: &Bound<'py, PyAny>,
     item_bias: &Bound<'py, PyAny>,
-    user_ids: Vec<String>,
-    item_ids: Vec<String>,
+    user_ids: &Bound<'py, PyAny>,
+    item_ids: &Bound<'py, PyAny>,
     train: &Bound<'py, PyCsr>,
 ) -> PyResult<()> {
     let users = borrowed::<f32, Ix2>("users", users)?;
     let items = borrowed::<f32, Ix2>("items", items)?;
     let item_bias = borrowed::<f32, Ix1>("item_bias", item_bias)?;
     let (users, items, item_bias) = (users.as_array(), items.as_array(), item_bias.as_array());
+    let user_ids = texts("user_ids", user_ids, users.nrows())?;
+    let item_ids = texts("item_ids", item_ids, items.nrows())?;
     let train = &train.get().0;
     long_call(py, |caller| {
         let stop = caller.stop();

@@ -9,15 +9,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use numpy::PyArrayDescr;
+use pyo3::PyVisit;
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::PyTraverseError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::argument::{Given, Integer};
-use super::functions::{apply, diagonal_of};
+use super::functions::{apply, diagonal_of, reduction};
 use super::memory_order::{Order, reshaped};
-use super::reductions::reduction;
 use super::registry::{self, drop_slopes};
 use super::sparse::gradient;
 use super::variable::PyVariable;
@@ -178,6 +179,14 @@ impl PyVariable {
         Ok(())
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.clear();
+    }
+
     /// Forgets the gradient of this leaf, or of all leaves below.
     fn zero_grad(&self, py: Python<'_>) -> PyResult<()> {
         let node = self.node()?;
@@ -192,8 +201,8 @@ impl PyVariable {
     /// The gradient is an array (a ``SparseGrad`` where it came from lookups alone), or a
     /// ``Variable`` where it is a graph; one in its place has the same shape and type. Returns an
     /// object whose ``remove()`` takes the hook away. Raises TypeError if no gradient flows through
-    /// this variable. A hook that refers to this variable keeps both alive until it is removed:
-    /// Python's garbage collector does not see through graphs.
+    /// this variable. A hook may refer to this variable, or to any other:
+    /// Python's garbage collector sees through graphs.
     ///
     /// >>> x = Variable([1.0, -5.0])
     /// >>> handle = x.register_hook(lambda g: g.clip(-1.0, 1.0))

@@ -14,11 +14,11 @@
 
 mod argument;
 mod arrays;
+mod collect;
 mod convert;
 mod depth;
 mod elementwise;
 mod error;
-mod export;
 mod fit;
 mod foreign;
 mod fork;
@@ -41,7 +41,6 @@ mod pickle;
 mod program;
 mod protocols;
 mod rank;
-mod reductions;
 mod registry;
 mod repr;
 mod sampling;
@@ -51,18 +50,27 @@ mod variable;
 
 use pyo3::prelude::*;
 
-/// What the functions that are not elementwise are to users: names, signatures, and for whom they
-/// are: ``numpy``, ``package`` or ``inner``.
-#[pyfunction]
-fn exported() -> Vec<export::Export> {
-    [functions::EXPORTS, reductions::EXPORTS, arrays::EXPORTS].concat()
-}
-
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     crate::interrupt::attend_by(long_call::attend_once);
     fork::register(module)?;
+    collect::register(
+        module,
+        collect::Finder {
+            root: |object| {
+                if let Ok(variable) = object.cast::<variable::PyVariable>() {
+                    return Some(variable.get());
+                }
+                let handle = object.cast::<hook::HookHandle>().ok()?;
+                Some(handle.get())
+            },
+            holdings: |node, f| {
+                hook::holdings(node, f);
+                foreign::holdings(node, f);
+            },
+        },
+    )?;
     module.add_class::<variable::PyVariable>()?;
     module.add_class::<hook::HookHandle>()?;
     module.add_class::<leaf::PyParameter>()?;
@@ -86,11 +94,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     rank::register(module)?;
     io::register(module)?;
     protocols::register(module)?;
-    elementwise::register(module)?;
     arrays::register(module)?;
-    module.add_function(wrap_pyfunction!(exported, module)?)?;
     linalg::register(module)?;
     pickle::register(module)?;
-    reductions::register(module)?;
     functions::register(module)
 }

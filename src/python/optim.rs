@@ -6,7 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::argument::Given;
-use super::convert::type_name;
+use super::convert::{items, type_name};
 use super::variable::PyVariable;
 use crate::optim::{Optimizer, Rule, Settings};
 use crate::table::Param;
@@ -71,32 +71,22 @@ impl PyOptimizer {
     /// gradient holds NaN or infinity or the step leads there, RuntimeError if a parameter is
     /// being trained; no parameter is changed then.
     fn step(&self, py: Python<'_>, parameters: &Bound<'_, PyAny>) -> PyResult<()> {
-        let mut params: Vec<Arc<Param>> = Vec::new();
         if parameters.is_instance_of::<PyVariable>() {
             return Err(PyTypeError::new_err(format!(
                 "parameters: expected a list of Parameters, got a {} by itself",
                 type_name(parameters)
             )));
         }
-        let objects = parameters.try_iter().map_err(|_| {
-            PyTypeError::new_err(format!(
-                "parameters: expected a list of Parameters, got {}",
-                type_name(parameters)
-            ))
-        })?;
-        for object in objects {
-            let object = object?;
+        let params = items("parameters", parameters, None, |object| {
             let variable = object.cast::<PyVariable>().ok();
-            match variable.and_then(|v| v.get().handle.param()) {
-                Some(param) => params.push(Arc::clone(param)),
-                None => {
-                    return Err(PyTypeError::new_err(format!(
-                        "parameters: expected Parameters, got {}",
-                        type_name(&object)
-                    )));
-                }
-            }
-        }
+            let param = variable.and_then(|v| v.get().handle.param());
+            param.map(Arc::clone).ok_or_else(|| {
+                PyTypeError::new_err(format!(
+                    "parameters: expected Parameters, got {}",
+                    type_name(&object)
+                ))
+            })
+        })?;
         // Waits for whoever uses the parameters, so the interpreter is let go.
         py.detach(|| {
             let refs: Vec<&Param> = params.iter().map(|p| &**p).collect();

@@ -17,7 +17,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use super::convert;
+use super::convert::{self, items};
 use super::fit::PyHistory;
 use super::leaf::{PyIndexInput, PyInput, PyParameter};
 use super::optim::PyOptimizer;
@@ -237,10 +237,8 @@ fn restored_history(
     seconds: &Object<'_>,
     samples: usize,
 ) -> PyResult<PyHistory> {
-    let column = |object: &Object<'_>| -> PyResult<Vec<f64>> {
-        object.try_iter()?.map(|number| number?.extract()).collect()
-    };
-    let (loss, seconds) = (column(loss)?, column(seconds)?);
+    let column = |name, object| items(name, object, None, |number| number.extract::<f64>());
+    let (loss, seconds) = (column("loss", loss)?, column("seconds", seconds)?);
     let epochs = loss.len();
     if seconds.len() != epochs {
         return Err(PyValueError::new_err(format!(

@@ -5,10 +5,11 @@
 //! Gradients are plain arrays unless somebody outside could want a gradient of them: then they
 //! are variables. `python/wyrmling/transforms` decides that; here is only what needs the graph.
 
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::convert;
+use super::convert::{self, items};
 use super::handle::Handle;
 use super::operand;
 use super::registry;
@@ -38,6 +39,17 @@ fn traced(what: &str, value: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     Ok(PyVariable::new(Constant::traced(array)?.boxed()))
 }
 
+/// The variables that an iterable holds.
+fn list<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<List<'py>> {
+    items(name, object, None, |item| {
+        let found = item.cast_into::<PyVariable>();
+        found.map_err(|error| {
+            let found = convert::type_name(&error.into_inner());
+            PyTypeError::new_err(format!("{name}: expected variables, got {found}"))
+        })
+    })
+}
+
 fn originals(variables: &List<'_>) -> PyResult<Vec<Variable>> {
     let nodes = variables
         .iter()
@@ -64,7 +76,8 @@ fn differentiable(variable: &Bound<'_, PyVariable>) -> PyResult<bool> {
 
 /// Whether a gradient of one of `outputs` flows to anything but the traced `inputs`.
 #[pyfunction]
-fn captures(outputs: List<'_>, inputs: List<'_>) -> PyResult<bool> {
+fn captures(outputs: &Bound<'_, PyAny>, inputs: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let (outputs, inputs) = (list("outputs", outputs)?, list("inputs", inputs)?);
     let wrt = originals(&inputs)?;
     let wrt: Vec<&Variable> = wrt.iter().collect();
     Ok(nodes(&outputs)?.iter().any(|y| y.captures(&wrt)))
@@ -76,10 +89,11 @@ fn captures(outputs: List<'_>, inputs: List<'_>) -> PyResult<bool> {
 fn gradients<'py>(
     py: Python<'py>,
     output: &Bound<'py, PyVariable>,
-    inputs: List<'py>,
+    inputs: &Bound<'py, PyAny>,
     seed: Option<&Bound<'py, PyAny>>,
     live: bool,
 ) -> PyResult<Bound<'py, PyList>> {
+    let inputs = list("inputs", inputs)?;
     let wrt = originals(&inputs)?;
     let wrt: Vec<&Variable> = wrt.iter().collect();
     let y = output.get().node()?;
@@ -114,10 +128,19 @@ fn tangent(what: &str, object: &Bound<'_, PyAny>, like: &Variable) -> PyResult<V
 #[pyfunction]
 fn pushforward<'py>(
     py: Python<'py>,
-    outputs: List<'py>,
-    inputs: List<'py>,
-    tangents: Vec<Bound<'py, PyAny>>,
+    outputs: &Bound<'py, PyAny>,
+    inputs: &Bound<'py, PyAny>,
+    tangents: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
+    let (outputs, inputs) = (list("outputs", outputs)?, list("inputs", inputs)?);
+    let tangents = items("tangents", tangents, Some(inputs.len()), Ok)?;
+    if tangents.len() != inputs.len() {
+        return Err(PyValueError::new_err(format!(
+            "tangents: expected one for each of {} inputs, got {}",
+            inputs.len(),
+            tangents.len()
+        )));
+    }
     let wrt = originals(&inputs)?;
     let moved = wrt.iter().zip(&tangents);
     let moved = moved.map(|(x, t)| tangent("tangent", t, x));

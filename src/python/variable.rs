@@ -12,10 +12,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 
+use pyo3::PyVisit;
+use pyo3::gc::PyTraverseError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyWeakrefReference;
 
+use super::collect::{Links, Root};
 use super::convert;
 use super::handle::Handle;
 use crate::array::{Array, Type};
@@ -61,6 +64,15 @@ pub(super) struct PyVariable {
 /// How many leaves have a gradient that is a graph, so that nobody looks for them in vain.
 static SLOPES: AtomicIsize = AtomicIsize::new(0);
 
+impl Root for PyVariable {
+    fn each(&self, f: &mut dyn FnMut(&Links, Vec<Variable>)) {
+        f(self.handle.links(), self.handle.held());
+        if let Some(slope) = &*self.slope() {
+            f(slope.links(), slope.held());
+        }
+    }
+}
+
 impl PyVariable {
     #[inline]
     pub(super) fn new(node: Variable) -> Self {
@@ -69,6 +81,21 @@ impl PyVariable {
             entry: OnceLock::new(),
             slope: Mutex::new(None),
         }
+    }
+
+    /// Shows the collector what the graph holds.
+    pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.handle.links().traverse(visit)?;
+        match &*self.slope() {
+            Some(slope) => slope.links().traverse(visit),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends what the collector saw.
+    pub(super) fn clear(&self) {
+        self.handle.links().clear();
+        self.set_slope(None);
     }
 
     #[inline]

@@ -269,8 +269,8 @@ def primitive(f: Callable[..., Any]) -> Primitive:
     as one operator; with none, it is just run. ``defvjp`` gives it rules; without one for an
     argument that matters, taking a gradient raises NotImplementedError that says how. What is
     called with other shapes later (a frozen program may be) is called with zeros once to learn
-    the shape of its result. A function that refers to a variable computed by it keeps both alive:
-    Python's garbage collector does not see through graphs.
+    the shape of its result. A function may refer to variables that it computed:
+    Python's garbage collector sees through graphs (but not through a ``Program``).
 
     >>> import numpy as np
     >>> import wyrmling as wy

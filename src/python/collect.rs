@@ -1,0 +1,366 @@
+//! Graphs as Python's garbage collector sees them.
+//!
+//! A hook or an operator of the caller's own is a Python object that a node holds, and it may refer
+//! to variables of that graph: a circle that the collector must see through to free it. But nodes
+//! are shared by `Rc`, and the collector needs to know, of each reference to an object, which
+//! object holds it.
+//!
+//! So for the time of a full collection the graph is shown as objects. When one starts, all
+//! variables that there are walk down their graphs once. What nodes hold of Python's ([`Held`])
+//! moves to objects that the collector traverses ([`Link`]); a variable refers to the link of its
+//! node, and a link to those of the nodes below. When the collection ends, links that are still
+//! there give back what they hold, and go. A circle that nobody else refers to is cleared by the
+//! collector meanwhile.
+//!
+//! A node that something else holds too, such as a walk that is under way, or an operator that a
+//! program shares, keeps what it has, and so do the nodes below it: nothing of theirs is freed in
+//! that collection. To find that out, references are counted.
+//!
+//! Limits: only full collections free such circles (`gc.collect()`, and those that Python makes by
+//! itself when many objects survive), and only they pay for the walk, if there is a hook or operator
+//! of the caller's own at all. Circles through a `Program` that has such an operator stay.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use pyo3::PyVisit;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::gc::PyTraverseError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyWeakrefMethods, PyWeakrefReference};
+
+use crate::graph::Variable;
+
+/// A mutex that is locked with the interpreter's lock held, while no Python code runs.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many [`Held`] there are.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+enum Place {
+    Here(Py<PyAny>),
+    /// In a link, at a place among what it holds.
+    Away(Py<PyWeakrefReference>, usize),
+}
+
+/// A Python object that a node holds. See the [module documentation](self).
+pub(super) struct Held(Arc<Mutex<Place>>);
+
+impl Held {
+    pub(super) fn new(object: Py<PyAny>) -> Self {
+        COUNT.fetch_add(1, Relaxed);
+        Held(Arc::new(Mutex::new(Place::Here(object))))
+    }
+
+    /// The object.
+    ///
+    /// # Errors
+    /// RuntimeError if the collector has freed it, which only code that runs while a circle is
+    /// being freed can see.
+    pub(super) fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (link, at) = match &*locked(&self.0) {
+            Place::Here(object) => return Ok(object.bind(py).clone()),
+            Place::Away(link, at) => (link.clone_ref(py), *at),
+        };
+        let link = link.bind(py).upgrade_as::<Link>()?;
+        let object = link.and_then(|link| {
+            let held = locked(&link.get().held);
+            held.get(at).map(|(object, _)| object.bind(py).clone())
+        });
+        object.ok_or_else(|| {
+            PyRuntimeError::new_err("a hook or operator of this graph has been freed with it")
+        })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        COUNT.fetch_sub(1, Relaxed);
+    }
+}
+
+/// What a node holds during a collection.
+#[pyclass(module = "wyrmling._core", frozen, weakref)]
+pub(super) struct Link {
+    held: Mutex<Vec<(Py<PyAny>, Weak<Mutex<Place>>)>>,
+    below: Mutex<Vec<Py<Link>>>,
+}
+
+#[pymethods]
+impl Link {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        for (object, _) in &*locked(&self.held) {
+            visit.call(object)?;
+        }
+        locked(&self.below)
+            .iter()
+            .try_for_each(|link| visit.call(link))
+    }
+
+    fn __clear__(&self) {
+        let held = std::mem::take(&mut *locked(&self.held));
+        let below = std::mem::take(&mut *locked(&self.below));
+        drop((held, below));
+    }
+}
+
+/// The links of a handle, during a collection.
+#[derive(Default)]
+pub(super) struct Links(Mutex<Vec<Py<Link>>>);
+
+impl Links {
+    pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        locked(&self.0).iter().try_for_each(|link| visit.call(link))
+    }
+
+    pub(super) fn clear(&self) {
+        let links = std::mem::take(&mut *locked(&self.0));
+        drop(links);
+    }
+}
+
+/// What refers to nodes: their links, and the nodes, each as often as it is referred to.
+pub(super) trait Root {
+    /// Calls `f` with every handle.
+    fn each(&self, f: &mut dyn FnMut(&Links, Vec<Variable>));
+}
+
+/// What the nodes of a kind hold: finds the [`Held`] of a node that are its alone.
+pub(super) type Holdings = fn(&Variable, &mut dyn FnMut(&Held));
+
+/// A node in the walk.
+struct Seen {
+    node: Variable,
+    /// References from handles and from nodes that were seen.
+    found: usize,
+    parents: Vec<usize>,
+    /// Whether something that was not seen holds it, or a node above it.
+    shared: bool,
+}
+
+/// The nodes below some others, parents first.
+#[derive(Default)]
+struct Walk {
+    places: HashMap<usize, usize>,
+    nodes: Vec<Seen>,
+    order: Vec<usize>,
+}
+
+impl Walk {
+    /// The number of a node, and whether it is new.
+    fn number(&mut self, node: &Variable) -> (usize, bool) {
+        let next = self.nodes.len();
+        let number = *self.places.entry(node.address()).or_insert(next);
+        if number == next {
+            self.nodes.push(Seen {
+                node: node.clone(),
+                found: 0,
+                parents: Vec::new(),
+                shared: false,
+            });
+        }
+        self.nodes[number].found += 1;
+        (number, number == next)
+    }
+
+    /// Walks down from a node to which something refers.
+    fn add(&mut self, root: &Variable) -> usize {
+        let (root, is_new) = self.number(root);
+        let mut stack: Vec<(usize, Option<std::vec::IntoIter<Variable>>)> = Vec::new();
+        if is_new {
+            stack.push((root, None));
+        }
+        while let Some((number, parents)) = stack.pop() {
+            let mut parents =
+                parents.unwrap_or_else(|| self.nodes[number].node.parents().into_iter());
+            let Some(parent) = parents.next() else {
+                self.order.push(number);
+                continue;
+            };
+            let (place, is_new) = self.number(&parent);
+            self.nodes[number].parents.push(place);
+            stack.push((number, Some(parents)));
+            if is_new {
+                stack.push((place, None));
+            }
+        }
+        root
+    }
+
+    /// Finds out which nodes are held by something that was not seen.
+    fn find_shared(&mut self) {
+        for &number in self.order.iter().rev() {
+            let seen = &self.nodes[number];
+            // One reference is the walk's own.
+            if seen.shared || seen.node.owners() != seen.found + 1 {
+                self.nodes[number].shared = true;
+                for k in 0..self.nodes[number].parents.len() {
+                    let parent = self.nodes[number].parents[k];
+                    self.nodes[parent].shared = true;
+                }
+            }
+        }
+    }
+}
+
+/// What a collection that is under way has shown: links, and objects whose handles have some.
+#[derive(Default)]
+struct Shown {
+    links: Vec<Py<PyWeakrefReference>>,
+    roots: Vec<Py<PyWeakrefReference>>,
+}
+
+static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
+
+/// Shows the graphs of some objects to the collector.
+fn show(
+    py: Python<'_>,
+    roots: &[(Bound<'_, PyAny>, &dyn Root)],
+    holdings: Holdings,
+) -> PyResult<Shown> {
+    let mut walk = Walk::default();
+    let mut handles: Vec<(usize, Vec<usize>)> = Vec::new();
+    for (k, (_, root)) in roots.iter().enumerate() {
+        root.each(&mut |_, nodes| {
+            let numbers = nodes.iter().map(|node| walk.add(node)).collect();
+            handles.push((k, numbers));
+        });
+    }
+    walk.find_shared();
+    let mut shown = Shown::default();
+    let mut links: Vec<Option<Py<Link>>> = Vec::new();
+    links.resize_with(walk.nodes.len(), || None);
+    for &number in &walk.order {
+        let seen = &walk.nodes[number];
+        if seen.shared {
+            continue;
+        }
+        let mut below: Vec<Py<Link>> = Vec::new();
+        for parent in &seen.parents {
+            if let Some(link) = &links[*parent]
+                && !below.iter().any(|other| other.is(link))
+            {
+                below.push(link.clone_ref(py));
+            }
+        }
+        let mut places = Vec::new();
+        holdings(&seen.node, &mut |held| places.push(Arc::clone(&held.0)));
+        if places.is_empty() && below.len() <= 1 {
+            links[number] = below.pop();
+            continue;
+        }
+        let link = Link {
+            held: Mutex::default(),
+            below: Mutex::new(below),
+        };
+        let link = Bound::new(py, link)?;
+        let weak = PyWeakrefReference::new(&link)?.unbind();
+        for place in places {
+            let mut held = locked(&link.get().held);
+            let away = Place::Away(weak.clone_ref(py), held.len());
+            let mut place_now = locked(&place);
+            match std::mem::replace(&mut *place_now, away) {
+                Place::Here(object) => held.push((object, Arc::downgrade(&place))),
+                // No collection begins within another.
+                other => *place_now = other,
+            }
+        }
+        shown.links.push(weak);
+        links[number] = Some(link.unbind());
+    }
+    let mut handles = handles.into_iter();
+    for (object, root) in roots {
+        let mut any = false;
+        root.each(&mut |own, _| {
+            let numbers = handles.next().map(|(_, numbers)| numbers);
+            let numbers = numbers.into_iter().flatten();
+            let found = numbers.filter_map(|n| links[n].as_ref().map(|link| link.clone_ref(py)));
+            let found: Vec<_> = found.collect();
+            any |= !found.is_empty();
+            *locked(&own.0) = found;
+        });
+        if any {
+            shown.roots.push(PyWeakrefReference::new(object)?.unbind());
+        }
+    }
+    Ok(shown)
+}
+
+/// Has links that are still there give back what they hold, and ends them.
+fn take_back(py: Python<'_>, shown: Shown, finder: Finder) {
+    for weak in &shown.links {
+        let Ok(Some(link)) = weak.bind(py).upgrade_as::<Link>() else {
+            continue;
+        };
+        let held = std::mem::take(&mut *locked(&link.get().held));
+        for (object, place) in held {
+            if let Some(place) = place.upgrade() {
+                *locked(&place) = Place::Here(object);
+            }
+        }
+    }
+    for weak in &shown.roots {
+        if let Some(object) = weak.bind(py).upgrade() {
+            if let Some(root) = (finder.root)(&object) {
+                root.each(&mut |links, _| links.clear());
+            }
+        }
+    }
+}
+
+/// How the collector finds what refers to nodes, and what nodes hold.
+#[derive(Clone, Copy)]
+pub(super) struct Finder {
+    /// The object as a root, if it is one.
+    pub root: for<'a> fn(&'a Bound<'_, PyAny>) -> Option<&'a dyn Root>,
+    pub holdings: Holdings,
+}
+
+static FINDER: Mutex<Option<Finder>> = Mutex::new(None);
+
+/// Called by Python when a collection starts and stops.
+#[pyfunction]
+fn collecting(py: Python<'_>, phase: &str, info: &Bound<'_, PyDict>) -> PyResult<()> {
+    let Some(finder) = *locked(&FINDER) else {
+        return Ok(());
+    };
+    if phase == "stop" {
+        let shown = locked(&SHOWN).take();
+        if let Some(shown) = shown {
+            take_back(py, shown, finder);
+        }
+        return Ok(());
+    }
+    let generation = info.get_item(intern!(py, "generation"))?;
+    let is_full = generation.is_some_and(|g| g.extract().is_ok_and(|g: u32| g == 2));
+    if !is_full || COUNT.load(Relaxed) == 0 {
+        return Ok(());
+    }
+    let gc = py.import(intern!(py, "gc"))?;
+    let objects = gc.call_method0(intern!(py, "get_objects"))?;
+    let objects: Vec<Bound<'_, PyAny>> = objects
+        .cast::<PyList>()?
+        .iter()
+        .filter(|object| (finder.root)(object).is_some())
+        .collect();
+    let roots: Vec<_> = objects
+        .iter()
+        .filter_map(|object| Some((object.clone(), (finder.root)(object)?)))
+        .collect();
+    let shown = show(py, &roots, finder.holdings)?;
+    *locked(&SHOWN) = Some(shown);
+    Ok(())
+}
+
+/// Has Python announce collections.
+pub(super) fn register(module: &Bound<'_, PyModule>, finder: Finder) -> PyResult<()> {
+    let py = module.py();
+    *locked(&FINDER) = Some(finder);
+    let callbacks = py.import(intern!(py, "gc"))?.getattr("callbacks")?;
+    callbacks.call_method1("append", (wrap_pyfunction!(collecting, module)?,))?;
+    Ok(())
+}
