@@ -491,8 +491,9 @@ fn believe(lies: Vec<Lie>) {
     ];
     let (mut right, mut refused) = (0, 0);
     for like in [false, true] {
-        let truth = Model::new(Lie::None, When::Always, like).unwrap();
-        let truth = truth.loss.item().unwrap();
+        let truth = Model::new(Lie::None, When::Always, like);
+        let truth = truth.and_then(|model| model.loss.item());
+        let truth = truth.expect("the model is right where nobody lies");
         for &lie in &lies {
             for when in times {
                 let what = (lie, when, like);
@@ -697,14 +698,15 @@ fn an_index_that_is_computed_is_compared_before_rows_are_written() {
 fn lookup(table: &Type, index: &Type) -> Function {
     let b = Builder::new();
     let (w, i) = (b.parameter(table.clone()), b.parameter(index.clone()));
-    let rows = b.try_apply(OpRef::Static(&rules::Gather), &[w, i]).unwrap();
+    let right = "the types fit";
+    let rows = b.try_apply(OpRef::Static(&rules::Gather), &[w, i]);
     let sum = rules::Sum {
         axes: (0..table.shape.len() + index.shape.len() - 1).collect(),
         keepdims: false,
     };
-    let loss = b.try_apply(OpRef::new(sum), &[rows]).unwrap();
-    b.terminate(Terminator::Return(vec![loss]));
-    b.finish("lookup").unwrap()
+    let loss = b.try_apply(OpRef::new(sum), &[rows.expect(right)]);
+    b.terminate(Terminator::Return(vec![loss.expect(right)]));
+    b.finish("lookup").expect(right)
 }
 
 #[test]
