@@ -71,6 +71,24 @@ lint: lint-rust lint-python ## Format, lint and types, without tests
 audit: ## Compare the crates in Cargo.lock with known faults, and their licences with deny.toml
 	@$(rust) sh scripts/audit.sh
 
+# Checkers, which take minutes to an hour: before a release, and after changes to unsafe code or locks.
+# NAME=soundness runs the tests of that name only.
+
+.PHONY: check-locks
+check-locks: ## Run the tables' locks in many orders of threads (shuttle)
+	$(rust) cargo test --locked --release --manifest-path tests/model/Cargo.toml --target-dir target/model
+
+.PHONY: check-address check-thread check-memory
+check-address: ## Rust tests under AddressSanitizer: memory that is not ours
+check-thread: ## Rust tests under ThreadSanitizer: races
+check-memory: ## Rust tests under valgrind, which has to be installed; very slow
+check-address check-thread check-memory:
+	$(rust) sh scripts/check.sh $(@:check-%=%) $(NAME)
+
+.PHONY: mutants
+mutants: ## Change the code in places that tests should notice (cargo-mutants); FILES=src/table/*.rs
+	$(rust) sh scripts/mutants.sh $(foreach file,$(FILES),--file $(file))
+
 .PHONY: clean
 clean: ## Remove all that make made
 	rm -rf target $(VENV) .rust dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(module)

@@ -27,7 +27,7 @@ thread)
   ;;
 memory)
   runner=CARGO_TARGET_$(echo "$host" | tr 'a-z-' 'A-Z_')_RUNNER
-  export "$runner=valgrind --quiet --error-exitcode=9 --suppressions=$PWD/scripts/valgrind.supp"
+  export "$runner=valgrind --quiet --error-exitcode=9"
   export WYRMLING_SIMD="${WYRMLING_SIMD:-avx2}"
   ;;
 *)

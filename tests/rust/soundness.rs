@@ -473,8 +473,8 @@ fn without_panic<R>(what: &dyn std::fmt::Debug, f: impl FnOnce() -> R) -> R {
 }
 
 /// Runs and differentiates models in every way there is, whose operators tell these lies at all
-/// times.
-fn believe(lies: Vec<Lie>) {
+/// times. Returns how many of them gave the right number, and how many were refused.
+fn believe(lies: &[Lie]) -> (usize, usize) {
     let times = [
         When::Always,
         When::EveryOther,
@@ -494,7 +494,7 @@ fn believe(lies: Vec<Lie>) {
         let truth = Model::new(Lie::None, When::Always, like);
         let truth = truth.and_then(|model| model.loss.item());
         let truth = truth.expect("the model is right where nobody lies");
-        for &lie in &lies {
+        for &lie in lies {
             for when in times {
                 let what = (lie, when, like);
                 let found = without_panic(&what, || {
@@ -520,18 +520,19 @@ fn believe(lies: Vec<Lie>) {
             }
         }
     }
-    assert!(right + refused > 500, "{right} {refused}");
+    (right, refused)
 }
 
 #[test]
 fn an_operator_may_say_anything_of_itself_at_any_time() {
-    believe(lies());
+    let (right, refused) = believe(&lies());
+    assert!(right > 500 && refused > 500, "{right} {refused}");
 }
 
 #[test]
-#[ignore = "the types of gradients are not compared yet"]
 fn a_rule_may_give_anything_at_any_time() {
-    believe(WRONG.map(Lie::Vjp).to_vec());
+    let (_, refused) = believe(&WRONG.map(Lie::Vjp));
+    assert!(refused > 100, "{refused}");
 }
 
 /// Two liars of one type that print alike: nobody can tell them apart but by what they give.
