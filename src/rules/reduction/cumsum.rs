@@ -2,7 +2,7 @@
 
 use crate::array::{Type, Typed, View, ViewMut, with_real};
 use crate::error::Result;
-use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, OpRef, Operator, arity, linear, real};
 
 use super::lanes::{Lanes, SHAPES, has_axis};
 
@@ -15,14 +15,18 @@ pub struct CumSum {
     pub reverse: bool,
 }
 
-impl Operator for CumSum {
-    fn name(&self) -> &str {
-        "cumsum"
+impl CumSum {
+    /// The transpose: each summand counts in all sums from its own on.
+    fn adjoint(self) -> Self {
+        CumSum {
+            axis: self.axis,
+            reverse: !self.reverse,
+        }
     }
+}
 
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+impl Operator for CumSum {
+    linear!("cumsum", |op, g, _| g.with_new(op.adjoint(), &[]));
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("cumsum", args)?;
@@ -55,15 +59,6 @@ impl Operator for CumSum {
             }
         });
         Ok(())
-    }
-
-    // Each summand counts in all sums from its own on.
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let op = CumSum {
-            axis: self.axis,
-            reverse: !self.reverse,
-        };
-        Some(g.with_new(op, &[]))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
 
 use crate::rules::shape::broadcast::REPEATED;
-use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, linear, real};
 
 /// The shape left after reducing, with reduced axes kept at length 1.
 fn kept(shape: &[usize], axes: &[usize]) -> Shape {
@@ -291,9 +291,7 @@ extreme!(
 pub struct SumTo;
 
 impl Operator for SumTo {
-    fn name(&self) -> &str {
-        "sum_to"
-    }
+    linear!("sum_to", |_, g, x| g.broadcast_like(x[0]), like);
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, like] = arity::<2>("sum_to", args)?;
@@ -315,14 +313,6 @@ impl Operator for SumTo {
             sum_into(&args[0], T::slice_mut(&mut out.data), &shape);
         });
         Ok(())
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.broadcast_like(x[0]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
     }
 
     fn aliases(&self, args: &[&Type], _out: &Type) -> bool {

@@ -4,7 +4,7 @@ use crate::array::{
     Broadcast, Shape, Type, Typed, View, ViewMut, broadcast, element_count, show_shape, with_real,
 };
 use crate::error::{Error, Result};
-use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, OpRef, Operator, arity, linear, real};
 
 /// Copies `x` into every place of the broadcast shape `out`.
 fn broadcast_into(x: &View<'_>, out: &mut ViewMut<'_>) {
@@ -31,13 +31,7 @@ pub struct BroadcastTo {
 }
 
 impl Operator for BroadcastTo {
-    fn name(&self) -> &str {
-        "broadcast_to"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!("broadcast_to", |_, g, x| g.sum_to(x[0]));
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("broadcast_to", args)?;
@@ -59,10 +53,6 @@ impl Operator for BroadcastTo {
         Ok(())
     }
 
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        Some(g.sum_to(x[0]))
-    }
-
     fn aliases(&self, args: &[&Type], out: &Type) -> bool {
         args[0].size() == out.size()
     }
@@ -73,9 +63,7 @@ impl Operator for BroadcastTo {
 pub struct BroadcastLike;
 
 impl Operator for BroadcastLike {
-    fn name(&self) -> &str {
-        "broadcast_like"
-    }
+    linear!("broadcast_like", |_, g, x| g.sum_to(x[0]), like);
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, like] = arity::<2>("broadcast_like", args)?;
@@ -90,14 +78,6 @@ impl Operator for BroadcastLike {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         broadcast_into(&args[0], &mut out);
         Ok(())
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.sum_to(x[0]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
     }
 
     fn aliases(&self, args: &[&Type], out: &Type) -> bool {

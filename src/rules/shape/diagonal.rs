@@ -6,7 +6,7 @@ use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, with_r
 use crate::error::{Error, Result};
 
 use crate::rules::{
-    Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real, rows_and_columns, same_shape,
+    Argument, Case, Entry, OpRef, Operator, arity, linear, real, rows_and_columns, same_shape,
 };
 
 /// The elements of a diagonal, as the last axis.
@@ -96,13 +96,8 @@ fn write_diagonal(x: &View<'_>, k: i64, out: &mut ViewMut<'_>) {
 }
 
 impl Operator for Diagonal {
-    fn name(&self) -> &str {
-        "diagonal"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!("diagonal", |op, g, x| g
+        .with_new(DiagonalAdjoint { k: op.k }, &[x[0]]));
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("diagonal", args)?;
@@ -117,20 +112,14 @@ impl Operator for Diagonal {
         });
         Ok(())
     }
-
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        Some(g.with_new(DiagonalAdjoint { k: self.k }, &[x[0]]))
-    }
 }
 
 impl Operator for DiagonalAdjoint {
-    fn name(&self) -> &str {
-        "diagonal_adjoint"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!(
+        "diagonal_adjoint",
+        |op, g, _| g.with_new(Diagonal { k: op.k }, &[]),
+        like
+    );
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, like] = arity::<2>("diagonal_adjoint", args)?;
@@ -144,24 +133,11 @@ impl Operator for DiagonalAdjoint {
         write_diagonal(&args[0], self.k, &mut out);
         Ok(())
     }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.with_new(Diagonal { k: self.k }, &[]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
-    }
 }
 
 impl Operator for DiagonalMatrix {
-    fn name(&self) -> &str {
-        "diagonal_matrix"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!("diagonal_matrix", |op, g, _| g
+        .with_new(Diagonal { k: op.k }, &[]));
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("diagonal_matrix", args)?;
@@ -183,10 +159,6 @@ impl Operator for DiagonalMatrix {
         write_diagonal(&args[0], self.k, &mut out);
         Ok(())
     }
-
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        Some(g.with_new(Diagonal { k: self.k }, &[]))
-    }
 }
 
 fn matrix(name: &str, x: &Type) -> Result<()> {
@@ -206,9 +178,7 @@ fn matrix(name: &str, x: &Type) -> Result<()> {
 pub struct Trace;
 
 impl Operator for Trace {
-    fn name(&self) -> &str {
-        "trace"
-    }
+    linear!("trace", |_, g, x| g.diagonal_like(x[0]));
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("trace", args)?;
@@ -225,10 +195,6 @@ impl Operator for Trace {
         });
         Ok(())
     }
-
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        Some(g.diagonal_like(x[0]))
-    }
 }
 
 /// A matrix shaped as operand 1 with the number operand 0 along its diagonal.
@@ -236,9 +202,7 @@ impl Operator for Trace {
 pub struct DiagonalLike;
 
 impl Operator for DiagonalLike {
-    fn name(&self) -> &str {
-        "diagonal_like"
-    }
+    linear!("diagonal_like", |_, g, _| g.trace(), like);
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, like] = arity::<2>("diagonal_like", args)?;
@@ -263,14 +227,6 @@ impl Operator for DiagonalLike {
             }
         });
         Ok(())
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.trace())
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
     }
 }
 

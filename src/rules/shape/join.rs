@@ -7,7 +7,7 @@
 use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, size, with_real};
 use crate::error::{Error, Result};
 
-use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, real, same_dtype};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, linear, real, same_dtype};
 
 /// Copies between a joined array and part `part` of it, block by block:
 /// `f(joined_range_start, part_range_start, length)`.
@@ -106,14 +106,15 @@ pub struct Part {
     pub part: usize,
 }
 
-impl Operator for Part {
-    fn name(&self) -> &str {
-        "part"
+impl Part {
+    fn adjoint(self) -> PartAdjoint {
+        let Part { axis, part } = self;
+        PartAdjoint { axis, part }
     }
+}
 
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+impl Operator for Part {
+    linear!("part", |op, g, x| g.with_new(op.adjoint(), &x[1..]), like);
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let whole = joined("part", self.axis, args.get(1..).unwrap_or_default())?;
@@ -139,18 +140,6 @@ impl Operator for Part {
         Ok(())
     }
 
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let op = PartAdjoint {
-            axis: self.axis,
-            part: self.part,
-        };
-        (i == 0).then(|| g.with_new(op, &x[1..]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
-    }
-
     fn aliases(&self, args: &[&Type], _out: &Type) -> bool {
         args.len() == 2
     }
@@ -166,14 +155,19 @@ pub struct PartAdjoint {
     pub part: usize,
 }
 
-impl Operator for PartAdjoint {
-    fn name(&self) -> &str {
-        "part_adjoint"
+impl PartAdjoint {
+    fn adjoint(self) -> Part {
+        let PartAdjoint { axis, part } = self;
+        Part { axis, part }
     }
+}
 
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+impl Operator for PartAdjoint {
+    linear!(
+        "part_adjoint",
+        |op, g, x| g.with_new(op.adjoint(), &x[1..]),
+        like
+    );
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let parts = args.get(1..).unwrap_or_default();
@@ -197,18 +191,6 @@ impl Operator for PartAdjoint {
             });
         });
         Ok(())
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let op = Part {
-            axis: self.axis,
-            part: self.part,
-        };
-        (i == 0).then(|| g.with_new(op, &x[1..]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::array::{Real, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 
-use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, OpRef, Operator, arity, linear, real};
 
 /// Elements on and below the diagonal `k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,13 +55,7 @@ fn mask<T: Real>(x: &[T], shape: &[usize], out: &mut [T], keep: impl Fn(i64) -> 
 macro_rules! triangle {
     ($op:ident, $name:literal, $compare:tt) => {
         impl Operator for $op {
-            fn name(&self) -> &str {
-                $name
-            }
-
-            fn key(&self) -> Option<&dyn Key> {
-                Some(self)
-            }
+            linear!($name, |op, g, _| g.with_new(*op, &[]));
 
             fn infer(&self, args: &[&Type]) -> Result<Type> {
                 matrices($name, args)
@@ -73,10 +67,6 @@ macro_rules! triangle {
                     mask(args[0].real::<T>(), args[0].shape, out, |d| d $compare self.k);
                 });
                 Ok(())
-            }
-
-            fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-                Some(g.with_new(*self, &[]))
             }
         }
     };
