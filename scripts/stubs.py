@@ -5,7 +5,7 @@
 It comes from the rule table, and from ``__all__`` of submodules. ``_names.py`` and ``_names.pyi``
 of ``python/wyrmling`` list what ``wyrmling`` exports: the functions that NumPy has, those that are
 methods of ``Variable``, and all of ``arrays``, ``transforms`` and ``drawing``. ``_core.pyi``
-declares the elementwise functions, and ``special.py`` exports those that NumPy has not, or that
+declares these functions, and ``special.py`` exports those that NumPy has not, or that
 SciPy has too; what else these two list stays. ``tests/test_elementwise.py`` says if one is not
 current.
 """
@@ -60,34 +60,9 @@ MAIN = NUMPY.union(
 # Those that nobody else names, as DiffRules' arccscd, are special too.
 OURS = {entry["function"] for entry in ENTRIES} - MAIN - INNER
 SPECIAL = OTHERS.union(OURS, *(entry["scipy"] for entry in ENTRIES))
-# Functions of the native module that are not elementwise, and exported by the package.
-NATIVE = {
-    "broadcast_to",
-    "concatenate",
-    "cross_entropy",
-    "diag",
-    "diagonal",
-    "dot",
-    "expand_dims",
-    "gather",
-    "log_softmax",
-    "logsumexp",
-    "matmul",
-    "max",
-    "mean",
-    "min",
-    "outer",
-    "reshape",
-    "softmax",
-    "squeeze",
-    "stack",
-    "stop_gradient",
-    "sum",
-    "transpose",
-    "tril",
-    "triu",
-    "vecdot",
-}
+# The functions that are not elementwise: signatures, and for whom they are.
+EXPORTS = {name: (signature, home) for name, signature, home in _core.exported()}
+NATIVE = {name for name, (_, home) in EXPORTS.items() if home != "inner"} | {"vecdot"}
 # Modules whose public names are all exported by the package.
 WHOLE = ["arrays", "drawing", "transforms"]
 
@@ -106,6 +81,7 @@ def stubs() -> str:
     for entry in ENTRIES:
         for name in [entry["function"], *sorted(names(entry) - {entry["function"]})]:
             lines.append(f"def {name}({signature(entry)}) -> Variable: ...\n")
+    lines += [f"def {name}{text}: ...\n" for name, (text, _) in EXPORTS.items()]
     return "".join(lines)
 
 
@@ -131,7 +107,7 @@ def listed(text: str, head: str, tail: str, add: set[str], quote: str) -> str:
 
 def stub_file(text: str) -> str:
     """``_core.pyi`` anew."""
-    text = listed(text, "__all__ = [\n", "]\n", ALL, '"')
+    text = listed(text, "__all__ = [\n", "]\n", ALL.union(EXPORTS), '"')
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return before + BEGIN + stubs() + "\n" + END + after

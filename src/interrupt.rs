@@ -6,7 +6,7 @@
 //! runs in a thread that is left behind ([`leave`]).
 //!
 //! Whoever blocks, does it in slices of [`LOOK`] through [`wait`]. Between slices the thread's
-//! flag is read, and the binding to Python, which registers itself by [`attend_by`], lets the
+//! flag is read, and the binding to Python, which registers itself by `attend_by`, lets the
 //! interpreter go during each slice and runs the handlers of signals after it. So no thread that
 //! holds the interpreter's lock blocks others, and Ctrl-C ends every wait of the main thread.
 

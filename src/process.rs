@@ -4,7 +4,7 @@
 //! another thread held at that moment would stay locked in the child for ever, and so would any
 //! record of who holds what. Hence
 //!
-//! - [`Mutex`] is a mutex that nobody holds while the process forks: [`before_fork`] waits until
+//! - [`Mutex`] is a mutex that nobody holds while the process forks: `before_fork` waits until
 //!   all critical sections have ended and lets none begin. They must be short, must not nest and
 //!   must not run code of the caller's;
 //! - [`forks`] counts the forks that led to this process, so that a record can be told to be of
@@ -77,7 +77,7 @@ thread_local! {
     static HELD: RefCell<Option<RwLockWriteGuard<'static, ()>>> = const { RefCell::new(None) };
 }
 
-/// Waits until no critical section is under way, and lets none begin until [`after_fork`].
+/// Waits until no critical section is under way, and lets none begin until `after_fork`.
 #[cfg(feature = "python")]
 pub(crate) fn before_fork() {
     let gate = GATE.write().unwrap_or_else(PoisonError::into_inner);

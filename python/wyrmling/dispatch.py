@@ -15,29 +15,6 @@ from .arrays import predicates
 
 Function = Callable[..., Any]
 
-# Functions that the native module exports under the same name.
-_NATIVE = (
-    "broadcast_to",
-    "concatenate",
-    "diag",
-    "diagonal",
-    "dot",
-    "expand_dims",
-    "i0",
-    "max",
-    "mean",
-    "min",
-    "outer",
-    "reshape",
-    "sinc",
-    "squeeze",
-    "stack",
-    "sum",
-    "transpose",
-    "tril",
-    "triu",
-    "vecdot",
-)
 # NumPy's own functions, called with the values of the variables.
 _OF_VALUES = (
     "all",
@@ -103,7 +80,12 @@ def functions() -> dict[Function, Function]:
     >>> functions()[np.cumsum] is arrays.cumsum
     True
     """
-    named = {name: getattr(_core, name) for name in _NATIVE}
+    # The native module's, by what it says of them. Universal functions NumPy asks for otherwise,
+    # but some of the table are none in NumPy, such as sinc.
+    native = [name for name, _, home in _core.exported() if home == "numpy"]
+    native.append("vecdot")
+    native += [name for entry in _core.elementwise() for name in entry["numpy"]]
+    named = {name: getattr(_core, name) for name in native}
     named |= {name: predicates.of_values(getattr(np, name)) for name in _OF_VALUES}
     named |= _public(arrays) | _OTHERS
     decompositions = {name: f for name, f in _public(linalg).items() if name.islower()}

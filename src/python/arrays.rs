@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use super::argument::{Given, Integer};
 use super::convert::required;
+use super::export::exports;
 use super::operand::{answer, node, pair};
 use super::variable::PyVariable;
 use super::{convert, index, operand};
@@ -251,23 +252,22 @@ fn count(x: &Bound<'_, PyAny>, axes: &Bound<'_, PyAny>) -> PyResult<PyVariable> 
     Ok(PyVariable::new(build::count(&node("count", x)?, &axes)?))
 }
 
-/// Adds the functions to the module.
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(constant, module)?)?;
-    module.add_function(wrap_pyfunction!(table, module)?)?;
-    module.add_function(wrap_pyfunction!(follows_input, module)?)?;
-    module.add_function(wrap_pyfunction!(cumsum, module)?)?;
-    module.add_function(wrap_pyfunction!(argsort, module)?)?;
-    module.add_function(wrap_pyfunction!(argmax, module)?)?;
-    module.add_function(wrap_pyfunction!(argmin, module)?)?;
-    module.add_function(wrap_pyfunction!(take_along_axis, module)?)?;
-    module.add_function(wrap_pyfunction!(replace, module)?)?;
-    module.add_function(wrap_pyfunction!(cast, module)?)?;
-    module.add_function(wrap_pyfunction!(whole, module)?)?;
-    module.add_function(wrap_pyfunction!(fixed, module)?)?;
-    module.add_function(wrap_pyfunction!(merge_axes, module)?)?;
-    module.add_function(wrap_pyfunction!(split_axis, module)?)?;
-    module.add_function(wrap_pyfunction!(reshape_like, module)?)?;
-    module.add_function(wrap_pyfunction!(broadcast_like, module)?)?;
-    module.add_function(wrap_pyfunction!(count, module)?)
+exports! {
+    constant "(x: _Like, /) -> Variable" inner;
+    table "(x: _Like, /) -> Variable" inner;
+    follows_input "(x: Variable, /) -> bool" inner;
+    cumsum "(x: _Like, axis: int, /) -> Variable" inner;
+    argsort "(x: _Like, axis: int, /) -> Any" inner;
+    argmax "(x: _Like, axis: int, keepdims: bool, /) -> Any" inner;
+    argmin "(x: _Like, axis: int, keepdims: bool, /) -> Any" inner;
+    take_along_axis "(x: _Like, index: _Index, axis: int, /) -> Variable" inner;
+    replace "(x: _Like, key: Any, value: _Like, /) -> Variable" inner;
+    cast "(x: _Like, single: bool, /) -> Variable" inner;
+    whole "(x: _Like, /) -> Any" inner;
+    fixed "(x: _Like, by: str, axes: _Shape, /) -> Variable" inner;
+    merge_axes "(x: _Like, start: int, count: int, /) -> Variable" inner;
+    split_axis "(x: _Like, axis: int, lengths: _Shape, /) -> Variable" inner;
+    reshape_like "(x: _Like, like: _Like, /) -> Variable" inner;
+    broadcast_like "(x: _Like, like: _Like, /) -> Variable" inner;
+    count "(x: _Like, axes: _Shape, /) -> Variable" inner;
 }

@@ -83,10 +83,13 @@ impl Drop for Held {
     }
 }
 
+/// An object, and where it is to go when the collection ends.
+type Moved = (Py<PyAny>, Weak<Mutex<Place>>);
+
 /// What a node holds during a collection.
 #[pyclass(module = "wyrmling._core", frozen, weakref)]
 pub(super) struct Link {
-    held: Mutex<Vec<(Py<PyAny>, Weak<Mutex<Place>>)>>,
+    held: Mutex<Vec<Moved>>,
     below: Mutex<Vec<Py<Link>>>,
 }
 
@@ -304,10 +307,10 @@ fn take_back(py: Python<'_>, shown: Shown, finder: Finder) {
         }
     }
     for weak in &shown.roots {
-        if let Some(object) = weak.bind(py).upgrade() {
-            if let Some(root) = (finder.root)(&object) {
-                root.each(&mut |links, _| links.clear());
-            }
+        if let Some(object) = weak.bind(py).upgrade()
+            && let Some(root) = (finder.root)(&object)
+        {
+            root.each(&mut |links, _| links.clear());
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The functions of the package that are not elementwise: `wyrmling.sum`, `wyrmling.dot` and so
-//! on.
+//! The functions of the package that are neither elementwise nor along axes: `wyrmling.dot`,
+//! `wyrmling.reshape` and so on.
 //!
 //! They take variables, numbers and whatever NumPy makes an array of, and return a variable.
 //! Names, arguments and results are NumPy's where NumPy has the function.
@@ -8,14 +8,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::argument::{Given, Integer};
-use super::convert::{self, integers, items, required, type_name};
-use super::elementwise;
+use super::convert::{integers, items, required, type_name};
+use super::export::exports;
 use super::memory_order::{Order, reshaped};
 use super::operand::{holds_integers, node, nodes, pair, rows, table};
 use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
-use crate::graph::build::{self, Reduction};
+use crate::graph::build;
 use crate::rules::{self, DESCRIPTIONS, Description};
 
 /// The result of `f` on an operand, which must be one.
@@ -32,22 +32,6 @@ pub(super) fn apply(
         ))
     })?;
     Ok(PyVariable::new(f(&operand)?))
-}
-
-/// Reduces over the axes that Python gave.
-pub(super) fn reduction(
-    kind: Reduction,
-    x: &Variable,
-    axis: Option<&Bound<'_, PyAny>>,
-    keepdims: Given<bool>,
-) -> PyResult<Variable> {
-    let axis = integers("axis", axis)?;
-    let keepdims = keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
-    let reduced = build::reduce(kind, &build::numbers(x)?, axis.as_deref(), keepdims)?;
-    Ok(match kind {
-        Reduction::Sum if x.is_integer() => build::whole(&reduced)?,
-        _ => reduced,
-    })
 }
 
 /// Sum of the diagonal of a matrix.
@@ -98,11 +82,6 @@ macro_rules! binary {
                 two(stringify!($name), x1, x2, $f)
             }
         )*
-
-        fn register_binary(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
-            Ok(())
-        }
     };
 }
 
@@ -124,113 +103,6 @@ binary! {
     /// array([[3., 4.],
     ///        [6., 8.]])
     outer => build::outer;
-}
-
-macro_rules! reductions {
-    ($($(#[$doc:meta])* $name:ident => $kind:ident;)*) => {
-        $(
-            $(#[$doc])*
-            #[pyfunction]
-            #[pyo3(
-                signature = (a, /, axis=None, keepdims=Given::default(false)),
-                text_signature = "(a, /, axis=None, keepdims=False)"
-            )]
-            fn $name(
-                a: &Bound<'_, PyAny>,
-                axis: Option<&Bound<'_, PyAny>>,
-                keepdims: Given<bool>,
-            ) -> PyResult<PyVariable> {
-                let x = node(stringify!($name), a)?;
-                Ok(PyVariable::new(reduction(Reduction::$kind, &x, axis, keepdims)?))
-            }
-        )*
-
-        fn register_reductions(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
-            Ok(())
-        }
-    };
-}
-
-reductions! {
-    /// Sum over axes: all of them, one, or a tuple of several.
-    ///
-    /// >>> sum([[1.0, 2.0], [3.0, 4.0]], axis=0).value
-    /// array([4., 6.])
-    sum => Sum;
-    /// Arithmetic mean over axes: all of them, one, or a tuple of several.
-    ///
-    /// >>> mean([1.0, 2.0]).item()
-    /// 1.5
-    mean => Mean;
-    /// Largest element along axes; equal largest elements share the gradient.
-    ///
-    /// >>> max([[1.0, 2.0], [3.0, 0.0]], axis=1).value
-    /// array([2., 3.])
-    max => Max;
-    /// Smallest element along axes; equal smallest elements share the gradient.
-    ///
-    /// >>> min([1.0, 2.0]).item()
-    /// 1.0
-    min => Min;
-    /// Logarithm of the sum of exponentials over axes, without overflow.
-    ///
-    /// >>> round(logsumexp([1000.0, 1000.0]).item() - 1000.0, 6)
-    /// 0.693147
-    logsumexp => LogSumExp;
-}
-
-/// Exponentials along an axis, scaled to sum to 1, without overflow.
-///
-/// >>> softmax([1000.0, 1000.0]).value
-/// array([0.5, 0.5])
-#[pyfunction]
-#[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
-fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
-    Ok(PyVariable::new(build::softmax(
-        &node("softmax", x)?,
-        axis.signed("softmax: axis")?,
-    )?))
-}
-
-/// Logarithm of the softmax along an axis, without overflow.
-///
-/// >>> log_softmax([1000.0, 0.0]).value
-/// array([    0., -1000.])
-#[pyfunction]
-#[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
-fn log_softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
-    let x = node("log_softmax", x)?;
-    Ok(PyVariable::new(build::log_softmax(
-        &x,
-        axis.signed("log_softmax: axis")?,
-    )?))
-}
-
-/// The loss of each row of logits: the negative log-probability of its target.
-///
-/// ``logits`` has classes along its last axis; ``targets``, an ``IndexInput`` or integers, has
-/// the shape of the others, and so has the result. Raises IndexError if a target is not a
-/// class.
-///
-/// >>> cross_entropy([[0.0, 0.0], [5.0, 5.0]], [1, 0]).value.round(6)
-/// array([0.693147, 0.693147])
-#[pyfunction]
-#[pyo3(signature = (logits, targets, /))]
-fn cross_entropy(logits: &Bound<'_, PyAny>, targets: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
-    let logits = node("cross_entropy", logits)?;
-    let classes = logits.ty()?.shape.last().copied().unwrap_or(0);
-    let targets = target(targets, classes)?;
-    Ok(PyVariable::new(build::cross_entropy(&logits, &targets)?))
-}
-
-/// Classes, which unlike rows never count from the end.
-fn target(object: &Bound<'_, PyAny>, classes: usize) -> PyResult<Variable> {
-    if let Ok(variable) = object.cast::<PyVariable>() {
-        return Ok(variable.get().handle.node()?.into_owned());
-    }
-    let indices = convert::indices("targets", object, &|| Some(classes))?;
-    Ok(crate::graph::Constant::new(indices).boxed())
 }
 
 /// Rows of ``x`` (along its first axis) at ``index``, an ``IndexInput`` or integers; the same
@@ -491,28 +363,24 @@ fn operators() -> Vec<Row> {
     entries.map(row).collect()
 }
 
-/// Adds the functions to the module.
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    elementwise::register(module)?;
-    module.add_function(wrap_pyfunction!(trace, module)?)?;
-    register_binary(module)?;
-    register_reductions(module)?;
-    module.add_function(wrap_pyfunction!(softmax, module)?)?;
-    module.add_function(wrap_pyfunction!(log_softmax, module)?)?;
-    module.add_function(wrap_pyfunction!(cross_entropy, module)?)?;
-    module.add_function(wrap_pyfunction!(stop_gradient, module)?)?;
-    module.add_function(wrap_pyfunction!(gather, module)?)?;
-    module.add_function(wrap_pyfunction!(select, module)?)?;
-    module.add_function(wrap_pyfunction!(transpose, module)?)?;
-    module.add_function(wrap_pyfunction!(tril, module)?)?;
-    module.add_function(wrap_pyfunction!(triu, module)?)?;
-    module.add_function(wrap_pyfunction!(diagonal, module)?)?;
-    module.add_function(wrap_pyfunction!(diag, module)?)?;
-    module.add_function(wrap_pyfunction!(reshape, module)?)?;
-    module.add_function(wrap_pyfunction!(broadcast_to, module)?)?;
-    module.add_function(wrap_pyfunction!(concatenate, module)?)?;
-    module.add_function(wrap_pyfunction!(stack, module)?)?;
-    module.add_function(wrap_pyfunction!(squeeze, module)?)?;
-    module.add_function(wrap_pyfunction!(expand_dims, module)?)?;
-    module.add_function(wrap_pyfunction!(operators, module)?)
+exports! {
+    trace "(x: _Like, /) -> Variable" inner;
+    matmul "(x1: _Like, x2: _Like, /) -> Variable" package;
+    dot "(x1: _Like, x2: _Like, /) -> Variable" numpy;
+    outer "(x1: _Like, x2: _Like, /) -> Variable" numpy;
+    stop_gradient "(x: _Like, /) -> Variable" package;
+    gather "(x: _Like, index: _Index, /) -> Variable" package;
+    select as "where" "(condition: _Like, x: _Like, y: _Like, /) -> Variable" inner;
+    transpose "(a: _Like, /, axes: _Axis = None) -> Variable" numpy;
+    tril "(m: _Like, /, k: int = 0) -> Variable" numpy;
+    triu "(m: _Like, /, k: int = 0) -> Variable" numpy;
+    diagonal "(a: _Like, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable" numpy;
+    diag "(v: _Like, /, k: int = 0) -> Variable" numpy;
+    reshape "(a: _Like, /, shape: _Shape, order: Literal[\"C\", \"F\"] = \"C\") -> Variable" numpy;
+    broadcast_to "(array: _Like, /, shape: _Shape) -> Variable" numpy;
+    concatenate "(arrays: Iterable[_Like], /, axis: int | None = 0) -> Variable" numpy;
+    stack "(arrays: Iterable[_Like], /, axis: int = 0) -> Variable" numpy;
+    squeeze "(a: _Like, /, axis: _Axis = None) -> Variable" numpy;
+    expand_dims "(a: _Like, /, axis: _Shape) -> Variable" numpy;
+    operators "() -> list[tuple[str, str, str, str | None]]" inner;
 }

@@ -17,8 +17,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::argument::{Given, Integer};
-use super::functions::{apply, diagonal_of, reduction};
+use super::functions::{apply, diagonal_of};
 use super::memory_order::{Order, reshaped};
+use super::reductions::reduction;
 use super::registry::{self, drop_slopes};
 use super::sparse::gradient;
 use super::variable::PyVariable;

@@ -19,6 +19,7 @@ mod convert;
 mod depth;
 mod elementwise;
 mod error;
+mod export;
 mod fit;
 mod foreign;
 mod fork;
@@ -41,6 +42,7 @@ mod pickle;
 mod program;
 mod protocols;
 mod rank;
+mod reductions;
 mod registry;
 mod repr;
 mod sampling;
@@ -49,6 +51,13 @@ mod transform;
 mod variable;
 
 use pyo3::prelude::*;
+
+/// What the functions that are not elementwise are to users: names, signatures, and for whom they
+/// are: ``numpy``, ``package`` or ``inner``.
+#[pyfunction]
+fn exported() -> Vec<export::Export> {
+    [functions::EXPORTS, reductions::EXPORTS, arrays::EXPORTS].concat()
+}
 
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -94,8 +103,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     rank::register(module)?;
     io::register(module)?;
     protocols::register(module)?;
+    elementwise::register(module)?;
     arrays::register(module)?;
+    module.add_function(wrap_pyfunction!(exported, module)?)?;
     linalg::register(module)?;
     pickle::register(module)?;
+    reductions::register(module)?;
     functions::register(module)
 }

@@ -628,7 +628,7 @@ thread_local! {
     static FORKING: RefCell<Option<MutexGuard<'static, Record>>> = const { RefCell::new(None) };
 }
 
-/// Keeps the record as it is until [`after_fork`].
+/// Keeps the record as it is until `after_fork`.
 #[cfg(feature = "python")]
 pub(crate) fn before_fork() {
     FORKING.with(|held| held.replace(Some(record())));

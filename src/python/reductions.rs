@@ -1,0 +1,140 @@
+//! Functions along axes: `wyrmling.sum`, `wyrmling.softmax` and so on.
+
+use pyo3::prelude::*;
+
+use super::argument::{Given, Integer};
+use super::convert::{self, integers};
+use super::export::exports;
+use super::operand::node;
+use super::variable::PyVariable;
+use crate::graph::Variable;
+use crate::graph::build::{self, Reduction};
+
+/// Reduces over the axes that Python gave.
+pub(super) fn reduction(
+    kind: Reduction,
+    x: &Variable,
+    axis: Option<&Bound<'_, PyAny>>,
+    keepdims: Given<bool>,
+) -> PyResult<Variable> {
+    let axis = integers("axis", axis)?;
+    let keepdims = keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
+    let reduced = build::reduce(kind, &build::numbers(x)?, axis.as_deref(), keepdims)?;
+    Ok(match kind {
+        Reduction::Sum if x.is_integer() => build::whole(&reduced)?,
+        _ => reduced,
+    })
+}
+
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident => $kind:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[pyfunction]
+            #[pyo3(
+                signature = (a, /, axis=None, keepdims=Given::default(false)),
+                text_signature = "(a, /, axis=None, keepdims=False)"
+            )]
+            fn $name(
+                a: &Bound<'_, PyAny>,
+                axis: Option<&Bound<'_, PyAny>>,
+                keepdims: Given<bool>,
+            ) -> PyResult<PyVariable> {
+                let x = node(stringify!($name), a)?;
+                Ok(PyVariable::new(reduction(Reduction::$kind, &x, axis, keepdims)?))
+            }
+        )*
+    };
+}
+
+reductions! {
+    /// Sum over axes: all of them, one, or a tuple of several.
+    ///
+    /// >>> sum([[1.0, 2.0], [3.0, 4.0]], axis=0).value
+    /// array([4., 6.])
+    sum => Sum;
+    /// Arithmetic mean over axes: all of them, one, or a tuple of several.
+    ///
+    /// >>> mean([1.0, 2.0]).item()
+    /// 1.5
+    mean => Mean;
+    /// Largest element along axes; equal largest elements share the gradient.
+    ///
+    /// >>> max([[1.0, 2.0], [3.0, 0.0]], axis=1).value
+    /// array([2., 3.])
+    max => Max;
+    /// Smallest element along axes; equal smallest elements share the gradient.
+    ///
+    /// >>> min([1.0, 2.0]).item()
+    /// 1.0
+    min => Min;
+    /// Logarithm of the sum of exponentials over axes, without overflow.
+    ///
+    /// >>> round(logsumexp([1000.0, 1000.0]).item() - 1000.0, 6)
+    /// 0.693147
+    logsumexp => LogSumExp;
+}
+
+/// Exponentials along an axis, scaled to sum to 1, without overflow.
+///
+/// >>> softmax([1000.0, 1000.0]).value
+/// array([0.5, 0.5])
+#[pyfunction]
+#[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
+fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
+    Ok(PyVariable::new(build::softmax(
+        &node("softmax", x)?,
+        axis.signed("softmax: axis")?,
+    )?))
+}
+
+/// Logarithm of the softmax along an axis, without overflow.
+///
+/// >>> log_softmax([1000.0, 0.0]).value
+/// array([    0., -1000.])
+#[pyfunction]
+#[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
+fn log_softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
+    let x = node("log_softmax", x)?;
+    Ok(PyVariable::new(build::log_softmax(
+        &x,
+        axis.signed("log_softmax: axis")?,
+    )?))
+}
+
+/// The loss of each row of logits: the negative log-probability of its target.
+///
+/// ``logits`` has classes along its last axis; ``targets``, an ``IndexInput`` or integers, has
+/// the shape of the others, and so has the result. Raises IndexError if a target is not a
+/// class.
+///
+/// >>> cross_entropy([[0.0, 0.0], [5.0, 5.0]], [1, 0]).value.round(6)
+/// array([0.693147, 0.693147])
+#[pyfunction]
+#[pyo3(signature = (logits, targets, /))]
+fn cross_entropy(logits: &Bound<'_, PyAny>, targets: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let logits = node("cross_entropy", logits)?;
+    let classes = logits.ty()?.shape.last().copied().unwrap_or(0);
+    let targets = target(targets, classes)?;
+    Ok(PyVariable::new(build::cross_entropy(&logits, &targets)?))
+}
+
+/// Classes, which unlike rows never count from the end.
+fn target(object: &Bound<'_, PyAny>, classes: usize) -> PyResult<Variable> {
+    if let Ok(variable) = object.cast::<PyVariable>() {
+        return Ok(variable.get().handle.node()?.into_owned());
+    }
+    let indices = convert::indices("targets", object, &|| Some(classes))?;
+    Ok(crate::graph::Constant::new(indices).boxed())
+}
+
+exports! {
+    sum "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" numpy;
+    mean "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" numpy;
+    max "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" numpy;
+    min "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" numpy;
+    logsumexp "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" package;
+    softmax "(x: _Like, /, axis: int = -1) -> Variable" package;
+    log_softmax "(x: _Like, /, axis: int = -1) -> Variable" package;
+    cross_entropy "(logits: _Like, targets: _Index, /) -> Variable" package;
+}
