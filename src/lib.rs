@@ -21,7 +21,6 @@
 //! says what it is and why, `docs/architecture.md` has the picture.
 
 pub mod array;
-mod decompose;
 pub mod error;
 pub mod exec;
 pub mod graph;

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, arrays, linalg, variable
+from . import _core, arrays, linalg, numpy_factors, variable
 from .arrays import predicates
 
 Function = Callable[..., Any]
@@ -89,6 +89,7 @@ def functions() -> dict[Function, Function]:
     named |= {name: predicates.of_values(getattr(np, name)) for name in _OF_VALUES}
     named |= _public(arrays) | _OTHERS
     decompositions = {name: f for name, f in _public(linalg).items() if name.islower()}
+    decompositions |= numpy_factors.FUNCTIONS
     return dict([*_pairs(np, named), *_pairs(np.linalg, decompositions)])
 
 

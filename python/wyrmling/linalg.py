@@ -1,16 +1,19 @@
 """Differentiable linear algebra, with the names, arguments and results of ``numpy.linalg``.
 
-NumPy's own functions call these when they are given a variable. Matrices are the last two axes
-of an array, and any axes before them hold several; float32 and float64 are kept.
+NumPy's own functions call these when they are given a variable, but that the factors of
+``np.linalg.eigh``, ``svd`` and ``qr`` are NumPy's own, signs included. Matrices are the last two
+axes of an array, and any axes before them hold several; float32 and float64 are kept.
 
 Where there is no derivative there is an error, and no number that looks like one:
 
 - The gradient of ``det`` is the matrix of cofactors, for singular matrices too.
 - Eigenvalues and singular values have a gradient everywhere; that of one which is repeated is one
-  of several that would do, and sums over the repeated ones are exact. Asking for the gradient of
-  *vectors* raises LinAlgError where two of their values coincide, or a singular value is zero,
-  also for a function that is smooth there as a whole. (What multiplies them by values that are all
-  zero asks for nothing, and gets zero.)
+  of several that would do, and sums over the repeated ones are exact. Their smooth functions (sums
+  of powers, norms) have second derivatives there too, by ``hessian``, ``hvp``, or ``jvp`` of
+  ``grad``; where the function is not smooth, that raises LinAlgError.
+- Asking for a derivative of *vectors* raises LinAlgError where two of their values coincide, or a
+  singular value is zero, also for a function that is smooth there as a whole, such as
+  ``(v * w) @ v.T``.
 - ``qr`` raises LinAlgError in the backward pass if columns depend on each other.
 - ``pinv`` is differentiated as if the rank could not change.
 - A norm has the gradient 0 at zero.
@@ -133,14 +136,20 @@ def cholesky(a: Like, /, *, upper: bool = False) -> Variable:
 def eigh(a: Like, UPLO: str = "L") -> EighResult:
     """Return eigenvalues and eigenvectors of symmetric matrices, of which one triangle is read.
 
-    The signs of the vectors may differ from NumPy's. Raises LinAlgError for NaN and infinity.
+    The component of largest magnitude of each vector is positive, the first of those that are as
+    large to rounding. Raises LinAlgError for NaN and infinity.
 
     >>> eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.value.round(12)
     array([1., 3.])
     """
+    return eigh_by(a, UPLO, lambda _: None)
+
+
+def eigh_by(a: Like, UPLO: str, by: Callable[[str], Any]) -> EighResult:
+    """``eigh`` as the function computes it that ``by`` gives for the triangle."""
     if str(UPLO).upper() not in ("L", "U"):
         raise ValueError(f"UPLO: expected 'L' or 'U', got {UPLO!r}")
-    return EighResult(*_core.eigh(matrix_transpose(a) if UPLO in "Uu" else a))
+    return EighResult(*_core.eigh(matrix_transpose(a) if UPLO in "Uu" else a, by=by(UPLO)))
 
 
 def eigvalsh(a: Like, UPLO: str = "L") -> Variable:
@@ -158,12 +167,18 @@ def svd(
     """Return the singular value decomposition, or without ``compute_uv`` the values alone.
 
     Only the reduced one: matrices that are not square need ``full_matrices=False``, and raise
-    NotImplementedError otherwise. The signs of the vectors may differ from NumPy's. Raises
-    LinAlgError for NaN and infinity.
+    NotImplementedError otherwise. The component of largest magnitude of each left vector is
+    positive, the first of those that are as large to rounding. Raises LinAlgError for NaN and
+    infinity.
 
     >>> svd([[3.0], [4.0]], full_matrices=False).S.value
     array([5.])
     """
+    return svd_by(a, full_matrices, compute_uv, hermitian, None)
+
+
+def svd_by(a: Like, full_matrices: bool, compute_uv: bool, hermitian: bool, by: Any) -> Any:
+    """``svd`` as the function ``by`` computes it."""
     if hermitian:
         raise NotImplementedError("svd: hermitian=True is not supported; eigh has symmetric ones")
     if compute_uv and full_matrices and np.ndim(a) > 1 and np.shape(a)[-1] != np.shape(a)[-2]:
@@ -171,7 +186,7 @@ def svd(
             f"svd: of shape {np.shape(a)} only the reduced decomposition can be differentiated; "
             "give full_matrices=False"
         )
-    result = SVDResult(*_core.svd(a))
+    result = SVDResult(*_core.svd(a, by=by))
     return result if compute_uv else result.S
 
 
@@ -187,14 +202,21 @@ def svdvals(x: Like, /) -> Variable:
 def qr(a: Like, mode: str = "reduced") -> Any:
     """Return the reduced QR decomposition, or with the mode "r" its R alone.
 
-    Other modes raise NotImplementedError.
+    Signs are Householder's, as in LAPACK: an element of R's diagonal has the sign opposite to that
+    of the element which it takes the place of, unless nothing stood below that. Other modes raise
+    NotImplementedError.
 
     >>> qr([[3.0], [4.0]]).R.value
     array([[-5.]])
     """
+    return qr_by(a, mode, None)
+
+
+def qr_by(a: Like, mode: str, by: Any) -> Any:
+    """``qr`` as the function ``by`` computes it."""
     if mode not in ("reduced", "r"):
         raise NotImplementedError(f"qr: expected the mode 'reduced' or 'r', got {mode!r}")
-    result = QRResult(*_core.qr(a))
+    result = QRResult(*_core.qr(a, by=by))
     return result.R if mode == "r" else result
 
 

@@ -6,12 +6,14 @@
 use pyo3::prelude::*;
 
 use super::argument::Integer;
+use super::by_numpy::ByNumpy;
 use super::functions::two;
 use super::operand::node;
 use super::variable::PyVariable;
 use crate::array::normalize_axis;
 use crate::error::Result;
 use crate::graph::{Variable, build};
+use crate::rules;
 
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident($x:ident $(, $more:ident: $ty:ty)*) -> $result:ty;)*) => {
@@ -28,6 +30,9 @@ macro_rules! functions {
         /// Adds the functions to the module.
         pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
             $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            module.add_function(wrap_pyfunction!(qr, module)?)?;
+            module.add_function(wrap_pyfunction!(eigh, module)?)?;
+            module.add_function(wrap_pyfunction!(svd, module)?)?;
             module.add_function(wrap_pyfunction!(vecdot, module)?)?;
             module.add_function(wrap_pyfunction!(solve, module)?)
         }
@@ -86,29 +91,46 @@ functions! {
     /// array([[2., 0.],
     ///        [1., 1.]])
     cholesky(a) -> PyVariable;
-    /// The reduced QR decomposition.
-    ///
-    /// >>> [x.shape for x in qr([[3.0], [4.0]])]
-    /// [(2, 1), (1, 1)]
-    qr(a) -> (PyVariable, PyVariable);
-    /// Eigenvalues, ascending, and eigenvectors, of what the lower triangle says. Raises
-    /// LinAlgError if the matrix has NaN or infinite elements.
-    ///
-    /// >>> eigh([[2.0, 0.0], [0.0, 1.0]])[0].value
-    /// array([1., 2.])
-    eigh(a) -> (PyVariable, PyVariable);
-    /// The reduced singular value decomposition: U, s and the transpose of V. Raises LinAlgError
-    /// if the matrix has NaN or infinite elements.
-    ///
-    /// >>> svd([[0.0, 2.0], [1.0, 0.0]])[1].value
-    /// array([2., 1.])
-    svd(a) -> (PyVariable, PyVariable, PyVariable);
     /// The pseudo-inverse; singular values up to ``rcond`` times the largest count as zero. Raises
     /// LinAlgError if the matrix has NaN or infinite elements.
     ///
     /// >>> pinv([[2.0], [0.0]], 1e-15).value
     /// array([[0.5, 0. ]])
     pinv(a, rcond: f64) -> PyVariable;
+}
+
+macro_rules! factors {
+    ($($(#[$doc:meta])* $name:ident = $op:ident, $by:ident -> $result:ty;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// ``by`` computes it in our place: from an array, what NumPy finds as one array.
+        #[pyfunction]
+        #[pyo3(signature = (a, /, *, by=None))]
+        fn $name(a: &Bound<'_, PyAny>, by: Option<Py<PyAny>>) -> PyResult<$result> {
+            let a = node(stringify!($name), a)?;
+            Ok(wrap(build::$by(ByNumpy::operator(&rules::$op, by), &a)?))
+        }
+    )*};
+}
+
+factors! {
+    /// The reduced QR decomposition.
+    ///
+    /// >>> [x.shape for x in qr([[3.0], [4.0]])]
+    /// [(2, 1), (1, 1)]
+    qr = Qr, qr_by -> (PyVariable, PyVariable);
+    /// Eigenvalues, ascending, and eigenvectors, of what the lower triangle says. Raises
+    /// LinAlgError if the matrix has NaN or infinite elements.
+    ///
+    /// >>> eigh([[2.0, 0.0], [0.0, 1.0]])[0].value
+    /// array([1., 2.])
+    eigh = Eigh, eigh_by -> (PyVariable, PyVariable);
+    /// The reduced singular value decomposition: U, s and the transpose of V. Raises LinAlgError
+    /// if the matrix has NaN or infinite elements.
+    ///
+    /// >>> svd([[0.0, 2.0], [1.0, 0.0]])[1].value
+    /// array([2., 1.])
+    svd = Svd, svd_by -> (PyVariable, PyVariable, PyVariable);
 }
 
 /// The solution of ``a x = b``; ``b`` is one vector, or matrices. Raises LinAlgError if ``a`` is

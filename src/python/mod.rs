@@ -14,6 +14,7 @@
 
 mod argument;
 mod arrays;
+mod by_numpy;
 mod collect;
 mod convert;
 mod depth;

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
-from .forward import jvp
+import numpy as np
+
+from .forward import jacfwd, jvp
 from .reverse import grad, jacrev
 from .tracing import Argnums, function, named, positions
 
@@ -22,7 +24,18 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
            [2., 0.]])
     """
     function("hessian", f)
-    return named("hessian", f)(jacrev(jacrev(f, argnums), argnums))
+    reverse = jacrev(jacrev(f, argnums), argnums)
+
+    @named("hessian", f)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return reverse(*args, **kwargs)
+        except np.linalg.LinAlgError:
+            # Reverse mode twice is the fastest. Where eigenvalues or singular values coincide only
+            # forward mode, which knows the direction, has second derivatives of their functions.
+            return jacfwd(jacrev(f, argnums), argnums)(*args, **kwargs)
+
+    return transformed
 
 
 def hvp(f: Callable[..., Any], argnums: SupportsIndex = 0) -> Callable[..., Any]:

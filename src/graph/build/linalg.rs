@@ -2,24 +2,14 @@
 //! as columns, and wide matrices by way of their transposes. As in [`super`], float32 and
 //! float64 meet in float64, and all errors name the operator and the shapes that do not fit;
 //! where a matrix has no such decomposition, or there is none, they are [`Error::LinAlg`].
+//!
+//! Which of several decompositions it is, signs above all, is said at [`eigh`], [`svd`] and [`qr`].
 
-use super::{apply, concatenate, expand_dims, promote, slice, squeeze, unary};
-use crate::array::{Shape, show_shape};
+use super::shape::matrices;
+use super::{apply, concatenate, expand_dims, matrix_transpose, promote, slice, squeeze, unary};
 use crate::error::{Error, Result};
 use crate::graph::Variable;
 use crate::rules::{self, OpRef, SliceItem};
-
-/// Number of axes, at least two.
-fn matrices(name: &str, x: &Variable) -> Result<usize> {
-    let ty = x.ty()?;
-    if ty.ndim() < 2 {
-        return Err(Error::LinAlg(format!(
-            "{name}: expected a matrix, or several, got shape {}",
-            show_shape(&ty.shape)
-        )));
-    }
-    Ok(ty.ndim())
-}
 
 /// Row `at` of matrices, or the rows from `start` to `stop`.
 fn rows(x: &Variable, item: SliceItem) -> Result<Variable> {
@@ -45,20 +35,9 @@ fn between(start: Option<i64>, stop: Option<i64>) -> SliceItem {
 fn halves(x: &Variable, like: &Variable) -> Result<[Variable; 2]> {
     let part = |rest| {
         let args = [x.clone(), like.clone()];
-        Variable::apply(OpRef::new(rules::Rows { rest }), &args)
+        Variable::apply(OpRef::new(rules::PackedRows { rest }), &args)
     };
     Ok([part(false)?, part(true)?])
-}
-
-/// The transposes of matrices.
-///
-/// # Errors
-/// See the [module documentation](self).
-pub fn matrix_transpose(x: &Variable) -> Result<Variable> {
-    let n = matrices("matrix_transpose", x)?;
-    let mut axes: Shape = (0..n).collect();
-    axes.swap(n - 2, n - 1);
-    apply(rules::Transpose { axes }, &[x])
 }
 
 /// The inverse of matrices.
@@ -114,19 +93,27 @@ pub fn cholesky(x: &Variable) -> Result<Variable> {
 
 /// The reduced Q and R of matrices.
 ///
+/// Signs are Householder's, as in LAPACK: an element of R's diagonal has the sign opposite to that
+/// of the element which it takes the place of, unless nothing stood below that.
+///
 /// # Errors
 /// See the [module documentation](self).
 pub fn qr(x: &Variable) -> Result<[Variable; 2]> {
+    qr_by(OpRef::Static(&rules::Qr), x)
+}
+
+/// [`qr`] by an operator with the result of [`Qr`](rules::Qr).
+pub(crate) fn qr_by(op: OpRef, x: &Variable) -> Result<[Variable; 2]> {
     let n = matrices("qr", x)?;
     let shape = x.ty()?.shape;
     if shape[n - 2] >= shape[n - 1] {
-        return halves(&unary(&rules::Qr, x)?, x);
+        return halves(&Variable::apply(op, std::slice::from_ref(x))?, x);
     }
     // Of a wide matrix that of its first columns, whose Q makes an R of the others too. All
     // as rows of the transpose, so that no length is written into the graph.
     let [first, others] = halves(&matrix_transpose(x)?, x)?;
     let first = matrix_transpose(&first)?;
-    let [q, r] = halves(&unary(&rules::Qr, &first)?, &first)?;
+    let [q, r] = halves(&Variable::apply(op, std::slice::from_ref(&first))?, &first)?;
     let product = rules::MatMul {
         transpose_a: true,
         transpose_b: true,
@@ -141,20 +128,45 @@ pub fn qr(x: &Variable) -> Result<[Variable; 2]> {
 /// # Errors
 /// See the [module documentation](self).
 pub fn eigh(x: &Variable) -> Result<[Variable; 2]> {
-    let packed = unary(&rules::Eigh, x)?;
+    eigh_by(OpRef::Static(&rules::Eigh), x)
+}
+
+/// [`eigh`] by an operator with the result of [`Eigh`](rules::Eigh).
+pub(crate) fn eigh_by(op: OpRef, x: &Variable) -> Result<[Variable; 2]> {
+    let packed = Variable::apply(op, std::slice::from_ref(x))?;
     let values = rows(&packed, SliceItem::At(-1))?;
-    Ok([values, rows(&packed, between(None, Some(-1)))?])
+    let vectors = rows(&packed, between(None, Some(-1)))?;
+    let vectors = distinct(vectors, &values, false)?;
+    Ok([values, vectors])
+}
+
+/// Vectors, as something that has a derivative only where their values differ.
+fn distinct(vectors: Variable, values: &Variable, from_zero: bool) -> Result<Variable> {
+    let op = rules::Distinct {
+        from_zero,
+        check: rules::Check::Derivatives,
+    };
+    apply(op, &[&vectors, values])
 }
 
 /// The reduced U, s and Vᵀ of `x = U diag(s) Vᵀ`, with the singular values s descending.
 ///
+/// The component of largest magnitude of each left vector is positive, the first of those that are
+/// as large to rounding.
+///
 /// # Errors
 /// See the [module documentation](self).
 pub fn svd(x: &Variable) -> Result<[Variable; 3]> {
-    let packed = unary(&rules::Svd, x)?;
+    svd_by(OpRef::Static(&rules::Svd), x)
+}
+
+/// [`svd`] by an operator with the result of [`Svd`](rules::Svd).
+pub(crate) fn svd_by(op: OpRef, x: &Variable) -> Result<[Variable; 3]> {
+    let packed = Variable::apply(op, std::slice::from_ref(x))?;
     let values = rows(&packed, SliceItem::At(0))?;
-    let [u, v] = halves(&rows(&packed, between(Some(1), None))?, x)?;
-    Ok([u, values, matrix_transpose(&v)?])
+    let vectors = halves(&rows(&packed, between(Some(1), None))?, x)?;
+    let [u, v] = vectors.map(|vectors| distinct(vectors, &values, true));
+    Ok([u?, values, matrix_transpose(&v?)?])
 }
 
 /// The pseudo-inverse of matrices. Singular values that are not above `rcond` times the largest

@@ -20,6 +20,7 @@ mod diagonal;
 mod index;
 mod integer;
 mod join;
+#[cfg(feature = "linalg")]
 mod linalg;
 mod order;
 mod product;
@@ -37,6 +38,7 @@ pub use diagonal::*;
 pub use index::*;
 pub use integer::*;
 pub use join::*;
+#[cfg(feature = "linalg")]
 pub use linalg::*;
 pub use order::*;
 pub use product::*;

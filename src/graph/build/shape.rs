@@ -4,7 +4,7 @@
 //! from lengths at hand is kept by [`fixed`].
 
 use super::{apply, axes, axis_of};
-use crate::array::{Shape, normalize_axis};
+use crate::array::{Shape, normalize_axis, show_shape};
 use crate::error::{Error, Result};
 use crate::graph::Variable;
 use crate::rules::{self, BroadcastLike, OpRef, ReshapeLike};
@@ -130,4 +130,27 @@ pub fn fixed(x: &Variable, by: &str, axes: &[i64]) -> Result<Variable> {
     }
     let by = by.to_owned();
     apply(rules::FixedLengths { by, lengths }, &[x])
+}
+
+/// Number of axes, at least two.
+pub(super) fn matrices(name: &str, x: &Variable) -> Result<usize> {
+    let ty = x.ty()?;
+    if ty.ndim() < 2 {
+        return Err(Error::LinAlg(format!(
+            "{name}: expected a matrix, or several, got shape {}",
+            show_shape(&ty.shape)
+        )));
+    }
+    Ok(ty.ndim())
+}
+
+/// The transposes of matrices.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn matrix_transpose(x: &Variable) -> Result<Variable> {
+    let n = matrices("matrix_transpose", x)?;
+    let mut axes: Shape = (0..n).collect();
+    axes.swap(n - 2, n - 1);
+    apply(rules::Transpose { axes }, &[x])
 }

@@ -1,10 +1,13 @@
 //! Kernels on matrices, run on arrays of them.
 //!
-//! The decompositions ([`crate::decompose`]) work on one matrix in double precision. Here is what
-//! takes them to arrays with leading axes, which broadcast, and to single precision.
+//! The decompositions ([`super::factor`]) work on one matrix. Here is what takes them to arrays with
+//! leading axes, which broadcast.
+
+use smallvec::SmallVec;
 
 use crate::array::{
-    Broadcast, Shape, Slice, SliceMut, Type, View, ViewMut, broadcast, element_count, show_shape,
+    Broadcast, DType, Shape, Type, Typed, View, ViewMut, broadcast, element_count, filled,
+    show_shape,
 };
 use crate::error::{Error, Result};
 
@@ -53,74 +56,90 @@ fn inner(shape: &[usize], axes: Axes) -> usize {
     shape[shape.len().saturating_sub(axes)..].iter().product()
 }
 
-/// Room for so many numbers.
-fn room(n: usize) -> Result<Vec<f64>> {
-    let mut out = Vec::new();
-    out.try_reserve_exact(n)
-        .map_err(|_| Error::Memory(format!("no memory for {n} numbers")))?;
-    Ok(out)
-}
-
 /// The leading axes of operands together.
 pub(super) fn joint(name: &str, operands: &[&Type]) -> Result<Shape> {
     broadcast(name, operands.iter().map(|x| lead(&x.shape, 2)))
 }
 
+/// Calls `f` with where the matrix of each operand lies, and that of the result, counted in matrices,
+/// for each place of the leading axes.
+fn walk(
+    args: &[View<'_>],
+    out: &[usize],
+    axes: Axes,
+    f: &mut dyn FnMut(&[usize], usize) -> Result<()>,
+) -> Result<()> {
+    let space = lead(out, axes);
+    if space.is_empty() {
+        return f(&[0; MOST][..args.len()], 0);
+    }
+    let walk = Broadcast::new(space, args.iter().map(|a| lead(a.shape, 2)));
+    let mut outcome = Ok(());
+    let mut places = [0; MOST];
+    walk.for_each(|offsets, number| {
+        for step in 0..walk.run() {
+            if outcome.is_ok() {
+                for k in 0..args.len() {
+                    places[k] = offsets[k] + if walk.is_splat(k) { 0 } else { step };
+                }
+                outcome = f(&places[..args.len()], number * walk.run() + step);
+            }
+        }
+    });
+    outcome
+}
+
+/// The most operands that an operator here has.
+const MOST: usize = 3;
+
+/// Calls `f` with the matrices of the operands at each place of the leading axes, and where to write
+/// the result, which has so many trailing axes.
+pub(super) fn each<T: Typed>(
+    args: &[View<'_>],
+    out: &mut ViewMut<'_>,
+    axes: Axes,
+    mut f: impl FnMut(&[&[T]], &mut [T]) -> Result<()>,
+) -> Result<()> {
+    let size = inner(out.shape, axes);
+    let shape = out.shape;
+    let to = T::slice_mut(&mut out.data);
+    walk(args, shape, axes, &mut |places, place| {
+        let matrices = args.iter().zip(places).map(|(arg, at)| {
+            let n = inner(arg.shape, 2);
+            &arg.real::<T>()[at * n..(at + 1) * n]
+        });
+        let matrices: SmallVec<[&[T]; MOST]> = matrices.collect();
+        f(&matrices, &mut to[place * size..(place + 1) * size])
+    })
+}
+
 /// From the matrices of the operands to one result.
 type Kernel<'a> = dyn FnMut(&[&[f64]], &mut [f64]) -> Result<()> + 'a;
 
-/// Calls `f` with the matrices at each place of the leading axes, and where to write the result,
-/// which has so many trailing axes.
-pub(super) fn each(
+/// As [`each`], in double precision whatever the operands' is.
+pub(super) fn each_in_double(
     args: &[View<'_>],
     out: &mut ViewMut<'_>,
     axes: Axes,
     f: &mut Kernel<'_>,
 ) -> Result<()> {
-    let size = inner(out.shape, axes);
-    let mut result = room(size)?;
-    result.resize(size, 0.0);
-    let sizes: Vec<usize> = args.iter().map(|a| inner(a.shape, 2)).collect();
-    let mut matrices = sizes.iter().map(|&n| room(n)).collect::<Result<Vec<_>>>()?;
-    let mut one = |places: &[usize], place: usize| -> Result<()> {
-        for (((arg, matrix), &n), &at) in args.iter().zip(&mut matrices).zip(&sizes).zip(places) {
-            matrix.clear();
-            match arg.data {
-                Slice::F64(x) => matrix.extend_from_slice(&x[at * n..(at + 1) * n]),
-                Slice::F32(x) => {
-                    matrix.extend(x[at * n..(at + 1) * n].iter().map(|&x| f64::from(x)))
-                }
-                Slice::U32(_) => {}
-            }
-        }
-        let read: smallvec::SmallVec<[&[f64]; 2]> = matrices.iter().map(|m| &m[..]).collect();
-        f(&read, &mut result)?;
-        match &mut out.data {
-            SliceMut::F64(x) => x[place * size..(place + 1) * size].copy_from_slice(&result),
-            SliceMut::F32(x) => {
-                let x = &mut x[place * size..(place + 1) * size];
-                x.iter_mut().zip(&result).for_each(|(o, &x)| *o = x as f32);
-            }
-            SliceMut::U32(_) => {}
-        }
-        Ok(())
-    };
-    let space = lead(out.shape, axes);
-    if space.is_empty() {
-        return one(&vec![0; args.len()], 0);
+    if out.data.dtype() == DType::F64 {
+        return each(args, out, axes, f);
     }
-    let walk = Broadcast::new(space, args.iter().map(|a| lead(a.shape, 2)));
-    let mut outcome = Ok(());
-    let mut places = vec![0; args.len()];
-    walk.for_each(|offsets, number| {
-        for step in 0..walk.run() {
-            if outcome.is_ok() {
-                for (k, place) in places.iter_mut().enumerate() {
-                    *place = offsets[k] + if walk.is_splat(k) { 0 } else { step };
-                }
-                outcome = one(&places, number * walk.run() + step);
-            }
+    let mut copies = Vec::with_capacity(args.len());
+    for arg in args {
+        copies.push(filled(inner(arg.shape, 2), 0.0)?);
+    }
+    let mut result = filled(inner(out.shape, axes), 0.0)?;
+    each(args, out, axes, |x: &[&[f32]], out| {
+        for (copy, x) in copies.iter_mut().zip(x) {
+            copy.iter_mut().zip(*x).for_each(|(c, &x)| *c = x.into());
         }
-    });
-    outcome
+        let read: SmallVec<[&[f64]; MOST]> = copies.iter().map(|x| &x[..]).collect();
+        f(&read, &mut result)?;
+        out.iter_mut()
+            .zip(&result)
+            .for_each(|(o, &x)| *o = x as f32);
+        Ok(())
+    })
 }

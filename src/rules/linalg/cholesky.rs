@@ -5,11 +5,11 @@
 //! 2016, "Differentiation of the Cholesky decomposition", <https://arxiv.org/abs/1602.07527>,
 //! equation 10. For a matrix that is symmetric by how it was computed it makes no difference.
 
-use crate::array::{Type, View, ViewMut};
-use crate::decompose;
+use crate::array::{Type, View, ViewMut, with_real};
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, square};
+use super::factor;
 use crate::rules::{
     Argument, Case, Entry, Ex, OpRef, Operator, Solve, Tril, arity, rows_and_columns,
 };
@@ -36,15 +36,10 @@ impl Operator for Cholesky {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let [_, n] = rows_and_columns(out.shape);
-        each(args, &mut out, 2, &mut |x, out| {
-            if decompose::cholesky(x[0], n, out) {
-                Ok(())
-            } else {
-                Err(Error::LinAlg(
-                    "cholesky: the matrix is not positive definite".into(),
-                ))
-            }
-        })
+        let none = || Error::LinAlg("cholesky: the matrix is not positive definite".into());
+        with_real!(out.data.dtype(), T => each::<T>(args, &mut out, 2, |x, out| {
+            factor::cholesky(x[0], n, out)?.then_some(()).ok_or_else(none)
+        }))
     }
 
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {

@@ -5,13 +5,15 @@
 //! det U · det V · U cof(S) Vᵀ, where cof(S)ᵢᵢ is the product of the others. The derivative of
 //! the cofactors is found in the same way, from the products without two of the values
 //! ([`CofactorSlope`]). Only the third derivative of a determinant needs the inverse, and is
-//! refused where there is none. Of NaN and infinite elements all of them are NaN.
+//! refused where there is none. Of NaN and infinite elements all of them are NaN. Products of pivots
+//! and of singular values are computed in double precision, since they easily overflow.
 
-use crate::array::{Type, View, ViewMut};
-use crate::decompose::{self, Lu, Svd};
+use crate::array::{Real, Type, View, ViewMut, filled, with_real};
 use crate::error::{Error, Result};
 
-use super::batch::{each, instead, square};
+use super::batch::{each, each_in_double, instead, square};
+use super::factor::{self, Svd};
+use super::lu::Lu;
 use crate::rules::{
     Argument, Case, Entry, Ex, Inverse, Key, OpRef, Operator, Purpose, arity, rows_and_columns,
     same_dtype, same_shape,
@@ -30,7 +32,7 @@ fn inner<'t>(x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
 }
 
 macro_rules! number {
-    ($(#[$doc:meta])* $op:ident = $name:literal, $of:expr, $vjp:expr) => {
+    ($(#[$doc:meta])* $op:ident = $name:literal, $of:ident, $vjp:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $op;
@@ -52,11 +54,10 @@ macro_rules! number {
 
             fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
                 let [_, n] = rows_and_columns(args[0].shape);
-                let of: fn(&Lu) -> f64 = $of;
-                each(args, &mut out, 0, &mut |x, out| {
-                    out[0] = of(&Lu::new(x[0], n));
+                with_real!(out.data.dtype(), T => each::<T>(args, &mut out, 0, |x, out| {
+                    out[0] = T::of(Lu::new(x[0], n, false)?.$of());
                     Ok(())
-                })
+                }))
             }
 
             fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
@@ -70,13 +71,13 @@ macro_rules! number {
 number!(
     /// Determinants.
     Det = "det",
-    Lu::determinant,
+    determinant,
     |g, x| Some(each_element(g, x) * x.with(&Cofactor, &[]))
 );
 number!(
     /// Natural logarithms of the absolute values of determinants.
     LogAbsDet = "log_abs_det",
-    |lu| lu.log_determinant().1,
+    log_abs_determinant,
     |g, x| {
         let purpose = Purpose::LogDeterminant;
         let inverse = x.with_new(Inverse { purpose }, &[]);
@@ -86,7 +87,7 @@ number!(
 number!(
     /// Signs of determinants, 0 of singular matrices.
     DetSign = "det_sign",
-    |lu| lu.log_determinant().0,
+    determinant_sign,
     |_, _| None
 );
 
@@ -107,30 +108,14 @@ fn products_of_others(values: &[f64], without: Option<usize>) -> Vec<f64> {
 }
 
 /// det U · det V, which is 1 or -1, of the singular vectors of a matrix.
-fn orientation(x: &Svd, n: usize) -> f64 {
-    let sign = |x| Lu::new(x, n).log_determinant().0;
-    sign(&x.left) * sign(&x.right)
+fn orientation(x: &Svd<f64>, n: usize) -> Result<f64> {
+    let sign = |x| Ok(Lu::new(x, n, false)?.determinant_sign());
+    Ok(sign(&x.left)? * sign(&x.right)?)
 }
 
 /// What is raised where a matrix has no decomposition.
 pub(super) fn not_finite(name: &str) -> Error {
     Error::LinAlg(format!("{name}: the matrix has NaN or infinite elements"))
-}
-
-/// Writes the product Uᵀ K V of matrices of `n` rows.
-fn rebuild(left: &[f64], k: &[f64], right: &[f64], n: usize, out: &mut [f64]) {
-    let add = |s: f64, x: &[f64], y: &mut [f64]| y.iter_mut().zip(x).for_each(|(y, x)| *y += s * x);
-    out.fill(0.0);
-    let mut row = vec![0.0; n];
-    for i in 0..n {
-        row.fill(0.0);
-        for j in 0..n {
-            add(k[i * n + j], &right[j * n..(j + 1) * n], &mut row);
-        }
-        for r in 0..n {
-            add(left[i * n + r], &row, &mut out[r * n..(r + 1) * n]);
-        }
-    }
 }
 
 /// Writes det U · det V · U K Vᵀ for matrices U S Vᵀ, operand 0. `f` is given the decomposition,
@@ -139,20 +124,22 @@ fn rebuild(left: &[f64], k: &[f64], right: &[f64], n: usize, out: &mut [f64]) {
 fn from_singular_values(
     args: &[View<'_>],
     out: &mut ViewMut<'_>,
-    f: impl Fn(&Svd, usize, &[&[f64]], &mut [f64]),
+    f: impl Fn(&Svd<f64>, usize, &[&[f64]], &mut [f64]) -> Result<()>,
 ) -> Result<()> {
     let [_, n] = rows_and_columns(out.shape);
-    each(args, out, 2, &mut |x, out| {
-        let Some(svd) = decompose::svd(x[0], n, n) else {
+    each_in_double(args, out, 2, &mut |x, out| {
+        let Some(svd) = factor::svd(x[0], n, n)? else {
             out.fill(f64::NAN);
             return Ok(());
         };
-        let mut k = vec![0.0; n * n];
-        f(&svd, n, x, &mut k);
-        let sign = orientation(&svd, n);
+        let mut k = filled(n * n, 0.0)?;
+        f(&svd, n, x, &mut k)?;
+        let sign = orientation(&svd, n)?;
         k.iter_mut().for_each(|k| *k *= sign);
-        rebuild(&svd.left, &k, &svd.right, n, out);
-        Ok(())
+        // The vectors are rows, so that U is the transpose of the left ones.
+        let mut half = filled(n * n, 0.0)?;
+        factor::product([n; 3], (&svd.left, true), (&k, false), &mut half)?;
+        factor::product([n; 3], (&half, false), (&svd.right, false), out)
     })
 }
 
@@ -177,6 +164,7 @@ impl Operator for Cofactor {
             for (i, p) in others.into_iter().enumerate() {
                 k[i * n + i] = p;
             }
+            Ok(())
         })
     }
 
@@ -208,12 +196,9 @@ impl Operator for CofactorSlope {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         from_singular_values(args, &mut out, |svd, n, x, k| {
-            let (left, right) = (
-                decompose::transposed(&svd.left, n),
-                decompose::transposed(&svd.right, n),
-            );
-            let mut g = vec![0.0; n * n];
-            rebuild(&left, x[1], &right, n, &mut g);
+            let (mut half, mut g) = (filled(n * n, 0.0)?, filled(n * n, 0.0)?);
+            factor::product([n; 3], (&svd.left, false), (x[1], false), &mut half)?;
+            factor::product([n; 3], (&half, false), (&svd.right, true), &mut g)?;
             for i in 0..n {
                 let others = products_of_others(&svd.values, Some(i));
                 for j in (0..n).filter(|&j| j != i) {
@@ -221,6 +206,7 @@ impl Operator for CofactorSlope {
                     k[i * n + j] = -others[j] * g[j * n + i];
                 }
             }
+            Ok(())
         })
     }
 

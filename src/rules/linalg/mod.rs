@@ -1,6 +1,14 @@
-//! Products of matrices and vectors, and what is solved with matrices or made of their
-//! decompositions.
+//! Products of matrices and vectors, and, with the feature `linalg`, what is solved with matrices or
+//! made of their decompositions.
 
+#[cfg(feature = "linalg")]
 mod batch;
+#[cfg(feature = "linalg")]
+mod factor;
+#[cfg(feature = "linalg")]
+mod lu;
 
-files! { vecdot, matmul, solve, determinant, cholesky, qr, packed, spectral, pinv }
+#[cfg(not(feature = "linalg"))]
+files! { vecdot, matmul }
+#[cfg(feature = "linalg")]
+files! { vecdot, matmul, solve, determinant, cholesky, qr, packed, spectral, eigh, svd, pinv }

@@ -14,15 +14,15 @@ use super::batch::{instead, sides};
 /// The rows of the matrices of operand 0 down to where those of operand 1 would end, or those
 /// from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Rows {
+pub struct PackedRows {
     /// Those from there on.
     pub rest: bool,
 }
 
-/// Zeros shaped as operand 1, with operand 0 in the place of its [`Rows`] by operand 2.
+/// Zeros shaped as operand 1, with operand 0 in the place of its [`PackedRows`] by operand 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RowsAdjoint {
-    /// As in [`Rows`].
+pub struct PackedRowsAdjoint {
+    /// As in [`PackedRows`].
     pub rest: bool,
 }
 
@@ -52,9 +52,9 @@ fn rows_of(name: &str, whole: &Type, like: &Type, rest: bool) -> Result<Type> {
     instead(whole, &[if rest { rows - first } else { first }, columns])
 }
 
-impl Operator for Rows {
+impl Operator for PackedRows {
     fn name(&self) -> &str {
-        "rows"
+        "packed_rows"
     }
 
     fn key(&self) -> Option<&dyn Key> {
@@ -62,8 +62,8 @@ impl Operator for Rows {
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [x, like] = arity::<2>("rows", args)?;
-        rows_of("rows", x, like, self.rest)
+        let [x, like] = arity::<2>("packed_rows", args)?;
+        rows_of("packed_rows", x, like, self.rest)
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
@@ -82,7 +82,7 @@ impl Operator for Rows {
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.with_new(RowsAdjoint { rest: self.rest }, x))
+        (i == 0).then(|| g.with_new(PackedRowsAdjoint { rest: self.rest }, x))
     }
 
     fn reads(&self, i: usize) -> bool {
@@ -90,9 +90,9 @@ impl Operator for Rows {
     }
 }
 
-impl Operator for RowsAdjoint {
+impl Operator for PackedRowsAdjoint {
     fn name(&self) -> &str {
-        "rows_adjoint"
+        "packed_rows_adjoint"
     }
 
     fn key(&self) -> Option<&dyn Key> {
@@ -100,10 +100,10 @@ impl Operator for RowsAdjoint {
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [g, whole, like] = arity::<3>("rows_adjoint", args)?;
-        same_dtype("rows_adjoint", g, whole)?;
-        let rows = rows_of("rows_adjoint", whole, like, self.rest)?;
-        same_shape("rows_adjoint", &rows.shape, &g.shape)?;
+        let [g, whole, like] = arity::<3>("packed_rows_adjoint", args)?;
+        same_dtype("packed_rows_adjoint", g, whole)?;
+        let rows = rows_of("packed_rows_adjoint", whole, like, self.rest)?;
+        same_shape("packed_rows_adjoint", &rows.shape, &g.shape)?;
         Ok(whole.clone())
     }
 
@@ -123,7 +123,7 @@ impl Operator for RowsAdjoint {
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.with_new(Rows { rest: self.rest }, &[x[2]]))
+        (i == 0).then(|| g.with_new(PackedRows { rest: self.rest }, &[x[2]]))
     }
 
     fn reads(&self, i: usize) -> bool {
@@ -134,7 +134,7 @@ impl Operator for RowsAdjoint {
 impl<'t> Ex<'t> {
     /// The parts of a packed result: the rows down to as many as `like` has, and the others.
     pub(super) fn halves(self, like: Ex<'t>) -> [Ex<'t>; 2] {
-        [false, true].map(|rest| self.with_new(Rows { rest }, &[like]))
+        [false, true].map(|rest| self.with_new(PackedRows { rest }, &[like]))
     }
 }
 
@@ -157,7 +157,7 @@ fn parted(case: impl Fn(bool, Parted) -> Case) -> Vec<Case> {
 /// This file's entries of the rule table.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
-        name: "rows",
+        name: "packed_rows",
         formula: "the first rows of x, or the others",
         source: "definition",
         reference: None,
@@ -165,12 +165,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         cases: || {
             parted(|rest, [whole, like, ..]| {
                 let args = vec![Argument::real(whole, ANY), Argument::shape_only(like)];
-                Case::new(OpRef::new(Rows { rest }), args)
+                Case::new(OpRef::new(PackedRows { rest }), args)
             })
         },
     },
     Entry {
-        name: "rows_adjoint",
+        name: "packed_rows_adjoint",
         formula: "zeros with g in the first rows, or the others",
         source: "definition",
         reference: None,
@@ -184,7 +184,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     Argument::shape_only(whole),
                     Argument::shape_only(like),
                 ];
-                Case::new(OpRef::new(RowsAdjoint { rest }), args)
+                Case::new(OpRef::new(PackedRowsAdjoint { rest }), args)
             })
         },
     },

@@ -7,12 +7,12 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::array::{Type, View, ViewMut};
-use crate::decompose;
+use crate::array::{Real, Type, View, ViewMut, with_real};
 use crate::error::Result;
 
 use super::batch::{each, instead, sides};
 use super::determinant::not_finite;
+use super::factor::{self, Field};
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, rows_and_columns};
 
 /// Pseudo-inverses of matrices.
@@ -36,6 +36,22 @@ impl Hash for Pinv {
     }
 }
 
+impl Pinv {
+    /// Writes the pseudo-inverse of one matrix.
+    fn invert<T: Field>(&self, x: &[T], m: usize, n: usize, out: &mut [T]) -> Result<()> {
+        let mut svd = factor::svd(x, m, n)?.ok_or_else(|| not_finite("pinv"))?;
+        let first = svd.values.first().copied().unwrap_or_default();
+        let least = T::of(self.rcond * Real::to(first));
+        let kept = svd.values.iter().take_while(|s| **s > least).count();
+        // V S⁻¹ Uᵀ, of those that are kept.
+        for (u, &s) in svd.left.chunks_exact_mut(m.max(1)).zip(&svd.values[..kept]) {
+            u.iter_mut().for_each(|u| *u /= s);
+        }
+        let (u, v) = (&svd.left[..kept * m], &svd.right[..kept * n]);
+        factor::product([n, kept, m], (v, true), (u, false), out)
+    }
+}
+
 impl Operator for Pinv {
     fn name(&self) -> &str {
         "pinv"
@@ -53,24 +69,9 @@ impl Operator for Pinv {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let [m, n] = rows_and_columns(args[0].shape);
-        each(args, &mut out, 2, &mut |x, out| {
-            let svd = decompose::svd(x[0], m, n).ok_or_else(|| not_finite("pinv"))?;
-            let least = self.rcond * svd.values.first().copied().unwrap_or(0.0);
-            out.fill(0.0);
-            let kept = svd.values.iter().take_while(|s| **s > least).enumerate();
-            for (k, s) in kept {
-                let (u, v) = (
-                    &svd.left[k * m..(k + 1) * m],
-                    &svd.right[k * n..(k + 1) * n],
-                );
-                for (out, v) in out.chunks_exact_mut(m).zip(v) {
-                    for (o, u) in out.iter_mut().zip(u) {
-                        *o += v / s * u;
-                    }
-                }
-            }
-            Ok(())
-        })
+        with_real!(out.data.dtype(), T => each::<T>(args, &mut out, 2, |x, out| {
+            self.invert(x[0], m, n, out)
+        }))
     }
 
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, p: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {

@@ -1,15 +1,15 @@
 //! The QR decomposition of matrices that are not wide.
 //!
-//! An operator has one result, so Q and R are one array, one below the other; [`Rows`](super::Rows) takes
+//! An operator has one result, so Q and R are one array, one below the other; [`PackedRows`](super::PackedRows) takes
 //! it apart. The rule is Walter and Lehmann 2010, "Algorithmic differentiation of linear algebra
 //! functions", <https://arxiv.org/abs/1001.1654>, section 4.3. It needs R⁻¹, and is refused for
 //! matrices whose columns depend on each other, where there is no derivative.
 
-use crate::array::{Type, View, ViewMut, show_shape};
-use crate::decompose;
+use crate::array::{Type, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, sides};
+use super::factor;
 use crate::rules::{
     Argument, Case, Entry, Ex, Inverse, OpRef, Operator, Purpose, Tril, Triu, arity,
     rows_and_columns,
@@ -38,11 +38,10 @@ impl Operator for Qr {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let [m, n] = rows_and_columns(args[0].shape);
-        each(args, &mut out, 2, &mut |x, out| {
+        with_real!(out.data.dtype(), T => each::<T>(args, &mut out, 2, |x, out| {
             let (q, r) = out.split_at_mut(m * n);
-            decompose::qr(x[0], m, n, q, r);
-            Ok(())
-        })
+            factor::qr(x[0], m, n, q, r)
+        }))
     }
 
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {

@@ -2,13 +2,14 @@
 //!
 //! The rules are Giles 2008, "Collected matrix derivative results for forward and reverse mode
 //! algorithmic differentiation", section 2.2: for Y = A⁻¹B the gradient of B is A⁻ᵀG, and that
-//! of A is minus the product of it with Yᵀ. In single precision the kernels compute in double.
+//! of A is minus the product of it with Yᵀ.
 
-use crate::array::{DType, Type, View, ViewMut, element_count, show_shape};
-use crate::decompose::{self, Lu};
+use crate::array::{Real, Type, View, ViewMut, element_count, show_shape, with_real};
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, joint, sides, square};
+use super::factor::{Field, largest};
+use super::lu::Lu;
 use crate::rules::{
     Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, rows_and_columns, same_dtype,
 };
@@ -52,17 +53,13 @@ impl Operator for Solve {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let [n, columns] = rows_and_columns(out.shape);
-        each(args, &mut out, 2, &mut |x, out| {
-            let lu = match self.transpose {
-                true => Lu::new(&decompose::transposed(x[0], n), n),
-                false => Lu::new(x[0], n),
-            };
+        with_real!(out.data.dtype(), T => each::<T>(args, &mut out, 2, |x, out| {
+            let lu = Lu::new(x[0], n, self.transpose)?;
             if lu.singular() {
                 return Err(singular("solve"));
             }
-            lu.solve(x[1], columns, out);
-            Ok(())
-        })
+            lu.solve(x[1], columns, out)
+        }))
     }
 
     fn transposes(&self, i: usize) -> bool {
@@ -103,6 +100,27 @@ pub struct Inverse {
     pub purpose: Purpose,
 }
 
+impl Inverse {
+    /// Writes the inverse of one matrix.
+    fn invert<T: Field>(&self, x: &[T], n: usize, out: &mut [T]) -> Result<()> {
+        let lu = Lu::new(x, n, false)?;
+        if !lu.singular() {
+            lu.inverse(out)?;
+            let condition = Real::to(largest(x)) * Real::to(largest(out));
+            let most = Real::to(<T as num_traits::Float>::epsilon()).recip();
+            if !(condition > most && self.purpose == Purpose::Derivative) {
+                return Ok(());
+            }
+        }
+        let none = "there is no derivative: the matrix is singular";
+        Err(match self.purpose {
+            Purpose::Itself => singular("inverse"),
+            Purpose::LogDeterminant => Error::LinAlg(format!("slogdet: {none}")),
+            Purpose::Derivative => Error::LinAlg(format!("{none}, or as good as")),
+        })
+    }
+}
+
 impl Operator for Inverse {
     fn name(&self) -> &str {
         "inverse"
@@ -120,27 +138,9 @@ impl Operator for Inverse {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let [_, n] = rows_and_columns(out.shape);
-        let most = match out.data.dtype() {
-            DType::F32 => f64::from(f32::EPSILON).recip(),
-            _ => f64::EPSILON.recip(),
-        };
-        let norm = |x: &[f64]| x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-        each(args, &mut out, 2, &mut |x, out| {
-            let lu = Lu::new(x[0], n);
-            if !lu.singular() {
-                lu.solve(&decompose::identity(n), n, out);
-                let as_good_as = norm(x[0]) * norm(out) > most;
-                if !(as_good_as && self.purpose == Purpose::Derivative) {
-                    return Ok(());
-                }
-            }
-            let none = "there is no derivative: the matrix is singular";
-            Err(match self.purpose {
-                Purpose::Itself => singular("inverse"),
-                Purpose::LogDeterminant => Error::LinAlg(format!("slogdet: {none}")),
-                Purpose::Derivative => Error::LinAlg(format!("{none}, or as good as")),
-            })
-        })
+        with_real!(out.data.dtype(), T => each::<T>(args, &mut out, 2, |x, out| {
+            self.invert(x[0], n, out)
+        }))
     }
 
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {

@@ -1,163 +1,89 @@
-//! Eigenvalues of symmetric matrices, and singular values, with their vectors.
+//! What eigenvalues of symmetric matrices and singular values have in common: differences that the
+//! derivatives of vectors divide by, and what becomes of those where values coincide.
 //!
-//! An operator has one result, so values and vectors are rows of one array. The rules are Giles
-//! 2008, "Collected matrix derivative results", section 3.1, and Townsend 2016, "Differentiating
-//! the singular value decomposition". Both divide by differences of values. Where two values
-//! coincide, to the precision of their type, vectors have no derivative: [`Ratio`] then refuses,
-//! unless nothing was asked of the vectors. So the derivatives of values exist everywhere (of one
-//! that is repeated, as one of the generalised gradients, as that of `max` is where elements are
-//! equal); those of vectors are numbers or an error. That holds also for what would be smooth
-//! there, such as `(V * w) @ V.T`: its derivative is not to be had from those of its parts. (Where
-//! also the values are all zero nothing is asked of the vectors there, and the result, zero, is not
-//! that function's derivative.)
+//! Values coincide if they do to the precision of their type. Then
+//!
+//! - vectors have no derivative. [`Distinct`] stands between a decomposition and whoever takes its
+//!   vectors, and refuses in either mode;
+//! - in forward mode the direction is known. The vectors within the space of values that coincide are
+//!   chosen so that the tangent, seen in them, is diagonal there
+//!   ([`realigned`](Operator::realigned)): then first-order perturbation theory holds, the terms that
+//!   would be divided by zero are zero themselves, and a function of the values that is smooth and
+//!   symmetric has the right second derivatives (Kato, "Perturbation theory for linear operators",
+//!   chapter II). A gradient that is not symmetric in values that coincide has none: [`Level`]
+//!   refuses;
+//! - in reverse mode no direction is known. The gradient of values needs the vectors, but not their
+//!   derivative; a gradient of that gradient does, and is refused ([`Distinct`] again).
 
-use crate::array::{Real, Type, Typed, View, ViewMut, element_count, show_shape, with_real};
-use crate::decompose::{self, Svd as Decomposed};
+use crate::array::{Real, Type, Typed, View, ViewMut, element_count, with_real};
 use crate::error::{Error, Result};
 
-use super::batch::{each, instead, sides, square};
-use super::cholesky::lower_triangle;
-use super::determinant::not_finite;
 use crate::rules::{
-    Argument, Case, Diagonal, DiagonalMatrix, Entry, Ex, Key, OpRef, Operator, SliceItem, Take,
-    arity, real, rows_and_columns, same_dtype,
+    Argument, Case, DiagonalMatrix, Entry, Ex, Key, OpRef, Operator, SliceItem, Take, arity, real,
+    same_dtype, same_shape,
 };
 
-/// The rows before the last, or after the first, of matrices.
-fn rows<'t>(x: Ex<'t>, start: Option<i64>, stop: Option<i64>) -> Ex<'t> {
-    let all = SliceItem::Range {
-        start: None,
-        stop: None,
-        step: 1,
-    };
-    let mut items = vec![all; x.ndim() - 1];
-    items[x.ndim() - 2] = SliceItem::Range {
+fn range(start: Option<i64>, stop: Option<i64>) -> SliceItem {
+    SliceItem::Range {
         start,
         stop,
         step: 1,
-    };
+    }
+}
+
+fn taken<'t>(x: Ex<'t>, item: SliceItem) -> Ex<'t> {
+    let mut items = vec![range(None, None); x.ndim() - 1];
+    items[x.ndim() - 2] = item;
     x.with_new(Take { items }, &[])
+}
+
+/// The rows before the last, or after the first, of matrices.
+pub(super) fn rows<'t>(x: Ex<'t>, start: Option<i64>, stop: Option<i64>) -> Ex<'t> {
+    taken(x, range(start, stop))
 }
 
 /// One row of matrices.
-fn row(x: Ex<'_>, at: i64) -> Ex<'_> {
-    let all = SliceItem::Range {
-        start: None,
-        stop: None,
-        step: 1,
-    };
-    let mut items = vec![all; x.ndim() - 1];
-    items[x.ndim() - 2] = SliceItem::At(at);
-    x.with_new(Take { items }, &[])
+pub(super) fn row(x: Ex<'_>, at: i64) -> Ex<'_> {
+    taken(x, SliceItem::At(at))
 }
 
-fn ratio<'t>(x: Ex<'t>, y: Ex<'t>, asked: Ex<'t>) -> Ex<'t> {
-    x.with(&Ratio, &[y, asked])
+/// x / y, 0 where y is zero: what is divided is zero there, or not asked for.
+pub(super) fn ratio<'t>(x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
+    x.with(&Ratio, &[y])
 }
 
-fn antisymmetric(x: Ex<'_>) -> Ex<'_> {
+pub(super) fn antisymmetric(x: Ex<'_>) -> Ex<'_> {
     x - x.matrix_transpose()
 }
 
-fn diagonal_matrix(x: Ex<'_>) -> Ex<'_> {
+pub(super) fn diagonal_matrix(x: Ex<'_>) -> Ex<'_> {
     x.with_new(DiagonalMatrix { k: 0 }, &[])
 }
 
-/// Eigenvectors as columns, and the eigenvalues, ascending, as a last row: (n + 1) × n. The lower
-/// triangle is read, as by NumPy, and has the gradient (see [`super::Cholesky`]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Eigh;
-
-impl Operator for Eigh {
-    fn name(&self) -> &str {
-        "eigh"
-    }
-
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [x] = arity::<1>("eigh", args)?;
-        let n = square("eigh", x)?;
-        instead(x, &[n.saturating_add(1), n])
-    }
-
-    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [_, n] = rows_and_columns(out.shape);
-        each(args, &mut out, 2, &mut |x, out| {
-            let found = decompose::eigh(x[0], n);
-            let (values, vectors) = found.ok_or_else(|| not_finite("eigh"))?;
-            let (to, last) = out.split_at_mut(n * n);
-            to.copy_from_slice(&decompose::transposed(&vectors, n));
-            last.copy_from_slice(&values);
-            Ok(())
-        })
-    }
-
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let (v, w) = (rows(y, None, Some(-1)), row(y, -1));
-        let (by_v, by_w) = (rows(g, None, Some(-1)), row(g, -1));
-        let turn = antisymmetric(v.matmul(by_v, true, false)) * 0.5;
-        let gaps = w.with_new(Pairs { sum: false }, &[]);
-        let inner = ratio(turn, gaps, by_v) + diagonal_matrix(by_w);
-        let full = v.matmul(inner, false, false).matmul(v, false, true);
-        Some(lower_triangle(full))
-    }
+/// What is as good as zero beside values of this size: a few times what an algorithm errs by.
+fn nothing<T: Real>(values: &[T]) -> T {
+    let largest = values.iter().fold(T::zero(), |m, x| m.max(x.abs()));
+    largest * T::epsilon() * T::of(8.0 * values.len() as f64)
 }
 
-/// The k = min(m, n) singular values, descending, as a row; below it the left singular vectors
-/// as m × k, below them the right ones as n × k.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Svd;
-
-impl Operator for Svd {
-    fn name(&self) -> &str {
-        "svd"
+/// Runs of values in order that coincide, each with its neighbour; those of one included.
+pub(super) fn runs<T: Real>(values: &[T]) -> Vec<std::ops::Range<usize>> {
+    let nothing = nothing(values);
+    let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
+    for i in 0..values.len() {
+        match runs.last_mut() {
+            Some(run) if (values[i] - values[i - 1]).abs() <= nothing => run.end = i + 1,
+            _ => runs.push(i..i + 1),
+        }
     }
+    runs
+}
 
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [x] = arity::<1>("svd", args)?;
-        let [m, n] = sides("svd", x)?;
-        let rows = m.saturating_add(n).saturating_add(1);
-        instead(x, &[rows, m.min(n)])
-    }
-
-    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let [m, n] = rows_and_columns(args[0].shape);
-        each(args, &mut out, 2, &mut |x, out| {
-            let found = decompose::svd(x[0], m, n);
-            let Decomposed {
-                values,
-                left,
-                right,
-            } = found.ok_or_else(|| not_finite("svd"))?;
-            let (first, vectors) = out.split_at_mut(m.min(n));
-            let (u, v) = vectors.split_at_mut(left.len());
-            first.copy_from_slice(&values);
-            u.copy_from_slice(&decompose::transposed(&left, m));
-            v.copy_from_slice(&decompose::transposed(&right, n));
-            Ok(())
-        })
-    }
-
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let (s, by_s) = (row(y, 0), row(g, 0));
-        let [u, v] = rows(y, Some(1), None).halves(x[0]);
-        let asked = rows(g, Some(1), None);
-        let [by_u, by_v] = asked.halves(x[0]);
-        let (inside_u, inside_v) = (u.matmul(by_u, true, false), v.matmul(by_v, true, false));
-        let (turn_u, turn_v) = (antisymmetric(inside_u), antisymmetric(inside_v));
-        let gaps = s.with_new(Pairs { sum: false }, &[]);
-        let sums = s.with_new(Pairs { sum: true }, &[]);
-        // (Aᵢⱼ sⱼ + sᵢ Bᵢⱼ) / (sⱼ² - sᵢ²), by partial fractions.
-        let turns = ratio(turn_u + turn_v, gaps, asked) + ratio(turn_u - turn_v, sums, asked);
-        let inner = turns * 0.5 + diagonal_matrix(by_s);
-        let inside = u.matmul(inner, false, false).matmul(v, false, true);
-        // Values that count as zero are zero in the sums.
-        let s = sums.with_new(Diagonal { k: 0 }, &[]) * 0.5;
-        let lengths = s.expand_dims(&[s.ndim() - 1]);
-        let divided = |x: Ex<'t>| ratio(x, lengths.broadcast_like(x), asked);
-        let outside_u = divided(by_u - u.matmul(inside_u, false, false));
-        let outside_v = divided(by_v - v.matmul(inside_v, false, false));
-        Some(inside + outside_u.matmul(v, false, true) + u.matmul(outside_v, false, true))
-    }
+/// How many of the values, from the end, are zero.
+pub(super) fn zeros<T: Real>(values: &[T]) -> usize {
+    let nothing = nothing(values);
+    let zero = values.iter().rev().take_while(|x| x.abs() <= nothing);
+    zero.count()
 }
 
 /// xⱼ - xᵢ for all pairs of the last axis, with ones along the diagonal; or xⱼ + xᵢ. What is
@@ -170,14 +96,13 @@ pub struct Pairs {
 
 fn pairs<T: Real>(x: &[T], sum: bool, out: &mut [T]) {
     let n = x.len();
-    let largest = x.iter().fold(T::zero(), |m, x| m.max(x.abs()));
-    let zero = largest * T::epsilon() * T::of(n as f64);
+    let nothing = nothing(x);
     for (i, out) in out.chunks_exact_mut(n.max(1)).enumerate() {
         for (j, o) in out.iter_mut().enumerate() {
             let pair = if sum { x[j] + x[i] } else { x[j] - x[i] };
             *o = if i == j && !sum {
                 T::one()
-            } else if pair.abs() <= zero {
+            } else if pair.abs() <= nothing {
                 T::zero()
             } else {
                 pair
@@ -197,12 +122,7 @@ impl Operator for Pairs {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("pairs", args)?;
-        real("pairs", x)?;
-        let Some(&n) = x.shape.last() else {
-            return Err(Error::Shape(
-                "pairs: expected at least one axis, got a single number".into(),
-            ));
-        };
+        let n = values_of("pairs", x)?;
         let mut ty = x.clone();
         ty.shape.push(n);
         element_count(&ty.shape)?;
@@ -227,18 +147,14 @@ impl Operator for Pairs {
     }
 }
 
-/// x / y; where y is 0, it is 0 if a third operand is zero everywhere, and else an error.
+/// x / y, and 0 where y is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ratio;
 
-/// Whether the ratios exist, which they do wherever nothing is divided by 0.
-fn divide<T: Real>(x: &[T], y: &[T], out: &mut [T]) -> bool {
-    let mut exists = true;
+fn divide<T: Real>(x: &[T], y: &[T], out: &mut [T]) {
     for ((o, &x), &y) in out.iter_mut().zip(x).zip(y) {
-        exists &= y != T::zero();
         *o = if y == T::zero() { y } else { x / y };
     }
-    exists
 }
 
 impl Operator for Ratio {
@@ -247,77 +163,239 @@ impl Operator for Ratio {
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [x, y, asked] = arity::<3>("ratio", args)?;
+        let [x, y] = arity::<2>("ratio", args)?;
         same_dtype("ratio", x, y)?;
-        same_dtype("ratio", x, asked)?;
-        if x.shape != y.shape {
-            return Err(Error::Shape(format!(
-                "ratio: shapes {} and {} differ",
-                show_shape(&x.shape),
-                show_shape(&y.shape)
-            )));
-        }
+        same_shape("ratio", &x.shape, &y.shape)?;
         Ok(x.clone())
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let exists = with_real!(out.data.dtype(), T => {
-            let to = T::slice_mut(&mut out.data);
-            divide::<T>(args[0].real(), args[1].real(), to)
-                || args[2].real::<T>().iter().all(|&asked| asked == T::default())
+        with_real!(out.data.dtype(), T => {
+            divide::<T>(args[0].real(), args[1].real(), T::slice_mut(&mut out.data));
         });
-        exists.then_some(()).ok_or_else(|| {
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(match i {
+            0 => ratio(g, x[1]),
+            _ => -ratio(g * y, x[1]),
+        })
+    }
+}
+
+/// The number of values, the last axis.
+fn values_of(name: &str, values: &Type) -> Result<usize> {
+    real(name, values)?;
+    values.shape.last().copied().ok_or_else(|| {
+        Error::Shape(format!(
+            "{name}: expected at least one axis, got a single number"
+        ))
+    })
+}
+
+/// The vectors that a gradient of their values is made of.
+pub(super) fn undifferentiated<'t>(vectors: Ex<'t>, values: Ex<'t>, from_zero: bool) -> Ex<'t> {
+    let check = Check::Gradient;
+    vectors.with_new(Distinct { from_zero, check }, &[values])
+}
+
+/// Operand 0, as something that has a derivative only where the values, operand 1, differ from each
+/// other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Distinct {
+    /// And from zero.
+    pub from_zero: bool,
+    /// What raises where they do not.
+    pub check: Check,
+}
+
+/// What of [`Distinct`] raises where values coincide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Check {
+    /// Its derivatives: it is of vectors that somebody has asked for.
+    Derivatives,
+    /// Its gradient: it is of vectors that a gradient of the values is made of.
+    Gradient,
+    /// Itself: it is such a derivative.
+    Itself,
+}
+
+impl Distinct {
+    fn derivative<'t>(self, x: Ex<'t>, values: Ex<'t>) -> Ex<'t> {
+        let checked = Distinct {
+            check: Check::Itself,
+            ..self
+        };
+        x.with_new(checked, &[values])
+    }
+}
+
+/// What is raised where values coincide.
+fn no_derivative() -> Error {
+    Error::LinAlg(
+        "there is no derivative: eigenvectors or singular vectors cannot be differentiated where \
+         two of their values coincide, or a singular value is 0 (second derivatives of functions \
+         of the values alone are found by forward mode over reverse mode: hvp, hessian, or jvp of \
+         grad)"
+            .into(),
+    )
+}
+
+impl Operator for Distinct {
+    fn name(&self) -> &str {
+        "distinct"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x, values] = arity::<2>("distinct", args)?;
+        same_dtype("distinct", x, values)?;
+        values_of("distinct", values)?;
+        Ok(x.clone())
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let n = args[1].shape.last().copied().unwrap_or(0).max(1);
+        let fine = with_real!(out.data.dtype(), T => {
+            T::slice_mut(&mut out.data).copy_from_slice(args[0].real::<T>());
+            let apart = |values: &[T]| {
+                runs(values).len() == values.len() && !(self.from_zero && zeros(values) > 0)
+            };
+            self.check != Check::Itself || args[1].real::<T>().chunks_exact(n).all(apart)
+        });
+        fine.then_some(()).ok_or_else(no_derivative)
+    }
+
+    fn aliases(&self, _args: &[&Type], _out: &Type) -> bool {
+        self.check != Check::Itself
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| self.derivative(g, x[1]))
+    }
+
+    fn jvp<'t>(&self, i: usize, t: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| match self.check {
+            Check::Gradient => t,
+            _ => self.derivative(t, x[1]),
+        })
+    }
+}
+
+/// A gradient of values, operand 0, as something that has a derivative by the values, operand 1, only
+/// if it is equal where they are, and zero where they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Level {
+    /// Whether it must be zero where a value is.
+    pub zero: bool,
+}
+
+/// Zeros of the shape of the gradient of values; raised where [`Level`] has no derivative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LevelSlope {
+    /// As in [`Level`].
+    pub zero: bool,
+}
+
+/// Checks the operands of both.
+fn level(name: &str, args: &[&Type]) -> Result<Type> {
+    let [gradient, values] = arity::<2>(name, args)?;
+    same_dtype(name, gradient, values)?;
+    values_of(name, values)?;
+    same_shape(name, &values.shape, &gradient.shape)?;
+    Ok(gradient.clone())
+}
+
+/// Whether numbers are equal wherever values coincide, to half of their digits: they are functions of
+/// values that differ by rounding.
+fn is_level<T: Real>(numbers: &[T], values: &[T], zero: bool) -> bool {
+    let largest = numbers.iter().fold(T::zero(), |m, x| m.max(x.abs()));
+    let near = largest * T::epsilon().sqrt();
+    let equal = |run: std::ops::Range<usize>| {
+        let first = numbers[run.start];
+        numbers[run].iter().all(|x| (*x - first).abs() <= near)
+    };
+    let last = &numbers[numbers.len() - zeros(values)..];
+    runs(values).into_iter().all(equal) && !(zero && last.iter().any(|x| x.abs() > near))
+}
+
+impl Operator for Level {
+    fn name(&self) -> &str {
+        "level"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        level("level", args)
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        with_real!(out.data.dtype(), T => {
+            T::slice_mut(&mut out.data).copy_from_slice(args[0].real::<T>());
+        });
+        Ok(())
+    }
+
+    fn aliases(&self, _args: &[&Type], _out: &Type) -> bool {
+        true
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then_some(g)
+    }
+
+    fn jvp<'t>(&self, i: usize, t: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(match i {
+            0 => t,
+            _ => x[0].with_new(LevelSlope { zero: self.zero }, &[x[1]]),
+        })
+    }
+}
+
+impl Operator for LevelSlope {
+    fn name(&self) -> &str {
+        "level_slope"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        level("level_slope", args)
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let n = args[1].shape.last().copied().unwrap_or(0).max(1);
+        let fine = with_real!(out.data.dtype(), T => {
+            T::slice_mut(&mut out.data).fill(T::default());
+            let numbers = args[0].real::<T>().chunks_exact(n);
+            let values = args[1].real::<T>().chunks_exact(n);
+            numbers.zip(values).all(|(numbers, values)| is_level(numbers, values, self.zero))
+        });
+        fine.then_some(()).ok_or_else(|| {
             Error::LinAlg(
-                "there is no derivative: eigenvectors or singular vectors cannot be \
-                 differentiated where two of their values coincide, or a singular value is 0"
+                "there is no second derivative: the function is not smooth where eigenvalues or \
+                 singular values coincide, or a singular value is 0"
                     .into(),
             )
         })
     }
 
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        match i {
-            0 => Some(ratio(g, x[1], x[2])),
-            1 => Some(-ratio(g * y, x[1], x[2])),
-            _ => None,
-        }
+    fn vjp<'t>(&self, _i: usize, _g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        None
     }
 }
 
 /// This file's entries of the rule table.
 pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
-        name: "eigh",
-        formula: "V and w, with x = V diag(w) Vᵀ",
-        source: "definition",
-        reference: None,
-        internal: None,
-        cases: || {
-            let shapes: [&[usize]; 5] = [&[3, 3], &[2, 2, 2], &[1, 1], &[0, 0], &[0, 2, 2]];
-            let case = |x| Case::new(OpRef::Static(&Eigh), vec![Argument::dominant(x)]);
-            shapes.map(case).into()
-        },
-    },
-    Entry {
-        name: "svd",
-        formula: "s, U and V, with x = U diag(s) Vᵀ",
-        source: "definition",
-        reference: None,
-        internal: None,
-        cases: || {
-            let shapes: [&[usize]; 7] = [
-                &[3, 3],
-                &[4, 2],
-                &[2, 2, 3],
-                &[1, 1],
-                &[0, 0],
-                &[2, 0],
-                &[0, 2, 2],
-            ];
-            let case = |x| Case::new(OpRef::Static(&Svd), vec![Argument::dominant(x)]);
-            shapes.map(case).into()
-        },
-    },
     Entry {
         name: "pairs",
         formula: "x_j ∓ x_i",
@@ -337,21 +415,73 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "ratio",
-        formula: "x / y, 0 where y = 0 if nothing is asked",
+        formula: "x / y, 0 where y = 0",
         source: "definition",
         reference: None,
-        internal: Some("divides in them, and refuses where there is no derivative"),
+        internal: Some("divides in them"),
         cases: || {
             let shapes: [&[usize]; 4] = [&[3], &[2, 3], &[], &[0]];
             let case = |x: &[usize]| {
                 let args = vec![
                     Argument::real(x, &[(-2.0, 2.0)]),
                     Argument::real(x, &[(-2.0, -0.5), (0.5, 2.0)]),
-                    Argument::real(&[2], &[(1.0, 1.0)]),
                 ];
                 Case::new(OpRef::Static(&Ratio), args)
             };
             shapes.map(case).into()
         },
     },
+    Entry {
+        name: "distinct",
+        formula: "x",
+        source: "definition",
+        reference: None,
+        internal: Some("refuses derivatives of vectors where their values coincide"),
+        cases: || {
+            let shapes: [(&[usize], &[usize]); 3] =
+                [(&[3, 3], &[3]), (&[2, 4, 2], &[2, 2]), (&[0, 0], &[0])];
+            let checks = [Check::Derivatives, Check::Gradient, Check::Itself];
+            let case = |(x, values)| {
+                checks.map(|check| {
+                    let args = vec![
+                        Argument::real(x, &[(-2.0, 2.0)]),
+                        Argument::distinct(values, &[(0.5, 3.0)]),
+                    ];
+                    let from_zero = check == Check::Itself;
+                    Case::new(OpRef::new(Distinct { from_zero, check }), args)
+                })
+            };
+            shapes.into_iter().flat_map(case).collect()
+        },
+    },
+    Entry {
+        name: "level",
+        formula: "x",
+        source: "definition",
+        reference: None,
+        internal: Some("refuses second derivatives where a function of values is not smooth"),
+        cases: || of_levels(|zero| OpRef::new(Level { zero })),
+    },
+    Entry {
+        name: "level_slope",
+        formula: "0",
+        source: "definition",
+        reference: None,
+        internal: Some("the tangent of level"),
+        cases: || of_levels(|zero| OpRef::new(LevelSlope { zero })),
+    },
 ];
+
+fn of_levels(op: fn(bool) -> OpRef) -> Vec<Case> {
+    let shapes: [&[usize]; 3] = [&[3], &[2, 2], &[0]];
+    let case = |x: &[usize]| {
+        [false, true].map(|zero| {
+            let args = vec![
+                Argument::real(x, &[(-2.0, 2.0)]),
+                Argument::distinct(x, &[(0.5, 3.0)]),
+            ];
+            Case::new(op(zero), args)
+        })
+    };
+    shapes.into_iter().flat_map(case).collect()
+}

@@ -1,0 +1,356 @@
+//! Decompositions of one dense matrix, by the crate `faer`, in single and double precision.
+//!
+//! Cholesky, Householder QR, the singular value decomposition and the eigenvalues of symmetric
+//! matrices; [`super::lu`] has LU. Matrices of arguments and results are slices in C order;
+//! `faer` works on columns, so they are transposed on the way in and out, which is little beside
+//! the decomposition.
+//!
+//! All of it runs on one thread, and gives the same bits wherever it runs on one machine. Memory is
+//! asked for before the work begins, and its want is an [`Error::Memory`]: `faer` would abort.
+//! Matrices with NaN or infinite elements, on which an iteration need not end, never reach those
+//! algorithms that iterate. Matrices whose largest element is far from 1 are scaled by a power of
+//! two, as LAPACK does, so that squares neither overflow nor vanish.
+//!
+//! Signs, which a decomposition leaves open, follow one convention: of an eigenvector, and of a left
+//! singular vector, the component of largest magnitude is positive, the first of those that are as
+//! large to rounding. Those of QR are Householder's, as in LAPACK: an element of R's diagonal has the
+//! sign opposite to that of the element which it takes the place of, unless nothing stood below that.
+
+use std::cell::Cell;
+
+use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::linalg::{cholesky::llt, evd, householder, qr, svd};
+use faer::{Accum, Conj, MatMut, MatRef, Par};
+
+use crate::array::{Real, Typed, filled};
+use crate::error::{Error, Result};
+use crate::interrupt;
+
+/// An element type of matrices that can be decomposed.
+pub(super) trait Field: Real + Typed + faer::traits::RealField {}
+impl Field for f32 {}
+impl Field for f64 {}
+
+/// What a multiplication inside `faer` may ask for: room for packed operands, of twice the size of
+/// the largest cache, once in each thread.
+const PACKED: usize = 128 << 20;
+
+/// Makes sure that products inside `faer` have their memory, for which they ask infallibly.
+fn prepare() -> Result<()> {
+    thread_local! {
+        static PREPARED: Cell<bool> = const { Cell::new(false) };
+    }
+    if !PREPARED.get() {
+        let mut probe: Vec<u8> = Vec::new();
+        probe.try_reserve_exact(PACKED).map_err(|_| no_memory())?;
+        drop(probe);
+        // The memory that was just given back is there for this product, which keeps its own.
+        let (ones, mut product) = ([1.0; 32 * 32], [0.0; 32 * 32]);
+        let ones = MatRef::from_column_major_slice(&ones, 32, 32);
+        let product = MatMut::from_column_major_slice_mut(&mut product, 32, 32);
+        faer::linalg::matmul::matmul(product, Accum::Replace, ones, ones, 1.0, Par::Seq);
+        PREPARED.set(true);
+    }
+    Ok(())
+}
+
+fn no_memory() -> Error {
+    Error::Memory("there is no memory for what the decomposition of a matrix takes".into())
+}
+
+/// Scratch memory for an algorithm of `faer`.
+pub(super) fn scratch(needed: StackReq) -> Result<MemBuffer> {
+    prepare()?;
+    MemBuffer::try_new(needed).map_err(|_| no_memory())
+}
+
+/// The product of sides from which work takes some milliseconds, and the caller is to be heard.
+const LARGE: f64 = (1 << 21) as f64;
+
+/// Runs a call of `faer` on matrices of such sides, which owns all that it works on.
+pub(super) fn run<R: Send + 'static>(
+    sides: [usize; 3],
+    work: impl FnOnce() -> Result<R> + Send + 'static,
+) -> Result<R> {
+    match sides.into_iter().map(|n| n as f64).product::<f64>() < LARGE {
+        true => work(),
+        false => interrupt::leave(work)?,
+    }
+}
+
+/// Writes the transpose of a matrix in C order with so many columns. Square blocks are read and
+/// written while they are in the fastest cache.
+pub(super) fn transpose<T: Copy>(x: &[T], columns: usize, out: &mut [T]) {
+    const BLOCK: usize = 16;
+    let rows = x.len().checked_div(columns).unwrap_or(0);
+    for i in (0..rows).step_by(BLOCK) {
+        for j in (0..columns).step_by(BLOCK) {
+            for r in i..(i + BLOCK).min(rows) {
+                for c in j..(j + BLOCK).min(columns) {
+                    out[c * rows + r] = x[r * columns + c];
+                }
+            }
+        }
+    }
+}
+
+/// The transpose of a matrix in C order with so many columns.
+pub(super) fn transposed<T: Field>(x: &[T], columns: usize) -> Result<Vec<T>> {
+    let mut out = filled(x.len(), T::default())?;
+    transpose(x, columns, &mut out);
+    Ok(out)
+}
+
+/// The largest absolute value; NaN if there is one.
+pub(super) fn largest<T: Field>(x: &[T]) -> T {
+    let larger = |m: T, x: &T| match Real::to(*x).is_nan() {
+        true => *x,
+        false if num_traits::Float::abs(*x) > m => num_traits::Float::abs(*x),
+        false => m,
+    };
+    x.iter().fold(T::default(), larger)
+}
+
+/// The power of two by which a matrix is multiplied before it is decomposed, if its largest element
+/// is so far from 1 that squares of elements overflow or vanish. `None` if an element is not finite.
+fn scale<T: Field>(x: &[T]) -> Option<T> {
+    let most = Real::to(largest(x));
+    if !most.is_finite() {
+        return None;
+    }
+    // Exponents whose squares are safe, and those that a number of this type can have.
+    let (safe, own) = if T::DTYPE.size() == 4 {
+        (40, 120)
+    } else {
+        (400, 1000)
+    };
+    let exponent = if most == 0.0 {
+        0
+    } else {
+        most.log2().floor() as i32
+    };
+    let power = (-exponent).clamp(-own, own);
+    Some(match exponent.abs() > safe {
+        true => T::of(2.0).powi(power),
+        false => T::of(1.0),
+    })
+}
+
+/// Writes the lower triangular L of `a = L Lᵀ`, reading the lower triangle of `a`. Whether
+/// there is one: if the matrix is not positive definite, the result is not to be used.
+pub(super) fn cholesky<T: Field>(a: &[T], n: usize, l: &mut [T]) -> Result<bool> {
+    let mut x = transposed(a, n)?;
+    let (x, found) = run([n; 3], move || {
+        let params = Default::default();
+        let needed = llt::factor::cholesky_in_place_scratch::<T>(n, Par::Seq, params);
+        let mut memory = scratch(needed)?;
+        let found = llt::factor::cholesky_in_place(
+            MatMut::from_column_major_slice_mut(&mut x, n, n),
+            Default::default(),
+            Par::Seq,
+            MemStack::new(&mut memory),
+            params,
+        );
+        Ok((x, found.is_ok()))
+    })?;
+    transpose(&x, n, l);
+    for (i, row) in l.chunks_exact_mut(n.max(1)).enumerate() {
+        row[i + 1..].fill(T::default());
+    }
+    Ok(found)
+}
+
+/// Writes Q and R of an `m` × `n` matrix, `m >= n`: `q` has its shape, `r` is `n` × `n`.
+pub(super) fn qr<T: Field>(a: &[T], m: usize, n: usize, q: &mut [T], r: &mut [T]) -> Result<()> {
+    if n == 0 {
+        return Ok(());
+    }
+    let mut columns = transposed(a, n)?;
+    let (columns, x) = run([m, n, n], move || {
+        let block = qr::no_pivoting::factor::recommended_block_size::<T>(m, n);
+        let params = Default::default();
+        let mut memory = scratch(StackReq::any_of(&[
+            qr::no_pivoting::factor::qr_in_place_scratch::<T>(m, n, block, Par::Seq, params),
+            householder::apply_block_householder_sequence_on_the_left_in_place_scratch::<T>(
+                m, block, n,
+            ),
+        ]))?;
+        let mut coefficients = filled(block * n, T::default())?;
+        qr::no_pivoting::factor::qr_in_place(
+            MatMut::from_column_major_slice_mut(&mut columns, m, n),
+            MatMut::from_column_major_slice_mut(&mut coefficients, block, n),
+            Par::Seq,
+            MemStack::new(&mut memory),
+            params,
+        );
+        let mut x = units(n, m)?;
+        householder::apply_block_householder_sequence_on_the_left_in_place_with_conj(
+            MatRef::from_column_major_slice(&columns, m, n),
+            MatRef::from_column_major_slice(&coefficients, block, n),
+            Conj::No,
+            MatMut::from_column_major_slice_mut(&mut x, m, n),
+            Par::Seq,
+            MemStack::new(&mut memory),
+        );
+        Ok((columns, x))
+    })?;
+    for (i, row) in r.chunks_exact_mut(n).enumerate() {
+        for (j, r) in row.iter_mut().enumerate() {
+            *r = if i <= j {
+                columns[j * m + i]
+            } else {
+                T::default()
+            };
+        }
+    }
+    transpose(&x, m, q);
+    Ok(())
+}
+
+/// Singular values, descending, and the singular vectors one after the other.
+pub(super) struct Svd<T> {
+    /// The singular values, k = min(m, n).
+    pub(super) values: Vec<T>,
+    /// The left vectors, k × m.
+    pub(super) left: Vec<T>,
+    /// The right vectors, k × n.
+    pub(super) right: Vec<T>,
+}
+
+/// Turns vectors, and others along with them, so that of each the largest component, or the first
+/// of those as large to rounding, is positive.
+fn sign<T: Field>(vectors: &mut [T], length: usize, along: &mut [T], other: usize) {
+    let near = T::of(1.0 - 16.0 * length as f64 * Real::to(<T as num_traits::Float>::epsilon()));
+    let abs = |x: T| num_traits::Float::abs(x);
+    for (k, vector) in vectors.chunks_exact_mut(length.max(1)).enumerate() {
+        let most = vector
+            .iter()
+            .fold(T::default(), |m, &x| if abs(x) > m { abs(x) } else { m });
+        let first = vector.iter().find(|x| abs(**x) >= most * near);
+        if first.is_some_and(|&x| x < T::default()) {
+            vector.iter_mut().for_each(|x| *x = -*x);
+            let along = along.get_mut(k * other..(k + 1) * other);
+            along.into_iter().flatten().for_each(|x| *x = -*x);
+        }
+    }
+}
+
+/// The first unit vectors, one after the other.
+fn units<T: Field>(count: usize, length: usize) -> Result<Vec<T>> {
+    let mut out = filled(count * length, T::default())?;
+    out.iter_mut()
+        .step_by(length + 1)
+        .for_each(|x| *x = T::of(1.0));
+    Ok(out)
+}
+
+/// What an iteration that has not ended is.
+fn no_convergence(name: &str) -> Error {
+    Error::LinAlg(format!("{name}: the iteration did not converge"))
+}
+
+/// The matrix times a number.
+fn scaled<T: Field>(a: &[T], by: T) -> Result<Vec<T>> {
+    let mut out = filled(a.len(), T::default())?;
+    out.iter_mut().zip(a).for_each(|(o, &x)| *o = x * by);
+    Ok(out)
+}
+
+/// The reduced singular value decomposition; `None` if an element is not finite.
+pub(super) fn svd<T: Field>(a: &[T], m: usize, n: usize) -> Result<Option<Svd<T>>> {
+    let k = m.min(n);
+    let Some(by) = scale(a) else { return Ok(None) };
+    let mut found = Svd {
+        values: filled(k, T::default())?,
+        left: units(k, m)?,
+        right: units(k, n)?,
+    };
+    if largest(a) == T::default() {
+        return Ok(Some(found));
+    }
+    let a = scaled(a, by)?;
+    run([m, n, k], move || {
+        let params = Default::default();
+        let thin = svd::ComputeSvdVectors::Thin;
+        let mut memory = scratch(svd::svd_scratch::<T>(m, n, thin, thin, Par::Seq, params))?;
+        svd::svd(
+            MatRef::from_row_major_slice(&a, m, n),
+            faer::diag::DiagMut::from_slice_mut(&mut found.values),
+            Some(MatMut::from_column_major_slice_mut(&mut found.left, m, k)),
+            Some(MatMut::from_column_major_slice_mut(&mut found.right, n, k)),
+            Par::Seq,
+            MemStack::new(&mut memory),
+            params,
+        )
+        .map_err(|_| no_convergence("svd"))?;
+        found.values.iter_mut().for_each(|s| *s /= by);
+        sign(&mut found.left, m, &mut found.right, n);
+        Ok(Some(found))
+    })
+}
+
+/// Eigenvalues, ascending, and unit eigenvectors one after the other, of the symmetric matrix that
+/// has the lower triangle of `a`; `None` if an element of that is not finite.
+pub(super) fn eigh<T: Field>(a: &[T], n: usize) -> Result<Option<(Vec<T>, Vec<T>)>> {
+    let mut values = filled(n, T::default())?;
+    let mut lower = filled(n * n, T::default())?;
+    for (i, (to, from)) in lower
+        .chunks_exact_mut(n.max(1))
+        .zip(a.chunks_exact(n.max(1)))
+        .enumerate()
+    {
+        to[..=i].copy_from_slice(&from[..=i]);
+    }
+    let Some(by) = scale(&lower) else {
+        return Ok(None);
+    };
+    let mut vectors = units(n, n)?;
+    if largest(&lower) == T::default() {
+        return Ok(Some((values, vectors)));
+    }
+    lower.iter_mut().for_each(|x| *x *= by);
+    run([n; 3], move || {
+        let params = Default::default();
+        let with = evd::ComputeEigenvectors::Yes;
+        let needed = evd::self_adjoint_evd_scratch::<T>(n, with, Par::Seq, params);
+        let mut memory = scratch(needed)?;
+        evd::self_adjoint_evd(
+            MatRef::from_row_major_slice(&lower, n, n),
+            faer::diag::DiagMut::from_slice_mut(&mut values),
+            Some(MatMut::from_column_major_slice_mut(&mut vectors, n, n)),
+            Par::Seq,
+            MemStack::new(&mut memory),
+            params,
+        )
+        .map_err(|_| no_convergence("eigh"))?;
+        values.iter_mut().for_each(|w| *w /= by);
+        sign(&mut vectors, n, &mut [], 0);
+        Ok(Some((values, vectors)))
+    })
+}
+
+/// Writes the product of an `m` × `k` and a `k` × `n` matrix, of which either is given transposed on
+/// request. All are in C order.
+pub(super) fn product<T: Field>(
+    [m, k, n]: [usize; 3],
+    (a, transpose_a): (&[T], bool),
+    (b, transpose_b): (&[T], bool),
+    out: &mut [T],
+) -> Result<()> {
+    fn matrix<T>(x: &[T], rows: usize, columns: usize, transpose: bool) -> MatRef<'_, T> {
+        match transpose {
+            true => MatRef::from_column_major_slice(x, rows, columns),
+            false => MatRef::from_row_major_slice(x, rows, columns),
+        }
+    }
+    prepare()?;
+    faer::linalg::matmul::matmul(
+        MatMut::from_row_major_slice_mut(out, m, n),
+        Accum::Replace,
+        matrix(a, m, k, transpose_a),
+        matrix(b, k, n, transpose_b),
+        T::of(1.0),
+        Par::Seq,
+    );
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! The LU decomposition of a matrix, with partial pivoting, by the crate `faer`.
+//!
+//! See [`super::factor`] for what holds of all decompositions. Rows are exchanged as LAPACK does, so
+//! that a matrix is singular, with a pivot of zero, where it is to NumPy (but for rounding).
+
+use faer::dyn_stack::MemStack;
+use faer::linalg::lu::partial_pivoting as lu;
+use faer::perm::PermRef;
+use faer::{MatMut, MatRef, Par};
+
+use super::factor::{Field, run, scratch, transpose, transposed};
+use crate::array::{Real, filled};
+use crate::error::Result;
+
+/// The LU decomposition of a matrix.
+pub(super) struct Lu<T> {
+    n: usize,
+    /// Below the diagonal L, whose diagonal is 1; the rest is U; column by column.
+    factors: Vec<T>,
+    /// Row `i` of the factors is row `order[i]` of the matrix.
+    order: Vec<usize>,
+    /// Where that row of the matrix went.
+    places: Vec<usize>,
+    odd: bool,
+}
+
+impl<T: Field> Lu<T> {
+    /// Decomposes an `n` × `n` matrix, or its transpose.
+    pub(super) fn new(a: &[T], n: usize, transpose: bool) -> Result<Self> {
+        let factors = match transpose {
+            true => {
+                let mut copy = filled(a.len(), T::default())?;
+                copy.copy_from_slice(a);
+                copy
+            }
+            false => transposed(a, n)?,
+        };
+        let mut lu = Lu {
+            n,
+            factors,
+            order: filled(n, 0)?,
+            places: filled(n, 0)?,
+            odd: false,
+        };
+        run([n; 3], move || {
+            let params = Default::default();
+            let needed = lu::factor::lu_in_place_scratch::<usize, T>(n, n, Par::Seq, params);
+            let mut memory = scratch(needed)?;
+            let (found, _) = lu::factor::lu_in_place(
+                MatMut::from_column_major_slice_mut(&mut lu.factors, n, n),
+                &mut lu.order,
+                &mut lu.places,
+                Par::Seq,
+                MemStack::new(&mut memory),
+                params,
+            );
+            lu.odd = found.transposition_count % 2 == 1;
+            Ok(lu)
+        })
+    }
+
+    fn factors(&self) -> MatRef<'_, T> {
+        MatRef::from_column_major_slice(&self.factors, self.n, self.n)
+    }
+
+    fn order(&self) -> PermRef<'_, usize> {
+        PermRef::new_checked(&self.order, &self.places, self.n)
+    }
+
+    /// The pivots down to the first that is zero: after it the factors mean nothing.
+    fn pivots(&self) -> impl Iterator<Item = f64> {
+        let pivots = self.factors.iter().step_by(self.n + 1);
+        let mut zero = false;
+        pivots
+            .map(|p| Real::to(*p))
+            .take_while(move |p| !std::mem::replace(&mut zero, *p == 0.0))
+    }
+
+    /// Whether a pivot is zero.
+    pub(super) fn singular(&self) -> bool {
+        self.pivots().any(|p| p == 0.0)
+    }
+
+    /// The sign of the determinant, 0 of a singular matrix.
+    pub(super) fn determinant_sign(&self) -> f64 {
+        let sign = if self.odd { -1.0 } else { 1.0 };
+        let of = |p: f64| if p == 0.0 { 0.0 } else { p.signum() };
+        self.pivots().fold(sign, |sign, p| sign * of(p))
+    }
+
+    /// The logarithm of the determinant's absolute value.
+    pub(super) fn log_abs_determinant(&self) -> f64 {
+        self.pivots().map(|p| p.abs().ln()).sum()
+    }
+
+    /// The determinant.
+    pub(super) fn determinant(&self) -> f64 {
+        let sign = if self.odd { -1.0 } else { 1.0 };
+        let product = self.pivots().fold(sign, |d, p| d * p);
+        let log = self.log_abs_determinant();
+        if product.is_normal() || !log.is_finite() {
+            return product;
+        }
+        // A part of the product may overflow or vanish where the whole does not.
+        self.determinant_sign() * log.exp()
+    }
+
+    /// Writes the solution of `matrix · out = b`, of so many columns.
+    pub(super) fn solve(self, b: &[T], columns: usize, out: &mut [T]) -> Result<()> {
+        let n = self.n;
+        if columns == 0 || n == 0 {
+            return Ok(());
+        }
+        let mut x = transposed(b, columns)?;
+        let x = run([n, n, columns], move || {
+            let needed = lu::solve::solve_in_place_scratch::<usize, T>(n, columns, Par::Seq);
+            let mut memory = scratch(needed)?;
+            lu::solve::solve_in_place(
+                self.factors(),
+                self.factors(),
+                self.order(),
+                MatMut::from_column_major_slice_mut(&mut x, n, columns),
+                Par::Seq,
+                MemStack::new(&mut memory),
+            );
+            Ok(x)
+        })?;
+        transpose(&x, n, out);
+        Ok(())
+    }
+
+    /// Writes the inverse.
+    pub(super) fn inverse(self, out: &mut [T]) -> Result<()> {
+        let n = self.n;
+        let mut x = filled(n * n, T::default())?;
+        let x = run([n; 3], move || {
+            let needed = lu::inverse::inverse_scratch::<usize, T>(n, Par::Seq);
+            let mut memory = scratch(needed)?;
+            lu::inverse::inverse(
+                MatMut::from_column_major_slice_mut(&mut x, n, n),
+                self.factors(),
+                self.factors(),
+                self.order(),
+                Par::Seq,
+                MemStack::new(&mut memory),
+            );
+            Ok(x)
+        })?;
+        transpose(&x, n, out);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_determinant_whose_partial_products_overflow() {
+        let a = [1e200, 0.0, 0.0, 0.0, 1e200, 0.0, 0.0, 0.0, 1e-300];
+        let d = Lu::new(&a, 3, false).unwrap().determinant();
+        assert!((d / 1e100 - 1.0).abs() < 1e-12, "{d}");
+    }
+}
