@@ -180,11 +180,11 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
 }
 
 /// A method for each elementwise operator of one or two operands, by its function's name.
-macro_rules! methods {
+macro_rules! typed_methods {
     ($([$($doc:literal)+] $op:ident $function:ident $operands:tt $formula:literal $source:literal
        [$($numpy:literal)*] [$($scipy:literal)*] [$($python:ident)?];)*) => {
         impl<A: ?Sized + IntoDyn> Variable<A> {
-            $(methods! { @method [$($doc)+] $op $function $operands })*
+            $(typed_methods! { @method [$($doc)+] $op $function $operands })*
         }
     };
     (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident)) => {
@@ -221,10 +221,10 @@ macro_rules! methods {
     (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident, $z:ident)) => {};
     (@method [$($doc:literal)+] $op:ident $function:ident ($n:ident; $x:ident, $y:ident)) => {};
 }
-macro_rules! files {
-    ($($file:ident),+) => { $(rules::elementwise::$file::entries!(methods);)+ };
+macro_rules! typed_files {
+    ($($file:ident),+) => { $(rules::elementwise::$file::entries!(typed_methods);)+ };
 }
-rules::elementwise_files!(files);
+rules::elementwise_files!(typed_files);
 
 impl<A: ?Sized + IntoDyn> Variable<A> {
     /// Sum of the diagonal.
@@ -276,7 +276,7 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
     }
 }
 
-macro_rules! operators {
+macro_rules! typed_symbols {
     ($($trait:ident $method:ident => $op:ident),*) => {$(
         impl<A: ?Sized + IntoDyn, B: ?Sized + IntoDyn> $trait<Variable<B>> for Variable<A> {
             type Output = Binary<rules::$op, A, B>;
@@ -301,7 +301,7 @@ macro_rules! operators {
         }
     )*};
 }
-operators!(Add add => Add, Sub sub => Sub, Mul mul => Mul, Div div => Div);
+typed_symbols!(Add add => Add, Sub sub => Sub, Mul mul => Mul, Div div => Div);
 
 impl<A: ?Sized + IntoDyn> Neg for Variable<A> {
     type Output = Unary<rules::Neg, A>;

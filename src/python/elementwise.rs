@@ -131,15 +131,15 @@ macro_rules! takes {
 }
 
 /// The functions of one file of elementwise operators, and the methods of `Variable`.
-macro_rules! functions {
+macro_rules! for_python {
     ($([$($doc:literal)+] $op:ident $function:ident $operands:tt $formula:literal $source:literal
        [$($numpy:literal)*] [$($scipy:literal)*] [$($method:ident)?];)*) => {
-        $(functions! { @function [$($doc)+] $op $function $operands $formula $source })*
+        $(for_python! { @function [$($doc)+] $op $function $operands $formula $source })*
 
-        $(functions! { @method [$($method)?] [$($doc)+] $op $formula })*
+        $(for_python! { @method [$($method)?] [$($doc)+] $op $formula })*
 
         pub(super) const ALL: &[Option<Elementwise>] = &[$(
-            functions! { @entry $op $function $operands [$($numpy),*] [$($scipy),*] },
+            for_python! { @entry $op $function $operands [$($numpy),*] [$($scipy),*] },
         )*];
     };
     (@function [$($doc:literal)+] $op:ident $function:ident ($x:ident)
@@ -204,7 +204,7 @@ macro_rules! functions {
             name: stringify!($function),
             numpy: &$numpy,
             scipy: &$scipy,
-            compute: functions!(@compute $op $operands),
+            compute: for_python!(@compute $op $operands),
             function: |module| wrap_pyfunction!($function, module),
         })
     };
@@ -215,14 +215,14 @@ macro_rules! functions {
     };
 }
 
-macro_rules! files {
+macro_rules! python_files {
     ($($file:ident),+) => {
         $(
             mod $file {
                 #[allow(unused_imports, reason = "not every file has functions of all kinds")]
                 use super::{Compute, Elementwise, OpRef, PyVariable, one, ordered, rules, two};
                 use pyo3::prelude::*;
-                rules::elementwise::$file::entries!(functions);
+                rules::elementwise::$file::entries!(for_python);
             }
         )+
 
@@ -243,7 +243,7 @@ macro_rules! files {
         }
     };
 }
-rules::elementwise_files!(files);
+rules::elementwise_files!(python_files);
 
 /// What the rule table says of elementwise functions, a dict each: names, formula, source, the
 /// intervals of each operand and other numbers to try, and what it is for if it is internal.

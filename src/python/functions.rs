@@ -72,7 +72,7 @@ pub(super) fn two(
     )?))
 }
 
-macro_rules! binary {
+macro_rules! of_two {
     ($($(#[$doc:meta])* $name:ident => $f:expr;)*) => {
         $(
             $(#[$doc])*
@@ -85,7 +85,7 @@ macro_rules! binary {
     };
 }
 
-binary! {
+of_two! {
     /// Matrix product, as ``x1 @ x2``: vectors count as a row on the left and as a column on
     /// the right, leading axes broadcast.
     ///

@@ -14,10 +14,11 @@ impl PyVariable {
         let first = ty.shape.first().copied();
         first.ok_or_else(|| PyTypeError::new_err("len() of a variable without axes"))
     }
-    fn __iter__(slf: Bound<'_, Self>) -> PyResult<Rows> {
+    fn __iter__(slf: Bound<'_, Self>) -> PyResult<RowIterator> {
         let count = slf.get().__len__()?;
         let node = slf.get().node()?;
-        // Rows are counted now: for a row more, what is made of them would be wrong.
+        // The rows are counted now. If the input got more of them later, what was made of the
+        // rows would lack some, so another length is refused.
         let of = match node.kind() {
             Kind::Operation(_) | Kind::Input(..) => {
                 let fixed = build::fixed(&node, "iteration", &[0])?;
@@ -25,7 +26,7 @@ impl PyVariable {
             }
             Kind::Parameter(_) | Kind::Variable(..) | Kind::Constant => slf.clone(),
         };
-        Ok(Rows {
+        Ok(RowIterator {
             of: of.unbind(),
             next: 0,
             count,
@@ -34,15 +35,15 @@ impl PyVariable {
 }
 
 /// The iterator over the first axis.
-#[pyclass(name = "Rows", module = "wyrmling._core")]
-struct Rows {
+#[pyclass(name = "RowIterator", module = "wyrmling._core")]
+struct RowIterator {
     of: Py<PyVariable>,
     next: usize,
     count: usize,
 }
 
 #[pymethods]
-impl Rows {
+impl RowIterator {
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }

@@ -36,18 +36,18 @@ enum Ufunc {
 
 /// NumPy's functions by address, in ascending order; the second part keeps them alive, so that
 /// no other object gets the address.
-struct Table<T> {
+struct ByAddress<T> {
     entries: Vec<(usize, T)>,
     _functions: Vec<Py<PyAny>>,
 }
 
-impl<T> Table<T> {
+impl<T> ByAddress<T> {
     /// The entries whose function this NumPy has.
     fn new<'n>(
         module: &Bound<'_, PyModule>,
         entries: impl Iterator<Item = (&'n str, T)>,
     ) -> PyResult<Self> {
-        let mut table = Table {
+        let mut table = ByAddress {
             entries: Vec::new(),
             _functions: Vec::new(),
         };
@@ -76,8 +76,8 @@ impl<T> Table<T> {
 }
 
 /// NumPy's universal functions.
-fn ufuncs(py: Python<'_>) -> PyResult<&'static Table<Ufunc>> {
-    static TABLE: PyOnceLock<Table<Ufunc>> = PyOnceLock::new();
+fn ufuncs(py: Python<'_>) -> PyResult<&'static ByAddress<Ufunc>> {
+    static TABLE: PyOnceLock<ByAddress<Ufunc>> = PyOnceLock::new();
     TABLE.get_or_try_init(py, || {
         let elementwise = elementwise::all().flat_map(|e| {
             e.numpy
@@ -85,7 +85,7 @@ fn ufuncs(py: Python<'_>) -> PyResult<&'static Table<Ufunc>> {
                 .map(move |&name| (name, Ufunc::Elementwise(e)))
         });
         let products = [("matmul", Ufunc::Pair("matmul", build::matmul))];
-        Table::new(&py.import("numpy")?, elementwise.chain(products))
+        ByAddress::new(&py.import("numpy")?, elementwise.chain(products))
     })
 }
 
@@ -96,8 +96,8 @@ const COMPOSED: [&str; 3] = ["airy", "airye", "sici"];
 const BEHIND: [&str; 2] = ["_riemann_zeta", "_zeta"];
 
 /// SciPy's universal functions, if SciPy is there: we never import it.
-fn special(py: Python<'_>) -> PyResult<Option<&'static Table<Ufunc>>> {
-    static TABLE: PyOnceLock<Table<Ufunc>> = PyOnceLock::new();
+fn special(py: Python<'_>) -> PyResult<Option<&'static ByAddress<Ufunc>>> {
+    static TABLE: PyOnceLock<ByAddress<Ufunc>> = PyOnceLock::new();
     if let Some(table) = TABLE.get(py) {
         return Ok(Some(table));
     }
@@ -118,7 +118,7 @@ fn special(py: Python<'_>) -> PyResult<Option<&'static Table<Ufunc>>> {
     let composed = COMPOSED.map(|name| (name, Ufunc::Composed(name)));
     TABLE
         .get_or_try_init(py, || {
-            let mut table = Table::new(module, elementwise.chain(composed))?;
+            let mut table = ByAddress::new(module, elementwise.chain(composed))?;
             if let Some(inner) = module.getattr_opt("_ufuncs")? {
                 for name in BEHIND {
                     table.add(&inner, name, Ufunc::Composed("zeta"))?;

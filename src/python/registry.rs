@@ -12,7 +12,7 @@ use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
 use super::handle::leaf_id;
 use super::leaf::PyParameter;
-use super::variable::{Entry, PyVariable, list};
+use super::variable::{Listing, PyVariable, list};
 use crate::graph::{Kind, Parameter, Variable};
 
 /// Lists the object of a leaf.
@@ -25,7 +25,7 @@ pub(super) fn register(object: &Bound<'_, PyVariable>) -> PyResult<()> {
         return Ok(());
     }
     let reference = PyWeakrefReference::new(object)?.unbind();
-    let entry = Entry {
+    let entry = Listing {
         id,
         reference: reference.as_ptr() as usize,
     };

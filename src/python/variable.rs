@@ -55,7 +55,7 @@ use crate::rules::Operator;
 pub(super) struct PyVariable {
     pub(super) handle: Handle,
     /// Where a leaf's object is listed.
-    pub(super) entry: OnceLock<Entry>,
+    pub(super) entry: OnceLock<Listing>,
     /// A leaf's gradient as a graph, if it is to be one. It is held here and not by the leaf's
     /// node, which it depends on: nodes must not hold each other in a circle.
     slope: Mutex<Option<Handle>>,
@@ -182,13 +182,13 @@ pub(super) fn list() -> MutexGuard<'static, List> {
 }
 
 /// An entry of the list, which goes when this is dropped.
-pub(super) struct Entry {
+pub(super) struct Listing {
     pub(super) id: u64,
     /// The address of the weak reference in the list.
     pub(super) reference: usize,
 }
 
-impl Drop for Entry {
+impl Drop for Listing {
     fn drop(&mut self) {
         let mut list = list();
         // The leaf may have got a new object, and entry, since the old one died.

@@ -230,11 +230,11 @@ impl<'t> Ex<'t> {
 }
 
 /// A method for each elementwise operator, by its function's name.
-macro_rules! methods {
+macro_rules! algebra_methods {
     ($([$($doc:literal)+] $op:ident $function:ident $operands:tt $formula:literal $source:literal
        [$($numpy:literal)*] [$($scipy:literal)*] [$($python:ident)?];)*) => {
         impl<'t> Ex<'t> {
-            $(methods! { @method [$($doc)+] $op $function $operands })*
+            $(algebra_methods! { @method [$($doc)+] $op $function $operands })*
         }
     };
     (@method [$($doc:literal)+] $op:ident $function:ident ($x:ident)) => {
@@ -269,12 +269,12 @@ macro_rules! methods {
         }
     };
 }
-macro_rules! files {
-    ($($file:ident),+) => { $(super::elementwise::$file::entries!(methods);)+ };
+macro_rules! algebra_files {
+    ($($file:ident),+) => { $(super::elementwise::$file::entries!(algebra_methods);)+ };
 }
-super::elementwise_files!(files);
+super::elementwise_files!(algebra_files);
 
-macro_rules! operators {
+macro_rules! symbols {
     ($($trait:ident $method:ident => $op:ident),*) => {$(
         impl<'t> $trait for Ex<'t> {
             type Output = Ex<'t>;
@@ -296,7 +296,7 @@ macro_rules! operators {
         }
     )*};
 }
-operators!(Add add => Add, Sub sub => Sub, Mul mul => Mul, Div div => Div);
+symbols!(Add add => Add, Sub sub => Sub, Mul mul => Mul, Div div => Div);
 
 impl Neg for Ex<'_> {
     type Output = Self;

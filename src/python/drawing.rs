@@ -1,4 +1,5 @@
-//! `outline`: the nodes of a graph, for the package to draw.
+//! What `wyrmling.draw` shows: the nodes of a graph, as `outline` lists them for
+//! `python/wyrmling/drawing`.
 
 use pyo3::prelude::*;
 
