@@ -62,7 +62,7 @@ OURS = {entry["function"] for entry in ENTRIES} - MAIN - INNER
 SPECIAL = OTHERS.union(OURS, *(entry["scipy"] for entry in ENTRIES))
 # The functions that are not elementwise: signatures, and for whom they are.
 EXPORTS = {name: (signature, home) for name, signature, home in _core.exported()}
-NATIVE = {name for name, (_, home) in EXPORTS.items() if home != "inner"} | {"vecdot"}
+NATIVE = {name for name, (_, home) in EXPORTS.items() if home != "inner"}
 # Modules whose public names are all exported by the package.
 WHOLE = ["arrays", "drawing", "transforms"]
 

@@ -83,7 +83,6 @@ def functions() -> dict[Function, Function]:
     # The native module's, by what it says of them. Universal functions NumPy asks for otherwise,
     # but some of the table are none in NumPy, such as sinc.
     native = [name for name, _, home in _core.exported() if home == "numpy"]
-    native.append("vecdot")
     native += [name for entry in _core.elementwise() for name in entry["numpy"]]
     named = {name: getattr(_core, name) for name in native}
     named |= {name: predicates.of_values(getattr(np, name)) for name in _OF_VALUES}

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use super::argument::Integer;
 use super::by_numpy::ByNumpy;
+use super::export::exports;
 use super::functions::two;
 use super::operand::node;
 use super::variable::PyVariable;
@@ -15,7 +16,7 @@ use crate::error::Result;
 use crate::graph::{Variable, build};
 use crate::rules;
 
-macro_rules! functions {
+macro_rules! of_matrices {
     ($($(#[$doc:meta])* $name:ident($x:ident $(, $more:ident: $ty:ty)*) -> $result:ty;)*) => {
         $(
             $(#[$doc])*
@@ -26,16 +27,6 @@ macro_rules! functions {
                 Ok(wrap(build::$name(&x $(, $more)*)?))
             }
         )*
-
-        /// Adds the functions to the module.
-        pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
-            module.add_function(wrap_pyfunction!(qr, module)?)?;
-            module.add_function(wrap_pyfunction!(eigh, module)?)?;
-            module.add_function(wrap_pyfunction!(svd, module)?)?;
-            module.add_function(wrap_pyfunction!(vecdot, module)?)?;
-            module.add_function(wrap_pyfunction!(solve, module)?)
-        }
     };
 }
 
@@ -62,7 +53,7 @@ fn wrap<T>(found: impl Wrapped<T>) -> T {
     found.wrapped()
 }
 
-functions! {
+of_matrices! {
     /// The matrices transposed.
     ///
     /// >>> matrix_transpose([[1.0, 2.0]]).shape
@@ -170,4 +161,18 @@ fn with_last(x: &Variable, axis: i64) -> Result<Variable> {
     let others = (0..ndim).filter(|&k| k != last);
     let order: Vec<i64> = others.chain([last]).map(|k| k as i64).collect();
     build::transpose(x, Some(&order))
+}
+
+exports! {
+    matrix_transpose "(x: _Like, /) -> Variable" inner;
+    inv "(a: _Like, /) -> Variable" inner;
+    det "(a: _Like, /) -> Variable" inner;
+    slogdet "(a: _Like, /) -> tuple[Variable, Variable]" inner;
+    cholesky "(a: _Like, /) -> Variable" inner;
+    pinv "(a: _Like, rcond: float, /) -> Variable" inner;
+    qr "(a: _Like, /, *, by: Callable[[Any], Any] | None = None) -> tuple[Variable, Variable]" inner;
+    eigh "(a: _Like, /, *, by: Callable[[Any], Any] | None = None) -> tuple[Variable, Variable]" inner;
+    svd "(a: _Like, /, *, by: Callable[[Any], Any] | None = None) -> tuple[Variable, Variable, Variable]" inner;
+    solve "(a: _Like, b: _Like, /) -> Variable" inner;
+    vecdot "(x1: _Like, x2: _Like, /, *, axis: int = -1) -> Variable" numpy;
 }

@@ -57,7 +57,13 @@ use pyo3::prelude::*;
 /// are: ``numpy``, ``package`` or ``inner``.
 #[pyfunction]
 fn exported() -> Vec<export::Export> {
-    [functions::EXPORTS, reductions::EXPORTS, arrays::EXPORTS].concat()
+    [
+        functions::EXPORTS,
+        reductions::EXPORTS,
+        arrays::EXPORTS,
+        linalg::EXPORTS,
+    ]
+    .concat()
 }
 
 #[pymodule(gil_used = true)]
