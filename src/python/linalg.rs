@@ -170,9 +170,9 @@ exports! {
     slogdet "(a: _Like, /) -> tuple[Variable, Variable]" inner;
     cholesky "(a: _Like, /) -> Variable" inner;
     pinv "(a: _Like, rcond: float, /) -> Variable" inner;
-    qr "(a: _Like, /, *, by: Callable[[Any], Any] | None = None) -> tuple[Variable, Variable]" inner;
-    eigh "(a: _Like, /, *, by: Callable[[Any], Any] | None = None) -> tuple[Variable, Variable]" inner;
-    svd "(a: _Like, /, *, by: Callable[[Any], Any] | None = None) -> tuple[Variable, Variable, Variable]" inner;
+    qr "(a: _Like, /, *, by: _By | None = None) -> tuple[Variable, Variable]" inner;
+    eigh "(a: _Like, /, *, by: _By | None = None) -> tuple[Variable, Variable]" inner;
+    svd "(a: _Like, /, *, by: _By | None = None) -> tuple[Variable, Variable, Variable]" inner;
     solve "(a: _Like, b: _Like, /) -> Variable" inner;
     vecdot "(x1: _Like, x2: _Like, /, *, axis: int = -1) -> Variable" numpy;
 }
