@@ -85,6 +85,7 @@ CASES = {
     "inner": (lambda x, y: np.inner(x, y), [(2, 3), (4, 2, 3)]),
     "inner number": (lambda x, y: np.inner(x, y), [(), (3,)]),
     "vdot": (lambda x, y: np.vdot(x, y), [(2, 3), (3, 2)]),
+    "float_power": (lambda x: np.float_power(abs(x) + 1, x) + np.float_power(x, 2), [(3, 4)]),
     "ldexp": (lambda x: np.ldexp(x, [[3], [-2]]), [(2, 4)]),
     "ldexp of numbers": (lambda x: np.ldexp(x, 1100) + np.ldexp(2.0, 3), [(0,)]),
     "kron": (lambda x, y: np.kron(x, y), [(2, 3), (2, 2)]),

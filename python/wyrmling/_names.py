@@ -9,8 +9,8 @@ HOMES: dict[str, str] = {
         abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh
         atan atan2 atanh broadcast_to cbrt ceil concatenate conj conjugate copysign cos cosh
         cross_entropy deg2rad degrees diag diagonal divide dot equal exp exp2 expand_dims expm1 fabs
-        float_power floor floor_divide fmax fmin fmod gather greater greater_equal heaviside hypot
-        isfinite isinf isnan less less_equal log log1p log2 log10 log_softmax logaddexp logaddexp2
+        floor floor_divide fmax fmin fmod gather greater greater_equal heaviside hypot isfinite
+        isinf isnan less less_equal log log1p log2 log10 log_softmax logaddexp logaddexp2
         logical_and logical_not logical_or logical_xor logsigmoid logsumexp matmul max maximum mean
         min minimum mod multiply negative not_equal outer positive pow power rad2deg radians
         reciprocal relu remainder reshape rint sigmoid sign signbit sin sinc sinh softmax softplus
@@ -20,11 +20,11 @@ HOMES: dict[str, str] = {
     "arrays": """
         append argmax argmin argsort around array array_split astype atleast_1d atleast_2d
         atleast_3d average broadcast_arrays clip column_stack convolve copy correlate cross cumprod
-        cumsum diff dsplit dstack einsum empty_like flip fliplr flipud full_like hsplit hstack inner
-        kron ldexp linspace median meshgrid moveaxis nan_to_num nanmean nansum ones_like pad
-        percentile polyval prod ptp quantile ravel repeat replace roll rollaxis rot90 round sort
-        split std swapaxes take take_along_axis tensordot tile trace trapezoid var vdot vsplit
-        vstack where zeros_like
+        cumsum diff dsplit dstack einsum empty_like flip fliplr flipud float_power full_like hsplit
+        hstack inner kron ldexp linspace median meshgrid moveaxis nan_to_num nanmean nansum
+        ones_like pad percentile polyval prod ptp quantile ravel repeat replace roll rollaxis rot90
+        round sort split std swapaxes take take_along_axis tensordot tile trace trapezoid var vdot
+        vsplit vstack where zeros_like
     """,
     "drawing": """
         Drawing draw

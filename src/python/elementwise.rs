@@ -246,7 +246,7 @@ macro_rules! python_files {
 rules::elementwise_files!(python_files);
 
 /// What the rule table says of elementwise functions, a dict each: names, formula, source, the
-/// intervals of each operand and other numbers to try, and what it is for if it is internal.
+/// intervals of each operand and its special points, and what it is for if it is internal.
 #[pyfunction]
 fn elementwise(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let described = DESCRIPTIONS
@@ -263,7 +263,8 @@ fn elementwise(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         dict.set_item("ordered", reference.ordered)?;
         let domains: Vec<_> = reference.domains.iter().map(|d| d.to_vec()).collect();
         dict.set_item("domains", domains)?;
-        dict.set_item("edges", reference.edges)?;
+        let special: Vec<_> = reference.special.iter().map(|s| s.to_vec()).collect();
+        dict.set_item("special", special)?;
         dict.set_item("internal", entry.internal)?;
         Ok(dict)
     });

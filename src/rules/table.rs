@@ -38,8 +38,10 @@ pub struct Reference {
     pub ordered: bool,
     /// The intervals that each operand is drawn from.
     pub domains: &'static [&'static [(f64, f64)]],
-    /// Where else it is tried: ends of its domain, poles, places where the method changes.
-    pub edges: &'static [f64],
+    /// Numbers of each operand at which it is tried besides: zeros, poles, branch points and ends of
+    /// its domain, whole numbers where these matter, and numbers at which the method changes or
+    /// results vanish or overflow. No list is empty.
+    pub special: &'static [&'static [f64]],
 }
 
 /// An operator with operands to test it on.

@@ -1,8 +1,9 @@
 //! Relatives of the error function: scaled, imaginary and inverse ones, Dawson's integral, the
 //! normal distribution, and derivatives that are no difference of large numbers.
 
-use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2};
 
+use super::jet::{self, Jet};
 use super::{exp_square, polynomial, series};
 
 /// Up to here Dawson's integral is a power series, beyond an asymptotic one.
@@ -119,10 +120,10 @@ pub(crate) fn dawsn_derivative(n: i32, x: f64) -> f64 {
     0.5 * FRAC_2_SQRT_PI * (first..=last).map(term).sum::<f64>()
 }
 
-/// The normal quantile of probability `p = 1/2 + q`, where `tail` is the smaller of `p` and
-/// `1 - p`: each is given, so that neither is rounded where it matters. By the rational
-/// approximations of Wichura, Applied Statistics 37 (1988), algorithm AS 241 (PPND16).
-fn quantile(q: f64, tail: f64) -> f64 {
+/// The normal quantile of probability `p = 1/2 + q`, where `log_tail` gives the logarithm of the
+/// smaller of `p` and `1 - p`: each is given, so that neither is rounded where it matters. By the
+/// rational approximations of Wichura, Applied Statistics 37 (1988), algorithm AS 241 (PPND16).
+fn quantile(q: f64, log_tail: impl FnOnce() -> f64) -> f64 {
     if q.abs() <= 0.425 {
         let r = 0.180_625 - q * q;
         let above = [
@@ -147,10 +148,10 @@ fn quantile(q: f64, tail: f64) -> f64 {
         ];
         return q * polynomial(r, &above) / polynomial(r, &below);
     }
-    if tail == 0.0 {
-        return f64::INFINITY.copysign(q);
+    let r = (-log_tail()).sqrt();
+    if r == f64::INFINITY {
+        return r.copysign(q);
     }
-    let r = (-tail.ln()).sqrt();
     let size = if r <= 5.0 {
         let above = [
             1.423_437_110_749_683_6,
@@ -202,7 +203,7 @@ fn quantile(q: f64, tail: f64) -> f64 {
 /// The inverse of `erf`, by the normal quantile.
 pub(crate) fn erfinv(x: f64) -> f64 {
     if x.abs() <= 1.0 {
-        quantile(0.5 * x, 0.5 * (1.0 - x.abs())) * FRAC_1_SQRT_2
+        quantile(0.5 * x, || (0.5 * (1.0 - x.abs())).ln()) * FRAC_1_SQRT_2
     } else {
         f64::NAN
     }
@@ -211,7 +212,9 @@ pub(crate) fn erfinv(x: f64) -> f64 {
 /// The inverse of `erfc`, by the normal quantile.
 pub(crate) fn erfcinv(x: f64) -> f64 {
     if (0.0..=2.0).contains(&x) {
-        quantile(0.5 * (1.0 - x), 0.5 * x.min(2.0 - x)) * FRAC_1_SQRT_2
+        // Half of the smallest number would be 0.
+        let log_tail = || x.min(2.0 - x).ln() - LN_2;
+        quantile(0.5 * (1.0 - x), log_tail) * FRAC_1_SQRT_2
     } else {
         f64::NAN
     }
@@ -232,10 +235,56 @@ pub(crate) fn log_ndtr(x: f64) -> f64 {
     }
 }
 
+/// The derivative of order `n` of [`log_ndtr`]. Below zero `ln Φ(x)` is `ln(erfcx(t) / 2) - t²` with
+/// `t = -x / √2`, so that from the third on no square is left that would cancel.
+pub(crate) fn log_ndtr_derivative(n: i32, x: f64) -> f64 {
+    let Ok(order) = usize::try_from(n) else {
+        return f64::NAN;
+    };
+    if n == 0 {
+        return log_ndtr(x);
+    }
+    if x < -1e60 {
+        // The series of ln erfcx(t) is that of -ln t, which vanishes.
+        return match n {
+            1 => -x,
+            2 => -1.0,
+            _ => 0.0,
+        };
+    }
+    let below = x < 0.0;
+    let t = -x * FRAC_1_SQRT_2;
+    let mut factorial = 1.0;
+    let mut scale = 1.0;
+    let series = (0..=order).map(|k| {
+        if k > 0 {
+            factorial *= k as f64;
+            scale *= -FRAC_1_SQRT_2;
+        }
+        let derivative = match (below, k) {
+            (true, k) => scale * 0.5 * erfcx_derivative(k as i32, t),
+            (false, 0) => ndtr(x),
+            // The density of the normal distribution is a bell.
+            (false, k) => {
+                let density = 0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+                let power = scale / -FRAC_1_SQRT_2;
+                density * power * bell_derivative(k as i32 - 1, t)
+            }
+        };
+        derivative / factorial
+    });
+    let value = jet::derivative(&jet::logarithm(&series.collect::<Jet>()));
+    match n {
+        1 if below => value - x,
+        2 if below => value - 1.0,
+        _ => value,
+    }
+}
+
 /// The normal quantile, the inverse of [`ndtr`].
 pub(crate) fn ndtri(p: f64) -> f64 {
     if (0.0..=1.0).contains(&p) {
-        quantile(p - 0.5, p.min(1.0 - p))
+        quantile(p - 0.5, || p.min(1.0 - p).ln())
     } else {
         f64::NAN
     }

@@ -1,13 +1,12 @@
-//! The gamma function, its logarithm, its logarithmic derivatives, and the beta function.
+//! The gamma function, its reciprocal, its logarithm, and their derivatives of any order.
 
 use std::f64::consts::PI;
 
 use super::euler_maclaurin::{euler_maclaurin, inverse_power};
+use super::jet::{self, Jet};
+use super::polynomial;
+use super::trigonometric::{cospi, sinpi};
 use super::zeta::hurwitz_zeta;
-use super::{jet, polynomial};
-
-/// `ln √(2π)`.
-const LN_SQRT_2_PI: f64 = 0.918_938_533_204_672_8;
 
 /// Γ(x); NaN at negative integers.
 pub(crate) fn gamma(x: f64) -> f64 {
@@ -16,7 +15,83 @@ pub(crate) fn gamma(x: f64) -> f64 {
 
 /// 1 / Γ(x), which is 0 at the poles.
 pub(crate) fn rgamma(x: f64) -> f64 {
-    if pole(x) { 0.0 } else { gamma(x).recip() }
+    if x.abs() < 1e-300 {
+        // Γ overflows; its reciprocal does not vanish.
+        x
+    } else if pole(x) {
+        0.0
+    } else {
+        gamma(x).recip()
+    }
+}
+
+/// Taylor's series of `Γ(x + δ)^power / Γ(x)^power`.
+fn series(x: f64, power: f64, n: usize) -> Jet {
+    let mut exponent = jet::constant(0.0, n);
+    for k in 1..=n {
+        exponent[k] = power * log_gamma_coefficient(k, x);
+    }
+    jet::exp(1.0, &exponent)
+}
+
+/// `factor` times `x`, 0 where either is 0.
+fn times(factor: f64, x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { factor * x }
+}
+
+/// The derivative of order `n` of Γ, which is infinite where the function overflows.
+pub(crate) fn gamma_derivative(n: i32, x: f64) -> f64 {
+    let Ok(order) = usize::try_from(n) else {
+        return f64::NAN;
+    };
+    if x == 0.0 {
+        // As 1 / x, on the side that the sign of zero names.
+        let negative = x.is_sign_negative() || n % 2 != 0;
+        return if negative {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        };
+    }
+    if x == f64::INFINITY {
+        return x;
+    }
+    times(gamma(x), jet::derivative(&series(x, 1.0, order)))
+}
+
+/// The derivative of order `n` of 1 / Γ, reflected where Γ has poles (DLMF 5.5.3).
+pub(crate) fn rgamma_derivative(n: i32, x: f64) -> f64 {
+    let Ok(order) = usize::try_from(n) else {
+        return f64::NAN;
+    };
+    if n == 0 {
+        return rgamma(x);
+    }
+    if x.is_infinite() {
+        return if x > 0.0 { 0.0 } else { f64::NAN };
+    }
+    if x >= 0.5 || x.is_nan() {
+        return times(rgamma(x), jet::derivative(&series(x, -1.0, order)));
+    }
+    // Γ(1 - x)·sin(πx) / π.
+    let mut mirrored = series(1.0 - x, 1.0, order);
+    let mut sine = jet::constant(sinpi(x) / PI, order);
+    let mut scale = 1.0 / PI;
+    for k in 1..=order {
+        mirrored[k] *= if k % 2 == 0 { 1.0 } else { -1.0 };
+        scale *= PI / k as f64;
+        sine[k] = scale
+            * match k % 4 {
+                0 => sinpi(x),
+                1 => cospi(x),
+                2 => -sinpi(x),
+                _ => -cospi(x),
+            };
+    }
+    times(
+        gamma(1.0 - x),
+        jet::derivative(&jet::product(&mirrored, &sine)),
+    )
 }
 
 /// ln |Γ(x)|; infinite at the poles.
@@ -147,82 +222,16 @@ pub(super) fn stirling(x: f64) -> f64 {
 }
 
 /// Whether Γ has a pole at `x`.
-fn pole(x: f64) -> bool {
+pub(super) fn pole(x: f64) -> bool {
     x <= 0.0 && x == x.floor()
 }
 
-/// B(a, b) = Γ(a)·Γ(b) / Γ(a + b) (DLMF 5.12.1).
-pub(crate) fn beta(a: f64, b: f64) -> f64 {
-    if pole(a) || pole(b) {
-        return match at_pole(a, b) {
-            Ok((a, b)) if b % 2.0 == 0.0 => beta(a, b),
-            Ok((a, b)) => -beta(a, b),
-            Err(value) => value,
-        };
-    }
-    let sum = a + b;
-    if sum.abs() < 170.0 && a.abs() < 170.0 && b.abs() < 170.0 {
-        return if pole(sum) {
-            0.0
-        } else {
-            // The larger factor first, so that nothing overflows which the quotient does not.
-            let (large, small) = if a > b { (a, b) } else { (b, a) };
-            gamma(large) / gamma(sum) * gamma(small)
-        };
-    }
-    sign(a) * sign(b) * sign(sum) * betaln(a, b).exp()
-}
-
-/// ln |B(a, b)|; for large arguments by Stirling's formula, whose leading terms cancel here
-/// before they are rounded (Didonato and Morris, ACM TOMS 18 (1992), algorithm 708).
-pub(crate) fn betaln(a: f64, b: f64) -> f64 {
-    if pole(a) || pole(b) {
-        return at_pole(a, b).map_or_else(|value| value, |(a, b)| betaln(a, b));
-    }
-    let (a, b) = if a < b { (a, b) } else { (b, a) };
-    if a.is_nan() || b.is_nan() {
-        return f64::NAN;
-    }
-    if b == f64::INFINITY {
-        return if a > 0.0 { -b } else { b };
-    }
-    if a >= 10.0 {
-        let correction = stirling(a) + stirling(b) - stirling(a + b);
-        let h = a / b;
-        let u = (a - 0.5) * (h / (1.0 + h)).ln();
-        return LN_SQRT_2_PI - 0.5 * b.ln() + correction + u - b * h.ln_1p();
-    }
-    if b >= 10.0 && a > 0.0 {
-        let correction = stirling(b) - stirling(a + b);
-        let sum = a + b;
-        return gammaln(a) + correction + a - a * sum.ln() + (b - 0.5) * (-a / sum).ln_1p();
-    }
-    if a.abs() < 20.0 && b.abs() < 20.0 && !pole(a + b) {
-        return (gamma(a) / gamma(a + b) * gamma(b)).abs().ln();
-    }
-    gammaln(a) + gammaln(b) - gammaln(a + b)
-}
-
 /// The sign of Γ(x).
-fn sign(x: f64) -> f64 {
+pub(super) fn sign(x: f64) -> f64 {
     if x < 0.0 && x.floor() % 2.0 != 0.0 {
         -1.0
     } else {
         1.0
-    }
-}
-
-/// B where an argument is a pole of Γ: finite if the other is an integer and cancels it, by
-/// B(a, b) = (-1)^b B(1 - a - b, b), whose arguments are the result. Else infinite, or NaN.
-fn at_pole(a: f64, b: f64) -> Result<(f64, f64), f64> {
-    let (a, b) = if pole(a) { (a, b) } else { (b, a) };
-    let rest = 1.0 - a - b;
-    if a.is_infinite() || a.is_nan() || b.is_nan() {
-        Err(f64::NAN)
-    } else if b == b.floor() && rest > 0.0 && b > 0.0 {
-        Ok((rest, b))
-    } else {
-        Err(f64::INFINITY)
     }
 }
 

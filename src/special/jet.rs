@@ -61,6 +61,16 @@ pub(super) fn exp(value: f64, a: &[f64]) -> Jet {
     jet
 }
 
+/// The logarithm; its entry 0 is left at 0.
+pub(super) fn logarithm(a: &[f64]) -> Jet {
+    let mut jet = constant(0.0, a.len() - 1);
+    for k in 1..a.len() {
+        let sum: f64 = (1..k).map(|i| i as f64 * jet[i] * (a[k - i] / a[0])).sum();
+        jet[k] = a[k] / a[0] - sum / k as f64;
+    }
+    jet
+}
+
 /// The derivative of highest order.
 pub(super) fn derivative(a: &[f64]) -> f64 {
     let last = a.len() - 1;

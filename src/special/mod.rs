@@ -11,13 +11,20 @@
 //! except where that has NaN or zero and the function has a limit, or none.
 
 pub(crate) mod airy;
+pub(crate) mod algebraic;
+pub(crate) mod angle;
 pub(crate) mod bessel;
+pub(crate) mod beta;
+pub(crate) mod entropy;
 pub(crate) mod error_function;
 mod euler_maclaurin;
 pub(crate) mod gamma;
+pub(crate) mod hyperbolic;
 pub(crate) mod incomplete_gamma;
 pub(crate) mod integral;
 mod jet;
+pub(crate) mod partial;
+pub(crate) mod power;
 pub(crate) mod riemann;
 pub(crate) mod trigonometric;
 pub(crate) mod zeta;

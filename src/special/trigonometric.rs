@@ -44,7 +44,8 @@ pub(crate) fn sind(x: f64) -> f64 {
 }
 
 pub(crate) fn cosd(x: f64) -> f64 {
-    cosine(reduce(x, 90.0))
+    // Even also in the sign of its zeros, and so in the sides of the secant's poles.
+    cosine(reduce(x.abs(), 90.0))
 }
 
 pub(crate) fn tand(x: f64) -> f64 {
@@ -65,7 +66,7 @@ pub(crate) fn sinpi(x: f64) -> f64 {
 }
 
 pub(crate) fn cospi(x: f64) -> f64 {
-    cosine(reduce(x, 0.5))
+    cosine(reduce(x.abs(), 0.5))
 }
 
 /// The derivative of order `n` of `sin(πx) / (πx)`.

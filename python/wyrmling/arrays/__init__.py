@@ -40,6 +40,7 @@ from .joining import (
 )
 from .ordering import argmax, argmin, argsort, clip, sort
 from .polynomial import polyval
+from .powers import float_power
 from .rounding import around, round
 from .scaling import ldexp
 from .shaping import (
@@ -114,6 +115,7 @@ __all__ = [
     "flip",
     "fliplr",
     "flipud",
+    "float_power",
     "full_like",
     "hsplit",
     "hstack",

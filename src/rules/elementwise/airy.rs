@@ -14,7 +14,9 @@ const POSITIVE: &[(f64, f64)] = &[(0.3, 3.0)];
 const BOTH: &[(f64, f64)] = &[(0.3, 3.0), (-4.0, -0.2)];
 
 /// Where methods change, and results vanish or overflow.
-const EDGES: [f64; 11] = [-9.6, -9.4, -4.8, -4.7, 0.4, 0.6, 3.4, 9.4, 9.6, 50.0, 103.0];
+const EDGES: [f64; 12] = [
+    0.0, -9.6, -9.4, -4.8, -4.7, 0.4, 0.6, 3.4, 9.4, 9.6, 50.0, 103.0,
+];
 
 elementwise! { $
     /// A derivative of the Airy function Ai, of order n from 0.
@@ -22,39 +24,39 @@ elementwise! { $
     (n; x) -> airy::airy_ai,
     vjp(g, y) = [Some(g * x.airy_ai(n + 1))],
     domain = [ALL],
-    orders = [0, 1, 2, 5],
-    edges = EDGES;
+    special = [EDGES],
+    orders = [0, 1, 2, 5];
 
     /// A derivative of the Airy function Bi, of order n from 0.
     AiryBi = airy_bi, "d^n/dx^n Bi(x)", "DLMF 9.2.1, 9.7(ii)",
     (n; x) -> airy::airy_bi,
     vjp(g, y) = [Some(g * x.airy_bi(n + 1))],
     domain = [ALL],
-    orders = [0, 1, 2, 5],
-    edges = EDGES;
+    special = [EDGES],
+    orders = [0, 1, 2, 5];
 
     /// A derivative of the Airy function Ai scaled, of order n from 0; NaN below zero.
     AiryAie = airy_aie, "d^n/dx^n exp(2/3 x^(3/2)) Ai(x)", "DLMF 9.2.1, 9.7.5",
     (n; x) -> airy::airy_aie,
     vjp(g, y) = [Some(g * x.airy_aie(n + 1))],
     domain = [POSITIVE],
-    orders = [0, 1, 2, 3],
-    edges = EDGES;
+    special = [EDGES],
+    orders = [0, 1, 2, 3];
 
     /// A derivative of the Airy function Bi scaled, of order n from 0; of Bi itself below zero.
     AiryBie = airy_bie, "d^n/dx^n exp(-Re(2/3 x^(3/2))) Bi(x)", "DLMF 9.2.1, 9.7.7",
     (n; x) -> airy::airy_bie,
     vjp(g, y) = [Some(g * x.airy_bie(n + 1))],
     domain = [BOTH],
-    orders = [0, 1, 2, 3],
-    edges = EDGES;
+    special = [EDGES],
+    orders = [0, 1, 2, 3];
 
     /// The derivative of Ai, scaled; NaN below zero.
     AiryAieSlope = airy_aie_slope, "exp(2/3 x^(3/2)) Ai'(x)", "DLMF 9.2.1, 9.7.6",
     (x) -> airy::airy_aie_slope,
     vjp(g, y) = [Some(g * (x.sqrt() * x.airy_aie(1)))],
     domain = [POSITIVE],
-    edges = EDGES;
+    special = [EDGES];
 
     /// The derivative of Bi, scaled; of Bi itself below zero.
     AiryBieSlope = airy_bie_slope, "exp(-Re(2/3 x^(3/2))) Bi'(x)", "DLMF 9.2.1, 9.7.8",
@@ -65,5 +67,5 @@ elementwise! { $
         g * below.select(low * low.airy_bi(0), -(high.sqrt() * high.airy_bie(1)))
     })],
     domain = [BOTH],
-    edges = EDGES;
+    special = [EDGES];
 }

@@ -10,7 +10,9 @@ const ALL: &[(f64, f64)] = &[(-3.0, 3.0)];
 /// Above zero.
 const POSITIVE: &[(f64, f64)] = &[(1.0, 4.0)];
 /// Where methods change.
-const EDGES: [f64; 10] = [1.9, 2.1, 7.5, 19.9, 20.1, -30.0, 51.0, 300.0, 650.0, 1e3];
+const EDGES: [f64; 13] = [
+    0.0, 1e-300, 1e-9, 1.9, 2.1, 7.5, 19.9, 20.1, -30.0, 51.0, 300.0, 650.0, 1e3,
+];
 
 elementwise! { $
     /// Bessel function of the first kind of order 0.
@@ -18,7 +20,7 @@ elementwise! { $
     (x) -> libm::j0,
     vjp(g, y) = [Some(-(g * x.j1()))],
     domain = [ALL],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["j0"];
 
     /// Bessel function of the first kind of order 1.
@@ -26,7 +28,7 @@ elementwise! { $
     (x) -> libm::j1,
     vjp(g, y) = [Some(g * ((x.j0() - x.jn(2)) * 0.5))],
     domain = [ALL],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["j1"];
 
     /// Bessel function of the first kind of order n.
@@ -34,8 +36,8 @@ elementwise! { $
     (n; x) -> bessel::jn,
     vjp(g, y) = [Some(g * ((x.jn(n - 1) - x.jn(n + 1)) * 0.5))],
     domain = [ALL],
+    special = [EDGES],
     orders = [0, 1, 3, -2],
-    edges = EDGES,
     scipy = ["jn", "jv", "jve"];
 
     /// Bessel function of the second kind of order 0.
@@ -43,7 +45,7 @@ elementwise! { $
     (x) -> libm::y0,
     vjp(g, y) = [Some(-(g * x.y1()))],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["y0"];
 
     /// Bessel function of the second kind of order 1.
@@ -51,7 +53,7 @@ elementwise! { $
     (x) -> libm::y1,
     vjp(g, y) = [Some(g * ((x.y0() - x.yn(2)) * 0.5))],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["y1"];
 
     /// Bessel function of the second kind of order n.
@@ -59,8 +61,8 @@ elementwise! { $
     (n; x) -> bessel::yn,
     vjp(g, y) = [Some(g * ((x.yn(n - 1) - x.yn(n + 1)) * 0.5))],
     domain = [POSITIVE],
+    special = [EDGES],
     orders = [0, 1, 3, -2],
-    edges = EDGES,
     scipy = ["yn", "yv", "yve"];
 
     /// Modified Bessel function of the first kind of order 0.
@@ -68,7 +70,7 @@ elementwise! { $
     (x) -> |x| bessel::iv(0, x),
     vjp(g, y) = [Some(g * x.i1())],
     domain = [ALL],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["i0"];
 
     /// Modified Bessel function of the first kind of order 1.
@@ -76,7 +78,7 @@ elementwise! { $
     (x) -> |x| bessel::iv(1, x),
     vjp(g, y) = [Some(g * ((x.i0() + x.iv(2)) * 0.5))],
     domain = [ALL],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["i1"];
 
     /// Modified Bessel function of the first kind of order n.
@@ -84,8 +86,8 @@ elementwise! { $
     (n; x) -> bessel::iv,
     vjp(g, y) = [Some(g * ((x.iv(n - 1) + x.iv(n + 1)) * 0.5))],
     domain = [ALL],
+    special = [EDGES],
     orders = [0, 1, 3, -2],
-    edges = EDGES,
     scipy = ["iv"];
 
     /// The same of order 0, scaled.
@@ -93,7 +95,7 @@ elementwise! { $
     (x) -> |x| bessel::ive(0, x),
     vjp(g, y) = [Some(g * (x.i1e() - x.sign() * y))],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["i0e"];
 
     /// The same of order 1, scaled.
@@ -101,7 +103,7 @@ elementwise! { $
     (x) -> |x| bessel::ive(1, x),
     vjp(g, y) = [Some(g * ((x.i0e() + x.ive(2)) * 0.5 - x.sign() * y))],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["i1e"];
 
     /// The same of order n, scaled.
@@ -109,8 +111,8 @@ elementwise! { $
     (n; x) -> bessel::ive,
     vjp(g, y) = [Some(g * ((x.ive(n - 1) + x.ive(n + 1)) * 0.5 - x.sign() * y))],
     domain = [POSITIVE],
+    special = [EDGES],
     orders = [0, 1, 3, -2],
-    edges = EDGES,
     scipy = ["ive"];
 
     /// Modified Bessel function of the second kind of order 0.
@@ -118,7 +120,7 @@ elementwise! { $
     (x) -> |x| bessel::kn(0, x),
     vjp(g, y) = [Some(-(g * x.k1()))],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["k0"];
 
     /// Modified Bessel function of the second kind of order 1.
@@ -126,7 +128,7 @@ elementwise! { $
     (x) -> |x| bessel::kn(1, x),
     vjp(g, y) = [Some(-(g * ((x.k0() + x.kn(2)) * 0.5)))],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["k1"];
 
     /// Modified Bessel function of the second kind of order n.
@@ -134,8 +136,8 @@ elementwise! { $
     (n; x) -> bessel::kn,
     vjp(g, y) = [Some(-(g * ((x.kn(n - 1) + x.kn(n + 1)) * 0.5)))],
     domain = [POSITIVE],
+    special = [EDGES],
     orders = [0, 1, 3, -2],
-    edges = EDGES,
     scipy = ["kn", "kv"];
 
     /// The same of order 0, scaled.
@@ -143,7 +145,7 @@ elementwise! { $
     (x) -> |x| bessel::kve(0, x),
     vjp(g, y) = [Some(g * (y - x.k1e()))],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["k0e"];
 
     /// The same of order 1, scaled.
@@ -151,7 +153,7 @@ elementwise! { $
     (x) -> |x| bessel::kve(1, x),
     vjp(g, y) = [Some(g * (y - (x.k0e() + x.kve(2)) * 0.5))],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["k1e"];
 
     /// The same of order n, scaled.
@@ -159,7 +161,7 @@ elementwise! { $
     (n; x) -> bessel::kve,
     vjp(g, y) = [Some(g * (y - (x.kve(n - 1) + x.kve(n + 1)) * 0.5))],
     domain = [POSITIVE],
+    special = [EDGES],
     orders = [0, 1, 3, -2],
-    edges = EDGES,
     scipy = ["kve"];
 }

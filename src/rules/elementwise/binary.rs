@@ -7,6 +7,7 @@ use std::f64::consts::LN_2;
 
 use super::elementwise;
 use crate::rules::Ex;
+use crate::special::{angle, entropy, partial, power};
 
 /// Everywhere.
 const ALL: &[(f64, f64)] = &[(-2.0, 2.0)];
@@ -26,12 +27,6 @@ fn unless_zero(x: Ex<'_>) -> Ex<'_> {
     zero.select(x.constant(1.0), x)
 }
 
-/// `y`, or 1 where it and `x` are 0.
-fn unless_both_zero<'t>(y: Ex<'t>, x: Ex<'t>) -> Ex<'t> {
-    let zeros = y.equal(y.constant(0.0)) * x.equal(x.constant(0.0));
-    zeros.select(y.constant(1.0), y)
-}
-
 /// `x - y`, and 0 where they are the same infinity.
 fn difference<'t>(x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
     let same = x.equal(y) * x.isinf();
@@ -47,61 +42,6 @@ fn logaddexp(x: f64, y: f64) -> f64 {
 fn logaddexp2(x: f64, y: f64) -> f64 {
     let d = if x == y { 0.0 } else { (x - y).abs() };
     (if x > y { x } else { y }) + (-d).exp2().ln_1p() / LN_2
-}
-
-/// The cosine of the angle of the point (x, y), also where squares or their sum overflow.
-fn direction(x: f64, y: f64) -> f64 {
-    let largest = x.abs().max(y.abs());
-    if x.is_nan() || y.is_nan() {
-        // Also beside an infinite one, where the length is known but not the angle.
-        f64::NAN
-    } else if largest == 0.0 {
-        0.0
-    } else if largest.is_infinite() {
-        let unit = |x: f64| if x.is_infinite() { x.signum() } else { 0.0 * x };
-        unit(x) / unit(x).hypot(unit(y))
-    } else {
-        let (x, y) = (x / largest, y / largest);
-        x / x.hypot(y)
-    }
-}
-
-/// `x·f(y)`, 0 where `x` is.
-fn product(x: f64, y: f64, f: fn(f64) -> f64) -> f64 {
-    if x == 0.0 && !y.is_nan() {
-        0.0
-    } else {
-        x * f(y)
-    }
-}
-
-/// `x·ln(x / y)`, 0 where `x` is; infinite where either is negative.
-fn rel_entr(x: f64, y: f64) -> f64 {
-    if x.is_nan() || y.is_nan() {
-        f64::NAN
-    } else if x > 0.0 && y > 0.0 {
-        let ratio = x / y;
-        // A ratio that overflows or vanishes has a logarithm all the same.
-        x * if ratio.is_normal() {
-            ratio.ln()
-        } else {
-            x.ln() - y.ln()
-        }
-    } else if x == 0.0 && y >= 0.0 {
-        0.0
-    } else {
-        f64::INFINITY
-    }
-}
-
-/// [`rel_entr`] less x and more y; infinite if one of them is.
-fn kl_div(x: f64, y: f64) -> f64 {
-    let entropy = rel_entr(x, y);
-    if entropy == f64::INFINITY || (y == f64::INFINITY && x.is_finite()) {
-        f64::INFINITY
-    } else {
-        entropy - x + y
-    }
 }
 
 /// As Python's `%`, and NumPy's at zeros and infinities.
@@ -155,6 +95,7 @@ elementwise! { $
     (x, y) => x + y,
     vjp(g, out) = [Some(g), Some(g)],
     domain = [ALL, ALL],
+    special = [[0.0, -0.0, f64::MAX], [0.0, -0.0, f64::MAX]],
     numpy = ["add"];
 
     /// Difference.
@@ -162,6 +103,7 @@ elementwise! { $
     (x, y) => x - y,
     vjp(g, out) = [Some(g), Some(-g)],
     domain = [ALL, ALL],
+    special = [[0.0, -0.0, f64::MAX], [0.0, -0.0, f64::MAX]],
     numpy = ["subtract"];
 
     /// Product.
@@ -169,6 +111,7 @@ elementwise! { $
     (x, y) => x * y,
     vjp(g, out) = [Some(g * y), Some(g * x)],
     domain = [ALL, ALL],
+    special = [[0.0, -0.0, 1e-200, 1e200], [0.0, -0.0, 1e-200, 1e200]],
     numpy = ["multiply"];
 
     /// Quotient.
@@ -176,24 +119,29 @@ elementwise! { $
     (x, y) => x / y,
     vjp(g, out) = [Some(g / y), Some(-(g * out / y))],
     domain = [ALL, POSITIVE],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0, 1e-200]],
     numpy = ["divide", "true_divide"];
 
-    /// Power. The gradient for the exponent takes ln(1) at x = 0, the one for the
-    /// base is 0 where y = 0, so that both are finite wherever x^y is smooth.
+    /// Power. By both operands derivatives are the limits for positive x, also at 0 and at infinity;
+    /// where x is negative there are those by x alone.
     Pow = power as "pow", "x^y", "DLMF 4.2.26",
     (x, y) => x.powf(y),
+    vjp(g, out) = [Some(g * x.power_derivative(1, y)), Some(g * x.power_derivative(2, y))],
+    domain = [POSITIVE, ALL],
+    special = [[0.0, -0.0, 1e-300, 0.5, 1.0, -1.0, 2.0, -3.0, 1e100], [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, -1.0, -0.5, -2.0, 400.0]],
+    numpy = ["power", "pow"];
+
+    /// Partial derivative number n of x^y, numbered by order: x^y, by x, by y, twice by x, and so on.
+    PowerDerivative = power_derivative, "∂_n x^y", "DLMF 4.2.26; Leibniz' rule",
+    (n; x, y) -> power::power_derivative,
     vjp(g, out) = [
-        Some({
-            let zero = y.equal(y.constant(0.0));
-            g * (y * x.power(zero.select(y.constant(1.0), y - 1.0)))
-        }),
-        Some({
-            let zero = x.equal(x.constant(0.0));
-            g * (out * zero.select(x.constant(1.0), x).log())
-        })
+        Some(g * x.power_derivative(partial::further(n, 0), y)),
+        Some(g * x.power_derivative(partial::further(n, 1), y))
     ],
     domain = [POSITIVE, ALL],
-    numpy = ["power", "pow", "float_power"];
+    special = [[0.0, 1.0, 2.0], [0.0, 1.0, 2.0, 0.5, -1.0]],
+    internal = "the gradients of power, also where a factor of them vanishes",
+    orders = [0, 1, 2, 3, 4, 5, 7, 8];
 
     /// The larger of two; NaN if either is.
     Maximum = maximum, "max(x, y)", "definition",
@@ -203,6 +151,7 @@ elementwise! { $
         Some(g * (y.greater(x) + x.equal(y) * 0.5))
     ],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["maximum"];
 
     /// The smaller of two; NaN if either is.
@@ -213,6 +162,7 @@ elementwise! { $
         Some(g * (y.less(x) + x.equal(y) * 0.5))
     ],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["minimum"];
 
     /// Length of the hypotenuse; both gradients are 0 at the origin.
@@ -220,30 +170,46 @@ elementwise! { $
     (x, y) -> f64::hypot,
     vjp(g, out) = [Some(g * x.direction(y)), Some(g * y.direction(x))],
     domain = [ALL, POSITIVE],
+    special = [[0.0, 3.0, 1e-200, 1e-310, 1e300], [0.0, -4.0, 1e-200, 1e-310, 1e300]],
     numpy = ["hypot"];
 
     /// Cosine of the angle of the point (x, y), 0 at the origin.
     Direction = direction, "x / (x^2 + y^2)^(1/2)", "definition",
-    (x, y) -> direction,
+    (x, y) -> angle::direction,
     vjp(g, out) = [
         Some(g * (y.direction(x).square() / unless_zero(x.hypot(y)))),
         Some(-(g * (out * y.direction(x) / unless_zero(x.hypot(y)))))
     ],
     domain = [ALL, POSITIVE],
+    special = [[0.0, 3.0, 1e-200, 1e-310, 1e300], [0.0, -4.0, 1e-200, 1e-310, 1e300]],
     internal = "the gradients of hypot, also where that is infinite";
 
-    /// Angle of the point (x, y), from -π to π; both gradients are 0 at the origin.
+    /// Angle of the point (x, y), from -π to π; all derivatives are 0 at the origin.
     Arctan2 = arctan2, "arctan(y / x)", "DLMF 4.23.3",
     (y, x) -> f64::atan2,
-    vjp(g, out) = [Some(g * (x.direction(y) / unless_zero(x.hypot(y)))), Some(-(g * (y.direction(x) / unless_zero(x.hypot(y)))))],
+    vjp(g, out) = [Some(g * y.angle_derivative(1, x)), Some(g * y.angle_derivative(2, x))],
     domain = [ALL, POSITIVE],
+    special = [[0.0, -0.0, 1.0, -1.0, 1e-160, 1e160], [0.0, -0.0, 1.0, -1.0, 1e-160, 1e160]],
     numpy = ["arctan2", "atan2"];
+
+    /// Partial derivative number n of the angle of the point (x, y), in the order of arctan2's.
+    AngleDerivative = angle_derivative, "∂_n arctan(y / x)", "DLMF 4.23.3; ln z = ln |z| + i arg z",
+    (n; y, x) -> angle::angle_derivative,
+    vjp(g, out) = [
+        Some(g * y.angle_derivative(partial::further(n, 0), x)),
+        Some(g * y.angle_derivative(partial::further(n, 1), x))
+    ],
+    domain = [ALL, POSITIVE],
+    special = [[0.0, 1.0, 1e-200], [0.0, -1.0, 1e-200]],
+    internal = "the gradients of arctan2, near the origin and far from it",
+    orders = [0, 1, 2, 3, 4, 5, 7];
 
     /// Logarithm of a sum of exponentials, without overflow.
     LogAddExp = logaddexp, "ln(exp(x) + exp(y))", "definition",
     (x, y) -> logaddexp,
     vjp(g, out) = [Some(g * difference(x, y).sigmoid()), Some(g * difference(y, x).sigmoid())],
     domain = [ALL, ALL],
+    special = [[0.0, 1.0, -1e3, 1e3, 1e300], [0.0, 1.0, -1e3, 1e3, 1e300]],
     numpy = ["logaddexp"];
 
     /// Logarithm to base 2 of a sum of powers of 2, without overflow.
@@ -251,41 +217,95 @@ elementwise! { $
     (x, y) -> logaddexp2,
     vjp(g, out) = [Some(g * (difference(x, y) * LN_2).sigmoid()), Some(g * (difference(y, x) * LN_2).sigmoid())],
     domain = [ALL, ALL],
+    special = [[0.0, 1.0, -1e4, 1e4, 1e300], [0.0, 1.0, -1e4, 1e4, 1e300]],
     numpy = ["logaddexp2"];
 
-    /// x ln y, 0 where x is 0.
+    /// x ln y, 0 where x is 0, as are its derivatives by y.
     Xlogy = xlogy, "x ln y", "definition",
-    (x, y) -> |x, y| product(x, y, f64::ln),
-    vjp(g, out) = [Some(g * y.log()), Some(g * (x / unless_both_zero(y, x)))],
+    (x, y) -> |x, y| entropy::xlogy_derivative(0, x, y),
+    vjp(g, out) = [Some(g * x.xlogy_derivative(1, y)), Some(g * x.xlogy_derivative(2, y))],
     domain = [ALL, POSITIVE],
+    special = [[0.0, -0.0, 1.0, -1.0], [0.0, 1e-300, 1.0, 2.0]],
     scipy = ["xlogy"];
 
-    /// x ln(1 + y), 0 where x is 0.
-    Xlog1py = xlog1py, "x ln(1 + y)", "definition",
-    (x, y) -> |x, y| product(x, y, f64::ln_1p),
-    vjp(g, out) = [Some(g * y.log1p()), Some(g * (x / unless_both_zero(y + 1.0, x)))],
+    /// Partial derivative number n of x ln y.
+    XlogyDerivative = xlogy_derivative, "∂_n x ln y", "definition",
+    (n; x, y) -> entropy::xlogy_derivative,
+    vjp(g, out) = [
+        Some(g * x.xlogy_derivative(partial::further(n, 0), y)),
+        Some(g * x.xlogy_derivative(partial::further(n, 1), y))
+    ],
     domain = [ALL, POSITIVE],
+    special = [[0.0, 1.0], [0.0, 1.0]],
+    internal = "the gradients of xlogy, also where x is 0",
+    orders = [0, 1, 2, 3, 4, 5, 7];
+
+    /// x ln(1 + y), 0 where x is 0, as are its derivatives by y.
+    Xlog1py = xlog1py, "x ln(1 + y)", "definition",
+    (x, y) -> |x, y| entropy::xlog1py_derivative(0, x, y),
+    vjp(g, out) = [Some(g * x.xlog1py_derivative(1, y)), Some(g * x.xlog1py_derivative(2, y))],
+    domain = [ALL, POSITIVE],
+    special = [[0.0, -0.0, 1.0, -1.0], [-1.0, 0.0, 1e-20, 1.0]],
     scipy = ["xlog1py"];
 
-    /// Relative entropy's term, 0 where x is 0.
+    /// Partial derivative number n of x ln(1 + y).
+    Xlog1pyDerivative = xlog1py_derivative, "∂_n x ln(1 + y)", "definition",
+    (n; x, y) -> entropy::xlog1py_derivative,
+    vjp(g, out) = [
+        Some(g * x.xlog1py_derivative(partial::further(n, 0), y)),
+        Some(g * x.xlog1py_derivative(partial::further(n, 1), y))
+    ],
+    domain = [ALL, POSITIVE],
+    special = [[0.0, 1.0], [-1.0, 0.0]],
+    internal = "the gradients of xlog1py, also where x is 0",
+    orders = [0, 1, 2, 3, 4, 5, 7];
+
+    /// Relative entropy's term, 0 where x is 0; below 0 infinite, where derivatives are NaN.
     RelEntr = rel_entr, "x ln(x / y)", "definition",
-    (x, y) -> rel_entr,
-    vjp(g, out) = [Some(g * ((x / y).log() + 1.0)), Some(-(g * (x / unless_both_zero(y, x))))],
+    (x, y) -> |x, y| entropy::rel_entr_derivative(0, x, y),
+    vjp(g, out) = [Some(g * x.rel_entr_derivative(1, y)), Some(g * x.rel_entr_derivative(2, y))],
     domain = [POSITIVE, POSITIVE],
+    special = [[0.0, 1e-300, 1.0, 2.0, -1.0], [0.0, 1e-300, 1.0, 2.0, -1.0]],
     scipy = ["rel_entr"];
 
-    /// The Kullback-Leibler divergence's term.
-    KlDiv = kl_div, "x ln(x / y) - x + y", "definition",
-    (x, y) -> kl_div,
-    vjp(g, out) = [Some(g * (x / y).log()), Some(g * (1.0 - x / unless_both_zero(y, x)))],
+    /// Partial derivative number n of x ln(x / y).
+    RelEntrDerivative = rel_entr_derivative, "∂_n x ln(x / y)", "definition",
+    (n; x, y) -> entropy::rel_entr_derivative,
+    vjp(g, out) = [
+        Some(g * x.rel_entr_derivative(partial::further(n, 0), y)),
+        Some(g * x.rel_entr_derivative(partial::further(n, 1), y))
+    ],
     domain = [POSITIVE, POSITIVE],
+    special = [[0.0, 1.0], [0.0, 1.0]],
+    internal = "the gradients of rel_entr, also where x is 0",
+    orders = [0, 1, 2, 3, 4, 5, 7];
+
+    /// The Kullback-Leibler divergence's term; below 0 infinite, where derivatives are NaN.
+    KlDiv = kl_div, "x ln(x / y) - x + y", "definition",
+    (x, y) -> |x, y| entropy::kl_div_derivative(0, x, y),
+    vjp(g, out) = [Some(g * x.kl_div_derivative(1, y)), Some(g * x.kl_div_derivative(2, y))],
+    domain = [POSITIVE, POSITIVE],
+    special = [[0.0, 1e-300, 1.0, 2.0, -1.0], [0.0, 1e-300, 1.0, 2.0, -1.0]],
     scipy = ["kl_div"];
+
+    /// Partial derivative number n of x ln(x / y) - x + y.
+    KlDivDerivative = kl_div_derivative, "∂_n x ln(x / y) - x + y", "definition",
+    (n; x, y) -> entropy::kl_div_derivative,
+    vjp(g, out) = [
+        Some(g * x.kl_div_derivative(partial::further(n, 0), y)),
+        Some(g * x.kl_div_derivative(partial::further(n, 1), y))
+    ],
+    domain = [POSITIVE, POSITIVE],
+    special = [[0.0, 1.0], [0.0, 1.0]],
+    internal = "the gradients of kl_div, also where x is 0",
+    orders = [0, 1, 2, 3, 4, 5, 7];
 
     /// The larger of two; of a number and NaN, the number.
     Fmax = fmax, "max(x, y)", "definition",
     (x, y) -> |x, y| if x >= y || y.is_nan() { x } else { y },
     vjp(g, out) = [Some(g * (x.greater(y) + x.equal(y) * 0.5 + y.isnan())), Some(g * (y.greater(x) + x.equal(y) * 0.5 + x.isnan()))],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["fmax"];
 
     /// The smaller of two; of a number and NaN, the number.
@@ -293,6 +313,7 @@ elementwise! { $
     (x, y) -> |x, y| if x <= y || y.is_nan() { x } else { y },
     vjp(g, out) = [Some(g * (x.less(y) + x.equal(y) * 0.5 + y.isnan())), Some(g * (y.less(x) + x.equal(y) * 0.5 + x.isnan()))],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["fmin"];
 
     /// x with the sign of y.
@@ -300,6 +321,7 @@ elementwise! { $
     (x, y) -> f64::copysign,
     vjp(g, out) = [Some(g * (x.constant(1.0).copysign(x) * x.constant(1.0).copysign(y))), None],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0, -2.0], [0.0, -0.0, 1.0, -1.0]],
     numpy = ["copysign"];
 
     /// Remainder of the floored quotient, with the sign of y.
@@ -307,6 +329,7 @@ elementwise! { $
     (x, y) -> remainder,
     vjp(g, out) = [Some(g), Some(-(g * x.floor_divide(y)))],
     domain = [DIVIDEND, DIVISOR],
+    special = [[0.0, -0.0, 1.0, 3.5, -3.5], [0.0, 1.0, -1.0, 0.5]],
     numpy = ["remainder", "mod"];
 
     /// Remainder of the truncated quotient, with the sign of x.
@@ -314,6 +337,7 @@ elementwise! { $
     (x, y) -> |x, y| x % y,
     vjp(g, out) = [Some(g), Some(-(g * (x / y).trunc()))],
     domain = [DIVIDEND, DIVISOR],
+    special = [[0.0, -0.0, 1.0, 3.5, -3.5], [0.0, 1.0, -1.0, 0.5]],
     numpy = ["fmod"];
 
     /// Quotient, rounded down; its gradient is zero.
@@ -321,6 +345,7 @@ elementwise! { $
     (x, y) -> floor_divide,
     vjp(g, out) = [None, None],
     domain = [DIVIDEND, DIVISOR],
+    special = [[0.0, -0.0, 1.0, 3.5, -3.5], [0.0, 1.0, -1.0, 0.5]],
     numpy = ["floor_divide"];
 
     /// 0 below 0, 1 above, y at 0.
@@ -328,5 +353,6 @@ elementwise! { $
     (x, y) -> heaviside,
     vjp(g, out) = [None, Some(g * x.equal(x.constant(0.0)))],
     domain = [LOW_HIGH, ALL],
+    special = [[0.0, -0.0, 1.0], [0.0, 0.5]],
     numpy = ["heaviside"];
 }

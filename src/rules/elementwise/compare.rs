@@ -23,6 +23,7 @@ elementwise! { $
     (x, y) => if x > y { T::one() } else { T::zero() },
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["greater"];
 
     /// 1 where x >= y, else 0.
@@ -30,6 +31,7 @@ elementwise! { $
     (x, y) => if x >= y { T::one() } else { T::zero() },
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["greater_equal"];
 
     /// 1 where x < y, else 0.
@@ -37,6 +39,7 @@ elementwise! { $
     (x, y) => if x < y { T::one() } else { T::zero() },
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["less"];
 
     /// 1 where x <= y, else 0.
@@ -44,6 +47,7 @@ elementwise! { $
     (x, y) => if x <= y { T::one() } else { T::zero() },
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["less_equal"];
 
     /// 1 where x = y, else 0.
@@ -51,6 +55,7 @@ elementwise! { $
     (x, y) => if x == y { T::one() } else { T::zero() },
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["equal"];
 
     /// x where the mask is not 0, else y.
@@ -61,13 +66,15 @@ elementwise! { $
         Some(mask.select(g, g.constant(0.0))),
         Some(mask.select(g.constant(0.0), g))
     ],
-    domain = [MASK, ALL, ALL];
+    domain = [MASK, ALL, ALL],
+    special = [[0.0, -0.0, 1.0], [0.0], [0.0]];
 
     /// 1 where x and y differ, else 0; NaN differs from itself.
     NotEqual = not_equal, "[x ≠ y]", "definition",
     (x, y) => if x != y { T::one() } else { T::zero() },
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["not_equal"];
 
     /// 1 where both are not 0, else 0.
@@ -75,6 +82,7 @@ elementwise! { $
     (x, y) -> |x, y| mask(x != 0.0 && y != 0.0),
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["logical_and"];
 
     /// 1 where one or both are not 0, else 0.
@@ -82,6 +90,7 @@ elementwise! { $
     (x, y) -> |x, y| mask(x != 0.0 || y != 0.0),
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["logical_or"];
 
     /// 1 where just one is not 0, else 0.
@@ -89,6 +98,7 @@ elementwise! { $
     (x, y) -> |x, y| mask((x != 0.0) != (y != 0.0)),
     vjp(g, out) = [None, None],
     domain = [LOW_HIGH, HIGH_LOW],
+    special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["logical_xor"];
 
     /// 1 where x is 0, else 0.
@@ -96,6 +106,7 @@ elementwise! { $
     (x) -> |x| mask(x == 0.0),
     vjp(g, y) = [None],
     domain = [LOW_HIGH],
+    special = [[0.0, -0.0, 1.0]],
     numpy = ["logical_not"];
 
     /// 1 where x is NaN, else 0.
@@ -103,6 +114,7 @@ elementwise! { $
     (x) -> |x| mask(x.is_nan()),
     vjp(g, y) = [None],
     domain = [LOW_HIGH],
+    special = [[0.0, -0.0, 1.0]],
     numpy = ["isnan"];
 
     /// 1 where x is infinite, else 0.
@@ -110,6 +122,7 @@ elementwise! { $
     (x) -> |x| mask(x.is_infinite()),
     vjp(g, y) = [None],
     domain = [LOW_HIGH],
+    special = [[0.0, -0.0, 1.0]],
     numpy = ["isinf"];
 
     /// 1 where x is neither infinite nor NaN, else 0.
@@ -117,6 +130,7 @@ elementwise! { $
     (x) -> |x| mask(x.is_finite()),
     vjp(g, y) = [None],
     domain = [LOW_HIGH],
+    special = [[0.0, -0.0, 1.0]],
     numpy = ["isfinite"];
 
     /// 1 where the sign of x is negative, also of -0.0, else 0.
@@ -124,5 +138,6 @@ elementwise! { $
     (x) -> |x| mask(x.is_sign_negative()),
     vjp(g, y) = [None],
     domain = [LOW_HIGH],
+    special = [[0.0, -0.0, 1.0]],
     numpy = ["signbit"];
 }

@@ -14,11 +14,14 @@ const ALL: &[(f64, f64)] = &[(-2.0, 2.0)];
 /// Where inverses are smooth.
 const UNIT: &[(f64, f64)] = &[(-0.7, 0.7)];
 /// Where methods change, and results vanish or overflow.
-const EDGES: [f64; 12] = [
-    -26.0, -6.6, -6.4, -3.0, 0.5, 4.0, 6.49, 6.51, 12.0, 24.9, 25.1, 27.5,
+const EDGES: [f64; 13] = [
+    0.0, -26.0, -6.6, -6.4, -3.0, 0.5, 4.0, 6.49, 6.51, 12.0, 24.9, 25.1, 27.5,
 ];
 /// Probabilities, and other numbers that inverses take.
-const PROBABILITIES: [f64; 11] = [
+const PROBABILITIES: [f64; 14] = [
+    0.0,
+    1.0,
+    2.0,
     1e-310,
     1e-100,
     1e-12,
@@ -48,7 +51,7 @@ elementwise! { $
     (x) -> libm::erf,
     vjp(g, y) = [Some(g * slope(x))],
     domain = [ALL],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["erf"];
 
     /// The complementary error function, accurate where it vanishes.
@@ -56,7 +59,7 @@ elementwise! { $
     (x) -> libm::erfc,
     vjp(g, y) = [Some(-(g * slope(x)))],
     domain = [ALL],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["erfc"];
 
     /// The scaled complementary error function.
@@ -64,7 +67,7 @@ elementwise! { $
     (x) -> error_function::erfcx,
     vjp(g, y) = [Some(g * x.erfcx_derivative(1))],
     domain = [&[(-1.0, 2.0)]],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["erfcx"];
 
     /// The imaginary error function.
@@ -72,7 +75,7 @@ elementwise! { $
     (x) -> error_function::erfi,
     vjp(g, y) = [Some(g * (x.square().exp() * FRAC_2_SQRT_PI))],
     domain = [&[(-1.0, 1.0)]],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["erfi"];
 
     /// Dawson's integral.
@@ -80,7 +83,7 @@ elementwise! { $
     (x) -> error_function::dawsn,
     vjp(g, y) = [Some(g * x.dawsn_derivative(1))],
     domain = [ALL],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["dawsn"];
 
     /// Inverse of the error function.
@@ -88,7 +91,7 @@ elementwise! { $
     (x) -> error_function::erfinv,
     vjp(g, y) = [Some(g * (y.square().exp() / FRAC_2_SQRT_PI))],
     domain = [UNIT],
-    edges = PROBABILITIES,
+    special = [PROBABILITIES],
     scipy = ["erfinv"];
 
     /// Inverse of the complementary error function.
@@ -96,7 +99,7 @@ elementwise! { $
     (x) -> error_function::erfcinv,
     vjp(g, y) = [Some(-(g * (y.square().exp() / FRAC_2_SQRT_PI)))],
     domain = [&[(0.3, 1.7)]],
-    edges = PROBABILITIES,
+    special = [PROBABILITIES],
     scipy = ["erfcinv"];
 
     /// The normal distribution.
@@ -104,32 +107,32 @@ elementwise! { $
     (x) -> error_function::ndtr,
     vjp(g, y) = [Some(g * normal(x))],
     domain = [ALL],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["ndtr"];
 
     /// Logarithm of the normal distribution, also where that vanishes.
     LogNdtr = log_ndtr, "ln(erfc(-x / √2) / 2)", "DLMF 7.20.1",
     (x) -> error_function::log_ndtr,
-    vjp(g, y) = [Some({
-        // φ(x) / Φ(x), by erfcx where both vanish. Neither form is given numbers for which it is
-        // infinite: their gradients would be NaN, though nobody selects them.
-        let above = x.greater(x.constant(0.0));
-        let zero = x.constant(0.0);
-        let (high, low) = (above.select(x, zero), above.select(zero, x));
-        let by_density = normal(high) / high.ndtr();
-        let by_erfcx = (2.0 / PI).sqrt() / (low * -FRAC_1_SQRT_2).erfcx();
-        g * above.select(by_density, by_erfcx)
-    })],
+    vjp(g, y) = [Some(g * x.log_ndtr_derivative(1))],
     domain = [ALL],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["log_ndtr"];
+
+    /// A derivative of log_ndtr, of order n from 0, without cancellation.
+    LogNdtrDerivative = log_ndtr_derivative, "d^n/dx^n ln(erfc(-x / √2) / 2)", "DLMF 7.20.1, 7.18.4",
+    (n; x) -> error_function::log_ndtr_derivative,
+    vjp(g, y) = [Some(g * x.log_ndtr_derivative(n + 1))],
+    domain = [ALL],
+    special = [EDGES],
+    internal = "the gradients of log_ndtr, without cancellation",
+    orders = [0, 1, 2, 3];
 
     /// Inverse of the normal distribution.
     Ndtri = ndtri, "√2 erf^-1(2 x - 1)", "DLMF 7.20.1; algorithm AS 241",
     (x) -> error_function::ndtri,
     vjp(g, y) = [Some(g * ((y.square() * 0.5).exp() * (2.0 * PI).sqrt()))],
     domain = [&[(0.2, 0.8)]],
-    edges = PROBABILITIES,
+    special = [PROBABILITIES],
     scipy = ["ndtri"];
 
     /// The bell curve.
@@ -137,6 +140,7 @@ elementwise! { $
     (x) => (-(x * x)).v_exp(),
     vjp(g, y) = [Some(g * x.bell_derivative(1))],
     domain = [ALL],
+    special = [EDGES],
     internal = "the gradients of erf and its relatives";
 
     /// A derivative of exp(-x^2), of order n from 0, also where that vanishes.
@@ -144,6 +148,7 @@ elementwise! { $
     (n; x) -> error_function::bell_derivative,
     vjp(g, y) = [Some(g * x.bell_derivative(n + 1))],
     domain = [ALL],
+    special = [EDGES],
     internal = "the gradients of bell, also where that vanishes",
     orders = [0, 1, 4];
 
@@ -152,6 +157,7 @@ elementwise! { $
     (n; x) -> error_function::erfcx_derivative,
     vjp(g, y) = [Some(g * x.erfcx_derivative(n + 1))],
     domain = [&[(-1.0, 5.0)]],
+    special = [EDGES],
     internal = "the gradients of erfcx, without cancellation",
     orders = [1, 2, 3];
 
@@ -160,6 +166,7 @@ elementwise! { $
     (n; x) -> error_function::dawsn_derivative,
     vjp(g, y) = [Some(g * x.dawsn_derivative(n + 1))],
     domain = [&[(-4.0, 9.0)]],
+    special = [EDGES],
     internal = "the gradients of dawsn, without cancellation",
     orders = [1, 2, 3];
 }

@@ -2,17 +2,19 @@
 //!
 //! A derivative of any order is another function of the family, so that rules close.
 
-use std::f64::consts::PI;
-
 use super::elementwise;
-use crate::special::gamma;
+use crate::special::{beta, gamma, partial};
 
 /// Away from the poles.
 const POSITIVE: &[(f64, f64)] = &[(0.6, 3.0), (-0.7, -0.3)];
 /// Arguments of the beta function.
 const LARGER: &[(f64, f64)] = &[(0.6, 4.0)];
 /// Where recurrences end, and reflection begins.
-const EDGES: [f64; 9] = [
+const EDGES: [f64; 13] = [
+    0.0,
+    -1.0,
+    -2.0,
+    1.0,
     -0.3,
     -19.3,
     -20.6,
@@ -28,33 +30,43 @@ elementwise! { $
     /// The gamma function.
     Gamma = gamma, "Γ(x) = ∫_0^∞ t^(x-1) exp(-t) dt", "DLMF 5.2.1",
     (x) -> gamma::gamma,
-    vjp(g, y) = [Some(g * (y * x.digamma()))],
+    vjp(g, y) = [Some(g * x.gamma_derivative(1))],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["gamma"];
 
     /// Reciprocal of the gamma function, 0 at its poles.
     RGamma = rgamma, "1 / Γ(x)", "DLMF 5.2.1, 5.5.3",
     (x) -> gamma::rgamma,
-    vjp(g, y) = [Some({
-        // Reflected where there are poles: Γ(1 - x) sin(πx) / π, differentiated.
-        let reflected = x.less(x.constant(0.5));
-        let low = reflected.select(x, x.constant(0.0));
-        let high = reflected.select(x.constant(1.0), x);
-        let m = 1.0 - low;
-        let by_reflection = m.gamma() * (low.cospi() - m.digamma() * low.sinpi() * (1.0 / PI));
-        g * reflected.select(by_reflection, -(high.rgamma() * high.digamma()))
-    })],
+    vjp(g, y) = [Some(g * x.rgamma_derivative(1))],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["rgamma"];
+
+    /// A derivative of the gamma function, of order n from 0.
+    GammaDerivative = gamma_derivative, "d^n/dx^n Γ(x)", "DLMF 5.2.1, 5.2.2",
+    (n; x) -> gamma::gamma_derivative,
+    vjp(g, y) = [Some(g * x.gamma_derivative(n + 1))],
+    domain = [POSITIVE],
+    special = [EDGES],
+    internal = "the gradients of gamma, also where that overflows",
+    orders = [0, 1, 3];
+
+    /// A derivative of the reciprocal of the gamma function, of order n from 0.
+    RGammaDerivative = rgamma_derivative, "d^n/dx^n 1 / Γ(x)", "DLMF 5.2.1, 5.5.3",
+    (n; x) -> gamma::rgamma_derivative,
+    vjp(g, y) = [Some(g * x.rgamma_derivative(n + 1))],
+    domain = [POSITIVE],
+    special = [EDGES],
+    internal = "the gradients of rgamma, also at the poles of gamma",
+    orders = [0, 1, 3];
 
     /// Logarithm of the gamma function's absolute value.
     GammaLn = gammaln, "ln |Γ(x)|", "DLMF 5.2.1",
     (x) -> gamma::gammaln,
     vjp(g, y) = [Some(g * x.digamma())],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["gammaln"];
 
     /// Logarithm of the gamma function; NaN below zero.
@@ -62,7 +74,7 @@ elementwise! { $
     (x) -> gamma::loggamma,
     vjp(g, y) = [Some(g * x.digamma())],
     domain = [LARGER],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["loggamma"];
 
     /// Logarithmic derivative of the gamma function.
@@ -70,38 +82,51 @@ elementwise! { $
     (x) -> gamma::digamma,
     vjp(g, y) = [Some(g * x.trigamma())],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["digamma", "psi"];
 
     /// Derivative of digamma.
     Trigamma = trigamma, "ψ'(x)", "DLMF 5.15.1",
     (x) -> gamma::trigamma,
     vjp(g, y) = [Some(g * x.polygamma(2))],
-    domain = [POSITIVE];
+    domain = [POSITIVE],
+    special = [EDGES];
 
     /// Derivative of digamma of order n from 0.
     Polygamma = polygamma, "ψ^(n)(x)", "DLMF 5.15.1, 25.11.12, 25.11.7",
     (n; x) -> gamma::polygamma,
     vjp(g, y) = [Some(g * x.polygamma(n + 1))],
     domain = [&[(1.5, 4.0)]],
+    special = [EDGES],
     orders = [0, 1, 2, 3],
-    edges = EDGES,
     scipy = ["polygamma"];
 
     /// The beta function.
     Beta = beta, "Γ(x) Γ(y) / Γ(x + y)", "DLMF 5.12.1",
-    (x, y) -> gamma::beta,
-    vjp(g, out) = [Some(g * (out * x.polygamma_difference(0, y))), Some(g * (out * y.polygamma_difference(0, x)))],
+    (x, y) -> beta::beta,
+    vjp(g, out) = [Some(g * x.beta_derivative(1, y)), Some(g * x.beta_derivative(2, y))],
     domain = [LARGER, LARGER],
-    edges = EDGES,
+    special = [EDGES, EDGES],
     scipy = ["beta"];
+
+    /// Partial derivative number n of the beta function.
+    BetaDerivative = beta_derivative, "∂_n Γ(x) Γ(y) / Γ(x + y)", "DLMF 5.12.1, 5.7.3",
+    (n; x, y) -> beta::beta_derivative,
+    vjp(g, out) = [
+        Some(g * x.beta_derivative(partial::further(n, 0), y)),
+        Some(g * x.beta_derivative(partial::further(n, 1), y))
+    ],
+    domain = [LARGER, LARGER],
+    special = [[0.1, 1e-5, 1.0], [0.1, 1e-5, 1.0]],
+    internal = "the gradients of beta, also where both arguments are small",
+    orders = [0, 1, 2, 3, 4, 5, 7];
 
     /// Logarithm of the beta function's absolute value.
     BetaLn = betaln, "ln |B(x, y)|", "DLMF 5.12.1; ACM TOMS algorithm 708",
-    (x, y) -> gamma::betaln,
+    (x, y) -> beta::betaln,
     vjp(g, out) = [Some(g * x.polygamma_difference(0, y)), Some(g * y.polygamma_difference(0, x))],
     domain = [LARGER, LARGER],
-    edges = EDGES,
+    special = [EDGES, EDGES],
     scipy = ["betaln"];
 
     /// What polygamma of order n loses from x to x + y, without cancellation.
@@ -109,6 +134,7 @@ elementwise! { $
     (n; x, y) -> gamma::polygamma_difference,
     vjp(g, out) = [Some(g * x.polygamma_difference(n + 1, y)), Some(-(g * (x + y).polygamma(n + 1)))],
     domain = [LARGER, LARGER],
-    internal = "the gradients of beta and betaln, without cancellation",
+    special = [EDGES, EDGES],
+    internal = "the gradients of betaln, without cancellation",
     orders = [0, 1, 3];
 }

@@ -9,7 +9,9 @@ use crate::special::incomplete_gamma;
 /// Above zero.
 const POSITIVE: &[(f64, f64)] = &[(0.4, 0.9), (1.1, 4.0)];
 /// Where methods change, and far beyond.
-const EDGES: [f64; 9] = [1e-10, 0.3, 0.99, 1.01, 9.9, 10.1, 30.0, 35.0, 99.0];
+const EDGES: [f64; 11] = [
+    0.0, 1.0, 1e-10, 0.3, 0.99, 1.01, 9.9, 10.1, 30.0, 35.0, 99.0,
+];
 
 elementwise! { $
     /// Regularised lower incomplete gamma function; NaN for negative arguments.
@@ -17,7 +19,7 @@ elementwise! { $
     (a, x) -> incomplete_gamma::gammainc,
     vjp(g, y) = [Some(g * a.gammainc_derivative(1, x)), Some(g * a.gamma_density(0, x))],
     domain = [POSITIVE, POSITIVE],
-    edges = EDGES,
+    special = [EDGES, EDGES],
     scipy = ["gammainc"];
 
     /// Regularised upper incomplete gamma function; NaN for negative arguments.
@@ -25,7 +27,7 @@ elementwise! { $
     (a, x) -> incomplete_gamma::gammaincc,
     vjp(g, y) = [Some(-(g * a.gammainc_derivative(1, x))), Some(-(g * a.gamma_density(0, x)))],
     domain = [POSITIVE, POSITIVE],
-    edges = EDGES,
+    special = [EDGES, EDGES],
     scipy = ["gammaincc"];
 
     /// A derivative of gammainc in a, of order n from 0.
@@ -33,6 +35,7 @@ elementwise! { $
     (n; a, x) -> incomplete_gamma::gammainc_derivative,
     vjp(g, y) = [Some(g * a.gammainc_derivative(n + 1, x)), Some(g * a.gamma_density(n, x))],
     domain = [POSITIVE, POSITIVE],
+    special = [EDGES, EDGES],
     internal = "the gradients of gammainc and gammaincc by a",
     orders = [1, 2, 3];
 
@@ -53,6 +56,7 @@ elementwise! { $
         })
     ],
     domain = [POSITIVE, POSITIVE],
+    special = [EDGES, EDGES],
     internal = "the gradients of gammainc and gammaincc by x",
     orders = [0, 1, 2];
 }

@@ -12,8 +12,10 @@ const NONZERO: &[(f64, f64)] = &[(-2.0, -0.4), (0.6, 2.0)];
 /// Parameters.
 const PARAMETER: &[(f64, f64)] = &[(-3.0, -1.2), (-0.9, 0.7)];
 /// Where methods change.
-const EDGES: [f64; 9] = [-50.0, -0.9, 1e-5, 0.99, 1.01, 39.0, 41.0, 712.0, 740.0];
-const PARAMETERS: [f64; 9] = [
+const EDGES: [f64; 10] = [0.0, -50.0, -0.9, 1e-5, 0.99, 1.01, 39.0, 41.0, 712.0, 740.0];
+const PARAMETERS: [f64; 11] = [
+    0.0,
+    1.0,
     -1e20,
     -50.0,
     -0.6,
@@ -31,7 +33,7 @@ elementwise! { $
     (x) -> integral::exp1,
     vjp(g, y) = [Some(-(g * ((-x).exp() / x)))],
     domain = [POSITIVE],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["exp1"];
 
     /// Exponential integral E_n; NaN below zero.
@@ -39,8 +41,8 @@ elementwise! { $
     (n; x) -> integral::expn,
     vjp(g, y) = [Some(-(g * x.expn(n - 1)))],
     domain = [POSITIVE],
+    special = [[-50.0, -0.9, 0.0, 1e-5, 0.99, 1.0, 1.01, 39.0, 700.0]],
     orders = [0, 1, 3, -2],
-    edges = [-50.0, -0.9, 1e-5, 0.99, 1.01, 39.0, 700.0],
     scipy = ["expn"];
 
     /// Sine integral.
@@ -53,21 +55,25 @@ elementwise! { $
         g * near.select((small * (1.0 / PI)).sinc(), large.sin() / large)
     })],
     domain = [NONZERO],
-    edges = EDGES;
+    special = [EDGES];
 
     /// Cosine integral, of |x|.
     CosInt = cosint, "-∫_|x|^∞ cos(t) / t dt", "DLMF 6.2.11, 6.6.6, 6.9.1",
     (x) -> integral::cosint,
     vjp(g, y) = [Some(g * (x.cos() / x))],
     domain = [NONZERO],
-    edges = EDGES;
+    special = [EDGES];
 
     /// Exponential integral Ei.
     Expi = expi, "-∫_-x^∞ exp(-t) / t dt", "DLMF 6.2.5, 6.6.1, 6.12.2",
     (x) -> integral::expi,
-    vjp(g, y) = [Some(g * (x.exp() / x))],
+    // By halves, as the exponential alone overflows before the quotient does.
+    vjp(g, y) = [Some({
+        let half = (x * 0.5).exp();
+        g * (half / x * half)
+    })],
     domain = [NONZERO],
-    edges = EDGES,
+    special = [EDGES],
     scipy = ["expi"];
 
     /// Complete elliptic integral of the first kind.
@@ -75,7 +81,7 @@ elementwise! { $
     (x) -> integral::ellipk,
     vjp(g, y) = [Some(g * x.ellipk_derivative(1))],
     domain = [PARAMETER],
-    edges = PARAMETERS,
+    special = [PARAMETERS],
     scipy = ["ellipk"];
 
     /// Complete elliptic integral of the second kind.
@@ -90,7 +96,7 @@ elementwise! { $
         g * far.select(by_both, by_slope)
     })],
     domain = [PARAMETER],
-    edges = PARAMETERS,
+    special = [PARAMETERS],
     scipy = ["ellipe"];
 
     /// A derivative of ellipk, of order n from 0.
@@ -98,6 +104,7 @@ elementwise! { $
     (n; x) -> integral::ellipk_derivative,
     vjp(g, y) = [Some(g * x.ellipk_derivative(n + 1))],
     domain = [PARAMETER],
+    special = [PARAMETERS],
     internal = "the gradients of ellipk and ellipe, smooth at 0",
     orders = [1, 2, 4];
 }

@@ -151,6 +151,18 @@ impl Definition {
     }
 }
 
+/// Whether there are special points of each of so many operands.
+pub(super) const fn names_points(points: &[&[f64]], operands: usize) -> bool {
+    let mut number = 0;
+    while number < points.len() {
+        if points[number].is_empty() {
+            return false;
+        }
+        number += 1;
+    }
+    points.len() == operands
+}
+
 /// Declares the elementwise operators of a file.
 ///
 /// An entry is a line of documentation, the operator's type, the function's name (`as` the
@@ -158,9 +170,12 @@ impl Definition {
 /// function (`=>` an expression for any floating-point type, which is to vectorise, `->` a
 /// function of `f64`, which is called; an expression that is right only `within` a bound, in either
 /// direction, has such a function to `else` call); the rules; the intervals on which the generated
-/// tests draw each operand; and, if there are any, `internal`, what it is for if nobody is to write
-/// it, `edges`, numbers where its value is compared with the reference besides the usual ones, and
-/// the reference: the names that `numpy` and `scipy.special` have for the function; and the name of
+/// tests draw each operand; its `special` points, a list for each operand, without which it does not
+/// compile: zeros, poles, branch points, ends of the domain, and numbers at which the method changes
+/// or results vanish or overflow (tests try its value and its derivatives there, besides at infinity
+/// and NaN; what derivatives are where there is none is said in the documentation, if it is not the
+/// limit); and, if there are any, `internal`, what it is for if nobody is to write it, and the
+/// reference: the names that `numpy` and `scipy.special` have for the function; and the name of
 /// the `method`, where Python's `Variable` has one. Operands
 /// written `(n; x)` or `(n; x, y)` are an integer attribute, the order, and one operand or two; it
 /// is tested at each of its `orders`.
@@ -177,10 +192,10 @@ macro_rules! elementwise {
         $operands:tt
         $(=> $value:expr, $(within $bound:expr, else $beyond:expr,)?)? $(-> $call:expr,)?
         vjp($g:ident, $y:ident) = [$($rule:expr),+],
-        domain = [$($domain:expr),+]
+        domain = [$($domain:expr),+],
+        special = [$($special:expr),+]
         $(, internal = $internal:literal)?
         $(, orders = $orders:expr)?
-        $(, edges = $edges:expr)?
         $(, numpy = [$($numpy:literal),+])?
         $(, scipy = [$($scipy:literal),+])?
         $(, method = $method:ident)?;
@@ -266,7 +281,14 @@ macro_rules! elementwise {
                     scipy: &[$($($scipy),+)?],
                     ordered: inner!(@ordered $operands),
                     domains: &[$($domain),+],
-                    edges: inner!(@edges $($edges)?),
+                    special: const {
+                        let points: &[&[f64]] = &[$(&$special),+];
+                        assert!(
+                            $crate::rules::elementwise::names_points(points, [$($domain),+].len()),
+                            "an operand has no special points",
+                        );
+                        points
+                    },
                 }),
                 internal: inner!(@internal $($internal)?),
                 cases: || inner!(@cases $op [$($domain),+] $($orders)?),
@@ -302,8 +324,6 @@ macro_rules! elementwise {
     (@name $function:ident $name:literal) => { $name };
     (@internal) => { None };
     (@internal $internal:literal) => { Some($internal) };
-    (@edges) => { &[] };
-    (@edges $edges:expr) => { &$edges };
     (@map $op:ident ($x:ident) $value:expr $(, $bound:expr, $beyond:expr)?) => {
         impl $crate::rules::Map1 for $op {
             #[inline(always)]

@@ -6,6 +6,7 @@
 use std::f64::consts::{LN_2, LN_10, PI};
 
 use super::elementwise;
+use crate::special::{algebraic, entropy};
 
 /// Everywhere.
 const ALL: &[(f64, f64)] = &[(-2.0, 2.0)];
@@ -29,24 +30,13 @@ fn logit(x: f64) -> f64 {
     }
 }
 
-fn entr(x: f64) -> f64 {
-    if x > 0.0 {
-        -x * x.ln()
-    } else if x == 0.0 {
-        0.0
-    } else if x < 0.0 {
-        f64::NEG_INFINITY
-    } else {
-        x
-    }
-}
-
 elementwise! { $
     /// Negation.
     Neg = negative as "neg", "-x", "definition",
     (x) => -x,
     vjp(g, y) = [Some(-g)],
     domain = [ALL],
+    special = [[0.0, -0.0]],
     numpy = ["negative"];
 
     /// Exponential.
@@ -54,6 +44,7 @@ elementwise! { $
     (x) => x.v_exp(),
     vjp(g, y) = [Some(g * y)],
     domain = [ALL],
+    special = [[0.0, -708.4, -745.2, 709.78, -87.4, 88.7]],
     numpy = ["exp"],
     method = exp;
 
@@ -62,6 +53,7 @@ elementwise! { $
     (x) => x.v_ln(),
     vjp(g, y) = [Some(g / x)],
     domain = [POSITIVE],
+    special = [[0.0, 5e-324, f64::MIN_POSITIVE, 0.99999, 1.0, f64::MAX]],
     numpy = ["log"],
     method = log;
 
@@ -70,6 +62,7 @@ elementwise! { $
     (x) => x.v_ln_1p(),
     vjp(g, y) = [Some(g / (x + 1.0))],
     domain = [&[(-0.6, 2.0)]],
+    special = [[-1.0, -0.9999, 0.0, 1e-17, f64::MAX]],
     numpy = ["log1p"],
     scipy = ["log1p"],
     method = log1p;
@@ -79,6 +72,7 @@ elementwise! { $
     (x) => x.v_exp_m1(),
     vjp(g, y) = [Some(g * x.exp())],
     domain = [ALL],
+    special = [[0.0, 1e-17, -36.0, -40.0, -745.2, 709.7]],
     numpy = ["expm1"],
     scipy = ["expm1"],
     method = expm1;
@@ -88,6 +82,7 @@ elementwise! { $
     (x) => x.sqrt(),
     vjp(g, y) = [Some(g * 0.5 / y)],
     domain = [POSITIVE],
+    special = [[0.0, -0.0, 5e-324, 1.0, f64::MAX]],
     numpy = ["sqrt"],
     method = sqrt;
 
@@ -96,6 +91,7 @@ elementwise! { $
     (x) => x * x,
     vjp(g, y) = [Some(g * (x * 2.0))],
     domain = [ALL],
+    special = [[0.0, -0.0, 1e-162, 1.3e154, 1e155]],
     numpy = ["square"],
     method = square;
 
@@ -104,20 +100,23 @@ elementwise! { $
     (x) => x.abs(),
     vjp(g, y) = [Some(g * x.sign())],
     domain = [NONZERO],
+    special = [[0.0, -0.0, 5e-324]],
     numpy = ["abs", "absolute", "fabs"],
     method = abs;
 
-    /// Sign: -1, 0 or 1, and NaN of NaN; its gradient is zero.
+    /// Sign: -1, 0 or 1, and NaN of NaN; 0 of -0.0 as NumPy's. Its gradient is zero.
     Sign = sign, "sign(x)", "definition",
     (x) => if x > T::zero() {
         T::one()
     } else if x < T::zero() {
         -T::one()
     } else {
-        x
+        // Without the sign of zero.
+        x + T::zero()
     },
     vjp(g, y) = [None],
     domain = [NONZERO],
+    special = [[0.0, -0.0, 5e-324]],
     numpy = ["sign"];
 
     /// Reciprocal.
@@ -125,21 +124,37 @@ elementwise! { $
     (x) => x.recip(),
     vjp(g, y) = [Some(-(g * (y * y)))],
     domain = [NONZERO],
+    special = [[0.0, -0.0, 1e-309, 1e-155, 1e155, f64::MAX]],
     numpy = ["reciprocal"];
 
     /// Logistic function.
     Sigmoid = sigmoid, "1 / (1 + exp(-x))", "definition",
     (x) => x.v_sigmoid(),
-    vjp(g, y) = [Some(g * (y * (1.0 - y)))],
+    vjp(g, y) = [Some(g * x.sigmoid_slope())],
     domain = [ALL],
+    special = [[0.0, 1e-9, 20.0, 37.0, -37.0, 90.0, -709.0, -746.0]],
     scipy = ["expit"],
     method = sigmoid;
+
+    /// Derivative of the logistic function, with all digits on both sides.
+    SigmoidSlope = sigmoid_slope, "exp(-x) / (1 + exp(-x))^2", "definition",
+    (x) => {
+        let e = (-x.abs()).v_exp();
+        let sum = T::one() + e;
+        e / (sum * sum)
+    },
+    // y (1 - 2 sigmoid(x)), whose second factor is a hyperbolic tangent.
+    vjp(g, y) = [Some(-(g * (y * (x * 0.5).tanh())))],
+    domain = [ALL],
+    special = [[0.0, 20.0, 37.0, -40.0, 746.0]],
+    internal = "the gradients of sigmoid, also where that is 1 but for its last digits";
 
     /// Logarithm of the logistic function, without overflow for any x.
     LogSigmoid = logsigmoid, "min(x, 0) - ln(1 + exp(-|x|))", "definition",
     (x) => x.v_log_sigmoid(),
     vjp(g, y) = [Some(g * (-x).sigmoid())],
     domain = [ALL],
+    special = [[0.0, 1e-9, 37.0, -37.0, 709.0, -709.0]],
     scipy = ["log_expit"],
     method = logsigmoid;
 
@@ -148,6 +163,7 @@ elementwise! { $
     (x) => x.v_softplus(),
     vjp(g, y) = [Some(g * x.sigmoid())],
     domain = [ALL],
+    special = [[0.0, 1e-9, 37.0, -37.0, 709.0, -709.0]],
     method = softplus;
 
     /// Rectifier; the gradient at 0 is 0.
@@ -155,6 +171,7 @@ elementwise! { $
     (x) => if x > T::zero() || x.is_nan() { x } else { T::zero() },
     vjp(g, y) = [Some(g * x.greater(x.constant(0.0)))],
     domain = [NONZERO],
+    special = [[0.0, -0.0, 5e-324]],
     method = relu;
 
     /// The same.
@@ -162,6 +179,7 @@ elementwise! { $
     (x) -> |x| x,
     vjp(g, y) = [Some(g)],
     domain = [ALL],
+    special = [[0.0, -0.0]],
     numpy = ["positive", "conj", "conjugate"];
 
     /// Cube root.
@@ -169,6 +187,7 @@ elementwise! { $
     (x) -> f64::cbrt,
     vjp(g, y) = [Some(g * (1.0 / 3.0) / y / y)],
     domain = [NONZERO],
+    special = [[0.0, -0.0, 5e-324, 1.0, -1.0, f64::MAX]],
     numpy = ["cbrt"],
     scipy = ["cbrt"];
 
@@ -177,6 +196,7 @@ elementwise! { $
     (x) -> f64::exp2,
     vjp(g, y) = [Some(g * (y * LN_2))],
     domain = [ALL],
+    special = [[0.0, 1.0, -1022.0, -1074.0, 1023.5]],
     numpy = ["exp2"],
     scipy = ["exp2"];
 
@@ -185,6 +205,7 @@ elementwise! { $
     (x) -> libm::exp10,
     vjp(g, y) = [Some(g * (y * LN_10))],
     domain = [&[(-1.0, 1.0)]],
+    special = [[0.0, 1.0, -307.7, -323.0, 308.2]],
     scipy = ["exp10"];
 
     /// Logarithm to base 2.
@@ -192,13 +213,15 @@ elementwise! { $
     (x) -> f64::log2,
     vjp(g, y) = [Some(g / (x * LN_2))],
     domain = [POSITIVE],
+    special = [[0.0, 5e-324, 1.0, 2.0, f64::MAX]],
     numpy = ["log2"];
 
     /// Logarithm to base 10.
     Log10 = log10, "ln(x) / ln 10", "DLMF 4.2.10",
     (x) -> f64::log10,
-    vjp(g, y) = [Some(g / (x * LN_10))],
+    vjp(g, y) = [Some(g / x * (1.0 / LN_10))],
     domain = [POSITIVE],
+    special = [[0.0, 5e-324, 1.0, 10.0, f64::MAX]],
     numpy = ["log10"];
 
     /// The largest integer not above; the gradient is zero.
@@ -206,7 +229,7 @@ elementwise! { $
     (x) -> f64::floor,
     vjp(g, y) = [None],
     domain = [BETWEEN],
-    edges = [2.5, -2.5, 0.49999999999999994],
+    special = [[0.0, 1.0, -1.0, 2.5, -2.5, 0.49999999999999994]],
     numpy = ["floor"];
 
     /// The smallest integer not below; the gradient is zero.
@@ -214,7 +237,7 @@ elementwise! { $
     (x) -> f64::ceil,
     vjp(g, y) = [None],
     domain = [BETWEEN],
-    edges = [2.5, -2.5],
+    special = [[0.0, 1.0, -1.0, 2.5, -2.5]],
     numpy = ["ceil"];
 
     /// The integer next to x towards zero; the gradient is zero.
@@ -222,7 +245,7 @@ elementwise! { $
     (x) -> f64::trunc,
     vjp(g, y) = [None],
     domain = [BETWEEN],
-    edges = [2.5, -2.5],
+    special = [[0.0, 1.0, -1.0, 2.5, -2.5]],
     numpy = ["trunc"];
 
     /// The nearest integer, of two the even one; the gradient is zero.
@@ -230,7 +253,7 @@ elementwise! { $
     (x) -> f64::round_ties_even,
     vjp(g, y) = [None],
     domain = [BETWEEN],
-    edges = [1.5, 2.5, -2.5, 0.49999999999999994],
+    special = [[0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.49999999999999994]],
     numpy = ["rint"];
 
     /// Degrees to radians.
@@ -238,6 +261,7 @@ elementwise! { $
     (x) -> |x| x * RADIANS,
     vjp(g, y) = [Some(g * RADIANS)],
     domain = [ALL],
+    special = [[0.0, 180.0]],
     numpy = ["deg2rad", "radians"];
 
     /// Radians to degrees.
@@ -245,20 +269,40 @@ elementwise! { $
     (x) -> |x| x * (1.0 / RADIANS),
     vjp(g, y) = [Some(g * (1.0 / RADIANS))],
     domain = [&[(-0.1, 0.1)]],
+    special = [[0.0, PI]],
     numpy = ["rad2deg", "degrees"];
 
     /// Logarithm of the odds of a probability.
     Logit = logit, "ln(x / (1 - x))", "definition",
     (x) -> logit,
-    vjp(g, y) = [Some(g / x / (1.0 - x))],
+    vjp(g, y) = [Some(g * x.logit_slope(0))],
     domain = [&[(0.2, 0.8)]],
-    edges = [0.3, 0.65, 0.29999],
+    special = [[0.0, 1e-300, 0.29999, 0.3, 0.5, 0.65, 1.0, 1.0 - f64::EPSILON / 2.0]],
     scipy = ["logit"];
 
-    /// Entropy's term, 0 at 0.
+    /// A derivative of logit's derivative, of order n from 0; NaN below 0 and above 1.
+    LogitSlope = logit_slope, "d^n/dx^n 1 / (x (1 - x))", "definition",
+    (n; x) -> algebraic::logit_slope,
+    vjp(g, y) = [Some(g * x.logit_slope(n + 1))],
+    domain = [&[(0.2, 0.8)]],
+    special = [[0.0, 1e-300, 0.5, 1.0]],
+    internal = "the gradients of logit, also at 0 and 1",
+    orders = [0, 1, 3];
+
+    /// Entropy's term, 0 at 0; below 0 it is -inf, as SciPy's, and its derivatives are NaN.
     Entr = entr, "-x ln x", "definition",
-    (x) -> entr,
-    vjp(g, y) = [Some(-(g * (x.log() + 1.0)))],
+    (x) -> entropy::entr,
+    vjp(g, y) = [Some(g * x.entr_derivative(1))],
     domain = [POSITIVE],
+    special = [[-1.0, 0.0, 1e-300, 0.36787944117144233, 1.0]],
     scipy = ["entr"];
+
+    /// A derivative of entr, of order n from 0; NaN below 0 from the first on.
+    EntrDerivative = entr_derivative, "d^n/dx^n -x ln x", "definition",
+    (n; x) -> entropy::entr_derivative,
+    vjp(g, y) = [Some(g * x.entr_derivative(n + 1))],
+    domain = [POSITIVE],
+    special = [[0.0, 1.0, -1.0]],
+    internal = "the gradients of entr, which end where the function does",
+    orders = [0, 1, 2, 3];
 }

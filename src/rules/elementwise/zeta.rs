@@ -19,7 +19,7 @@ elementwise! { $
     (s, q) -> zeta::hurwitz_zeta,
     vjp(g, y) = [Some(g * s.zeta_derivative(1, q)), Some(-(g * (s * (s + 1.0).hurwitz_zeta(q))))],
     domain = [LARGER, POSITIVE],
-    edges = [1.001, 4.5, 9.9, 10.1, 19.9, 31.5, 60.0, 250.0];
+    special = [[1.0, 1.001, 2.0, 4.5, 9.9, 10.1, 19.9, 31.5, 60.0, 250.0], [0.0, 1.0, 0.5, 2.0, 9.9, 60.0, -0.5, -2.0]];
 
     /// A derivative of the Hurwitz zeta function in s, of order n from 0.
     ZetaDerivative = zeta_derivative, "d^n/ds^n Σ_(k≥0) (q + k)^-s", "DLMF 25.11.1, 25.11.7",
@@ -34,6 +34,7 @@ elementwise! { $
         })
     ],
     domain = [LARGER, POSITIVE],
+    special = [[1.0, 1.001, 2.0, 4.5], [0.0, 1.0, 0.5]],
     internal = "the gradients of hurwitz_zeta by s",
     orders = [0, 1, 3];
 
@@ -42,6 +43,6 @@ elementwise! { $
     (n; x) -> riemann::riemann_zeta,
     vjp(g, y) = [Some(g * x.riemann_zeta(n + 1))],
     domain = [BOTH],
-    orders = [0, 1, 3],
-    edges = [-170.7, -60.5, -9.1, -8.9, -0.51, -0.49, 0.999, 1.001, 19.9, 60.0, 2000.0];
+    special = [[-170.7, -60.5, -9.1, -8.9, -2.0, -1.0, -0.51, -0.49, 0.0, 0.999, 1.0, 1.001, 19.9, 60.0, 2000.0]],
+    orders = [0, 1, 3];
 }

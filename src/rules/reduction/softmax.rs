@@ -199,15 +199,15 @@ impl Operator for LogSumExp {
         Ok(())
     }
 
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let restore = |e: Ex<'t>| {
-            if self.keepdims {
-                e
-            } else {
-                e.expand_dims(&[self.axis])
-            }
+    // Not exp(x - y): of a large y the logarithm is rounded away that the difference needs.
+    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let shares = x[0].with_new(Softmax { axis: self.axis }, &[]);
+        let g = if self.keepdims {
+            g
+        } else {
+            g.expand_dims(&[self.axis])
         };
-        Some(restore(g) * (x[0] - restore(y)).exp())
+        Some(g * shares)
     }
 }
 

@@ -10,6 +10,19 @@ fn every_entry_has_cases_and_a_name_of_its_own() {
         assert!(!entry.formula.is_empty(), "{} has no formula", entry.name);
         let cases = (entry.cases)();
         assert!(!cases.is_empty(), "{} has no case", entry.name);
+        if let Some(reference) = entry.reference {
+            assert_eq!(
+                reference.special.len(),
+                reference.domains.len(),
+                "{}",
+                entry.name
+            );
+            assert!(
+                reference.special.iter().all(|points| !points.is_empty()),
+                "{}",
+                entry.name
+            );
+        }
         for case in cases {
             assert_eq!(case.op.name(), entry.name);
         }

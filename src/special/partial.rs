@@ -1,0 +1,42 @@
+//! The numbers of the partial derivatives of a function of two numbers.
+//!
+//! They are counted by order, and within an order by how many are in the second argument:
+//! `f, f_x, f_y, f_xx, f_xy, f_yy, f_xxx, …` are 0, 1, 2, 3, 4, 5, 6, …; so one integer, which is all
+//! that an operator of an order has, says both orders.
+
+/// How often number `n` differentiates by the first and by the second argument; `None` below 0.
+pub(crate) fn orders(n: i32) -> Option<(u32, u32)> {
+    let mut second = u32::try_from(n).ok()?;
+    let mut total = 0;
+    while second > total {
+        total += 1;
+        second -= total;
+    }
+    Some((total - second, second))
+}
+
+/// The number with one derivative more, by the first argument or the second.
+pub(crate) fn further(n: i32, argument: usize) -> i32 {
+    let total = orders(n).map_or(0, |(x, y)| (x + y) as i32);
+    n + total + 1 + argument as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_orders_belong_together() {
+        let mut number = 0;
+        for total in 0..20 {
+            for second in 0..=total {
+                let (x, y) = (total - second, second);
+                assert_eq!(orders(number), Some((x, y)));
+                assert_eq!(orders(further(number, 0)), Some((x + 1, y)));
+                assert_eq!(orders(further(number, 1)), Some((x, y + 1)));
+                number += 1;
+            }
+        }
+        assert_eq!(orders(-1), None);
+    }
+}

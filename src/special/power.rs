@@ -1,0 +1,97 @@
+//! The partial derivatives of `x^y`, of any order, also where factors of them vanish or are infinite.
+//!
+//! With the falling factorial `(y)_m = y·(y - 1)·…·(y - m + 1)` the derivative of order `m` in `x` is
+//! `(y)_m·x^(y-m)`; that of order `k` in `y` of this is, by Leibniz' rule,
+//! `x^(y-m)·Σ_j C(k, j)·(y)_m^(j)·ln(x)^(k-j)`. Written as products of operators it would be 0·∞ or ∞ - ∞
+//! at 0 and at infinity for whole `y`; here the term with the highest power of the logarithm decides.
+
+use super::partial;
+
+/// Partial derivative number `n` (see [`partial`]) of `x^y`.
+///
+/// At 0 and at infinity it is the limit for positive `x`, or, of derivatives in `x` alone, that of
+/// each side. Below zero, where the function is real for whole `y` only, there are derivatives in
+/// `x`; others are NaN.
+pub(crate) fn power_derivative(n: i32, x: f64, y: f64) -> f64 {
+    let Some((m, k)) = partial::orders(n) else {
+        return f64::NAN;
+    };
+    let factors = falling_factorial(y, m, k as usize);
+    let Some(first) = factors.iter().position(|&c| c != 0.0) else {
+        // A derivative of a polynomial beyond its degree.
+        return 0.0;
+    };
+    if x < 0.0 && (k > 0 || y != y.floor()) {
+        return f64::NAN;
+    }
+    let power = shifted(x, y, m);
+    if k == 0 {
+        // An infinite factor of a power that vanishes, with y, is less than that.
+        return if power == 0.0 {
+            power
+        } else if power.is_infinite() && x.is_finite() && x != 0.0 {
+            over(factors[0] * x.powf(y), x, m)
+        } else {
+            factors[0] * power
+        };
+    }
+    let logs = k as usize - first;
+    if power == 0.0 {
+        0.0
+    } else if x == 0.0 || x == f64::INFINITY {
+        let sign = if x == 0.0 && logs % 2 == 1 { -1.0 } else { 1.0 };
+        let log = if logs > 0 { f64::INFINITY } else { 1.0 };
+        sign * factors[first] * (log * power.abs())
+    } else {
+        let log = x.ln();
+        let sum = factors.iter().enumerate().fold(0.0, |sum, (j, &c)| {
+            let power = log.powi(k as i32 - j as i32);
+            if c == 0.0 { sum } else { sum + c * power }
+        });
+        if sum == 0.0 {
+            0.0
+        } else if power.is_infinite() {
+            over(sum * x.powf(y), x, m)
+        } else {
+            sum * power
+        }
+    }
+}
+
+/// `x^(y - m)`. Its sign is that of `x^y` with `m` changes, also where `y - m` is rounded to `y`.
+fn shifted(x: f64, y: f64, m: u32) -> f64 {
+    let exponent = y - f64::from(m);
+    if x.is_sign_positive() || x.is_nan() || y != y.floor() {
+        return x.powf(exponent);
+    }
+    let odd = (y % 2.0 != 0.0) != (m % 2 != 0);
+    let power = x.abs().powf(exponent);
+    if odd { -power } else { power }
+}
+
+/// `value / x^m`, also where the power alone vanishes.
+fn over(value: f64, x: f64, m: u32) -> f64 {
+    (0..m).fold(value, |value, _| value / x)
+}
+
+/// `C(k, j)` times the derivative of order `j` of `y·(y - 1)·…·(y - m + 1)`, for `j` from 0 to `k`.
+fn falling_factorial(y: f64, m: u32, k: usize) -> Vec<f64> {
+    // First the coefficients of Taylor's series.
+    let mut series = vec![0.0; k + 1];
+    series[0] = 1.0;
+    for i in 0..m {
+        let c = y - f64::from(i);
+        for j in (0..=k).rev() {
+            // Not infinity times 0.
+            let product = if series[j] == 0.0 { 0.0 } else { series[j] * c };
+            series[j] = product + if j > 0 { series[j - 1] } else { 0.0 };
+        }
+    }
+    // C(k, j)·j! is k·(k - 1)·…, of j factors.
+    let mut scale = 1.0;
+    for (j, entry) in series.iter_mut().enumerate() {
+        *entry *= scale;
+        scale *= (k - j) as f64;
+    }
+    series
+}
