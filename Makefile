@@ -1,4 +1,4 @@
-# What one does here, a word for each; `make` lists them.
+# The commands for working on wyrmling; `make` lists them.
 #
 # Needs Python 3.11 or newer and a C compiler. Rust is fetched into ./.rust by scripts/ensure-rust.sh
 # if it is missing; all else goes into ./.venv and ./target. One release build serves demo, test and
@@ -11,7 +11,8 @@ module := python/wyrmling/_core.abi3.so
 rust   := sh scripts/ensure-rust.sh
 title  := @printf '\n== %s\n'
 
-# Nothing of the caller's Python gets in, and every build asks the same Python.
+# The caller's Python settings are removed, and pyo3's build script is told which Python to ask: cargo
+# would build everything anew whenever it changed.
 unexport PYTHONPATH PYTHONHOME CONDA_PREFIX
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(python)
@@ -21,7 +22,7 @@ ifdef CI
 export CARGO_INCREMENTAL := 0
 endif
 
-# What runs at the same time prints one after the other, where make can do that.
+# Where make has the option, parallel jobs print their output one after the other.
 sync := $(if $(filter output-sync,$(.FEATURES)),--output-sync)
 
 .DEFAULT_GOAL := help
@@ -55,7 +56,7 @@ wheel: $(VENV)/.dev-tools ## Build the wheel into dist/, check it, and run the d
 	$(python) scripts/squeeze_wheel.py dist
 	$(python) scripts/check_wheel.py dist
 
-# Macros declare these files, which rustfmt therefore does not find.
+# rustfmt does not find files that a macro declares: they are named to it.
 listed := $(wildcard src/rules/*/*.rs)
 
 .PHONY: fmt
@@ -94,8 +95,8 @@ clean: ## Remove all that make made
 	rm -rf target $(VENV) .rust dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(module)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The parts of `make test`. The release build keeps one core busy for minutes; all else that needs
-# no native module runs beside it.
+# The parts of `make test`. The release build keeps one core busy for minutes; meanwhile the parts that
+# need no native module run on the other.
 
 # The venv comes first although rustfmt needs none: pyo3's build script, run by clippy, asks it.
 .PHONY: lint-rust
@@ -134,7 +135,7 @@ test-python: $(VENV)/.dev-tools $(module)
 	$(title) 'Python tests'
 	$(python) -m pytest
 
-# What the above stand on.
+# The files that the commands above need.
 
 # A .venv whose Python is gone, or that was made in another directory (and would import from
 # there), is made anew.

@@ -21,9 +21,9 @@ import wyrmling as wy
 PAGE = Path(__file__).parent.parent / "docs" / "operators.md"
 BEGIN, END = "<!-- written by scripts/operators.py -->\n", "<!-- until here -->\n"
 
-# Operators that only gradients, or other functions, are made of, and what for: nobody writes them.
+# Operators that users do not write, since only gradients or other functions use them, and what for.
 INTERNAL = {name: why for name, *_, why in wy._core.operators() if why is not None}
-# Symbols, for whatever Python has one.
+# The operators that have a symbol in Python.
 SYMBOLS = {
     "neg": "-x",
     "add": "x + y",
@@ -50,9 +50,10 @@ SYMBOLS = {
     "pick": "wy.cross_entropy(x, rows)",
     "diagonal_matrix": "wy.diag(x[0])",
 }
-# What functions of wy.special are made of, and how it is written.
+# Operators that are parts of functions of wy.special, and expressions that apply them.
 PARTS = runpy.run_path(str(Path(__file__).with_name("stubs.py")))["PARTS"]
-# Operands, where they are not x, or x and y; without the x of a method.
+# The operands of operators that take others than x, or x and y. A method has the first before its
+# dot.
 OPERANDS = {
     "where": "x > y, x, y",
     "reshape": "x, (1, 4)",
@@ -65,7 +66,7 @@ OPERANDS = {
     "replace": "x, ([0, 1], [1, 0]), 5.0",
     "cross_entropy": "x, rows",
 }
-# What is in wyrmling.linalg and numpy.linalg.
+# The functions of both wyrmling.linalg and numpy.linalg, by operator.
 LINALG = {
     "solve": "solve(x, y)",
     "inverse": "inv(x)",
@@ -78,7 +79,7 @@ LINALG = {
     "svd": "svd(x).S",
     "pinv": "pinv(x)",
 }
-# Functions by their operator, where the rule table has them.
+# Elementwise operators, as the rule table describes them.
 ELEMENTWISE = {entry["operator"]: entry for entry in wy._core.elementwise()}
 HEAD = "| operator | what it computes | source | symbol | function | method | NumPy or SciPy |"
 

@@ -22,7 +22,7 @@ PACKAGE = Path(__file__).parent.parent / "python" / "wyrmling"
 BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
 # Functions of scipy.special that are not elementwise.
 OTHERS = {"log_softmax", "logsumexp", "softmax"}
-# What functions of special.py are made of that the table has not whole, and how it is written.
+# Operators that are parts of functions of special.py, and expressions that apply them.
 PARTS = {
     "airy_ai": "airy(x)[0]",
     "airy_bi": "airy(x)[2]",
@@ -50,17 +50,17 @@ def public(entry: dict[str, Any]) -> bool:
 
 ENTRIES = [entry for entry in _core.elementwise() if public(entry)]
 ALL = set().union(*map(names, ENTRIES))
-# What only other functions are made of.
+# Functions that users do not call, since only gradients or other functions use them.
 INNER = set(PARTS).union(entry["function"] for entry in ENTRIES if entry["internal"])
 NUMPY = set().union(*(entry["numpy"] for entry in ENTRIES))
-# NumPy's, and those that are methods too. All others are in wyrmling.special alone.
+# Exported by wyrmling: NumPy's functions, and those that are methods of Variable.
 MAIN = NUMPY.union(
     entry["function"] for entry in ENTRIES if hasattr(_core.Variable, entry["function"])
 )
-# Those that nobody else names, as DiffRules' arccscd, are special too.
+# All others are exported by wyrmling.special alone: SciPy's, and those that neither has (arccscd).
 OURS = {entry["function"] for entry in ENTRIES} - MAIN - INNER
 SPECIAL = OTHERS.union(OURS, *(entry["scipy"] for entry in ENTRIES))
-# The functions that are not elementwise: signatures, and for whom they are.
+# Functions that are not elementwise, with their signatures and homes, as src/python/export.rs says.
 EXPORTS = {name: (signature, home) for name, signature, home in _core.exported()}
 NATIVE = {name for name, (_, home) in EXPORTS.items() if home != "inner"}
 # Modules whose public names are all exported by the package.

@@ -42,7 +42,7 @@ def _divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     return _core.floor_divide(x1, x2), _core.mod(x1, x2)
 
 
-# Ours that have another name than NumPy's, or are not exported.
+# Functions of ours under names of NumPy's that wyrmling does not export.
 _OTHERS: dict[str, Function] = {
     "amax": _core.max,
     "amin": _core.min,
@@ -68,8 +68,8 @@ def _public(module: Any) -> dict[str, Function]:
 
 def _pairs(theirs: Any, named: dict[str, Function]) -> Iterable[tuple[Function, Function]]:
     """The functions of a module of NumPy that have these names, each with ours."""
-    # By its dictionary: asking NumPy for a name that it gives up would warn, and the oldest NumPy
-    # that we support lacks some.
+    # Names are looked up in the module's dictionary: getattr would warn of deprecated ones, and the
+    # oldest NumPy that we support lacks some.
     known = vars(theirs)
     return ((known[name], ours) for name, ours in named.items() if name in known)
 
@@ -80,8 +80,8 @@ def functions() -> dict[Function, Function]:
     >>> functions()[np.cumsum] is arrays.cumsum
     True
     """
-    # The native module's, by what it says of them. Universal functions NumPy asks for otherwise,
-    # but some of the table are none in NumPy, such as sinc.
+    # The native module says which of its functions are NumPy's. Elementwise ones are registered
+    # too: most are ufuncs, for which NumPy asks __array_ufunc__, but some (sinc, i0) are not.
     native = [name for name, _, home in _core.exported() if home == "numpy"]
     native += [name for entry in _core.elementwise() for name in entry["numpy"]]
     named = {name: getattr(_core, name) for name in native}

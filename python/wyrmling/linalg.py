@@ -253,7 +253,7 @@ def matrix_power(a: Like, n: int) -> Variable:
     if n < 0:
         power, n = inv(power), -n
     if n == 0:
-        # None of `a`, but of its shape, and with a gradient of zero.
+        # The identity depends on the shape of `a` alone, and its gradient is zero.
         return _core.where(0.0, power, np.eye(shape[-1], dtype=power.dtype))
     result = None
     while True:

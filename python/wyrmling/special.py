@@ -291,7 +291,7 @@ def zeta(x: Any, q: Any = None, /) -> Variable:
     """
     if q is None:
         return riemann_zeta(0, numbers("zeta: x", x))
-    # They are refused by name, and converted together.
+    # Each is checked alone, so that the error names it; hurwitz_zeta converts both to one type.
     numbers("zeta: x", x)
     numbers("zeta: q", q)
     return hurwitz_zeta(x, q)

@@ -36,7 +36,7 @@ from ._core import Variable
 Binary = Callable[[Any, Any], Any]
 Method = Callable[..., Any]
 
-# What has a plain value as its result.
+# Methods whose result is a plain value.
 
 
 def value(name: str, x: Variable) -> Any:
@@ -69,7 +69,7 @@ def tolist(self: Variable) -> Any:
     return self.value.tolist()
 
 
-# Functions of Python that are no operators.
+# Methods behind functions of Python: round, format, reversed.
 
 
 def _round(self: Variable, ndigits: int | None = None) -> Variable:
@@ -121,7 +121,7 @@ def invert(x: Any, /) -> Any:
     return _core.logical_not(_mask("~", x))
 
 
-# The name of each symbol, as in ``__and__``, and its function.
+# For each symbol the name of its method without underscores, and the function that computes it.
 LOGICAL: dict[str, tuple[str, Binary]] = {
     "&": ("and", _of_masks("&", _core.logical_and)),
     "|": ("or", _of_masks("|", _core.logical_or)),
@@ -138,7 +138,8 @@ def _method(function: Binary, *, reflected: bool) -> Method:
     return method
 
 
-# Operators that assign: the part of their methods' names that they share with those that compute.
+# For each operator that assigns, the common part of two methods' names: ``+=`` is ``__iadd__``, and
+# computes by ``__add__``.
 ASSIGNING = {
     "+=": "add",
     "-=": "sub",
@@ -206,7 +207,7 @@ METHODS: dict[str, Method] = {
     "nonzero": nonzero,
     "tolist": tolist,
 }
-# Methods that are functions of wyrmling.arrays, of the same name but one.
+# For each method that is a function of wyrmling.arrays, the name of the function.
 OF_ARRAYS = {"flatten": "ravel"} | {
     name: name
     for name in (

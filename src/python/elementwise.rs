@@ -41,7 +41,8 @@ pub(super) struct Elementwise {
     function: for<'py> fn(&Bound<'py, PyModule>) -> PyResult<Bound<'py, PyCFunction>>,
 }
 
-// There are many functions: what they do is out of line, and so is making objects of results.
+// Each operator has a function that pyo3 compiles. Their common work is in the three functions below,
+// which are never inlined, so that it is compiled once.
 
 /// Orders further from zero than this are refused: recurrences go there step by step.
 const LARGEST_ORDER: i32 = 1000;
@@ -77,7 +78,7 @@ pub(super) fn two<'py>(
     y: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = x.py();
-    // As `**`: a number as the exponent has a rule of its own.
+    // A number as the exponent has operators of its own, as in `x ** 2.0`.
     if op.downcast::<rules::Pow>().is_some()
         && x.is_instance_of::<PyVariable>()
         && let Some(exponent) = convert::number(y)?
@@ -100,7 +101,7 @@ pub(super) fn ordered<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let order = match n.extract::<i64>() {
         Ok(order) => Some(order as f64),
-        // Too large; what is said of it is below.
+        // It does not fit 64 bits: the check of the range below refuses it.
         Err(error) if error.is_instance_of::<PyOverflowError>(n.py()) => Some(f64::INFINITY),
         Err(_) => convert::number(n)?,
     };
@@ -110,7 +111,7 @@ pub(super) fn ordered<'py>(
             type_name(n)
         )));
     };
-    // Written so that NaN is refused.
+    // NaN compares false, and is refused therefore.
     let within = order.abs() <= f64::from(LARGEST_ORDER);
     if order.fract() != 0.0 || !within {
         return Err(PyValueError::new_err(format!(

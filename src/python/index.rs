@@ -28,7 +28,7 @@ fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
     if value.is_none() {
         return Ok(None);
     }
-    // Beyond 64 bits is beyond every array, on the same side.
+    // An integer that does not fit 64 bits lies outside of every array, on the side of its sign.
     match value.extract::<i64>() {
         Ok(value) => Ok(Some(value)),
         Err(e) if e.is_instance_of::<pyo3::exceptions::PyOverflowError>(value.py()) => {

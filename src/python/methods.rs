@@ -175,7 +175,7 @@ impl PyVariable {
             None => node.try_backward()?,
             Some(grad) => node.backward_from(convert::array_of("grad", grad, node.dtype())?)?,
         }
-        // What was added is in the numbers alone.
+        // The new gradient is plain numbers, so a gradient that is a graph no longer holds.
         drop_slopes(py, &node);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The Python extension module, `wyrmling._core`.
 //!
-//! The only place that knows Python. Every file stands for one concept and adds it to the
-//! module; nothing is computed here that the rest of the crate does not compute.
+//! Only this folder knows pyo3. Each file converts the arguments and results of one concept and
+//! registers it with the module; the rest of the crate computes.
 //!
 //! The module asks for the interpreter's lock (`gil_used`): graphs are shared by `Rc` and rely
 //! on it, see [`handle`]. Whatever takes long, or may wait for somebody who trains, lets the

@@ -143,7 +143,7 @@ impl PyVariable {
     fn __neg__(&self) -> PyResult<Self> {
         self.unary(&rules::Neg)
     }
-    // Another object: what is assigned to one is not to be seen in the other.
+    // `+x` is a new variable, so that assigning to its elements does not change `x`.
     fn __pos__(&self) -> PyResult<Self> {
         self.unary(&rules::Positive)
     }

@@ -87,7 +87,7 @@ impl PyOptimizer {
                 ))
             })
         })?;
-        // Waits for whoever uses the parameters, so the interpreter is let go.
+        // It may wait for a thread that uses the parameters, so the interpreter's lock is released.
         py.detach(|| {
             let refs: Vec<&Param> = params.iter().map(|p| &**p).collect();
             self.inner.step(&refs)
@@ -98,7 +98,7 @@ impl PyOptimizer {
     fn __repr__(&self) -> String {
         let Settings { lr, l2, clip } = self.inner.settings();
         let (name, own) = match self.inner.rule() {
-            // As Debug writes a float, which is as Python does: 0.0, 1e308.
+            // Debug writes floats as Python's repr does: 0.0, 1e308.
             Rule::Sgd { momentum } => ("SGD", format!(", momentum={momentum:?}")),
             Rule::Adagrad { eps } => ("Adagrad", format!(", eps={eps:?}")),
             Rule::Adam { beta1, beta2, eps } => (

@@ -106,7 +106,8 @@ fn special(py: Python<'_>) -> PyResult<Option<&'static ByAddress<Ufunc>>> {
     let Ok(module) = module.cast::<PyModule>() else {
         return Ok(None);
     };
-    // Half a module, while another thread imports it, is not what to remember.
+    // While another thread imports scipy.special the module is incomplete, and a table made of it
+    // would lack functions for good.
     if module.getattr_opt("gamma")?.is_none() {
         return Ok(None);
     }
@@ -261,7 +262,7 @@ fn register_functions(functions: &Bound<'_, PyDict>) {
     let table = guard.get_or_insert_default();
     let old = new.into_iter();
     let old: Vec<_> = old.filter_map(|(k, pair)| table.insert(k, pair)).collect();
-    // Only now what was replaced, for that may run code of Python.
+    // The replaced objects are dropped after the lock is released, since that may run Python code.
     drop(guard);
     drop(old);
 }
@@ -276,7 +277,7 @@ fn registered<'py>(function: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, P
     if let Some(ours) = find() {
         return Ok(Some(ours));
     }
-    // It registers them when it is imported, which nothing asks for earlier.
+    // dispatch.py registers the functions when it is imported, and this is what imports it.
     py.import(intern!(py, "wyrmling.dispatch"))?;
     Ok(find())
 }
@@ -296,8 +297,8 @@ fn function<'py>(
 
 #[pymethods]
 impl PyVariable {
-    // All that NumPy may pass is named: Python makes tuples and dicts of `*` and `**`, which take
-    // longer than operators on few numbers.
+    // Every keyword that NumPy may pass is a parameter. With `**kwargs` pyo3 would make a dict for each
+    // call, which takes longer than an operator on few numbers.
     #[pyo3(signature = (ufunc, method, x, *more, out=None, r#where=None, casting=None,
                         order=None, dtype=None, subok=None, signature=None, axes=None, axis=None,
                         keepdims=None, initial=None))]

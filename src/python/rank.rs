@@ -193,7 +193,7 @@ fn evaluate_ranking<'py>(
         rank::evaluate(&factors, train, test, k, caller.stop())
     })?;
     let columns = PyDict::new(py);
-    // The number of a user who has a pair takes 32 bits.
+    // Users of pairs are numbered in 32 bits.
     let users = measured.users.iter().map(|&user| user as u32);
     columns.set_item("user", PyArray1::from_iter(py, users))?;
     let set = |name: &str, metric: fn(&Metrics) -> f64| {

@@ -31,7 +31,7 @@ pub(super) fn register(object: &Bound<'_, PyVariable>) -> PyResult<()> {
     };
     let old = list().insert(id, reference);
     drop(old);
-    // Nobody else sets it: the lock of the interpreter is held.
+    // This thread holds the interpreter's lock, so no other thread has set it since the check above.
     let _ = variable.entry.set(entry);
     Ok(())
 }
@@ -81,7 +81,8 @@ pub(super) fn objects(
 
 /// The objects of the parameters below a node, each once.
 pub(super) fn parameters(py: Python<'_>, root: &Variable) -> PyResult<Vec<Py<PyVariable>>> {
-    // A thread that is not a parameter's own has a node of it for each use.
+    // In a thread other than the parameter's own each use of it has a node of its own, so nodes are
+    // told apart by their tables.
     let (mut ids, mut seen) = (Vec::new(), HashSet::new());
     for node in root.topological() {
         if let Kind::Parameter(param) = node.kind()

@@ -184,7 +184,7 @@ pub(super) fn backward(
         .into());
     }
     let gradients = y.gradients_from(seed.as_ref(), &leaves)?;
-    // All or none: what can fail comes first.
+    // All gradients are computed before the first is set: an error leaves all leaves as they were.
     let mut found = Vec::new();
     for (leaf, gradient) in leaves.into_iter().zip(gradients) {
         let Some(gradient) = gradient else { continue };

@@ -61,7 +61,7 @@ pub(super) struct PyVariable {
     slope: Mutex<Option<Handle>>,
 }
 
-/// How many leaves have a gradient that is a graph, so that nobody looks for them in vain.
+/// How many leaves have a gradient that is a graph. While it is 0 no leaf is searched for one.
 static SLOPES: AtomicIsize = AtomicIsize::new(0);
 
 impl Root for PyVariable {
@@ -105,7 +105,7 @@ impl PyVariable {
 
     /// The gradient as a graph. No Python code may run while it is locked.
     pub(super) fn slope(&self) -> MutexGuard<'_, Option<Handle>> {
-        // It is replaced whole.
+        // A panic cannot leave it half written: it is only ever replaced as a whole.
         self.slope.lock().unwrap_or_else(|e| e.into_inner())
     }
 
@@ -115,7 +115,8 @@ impl PyVariable {
         SLOPES.fetch_add(change(&slope), Relaxed);
         let old = std::mem::replace(&mut *self.slope(), slope);
         SLOPES.fetch_sub(change(&old), Relaxed);
-        // It is unlocked by now: the graph may end with this.
+        // Dropping the last handle frees the graph and may run Python code, so the lock is released
+        // before.
         drop(old);
     }
 
@@ -141,8 +142,8 @@ impl PyVariable {
     /// A copy of the value.
     pub(super) fn read(&self, py: Python<'_>) -> PyResult<Array> {
         Ok(match self.handle.param() {
-            // From the table, without a copy that stays in the graph. Reading may wait for
-            // somebody who trains, so the interpreter is let go.
+            // It is read from the table, so that no copy stays in the graph. Reading may wait for a
+            // thread that trains, so the interpreter's lock is released.
             Some(param) => {
                 let param = Arc::clone(param);
                 py.detach(move || param.table().try_read())?
@@ -177,7 +178,7 @@ static LIST: LazyLock<Mutex<List>> = LazyLock::new(Mutex::default);
 /// The objects of leaves, by the number that tells leaves apart ([`super::registry`] finds them
 /// there). No Python code may run while it is locked.
 pub(super) fn list() -> MutexGuard<'static, List> {
-    // Inserting and removing leave it whole at all times.
+    // A panic cannot leave it half changed: an entry is inserted or removed by one call.
     LIST.lock().unwrap_or_else(|e| e.into_inner())
 }
 
@@ -191,7 +192,7 @@ pub(super) struct Listing {
 impl Drop for Listing {
     fn drop(&mut self) {
         let mut list = list();
-        // The leaf may have got a new object, and entry, since the old one died.
+        // A new object may have been listed for the leaf since this one died: that entry stays.
         let ours = list
             .get(&self.id)
             .is_some_and(|r| r.as_ptr() as usize == self.reference);
