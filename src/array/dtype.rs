@@ -57,7 +57,7 @@ mod sealed {
 
 /// A plain element type of an array.
 ///
-/// The trait is sealed, and with it [`Typed`](super::Typed) and [`Real`]: unsafe code takes
+/// The trait is sealed, and with it [`Typed`](super::Typed) and [`Real`](super::Real): unsafe code takes
 /// memory of type `DTYPE` for memory of the implementing type. `f32`, `f64` and `u32` are all
 /// there are; each has the size and alignment of its tag, no padding, and a value for any bits.
 ///

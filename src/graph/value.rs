@@ -122,7 +122,7 @@ impl Value {
     /// The value as an array.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is not the memory, [`Error::State`] if the value is a table
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory, [`Error::State`](crate::Error::State) if the value is a table
     /// that one worker trains.
     #[inline(never)]
     pub fn dense(&self) -> Result<Array> {

@@ -14,7 +14,7 @@ fn times_log_derivative(factor: f64, n: u32, x: f64) -> f64 {
         return factor * x.ln();
     }
     let factorial = (1..n).map(f64::from).product::<f64>();
-    let sign = if n % 2 == 0 { -1.0 } else { 1.0 };
+    let sign = if n.is_multiple_of(2) { -1.0 } else { 1.0 };
     // Not by a power of x, which would overflow or vanish before the quotient does.
     (0..n).fold(sign * factorial * factor, |value, _| value / x.abs())
 }

@@ -64,7 +64,7 @@ fn shifted(x: f64, y: f64, m: u32) -> f64 {
     if x.is_sign_positive() || x.is_nan() || y != y.floor() {
         return x.powf(exponent);
     }
-    let odd = (y % 2.0 != 0.0) != (m % 2 != 0);
+    let odd = (y % 2.0 != 0.0) == m.is_multiple_of(2);
     let power = x.abs().powf(exponent);
     if odd { -power } else { power }
 }
