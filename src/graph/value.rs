@@ -122,8 +122,8 @@ impl Value {
     /// The value as an array.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory, [`Error::State`](crate::Error::State) if the value is a table
-    /// that one worker trains.
+    /// [`Memory`](crate::Error::Memory) if there is not the memory, [`State`](crate::Error::State)
+    /// if the value is a table that one worker trains.
     #[inline(never)]
     pub fn dense(&self) -> Result<Array> {
         match self {

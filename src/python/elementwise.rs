@@ -123,6 +123,8 @@ pub(super) fn ordered<'py>(
     Ok(Bound::new(x.py(), PyVariable::new(variable))?.into_any())
 }
 
+// Formulas are indented by three spaces: by four, rustdoc would compile them as Rust.
+
 /// What is said of every function.
 macro_rules! takes {
     () => {
@@ -145,7 +147,7 @@ macro_rules! for_python {
     };
     (@function [$($doc:literal)+] $op:ident $function:ident ($x:ident)
      $formula:literal $source:literal) => {
-        #[doc = concat!($($doc, "\n",)+ "\n     ", $formula, "\n\n Source: ", $source, ". ", takes!())]
+        #[doc = concat!($($doc, "\n",)+ "\n    ", $formula, "\n\n Source: ", $source, ". ", takes!())]
         #[pyfunction]
         #[pyo3(signature = (x, /))]
         fn $function<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -154,7 +156,7 @@ macro_rules! for_python {
     };
     (@function [$($doc:literal)+] $op:ident $function:ident ($x:ident, $y:ident)
      $formula:literal $source:literal) => {
-        #[doc = concat!($($doc, "\n",)+ "\n     ", $formula, "\n\n Source: ", $source, ". ", takes!())]
+        #[doc = concat!($($doc, "\n",)+ "\n    ", $formula, "\n\n Source: ", $source, ". ", takes!())]
         #[pyfunction]
         #[pyo3(signature = ($x, $y, /))]
         fn $function<'py>(
@@ -167,7 +169,7 @@ macro_rules! for_python {
     (@function [$($doc:literal)+] $op:ident $function:ident ($n:ident; $x:ident)
      $formula:literal $source:literal) => {
         #[doc = concat!(
-            $($doc, "\n",)+ "\n     ", $formula,
+            $($doc, "\n",)+ "\n    ", $formula,
             "\n\n n is an integer between -1000 and 1000, the same for all elements; ValueError \
              is raised for another number.\n\n Source: ", $source, "."
         )]
@@ -188,7 +190,7 @@ macro_rules! for_python {
     (@method [$method:ident] [$($doc:literal)+] $op:ident $formula:literal) => {
         #[pymethods]
         impl PyVariable {
-            #[doc = concat!($($doc, "\n",)+ "\n     ", $formula)]
+            #[doc = concat!($($doc, "\n",)+ "\n    ", $formula)]
             fn $method(&self) -> PyResult<Self> {
                 self.unary(&rules::$op)
             }

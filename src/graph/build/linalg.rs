@@ -1,7 +1,8 @@
 //! Linear algebra on boxed variables: what an operator packs into one array taken apart, vectors
 //! as columns, and wide matrices by way of their transposes. As in [`super`], float32 and
 //! float64 meet in float64, and all errors name the operator and the shapes that do not fit;
-//! where a matrix has no such decomposition, or there is none, they are [`Error::LinAlg`](crate::Error::LinAlg).
+//! where a matrix has no such decomposition, or there is none, they are
+//! [`Error::LinAlg`](crate::Error::LinAlg).
 //!
 //! Which of several decompositions it is, signs above all, is said at [`eigh`], [`svd`] and [`qr`].
 
