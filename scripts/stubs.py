@@ -22,6 +22,8 @@ PACKAGE = Path(__file__).parent.parent / "python" / "wyrmling"
 BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
 # Functions of scipy.special that are not elementwise.
 OTHERS = {"log_softmax", "logsumexp", "softmax"}
+# Those that wyrmling.arrays has, with arguments that the native ones have not.
+WRITTEN = {"logsumexp"}
 # Operators that are parts of functions of special.py, and expressions that apply them.
 PARTS = {
     "airy_ai": "airy(x)[0]",
@@ -144,7 +146,9 @@ def names_stub(_: str) -> str:
 
 def special_file(text: str) -> str:
     """``special.py`` anew."""
-    text = listed(text, "from ._core import (\n", ")\n", SPECIAL | set(PARTS) | {"Variable"}, "")
+    text = listed(
+        text, "from ._core import (\n", ")\n", (SPECIAL - WRITTEN) | set(PARTS) | {"Variable"}, ""
+    )
     return listed(text, "__all__ = [\n", "]\n", SPECIAL | COMPOSED, '"')
 
 

@@ -5,6 +5,7 @@ also shows that NumPy calls ours. It is run eagerly and frozen, in both float ty
 that get other values afterwards: what depends on values must not be baked in.
 """
 
+import array_cases
 import numpy as np
 import pytest
 from conftest import numeric_gradient
@@ -169,7 +170,7 @@ CASES = {
     "clip below": (lambda x: x.clip(1.0), [(6,)]),
     "clip by arrays": (lambda x, y, z: np.clip(x, y, z + 0.5), [(2, 3), (3,), (2, 1)]),
     "real": (lambda x: np.real(x) * 1.0, [(3,)]),
-}
+} | array_cases.CASES
 
 
 def draw(rng, shapes, dtype):
@@ -216,6 +217,15 @@ def test_value_and_gradient(name, dtype, rng):
     weights = rng.uniform(0.5, 1.5, np.shape(f(*args)))
     wide = dtype is np.float64
     check(f, args, weights, 1e-12 if wide else 3e-5, 1e-6 if wide else 3e-4)
+
+
+@pytest.mark.parametrize("name", array_cases.CASES)
+def test_derivatives_within_transforms(name, rng):
+    """First and second ones, in forward and reverse mode."""
+    f, shapes = CASES[name]
+    args = draw(rng, shapes, np.float64)
+    assert isinstance(wy.vjp(f, *args)[0], np.ndarray | float)
+    wy.check_grads(f, args, order=2, atol=1e-5, rtol=1e-4, eps=1e-4)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -90,7 +90,7 @@ print(wy.Variable.flatten is wy.ravel, "cumsum" in dir(x))
 """
     assert run(code) == ["1.0", "2.0", "1.0", "1.5", *["True"] * 5]
     signature = inspect.signature(wy.Variable.cumsum)
-    assert list(signature.parameters) == ["a", "axis"]
+    assert list(signature.parameters) == ["a", "axis", "dtype", "out"]
 
 
 @pytest.mark.parametrize("name", [name for name in wy.__all__ if hasattr(np, name)])
@@ -98,8 +98,8 @@ def test_a_public_name_of_numpys_is_that_function(name):
     """Given a variable, NumPy's function calls the one of this name."""
     theirs, ours = getattr(np, name), getattr(wy, name)
     if not callable(theirs):
-        # The version, and linalg, whose functions are among dispatch's.
-        assert name in ("__version__", "linalg")
+        # The version, linalg, whose functions are among dispatch's, and what is indexed.
+        assert name in ("__version__", "linalg", "c_", "r_")
     elif isinstance(theirs, np.ufunc):
         # By the rule table, or matmul, or what is made of several.
         assert name in TABLE or name == "matmul" or dispatch.functions()[theirs] is ours

@@ -97,8 +97,67 @@ def test_operands_beside_others():
     wy.check_grads(lambda x, y: scaled(x, 3.0, y, power=2), (x, y))
     with pytest.raises(TypeError, match="power: a variable is passed by position"):
         scaled(1.0, 2.0, 3.0, power=wy.Variable(1.0))
-    with pytest.raises(TypeError, match=r"argument 0: a variable is passed by itself .* list"):
-        scaled([wy.Variable(1.0)], 2.0, 3.0)
+    with pytest.raises(TypeError, match="power: a variable is passed by position"):
+        scaled(1.0, 2.0, 3.0, power=[wy.Variable(1.0)])
+
+
+def _network(params, x, layers=None):
+    out = x
+    for weight, bias in params["layers"]:
+        out = np.tanh(out @ weight + bias)
+    return np.sum(out * params["scale"])
+
+
+def _network_vjp(g, ans, params, x, layers=None):
+    return wy.vjp(lambda p: _network(p, x), params)[1](g)[0]
+
+
+@pytest.mark.parametrize("forward", [False, True])
+def test_operands_may_be_in_tuples_and_dicts(forward, rng):
+    network = wy.primitive(_network)
+    network.defvjp(_network_vjp, lambda g, ans, p, x: wy.vjp(lambda x: _network(p, x), x)[1](g)[0])
+    if forward:
+        network.defjvp(
+            lambda t, ans, p, x: wy.jvp(lambda p: _network(p, x), (p,), (t,))[1],
+            lambda t, ans, p, x: wy.jvp(lambda x: _network(p, x), (x,), (t,))[1],
+        )
+    params = {
+        "layers": [(rng.normal(size=(3, 2)), rng.normal(size=2)), (rng.normal(size=(2, 2)), 0.5)],
+        "scale": 2.0,
+    }
+    x = rng.normal(size=(4, 3))
+    got = wy.grad(network, argnums=(0, 1))(params, x)
+    expected = wy.grad(_network, argnums=(0, 1))(params, x)
+    assert list(got[0]) == ["layers", "scale"]
+    assert isinstance(got[0]["layers"][0], tuple)
+    for one, other in zip(flattened(got), flattened(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    wy.check_grads(network, (params, x))
+    # A leaf alone that matters, and plain calls.
+    got = wy.grad(lambda s: network({"layers": params["layers"], "scale": s}, x))(2.0)
+    np.testing.assert_allclose(got, expected[0]["scale"])
+    assert network(params, x) == _network(params, x)
+    # In a frozen program.
+    s = wy.Input(2.0)
+    program = wy.freeze(network({"layers": params["layers"], "scale": s}, x) * 1.0)
+    np.testing.assert_allclose(program.run({s: 3.0}), 1.5 * _network(params, x))
+
+
+def flattened(tree):
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    if isinstance(tree, tuple | list):
+        return [leaf for part in tree for leaf in flattened(part)]
+    return [tree]
+
+
+def test_a_gradient_of_a_container_has_its_form():
+    pair = wy.primitive(lambda ab: ab[0] * ab[1])
+    pair.defvjp(lambda g, ans, ab: (g * ab[1], g * ab[0]))
+    assert wy.grad(lambda a: pair((a, a * 2.0)))(3.0) == 12.0
+    pair.defvjp(lambda g, ans, ab: g * ab[1])
+    with pytest.raises(ValueError, match=r"pair|lambda.*: a gradient for each leaf|each leaf"):
+        wy.grad(lambda a: pair((a, 2.0)))(3.0)
 
 
 def test_a_missing_rule_says_what_to_do():

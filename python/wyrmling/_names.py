@@ -11,20 +11,23 @@ HOMES: dict[str, str] = {
         cross_entropy deg2rad degrees diag diagonal divide dot equal exp exp2 expand_dims expm1 fabs
         floor floor_divide fmax fmin fmod gather greater greater_equal heaviside hypot isfinite
         isinf isnan less less_equal log log1p log2 log10 log_softmax logaddexp logaddexp2
-        logical_and logical_not logical_or logical_xor logsigmoid logsumexp matmul max maximum mean
-        min minimum mod multiply negative not_equal outer positive pow power rad2deg radians
-        reciprocal relu remainder reshape rint sigmoid sign signbit sin sinc sinh softmax softplus
-        sqrt square squeeze stack stop_gradient subtract sum tan tanh transpose tril triu
-        true_divide trunc vecdot
+        logical_and logical_not logical_or logical_xor logsigmoid matmul max maximum mean min
+        minimum mod multiply negative not_equal outer positive pow power rad2deg radians reciprocal
+        relu remainder reshape rint sigmoid sign signbit sin sinc sinh softmax softplus sqrt square
+        squeeze stack stop_gradient subtract sum tan tanh transpose tril triu true_divide trunc
+        vecdot
     """,
     "arrays": """
-        append argmax argmin argsort around array array_split astype atleast_1d atleast_2d
-        atleast_3d average broadcast_arrays clip column_stack convolve copy correlate cross cumprod
-        cumsum diff dsplit dstack einsum empty_like flip fliplr flipud float_power full_like hsplit
-        hstack inner kron ldexp linspace median meshgrid moveaxis nan_to_num nanmean nansum
-        ones_like pad percentile polyval prod ptp quantile ravel repeat replace roll rollaxis rot90
-        round sort split std swapaxes take take_along_axis tensordot tile trace trapezoid var vdot
-        vsplit vstack where zeros_like
+        append apply_along_axis argmax argmin argpartition argsort around array array_split astype
+        atleast_1d atleast_2d atleast_3d average block broadcast_arrays c_ clip column_stack
+        convolve copy corrcoef correlate cov cross cumprod cumsum delete diff dsplit dstack ediff1d
+        einsum empty_like flip fliplr flipud float_power full full_like geomspace gradient hsplit
+        hstack inner insert interp kron ldexp linspace logspace logsumexp median meshgrid moveaxis
+        nan_to_num nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod
+        nanquantile nanstd nansum nanvar ones_like pad partition percentile piecewise polyval prod
+        ptp quantile r_ ravel repeat replace roll rollaxis rot90 round select sort split std
+        swapaxes take take_along_axis tensordot tile trace trapezoid unique vander var vdot
+        vectorize vsplit vstack where zeros_like
     """,
     "drawing": """
         Drawing draw

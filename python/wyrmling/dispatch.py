@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, arrays, linalg, numpy_factors, variable
-from .arrays import predicates
+from .arrays import predicates, reductions
 
 Function = Callable[..., Any]
 
@@ -61,6 +61,17 @@ _OTHERS: dict[str, Function] = {
 }
 
 
+# Those that have arguments of NumPy's which the native functions have not.
+_WIDE: dict[str, Function] = {
+    "amax": reductions.max,
+    "amin": reductions.min,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "sum": reductions.sum,
+}
+
+
 def _public(module: Any) -> dict[str, Function]:
     """What a module exports, by name."""
     return {name: getattr(module, name) for name in module.__all__}
@@ -71,7 +82,7 @@ def _pairs(theirs: Any, named: dict[str, Function]) -> Iterable[tuple[Function, 
     # Names are looked up in the module's dictionary: getattr would warn of deprecated ones, and the
     # oldest NumPy that we support lacks some.
     known = vars(theirs)
-    return ((known[name], ours) for name, ours in named.items() if name in known)
+    return ((known[name], ours) for name, ours in named.items() if callable(known.get(name)))
 
 
 def functions() -> dict[Function, Function]:
@@ -92,4 +103,4 @@ def functions() -> dict[Function, Function]:
     return dict([*_pairs(np, named), *_pairs(np.linalg, decompositions)])
 
 
-_core.register_functions(functions())
+_core.register_functions(functions(), dict(_pairs(np, _WIDE)))

@@ -101,7 +101,6 @@ from ._core import (
     log_softmax,
     loggamma,
     logit,
-    logsumexp,
     ndtr,
     ndtri,
     polygamma,
@@ -128,6 +127,7 @@ from ._core import (
     yv,
     yve,
 )
+from .arrays.logsumexp import logsumexp
 from .arrays.operand import numbers
 
 __all__ = [

@@ -364,7 +364,7 @@ pub(super) fn items<'py, T>(
     Ok(found)
 }
 
-/// One integer, or several in a tuple or list; `None` for Python's `None`.
+/// One integer, or several in a tuple, list or array; `None` for Python's `None`.
 pub(super) fn integers(
     what: &str,
     object: Option<&Bound<'_, PyAny>>,
@@ -381,6 +381,11 @@ pub(super) fn integers(
             ))
         })
     };
+    if let Ok(array) = object.cast::<PyUntypedArray>()
+        && array.ndim() == 1
+    {
+        return items(what, object, Some(array.len()), |o| index(&o)).map(Some);
+    }
     if object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>() {
         return items(what, object, None, |o| index(&o)).map(Some);
     }

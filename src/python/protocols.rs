@@ -172,29 +172,21 @@ fn ufunc<'py>(
     named: &Named<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if method != "__call__" {
-        return Err(lacking(py, ufunc, &format!(".{method}")));
+        return with_arguments(ufunc, method, (x, more), named);
     }
     let entry = match ufuncs(py)?.get(ufunc) {
         Some(entry) => Some(entry),
         None => special(py)?.and_then(|table| table.get(ufunc)),
     };
     let Some(entry) = entry else {
-        let ours = registered(ufunc)?.ok_or_else(|| lacking(py, ufunc, ""))?;
-        let kwargs = PyDict::new(py);
-        let given = named
-            .iter()
-            .filter_map(|&(name, value)| Some((name, value?)));
-        for (name, value) in given {
-            kwargs.set_item(name, value)?;
-        }
-        return ours.call(inputs(x, more)?, Some(&kwargs));
+        let ours = registered(ufunc, false)?.ok_or_else(|| lacking(py, ufunc, ""))?;
+        return ours.call(inputs(x, more)?, Some(&dictionary(py, named)?));
     };
     if named.iter().any(|(_, value)| value.is_some()) {
-        let known = match entry {
-            Ufunc::Composed(name) => Some(*name),
-            _ => None,
+        return match entry {
+            Ufunc::Composed(name) => Err(meaningless(name, named)),
+            _ => with_arguments(ufunc, method, (x, more), named),
         };
-        return Err(meaningless(ufunc, known, named)?);
     }
     let y = || more.get_item(0);
     match *entry {
@@ -221,58 +213,96 @@ fn inputs<'py>(x: &Bound<'py, PyAny>, more: &Bound<'py, PyTuple>) -> PyResult<Bo
     Ok(PyTuple::new(x.py(), [x])?.add(more)?.cast_into()?)
 }
 
-/// What is raised for keyword arguments of an operator.
-fn meaningless(
-    ufunc: &Bound<'_, PyAny>,
-    known: Option<&str>,
-    named: &Named<'_, '_>,
-) -> PyResult<PyErr> {
-    let given = named.iter().filter(|(_, value)| value.is_some());
-    let given: Vec<_> = given.map(|(name, _)| *name).collect();
-    let name = match known {
-        Some(name) => name.to_owned(),
-        None => ufunc.getattr(intern!(ufunc.py(), "__name__"))?.extract()?,
-    };
-    Ok(PyTypeError::new_err(if given.contains(&"out") {
-        format!(
-            "{name}: out: a plain array cannot take what is differentiated; make it by \
-             wyrmling.array(x) or np.zeros_like(v), or write x = x + v for x += v"
-        )
-    } else {
-        format!("{name}: the arguments {given:?} have no meaning for variables")
-    }))
+/// The keyword arguments that were given.
+fn dictionary<'py>(py: Python<'py>, named: &Named<'_, 'py>) -> PyResult<Bound<'py, PyDict>> {
+    let kwargs = PyDict::new(py);
+    let given = named
+        .iter()
+        .filter_map(|&(name, value)| Some((name, value?)));
+    for (name, value) in given {
+        kwargs.set_item(name, value)?;
+    }
+    Ok(kwargs)
 }
 
-/// Functions of NumPy that Python registered, by address, with what is called in their place.
-/// Both are kept alive.
-static REGISTERED: Mutex<Option<HashMap<usize, [Py<PyAny>; 2]>>> = Mutex::new(None);
+/// A method of a universal function, or the function with keyword arguments, by
+/// `wyrmling.arrays.universal`.
+fn with_arguments<'py>(
+    ufunc: &Bound<'py, PyAny>,
+    method: &str,
+    (x, more): Inputs<'_, 'py>,
+    named: &Named<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = ufunc.py();
+    let apply = py
+        .import(intern!(py, "wyrmling.arrays.universal"))?
+        .getattr(intern!(py, "apply"))?;
+    apply.call1((ufunc, method, inputs(x, more)?, dictionary(py, named)?))
+}
 
-/// Calls ``ours`` where a function of NumPy is given a variable, for every pair of ``functions``.
+/// What is raised for keyword arguments of a function that is made of several.
+fn meaningless(name: &str, named: &Named<'_, '_>) -> PyErr {
+    let given = named.iter().filter(|(_, value)| value.is_some());
+    let given: Vec<_> = given.map(|(name, _)| *name).collect();
+    PyTypeError::new_err(format!(
+        "{name}: the arguments {given:?} have no meaning for variables"
+    ))
+}
+
+/// What is called where a function of NumPy is given a variable. All are kept alive.
+struct Registered {
+    _theirs: Py<PyAny>,
+    ours: Py<PyAny>,
+    /// What is called in place of `ours` where one of [`MORE`] is given.
+    wide: Option<Py<PyAny>>,
+}
+
+/// Arguments of reductions that NumPy has and functions of the native module have not.
+const MORE: [&str; 4] = ["dtype", "out", "where", "initial"];
+
+/// Functions of NumPy that Python registered, by address.
+static REGISTERED: Mutex<Option<HashMap<usize, Registered>>> = Mutex::new(None);
+
+/// Calls ``ours`` where a function of NumPy is given a variable, for every pair of ``functions``;
+/// or, with more than two positional arguments or one of ``dtype``, ``out``, ``where`` and
+/// ``initial``, that of ``wide``, if it is there.
 ///
 /// What is registered later counts.
 #[pyfunction]
-#[pyo3(signature = (functions, /))]
-fn register_functions(functions: &Bound<'_, PyDict>) {
-    let new = functions.iter().map(|(theirs, ours)| {
-        let address = theirs.as_ptr() as usize;
-        (address, [theirs.unbind(), ours.unbind()])
-    });
-    let new: Vec<_> = new.collect();
+#[pyo3(signature = (functions, wide, /))]
+fn register_functions(functions: &Bound<'_, PyDict>, wide: &Bound<'_, PyDict>) -> PyResult<()> {
+    let mut new = Vec::new();
+    for (theirs, ours) in functions {
+        let entry = Registered {
+            wide: wide.get_item(&theirs)?.map(Bound::unbind),
+            ours: ours.unbind(),
+            _theirs: theirs.clone().unbind(),
+        };
+        new.push((theirs.as_ptr() as usize, entry));
+    }
     let mut guard = REGISTERED.lock().unwrap_or_else(|e| e.into_inner());
     let table = guard.get_or_insert_default();
     let old = new.into_iter();
-    let old: Vec<_> = old.filter_map(|(k, pair)| table.insert(k, pair)).collect();
+    let old: Vec<_> = old
+        .filter_map(|(k, entry)| table.insert(k, entry))
+        .collect();
     // The replaced objects are dropped after the lock is released, since that may run Python code.
     drop(guard);
     drop(old);
+    Ok(())
 }
 
-fn registered<'py>(function: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+/// What is called for a function of NumPy, with more arguments than few if `more` says so.
+fn registered<'py>(
+    function: &Bound<'py, PyAny>,
+    more: bool,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = function.py();
     let find = || {
         let table = REGISTERED.lock().unwrap_or_else(|e| e.into_inner());
-        let [_, ours] = table.as_ref()?.get(&(function.as_ptr() as usize))?;
-        Some(ours.bind(py).clone())
+        let entry = table.as_ref()?.get(&(function.as_ptr() as usize))?;
+        let wide = entry.wide.as_ref().filter(|_| more);
+        Some(wide.unwrap_or(&entry.ours).bind(py).clone())
     };
     if let Some(ours) = find() {
         return Ok(Some(ours));
@@ -289,9 +319,26 @@ fn function<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match registered(function)? {
+    let mut more = args.len() > 2;
+    if !more && !kwargs.is_empty() {
+        for name in MORE {
+            more = more || kwargs.contains(name)?;
+        }
+    }
+    match registered(function, more)? {
         Some(ours) => ours.call(args, Some(kwargs)),
         None => Err(lacking(py, function, "")),
+    }
+}
+
+/// An argument as it is, `None` too, if it was passed.
+struct Passed<'py>(Option<Bound<'py, PyAny>>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Passed<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Passed(Some(object.to_owned())))
     }
 }
 
@@ -299,9 +346,14 @@ fn function<'py>(
 impl PyVariable {
     // Every keyword that NumPy may pass is a parameter. With `**kwargs` pyo3 would make a dict for each
     // call, which takes longer than an operator on few numbers.
-    #[pyo3(signature = (ufunc, method, x, *more, out=None, r#where=None, casting=None,
-                        order=None, dtype=None, subok=None, signature=None, axes=None, axis=None,
-                        keepdims=None, initial=None))]
+    #[pyo3(
+        signature = (ufunc, method, x, *more, out=None, r#where=None, casting=None, order=None,
+                     dtype=None, subok=None, signature=None, axes=None, axis=Passed(None),
+                     keepdims=None, initial=None),
+        text_signature = "(self, ufunc, method, x, *more, out=None, where=None, casting=None, \
+                          order=None, dtype=None, subok=None, signature=None, axes=None, \
+                          axis=None, keepdims=None, initial=None)"
+    )]
     #[expect(clippy::too_many_arguments, reason = "as many as NumPy has")]
     fn __array_ufunc__<'py>(
         slf: &Bound<'py, Self>,
@@ -317,7 +369,7 @@ impl PyVariable {
         subok: Option<&Bound<'py, PyAny>>,
         signature: Option<&Bound<'py, PyAny>>,
         axes: Option<&Bound<'py, PyAny>>,
-        axis: Option<&Bound<'py, PyAny>>,
+        axis: Passed<'py>,
         keepdims: Option<&Bound<'py, PyAny>>,
         initial: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -330,7 +382,7 @@ impl PyVariable {
             ("subok", subok),
             ("signature", signature),
             ("axes", axes),
-            ("axis", axis),
+            ("axis", axis.0.as_ref()),
             ("keepdims", keepdims),
             ("initial", initial),
         ];

@@ -11,19 +11,15 @@ A name that is in both (``where``, ``trace``) is here what users call, and calls
 """
 
 from .._core import replace
-from .contraction import (
-    convolve,
-    correlate,
-    cross,
-    einsum,
-    inner,
-    kron,
-    tensordot,
-    trace,
-    vdot,
-)
-from .finite import nan_to_num
+from .application import apply_along_axis, vectorize
+from .concatenators import c_, r_
+from .construction import full, geomspace, linspace, logspace, vander
+from .contraction import convolve, correlate, cross, einsum, inner, kron, tensordot, trace, vdot
+from .correlation import corrcoef, cov
+from .differences import diff, ediff1d, gradient, trapezoid
 from .indexing import take, take_along_axis, where
+from .insertion import block, delete, insert
+from .interpolation import interp
 from .joining import (
     append,
     array,
@@ -38,11 +34,30 @@ from .joining import (
     vsplit,
     vstack,
 )
-from .ordering import argmax, argmin, argsort, clip, sort
+from .ldexp import ldexp
+from .logsumexp import logsumexp
+from .nanfunctions import (
+    nan_to_num,
+    nancumprod,
+    nancumsum,
+    nanmax,
+    nanmean,
+    nanmedian,
+    nanmin,
+    nanpercentile,
+    nanprod,
+    nanquantile,
+    nanstd,
+    nansum,
+    nanvar,
+)
+from .ordering import argmax, argmin, argpartition, argsort, clip, partition, sort
 from .polynomial import polyval
 from .powers import float_power
+from .quantiles import median, percentile, quantile
 from .rounding import around, round
-from .scaling import ldexp
+from .selection import piecewise, select
+from .sets import unique
 from .shaping import (
     astype,
     atleast_1d,
@@ -55,7 +70,6 @@ from .shaping import (
     fliplr,
     flipud,
     full_like,
-    linspace,
     meshgrid,
     moveaxis,
     ones_like,
@@ -68,27 +82,14 @@ from .shaping import (
     tile,
     zeros_like,
 )
-from .statistics import (
-    average,
-    cumprod,
-    cumsum,
-    diff,
-    median,
-    nanmean,
-    nansum,
-    percentile,
-    prod,
-    ptp,
-    quantile,
-    std,
-    trapezoid,
-    var,
-)
+from .statistics import average, cumprod, cumsum, prod, ptp, std, var
 
 __all__ = [
     "append",
+    "apply_along_axis",
     "argmax",
     "argmin",
+    "argpartition",
     "argsort",
     "around",
     "array",
@@ -98,44 +99,70 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "average",
+    "block",
     "broadcast_arrays",
+    "c_",
     "clip",
     "column_stack",
     "convolve",
     "copy",
+    "corrcoef",
     "correlate",
+    "cov",
     "cross",
     "cumprod",
     "cumsum",
+    "delete",
     "diff",
     "dsplit",
     "dstack",
+    "ediff1d",
     "einsum",
     "empty_like",
     "flip",
     "fliplr",
     "flipud",
     "float_power",
+    "full",
     "full_like",
+    "geomspace",
+    "gradient",
     "hsplit",
     "hstack",
     "inner",
+    "insert",
+    "interp",
     "kron",
     "ldexp",
     "linspace",
+    "logspace",
+    "logsumexp",
     "median",
     "meshgrid",
     "moveaxis",
     "nan_to_num",
+    "nancumprod",
+    "nancumsum",
+    "nanmax",
     "nanmean",
+    "nanmedian",
+    "nanmin",
+    "nanpercentile",
+    "nanprod",
+    "nanquantile",
+    "nanstd",
     "nansum",
+    "nanvar",
     "ones_like",
     "pad",
+    "partition",
     "percentile",
+    "piecewise",
     "polyval",
     "prod",
     "ptp",
     "quantile",
+    "r_",
     "ravel",
     "repeat",
     "replace",
@@ -143,6 +170,7 @@ __all__ = [
     "rollaxis",
     "rot90",
     "round",
+    "select",
     "sort",
     "split",
     "std",
@@ -153,8 +181,11 @@ __all__ = [
     "tile",
     "trace",
     "trapezoid",
+    "unique",
+    "vander",
     "var",
     "vdot",
+    "vectorize",
     "vsplit",
     "vstack",
     "where",

@@ -327,10 +327,17 @@ def kron(a: Like, b: Like) -> Variable:
     return z
 
 
-def cross(a: Like, b: Like, axisa: int = -1, axisb: int = -1, axisc: int = -1) -> Variable:
-    """Vector product of vectors of three components.
+def cross(
+    a: Like,
+    b: Like,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Variable:
+    """Vector product of vectors of three components, along an axis of each array and the result.
 
-    Raises ValueError for vectors of other lengths.
+    ``axis`` is all three. Raises ValueError for vectors of other lengths.
 
     >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).value
     array([0., 0., 1.])
@@ -343,6 +350,8 @@ def cross(a: Like, b: Like, axisa: int = -1, axisb: int = -1, axisc: int = -1) -
         x = fixed(x, "cross", -1)
         return [x[..., k] for k in range(3)]
 
+    if axis is not None:
+        axisa = axisb = axisc = axis
     (a1, a2, a3), (b1, b2, b3) = components(a, axisa), components(b, axisb)
     z = stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], -1)
     return moveaxis(z, -1, axisc)

@@ -50,30 +50,50 @@ def _holds_variable(item: Any) -> bool:
 def append(arr: Like, values: Like, axis: int | None = None) -> Variable:
     """Values behind those of an array; both are flattened first if there is no axis.
 
-    >>> append([1.0, 2.0], 3.0).value
+    Either may be a list that holds variables. Of two such lists ``numpy.append`` knows nothing.
+
+    >>> append([1.0, Variable(2.0)], [Variable(3.0)]).value
     array([1., 2., 3.])
     """
-    return concatenate([arr, values], axis)
+    return concatenate([_nested(arr), _nested(values)], axis)
 
 
-def hstack(tup: Sequence[Like]) -> Variable:
+def _cast(name: str, x: Variable, dtype: npt.DTypeLike | None, casting: str) -> Variable:
+    if casting not in ("same_kind", "unsafe"):
+        raise ValueError(f"{name}: casting: expected 'same_kind' or 'unsafe', got {casting!r}")
+    return x if dtype is None else astype(x, dtype)
+
+
+def hstack(
+    tup: Sequence[Like],
+    *,
+    dtype: npt.DTypeLike | None = None,
+    casting: Literal["same_kind", "unsafe"] = "same_kind",
+) -> Variable:
     """Arrays joined along the second axis, vectors along their only one.
 
     >>> hstack([[1.0, 2.0], [3.0]]).value
     array([1., 2., 3.])
     """
     parts = [atleast_1d(array) for array in tup]
-    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1)
+    joined = concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1)
+    return _cast("hstack", joined, dtype, casting)
 
 
-def vstack(tup: Sequence[Like]) -> Variable:
+def vstack(
+    tup: Sequence[Like],
+    *,
+    dtype: npt.DTypeLike | None = None,
+    casting: Literal["same_kind", "unsafe"] = "same_kind",
+) -> Variable:
     """Arrays joined along the first axis, vectors as rows.
 
     >>> vstack([[1.0, 2.0], [3.0, 4.0]]).value
     array([[1., 2.],
            [3., 4.]])
     """
-    return concatenate([atleast_2d(array) for array in tup], 0)
+    joined = concatenate([atleast_2d(array) for array in tup], 0)
+    return _cast("vstack", joined, dtype, casting)
 
 
 def dstack(tup: Sequence[Like]) -> Variable:

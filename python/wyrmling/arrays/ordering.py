@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Variable, constant, reshape, where
-from .operand import Like, numbers
+from .._core import Variable, constant, fixed, reshape, where
+from .operand import Like, axis_of, integers, numbers
 
 
 def argsort(
@@ -36,6 +36,40 @@ def sort(
     """
     x, along = (reshape(a, -1), 0) if axis is None else (constant(a), axis)
     return _core.take_along_axis(x, _core.argsort(x, along), along)
+
+
+def _within(name: str, kth: Any, n: int) -> None:
+    """Raises ValueError for places that an axis of ``n`` elements has not, or TypeError."""
+    for place in integers(f"{name}: kth", kth):
+        if not -n <= place < n:
+            raise ValueError(f"{name}: kth: {place} is out of range for {n} elements")
+
+
+def partition(a: Like, kth: Any, axis: int | None = -1) -> Variable:
+    """The elements along an axis with those at the places ``kth`` where sorting would put them,
+    smaller ones before and larger ones behind. Here all are in order, which is one such order.
+
+    Raises ValueError for a place that there is not.
+
+    >>> partition([3.0, 1.0, 2.0], 1).value
+    array([1., 2., 3.])
+    """
+    x = reshape(a, -1) if axis is None else constant(a)
+    along = axis_of("partition", -1 if axis is None else axis, x.ndim)
+    _within("partition", kth, x.shape[along])
+    return sort(fixed(x, "partition", along), along)
+
+
+def argpartition(a: Like, kth: Any, axis: int | None = -1) -> Any:
+    """The indices that give ``partition``.
+
+    >>> argpartition(Variable([3.0, 1.0, 2.0]), 1).value
+    array([1, 2, 0], dtype=uint32)
+    """
+    x = reshape(a, -1) if axis is None else constant(a)
+    along = axis_of("argpartition", -1 if axis is None else axis, x.ndim)
+    _within("argpartition", kth, x.shape[along])
+    return argsort(fixed(x, "argpartition", along), along)
 
 
 def _extreme(find: Any, a: Like, axis: int | None, keepdims: bool) -> Any:

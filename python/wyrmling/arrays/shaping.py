@@ -27,7 +27,7 @@ from .._core import (
     transpose,
 )
 from .indexing import take
-from .operand import Array, Axis, Like, along, axes_of, axis_of, filling, integer, integers, numbers
+from .operand import Array, Axis, Like, along, axes_of, axis_of, filling, integer, integers
 
 
 def moveaxis(a: Like, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
@@ -323,27 +323,6 @@ def meshgrid(
             grid = swapaxes(grid, 0, 1)
         grids.append(grid)
     return tuple(grids) if sparse else broadcast_arrays(*grids)
-
-
-def linspace(
-    start: Like, stop: Like, num: int = 50, endpoint: bool = True, axis: int = 0
-) -> Variable:
-    """``num`` numbers at equal distances, from ``start`` to ``stop``, along a new axis.
-
-    >>> linspace(0.0, Variable(1.0), 3).value
-    array([0. , 0.5, 1. ])
-    """
-    num = integer("linspace: num", num)
-    if num < 0:
-        raise ValueError(f"linspace: num: expected 0 or more, got {num}")
-    first, last = broadcast_arrays(
-        numbers("linspace: start", start), numbers("linspace: stop", stop)
-    )
-    gaps = num - 1 if endpoint else num
-    share = np.arange(num) / max(gaps, 1)
-    weights = share.reshape(num, *[1] * first.ndim).astype(np.result_type(first.dtype, last.dtype))
-    points = expand_dims(first, 0) * (1.0 - weights) + expand_dims(last, 0) * weights
-    return moveaxis(points, 0, axis)
 
 
 def full_like(

@@ -5,9 +5,11 @@ zero. They and quantiles compute with lengths: they hold for arrays of the same 
 an input that gets another one raises ValueError.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _core
 from .._core import (
@@ -18,45 +20,66 @@ from .._core import (
     expand_dims,
     fixed,
     mean,
-    merge_axes,
     reshape,
-    split_axis,
     square,
     squeeze,
-    where,
 )
-from .indexing import take
-from .operand import Array, Axis, Like, along, axes_of, axis_of, integer
-from .ordering import sort
+from .operand import Axis, Like, along, axes_of, axis_of
+from .reductions import cast_to, counted, finished, mask_of, masked
 from .roots import root
-from .shaping import moveaxis
 
 
-def cumsum(a: Like, axis: int | None = None) -> Variable:
+def cumsum(
+    a: Like,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+) -> Any:
     """Sums of the elements up to each, along an axis or of the flattened array.
+
+    ``dtype`` and ``out`` as in ``numpy.sum``, for variables; see ``arrays.reductions``.
 
     >>> cumsum([1.0, 2.0, 3.0]).value
     array([1., 3., 6.])
     """
-    return _core.cumsum(reshape(a, -1), 0) if axis is None else _core.cumsum(a, axis)
+    x = cast_to("cumsum", a, dtype)
+    result = _core.cumsum(reshape(x, -1), 0) if axis is None else _core.cumsum(x, axis)
+    return finished("cumsum", result, out)
 
 
-def cumprod(a: Like, axis: int | None = None) -> Variable:
+def scan(name: str, combine: Callable[[Any, Any], Any], x: Variable, axis: int) -> Variable:
+    """All elements up to each along an axis, combined by an associative function.
+
+    Each of log₂ n steps combines whole arrays, of 1, 2, 4, … elements up to each (Hillis and
+    Steele, 1986).
+    """
+    axis = axis_of(name, axis, x.ndim)
+    x = fixed(x, name, axis)
+    reach, n = 1, x.shape[axis]
+    while reach < n:
+        more = combine(x[along(axis, slice(reach, None))], x[along(axis, slice(None, -reach))])
+        x = concatenate([x[along(axis, slice(reach))], more], axis)
+        reach *= 2
+    return x
+
+
+def cumprod(
+    a: Like,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+) -> Any:
     """Products of the elements up to each, along an axis or of the flattened array.
+
+    ``dtype`` and ``out`` as for ``cumsum``.
 
     >>> cumprod([1.0, 2.0, 3.0]).value
     array([1., 2., 6.])
     """
-    x = reshape(a, -1) if axis is None else constant(a)
-    axis = axis_of("cumprod", 0 if axis is None else axis, x.ndim)
-    x = fixed(x, "cumprod", axis)
-    # Products of 1, 2, 4, … elements up to each (Hillis and Steele, 1986).
-    reach, n = 1, x.shape[axis]
-    while reach < n:
-        more = x[along(axis, slice(reach, None))] * x[along(axis, slice(None, -reach))]
-        x = concatenate([x[along(axis, slice(reach))], more], axis)
-        reach *= 2
-    return x
+    x = cast_to("cumprod", a, dtype)
+    x = reshape(x, -1) if axis is None else x
+    result = scan("cumprod", _core.multiply, x, 0 if axis is None else axis)
+    return finished("cumprod", result, out)
 
 
 def _product(x: Variable, axis: int) -> Variable:
@@ -74,8 +97,18 @@ def _product(x: Variable, axis: int) -> Variable:
     return x
 
 
-def prod(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
+def prod(
+    a: Like,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    keepdims: bool = False,
+    initial: Like | None = None,
+    where: Any = True,
+) -> Any:
     """Product over axes: all of them, one, or a tuple of several.
+
+    The other arguments are those of ``numpy.prod``, for variables; see ``arrays.reductions``.
 
     >>> prod([[1.0, 2.0], [3.0, 4.0]], axis=0).value
     array([3., 8.])
@@ -84,27 +117,51 @@ def prod(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     >>> x.grad
     array([6., 0., 0.])
     """
-    x = constant(a)
+    x = cast_to("prod", a, dtype)
+    if (mask := mask_of("prod", where)) is not None:
+        x = masked("prod", mask, x, 1.0)
     axes = axes_of("prod", axis, x.ndim)
     for k in axes:
         x = _product(x, k)
-    return x if keepdims or not axes else squeeze(x, axes)
+    result = x if keepdims or not axes else squeeze(x, axes)
+    return finished("prod", result if initial is None else result * initial, out)
 
 
-def var(a: Like, axis: Axis = None, *, ddof: float = 0.0, keepdims: bool = False) -> Variable:
+def var(
+    a: Like,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    ddof: float = 0.0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Any:
     """Variance over axes: the mean squared distance from the mean, its divisor less ``ddof``.
+
+    The other arguments are those of ``numpy.var``, for variables; see ``arrays.reductions``.
 
     >>> var([1.0, 2.0, 3.0, 4.0]).item()
     1.25
     """
-    return _variance("var", a, axis, ddof, keepdims)
+    x = cast_to("var", a, dtype)
+    return finished("var", variance("var", x, axis, ddof, keepdims, mask_of("var", where)), out)
 
 
-def _variance(name: str, a: Like, axis: Axis, ddof: Any, keepdims: bool) -> Variable:
+def variance(
+    name: str, a: Like, axis: Axis, ddof: Any, keepdims: bool, mask: Any = None
+) -> Variable:
+    """The variance over axes, of the elements that a mask takes if there is one."""
     x = constant(a)
     axes = axes_of(name, axis, x.ndim)
     if isinstance(ddof, Variable) or np.ndim(ddof) or np.asarray(ddof).dtype.kind not in "biuf":
         raise TypeError(f"{name}: ddof: expected one number, got {ddof!r}")
+    if mask is not None:
+        number = counted(mask, x, axes, keepdims=True)
+        middle = _core.sum(masked(name, mask, x, 0.0), axes, keepdims=True) / number
+        squares = square(masked(name, mask, x - middle, 0.0))
+        left = _core.maximum(counted(mask, x, axes, keepdims) - ddof, 0.0)
+        return _core.sum(squares, axes, keepdims) / left
     squares = square(x - mean(x, axes, keepdims=True))
     if ddof == 0:
         return mean(squares, axes, keepdims)
@@ -112,11 +169,20 @@ def _variance(name: str, a: Like, axis: Axis, ddof: Any, keepdims: bool) -> Vari
     return _core.sum(squares, axes, keepdims) / left
 
 
-def std(a: Like, axis: Axis = None, *, ddof: float = 0.0, keepdims: bool = False) -> Variable:
+def std(
+    a: Like,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    ddof: float = 0.0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Any:
     """Standard deviation over axes, the root of the variance.
 
     Where all elements are equal it has no derivative; its gradient is 0 there, a subgradient, as
-    that of ``linalg.norm`` is at zero.
+    that of ``linalg.norm`` is at zero. The other arguments are those of ``numpy.std``.
 
     >>> std([1.0, 3.0]).item()
     1.0
@@ -125,7 +191,9 @@ def std(a: Like, axis: Axis = None, *, ddof: float = 0.0, keepdims: bool = False
     >>> x.grad
     array([0., 0.])
     """
-    return root(_variance("std", a, axis, ddof, keepdims))
+    x = cast_to("std", a, dtype)
+    result = root(variance("std", x, axis, ddof, keepdims, mask_of("std", where)))
+    return finished("std", result, out)
 
 
 def average(
@@ -172,171 +240,3 @@ def ptp(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     """
     x = constant(a)
     return _core.max(x, axis, keepdims) - _core.min(x, axis, keepdims)
-
-
-def _sorted(name: str, a: Like, axis: Axis) -> tuple[Variable, tuple[int, ...], int]:
-    """The elements over some axes in order along a last one; those axes, and its length."""
-    x = constant(a)
-    axes = tuple(sorted(axes_of(name, axis, x.ndim)))
-    kept = x.ndim - len(axes)
-    lanes = merge_axes(moveaxis(x, axes, tuple(range(kept, x.ndim))), kept, len(axes))
-    return fixed(sort(lanes), name, -1), axes, lanes.shape[-1]
-
-
-def _unless_nan(result: Variable, ordered: Variable) -> Variable:
-    """The result, or NaN for lanes that end with one."""
-    last = ordered[..., -1]
-    return where(last == last, result, last)
-
-
-def median(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
-    """The middle of the elements in order over axes, the mean of the two in the middle.
-
-    Of no elements it is NaN.
-
-    >>> median([3.0, 1.0, 2.0, 10.0]).item()
-    2.5
-    """
-    ordered, axes, n = _sorted("median", a, axis)
-    # One element in the middle, or two; the mean of none is NaN.
-    first = max(n - 1, 0) // 2
-    middle = mean(ordered[..., first : n // 2 + 1], -1)
-    middle = _unless_nan(middle, ordered) if n else middle
-    return expand_dims(middle, axes) if keepdims else middle
-
-
-def _shares(name: str, q: Any, whole: float) -> Array:
-    """What is asked of quantiles, from 0 to ``whole``, as shares."""
-    expected = f"{name}: q: expected numbers from 0 to {whole:g}, got"
-    if isinstance(q, Variable):
-        raise TypeError(f"{expected} a variable; no gradient passes through it, so give its value")
-    given = np.asarray(q)
-    if given.dtype.kind not in "biuf":
-        raise TypeError(f"{expected} {q!r}")
-    shares: Array = given.astype(float) / whole
-    if not ((shares >= 0) & (shares <= 1)).all():
-        raise ValueError(f"{expected} {q!r}")
-    return shares
-
-
-def quantile(
-    a: Like, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
-) -> Variable:
-    """Where a share ``q`` of the elements lies below, interpolated between the two nearest.
-
-    ``q`` is a number from 0 to 1 or an array of them, whose axes come first in the result.
-    Raises ValueError for others, for no elements, and for a ``method`` other than ``"linear"``;
-    TypeError for a ``q`` that is no number, or a variable.
-
-    >>> quantile([1.0, 2.0, 3.0], [0.25, 1.0]).value
-    array([1.5, 3. ])
-    """
-    return _quantile("quantile", a, _shares("quantile", q, 1), axis, method, keepdims)
-
-
-def _quantile(
-    name: str, a: Like, shares: Array, axis: Axis, method: str, keepdims: bool
-) -> Variable:
-    if method != "linear":
-        raise ValueError(f"{name}: method: expected 'linear', the only one here, got {method!r}")
-    ordered, axes, n = _sorted(name, a, axis)
-    if n == 0:
-        raise ValueError(f"{name} of no elements is not defined (shape {np.shape(a)})")
-    places = shares.ravel() * (n - 1)
-    below = np.floor(places).astype(int)
-    above = np.minimum(below + 1, n - 1)
-    share = (places - below).astype(ordered.dtype)
-    low, high = take(ordered, below, -1), take(ordered, above, -1)
-    last = ordered[..., -1:]
-    found = where(last == last, low + (high - low) * share, last)
-    found = split_axis(moveaxis(found, -1, 0), 0, shares.shape)
-    return expand_dims(found, tuple(k + shares.ndim for k in axes)) if keepdims else found
-
-
-def percentile(
-    a: Like, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
-) -> Variable:
-    """As ``quantile``, by hundredths.
-
-    >>> percentile([1.0, 2.0, 3.0], 25).item()
-    1.5
-    """
-    return _quantile("percentile", a, _shares("percentile", q, 100), axis, method, keepdims)
-
-
-def diff(
-    a: Like,
-    n: int = 1,
-    axis: int = -1,
-    prepend: Like | None = None,
-    append: Like | None = None,
-) -> Variable:
-    """Differences of neighbours along an axis, taken ``n`` times.
-
-    ``prepend`` and ``append`` come before and behind first, a number as one element a lane.
-
-    >>> diff([1.0, 4.0, 9.0]).value
-    array([3., 5.])
-    """
-    times = integer("n", n)
-    if times < 0:
-        raise ValueError(f"n: expected 0 or more, got {times}")
-    x = constant(a)
-    axis = axis_of("diff", axis, x.ndim)
-
-    def end(values: Like) -> Variable:
-        lane = constant(values)
-        if lane.ndim:
-            return lane
-        # One element also along an axis that has none, or will.
-        return _core.broadcast_like(lane, _core.sum(x, axis, keepdims=True))
-
-    parts = [end(e) for e in (prepend,) if e is not None]
-    parts += [x, *(end(e) for e in (append,) if e is not None)]
-    if len(parts) > 1 and times:
-        x = concatenate(parts, axis)
-    if times > x.shape[axis]:
-        # Nothing is left, however often it is repeated, of an array of this length.
-        x, times = fixed(x, "diff", (axis,)), x.shape[axis]
-    for _ in range(times):
-        x = x[along(axis, slice(1, None))] - x[along(axis, slice(None, -1))]
-    return x
-
-
-def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) -> Variable:
-    """The integral along an axis by the trapezoidal rule, over places ``x`` or steps ``dx``.
-
-    >>> trapezoid([1.0, 2.0, 3.0]).item()
-    4.0
-    """
-    heights = constant(y)
-    axis = axis_of("trapezoid", axis, heights.ndim)
-    step: Like | Variable = dx
-    if x is not None:
-        places = constant(x)
-        if places.ndim == 1:
-            step = expand_dims(diff(places), tuple(range(1, heights.ndim - axis)))
-        else:
-            step = diff(places, axis=axis)
-    ends = heights[along(axis, slice(1, None))] + heights[along(axis, slice(None, -1))]
-    return _core.sum(ends * step * 0.5, axis)
-
-
-def nansum(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
-    """Sum over axes of what is not NaN.
-
-    >>> nansum([1.0, float("nan")]).item()
-    1.0
-    """
-    x = constant(a)
-    return _core.sum(where(x == x, x, 0.0), axis, keepdims)
-
-
-def nanmean(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
-    """Mean over axes of what is not NaN; NaN where there is nothing else.
-
-    >>> nanmean([1.0, 3.0, float("nan")]).item()
-    2.0
-    """
-    x = constant(a)
-    return nansum(x, axis, keepdims=keepdims) / _core.sum(x == x, axis, keepdims)

@@ -75,10 +75,18 @@ class _Traced:
 
 
 class _Bound:
-    """A primitive with its arguments, of which some are the operands."""
+    """A primitive with its arguments, some of whose leaves are the operands.
+
+    An argument is a leaf itself, or a container with several. Operand ``i`` is leaf ``at[i][1]`` of
+    argument ``at[i][0]``.
+    """
 
     def __init__(
-        self, of: "Primitive", args: Sequence[Any], kwargs: dict[str, Any], at: Sequence[int]
+        self,
+        of: "Primitive",
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        at: Sequence[tuple[int, int]],
     ) -> None:
         self.name = of.__name__
         self.of = of
@@ -87,22 +95,52 @@ class _Bound:
         self.at = at
 
     def _filled(self, operands: Sequence[Any]) -> list[Any]:
+        """The arguments with operands in their places."""
+        of_argument: dict[int, dict[int, Any]] = {}
+        for (argument, leaf), operand in zip(self.at, operands, strict=True):
+            of_argument.setdefault(argument, {})[leaf] = operand
         args = list(self.args)
-        for at, operand in zip(self.at, operands, strict=True):
-            args[at] = operand
+        for argument, given in of_argument.items():
+            labelled, rebuild = tree.flatten(args[argument])
+            leaves = [given.get(k, leaf) for k, (_, leaf) in enumerate(labelled)]
+            args[argument] = rebuild(iter(leaves))
         return args
 
     def call(self, *arrays: Any) -> Any:
         return _array(self.name, self.of.function(*self._filled(arrays), **self.kwargs))
 
+    def _own(self, i: int, name: str, result: Any) -> Any:
+        """Of a gradient in the form of an argument that is a container, that of operand ``i``."""
+        argument, leaf = self.at[i]
+        if tree.is_leaf(self.args[argument]):
+            return result
+        if tree.structure(result) != tree.structure(self.args[argument]):
+            raise ValueError(
+                f"{name}: expected a gradient for each leaf, in the form of argument {argument}, "
+                f"{tree.structure(self.args[argument])}; got {tree.structure(result)}"
+            )
+        return tree.flatten(result)[0][leaf][1]
+
+    def _tangent(self, i: int, tangent: Any, args: Sequence[Any]) -> Any:
+        """The tangent of operand ``i`` in the form of its argument, whose other leaves rest."""
+        argument, leaf = self.at[i]
+        labelled, rebuild = tree.flatten(args[argument])
+        return rebuild(
+            iter([tangent if k == leaf else _rest(x) for k, (_, x) in enumerate(labelled)])
+        )
+
     def _product(self, i: int, rules: dict[int, Rule | None], mode: str) -> "_Definition | None":
-        rule = rules[self.at[i]]
+        rule = rules[self.at[i][0]]
         if rule is None:
             return None
 
         def product(g: Any, y: Any, *x: Any) -> Any:
-            result = rule(g, y, *self._filled(x), **self.kwargs)
             name = f"{self.name}: {mode}"
+            args = self._filled(x)
+            given = self._tangent(i, g, args) if mode == "jvp" else g
+            result = rule(given, y, *args, **self.kwargs)
+            if mode == "vjp":
+                result = self._own(i, name, result)
             if not isinstance(result, Variable | np.ndarray) and not is_number(result):
                 raise TypeError(
                     f"{name}: expected a number, an array or a variable, got {described(result)}"
@@ -112,16 +150,16 @@ class _Bound:
         return _Traced(f"{self.name}.{mode}{i}", product)
 
     def vjp(self, i: int) -> "_Definition | None":
-        if self.at[i] in self.of.vjps:
+        if self.at[i][0] in self.of.vjps:
             return self._product(i, self.of.vjps, "vjp")
-        raise NotImplementedError(self._missing(self.at[i]))
+        raise NotImplementedError(self._missing(self.at[i][0]))
 
     def jvp(self, i: int) -> "_Definition | None":
-        if self.at[i] in self.of.jvps:
+        if self.at[i][0] in self.of.jvps:
             return self._product(i, self.of.jvps, "jvp")
-        if self.at[i] in self.of.vjps:
+        if self.at[i][0] in self.of.vjps:
             return None
-        raise NotImplementedError(self._missing(self.at[i]))
+        raise NotImplementedError(self._missing(self.at[i][0]))
 
     def _missing(self, at: int) -> str:
         rule = "lambda g, ans, *args: ..."
@@ -132,6 +170,13 @@ class _Bound:
             f"    {self.name}.defvjp(None, argnums={at})\n"
             "or write the function with operators that have rules, and without @primitive."
         )
+
+
+def _rest(leaf: Any) -> Any:
+    """The tangent of a leaf that does not move: zeros like it, if it holds numbers."""
+    if isinstance(leaf, Variable | np.ndarray) or is_number(leaf):
+        return np.zeros(np.shape(leaf), getattr(leaf, "dtype", float))
+    return leaf
 
 
 def _summed(name: str, result: Any, like: Any, y: Any) -> Any:
@@ -183,6 +228,13 @@ def _most(f: Callable[..., Any]) -> int | None:
     )
 
 
+def _without(args: Sequence[Any]) -> list[Any]:
+    """Arguments that hold no variables: operands stand in their places when they are needed."""
+    return [
+        tree.convert(lambda leaf: 0.0 if isinstance(leaf, Variable) else leaf, arg) for arg in args
+    ]
+
+
 class Primitive:
     """A function with rules for its derivatives: what ``primitive`` makes."""
 
@@ -197,22 +249,21 @@ class Primitive:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the function, and records that it was, if an argument is a variable."""
         for name, value in kwargs.items():
-            if isinstance(value, Variable):
+            if any(isinstance(leaf, Variable) for _, leaf in tree.flatten(value)[0]):
                 raise TypeError(
                     f"{self.__name__}: {name}: a variable is passed by position, so that its "
                     "rule has a number"
                 )
+        at: list[tuple[int, int]] = []
+        operands: list[Variable] = []
         for i, arg in enumerate(args):
-            nested = [] if tree.is_leaf(arg) else tree.flatten(arg)[0]
-            if any(isinstance(leaf, Variable) for _, leaf in nested):
-                raise TypeError(
-                    f"{self.__name__}: argument {i}: a variable is passed by itself and not in a "
-                    f"{type(arg).__name__}, so that its rule has a number"
-                )
-        at = [i for i, arg in enumerate(args) if isinstance(arg, Variable)]
+            for k, (_, leaf) in enumerate(tree.flatten(arg)[0]):
+                if isinstance(leaf, Variable):
+                    at.append((i, k))
+                    operands.append(leaf)
         if not at:
             return self.function(*args, **kwargs)
-        return _core.foreign(_Bound(self, args, kwargs, at), [args[i] for i in at])
+        return _core.foreign(_Bound(self, _without(args), kwargs, at), operands)
 
     def __repr__(self) -> str:
         return f"<primitive {self.__name__}>"
@@ -244,8 +295,9 @@ class Primitive:
 
         A rule is called as ``rule(g, ans, *args, **kwargs)`` with the gradient of the result, the
         result, and what the primitive was called with, and returns the gradient of its argument.
-        That is summed over axes along which the argument was broadcast. A rule of None says that
-        the derivative is zero everywhere. It serves forward mode too, transposed. Raises
+        That is summed over axes along which the argument was broadcast. Of an argument that is a
+        tuple, list or dict of arrays it is such a container of their gradients. A rule of None
+        says that the derivative is zero everywhere. It serves forward mode too, transposed. Raises
         ValueError for a rule of an argument that the function does not take.
         """
         self._define("defvjp", self.vjps, rules, argnums)
@@ -265,12 +317,13 @@ class Primitive:
 def primitive(f: Callable[..., Any]) -> Primitive:
     """Makes an operator of a function of plain arrays that returns one array or number.
 
-    Called with variables among its positional arguments, it is run on their values and recorded
-    as one operator; with none, it is just run. ``defvjp`` gives it rules; without one for an
-    argument that matters, taking a gradient raises NotImplementedError that says how. What is
-    called with other shapes later (a frozen program may be) is called with zeros once to learn
-    the shape of its result. A function may refer to variables that it computed:
-    Python's garbage collector sees through graphs (but not through a ``Program``).
+    Called with variables among its positional arguments, or in tuples, lists and dicts there, it
+    is run on their values and recorded as one operator; with none, it is just run. ``defvjp`` gives
+    it rules; without one for an argument that matters, taking a gradient raises
+    NotImplementedError that says how. What is called with other shapes later (a frozen program may
+    be) is called with zeros once to learn the shape of its result. A function may refer to
+    variables that it computed: Python's garbage collector sees through graphs (but not through a
+    ``Program``).
 
     >>> import numpy as np
     >>> import wyrmling as wy

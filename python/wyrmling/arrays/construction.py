@@ -1,0 +1,169 @@
+"""Arrays made of numbers: filled with one, spaced along an axis, or powers of some.
+
+``numpy.full`` makes a plain array of what it is given before anybody is asked; that of ``wyrmling``
+takes a variable.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core import (
+    Variable,
+    broadcast_like,
+    broadcast_to,
+    constant,
+    expand_dims,
+    fixed,
+    stack,
+    where,
+)
+from .operand import Like, filling, integer, integers, numbers
+from .shaping import astype, broadcast_arrays, copy, moveaxis
+
+
+def full(
+    shape: int | Sequence[int],
+    fill_value: Like,
+    dtype: npt.DTypeLike | None = None,
+    order: Literal["C", "F"] = "C",
+) -> Any:
+    """An array of one value, which may be a variable, or of what broadcasts to the shape.
+
+    Its elements can be assigned. Of an element type that no variable holds, such as complex
+    numbers, it is a plain array; raises TypeError if ``fill_value`` is a variable then. ``order``
+    says how NumPy lays an array out in memory, and means nothing for a variable.
+
+    >>> full(2, Variable(3.0)).value
+    array([3., 3.])
+    """
+    lengths = integers("full: shape", shape)
+    if order not in ("C", "F"):
+        raise ValueError(f"full: order: expected 'C' or 'F', got {order!r}")
+    if not isinstance(fill_value, Variable):
+        found = np.dtype(dtype) if dtype is not None else None
+        if found is not None and found not in (np.float32, np.float64):
+            return np.full(lengths, fill_value, found)
+    filling("full: fill_value", fill_value, tuple(lengths))
+    value = constant(fill_value) if dtype is None else astype(fill_value, dtype)
+    return copy(broadcast_to(value, lengths))
+
+
+def _ends(name: str, start: Like, stop: Like, *more: tuple[str, Like]) -> tuple[Variable, ...]:
+    """Numbers in their common shape and type; a number of Python takes the type of the others."""
+    given = [("start", start), ("stop", stop), *more]
+    found = [numbers(f"{name}: {what}", value) for what, value in given]
+    typed = [x.dtype for (_, value), x in zip(given, found, strict=True) if not number(value)]
+    kind = np.result_type(*typed) if typed else np.dtype(float)
+    return broadcast_arrays(*(x if x.dtype == kind else astype(x, kind) for x in found))
+
+
+def number(value: Any) -> bool:
+    """Whether this is a number of Python, which has no element type of its own."""
+    return type(value) in (bool, int, float)
+
+
+def linspace(
+    start: Like,
+    stop: Like,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+) -> Any:
+    """``num`` numbers at equal distances, from ``start`` to ``stop``, along a new axis; with
+    ``retstep`` also the distance.
+
+    >>> linspace(0.0, Variable(1.0), 3).value
+    array([0. , 0.5, 1. ])
+    """
+    num = integer("linspace: num", num)
+    if num < 0:
+        raise ValueError(f"linspace: num: expected 0 or more, got {num}")
+    if retstep not in (True, False):
+        raise TypeError(f"linspace: retstep: expected True or False, got {retstep!r}")
+    first, last = _ends("linspace", start, stop)
+    gaps = num - 1 if endpoint else num
+    share = np.arange(num) / max(gaps, 1)
+    weights = share.reshape(num, *[1] * first.ndim).astype(first.dtype)
+    points = expand_dims(first, 0) * (1.0 - weights) + expand_dims(last, 0) * weights
+    points = moveaxis(points if dtype is None else astype(points, dtype), 0, axis)
+    if not retstep:
+        return points
+    return points, (last - first) / gaps if gaps else (last - first) * np.nan
+
+
+def logspace(
+    start: Like,
+    stop: Like,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Like = 10.0,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+) -> Any:
+    """``base`` to the powers that ``linspace`` gives from ``start`` to ``stop``.
+
+    >>> logspace(0.0, Variable(2.0), 3).value
+    array([  1.,  10., 100.])
+    """
+    first, last, power = _ends("logspace", start, stop, ("base", base))
+    points = expand_dims(power, axis) ** linspace(first, last, num, endpoint, axis=axis)
+    return points if dtype is None else astype(points, dtype)
+
+
+def geomspace(
+    start: Like,
+    stop: Like,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+) -> Any:
+    """``num`` numbers of equal ratios, from ``start`` to ``stop``, both of one sign.
+
+    Raises ValueError if one is zero; of different signs the numbers between them are NaN.
+
+    >>> geomspace(1.0, Variable(100.0), 3).value
+    array([  1.,  10., 100.])
+    """
+    first, last = _ends("geomspace", start, stop)
+    for name, end in (("start", first), ("stop", last)):
+        if not np.all(end.value):
+            raise ValueError(f"geomspace: {name}: expected numbers that are not zero, got 0")
+    num = integer("geomspace: num", num)
+    share = np.asarray(linspace(0.0, 1.0, num, endpoint).value, first.dtype)
+    share = share.reshape(num, *[1] * first.ndim)
+    points = expand_dims(first, 0) * (expand_dims(last / first, 0) ** share)
+    # The last one is exact.
+    points = moveaxis(where(share == 1.0, expand_dims(last, 0), points), 0, axis)
+    return points if dtype is None else astype(points, dtype)
+
+
+def vander(x: Like, N: int | None = None, increasing: bool = False) -> Variable:
+    """The powers of a vector's elements as columns, ``N`` of them, the highest first.
+
+    Without ``N`` there are as many as elements, and the length cannot change later. Raises
+    ValueError unless ``x`` is a vector.
+
+    >>> vander([2.0, 3.0], 3).value
+    array([[4., 2., 1.],
+           [9., 3., 1.]])
+    """
+    base = constant(x)
+    if base.ndim != 1:
+        raise ValueError(f"vander: x: expected one axis, got shape {base.shape}")
+    if N is None:
+        base = fixed(base, "vander", 0)
+    columns = base.shape[0] if N is None else integer("vander: N", N)
+    if columns < 0:
+        raise ValueError(f"vander: N: expected 0 or more, got {columns}")
+    if columns == 0:
+        return broadcast_to(np.zeros((), base.dtype), (base.shape[0], 0))
+    powers = [broadcast_like(constant(np.ones((), base.dtype)), base)]
+    while len(powers) < columns:
+        powers.append(powers[-1] * base)
+    return stack(powers if increasing else powers[::-1], 1)

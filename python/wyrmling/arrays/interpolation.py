@@ -1,0 +1,77 @@
+"""Piecewise linear interpolation: NumPy's function, for variables too."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._core import Variable, concatenate, constant, expand_dims, fixed, where
+from .indexing import take
+from .operand import Like
+from .ordering import argsort
+
+
+def _segments(x: Variable, xp: Variable) -> Any:
+    """The number of the segment between neighbours in ``xp`` that each element lies in."""
+    inner: Any = expand_dims(x, -1) >= xp[1:-1]
+    if isinstance(inner, Variable):
+        return _core.sum(inner, -1).astype(int)
+    # What cannot change is looked up faster.
+    return np.clip(np.searchsorted(xp.value, x.value, "right") - 1, 0, xp.shape[0] - 2)
+
+
+def interp(
+    x: Like,
+    xp: Like,
+    fp: Like,
+    left: Like | None = None,
+    right: Like | None = None,
+    period: float | None = None,
+) -> Variable:
+    """The function through the points ``(xp, fp)`` that is linear between them, at ``x``.
+
+    ``xp`` rises. Before the first point the function is ``left``, behind the last ``right``, or the
+    value there; with ``period`` it repeats, and ``xp`` may be in any order. There is a gradient by
+    ``x``, the slope of its segment (at a point, of the one that begins there), by ``xp`` and by
+    ``fp``. Raises ValueError unless there are as many ``xp`` as ``fp``, one at least, and for a
+    period of 0.
+
+    >>> x = Variable([0.5, 3.0])
+    >>> y = interp(x, [0.0, 1.0, 2.0], [0.0, 10.0, 0.0])
+    >>> y.sum().backward()
+    >>> y.value, x.grad
+    (array([5., 0.]), array([10.,  0.]))
+    """
+    at, places, heights = constant(x), constant(xp), constant(fp)
+    if places.ndim != 1 or heights.ndim != 1 or places.shape != heights.shape:
+        raise ValueError(
+            f"interp: expected xp and fp of one length, got shapes {places.shape} and "
+            f"{heights.shape}"
+        )
+    if places.shape[0] == 0:
+        raise ValueError("interp: expected one point at least, got none")
+    places, heights = fixed(places, "interp", 0), fixed(heights, "interp", 0)
+    if period is not None:
+        if period == 0:
+            raise ValueError("interp: period: expected a number that is not zero, got 0")
+        period, left, right = abs(period), None, None
+        at, places = at % period, places % period
+        order = argsort(places)
+        places, heights = take(places, order), take(heights, order)
+        places = concatenate([places[-1:] - period, places, places[:1] + period], 0)
+        heights = concatenate([heights[-1:], heights, heights[:1]], 0)
+    first, last = places[0], places[-1]
+    before: Any = heights[0] if left is None else left
+    behind: Any = heights[-1] if right is None else right
+    if places.shape[0] > 1:
+        segment = _segments(at, places)
+        start, height = take(places, segment), take(heights, segment)
+        rise, run = take(heights, segment + 1) - height, take(places, segment + 1) - start
+        found = height + rise / run * (at - start)
+    else:
+        found = heights[0] + at * 0.0
+    # Exactly, also where a neighbour is infinite.
+    found = where(at == last, heights[-1], found)
+    found = where(at < first, before, found)
+    found = where(at > last, behind, found)
+    return where(at == at, found, at)

@@ -1,0 +1,53 @@
+"""The logarithm of a sum of exponentials: SciPy's function, for variables too."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+
+
+def logsumexp(
+    a: Any,
+    axis: Any = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+) -> Any:
+    """Return log(sum(b * exp(a))) over axes, stable for large numbers; without ``b`` its terms
+    count once.
+
+    ``b`` broadcasts with ``a``, and may hold zeros, whose elements of ``a`` do not matter, and
+    negative numbers. A sum below zero has no logarithm: it is NaN, but with ``return_sign``, which
+    gives the logarithm of the absolute value and the sign.
+
+    >>> import numpy as np
+    >>> round(logsumexp([1000.0, 1000.0], b=[3.0, -1.0]).item() - 1000.0, 6)
+    0.693147
+    >>> value, sign = logsumexp([0.0, 0.0], b=[1.0, -3.0], return_sign=True)
+    >>> round(value.item(), 6), sign.item()
+    (0.693147, -1.0)
+    """
+    if b is None and not return_sign:
+        return _core.logsumexp(a, axis, keepdims)
+    if b is None:
+        y = _core.logsumexp(a, axis, keepdims)
+        return y, _core.sign(_core.exp(y))
+    x, factor = _core.constant(a), _core.constant(b)
+    x = _core.broadcast_like(x, factor)
+    # The largest of the terms that count; it only shifts the others.
+    counts: Any = _core.not_equal(factor, 0.0)
+    largest = _core.stop_gradient(_core.max(_core.where(counts, x, -np.inf), axis, True))
+    shift = _core.where(_core.isfinite(largest), largest, 0.0)
+    exponent = x - shift
+    # Zero times a term that overflows is zero.
+    most = np.log(np.finfo(exponent.dtype).max)
+    small: Any = _core.less(exponent, float(most))
+    exponent = _core.where(_core.logical_or(counts, small), exponent, -np.inf)
+    total = _core.sum(factor * _core.exp(exponent), axis, True)
+    sign = _core.sign(total)
+    result = _core.log(_core.abs(total) if return_sign else total) + shift
+    if not keepdims:
+        axes = tuple(range(x.ndim)) if axis is None else axis
+        result, sign = (_core.squeeze(part, axes) if x.ndim else part for part in (result, sign))
+    return (result, sign) if return_sign else result

@@ -1,0 +1,289 @@
+"""Functions that leave NaN out or replace it: NumPy's, for variables too.
+
+Elements that are NaN have the gradient 0. Where there is nothing else the result is NaN, but for
+sums and products, which are those of no elements. Medians and quantiles compute with lengths: they
+hold for arrays of the same length only, and an input that gets another one raises ValueError.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from .._core import Variable, constant, expand_dims, isnan, stack, where
+from .operand import Axis, Like, filling
+from .quantiles import shares, sorted_lanes
+from .reductions import cast_to, counted, extreme, finished, mask_of, mean, sum
+from .roots import root
+from .statistics import cumprod, cumsum, prod, variance
+
+
+def _valid(name: str, x: Any, where_: Any = True) -> Any:
+    """A mask of the elements that are no NaN, of those that are asked for."""
+    mask = mask_of(name, where_)
+    known = x == x
+    return known if mask is None else _core.logical_and(known, mask)
+
+
+def nansum(
+    a: Like,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    keepdims: bool = False,
+    initial: Like | None = None,
+    where: Any = True,
+) -> Any:
+    """Sum over axes of what is not NaN; the other arguments are those of ``numpy.nansum``.
+
+    >>> nansum([1.0, float("nan")]).item()
+    1.0
+    """
+    x = cast_to("nansum", a, dtype)
+    x = _core.where(x == x, x, 0.0)
+    return sum(x, axis, out=out, keepdims=keepdims, initial=initial, where=where)
+
+
+def nanprod(
+    a: Like,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    keepdims: bool = False,
+    initial: Like | None = None,
+    where: Any = True,
+) -> Any:
+    """Product over axes of what is not NaN; the other arguments are those of ``numpy.nanprod``.
+
+    >>> nanprod([2.0, float("nan"), 3.0]).item()
+    6.0
+    """
+    x = cast_to("nanprod", a, dtype)
+    x = _core.where(x == x, x, 1.0)
+    return prod(x, axis, out=out, keepdims=keepdims, initial=initial, where=where)
+
+
+def nancumsum(
+    a: Like,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+) -> Any:
+    """Sums of the elements up to each, NaN as 0.
+
+    >>> nancumsum([1.0, float("nan"), 2.0]).value
+    array([1., 1., 3.])
+    """
+    x = cast_to("nancumsum", a, dtype)
+    return cumsum(where(x == x, x, 0.0), axis, out=out)
+
+
+def nancumprod(
+    a: Like,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+) -> Any:
+    """Products of the elements up to each, NaN as 1.
+
+    >>> nancumprod([2.0, float("nan"), 3.0]).value
+    array([2., 2., 6.])
+    """
+    x = cast_to("nancumprod", a, dtype)
+    return cumprod(where(x == x, x, 1.0), axis, out=out)
+
+
+def nanmean(
+    a: Like,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Any:
+    """Mean over axes of what is not NaN; NaN where there is nothing else.
+
+    >>> nanmean([1.0, 3.0, float("nan")]).item()
+    2.0
+    """
+    x = cast_to("nanmean", a, dtype)
+    result = mean(x, axis, keepdims=keepdims, where=_valid("nanmean", x, where))
+    return finished("nanmean", result, out)
+
+
+def nanvar(
+    a: Like,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    ddof: float = 0.0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Any:
+    """Variance over axes of what is not NaN; NaN where no more than ``ddof`` elements are left.
+
+    >>> nanvar([1.0, 3.0, float("nan")]).item()
+    1.0
+    """
+    x = cast_to("nanvar", a, dtype)
+    return finished("nanvar", _nanvar("nanvar", x, axis, ddof, keepdims, where), out)
+
+
+def _nanvar(name: str, x: Any, axis: Axis, ddof: float, keepdims: bool, where_: Any) -> Any:
+    mask = _valid(name, x, where_)
+    found = variance(name, x, axis, ddof, keepdims, mask)
+    return where(counted(mask, x, axis, keepdims) > ddof, found, np.nan)
+
+
+def nanstd(
+    a: Like,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    ddof: float = 0.0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Any:
+    """Standard deviation over axes of what is not NaN, with the gradient 0 where it is 0.
+
+    >>> nanstd([1.0, 3.0, float("nan")]).item()
+    1.0
+    """
+    x = cast_to("nanstd", a, dtype)
+    return finished("nanstd", root(_nanvar("nanstd", x, axis, ddof, keepdims, where)), out)
+
+
+def _nanextreme(
+    name: str, a: Like, axis: Axis, out: Any, keepdims: bool, initial: Any, where_: Any
+) -> Any:
+    x = constant(a)
+    asked = "nanmax" if name == "maximum" else "nanmin"
+    mask = _valid(asked, x, where_)
+    if mask_of(asked, where_) is not None and initial is None:
+        raise ValueError(f"{asked}: where: initial must be given with it")
+    # What loses against every other, which one element at least is.
+    worst = -np.inf if name == "maximum" else np.inf
+    found = extreme(name, _core.where(mask, x, worst), axis, None, keepdims, initial, True)
+    if initial is None:
+        found = where(counted(mask, x, axis, keepdims) > 0, found, np.nan)
+    return finished(asked, found, out)
+
+
+def nanmax(
+    a: Like,
+    axis: Axis = None,
+    out: Variable | None = None,
+    keepdims: bool = False,
+    initial: Like | None = None,
+    where: Any = True,
+) -> Any:
+    """Largest element over axes that is not NaN; NaN where there is none.
+
+    >>> nanmax([1.0, float("nan"), 3.0]).item()
+    3.0
+    """
+    return _nanextreme("maximum", a, axis, out, keepdims, initial, where)
+
+
+def nanmin(
+    a: Like,
+    axis: Axis = None,
+    out: Variable | None = None,
+    keepdims: bool = False,
+    initial: Like | None = None,
+    where: Any = True,
+) -> Any:
+    """Smallest element over axes that is not NaN; NaN where there is none.
+
+    >>> nanmin([1.0, float("nan"), 3.0]).item()
+    1.0
+    """
+    return _nanextreme("minimum", a, axis, out, keepdims, initial, where)
+
+
+def _nanquantile(name: str, a: Like, q: Any, axis: Axis, keepdims: bool) -> Any:
+    """Quantiles of the elements of each lane that are no NaN, which come last in order."""
+    ordered, axes, n = sorted_lanes(name, a, axis)
+    number = counted(ordered == ordered, ordered, -1)
+    at = np.arange(n)
+    values = where(ordered == ordered, ordered, 0.0)
+
+    def element(place: Any) -> Any:
+        # By a mask, since how many elements there are depends on values.
+        return _core.sum(where(at == expand_dims(place, -1), values, 0.0), -1)
+
+    def one(share: float) -> Any:
+        place = share * _core.maximum(number - 1.0, 0.0)
+        below = _core.floor(place)
+        low, high = element(below), element(_core.ceil(place))
+        found = low + (high - low) * (place - below)
+        found = where(number > 0, found, np.nan)
+        return expand_dims(found, axes) if keepdims else found
+
+    found = [one(share) for share in q.ravel().tolist()]
+    if q.ndim == 0:
+        return found[0]
+    return _core.reshape(stack(found), (*q.shape, *found[0].shape)) if q.ndim > 1 else stack(found)
+
+
+def nanmedian(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    """The middle of the elements in order over axes that are not NaN; NaN where there is none.
+
+    >>> nanmedian([3.0, float("nan"), 1.0, 10.0]).item()
+    3.0
+    """
+    return _nanquantile("nanmedian", a, np.asarray(0.5), axis, keepdims)
+
+
+def nanquantile(
+    a: Like, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    """As ``quantile``, of the elements that are not NaN.
+
+    >>> nanquantile([1.0, float("nan"), 3.0], 0.5).item()
+    2.0
+    """
+    return _nanquantile("nanquantile", a, shares("nanquantile", q, 1, method), axis, keepdims)
+
+
+def nanpercentile(
+    a: Like, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    """As ``nanquantile``, by hundredths.
+
+    >>> nanpercentile([1.0, float("nan"), 3.0], 50).item()
+    2.0
+    """
+    return _nanquantile("nanpercentile", a, shares("nanpercentile", q, 100, method), axis, keepdims)
+
+
+def nan_to_num(
+    x: Like,
+    copy: bool = True,
+    nan: Like = 0.0,
+    posinf: Like | None = None,
+    neginf: Like | None = None,
+) -> Variable:
+    """Replace NaN by a number, and infinities by others, or the largest that the type has.
+
+    What is replaced has the gradient 0. Raises NotImplementedError for ``copy=False``: the value
+    of a variable is not changed in place; ValueError for numbers that do not broadcast to ``x``.
+
+    >>> nan_to_num([1.0, np.nan, -np.inf], neginf=-5.0).value
+    array([ 1.,  0., -5.])
+    """
+    if not copy:
+        raise NotImplementedError("nan_to_num: copy=False: a variable is not changed in place")
+    x = constant(x)
+    filling("nan_to_num: nan", nan, x.shape)
+    for name, value in (("posinf", posinf), ("neginf", neginf)):
+        if value is not None:
+            filling(f"nan_to_num: {name}", value, x.shape)
+    largest = float(np.finfo(x.dtype).max)
+    y = where(isnan(x), nan, x)
+    y = where(x == np.inf, largest if posinf is None else posinf, y)
+    return where(x == -np.inf, -largest if neginf is None else neginf, y)

@@ -1,0 +1,147 @@
+"""Methods and arguments of NumPy's universal functions: ``np.add.reduce``, ``out=``, ``where=``.
+
+``reduce`` is there for ``add``, ``multiply``, ``maximum``, ``minimum`` and ``logaddexp``,
+``accumulate`` for these too, ``outer`` for every function of two arrays. ``at`` and ``reduceat``
+change or read an array by places, which variables have other means for; they raise TypeError, and
+so does every argument that has no meaning here.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._core import Variable, constant, expand_dims
+from . import reductions
+from .statistics import cumprod, cumsum, prod, scan
+
+# What an argument is if it is not given: to give it says nothing.
+_DEFAULTS: dict[str, Any] = {"casting": "same_kind", "order": "K", "subok": True, "where": True}
+
+
+def _refused(name: str, arguments: Sequence[str]) -> TypeError:
+    return TypeError(f"{name}: the arguments {list(arguments)} have no meaning for variables")
+
+
+def _logaddexp_reduce(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    x = constant(a)
+    if (mask := reductions.mask_of("logaddexp", where)) is not None:
+        x = reductions.masked("logaddexp", mask, x, -np.inf)
+    result = _core.logsumexp(x, axis, keepdims)
+    if initial is not None:
+        result = _core.logaddexp(result, initial)
+    return reductions.finished("logaddexp", result, out)
+
+
+def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, **given: Any) -> Any:
+    """``ufunc.reduce``, whose axis is the first unless another is given."""
+    named = {"out": None, "keepdims": False, "initial": None, "where": True} | given
+    name = ufunc.__name__
+    if isinstance(named["out"], tuple):
+        (named["out"],) = named["out"]
+    if ufunc is np.add:
+        return reductions.sum(x, axis, dtype, **named)
+    if ufunc is np.multiply:
+        return prod(x, axis, dtype, **named)
+    x = reductions.cast_to(name, x, dtype)
+    if ufunc is np.logaddexp:
+        return _logaddexp_reduce(x, axis, **named)
+    if ufunc in (np.maximum, np.minimum):
+        return reductions.extreme(name, x, axis, **named)
+    raise TypeError(
+        f"numpy.{name}.reduce is not among wyrmling's functions; those of add, multiply, maximum, "
+        "minimum and logaddexp are"
+    )
+
+
+def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    name = f"{ufunc.__name__}.accumulate"
+    x = reductions.cast_to(name, x, dtype)
+    if x.ndim == 0:
+        raise TypeError(f"{name}: expected an array with an axis, got a number")
+    result: Variable
+    if ufunc is np.add:
+        result = cumsum(x, axis)
+    elif ufunc is np.multiply:
+        result = cumprod(x, axis)
+    elif ufunc in (np.maximum, np.minimum, np.logaddexp):
+        result = scan(name, ufunc, x, axis)
+    else:
+        raise TypeError(
+            f"numpy.{name} is not among wyrmling's functions; those of add, multiply, maximum, "
+            "minimum and logaddexp are"
+        )
+    return reductions.finished(name, result, out)
+
+
+def _outer(ufunc: np.ufunc, x: Any, y: Any, **named: Any) -> Any:
+    """The function of each element of ``x`` with each of ``y``."""
+    x, behind = constant(x), constant(y).ndim
+    return ufunc(expand_dims(x, tuple(range(x.ndim, x.ndim + behind))), y, **named)
+
+
+def _called(
+    ufunc: np.ufunc, *inputs: Any, dtype: Any = None, out: Any = None, where: Any = True
+) -> Any:
+    """The function itself: ``dtype`` is the type in which it computes, and where ``where`` is not
+    true ``out`` keeps what it has.
+    """
+    name = ufunc.__name__
+    if dtype is not None:
+        inputs = tuple(reductions.cast_to(name, x, dtype) for x in inputs)
+    if isinstance(out, tuple) and len(out) > 1:
+        raise _refused(name, ["out"])
+    mask = reductions.mask_of(name, where)
+    if mask is not None and out is None:
+        raise TypeError(
+            f"{name}: where: without out the other elements are not defined; choose them by "
+            "np.where"
+        )
+    result = ufunc(*inputs)
+    if mask is None:
+        return reductions.finished(name, result, out)
+    before = out[0] if isinstance(out, tuple) else out
+    if isinstance(before, Variable):
+        result = _core.where(mask, result, before)
+    return reductions.finished(name, result, out)
+
+
+_METHODS: dict[str, tuple[Callable[..., Any], set[str]]] = {
+    "__call__": (_called, {"dtype", "out", "where"}),
+    "reduce": (_reduce, {"axis", "dtype", "out", "keepdims", "initial", "where"}),
+    "accumulate": (_accumulate, {"axis", "dtype", "out"}),
+    "outer": (_outer, {"dtype", "out", "where"}),
+}
+
+
+def _is_default(key: str, value: Any) -> bool:
+    return isinstance(value, bool | str) and key in _DEFAULTS and value == _DEFAULTS[key]
+
+
+def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], given: dict[str, Any]) -> Any:
+    """What ``Variable.__array_ufunc__`` gives for a method, or for arguments by name.
+
+    >>> apply(np.add, "reduce", ([[1.0, 2.0], [3.0, 4.0]],), {}).value
+    array([4., 6.])
+    >>> apply(np.multiply, "outer", ([1.0, 2.0], [3.0, 4.0]), {}).value
+    array([[3., 4.],
+           [6., 8.]])
+    """
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    if method not in _METHODS:
+        means = {
+            "at": "assign to the elements: x[i] = v, or x = x + … for all of them",
+            "reduceat": "take the parts by slices, and reduce each",
+        }
+        way = means.get(method, "none is like it")
+        raise TypeError(f"numpy.{name} is not among wyrmling's functions; {way}")
+    function, known = _METHODS[method]
+    asked = {
+        key: value
+        for key, value in given.items()
+        if key == "axis" or not (value is None or _is_default(key, value))
+    }
+    if unknown := sorted(set(asked) - known):
+        raise _refused(name, unknown)
+    return function(ufunc, *inputs, **asked)

@@ -1,0 +1,176 @@
+"""Cases of NumPy's array functions for test_arrays.py: the function, and shapes of operands.
+
+Each is written with NumPy's names, or, where NumPy makes a plain array of anything, with those of
+``of``, which are wyrmling's for variables.
+"""
+
+import warnings
+
+import numpy as np
+
+import wyrmling as wy
+
+MASK = np.array([[True, False, True], [False, True, True]])
+NAN = np.array([0.0, np.nan, 0.0, 0.0])
+HOLES = np.array([[0.0, np.nan, 0.0], [np.nan, np.nan, np.nan], [0.0, 0.0, 0.0]])
+POINTS = np.array([0.25, 0.9, 1.3, 2.1])
+
+
+def of(x):
+    """Whose functions take it."""
+    return wy if isinstance(x, wy.Variable) else np
+
+
+def row_stack(*parts):
+    """NumPy 2 gives it up, and says so."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return vars(np).get("row_stack", np.vstack)(parts)
+
+
+def flat(parts):
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+ARGUMENTS = {
+    "sum where": (lambda x: np.sum(x, 1, where=MASK, initial=2.0), [(2, 3)]),
+    "sum initial": (lambda x, y: np.sum(x, initial=y[0], keepdims=True), [(2, 3), (1,)]),
+    "sum of nothing": (lambda x: np.sum(x, 0, initial=3.0), [(0, 2)]),
+    "mean where": (lambda x: np.mean(x, (0, 1), where=MASK), [(2, 3)]),
+    "mean where axis": (lambda x: np.mean(x, 1, where=MASK, keepdims=True), [(2, 3)]),
+    "prod where": (lambda x: np.prod(x, 0, where=MASK, initial=2.0), [(2, 3)]),
+    "max where": (lambda x: np.max(x, 1, where=MASK, initial=-1.0), [(2, 3)]),
+    "max initial": (lambda x: np.max(x, initial=1.0), [(2, 3)]),
+    "max of nothing": (lambda x: np.max(x, axis=1, initial=5.0), [(2, 0)]),
+    "amin where": (lambda x: np.amin(x, (0, 1), where=MASK, initial=9.0), [(2, 3)]),
+    "var where": (lambda x: np.var(x, 1, ddof=1, where=MASK), [(2, 3)]),
+    "std where": (lambda x: np.std(x, where=MASK, keepdims=True), [(2, 3)]),
+    "add.reduce": (lambda x: np.add.reduce(x), [(3, 2)]),
+    "add.reduce axis": (lambda x: np.add.reduce(x, axis=(0, 2), keepdims=True), [(3, 2, 2)]),
+    "add.reduce all": (lambda x: np.add.reduce(x, axis=None, initial=1.0), [(3, 2)]),
+    "add.reduce where": (lambda x: np.add.reduce(x, axis=1, where=MASK), [(2, 3)]),
+    "multiply.reduce": (lambda x: np.multiply.reduce(x, axis=-1), [(3, 2)]),
+    "maximum.reduce": (lambda x: np.maximum.reduce(x), [(3, 2)]),
+    "minimum.reduce": (lambda x: np.minimum.reduce(x, axis=None), [(3, 2)]),
+    "logaddexp.reduce": (lambda x: np.logaddexp.reduce(x, axis=1), [(3, 2)]),
+    "add.accumulate": (lambda x: np.add.accumulate(x), [(3, 2)]),
+    "multiply.accumulate": (lambda x: np.multiply.accumulate(x, axis=1), [(2, 5)]),
+    "maximum.accumulate": (lambda x: np.maximum.accumulate(x, 1), [(2, 5)]),
+    "minimum.accumulate": (lambda x: np.minimum.accumulate(x), [(4, 2)]),
+    "logaddexp.accumulate": (lambda x: np.logaddexp.accumulate(x), [(4,)]),
+    "add.outer": (lambda x, y: np.add.outer(x, y), [(2, 3), (2,)]),
+    "multiply.outer number": (lambda x, y: np.multiply.outer(x, y), [(3,), ()]),
+    "arctan2.outer": (lambda x, y: np.arctan2.outer(x, y), [(2,), (3,)]),
+    "transpose by array": (lambda x: np.transpose(x, np.array([2, 0, 1])) * 1.0, [(2, 3, 4)]),
+    "reshape by array": (lambda x: np.reshape(x, np.array([3, -1])) * 1.0, [(2, 3)]),
+    "method reshape by array": (lambda x: x.reshape(np.array([3, 2])) * 1.0, [(2, 3)]),
+    "method transpose by array": (lambda x: x.transpose(np.array([1, 0])) * 1.0, [(2, 3)]),
+}
+
+NANS = {
+    "nansum axis": (lambda x: np.nansum(x + HOLES, 1, initial=1.0), [(3, 3)]),
+    "nansum where": (lambda x: np.nansum(x + HOLES, 1, where=MASK[:1]), [(3, 3)]),
+    "nanprod": (lambda x: np.nanprod(x + HOLES, axis=0, keepdims=True), [(3, 3)]),
+    "nancumsum": (lambda x: np.nancumsum(x + HOLES, 1), [(3, 3)]),
+    "nancumprod": (lambda x: np.nancumprod(x + NAN), [(4,)]),
+    "nanmean axis": (lambda x: np.nanmean(x + HOLES[::2], 1), [(2, 3)]),
+    "nanmax": (lambda x: np.nanmax(x + NAN), [(4,)]),
+    "nanmax axis": (lambda x: np.nanmax(x + HOLES, 0, keepdims=True), [(3, 3)]),
+    "nanmin": (lambda x: np.nanmin(x + HOLES[::2], axis=1), [(2, 3)]),
+    "nanmin initial": (lambda x: np.nanmin(x + NAN, initial=0.9), [(4,)]),
+    "nanvar": (lambda x: np.nanvar(x + NAN, ddof=1), [(4,)]),
+    "nanvar axis": (lambda x: np.nanvar(x + HOLES[::2], axis=1), [(2, 3)]),
+    "nanstd": (lambda x: np.nanstd(x + HOLES[::2], axis=1, keepdims=True), [(2, 3)]),
+    "nanmedian": (lambda x: np.nanmedian(x + NAN), [(4,)]),
+    "nanmedian axis": (lambda x: np.nanmedian(x + HOLES[::2], axis=1, keepdims=True), [(2, 3)]),
+    "nanquantile": (lambda x: np.nanquantile(x + HOLES[::2], [0.1, 0.8], axis=1), [(2, 3)]),
+    "nanquantile one": (lambda x: np.nanquantile(x + NAN, 0.3, keepdims=True), [(4,)]),
+    "nanpercentile": (lambda x: np.nanpercentile(x + NAN, [[0, 40], [70, 100]]), [(4,)]),
+}
+
+FUNCTIONS = {
+    "full": (lambda x: of(x).full((2, 3), x), [(3,)]),
+    "full number": (lambda x: of(x).full(4, x) * 2.0, [()]),
+    "r_": (lambda x: of(x).r_[x, 0, 2.0:4.0, x[0] * 2], [(3,)]),
+    "r_ axes": (lambda x: of(x).r_["1,2", x, x * 2], [(3, 2)]),
+    "r_ trans": (lambda x: of(x).r_["1,3,0", x, x * 2], [(2, 3)]),
+    "r_ column": (lambda x: of(x).r_["-1,2,0", x, 0:1:3j], [(3,)]),
+    "c_": (lambda x, y: of(x).c_[x, y], [(3,), (3, 2)]),
+    "c_ number": (lambda x: of(x).c_[x, x * 2], [()]),
+    "append list": (lambda x: np.append(x, [x[0] * 2, 3.0]), [(2,)]),
+    "append in list": (lambda x: of(x).append([x[1], 1.0], [x[0]]), [(2,)]),
+    "row_stack": (row_stack, [(2,), (3, 2)]),
+    "block": (lambda x, y: np.block([[x, y], [2.0, 3.0, 4.0]]), [(1, 2), (1, 1)]),
+    "block vector": (lambda x: np.block([x, 2.0, x[:1]]), [(3,)]),
+    "block deep": (lambda x: np.block([[[x, x * 2]], [[x * 3, x]]]), [(2, 2)]),
+    "block alone": (lambda x: np.block(x) * 1.0, [(2, 2)]),
+    "insert": (lambda x: np.insert(x, 1, 5.0), [(2, 2)]),
+    "insert many": (lambda x, y: np.insert(x, [0, 2, 2], y, axis=1), [(2, 3), (2, 3)]),
+    "insert rows": (lambda x, y: np.insert(x, 1, y, 0), [(2, 3), (3,)]),
+    "insert columns": (lambda x, y: np.insert(x, [1], y, axis=1), [(2, 3), (2, 2)]),
+    "insert slice": (lambda x: np.insert(x, slice(None, None, 2), [7.0, 8.0]), [(4,)]),
+    "insert end": (lambda x: np.insert(x, -1, x[0]), [(3,)]),
+    "delete": (lambda x: np.delete(x, [0, -1]), [(2, 2)]),
+    "delete axis": (lambda x: np.delete(x, 1, axis=1), [(2, 3)]),
+    "delete slice": (lambda x: np.delete(x, slice(0, 3, 2), 0), [(4, 2)]),
+    "delete mask": (lambda x: np.delete(x, np.array([True, False, True])), [(3,)]),
+    "delete nothing": (lambda x: np.delete(x, [], 0) * 1.0, [(2, 2)]),
+    "select": (lambda x: np.select([x < 0.8, x < 1.4], [x * 2, x**2], 0.5), [(2, 5)]),
+    "select wide": (lambda x, y: np.select([x > 1.0], [y], x), [(3, 1), (4,)]),
+    "piecewise": (lambda x: np.piecewise(x, [x < 0.9, x > 1.5], [np.sin, np.cos]), [(6,)]),
+    "piecewise else": (
+        lambda x: np.piecewise(x, [x < 0.9], [2.0, lambda x, k: x * k], 3),
+        [(2, 3)],
+    ),
+    "piecewise number": (lambda x: np.piecewise(x, x > 0.0, [np.exp, 1.0]), [()]),
+    "partition": (lambda x: np.partition(x, 2)[2], [(5,)]),
+    "partition axis": (lambda x: np.sort(np.partition(x, (1, -1), axis=0), 0), [(4, 2)]),
+    "interp": (lambda x: np.interp(x, POINTS, POINTS**2), [(2, 4)]),
+    "interp all": (lambda x, y: np.interp(x, POINTS, y, left=-1.0, right=7.0), [(6,), (4,)]),
+    "interp places": (lambda x, y: np.interp([0.1, 1.0, 1.5], np.sort(x), y), [(4,), (4,)]),
+    "interp period": (lambda x: np.interp(x, [0.6, 0.1, 0.3], [3.0, 1.0, 2.0], period=0.7), [(5,)]),
+    "interp point": (lambda x: np.interp(x, [1.0], x[:1]), [(3,)]),
+    "gradient": (lambda x: np.gradient(x), [(5,)]),
+    "gradient step": (lambda x: np.gradient(x, 0.5, axis=0, edge_order=2), [(4, 2)]),
+    "gradient places": (lambda x, y: np.gradient(x, np.sort(y), edge_order=2), [(4,), (4,)]),
+    "gradient uneven": (lambda x: np.gradient(x, [0.0, 1.0, 1.5, 4.0], axis=1), [(2, 4)]),
+    "gradient axes": (lambda x: flat(np.gradient(x, 2.0, [0.0, 1.0, 3.0])), [(2, 3)]),
+    "gradient two": (lambda x: np.gradient(x), [(2,)]),
+    "ediff1d": (lambda x: np.ediff1d(x, [1.0, 2.0], x[0, :1]), [(2, 3)]),
+    "cov": (lambda x: np.cov(x), [(2, 5)]),
+    "cov two": (lambda x, y: np.cov(x, y, ddof=0), [(5,), (2, 5)]),
+    "cov columns": (lambda x: np.cov(x, rowvar=False, bias=True), [(5, 2)]),
+    "cov one": (lambda x: np.cov(x), [(5,)]),
+    "cov weights": (
+        lambda x: np.cov(x, fweights=[1, 2, 0, 3], aweights=[0.5, 1.0, 2.0, 1.0]),
+        [(2, 4)],
+    ),
+    "cov often": (lambda x: np.cov(x, fweights=[1, 2, 0, 3]), [(2, 4)]),
+    "cov weighing": (lambda x: np.cov(x, aweights=[0.5, 1.0, 2.0, 1.0]), [(2, 4)]),
+    "corrcoef": (lambda x: np.corrcoef(x)[0, 1:], [(3, 5)]),
+    "corrcoef two": (lambda x, y: np.corrcoef(x, y, rowvar=False)[0, 1], [(5, 1), (5, 1)]),
+    "vander": (lambda x: np.vander(x), [(3,)]),
+    "vander increasing": (lambda x: np.vander(x, 4, increasing=True), [(3,)]),
+    "linspace": (lambda x, y: np.linspace(x, y, 4, axis=-1), [(2,), (2,)]),
+    "logspace": (lambda x, y: np.logspace(x, y, 4), [(), (2,)]),
+    "logspace base": (lambda x, y: np.logspace(0.0, x, 3, False, base=y), [(), ()]),
+    "logspace bases": (lambda x, y: np.logspace(x, 2.0, 3, base=y, axis=-1), [(2,), (2,)]),
+    "geomspace": (lambda x, y: np.geomspace(x, y, 5), [(), ()]),
+    "geomspace axis": (lambda x, y: np.geomspace(-x, -y, 3, axis=1), [(2,), (2,)]),
+    "geomspace open": (lambda x, y: np.geomspace(x, y, 4, endpoint=False), [(2,), ()]),
+    "cross axis": (lambda x, y: np.cross(x, y, axis=0), [(3, 2), (3, 2)]),
+    "apply_along_axis": (lambda x: np.apply_along_axis(lambda v: v[0] * v, 0, x), [(3, 2)]),
+    "apply_along_axis number": (
+        lambda x: np.apply_along_axis(lambda v, k: (v * v).sum() * k, 1, x, 2.0),
+        [(2, 3, 2)],
+    ),
+    "apply_along_axis outer": (
+        lambda x: np.apply_along_axis(lambda v: np.outer(v, v), 1, x),
+        [(2, 2, 3)],
+    ),
+    "apply_along_axis vector": (lambda x: np.apply_along_axis(np.cumsum, -1, x), [(4,)]),
+    "vectorize": (lambda x, y: of(x).vectorize(lambda a, b: a * b + a)(x, y), [(2, 1), (3,)]),
+    "vectorize two": (lambda x: flat(of(x).vectorize(lambda a: (a * 2, a**2))(x)), [(4,)]),
+}
+
+CASES = ARGUMENTS | NANS | FUNCTIONS
