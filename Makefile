@@ -79,11 +79,10 @@ audit: ## Compare the crates in Cargo.lock with known faults, and their licences
 check-locks: ## Run the tables' locks in many orders of threads (shuttle)
 	$(rust) cargo test --locked --release --manifest-path tests/model/Cargo.toml --target-dir target/model
 
-.PHONY: check-address check-thread check-memory
+.PHONY: check-address check-memory
 check-address: ## Rust tests under AddressSanitizer: memory that is not ours
-check-thread: ## Rust tests under ThreadSanitizer: races
 check-memory: ## Rust tests under valgrind, which has to be installed; very slow
-check-address check-thread check-memory:
+check-address check-memory:
 	$(rust) sh scripts/check.sh $(@:check-%=%) $(NAME)
 
 .PHONY: mutants

@@ -6,8 +6,8 @@
 //! does not end by its timeout there, so a wake-up that somebody forgot shows as a deadlock, where
 //! the true lock would look again after a twentieth of a second.
 //!
-//! Limits: memory is sequentially consistent here; orderings that are too weak are looked for by
-//! the thread sanitizer. Orders are drawn at random, many but not all. Forks are not modelled.
+//! Limits: memory is sequentially consistent here, so nobody looks for orderings that are too weak.
+//! Orders are drawn at random, many but not all. Forks are not modelled.
 
 #[path = "../../../src/error.rs"]
 pub mod error;
