@@ -5,8 +5,8 @@
 //!
 //! Parts are taken in turn rather than handed out, and the caller takes parts too: a core that
 //! is busy elsewhere delays nobody, and the work is never slower than alone by more than
-//! waking the others costs. Who is one of several workers already, being a thread of a pool
-//! of rayon's (as in `train`, `rank` and whatever a user has made of it), keeps its work.
+//! waking the others costs. A caller that is a thread of one of rayon's pools already, such as a
+//! worker of `train` or `rank` or of a pool of the user's, does all of its work itself.
 //!
 //! The threads are started when first needed, as many as rayon starts: `RAYON_NUM_THREADS` or
 //! the number of cores. A process that was forked has none of its parent's threads, and works
@@ -69,8 +69,9 @@ pub(crate) fn each<P: Send>(
     });
 }
 
-/// Calls `f` with every part, by as many threads as there are: those of the pool that the caller
-/// belongs to, if it is a worker. This is for work that takes long, whatever it costs to share it.
+/// Calls `f` with every part, by all threads: those of the pool that the caller belongs to if it
+/// is a worker, else those of this module. It is for work that takes so long that the cost of
+/// waking threads does not matter.
 pub(crate) fn all<P: Send>(parts: impl ExactSizeIterator<Item = P> + Send, f: impl Fn(P) + Sync) {
     let threads = match rayon::current_thread_index() {
         Some(_) => rayon::current_num_threads(),
@@ -79,7 +80,7 @@ pub(crate) fn all<P: Send>(parts: impl ExactSizeIterator<Item = P> + Send, f: im
     each(threads.min(parts.len()), parts, f);
 }
 
-/// As [`all`], of work that may fail. Parts are not begun after that.
+/// As [`all`], for work that may fail. No part is begun after one has failed.
 ///
 /// # Errors
 /// That of one of the parts.
@@ -98,7 +99,8 @@ pub(crate) fn try_all<P: Send>(
     failure.into_inner().map_or(Ok(()), Err)
 }
 
-/// Calls `work` in `threads` threads, this one included. What it is made of is compiled once.
+/// Calls `work` in `threads` threads, this one included. `work` is a trait object, so that this
+/// function is compiled once and not for each of its callers.
 fn together<'w>(threads: usize, work: &'w (dyn Fn() + Sync)) {
     let share = |scope: &Scope<'w>| {
         for _ in 1..threads {

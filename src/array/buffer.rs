@@ -3,11 +3,11 @@
 //! Large blocks that are freed go back to the system, and new ones come as pages that the
 //! system clears first, one fault each. That takes longer than most elementwise operators do on
 //! them. A loop computes arrays of the same few lengths over and over, so a thread keeps the
-//! blocks that it frees and hands them out again. They hold numbers already: whoever overwrites
-//! all elements needs no clearing either ([`take`]).
+//! blocks that it frees and hands them out again. A block that is handed out ([`take`]) holds the
+//! numbers of before, which whoever takes it has to overwrite.
 //!
-//! Only what was made to be used again is kept ([`Buffer::again`]): memory that comes by another
-//! way, from the caller or a table, would pile up, since nobody asks for it here.
+//! A block is kept only if its array was made for that ([`Buffer::again`]). Memory that came from a
+//! caller or was copied from a table would pile up, since no array of its length is asked for here.
 //!
 //! Limits: a thread keeps at most 64 MiB, and forgets what it has not used for longest. Blocks
 //! under 16 KiB are left to the allocator, which is quick at those. A block fits arrays of the
@@ -55,7 +55,7 @@ pub(super) fn take<T: Element>(count: usize) -> Option<Vec<T>> {
         kept.bytes -= size;
         block.downcast().ok().map(|block| *block)
     };
-    // A thread that is ending has nothing left.
+    // Fails while a thread ends, when its blocks have been dropped.
     KEPT.try_with(take).ok().flatten()
 }
 
@@ -65,7 +65,7 @@ fn keep<T: Element>(block: Vec<T>) {
     if !(LEAST..=MOST).contains(&size) || block.capacity() > block.len() {
         return;
     }
-    // Outside of a thread's life the block is just freed.
+    // While a thread ends this fails, and the block is freed.
     let _ = KEPT.try_with(|kept| {
         let mut kept = kept.borrow_mut();
         while kept.bytes > MOST - size {
@@ -86,13 +86,13 @@ pub(super) struct Buffer<T: Element> {
 }
 
 impl<T: Element> Buffer<T> {
-    /// Elements whose memory is just freed.
+    /// Elements whose memory is freed when they are dropped.
     pub(super) fn once(elements: Vec<T>) -> Self {
         let again = false;
         Buffer { elements, again }
     }
 
-    /// Elements whose memory is kept.
+    /// Elements whose memory is kept for another array when they are dropped.
     pub(super) fn again(elements: Vec<T>) -> Self {
         let again = true;
         Buffer { elements, again }

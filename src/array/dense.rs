@@ -1,8 +1,8 @@
 //! Arrays of one element type, and where their elements are.
 //!
-//! A single number stands in place. The results of operators, if they are few, stand in one piece
-//! of memory with the count of those who share them; that is one allocation, where a vector would
-//! ask for two, which is what small arrays spend their time on. All else stands in a vector, whose
+//! A single number is stored in the array itself. Up to 16 elements that an operator computes are
+//! stored in one allocation with their reference count, where a vector would need a second one:
+//! allocating is what small arrays spend their time on. All else is stored in a vector, whose
 //! memory may come from an earlier array ([`buffer`]) and may go to NumPy.
 
 use std::fmt;
@@ -12,13 +12,13 @@ use super::buffer::{self, Buffer};
 use super::{Element, Shape, Type, copied, element_count, filled, room, shape, size};
 use crate::error::{Error, Result};
 
-/// How many are a few.
+/// Most elements of an array that is stored with its reference count.
 const FEW: usize = 16;
 
 #[derive(Clone)]
 enum Data<T: Element> {
     One(T),
-    /// The first of them, as many as the number says.
+    /// Memory for [`FEW`] elements, and how many of them, from the first on, are the array's.
     Few(Arc<[T; FEW]>, u8),
     Many(Arc<Buffer<T>>),
 }
@@ -118,7 +118,7 @@ impl<T: Element> Dense<T> {
         Ok(Self::from_vec(copied(shape), data))
     }
 
-    /// An array of arbitrary numbers, for someone who writes them all.
+    /// An array whose elements are arbitrary until the caller has written them all.
     ///
     /// # Errors
     /// As [`Dense::zeros`].

@@ -32,8 +32,8 @@ pub use crate::simd::Real;
 /// Axes that an array may have, as in NumPy.
 pub const MOST_AXES: usize = 64;
 
-/// A copy of a shape. Its own `clone` goes element by element, which is slower than most
-/// operators on single numbers.
+/// A copy of a shape. `SmallVec::clone` copies element by element, which takes longer than most
+/// operators on single numbers do.
 #[inline]
 fn copied(shape: &[usize]) -> Shape {
     if shape.is_empty() {
@@ -171,7 +171,7 @@ impl Array {
         })
     }
 
-    /// An array of arbitrary numbers, for an operator that writes them all.
+    /// An array whose elements are arbitrary until the operator has written them all.
     ///
     /// # Errors
     /// As [`Dense::zeros`].

@@ -36,7 +36,7 @@ impl Summary {
     /// Most elements that are kept one by one.
     pub const SHOWN: usize = 6;
 
-    /// Takes in further elements.
+    /// Counts further elements in.
     pub fn add(&mut self, elements: Slice<'_>) {
         match elements {
             Slice::F32(x) => self.extend(x.iter().map(|&x| f64::from(x))),

@@ -25,7 +25,7 @@ impl Csr {
     ///
     /// [`Error::Shape`] when the columns differ in length, [`Error::Index`] when a
     /// number is not below `n_users` or `n_items`, [`Error::Memory`] when there is
-    /// no memory for that many users.
+    /// no memory for that many users or pairs.
     pub fn from_pairs(users: &[u32], items: &[u32], n_users: usize, n_items: usize) -> Result<Csr> {
         if users.len() != items.len() {
             return Err(Error::Shape(format!(
@@ -38,15 +38,16 @@ impl Csr {
         check_below("items", items, n_items)?;
 
         // A counting sort by user: ends[u] is where the next item of u goes.
-        let mut indptr = zeros(n_users.saturating_add(1), "users")?;
+        let mut indptr: Vec<usize> = zeros(n_users.saturating_add(1), "users")?;
         for &user in users {
             indptr[user as usize + 1] += 1;
         }
         for u in 0..n_users {
             indptr[u + 1] += indptr[u];
         }
-        let mut next = indptr.clone();
-        let mut indices = vec![0; items.len()];
+        let mut next = room(indptr.len(), "users")?;
+        next.extend_from_slice(&indptr);
+        let mut indices: Vec<u32> = zeros(items.len(), "pairs")?;
         for (&user, &item) in users.iter().zip(items) {
             let place = &mut next[user as usize];
             indices[*place] = item;
@@ -108,11 +109,14 @@ impl Csr {
     ///
     /// # Errors
     ///
-    /// [`Error::Index`] when a user is not below [`n_users`](Csr::n_users).
+    /// [`Error::Index`] when a user is not below [`n_users`](Csr::n_users),
+    /// [`Error::Memory`] when there is no memory for so many rows or pairs.
     pub fn select(&self, users: &[u32]) -> Result<Csr> {
         check_below("users", users, self.n_users())?;
-        let mut indptr = Vec::with_capacity(users.len() + 1);
-        let mut indices = Vec::new();
+        let lengths = users.iter().map(|&user| self.row(user as usize).len());
+        let pairs = lengths.fold(0, usize::saturating_add);
+        let mut indptr = room(users.len() + 1, "users")?;
+        let mut indices = room(pairs, "pairs")?;
         indptr.push(0);
         for &user in users {
             indices.extend_from_slice(self.row(user as usize));
@@ -201,12 +205,18 @@ pub(crate) fn check_offsets(name: &str, offsets: &[usize], len: usize) -> Result
     }
 }
 
-/// `vec![0; len]` that reports a length the machine has no memory for.
-fn zeros(len: usize, name: &str) -> Result<Vec<usize>> {
-    let mut zeros = Vec::new();
-    zeros
+/// An empty vector with room for `len` elements, or an error where memory has none.
+pub(super) fn room<T>(len: usize, name: &str) -> Result<Vec<T>> {
+    let mut empty = Vec::new();
+    empty
         .try_reserve_exact(len)
         .map_err(|_| Error::Memory(format!("no memory for {len} {name}")))?;
-    zeros.resize(len, 0);
+    Ok(empty)
+}
+
+/// `len` zeros, or an error where memory has no room for them.
+fn zeros<T: Clone + Default>(len: usize, name: &str) -> Result<Vec<T>> {
+    let mut zeros = room(len, name)?;
+    zeros.resize(len, T::default());
     Ok(zeros)
 }

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ndarray::Axis;
 
-use super::csr::Csr;
+use super::csr::{Csr, room};
 use super::factors::{Factors, not_a_number};
 use crate::error::{Error, Result};
 use crate::simd::multiversion;
@@ -84,8 +84,9 @@ impl Evaluation {
 /// # Errors
 ///
 /// [`Error::Shape`] when `train` or `test` has another number of users or items;
-/// [`Error::Value`] when `k` is 0 or nothing is held out; [`Error::NotFinite`] when
-/// a score is not a number; [`Error::Interrupted`] when stopped.
+/// [`Error::Value`] when `k` is 0 or nothing is held out; [`Error::Memory`] when there
+/// is no memory for the scores of a block of users or for the result;
+/// [`Error::NotFinite`] when a score is not a number; [`Error::Interrupted`] when stopped.
 pub fn evaluate(
     factors: &Factors,
     train: &Csr,
@@ -99,9 +100,9 @@ pub fn evaluate(
         return Err(Error::Value("k is 0, expected at least 1".into()));
     }
     let is_held_out = |user: usize, item: &u32| !train.contains(user, *item);
-    let users: Vec<usize> = (0..test.n_users())
-        .filter(|&user| test.row(user).iter().any(|item| is_held_out(user, item)))
-        .collect();
+    let is_measured = |user: &usize| test.row(*user).iter().any(|item| is_held_out(*user, item));
+    let mut users = room(test.n_users(), "users")?;
+    users.extend((0..test.n_users()).filter(is_measured));
     if users.is_empty() {
         return Err(Error::Value(
             "test holds no pair that is not in train, expected at least one".into(),
@@ -116,10 +117,7 @@ pub fn evaluate(
         false => Ok(()),
     };
     let block = |(users, metrics): (&[usize], &mut [Metrics])| {
-        let mut scores = Vec::new();
-        scores
-            .try_reserve_exact(users.len() * n_items)
-            .map_err(|_| Error::Memory(format!("no memory for the scores of {n_items} items")))?;
+        let mut scores = room(users.len() * n_items, "scores")?;
         scores.resize(users.len() * n_items, 0.0);
         go_on()?;
         let rows = factors.users().select(Axis(0), users);
@@ -140,7 +138,8 @@ pub fn evaluate(
         }
         Ok(())
     };
-    let mut metrics = vec![Metrics::default(); users.len()];
+    let mut metrics = room(users.len(), "users")?;
+    metrics.resize(users.len(), Metrics::default());
     split::try_all(users.chunks(rows).zip(metrics.chunks_mut(rows)), block)?;
     Ok(Evaluation { users, metrics })
 }

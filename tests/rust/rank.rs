@@ -428,6 +428,13 @@ fn sizes_beyond_memory_are_refused() {
     let factors = Factors::new(nothing.broadcast((1 << 40, 0)).unwrap(), many, None).unwrap();
     let found = top_k(&factors, None, usize::MAX, &NEVER);
     assert!(matches!(found, Err(Error::Memory(_))), "{found:?}");
+    // A user of a million items, asked for four million times.
+    let items: Vec<u32> = (0..1 << 20).collect();
+    let pairs = Csr::from_pairs(&vec![0; items.len()], &items, 1, items.len()).unwrap();
+    let found = pairs.select(&vec![0; 1 << 22]);
+    assert!(matches!(found, Err(Error::Memory(_))));
+    let found = Csr::from_pairs(&[], &[], usize::MAX, 1);
+    assert!(matches!(found, Err(Error::Memory(_))));
 }
 
 #[test]
