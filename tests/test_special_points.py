@@ -353,3 +353,34 @@ RELATIVE = [
 def test_derivatives_of_pairs_at_ends_are_what_is_said(name, x, y, expected):
     found = derivatives(name, (), [np.array([x]), np.array([y])])
     np.testing.assert_allclose([float(found[o][0]) for o in PARTIALS], expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", sorted(set(UNARY + BINARY) - MASKS - OTHERS))
+def test_programs_and_tangents_give_the_gradients_at_special_points(name):
+    entry = ENTRIES[name]
+    order = (2,) if entry["ordered"] else ()
+    lists = [[*special, INF, -INF, NAN] for special in entry["special"]]
+    for kind in (np.float64, np.float32):
+        with np.errstate(all="ignore"):
+            at = [np.array(column, kind) for column in zip(*itertools.product(*lists), strict=True)]
+
+        def f(*x: Any) -> Any:
+            return getattr(_core, name)(*order, *x)
+
+        leaves = [wy.Variable(a) for a in at]
+        loss = np.sum(f(*leaves))
+        loss.backward()
+        eager = [np.zeros_like(v.value) if v.grad is None else v.grad for v in leaves]
+        value, frozen = wy.freeze(loss).value_and_grad()
+        np.testing.assert_array_equal(value, loss.value)
+        for k, (leaf, slope) in enumerate(zip(leaves, eager, strict=True)):
+            found = frozen.get(leaf)
+            found = np.zeros_like(slope) if found is None else found
+            np.testing.assert_array_equal(found, slope)
+            before, after = at[:k], at[k + 1 :]
+
+            def along(x: Any, before: Any = before, after: Any = after) -> Any:
+                return f(*before, x, *after)
+
+            moved = wy.jvp(along, (at[k],), (np.ones_like(at[k]),))[1]
+            np.testing.assert_array_equal(np.asarray(getattr(moved, "value", moved)), slope)

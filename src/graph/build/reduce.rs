@@ -1,6 +1,6 @@
 //! Reductions over axes, normalised exponentials, running sums.
 
-use super::{apply, axes, axis_of, unary};
+use super::{apply, axes, axis_of, expand_dims, merge_axes, transpose, unary};
 use crate::array::normalize_axis;
 use crate::error::Result;
 use crate::graph::Variable;
@@ -52,11 +52,32 @@ pub fn reduce(
         Reduction::Mean => apply(rules::Mean { axes, keepdims }, &[x]),
         Reduction::Max => apply(rules::Max { axes, keepdims }, &[x]),
         Reduction::Min => apply(rules::Min { axes, keepdims }, &[x]),
-        // One axis after the other, the last first: their numbers stay right.
-        Reduction::LogSumExp => axes.iter().rev().try_fold(x.clone(), |x, &axis| {
-            apply(rules::LogSumExp { axis, keepdims }, &[&x])
-        }),
+        Reduction::LogSumExp => logsumexp(x, &axes, keepdims),
     }
+}
+
+/// Several axes are one axis first: reduced one after the other, each would round the logarithms of
+/// the one before, and of large numbers that is more than the gradient can lose.
+fn logsumexp(x: &Variable, axes: &[usize], keepdims: bool) -> Result<Variable> {
+    let axis = match *axes {
+        [] => return Ok(x.clone()),
+        [axis] => return apply(rules::LogSumExp { axis, keepdims }, &[x]),
+        [..] => x.ty()?.ndim() - axes.len(),
+    };
+    let kept = (0..x.ty()?.ndim()).filter(|k| !axes.contains(k));
+    let order: Vec<i64> = kept.chain(axes.iter().copied()).map(|k| k as i64).collect();
+    let moved = transpose(x, Some(&order))?;
+    let merged = merge_axes(&moved, axis, axes.len())?;
+    let operator = rules::LogSumExp {
+        axis,
+        keepdims: false,
+    };
+    let sum = apply(operator, &[&merged])?;
+    if !keepdims {
+        return Ok(sum);
+    }
+    let back: Vec<i64> = axes.iter().map(|&k| k as i64).collect();
+    expand_dims(&sum, &back)
 }
 
 /// Softmax along an axis.

@@ -12,7 +12,7 @@ const HIGH_LOW: &[(f64, f64)] = &[(1.5, 2.0), (-1.0, -0.5)];
 /// Masks.
 const MASK: &[(f64, f64)] = &[(0.0, 0.0), (1.0, 1.0)];
 
-/// Of a mask, one element.
+/// One element of a boolean mask, as a number.
 fn mask(x: bool) -> f64 {
     f64::from(u8::from(x))
 }

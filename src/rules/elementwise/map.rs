@@ -7,7 +7,7 @@
 use crate::array::Real;
 use crate::simd::multiversion;
 
-/// A function of one number.
+/// A scalar function of one number, for which [`map1`] compiles a loop.
 pub trait Map1: Send + Sync + 'static {
     /// The function.
     fn f<T: Real>(x: T) -> T;
@@ -18,14 +18,14 @@ pub trait Map1: Send + Sync + 'static {
         true
     }
 
-    /// The function where [`f`](Self::f) is not right.
+    /// The function's value where [`f`](Self::f) is not right.
     #[inline(always)]
     fn beyond<T: Real>(x: T) -> T {
         Self::f(x)
     }
 }
 
-/// The function, wherever.
+/// The function's value, by whichever of its two forms is right at `x`.
 #[inline(always)]
 fn anywhere<T: Real, O: Map1>(x: T) -> T {
     if O::within(x) { O::f(x) } else { O::beyond(x) }
@@ -47,7 +47,8 @@ pub trait Map3: Send + Sync + 'static {
 /// code, also for arrays far shorter than those for which LLVM's own vector loops pay.
 pub(in crate::rules) const LANES: usize = 16;
 
-/// The function of each element, some of which are beyond its bound.
+/// Computes a block in which some elements are outside of the bound, so that each element chooses
+/// the form of the function that is right for it.
 #[inline(never)]
 fn one_by_one<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
     for (o, x) in out.iter_mut().zip(x) {
@@ -56,8 +57,8 @@ fn one_by_one<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
 }
 
 multiversion! {
-    /// `f` of at least [`LANES`] elements. The last step is one of the same length and begins
-    /// earlier, so that no other loop is compiled for what is left over.
+    /// Computes `f` of at least [`LANES`] elements, in blocks of [`LANES`]. The last block ends with
+    /// the array and may overlap the one before, so that no second loop is compiled for a remainder.
     #[inline(never)]
     fn each<T: Real, O: Map1>(x: &[T], out: &mut [T]) {
         let n = out.len();
@@ -78,7 +79,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// As [`each`], of pairs.
+    /// Computes `f` of pairs of elements, in blocks as [`each`] does.
     #[inline(never)]
     fn pairs<T: Real, O: Map2>(x: &[T], y: &[T], out: &mut [T]) {
         let n = out.len();
@@ -94,14 +95,15 @@ multiversion! {
     }
 }
 
-/// `x`, with zeros after it.
+/// `x`, filled up to a block with zeros.
 fn padded<T: Real>(x: &[T]) -> [T; LANES] {
     let mut block = [T::zero(); LANES];
     block[..x.len()].copy_from_slice(x);
     block
 }
 
-/// What a constant is to all elements.
+/// Writes one value to all elements. A single element, which is the commonest, is written without
+/// the call that filling costs.
 #[inline(never)]
 fn fill<T: Real>(x: T, out: &mut [T]) {
     match out {
@@ -110,7 +112,8 @@ fn fill<T: Real>(x: T, out: &mut [T]) {
     }
 }
 
-/// Calls `f`, which takes at least [`LANES`] elements, with as many as there are.
+/// Calls `f`, which needs at least [`LANES`] elements, for any number of them: fewer are copied to a
+/// block and back.
 #[inline(never)]
 fn any_number<T: Real>(f: fn(&[T], &mut [T]), x: &[T], out: &mut [T]) {
     if out.len() >= LANES {
@@ -122,8 +125,8 @@ fn any_number<T: Real>(f: fn(&[T], &mut [T]), x: &[T], out: &mut [T]) {
     out.copy_from_slice(&block[..out.len()]);
 }
 
-/// As [`any_number`], of pairs, of which either may be a constant. That is repeated, which costs
-/// little, and saves a loop of every function for constants on either side.
+/// As [`any_number`], for pairs. An operand of one element is repeated in a block, which costs little;
+/// otherwise every function would need two more loops, for a constant on either side.
 #[inline(never)]
 fn any_pairs<T: Real>(f: fn(&[T], &[T], &mut [T]), x: &[T], y: &[T], out: &mut [T]) {
     let n = out.len();
@@ -152,7 +155,7 @@ fn any_pairs<T: Real>(f: fn(&[T], &[T], &mut [T]), x: &[T], y: &[T], out: &mut [
     let length = n.min(block.len());
     let block = &block[..length];
     for start in (0..n).step_by(length) {
-        // The last part too is that long, and begins earlier.
+        // The last part ends with the array and may overlap the one before.
         let at = start.min(n - length);
         let part = at..at + length;
         if x.len() == 1 {
@@ -179,7 +182,7 @@ pub(in crate::rules) fn map2<T: Real, O: Map2>(x: &[T], y: &[T], out: &mut [T]) 
 
 multiversion! {
     pub(in crate::rules) fn map3<T: Real, O: Map3>(x: &[T], y: &[T], z: &[T], out: &mut [T]) {
-        // A constant operand is read with step 0.
+        // The index of an operand of one element is multiplied by 0, so that it is read each time.
         let step = |s: &[T]| usize::from(s.len() != 1);
         let (sx, sy, sz) = (step(x), step(y), step(z));
         if sx & sy & sz == 1 {

@@ -90,8 +90,9 @@ pub(super) enum Compute {
     OrderedTwo(fn(i32, f64, f64) -> f64),
 }
 
-/// What the macro knows of an operator. Most of what an operator does is done here, out of line:
-/// there are many operators. Nobody else can make one.
+/// What the macro knows of an operator. The methods of an operator call those of its definition, which
+/// are not inlined: there are many operators, and the code would be repeated for each. Only the macro
+/// can make a definition.
 #[doc(hidden)]
 pub struct Definition {
     pub(super) name: &'static str,

@@ -8,12 +8,13 @@ use crate::array::{Type, show_shape, size};
 use crate::error::{Error, Result};
 
 /// How the lanes of an array lie.
+#[derive(Clone, Copy)]
 pub(in crate::rules) struct Lanes {
     /// Blocks of lanes.
     pub outer: usize,
     /// Elements of a lane.
     pub length: usize,
-    /// Lanes of a block, and the distance of a lane's elements.
+    /// Lanes of a block, which is also the distance between neighbours of a lane.
     pub inner: usize,
 }
 
@@ -24,6 +25,14 @@ impl Lanes {
             length: shape[axis],
             inner: size(&shape[axis + 1..]),
         }
+    }
+}
+
+impl Lanes {
+    /// The index of every lane's first element, in the order of the result of a reduction.
+    pub(in crate::rules) fn starts(self) -> impl Iterator<Item = usize> {
+        let blocks = (0..self.outer).map(move |block| block * self.length * self.inner);
+        blocks.flat_map(move |start| (0..self.inner).map(move |lane| start + lane))
     }
 }
 
@@ -38,7 +47,7 @@ pub(in crate::rules) fn has_axis(name: &str, x: &Type, axis: usize) -> Result<()
     )))
 }
 
-/// Shapes to test operators of an axis on, each with one.
+/// Shapes with an axis each, on which operators of an axis are tested.
 pub(super) const SHAPES: [(&[usize], usize); 5] = [
     (&[5], 0),
     (&[3, 4], 0),

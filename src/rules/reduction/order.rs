@@ -15,7 +15,8 @@ use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real}
 
 use super::lanes::{Lanes, SHAPES, has_axis};
 
-/// Checks an operand and the length of its lanes, which indices must reach.
+/// Checks that the operand is of real type, has the axis, and is no longer along it than 32-bit
+/// indices reach.
 fn ordered(name: &str, args: &[&Type], axis: usize) -> Result<()> {
     let [x] = arity::<1>(name, args)?;
     real(name, x)?;
@@ -36,7 +37,7 @@ pub struct ArgSort {
     pub axis: usize,
 }
 
-/// Numbers in order, then NaN.
+/// Orders numbers by size and NaN after all of them.
 fn compare(a: f64, b: f64) -> Ordering {
     let nans = || a.is_nan().cmp(&b.is_nan());
     a.partial_cmp(&b).unwrap_or_else(nans)
@@ -92,7 +93,7 @@ impl Operator for ArgSort {
     }
 }
 
-/// The first place along an axis where no element wins over.
+/// Writes for each lane the first index whose element no other wins over.
 fn first<T: Number>(x: &View<'_>, axis: usize, out: &mut [u32], wins: fn(T, T) -> bool) {
     let Lanes { length, inner, .. } = Lanes::new(x.shape, axis);
     let x = x.real::<T>();
@@ -170,7 +171,7 @@ arg_extreme!(
     ArgMin, "argmin", |a, b| a < b
 );
 
-/// Cases of an operator of an axis, on numbers that differ.
+/// Cases of an operator of an axis, on numbers that differ, so that their order is certain.
 fn cases(build: impl Fn(usize, bool) -> OpRef) -> Vec<Case> {
     let case = |&(shape, axis): &(&[usize], usize)| {
         let x = Argument::distinct(shape, &[(-2.0, 2.0)]);

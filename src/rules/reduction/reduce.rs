@@ -186,7 +186,7 @@ impl Operator for Mean {
 
 /// Which of two numbers a reduction keeps.
 trait Extreme {
-    /// Whether it is the first; not for NaN.
+    /// Whether `a` is kept rather than `b`; false if either is NaN.
     fn wins<T: Real>(a: T, b: T) -> bool;
 }
 
@@ -200,7 +200,7 @@ multiversion! {
     /// The one of several numbers that is kept.
     #[inline(never)]
     fn extreme<T: Real, O: Extreme>(first: T, x: &[T]) -> T {
-        // Side by side, for each waits for the one before.
+        // One comparison waits for the result of the one before; so 32 run side by side.
         const LANES: usize = 32;
         let (blocks, rest) = x.as_chunks::<LANES>();
         let mut lanes = [first; LANES];

@@ -2,67 +2,46 @@
 //! overflows (Blanchard, Higham & Higham, "Accurately computing the log-sum-exp
 //! and softmax functions", 2021).
 
-use crate::array::{Real, Shape, Type, Typed, View, ViewMut, show_shape, size, with_real};
+use crate::array::{Real, Shape, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::simd::multiversion;
 
+use super::lanes::Lanes;
+
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
-/// An array as `outer` × `n` × `inner` around one axis.
-#[derive(Clone, Copy)]
-struct Around {
-    outer: usize,
-    n: usize,
-    inner: usize,
-}
-
-impl Around {
-    fn new(shape: &[usize], axis: usize) -> Self {
-        Around {
-            outer: size(&shape[..axis]),
-            n: shape[axis],
-            inner: size(&shape[axis + 1..]),
-        }
-    }
-
-    /// Start of every line along the axis.
-    fn lines(self) -> impl Iterator<Item = usize> {
-        (0..self.outer).flat_map(move |o| (0..self.inner).map(move |i| o * self.n * self.inner + i))
-    }
-}
-
-/// The largest element of a line, or 0 if that is not finite (so that a line of
+/// The largest element of a lane, or 0 if that is not finite (so that a lane of
 /// -inf gives -inf and not NaN).
 #[inline(always)]
-fn largest<T: Real>(x: &[T], at: usize, a: Around) -> T {
+fn largest<T: Real>(x: &[T], at: usize, a: Lanes) -> T {
     let max = |m: T, j: usize| {
         let v = x[at + j * a.inner];
         if v > m { v } else { m }
     };
-    let m = (0..a.n).fold(T::neg_infinity(), max);
+    let m = (0..a.length).fold(T::neg_infinity(), max);
     if m.is_finite() { m } else { T::zero() }
 }
 
 #[inline(always)]
-fn sum_exp<T: Real>(x: &[T], at: usize, a: Around, shift: T) -> T {
+fn sum_exp<T: Real>(x: &[T], at: usize, a: Lanes, shift: T) -> T {
     let mut total = T::zero();
-    for j in 0..a.n {
+    for j in 0..a.length {
         total += (x[at + j * a.inner] - shift).v_exp();
     }
     total
 }
 
 multiversion! {
-    fn softmax<T: Real>(x: &[T], out: &mut [T], a: Around) {
-        for at in a.lines() {
+    fn softmax<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
+        for at in a.starts() {
             let shift = largest(x, at, a);
             let mut total = T::zero();
-            for j in 0..a.n {
+            for j in 0..a.length {
                 let e = (x[at + j * a.inner] - shift).v_exp();
                 out[at + j * a.inner] = e;
                 total += e;
             }
-            for j in 0..a.n {
+            for j in 0..a.length {
                 out[at + j * a.inner] /= total;
             }
         }
@@ -70,11 +49,11 @@ multiversion! {
 }
 
 multiversion! {
-    fn log_softmax<T: Real>(x: &[T], out: &mut [T], a: Around) {
-        for at in a.lines() {
+    fn log_softmax<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
+        for at in a.starts() {
             let shift = largest(x, at, a);
             let log = sum_exp(x, at, a, shift).v_ln();
-            for j in 0..a.n {
+            for j in 0..a.length {
                 // Subtract the two in turn: their sum would round away the log.
                 out[at + j * a.inner] = x[at + j * a.inner] - shift - log;
             }
@@ -83,8 +62,8 @@ multiversion! {
 }
 
 multiversion! {
-    fn logsumexp<T: Real>(x: &[T], out: &mut [T], a: Around) {
-        for (o, at) in out.iter_mut().zip(a.lines()) {
+    fn logsumexp<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
+        for (o, at) in out.iter_mut().zip(a.starts()) {
             let shift = largest(x, at, a);
             // An infinite element decides the result on its own.
             *o = sum_exp(x, at, a, shift).v_ln() + shift;
@@ -133,9 +112,9 @@ macro_rules! along_axis {
             }
 
             fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-                let around = Around::new(args[0].shape, self.axis);
+                let lanes = Lanes::new(args[0].shape, self.axis);
                 with_real!(out.data.dtype(), T => {
-                    $kernel(args[0].real::<T>(), T::slice_mut(&mut out.data), around);
+                    $kernel(args[0].real::<T>(), T::slice_mut(&mut out.data), lanes);
                 });
                 Ok(())
             }
@@ -192,9 +171,9 @@ impl Operator for LogSumExp {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let around = Around::new(args[0].shape, self.axis);
+        let lanes = Lanes::new(args[0].shape, self.axis);
         with_real!(out.data.dtype(), T => {
-            logsumexp(args[0].real::<T>(), T::slice_mut(&mut out.data), around);
+            logsumexp(args[0].real::<T>(), T::slice_mut(&mut out.data), lanes);
         });
         Ok(())
     }

@@ -1,0 +1,188 @@
+"""Reductions at their special points: offsets, ties, zeros, equal elements, none at all.
+
+Gradients are compared with exact identities, or with sums that are written out.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+TYPES = [np.float32, np.float64]
+
+
+def offsets(dtype):
+    """Numbers to add to all elements, up to where the type ends."""
+    largest = float(np.finfo(dtype).max)
+    sizes = [0.0, 1.0, 1e3, 1e6, 1e8, 1e16, 1e30, 0.9 * largest]
+    return [x for size in sizes for x in (size, -size)]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_gradients_of_logsumexp_are_shares_at_any_offset(dtype, rng):
+    tolerance = 8 * np.finfo(dtype).eps
+    x = rng.uniform(-3, 3, (3, 7)).astype(dtype)
+    for offset in offsets(dtype):
+        moved = x + dtype(offset)
+        for axis in (0, 1, None):
+            slope = wy.grad(lambda x, axis=axis: np.sum(wy.logsumexp(x, axis)))(moved)
+            assert slope.dtype == dtype
+            np.testing.assert_allclose(slope.sum(axis), 1.0, rtol=tolerance)
+            if axis is not None:
+                np.testing.assert_array_equal(slope, wy.softmax(wy.Variable(moved), axis).value)
+            # The shares of the numbers as they are, in double precision.
+            wide = moved.astype(np.float64)
+            shares = np.exp(wide - wide.max(axis, keepdims=True))
+            shares /= shares.sum(axis, keepdims=True)
+            np.testing.assert_allclose(slope, shares, rtol=32 * np.finfo(dtype).eps, atol=1e-37)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+def test_gradients_of_two_exponentials_are_shares_at_any_offset(name, dtype, rng):
+    f = getattr(wy, name)
+    x, y = rng.uniform(-3, 3, (2, 9)).astype(dtype)
+    for offset in offsets(dtype):
+        a, b = x + dtype(offset), y + dtype(offset)
+        first, second = (wy.grad(lambda x, y: np.sum(f(x, y)), k)(a, b) for k in (0, 1))
+        np.testing.assert_allclose(first + second, 1.0, rtol=4 * np.finfo(dtype).eps)
+        gap = (a.astype(float) - b.astype(float)) * (math.log(2) if name[-1] == "2" else 1)
+        np.testing.assert_allclose(first, 1 / (1 + np.exp(-gap)), rtol=8 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_normalised_exponentials_do_not_see_an_offset(dtype, rng):
+    x = rng.uniform(-3, 3, 6).astype(dtype)
+    weights = rng.uniform(0.5, 1, 6).astype(dtype)
+    tolerance = 16 * np.finfo(dtype).eps
+    for offset in offsets(dtype):
+        moved = x + dtype(offset)
+        wide = moved.astype(float) - float(moved.max())
+        p = np.exp(wide) / np.exp(wide).sum()
+        first = wy.grad(lambda x: np.sum(wy.softmax(x, 0) * weights))(moved)
+        np.testing.assert_allclose(first, p * (weights - (p * weights).sum()), atol=tolerance)
+        second = wy.grad(lambda x: np.sum(wy.log_softmax(x, 0) * weights))(moved)
+        np.testing.assert_allclose(second, weights - p * weights.sum(), atol=8 * tolerance)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_spreads_do_not_see_an_offset(dtype, rng):
+    """Of numbers that the type holds exactly, so that only the rule can lose digits."""
+    x = rng.integers(-8, 8, 7).astype(dtype)
+    centred = x.astype(float) - x.astype(float).mean()
+    for offset in (0.0, 2.0**10, -(2.0**20)):
+        moved = x + dtype(offset)
+        # What is taken from the mean is rounded as that is.
+        error = 8 * np.finfo(dtype).eps * max(abs(offset), 8.0)
+        np.testing.assert_allclose(wy.grad(np.var)(moved), 2 * centred / 7, atol=error)
+        std = np.sqrt((centred**2).mean())
+        np.testing.assert_allclose(wy.grad(np.std)(moved), centred / 7 / std, atol=error)
+        loose = wy.grad(lambda x: np.var(x, ddof=2.0))(moved)
+        np.testing.assert_allclose(loose, 2 * centred / 5, atol=error)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_equal_elements_have_no_spread_and_a_gradient_of_zero(dtype):
+    for value in (0.0, 3.0, 1e30):
+        x = np.full(4, value, dtype)
+        assert not wy.grad(np.var)(x).any()
+        assert not wy.grad(np.std)(x).any()
+    assert not wy.grad(np.linalg.norm)(np.zeros(3, dtype)).any()
+    curve = wy.hessian(np.var)(np.full(3, 2.0))
+    np.testing.assert_allclose(curve, 2 / 3 * (np.eye(3) - 1 / 3), atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_equal_extremes_share_the_gradient(name):
+    sign = 1.0 if name == "max" else -1.0
+    f = getattr(np, name)
+    for x, expected in [
+        ([1.0, 3.0, 3.0, 2.0], [0.0, 0.5, 0.5, 0.0]),
+        ([3.0, 3.0, 3.0], [1 / 3] * 3),
+        ([0.0, -0.0], [0.5, 0.5]),
+        ([np.inf, 1.0], [1.0, 0.0]),
+        ([np.inf, np.inf], [0.5, 0.5]),
+    ]:
+        np.testing.assert_allclose(wy.grad(f)(sign * np.array(x)), expected, rtol=1e-15)
+    x = np.array([[1.0, 1.0], [0.0, 2.0]])
+    slope = wy.grad(lambda x: np.sum(f(sign * x, 1)))(x)
+    np.testing.assert_array_equal(slope, sign * np.array([[0.5, 0.5], [0.0, 1.0]]))
+    assert not wy.hessian(f)(np.array([1.0, 1.0, 0.0])).any()
+
+
+def test_the_elements_in_the_middle_have_the_gradient_of_the_median():
+    assert wy.grad(np.median)(np.array([3.0, 1.0, 2.0])).tolist() == [0.0, 0.0, 1.0]
+    assert wy.grad(np.median)(np.array([3.0, 1.0, 2.0, 9.0])).tolist() == [0.5, 0.0, 0.5, 0.0]
+    # Of equal elements those that a stable sort has in the middle.
+    ties = wy.grad(np.median)(np.array([2.0, 2.0, 2.0]))
+    assert sorted(ties.tolist()) == [0.0, 0.0, 1.0]
+    weights = np.array([1.0, 10.0, 100.0])
+    slope = wy.grad(lambda x: np.sum(np.sort(x) * weights))(np.array([5.0, 5.0, 4.0]))
+    assert slope.tolist() == [10.0, 100.0, 1.0]
+
+
+def products(x):
+    """The gradient and the Hessian of a product, each entry as a product of the others."""
+    n = len(x)
+    without = [
+        [np.prod([x[k] for k in range(n) if k not in (i, j)]) for j in range(n)] for i in range(n)
+    ]
+    slope = [np.prod([x[k] for k in range(n) if k != i]) for i in range(n)]
+    return np.array(slope), np.array(without) * (1 - np.eye(n))
+
+
+@pytest.mark.parametrize("zeros", [[], [1], [0, 3], [0, 1, 2], [0, 1, 2, 3, 4]])
+def test_derivatives_of_products_of_zeros(zeros, rng):
+    x = rng.uniform(1, 2, 5)
+    x[zeros] = 0.0
+    slope, curve = products(x)
+    np.testing.assert_allclose(wy.grad(np.prod)(x), slope, rtol=1e-14)
+    np.testing.assert_allclose(wy.hessian(np.prod)(x), curve, rtol=1e-14)
+    # Sums of the products of the first elements.
+    slopes, curves = np.zeros(5), np.zeros((5, 5))
+    for n in range(1, 6):
+        part = products(x[:n])
+        slopes[:n] += part[0]
+        curves[:n, :n] += part[1]
+
+    def f(x):
+        return np.sum(np.cumprod(x))
+
+    np.testing.assert_allclose(wy.grad(f)(x), slopes, rtol=1e-14)
+    np.testing.assert_allclose(wy.hessian(f)(x), curves, rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_reductions_of_no_elements_are_numpys():
+    empty = np.empty((2, 0))
+    for f in (np.sum, np.prod, np.mean, np.var, np.std, np.median):
+        for axis in (None, 0, 1):
+            expected = f(empty, axis=axis)
+            found = f(wy.Variable(empty), axis=axis)
+            np.testing.assert_array_equal(found.value, expected)
+            assert wy.grad(lambda x, f=f, axis=axis: np.sum(f(x, axis=axis)))(empty).shape == (2, 0)
+    for f in (np.max, np.min, wy.logsumexp):
+        with pytest.raises(ValueError, match="0"):
+            f(wy.Variable(empty), axis=1)
+    # More is taken from the divisor than there is.
+    one = np.array([2.0])
+    np.testing.assert_array_equal(np.var(wy.Variable(one), ddof=1).value, np.var(one, ddof=1))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_slopes_keep_their_digits_where_the_result_is_one(dtype):
+    """The logistic function and the hyperbolic tangent, whose slopes end with the least number."""
+    ends = 80.0 if dtype == np.float32 else 700.0
+    x = np.linspace(0.0, ends, 500).astype(dtype)
+    wide = x.astype(float)
+    for f, true in [
+        (wy.sigmoid, np.exp(-wide) / (1 + np.exp(-wide)) ** 2),
+        (wy.tanh, 4 * np.exp(-2 * wide) / (1 + np.exp(-2 * wide)) ** 2),
+    ]:
+        for side in (1, -1):
+            slope = wy.grad(lambda x, f=f: np.sum(f(x)))(side * x)
+            normal = true > np.finfo(dtype).tiny
+            tolerance = 6 * np.finfo(dtype).eps
+            np.testing.assert_allclose(slope[normal], true[normal], rtol=tolerance)
