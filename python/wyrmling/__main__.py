@@ -30,7 +30,7 @@ QUALITY_COLUMNS = ("MRR", "NDCG@{k}", "recall@{k}", "precision@{k}", "hit rate",
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit code."""
-    # Ids may hold what the terminal cannot show.
+    # Ids may hold characters that the terminal's encoding lacks.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -202,7 +202,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _say(line: str) -> None:
-    # At once, for training takes a while.
+    # Flush at once, because the next line may take minutes.
     print(line, flush=True)
 
 
@@ -219,7 +219,7 @@ def _nothing(line: str) -> None:
 
 
 def _discard_output() -> None:
-    # Whoever read the output has enough. What is still buffered goes nowhere.
+    # The reader closed the pipe. Redirect what is still buffered, so that the flush at exit works.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -258,7 +258,7 @@ def make_interactions(
 
     chosen = []
     for taste, count in zip(tastes, counts, strict=True):
-        # The largest of log-weights plus Gumbel noise are a draw without repetition
+        # The items with the largest log-weight plus Gumbel noise are a draw without repetition
         # (the Gumbel-top-k trick). A taste may be so small that it is 0.
         with np.errstate(divide="ignore"):
             keys = np.log(taste[genre] * popularity) + rng.gumbel(size=n_items)

@@ -82,7 +82,7 @@ def popularity(train: Interactions, test: Interactions, k: int = 10) -> Quality:
     """
     known = seen_pairs("train", train)
     count = np.bincount(train.items, minlength=train.n_items).astype(np.float32)
-    # Factors of no width leave the bias alone to rank.
+    # With factors of width 0 the score of an item is its bias.
     users = np.zeros((train.n_users, 0), np.float32)
     items = np.zeros((train.n_items, 0), np.float32)
     return measure(users, items, count, known, seen_pairs("test", test), k)

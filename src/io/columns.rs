@@ -117,7 +117,7 @@ impl Given {
             Some(column) => Some(line.given(RATING, column)?),
             None if !rated => None,
             None if header => line.by_header(RATING)?,
-            // Where the columns were given by place, the third is anything.
+            // If other columns are given by place, the third need not be the rating.
             None if self.user.is_some() || self.item.is_some() => None,
             None => (first.width() > 2).then(|| line.taken(2)),
         };

@@ -277,7 +277,7 @@ impl<'a> Table<'a> {
         let known = (self.user_ids.len(), self.item_ids.len());
         let user_number = self.user_ids.number(user).ok_or_else(full)?;
         let item_number = self.item_ids.number(item).ok_or_else(full)?;
-        // What is no id is no new one.
+        // Only a new id can be one of these, so each is compared once.
         for (id, what, is_new) in [
             (user, "user", user_number as usize == known.0),
             (item, "item", item_number as usize == known.1),

@@ -49,7 +49,7 @@ impl Delimiter {
         }
     }
 
-    /// Its byte, with which fields may be quoted; none for the one of two.
+    /// The delimiter as one byte; none for `::`, which has two and knows no quotes.
     fn byte(self) -> Option<u8> {
         match self.text().as_bytes() {
             &[byte] => Some(byte),
@@ -87,8 +87,8 @@ impl Line {
     }
 }
 
-/// A field without spaces around it, nor byte order marks: where files were joined, one stands
-/// in the middle.
+/// A field without spaces and byte order marks around it. Joined files have byte order marks in
+/// the middle.
 fn trimmed(field: &str) -> &str {
     field.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
 }
@@ -267,7 +267,7 @@ fn guess(start: &Start, name: &str) -> Result<Delimiter> {
         };
         (delimiter, width(), width())
     });
-    // By any delimiter there is a second line, or by none.
+    // A width of 0 means that there is no second line, or that it cannot be cut.
     let same = |&(_, first, second): &(Delimiter, usize, usize)| {
         first > 1 && (second == first || second == 0)
     };
@@ -302,7 +302,7 @@ fn guess(start: &Start, name: &str) -> Result<Delimiter> {
     if let Some(delimiter) = most(first.collect())? {
         return Ok(delimiter);
     }
-    // A quote that goes on over lines, or nothing that separates.
+    // The first line is within a quote that goes on, or has no delimiter at all.
     let text = String::from_utf8_lossy(lines);
     let contained = Delimiter::ALL
         .into_iter()

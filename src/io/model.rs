@@ -115,7 +115,7 @@ impl Model {
     /// `stop` was set.
     pub fn load(path: &Path, stop: &AtomicBool) -> Result<Model> {
         let refused = |error| file_error(path, &error);
-        // A device or a pipe could be read for ever, and a pipe is waited for when it is opened.
+        // Reading a device or a pipe may never end, and opening a pipe waits for its writer.
         let regular = |found: fs::Metadata| match found.is_file() {
             true => Ok(found.len()),
             false => Err(Error::File(format!(
@@ -175,7 +175,7 @@ impl ModelView<'_> {
         self.check()?;
         self.check_finite()?;
         let refused = |error| file_error(path, &error);
-        // Renaming onto a device would replace it.
+        // The renaming would replace a device, too.
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             return Err(Error::File(format!(
                 "{} exists and is not a regular file, expected a place for a model",

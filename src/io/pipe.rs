@@ -33,7 +33,7 @@ impl<'a> Pipe<'a> {
             .name("wyrmling-pipe".into())
             .spawn(move || {
                 if let Err(error) = pump(&path, &sender) {
-                    // If nobody reads any more, nobody wants to know.
+                    // Sending fails only if the reader is gone, who then needs no error.
                     let _ = sender.send(Err(error));
                 }
             })?;

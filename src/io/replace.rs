@@ -65,7 +65,7 @@ impl Replacement {
 
 impl Drop for Replacement {
     fn drop(&mut self) {
-        // After the renaming there is nothing left to remove.
+        // After the renaming this fails, since nothing has the temporary name.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -100,15 +100,15 @@ fn create(destination: &Path) -> io::Result<(File, PathBuf)> {
         let name = format!("{PREFIX}{}-{count}{SUFFIX}", std::process::id());
         let path = destination.with_file_name(name);
         let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
-            // A process of the same number made it, on another machine or long ago.
+            // A process with the same id made it: on another machine, or one that has ended.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             file => file?,
         };
         match file.try_lock() {
-            // Somebody who removes what is left over was faster than the lock.
+            // Another process took the new file for left over before it was locked, and removed it.
             Ok(()) if !is_at(&file, &path) => {}
             Err(TryLockError::WouldBlock) => {}
-            // Where there are no locks nobody removes what is not theirs.
+            // This file system has no locks, so `remove_left_over` removes nothing on it.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok((file, path)),
         }
     }
@@ -121,7 +121,7 @@ fn remove_left_over(directory: &Path) {
         return;
     };
     for entry in entries.flatten() {
-        // A pipe would keep us waiting, and a link is not ours.
+        // To open a pipe would block, and `create` makes no links.
         let is_file = entry.file_type().is_ok_and(|found| found.is_file());
         if !is_file || !is_temporary(&entry.file_name()) {
             continue;
@@ -171,10 +171,10 @@ fn adopt(file: &File, old: &Metadata) -> io::Result<()> {
     if (ours.uid(), ours.gid()) != (old.uid(), old.gid())
         && fchown(file, Some(old.uid()), Some(old.gid())).is_err()
     {
-        // Only the superuser gives a file away. What ran as its owner must not run as us.
+        // Only the superuser can change the owner. Without it the set-user-id bits must go.
         mode &= 0o1777;
         if ours.gid() != old.gid() && fchown(file, None, Some(old.gid())).is_err() {
-            // Another group may do no more than everybody.
+            // The file has another group now, which gets only the permissions of all others.
             mode &= 0o1707 | (mode & 0o7) << 3;
         }
     }

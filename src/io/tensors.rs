@@ -149,7 +149,8 @@ pub(super) fn write(
         }
         *checksum = sink.finish()?;
     }
-    // The checksums are known now, and have as many digits as those that stand for them.
+    // Now the checksums are known. They have as many digits as the zeros in their place, so the
+    // header keeps its length.
     target.seek(SeekFrom::Start(0)).map_err(refused)?;
     target
         .write_all(&header(format, &tensors, &checksums)?)
@@ -272,7 +273,7 @@ pub(super) fn read(
     for name in header.offset_keys() {
         let known = expected.iter().find(|(known, ..)| *known == name);
         let (Some(&(name, ..)), Some(info)) = (known, header.info(&name)) else {
-            continue; // Checked above.
+            continue; // `check_tensors` has found them all.
         };
         let mut hasher = crc32fast::Hasher::new();
         let elements = read_elements(&mut source, info, &mut hasher, stop)?;

@@ -29,7 +29,7 @@ enum End {
     Feed,
     /// With `\r` and no `\n` after it.
     Return,
-    /// With the text.
+    /// At the end of the text.
     Text,
     /// Not within the limit.
     Limit,
@@ -39,7 +39,7 @@ impl Start {
     /// Reads lines until two are not blank, as far as they are not too long.
     pub fn read(text: &mut impl BufRead) -> io::Result<Start> {
         let (mut bytes, mut whole) = (Vec::new(), 0);
-        // What the first line ends with, the others do.
+        // All lines are expected to end as the first one does.
         let mut returns = None;
         let mut limit = LONGEST_START;
         for _ in 0..2 {

@@ -36,7 +36,7 @@ def apply_along_axis(
         )
     lanes = moveaxis(fixed(x, "apply_along_axis", others), axis, -1)
     found = [constant(func1d(lanes[place], *args, **kwargs)) for place in np.ndindex(outer)]
-    # The axes of a result stand where the lane was.
+    # The axes of each result replace the axis of the lanes.
     result = split_axis(stack(found), 0, outer) if outer else found[0]
     inner = range(len(outer), len(outer) + found[0].ndim)
     return moveaxis(result, tuple(inner), tuple(range(axis, axis + found[0].ndim)))
@@ -85,7 +85,7 @@ class vectorize:
             return self._plain(*args, **kwargs)
         whole = broadcast_arrays(*(constant(given[at]) for at in places))
         shape = whole[0].shape
-        # Integers stay integers, and are not looked up in a graph.
+        # Elements of plain arguments are passed as NumPy's scalars, so integers stay integers.
         known: dict[int | str, Array | Variable] = {
             at: fixed(x, "vectorize", tuple(range(x.ndim)))
             if isinstance(given[at], Variable)

@@ -47,7 +47,7 @@ class _Concatenator:
         for item in items:
             if isinstance(item, str):
                 raise ValueError(f"{self._name}: a string is expected first, got {item!r}")
-            # A slice stands for numbers, as NumPy's own says.
+            # numpy.r_ makes the numbers that a slice stands for.
             x = constant(np.r_[item] if isinstance(item, slice) else item)
             if x.ndim == 0:
                 x = expand_dims(x, tuple(range(max(ndmin, 1))))

@@ -138,7 +138,7 @@ def geomspace(
     share = np.asarray(linspace(0.0, 1.0, num, endpoint).value, first.dtype)
     share = share.reshape(num, *[1] * first.ndim)
     points = expand_dims(first, 0) * (expand_dims(last / first, 0) ** share)
-    # The last one is exact.
+    # The last number is `last` itself: the power of the ratio is rounded.
     points = moveaxis(where(share == 1.0, expand_dims(last, 0), points), 0, axis)
     return points if dtype is None else astype(points, dtype)
 

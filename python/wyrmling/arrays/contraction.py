@@ -35,7 +35,7 @@ from .._core import sum as sum_over
 from .operand import Like, axes_of, integers
 from .shaping import moveaxis
 
-# An axis by its letter, or one that an ellipsis stands for by its place from the end.
+# An axis: its letter, or for an axis of an ellipsis its place, counted from the end.
 Label = str | int
 Labels = tuple[Label, ...]
 
@@ -112,7 +112,7 @@ def _path(
         raise ValueError(f"einsum: {len(known)} different axes are more than there are letters")
     names = dict(zip(sorted(known, key=str), string.ascii_letters, strict=False))
     written = ["".join(names[label] for label in each) for each in (*labels, out)]
-    # Arrays of these shapes, without their memory.
+    # NumPy plans the contraction from arrays that have these shapes and share one element.
     stand_ins = [np.broadcast_to(np.float64(0.0), shape) for shape in shapes]
     subscripts = ",".join(written[:-1]) + "->" + written[-1]
     path, _ = np.einsum_path(subscripts, *stand_ins, optimize="greedy")
@@ -159,7 +159,8 @@ def _grouped(x: Variable, labels: Labels, groups: Sequence[Sequence[Label]]) -> 
     x = _ordered(x, labels, [label for group in groups for label in group])
     for start, group in enumerate(groups):
         if len(group) != 1:
-            # To be split again: all but one length are remembered, all if they tell nothing.
+            # Merged axes are split again later. One length may stay unknown (-1) then, unless the
+            # product of the others is 0 and so does not determine it.
             stop = start + len(group)
             known = range(start if 0 in x.shape[start:stop] else start + 1, stop)
             x = fixed(x, "einsum", tuple(known)) if known else x

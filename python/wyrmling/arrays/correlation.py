@@ -57,7 +57,7 @@ def cov(
     x = _rows("cov", "m", m, rowvar, dtype)
     if y is not None:
         x = concatenate([x, _rows("cov", "y", y, rowvar, dtype)], 0)
-    # How many variables there are is what the shape of the result is made from.
+    # The number of variables determines the shape of the result, so it may not change later.
     x = fixed(x, "cov", 0)
     less = (0 if bias else 1) if ddof is None else integer("cov: ddof", ddof)
     weights: Any = None

@@ -39,7 +39,7 @@ def diff(
         lane = constant(values)
         if lane.ndim:
             return lane
-        # One element also along an axis that has none, or will.
+        # The sum with keepdims has length 1 along the axis, even if the array has length 0 there.
         return _core.broadcast_like(lane, _core.sum(x, axis, keepdims=True))
 
     parts = [end(e) for e in (prepend,) if e is not None]
@@ -47,7 +47,8 @@ def diff(
     if len(parts) > 1 and times:
         x = concatenate(parts, axis)
     if times > x.shape[axis]:
-        # Nothing is left, however often it is repeated, of an array of this length.
+        # More differences than elements leave an empty array of this length, so the loop below
+        # stops there; an input may not get another length.
         x, times = fixed(x, "diff", (axis,)), x.shape[axis]
     for _ in range(times):
         x = x[along(axis, slice(1, None))] - x[along(axis, slice(None, -1))]
@@ -115,7 +116,7 @@ def _derivative(x: Variable, axis: int, step: Any, edge_order: int) -> Variable:
     if np.ndim(step) == 0:
         inner = (at(2, None) - at(None, -2)) / (2.0 * step)
     else:
-        # The parabola through three neighbours.
+        # The derivative of the parabola through three neighbours.
         inner = (
             at(None, -2) * (-right / (left * (left + right)))
             + at(1, -1) * ((right - left) / (left * right))
@@ -176,7 +177,7 @@ def gradient(f: Like, *varargs: Like, axis: Axis = None, edge_order: int = 1) ->
                 f"gradient: expected at least {order + 1} elements along axis {k}, got {x.shape[k]}"
             )
         step = _spacing("gradient", distance, x.shape[k], k, x.ndim - 1 - k)
-        # Slices of one element at an end are not what they are in a shorter array.
+        # In a shorter array the slices at the two ends would overlap, so the length is fixed.
         slope = _derivative(fixed(x, "gradient", k), k, step, order)
         found.append(slope if slope.dtype == x.dtype else slope.astype(x.dtype))
     return found[0] if len(found) == 1 else tuple(found)

@@ -37,7 +37,7 @@ def take(
     if mode != "raise":
         if isinstance(indices, Variable):
             raise TypeError(f"mode: {mode!r} needs integers, not a variable that holds indices")
-        # A list of none has no element type.
+        # NumPy makes an empty list an array of floats; as indices it is one of integers.
         none = not isinstance(indices, np.ndarray) and np.size(indices) == 0
         n, indices = x.shape[axis], np.asarray(indices, int if none else None)
         x = fixed(x, "take", axis)
@@ -46,7 +46,7 @@ def take(
         return gather(x, indices)
     others = [k for k in range(x.ndim) if k != axis]
     rows = gather(transpose(x, (axis, *others)), indices)
-    # The axes of the index come first; in the result they stand where the axis was.
+    # gather puts the axes of the index first; numpy.take puts them in the place of the axis.
     new = rows.ndim - len(others)
     places = range(new, rows.ndim)
     return transpose(rows, (*places[:axis], *range(new), *places[axis:]))
@@ -76,7 +76,7 @@ def take_along_axis(arr: Like, indices: Any, axis: int | None = -1) -> Variable:
     if (places < 0).any():
         x = fixed(x, "take_along_axis", axis)
         places = np.where(places < 0, places + n, places)
-    # Both broadcast away from the axis.
+    # Along all axes but this one the array and the indices broadcast.
     around = [(*shape[:axis], 1, *shape[axis + 1 :]) for shape in (x.shape, places.shape)]
     lanes = list(np.broadcast_shapes(*around))
     lanes[axis] = places.shape[axis]

@@ -55,7 +55,7 @@ def insert(arr: Like, obj: Any, values: Like, axis: int | None = None) -> Variab
     places = _places("insert", obj, n)
     new = astype(values, x.dtype)
     if places.size == 1 and not isinstance(obj, slice):
-        # As many as there are values along the axis.
+        # One place takes all values along the axis.
         if new.ndim < x.ndim:
             new = expand_dims(new, tuple(range(x.ndim - new.ndim)))
         if places.ndim == 0:

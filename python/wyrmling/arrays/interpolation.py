@@ -16,7 +16,7 @@ def _segments(x: Variable, xp: Variable) -> Any:
     inner: Any = expand_dims(x, -1) >= xp[1:-1]
     if isinstance(inner, Variable):
         return _core.sum(inner, -1).astype(int)
-    # What cannot change is looked up faster.
+    # The values cannot change, so bisection finds the segments once.
     return np.clip(np.searchsorted(xp.value, x.value, "right") - 1, 0, xp.shape[0] - 2)
 
 
@@ -70,7 +70,7 @@ def interp(
         found = height + rise / run * (at - start)
     else:
         found = heights[0] + at * 0.0
-    # Exactly, also where a neighbour is infinite.
+    # The formula above would give NaN at the last point if a neighbouring height is infinite.
     found = where(at == last, heights[-1], found)
     found = where(at < first, before, found)
     found = where(at > last, behind, found)

@@ -204,7 +204,7 @@ def _with_axes(name: str, array: Like, ndim: int) -> Variable:
 
 def _block(x: Variable, axis: int, length: int, value: float) -> Variable:
     """A constant of so many elements along an axis, else of the lengths of ``x``."""
-    # One row also of an array that has none, or will.
+    # The sum with keepdims has length 1 along the axis, even if the array has length 0 there.
     row = sum_over(x, axis, keepdims=True)
     shape = [1] * x.ndim
     shape[axis] = length

@@ -165,7 +165,7 @@ def _nanextreme(
     mask = _valid(asked, x, where_)
     if mask_of(asked, where_) is not None and initial is None:
         raise ValueError(f"{asked}: where: initial must be given with it")
-    # What loses against every other, which one element at least is.
+    # NaN becomes the number that every other one beats.
     worst = -np.inf if name == "maximum" else np.inf
     found = extreme(name, _core.where(mask, x, worst), axis, None, keepdims, initial, True)
     if initial is None:
@@ -213,7 +213,7 @@ def _nanquantile(name: str, a: Like, q: Any, axis: Axis, keepdims: bool) -> Any:
     values = where(ordered == ordered, ordered, 0.0)
 
     def element(place: Any) -> Any:
-        # By a mask, since how many elements there are depends on values.
+        # A mask picks the element: its place depends on how many elements are no NaN.
         return _core.sum(where(at == expand_dims(place, -1), values, 0.0), -1)
 
     def one(share: float) -> Any:

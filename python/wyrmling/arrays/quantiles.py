@@ -39,7 +39,7 @@ def median(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     2.5
     """
     ordered, axes, n = sorted_lanes("median", a, axis)
-    # One element in the middle, or two; the mean of none is NaN.
+    # The slice has one element, or two if their number is even. The mean of no elements is NaN.
     first = max(n - 1, 0) // 2
     middle = mean(ordered[..., first : n // 2 + 1], -1)
     middle = _unless_nan(middle, ordered) if n else middle

@@ -70,7 +70,7 @@ def masked(name: str, mask: Any, x: Any, other: Any) -> Any:
     padded = (1,) * (x.ndim - len(shape)) + shape
     if len(padded) > x.ndim or any(n not in (1, m) for n, m in zip(padded, x.shape, strict=True)):
         raise ValueError(f"{name}: where: shape {shape} does not broadcast to {x.shape}")
-    # Also of an input that gets another length the mask makes no larger array.
+    # reshape_like raises if an input later gets a length that the mask would broadcast up.
     return reshape_like(_core.where(mask, x, other), x)
 
 
@@ -149,7 +149,7 @@ def extreme(
     axes = axes_of(asked, axis, x.ndim)
     for k in axes:
         if x.shape[k] == 0:
-            # One element a lane, also where there is none.
+            # An empty lane gets one element, `initial`.
             x = concatenate([broadcast_like(initial, _core.sum(x, k, keepdims=True)), x], k)
     result = pair(reduce(x, axes, keepdims) if axes else x, initial)
     return finished(asked, result, out)

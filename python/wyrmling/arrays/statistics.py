@@ -212,7 +212,7 @@ def average(
     2.0
     """
     x = constant(a)
-    # One for each element, whatever the length.
+    # Without weights each element has weight 1, whatever length an input gets later.
     each = constant(weights) if weights is not None else _core.broadcast_like(1.0, x)
     if each.shape == x.shape:
         each = _core.reshape_like(each, x)

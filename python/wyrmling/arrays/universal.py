@@ -16,7 +16,8 @@ from .._core import Variable, constant, expand_dims
 from . import reductions
 from .statistics import cumprod, cumsum, prod, scan
 
-# What an argument is if it is not given: to give it says nothing.
+# The default values of arguments: NumPy passes them on if the caller wrote them, and they change
+# nothing.
 _DEFAULTS: dict[str, Any] = {"casting": "same_kind", "order": "K", "subok": True, "where": True}
 
 

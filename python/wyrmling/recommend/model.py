@@ -174,7 +174,7 @@ class Model:
         return cls(*_core.load_model(os.fspath(path)))
 
     def __getstate__(self) -> dict[str, Any]:
-        # What a model of millions of ids looks them up by is made anew when it is needed.
+        # The cached dictionaries of ids are left out: they are large and are computed when needed.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def _user_number(self, user_id: object) -> int:
