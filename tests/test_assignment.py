@@ -75,13 +75,13 @@ def test_what_was_overwritten_has_no_gradient_whatever_it_held():
     np.testing.assert_array_equal(wy.grad(f)(x), [0.0, 0.0, 0.0, 2.0])
 
 
-def test_a_slice_is_a_value():
+def test_a_slice_is_a_view():
     def f(x):
         part = x[:2]
         x[0] = 100.0
         return part.sum() + 0.0 * x.sum()
 
-    assert wy.value_and_grad(f)(np.array([1.0, 2.0, 3.0]))[0] == 3.0
+    assert wy.value_and_grad(f)(np.array([1.0, 2.0, 3.0]))[0] == 102.0
 
 
 def test_all_names_of_an_array_see_what_changes_in_place_and_those_of_a_number_do_not():
@@ -150,7 +150,7 @@ def test_types_and_shapes_are_kept():
 
 def test_leaves_keep_their_value():
     for leaf in (wy.Parameter([1.0, 2.0]), wy.Input([1.0, 2.0]), wy.Variable([1.0, 2.0])):
-        with pytest.raises(TypeError, match=r"leaf, cannot be assigned.*wyrmling\.array"):
+        with pytest.raises(TypeError, match=r"leaf.*, cannot be assigned.*wyrmling\.array"):
             leaf[0] = 3.0
         x = leaf
         x += 1.0

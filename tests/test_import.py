@@ -86,7 +86,7 @@ import inspect, wyrmling as wy
 x = wy.Variable([1.0, 2.0])
 print(*x.flatten().value, *x.clip(0.0, 1.5).value)
 print(*(inspect.isfunction(getattr(wy.Variable, name)) for name in {names}))
-print(wy.Variable.flatten is wy.ravel, "cumsum" in dir(x))
+print(wy.Variable.ravel is wy.ravel, "cumsum" in dir(x))
 """
     assert run(code) == ["1.0", "2.0", "1.0", "1.5", *["True"] * 5]
     signature = inspect.signature(wy.Variable.cumsum)

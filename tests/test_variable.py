@@ -19,7 +19,6 @@ def test_types_of_values():
     assert wy.Input(np.arange(3, dtype=np.uint8)).value.tolist() == [0.0, 1.0, 2.0]
     assert wy.Input(np.float32(1.5)).dtype == np.float32
     assert wy.Input(np.float64(1.5)).dtype == np.float64
-    assert wy.Variable(np.zeros(2, np.float16)).dtype == np.float32
     assert wy.Input([True, False]).value.tolist() == [1.0, 0.0]
     index = wy.IndexInput(np.array([[1, 2]], np.int8))
     assert index.dtype == np.uint32

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, arrays, linalg, numpy_factors, variable
-from .arrays import predicates, reductions
+from .arrays import operand, predicates, reductions
 
 Function = Callable[..., Any]
 
@@ -53,7 +53,7 @@ _OTHERS: dict[str, Function] = {
     "fix": _core.trunc,
     "invert": variable.invert,
     "ndim": predicates.ndim,
-    "real": _core.constant,
+    "real": operand.itself,
     "row_stack": arrays.vstack,
     "shape": predicates.shape,
     "size": predicates.size,

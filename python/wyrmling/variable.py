@@ -12,8 +12,9 @@ package is imported, is what has no form there:
   A variable that was computed is the name of a node of a graph, and nothing in a graph changes: to
   assign to it, as ``x[key] = v`` does too, is to let the name stand for another node. NumPy's
   arrays change in place and its numbers do not, so ``x += v`` gives every name of an array the new
-  value, and rebinds one name of a number. The other names of a leaf (a ``Parameter``, an ``Input``
-  or what ``Variable(...)`` makes) keep it: its ``value`` is what one assigns.
+  value, and the arrays that it is a view of, and rebinds one name of a number. The other names of
+  a leaf (a ``Parameter``, an ``Input`` or what ``Variable(...)`` makes) keep it: its ``value`` is
+  what one assigns.
 
 >>> x = Variable([1.0, -2.0, 3.0])
 >>> x.cumsum().value
@@ -25,6 +26,7 @@ array([1., 0., 0.])
 array([ 2., -1.,  4.])
 """
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -69,14 +71,34 @@ def tolist(self: Variable) -> Any:
     return self.value.tolist()
 
 
+def flatten(self: Variable, order: Any = "C") -> Variable:
+    """All elements along one axis, in an array of their own; ``order`` as in ``wyrmling.ravel``."""
+    from .arrays import shaping
+
+    return _core.constant(shaping.ravel(self, order))
+
+
 # Methods behind functions of Python: round, format, reversed.
 
 
-def _round(self: Variable, ndigits: int | None = None) -> Variable:
-    """Implements ``round``: to that many decimals, to whole numbers without."""
+def _round(self: Variable, ndigits: int | None = None) -> Any:
+    """Implements ``round``: to that many decimals, to whole numbers without. Of what stands for a
+    Python float the result is a plain number, as Python rounds it: its derivative is zero.
+    """
     from . import arrays
 
+    if _core.is_number(self) and not _core.follows_input(self):
+        return round(self.item(), ndigits)
     return arrays.round(self, 0 if ndigits is None else ndigits)
+
+
+def _integer(function: Callable[[float], int]) -> Method:
+    """The method by which a function of ``math`` makes an integer of a number."""
+
+    def method(self: Variable) -> int:
+        return function(value(function.__name__, self).item())
+
+    return method
 
 
 def _format(self: Variable, spec: str, /) -> str:
@@ -160,7 +182,10 @@ def _in_place(symbol: str, operation: Callable[[Variable, Any], Any]) -> Method:
 
     def method(self: Variable, other: Any, /) -> Any:
         result = operation(self, other)
-        if result is NotImplemented or self.ndim == result.ndim == 0:
+        if result is NotImplemented:
+            return result
+        view = _core.is_view(self)
+        if self.ndim == result.ndim == 0 and not view:
             return result
         if result.shape != self.shape:
             raise ValueError(
@@ -169,7 +194,14 @@ def _in_place(symbol: str, operation: Callable[[Variable, Any], Any]) -> Method:
             )
         if result.dtype != self.dtype:
             result = result.astype(self.dtype)
-        return self if _core.replace_node(self, result) else result
+        if _core.replace_node(self, result):
+            return self
+        if view:
+            raise TypeError(
+                f"{symbol}: this is a view of a leaf, whose elements cannot be assigned: assign "
+                "the leaf's value, or write on a copy, wyrmling.array(x)"
+            )
+        return result
 
     return method
 
@@ -198,17 +230,21 @@ class _OfArrays:
 
 
 METHODS: dict[str, Method] = {
+    "__ceil__": _integer(math.ceil),
+    "__floor__": _integer(math.floor),
+    "__trunc__": _integer(math.trunc),
     "__format__": _format,
     "__invert__": invert,
     "__reversed__": _reversed,
     "__round__": _round,
     "all": all_true,
     "any": any_true,
+    "flatten": flatten,
     "nonzero": nonzero,
     "tolist": tolist,
 }
-# For each method that is a function of wyrmling.arrays, the name of the function.
-OF_ARRAYS = {"flatten": "ravel"} | {
+# Methods that are functions of wyrmling.arrays.
+OF_ARRAYS = {
     name: name
     for name in (
         "argmax",

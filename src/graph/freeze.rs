@@ -15,6 +15,7 @@ use super::node::{IntoDyn, Kind, Variable};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program};
 use crate::ir::{Builder, Terminator, ValueId};
+use crate::rules::Gather;
 
 impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Lowers the graph below this variable to a [`Program`], which any thread can run.
@@ -42,6 +43,14 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// [`Error::Type`] if a node has a [hook](Self::register_hook), and as
     /// [`forward`](Self::forward).
     pub fn freeze(&self) -> Result<Program> {
+        self.freeze_holding(&[])
+    }
+
+    /// As [`freeze`](Self::freeze), with the inputs of these numbers fixed as they are now.
+    ///
+    /// # Errors
+    /// As [`freeze`](Self::freeze).
+    pub fn freeze_holding(&self, held: &[u64]) -> Result<Program> {
         self.forward()?;
         let order = self.topological();
         let builder = Builder::new();
@@ -76,6 +85,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                     leaves.push(Leaf::Variable(id, value));
                     builder.parameter(ty)
                 }
+                Kind::Input(id, _) if held.contains(&id) => builder.fixed(node.value()?),
                 Kind::Input(id, name) => {
                     let ty = node.ty()?;
                     let inputs = leaves.iter().filter(|l| matches!(l, Leaf::Input { .. }));
@@ -95,5 +105,41 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let result = ids[&self.address()];
         builder.terminate(Terminator::Return(vec![result]));
         Program::new(builder.finish("loss")?, leaves)
+    }
+
+    /// The numbers of the inputs below that hold indices and are only looked up in: tables of
+    /// features, say, which are the same for every batch.
+    pub fn looked_up(&self) -> Vec<u64> {
+        // For each node that has elements of such an input alone, the input.
+        let mut of: HashMap<usize, u64> = HashMap::new();
+        let mut only: Vec<u64> = Vec::new();
+        for node in &self.topological() {
+            let parents = node.parents();
+            match node.kind() {
+                Kind::Input(id, _) if !node.dtype().is_real() => {
+                    of.insert(node.address(), id);
+                    only.push(id);
+                }
+                Kind::Operation(op) => {
+                    let alone = parents.len() == 1 && !node.dtype().is_real();
+                    for (k, parent) in parents.iter().enumerate() {
+                        let Some(&id) = of.get(&parent.address()) else {
+                            continue;
+                        };
+                        if alone {
+                            of.insert(node.address(), id);
+                        } else if op.downcast::<Gather>().is_none() || k != 0 {
+                            only.retain(|&other| other != id);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        // What is the result itself is not only looked up in.
+        if let Some(id) = of.get(&self.address()) {
+            only.retain(|other| other != id);
+        }
+        only
     }
 }

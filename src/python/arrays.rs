@@ -194,7 +194,9 @@ fn whole<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 #[pyo3(signature = (x, by, axes, /))]
 fn fixed(x: &Bound<'_, PyAny>, by: &str, axes: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let axes = required("axes", axes)?;
-    Ok(PyVariable::new(build::fixed(&node(by, x)?, by, &axes)?))
+    let array = node(by, x)?;
+    let y = build::fixed(&array, by, &axes)?;
+    Ok(PyVariable::view_of(x, &array, y))
 }
 
 /// ``count`` neighbouring axes as one, whatever their lengths.
@@ -237,8 +239,9 @@ fn reshape_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVar
 #[pyfunction]
 #[pyo3(signature = (x, like, /))]
 fn broadcast_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
-    let (x, like) = pair("broadcast_like", x, like)?;
-    Ok(PyVariable::new(build::broadcast_like(&x, &like)?))
+    let (array, like) = pair("broadcast_like", x, like)?;
+    let y = build::broadcast_like(&array, &like)?;
+    Ok(PyVariable::view_of(x, &array, y))
 }
 
 /// The number of elements along axes, whatever it will be.

@@ -189,7 +189,8 @@ fn sources(
 /// ``loss`` is a variable or a Program; the sum of its elements over each batch is what is
 /// minimised. ``columns`` maps inputs to arrays with a row for each sample, ``sample`` maps
 /// index inputs to samplers that draw anew for every sample. Samples are shuffled every epoch
-/// and all are used, in batches of ``batch_size``; the last batch may be shorter.
+/// and all are used, in batches of ``batch_size``; the last batch may be shorter. An ``IndexInput``
+/// that is only looked up in (``w[features[i]]``) needs no column: it is a table as it is now.
 ///
 /// ``threads`` workers (0: one for each core) update the parameters without locks (Hogwild;
 /// Recht et al., 2011). Equal seeds give equal bits with ``threads=1``, and for any fixed
@@ -251,7 +252,19 @@ pub(super) fn fit(
     let program = if let Ok(program) = loss.cast::<PyProgram>() {
         Arc::clone(&program.get().inner)
     } else if let Ok(variable) = loss.cast::<PyVariable>() {
-        PyProgram::new(variable)?.inner
+        let node = variable.get().handle.node()?;
+        let mut held = node.looked_up();
+        if !held.is_empty() {
+            let sampled = sample.as_ref().and_then(|given| given.get());
+            for bound in columns.get().into_iter().chain(sampled) {
+                for key in bound.keys() {
+                    let id = key.cast::<PyVariable>().ok();
+                    let id = id.and_then(|v| v.get().handle.input_id());
+                    held.retain(|&other| Some(other) != id);
+                }
+            }
+        }
+        Arc::new(node.freeze_holding(&held)?)
     } else {
         return Err(PyTypeError::new_err(format!(
             "loss: expected a Variable or a Program, got {}",

@@ -157,7 +157,8 @@ fn select(
 fn transpose(a: &Bound<'_, PyAny>, axes: Option<&Bound<'_, PyAny>>) -> PyResult<PyVariable> {
     let axes = integers("axes", axes)?;
     let x = node("transpose", a)?;
-    Ok(PyVariable::new(build::transpose(&x, axes.as_deref())?))
+    let y = build::transpose(&x, axes.as_deref())?;
+    Ok(PyVariable::view_of(a, &x, y))
 }
 
 /// The same elements in another shape; one length may be -1, to be inferred.
@@ -183,11 +184,9 @@ fn reshape(
     order: Given<Order>,
 ) -> PyResult<PyVariable> {
     let shape = required("shape", shape)?;
-    Ok(PyVariable::new(reshaped(
-        &node("reshape", a)?,
-        shape,
-        order,
-    )?))
+    let x = node("reshape", a)?;
+    let y = reshaped(&x, shape, order)?;
+    Ok(PyVariable::view_of(a, &x, y))
 }
 
 /// Repeated to a shape, by NumPy's rule for broadcasting.
@@ -208,7 +207,8 @@ fn broadcast_to(array: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<
     };
     let shape = shape.iter().map(length).collect::<PyResult<Vec<_>>>()?;
     let x = node("broadcast_to", array)?;
-    Ok(PyVariable::new(build::broadcast_to(&x, &shape)?))
+    let y = build::broadcast_to(&x, &shape)?;
+    Ok(PyVariable::view_of(array, &x, y))
 }
 
 fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
@@ -260,7 +260,9 @@ fn diagonal(
     axis1: Integer,
     axis2: Integer,
 ) -> PyResult<PyVariable> {
-    diagonal_of(&node("diagonal", a)?, offset, axis1, axis2)
+    let x = node("diagonal", a)?;
+    let y = diagonal_of(&x, offset, axis1, axis2)?;
+    Ok(PyVariable::view_of(a, &x, y))
 }
 
 /// A diagonal of the matrices that two axes make, as Python names them.
@@ -269,13 +271,13 @@ pub(super) fn diagonal_of(
     offset: Integer,
     axis1: Integer,
     axis2: Integer,
-) -> PyResult<PyVariable> {
+) -> PyResult<Variable> {
     let (k, axis1, axis2) = (
         offset.signed("diagonal: offset")?,
         axis1.signed("diagonal: axis1")?,
         axis2.signed("diagonal: axis2")?,
     );
-    Ok(PyVariable::new(build::diagonal(x, k, axis1, axis2)?))
+    Ok(build::diagonal(x, k, axis1, axis2)?)
 }
 
 /// Diagonal ``k`` of a matrix, or the matrix that has a vector along it.
@@ -286,10 +288,9 @@ pub(super) fn diagonal_of(
 #[pyfunction]
 #[pyo3(signature = (v, /, k=Integer::default(0)), text_signature = "(v, /, k=0)")]
 fn diag(v: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
-    Ok(PyVariable::new(build::diag(
-        &node("diag", v)?,
-        k.signed("diag: k")?,
-    )?))
+    let x = node("diag", v)?;
+    let y = build::diag(&x, k.signed("diag: k")?)?;
+    Ok(PyVariable::view_of(v, &x, y))
 }
 
 /// Arrays joined along an axis, flattened first if it is None.
@@ -331,7 +332,8 @@ fn stack(arrays: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
 fn squeeze(a: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<PyVariable> {
     let axis = integers("axis", axis)?;
     let x = node("squeeze", a)?;
-    Ok(PyVariable::new(build::squeeze(&x, axis.as_deref())?))
+    let y = build::squeeze(&x, axis.as_deref())?;
+    Ok(PyVariable::view_of(a, &x, y))
 }
 
 /// With new axes of length 1 at these places of the result.
@@ -343,7 +345,8 @@ fn squeeze(a: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Py
 fn expand_dims(a: &Bound<'_, PyAny>, axis: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let axis = required("axis", axis)?;
     let x = node("expand_dims", a)?;
-    Ok(PyVariable::new(build::expand_dims(&x, &axis)?))
+    let y = build::expand_dims(&x, &axis)?;
+    Ok(PyVariable::view_of(a, &x, y))
 }
 
 /// What the rule table says of one operator.

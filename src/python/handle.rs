@@ -26,13 +26,16 @@
 //! thread.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::collect::Links;
+use super::view::Slot;
 use crate::error::{Error, Result};
 use crate::graph::{Kind, Parameter, Variable};
+use crate::rules::SliceItem;
 use crate::table::Param;
 
 /// A number that no other thread of this process has or had.
@@ -54,8 +57,9 @@ fn this_thread() -> u64 {
 pub(super) struct Handle {
     owner: u64,
     node: Variable,
-    /// The node that took its place, by `x[i] = v` or `x += v`. A leaf has none.
-    replaced: RefCell<Option<Variable>>,
+    /// What takes its place once something is assigned to it (`x[i] = v`, `x += v`), and what its
+    /// views share; made when it is first needed.
+    slot: OnceCell<Rc<Slot>>,
     /// Whether anybody asked for the node.
     read: Cell<bool>,
     /// What the garbage collector sees of the graph.
@@ -76,7 +80,7 @@ impl Handle {
         Handle {
             owner: this_thread(),
             node,
-            replaced: RefCell::new(None),
+            slot: OnceCell::new(),
             read: Cell::new(false),
             links: Links::default(),
         }
@@ -98,10 +102,45 @@ impl Handle {
             return self.elsewhere();
         }
         self.read.set(true);
-        Ok(match &*self.replaced.borrow() {
-            None => Cow::Borrowed(&self.node),
-            Some(node) => Cow::Owned(node.clone()),
-        })
+        match self.slot.get() {
+            None => Ok(Cow::Borrowed(&self.node)),
+            Some(slot) => slot.node().map(Cow::Owned),
+        }
+    }
+
+    /// A handle on `node`, which was made from `base`, the node of this handle: a view of it, if
+    /// that is what the operators between them give in NumPy.
+    pub(super) fn view(&self, base: &Variable, node: Variable) -> Self {
+        let of_leaf = leaf_id(&self.node).is_some();
+        let slot = match of_leaf {
+            true => Some(Slot::of_leaf(&node)),
+            false => Slot::view(self.slot(), base, &node),
+        };
+        let handle = Handle::new(node);
+        if let Some(slot) = slot {
+            // Nobody else has it yet.
+            let _ = handle.slot.set(Rc::new(slot));
+        }
+        handle
+    }
+
+    /// What the views share, made if there is none yet.
+    fn slot(&self) -> &Rc<Slot> {
+        self.slot
+            .get_or_init(|| Rc::new(Slot::new(self.node.clone())))
+    }
+
+    /// Whether this is a view of another.
+    pub(super) fn is_view(&self) -> bool {
+        self.slot.get().is_some_and(|slot| slot.is_view())
+    }
+
+    /// Whether this is the view of `other` by just these items of a slice, as it is now.
+    pub(super) fn is_slice_of(&self, other: &Handle, items: &[SliceItem]) -> bool {
+        match (self.slot.get(), other.slot.get()) {
+            (Some(slot), Some(base)) => slot.is_slice_of(base, items),
+            _ => false,
+        }
     }
 
     /// The node as it was made, whatever took its place.
@@ -115,19 +154,17 @@ impl Handle {
         }
     }
 
-    /// Puts another node in the place of this one, for whoever asks from now on: `false` for a
-    /// leaf, which keeps its own.
+    /// Puts another node in the place of this one, for whoever asks from now on, in views of it
+    /// and in what it is a view of: `false` for a leaf, which keeps its own, and for its views.
     ///
     /// # Errors
-    /// [`Error::State`] if another thread built it.
+    /// [`Error::State`] if another thread built it, [`Error::Value`] for a view that NumPy makes
+    /// read-only, or of which it depends on memory whether it is one.
     pub(super) fn replace(&self, node: Variable) -> Result<bool> {
         if leaf_id(self.original()?).is_some() {
             return Ok(false);
         }
-        // The old one is dropped when nothing is borrowed.
-        let old = self.replaced.replace(Some(node));
-        drop(old);
-        Ok(true)
+        self.slot().replace(node)
     }
 
     /// What the garbage collector sees of the graph.
@@ -137,9 +174,12 @@ impl Handle {
 
     /// The nodes that are held, for the garbage collector alone.
     pub(super) fn held(&self) -> Vec<Variable> {
-        let replaced = self.replaced.borrow();
-        let nodes = [Some(&self.node), replaced.as_ref()];
-        nodes.into_iter().flatten().cloned().collect()
+        let mut nodes = vec![self.node.clone()];
+        // What views share is held by all of them: it is left out, and not freed in a circle.
+        if let Some(slot) = self.slot.get().filter(|slot| Rc::strong_count(slot) == 1) {
+            slot.held(&mut nodes);
+        }
+        nodes
     }
 
     /// Whether anybody asked for the node.

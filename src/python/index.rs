@@ -213,16 +213,40 @@ fn places(shape: &[usize], key: &Bound<'_, PyAny>) -> PyResult<Dense<u32>> {
     convert::indices("index", &all.get_item(key)?, &|| None)
 }
 
-/// `x[key]`.
-pub(super) fn get(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<Variable> {
+/// Whether a key is `...`, or has it: what it selects is an array in NumPy, if only of one number.
+fn has_dots(key: &Bound<'_, PyAny>) -> bool {
+    let dots = |part: &Bound<'_, PyAny>| part.is_instance_of::<PyEllipsis>();
+    match key.cast::<PyTuple>() {
+        Ok(parts) => parts.iter().any(|part| dots(&part)),
+        Err(_) => dots(key),
+    }
+}
+
+/// The items of a key that is a basic slice; `None` if it is another.
+pub(super) fn slice_items(ndim: usize, key: &Bound<'_, PyAny>) -> PyResult<Option<Vec<SliceItem>>> {
+    Ok(match parse(ndim, key)? {
+        Key::Slice(items) => Some(items),
+        Key::Rows(_) | Key::Mask(_) | Key::Other(_) => None,
+    })
+}
+
+/// `x[key]`, and whether that is a view in NumPy.
+pub(super) fn get(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<(Variable, bool)> {
     let ty = x.ty()?;
-    let key = match parse(ty.ndim(), key)? {
-        Key::Slice(items) => return Ok(build::slice(x, items)?),
-        Key::Rows(rows) => return operand::rows(x, &rows),
-        Key::Mask(mask) => plain(key.py(), &mask)?,
-        Key::Other(key) => key,
+    let found = match parse(ty.ndim(), key)? {
+        Key::Slice(items) => {
+            let found = build::slice(x, items)?;
+            let is_number = found.ty()?.ndim() == 0 && !has_dots(key);
+            return Ok((found, !is_number));
+        }
+        Key::Rows(rows) => operand::rows(x, &rows)?,
+        Key::Mask(mask) => {
+            let key = plain(key.py(), &mask)?;
+            build::take_flat(x, places(&ty.shape, &key)?)?
+        }
+        Key::Other(key) => build::take_flat(x, places(&ty.shape, &key)?)?,
     };
-    Ok(build::take_flat(x, places(&ty.shape, &key)?)?)
+    Ok((found, false))
 }
 
 /// `x` as it is after `x[key] = value`.

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::variable::PyVariable;
-use crate::graph::{Kind, build};
+use crate::graph::build;
 use crate::rules::SliceItem;
 
 #[pymethods]
@@ -16,18 +16,8 @@ impl PyVariable {
     }
     fn __iter__(slf: Bound<'_, Self>) -> PyResult<RowIterator> {
         let count = slf.get().__len__()?;
-        let node = slf.get().node()?;
-        // The rows are counted now. If the input got more of them later, what was made of the
-        // rows would lack some, so another length is refused.
-        let of = match node.kind() {
-            Kind::Operation(_) | Kind::Input(..) => {
-                let fixed = build::fixed(&node, "iteration", &[0])?;
-                Bound::new(slf.py(), Self::new(fixed))?
-            }
-            Kind::Parameter(_) | Kind::Variable(..) | Kind::Constant => slf.clone(),
-        };
         Ok(RowIterator {
-            of: of.unbind(),
+            of: slf.unbind(),
             next: 0,
             count,
         })
@@ -52,9 +42,19 @@ impl RowIterator {
         if self.next >= self.count {
             return Ok(None);
         }
-        let at = SliceItem::At(self.next as i64);
-        let row = build::slice(&*self.of.get().node()?, vec![at])?;
+        let variable = self.of.get();
+        let node = variable.node()?;
+        // Rows were counted: for a row more, what is made of them would be wrong.
+        let fixed = match node.input_below() {
+            true => build::fixed(&node, "iteration", &[0])?,
+            false => node.clone().into_owned(),
+        };
+        let row = build::slice(&fixed, vec![SliceItem::At(self.next as i64)])?;
         self.next += 1;
-        Ok(Some(PyVariable::new(row)))
+        // The elements of a vector are numbers in NumPy, rows are views.
+        Ok(Some(match row.ty()?.ndim() {
+            0 => PyVariable::new(row),
+            _ => variable.view(&node, row),
+        }))
     }
 }

@@ -30,6 +30,18 @@ macro_rules! of_matrices {
     };
 }
 
+/// The matrices transposed.
+///
+/// >>> matrix_transpose([[1.0, 2.0]]).shape
+/// (2, 1)
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn matrix_transpose(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let array = node("matrix_transpose", x)?;
+    let y = build::matrix_transpose(&array)?;
+    Ok(PyVariable::view_of(x, &array, y))
+}
+
 /// Variables as Python's.
 trait Wrapped<T> {
     fn wrapped(self) -> T;
@@ -54,11 +66,6 @@ fn wrap<T>(found: impl Wrapped<T>) -> T {
 }
 
 of_matrices! {
-    /// The matrices transposed.
-    ///
-    /// >>> matrix_transpose([[1.0, 2.0]]).shape
-    /// (2, 1)
-    matrix_transpose(x) -> PyVariable;
     /// The inverse. Raises LinAlgError if there is none.
     ///
     /// >>> inv([[2.0, 0.0], [0.0, 4.0]]).value

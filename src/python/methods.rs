@@ -227,7 +227,8 @@ impl PyVariable {
     /// The transpose: axes in reverse order.
     #[getter(T)]
     fn transposed(&self) -> PyResult<Self> {
-        Ok(Self::new(build::transpose(&*self.node()?, None)?))
+        let node = self.node()?;
+        Ok(self.view(&node, build::transpose(&node, None)?))
     }
 
     /// Sum of the diagonal of a matrix.
@@ -272,7 +273,8 @@ impl PyVariable {
         text_signature = "($self, offset=0, axis1=0, axis2=1)"
     )]
     fn diagonal(&self, offset: Integer, axis1: Integer, axis2: Integer) -> PyResult<Self> {
-        diagonal_of(&*self.node()?, offset, axis1, axis2)
+        let node = self.node()?;
+        Ok(self.view(&node, diagonal_of(&node, offset, axis1, axis2)?))
     }
     /// NumPy's dot product.
     fn dot(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -289,20 +291,22 @@ impl PyVariable {
     )]
     fn reshape(&self, shape: &Bound<'_, PyTuple>, order: Given<Order>) -> PyResult<Self> {
         let shape = convert::lengths("shape", shape)?.ok_or_else(|| convert::missing("shape"))?;
-        Ok(Self::new(reshaped(&*self.node()?, shape, order)?))
+        let node = self.node()?;
+        Ok(self.view(&node, reshaped(&node, shape, order)?))
     }
     /// The axes in another order, reversed if none is given.
     #[pyo3(signature = (*axes))]
     fn transpose(&self, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let axes = convert::lengths("axes", axes)?;
         let node = self.node()?;
-        Ok(Self::new(build::transpose(&node, axes.as_deref())?))
+        Ok(self.view(&node, build::transpose(&node, axes.as_deref())?))
     }
     /// Without axes of length 1: all of them, one, or a tuple of several.
     #[pyo3(signature = (axis=None))]
     fn squeeze(&self, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let axis = convert::integers("axis", axis)?;
-        Ok(Self::new(build::squeeze(&*self.node()?, axis.as_deref())?))
+        let node = self.node()?;
+        Ok(self.view(&node, build::squeeze(&node, axis.as_deref())?))
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -313,21 +317,11 @@ impl PyVariable {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let node = self.node()?;
-        if node.differentiable() || node.traced_below() {
-            return Err(PyTypeError::new_err(
-                "this variable carries a gradient, which a plain array would lose; use .value to \
-                 leave the graph, a function of wyrmling or NumPy to stay in it, np.stack or \
-                 wyrmling.array to make an array of variables, and wyrmling.array(x) for an array \
-                 x that is to take them by x[i] = v",
-            ));
-        }
-        if node.settable() {
-            return Err(PyTypeError::new_err(
-                "an array made of this variable would be a constant, whatever the variable is \
-                 later: write wyrmling.take(array, i) for array[i], a \
-                 function of wyrmling or NumPy to compute with it, np.stack or wyrmling.array to \
-                 make an array of variables, and .value for what it is now",
-            ));
+        let differentiated = node.differentiable() || node.traced_below();
+        if differentiated || node.settable() {
+            let asked = py.import(intern!(py, "wyrmling.asked"))?;
+            let said = asked.call_method1(intern!(py, "refusal"), (differentiated,))?;
+            return Err(PyTypeError::new_err(said.extract::<String>()?));
         }
         if copy == Some(false) {
             return Err(PyValueError::new_err(

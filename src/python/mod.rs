@@ -50,6 +50,7 @@ mod sampling;
 mod sparse;
 mod transform;
 mod variable;
+mod view;
 
 use pyo3::prelude::*;
 

@@ -3,9 +3,10 @@
 //! Types follow NumPy 2: float32 and float64 meet in float64; a Python number and a boolean
 //! take the type of what they meet; a NumPy scalar keeps its own, as an array does.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 
 use super::convert::{self, Origin};
 use super::variable::PyVariable;
@@ -204,10 +205,68 @@ pub(super) fn arithmetic<'py>(
     swapped: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = left.py();
+    let number = left.get().number && is_python_number(right);
+    if number {
+        as_python(op.name(), left, right, swapped)?;
+    }
     match between(op, left, right, swapped)? {
-        Some(z) => Ok(Bound::new(py, PyVariable::new(z))?.into_any()),
+        Some(z) => Ok(Bound::new(py, PyVariable::number(z, number))?.into_any()),
         None => Ok(py.NotImplemented().into_bound(py)),
     }
+}
+
+/// Whether an object is one of Python's numbers, or a variable that stands for one. NumPy's are
+/// arrays without axes.
+#[cold]
+fn is_python_number(object: &Bound<'_, PyAny>) -> bool {
+    if let Ok(variable) = object.cast::<PyVariable>() {
+        return variable.get().number;
+    }
+    object.is_exact_instance_of::<PyFloat>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_instance_of::<PyBool>()
+}
+
+/// Raises what Python raises for an operator between two numbers where NumPy gives an infinity or
+/// NaN: for a division by zero, and a power that is too large.
+///
+/// # Errors
+/// What Python raises; TypeError for a power that is complex in Python.
+#[cold]
+pub(super) fn as_python(
+    name: &str,
+    left: &Bound<'_, PyVariable>,
+    right: &Bound<'_, PyAny>,
+    swapped: bool,
+) -> PyResult<()> {
+    if !["div", "floor_divide", "remainder", "pow"].contains(&name) {
+        return Ok(());
+    }
+    let py = left.py();
+    let x = left.get().node()?.item()?;
+    let y = match right.cast::<PyVariable>() {
+        Ok(variable) => variable.get().node()?.item()?,
+        Err(_) => right.extract::<f64>()?,
+    };
+    let (x, y) = if swapped { (y, x) } else { (x, y) };
+    let ordinary = match name {
+        "pow" => !x.is_finite() || !y.is_finite() || x.powf(y).is_finite(),
+        _ => y != 0.0,
+    };
+    if ordinary {
+        return Ok(());
+    }
+    let (x, y) = (PyFloat::new(py, x), PyFloat::new(py, y));
+    let _complex = match name {
+        "div" => x.div(y)?,
+        "floor_divide" => x.floor_div(y)?,
+        "remainder" => x.rem(y)?,
+        _ => x.pow(y, py.None())?,
+    };
+    Err(PyTypeError::new_err(
+        "pow: this power of a negative float is complex in Python, which has no derivative here; \
+         np.power gives NaN",
+    ))
 }
 
 /// As [`arithmetic`], for comparisons, whose result may be plain ([`answer`]).
@@ -218,6 +277,10 @@ pub(super) fn comparison<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = left.py();
     match between(op, left, right, false)? {
+        // Of Python's numbers Python's booleans.
+        Some(z) if left.get().number && !z.settable() && is_python_number(right) => {
+            Ok(PyBool::new(py, z.item()? != 0.0).to_owned().into_any())
+        }
         Some(z) => answer(py, z),
         None => Ok(py.NotImplemented().into_bound(py)),
     }

@@ -15,7 +15,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 
-use super::operand::{arithmetic, combined, comparison as compared};
+use super::operand::{arithmetic, as_python, combined, comparison as compared};
 use super::variable::PyVariable;
 use super::{convert, index};
 use crate::array::show_shape;
@@ -83,6 +83,13 @@ fn quotient<'py>(left: &This<'py>, right: &Object<'py>, swapped: bool) -> PyResu
 }
 
 impl PyVariable {
+    /// The result of an operator that Python's numbers have too.
+    fn kept(&self, op: &'static dyn rules::Operator) -> PyResult<Self> {
+        let mut result = self.unary(op)?;
+        result.number = self.number;
+        Ok(result)
+    }
+
     /// Refuses a plain number for what follows an input.
     ///
     /// # Errors
@@ -121,8 +128,12 @@ impl PyVariable {
         }
         match convert::number(other)? {
             Some(exponent) if !slf.get().node()?.is_integer() => {
+                let number = slf.get().number;
+                if number {
+                    as_python("pow", slf, other, false)?;
+                }
                 let power = build::power(&*slf.get().node()?, exponent)?;
-                Ok(Bound::new(slf.py(), Self::new(power))?.into_any())
+                Ok(Bound::new(slf.py(), Self::number(power, number))?.into_any())
             }
             _ => arithmetic(&rules::Pow, slf, other, false),
         }
@@ -141,14 +152,14 @@ impl PyVariable {
         combined("matmul", &build::matmul, slf, other, true)
     }
     fn __neg__(&self) -> PyResult<Self> {
-        self.unary(&rules::Neg)
+        self.kept(&rules::Neg)
     }
     // `+x` is a new variable, so that assigning to its elements does not change `x`.
     fn __pos__(&self) -> PyResult<Self> {
-        self.unary(&rules::Positive)
+        self.kept(&rules::Positive)
     }
     fn __abs__(&self) -> PyResult<Self> {
-        self.unary(&rules::Abs)
+        self.kept(&rules::Abs)
     }
     /// Raises ValueError unless there is one element, TypeError if it follows an input.
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
@@ -183,7 +194,11 @@ impl PyVariable {
         PyFloat::new(py, self.item(py)?).call_method0(intern!(py, "__trunc__"))
     }
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self::new(index::get(&*self.node()?, key)?))
+        let node = self.node()?;
+        Ok(match index::get(&node, key)? {
+            (found, true) => self.view(&node, found),
+            (found, false) => Self::new(found),
+        })
     }
     fn __setitem__(
         slf: &This<'_>,
@@ -191,13 +206,20 @@ impl PyVariable {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let variable = slf.get();
+        // `x[key] += v` has assigned to the view when it assigns that here.
+        if let Ok(view) = value.cast::<PyVariable>()
+            && let Some(items) = index::slice_items(variable.node()?.ty()?.ndim(), key)?
+            && view.get().handle.is_slice_of(&variable.handle, &items)
+        {
+            return Ok(());
+        }
         let changed = index::replace(&*variable.node()?, key, value)?;
         if variable.handle.replace(changed)? {
             return Ok(());
         }
         Err(PyTypeError::new_err(format!(
-            "the elements of a {}, which is a leaf, cannot be assigned: assign its value, or \
-             write on a copy, wyrmling.array(x)",
+            "the elements of a {}, which is a leaf or a view of one, cannot be assigned: assign \
+             the leaf's value, or write on a copy, wyrmling.array(x)",
             slf.get_type().name()?
         )))
     }

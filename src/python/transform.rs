@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::convert::{self, items};
+use super::convert::{self, Origin, items};
 use super::handle::Handle;
 use super::operand;
 use super::registry;
@@ -33,10 +33,12 @@ fn traced(what: &str, value: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
             ))
             .into());
         }
-        return Ok(PyVariable::new(node.retraced()?));
+        let number = variable.get().number;
+        return Ok(PyVariable::number(node.retraced()?, number));
     }
-    let (array, _) = convert::array(what, value)?;
-    Ok(PyVariable::new(Constant::traced(array)?.boxed()))
+    let (array, origin) = convert::array(what, value)?;
+    let number = origin == Origin::Number;
+    Ok(PyVariable::number(Constant::traced(array)?.boxed(), number))
 }
 
 /// The variables that an iterable holds.
@@ -60,6 +62,19 @@ fn originals(variables: &List<'_>) -> PyResult<Vec<Variable>> {
 fn nodes(variables: &List<'_>) -> PyResult<Vec<Variable>> {
     let nodes = variables.iter().map(|v| Ok(v.get().node()?.into_owned()));
     nodes.collect()
+}
+
+/// Whether a variable stands for a Python float, and not for an array or a number of NumPy's.
+#[pyfunction]
+fn is_number(variable: &Bound<'_, PyVariable>) -> bool {
+    variable.get().number
+}
+
+/// A variable as one that stands for a Python float.
+#[pyfunction]
+fn as_number(variable: &Bound<'_, PyVariable>) -> PyResult<PyVariable> {
+    let node = variable.get().node()?.into_owned();
+    Ok(PyVariable::number(node, true))
 }
 
 /// Whether anybody has used a variable.
@@ -214,8 +229,17 @@ pub(super) fn backward(
     Ok(())
 }
 
+/// Whether a variable is a view of another, as parts of arrays are in NumPy.
+#[pyfunction]
+fn is_view(variable: &Bound<'_, PyVariable>) -> bool {
+    variable.get().handle.is_view()
+}
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(traced, module)?)?;
+    module.add_function(wrap_pyfunction!(is_view, module)?)?;
+    module.add_function(wrap_pyfunction!(is_number, module)?)?;
+    module.add_function(wrap_pyfunction!(as_number, module)?)?;
     module.add_function(wrap_pyfunction!(is_read, module)?)?;
     module.add_function(wrap_pyfunction!(differentiable, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;

@@ -59,6 +59,8 @@ pub(super) struct PyVariable {
     /// A leaf's gradient as a graph, if it is to be one. It is held here and not by the leaf's
     /// node, which it depends on: nodes must not hold each other in a circle.
     slope: Mutex<Option<Handle>>,
+    /// Whether it stands for a Python float, whose arithmetic raises what Python's does.
+    pub(super) number: bool,
 }
 
 /// How many leaves have a gradient that is a graph. While it is 0 no leaf is searched for one.
@@ -76,7 +78,24 @@ impl Root for PyVariable {
 impl PyVariable {
     #[inline]
     pub(super) fn new(node: Variable) -> Self {
+        PyVariable::of(Handle::new(node))
+    }
+
+    #[inline]
+    fn of(handle: Handle) -> Self {
         PyVariable {
+            handle,
+            entry: OnceLock::new(),
+            slope: Mutex::new(None),
+            number: false,
+        }
+    }
+
+    /// A variable that stands for a Python float, or for an array.
+    #[inline]
+    pub(super) fn number(node: Variable, number: bool) -> Self {
+        PyVariable {
+            number,
             handle: Handle::new(node),
             entry: OnceLock::new(),
             slope: Mutex::new(None),
@@ -96,6 +115,20 @@ impl PyVariable {
     pub(super) fn clear(&self) {
         self.handle.links().clear();
         self.set_slope(None);
+    }
+
+    /// The variable of `node`, which was made from `base`, the node of this one: a view of it where
+    /// NumPy makes one.
+    pub(super) fn view(&self, base: &Variable, node: Variable) -> Self {
+        PyVariable::of(self.handle.view(base, node))
+    }
+
+    /// As [`view`](Self::view), of any object that stands for an array.
+    pub(super) fn view_of(object: &Bound<'_, PyAny>, base: &Variable, node: Variable) -> Self {
+        match object.cast::<PyVariable>() {
+            Ok(variable) => variable.get().view(base, node),
+            Err(_) => PyVariable::new(node),
+        }
     }
 
     #[inline]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .._core import Variable, broadcast_like, concatenate, constant, expand_dims, fixed, stack
 from .._core import sum as sum_over
 from .indexing import take
-from .operand import Array, Like, along, axis_of, integers
+from .operand import Array, Like, along, axis_of, integers, itself
 from .shaping import astype, atleast_1d, atleast_2d, atleast_3d, copy
 
 
@@ -130,7 +130,7 @@ def array_split(
     >>> [part.value for part in array_split([1.0, 2.0, 3.0], 2)]
     [array([1., 2.]), array([3.])]
     """
-    x = constant(ary)
+    x = itself(ary)
     axis = axis_of("array_split", axis, x.ndim)
     numbers = integers("indices_or_sections", indices_or_sections)
     if np.ndim(indices_or_sections) == 0:
@@ -156,7 +156,7 @@ def split(
     >>> [part.value for part in split([1.0, 2.0, 3.0, 4.0], [1])]
     [array([1.]), array([2., 3., 4.])]
     """
-    x = constant(ary)
+    x = itself(ary)
     if np.ndim(indices_or_sections) == 0:
         n = x.shape[axis_of("split", axis, x.ndim)]
         (parts,) = integers("indices_or_sections", indices_or_sections)
@@ -196,7 +196,7 @@ def dsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[
 
 
 def _with_axes(name: str, array: Like, ndim: int) -> Variable:
-    x = constant(array)
+    x = itself(array)
     if x.ndim < ndim:
         raise ValueError(f"{name}: expected {ndim} or more axes, got shape {x.shape}")
     return x

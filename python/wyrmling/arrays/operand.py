@@ -16,6 +16,14 @@ Array: TypeAlias = npt.NDArray[Any]
 ALL = slice(None)
 
 
+def itself(a: Like) -> Variable:
+    """A variable itself, of which views can be taken, anything else as a constant.
+
+    ``constant`` gives a variable another name, under which nothing that is assigned is seen.
+    """
+    return a if isinstance(a, Variable) else constant(a)
+
+
 def integer(what: str, value: Any) -> int:
     """An integer. Raises TypeError for anything else, booleans among it."""
     try:

@@ -27,7 +27,18 @@ from .._core import (
     transpose,
 )
 from .indexing import take
-from .operand import Array, Axis, Like, along, axes_of, axis_of, filling, integer, integers
+from .operand import (
+    Array,
+    Axis,
+    Like,
+    along,
+    axes_of,
+    axis_of,
+    filling,
+    integer,
+    integers,
+    itself,
+)
 
 
 def moveaxis(a: Like, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
@@ -36,7 +47,7 @@ def moveaxis(a: Like, source: int | Sequence[int], destination: int | Sequence[i
     >>> moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    x = constant(a)
+    x = itself(a)
     source = axes_of("moveaxis: source", source, x.ndim)
     destination = axes_of("moveaxis: destination", destination, x.ndim)
     if len(source) != len(destination):
@@ -53,7 +64,7 @@ def rollaxis(a: Like, axis: int, start: int = 0) -> Variable:
     >>> rollaxis(np.zeros((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
-    x = constant(a)
+    x = itself(a)
     axis = axis_of("rollaxis", axis, x.ndim)
     start = x.ndim if start == x.ndim else axis_of("rollaxis: start", start, x.ndim)
     return moveaxis(x, axis, start - 1 if axis < start else start)
@@ -65,7 +76,7 @@ def swapaxes(a: Like, axis1: int, axis2: int) -> Variable:
     >>> swapaxes(np.zeros((2, 3, 4)), 0, -1).shape
     (4, 3, 2)
     """
-    x = constant(a)
+    x = itself(a)
     one, two = axis_of("swapaxes", axis1, x.ndim), axis_of("swapaxes", axis2, x.ndim)
     order = list(range(x.ndim))
     order[one], order[two] = two, one
@@ -89,7 +100,7 @@ def _at_least(arrays: tuple[Like, ...], places: Sequence[Sequence[int]]) -> Any:
     """The arrays with the axes that those of so many dimensions lack."""
 
     def one(array: Like) -> Variable:
-        x = constant(array)
+        x = itself(array)
         return expand_dims(x, places[x.ndim]) if x.ndim < len(places) else x
 
     made = tuple(one(array) for array in arrays)
@@ -129,7 +140,7 @@ def flip(m: Like, axis: Axis = None) -> Variable:
     >>> flip([1.0, 2.0, 3.0]).value
     array([3., 2., 1.])
     """
-    x = constant(m)
+    x = itself(m)
     axes = axes_of("flip", axis, x.ndim)
     return x[tuple(slice(None, None, -1 if k in axes else 1) for k in range(x.ndim))]
 
@@ -160,7 +171,7 @@ def rot90(m: Like, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
     array([[2., 4.],
            [1., 3.]])
     """
-    x = constant(m)
+    x = itself(m)
     found = axes_of("rot90", axes, x.ndim)
     if len(found) != 2:
         raise ValueError(f"rot90: expected two axes, got {axes}")
@@ -249,7 +260,8 @@ def copy(a: Like) -> Variable:
     >>> copy([1.0, 2.0]).value
     array([1., 2.])
     """
-    return constant(a)[...]
+    # By a name of its own: what is assigned to it is not seen in what it was copied from.
+    return constant(constant(a)[...])
 
 
 def astype(x: Like, dtype: npt.DTypeLike) -> Any:
@@ -294,7 +306,7 @@ def broadcast_arrays(*arrays: Like) -> tuple[Variable, ...]:
     >>> [x.shape for x in broadcast_arrays([1.0, 2.0], [[3.0]])]
     [(1, 2), (1, 2)]
     """
-    made = [constant(array) for array in arrays]
+    made = [itself(array) for array in arrays]
     for k, x in enumerate(made):
         for other in made:
             x = broadcast_like(x, other)

@@ -95,7 +95,6 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     @named("jacfwd", f)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         run = Run("jacfwd", f, args, kwargs, argnums)
-        run.check_read()
         zeros = [run.zeros(at) for at in range(len(run.inputs))]
         # For each output and input, how the output moves with each element of the input.
         blocks: list[list[Any]] = [[] for _ in run.outputs]

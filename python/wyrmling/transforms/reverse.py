@@ -41,7 +41,6 @@ def value_and_grad(
 
 def _gradient(run: Run, argnums: Argnums) -> Any:
     y = run.scalar()
-    run.check_read()
     return run.arranged(argnums, run.gradients(y))
 
 
@@ -56,7 +55,7 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
 
     Raises TypeError if an argument to differentiate by is not made of floating-point numbers
     (integers alone are taken as floats), or if ``f`` returns anything but one floating-point
-    number; ValueError if ``f`` does not read such an argument at all.
+    number, by itself or in an array. The gradient by what ``f`` does not read is zero.
 
     >>> import numpy as np
     >>> import wyrmling as wy
@@ -95,7 +94,6 @@ def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..
     @named("elementwise_grad", f)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         run = Run("elementwise_grad", f, args, kwargs, argnums)
-        run.check_read()
         return run.arranged(argnums, _sum_of(run, [None] * len(run.outputs)))
 
     return transformed
@@ -190,7 +188,6 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     @named("jacrev", f)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         run = Run("jacrev", f, args, kwargs, argnums)
-        run.check_read()
         blocks = [run.arranged(argnums, _rows(run, y)) for y in run.outputs]
         return run.rebuild_output(iter(blocks))
 

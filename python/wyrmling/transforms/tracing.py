@@ -6,6 +6,7 @@ whether results are plain or variables.
 """
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, SupportsIndex
@@ -76,10 +77,20 @@ def _scalar(array: Any) -> Any:
     return array.item() if array.dtype == np.float64 else array.dtype.type(array)
 
 
+def _is_float(value: Any) -> bool:
+    """Whether this is a number of Python's own."""
+    return isinstance(value, float | int) and not isinstance(value, np.floating)
+
+
 def like(argument: Any, array: Any) -> Any:
     """A gradient or tangent as plain as the argument that it belongs to."""
-    if isinstance(array, Variable) or isinstance(argument, np.ndarray):
+    if isinstance(argument, np.ndarray):
         return array
+    if isinstance(array, Variable):
+        number = (
+            _core.is_number(argument) if isinstance(argument, Variable) else _is_float(argument)
+        )
+        return _core.as_number(array) if number and not array.ndim else array
     return _scalar(array)
 
 
@@ -89,8 +100,13 @@ def plain(value: Any) -> Any:
 
 
 def _renamed(value: Any) -> Any:
-    """A variable by another name, to which nobody else can assign."""
-    return _core.constant(value) if isinstance(value, Variable) else value
+    """A variable by another name, to which nobody else can assign. A number is one of Python's, as
+    it is where results are plain.
+    """
+    if not isinstance(value, Variable):
+        return value
+    number = not value.ndim and value.dtype == np.float64
+    return _core.as_number(value) if number else _core.constant(value)
 
 
 class Run:
@@ -172,22 +188,8 @@ class Run:
         """Those outputs that may depend on something."""
         return [y for y in self.outputs if isinstance(y, Variable)]
 
-    def check_read(self) -> None:
-        """Raises ValueError if an argument is differentiated that the function never read."""
-        if all(map(_core.is_read, self.inputs)):
-            return
-        start = 0
-        for at, count in zip(self.argnums, self._counts, strict=True):
-            inputs = self.inputs[start : start + count]
-            start += count
-            if inputs and not any(_core.is_read(x) for x in inputs):
-                raise ValueError(
-                    f"{self.name}: the function does not read argument {at}, so its gradient is "
-                    "zero everywhere; leave it out of argnums"
-                )
-
     def scalar(self) -> Any:
-        """The only output, which must be one number."""
+        """The only output, which must be one number, in an array of any number of axes."""
         if not tree.is_leaf(self.result) or self.result is None:
             raise TypeError(
                 f"{self.name}: expected a function that returns one number, got "
@@ -196,7 +198,7 @@ class Run:
             )
         y = self.outputs[0]
         shape = y.shape if isinstance(y, Variable) else np.shape(y)
-        if shape != ():
+        if math.prod(shape) != 1:
             raise TypeError(
                 f"{self.name}: expected a function that returns one number, got an array of "
                 f"shape {shape}; sum it, or use jacobian, elementwise_grad or vjp"

@@ -107,7 +107,11 @@ fn gradients(op: &OpRef, operands: &[Array], seed: Array) -> Result<Vec<Array>> 
         });
         leaves.push(leaf);
     }
-    Variable::apply(op.clone(), &args)?.backward_from(seed)?;
+    let y = Variable::apply(op.clone(), &args)?;
+    // Where all operands are indices there is nothing to differentiate by.
+    if leaves.iter().any(Option::is_some) {
+        y.backward_from(seed)?;
+    }
     let gradients = leaves.iter().zip(operands);
     Ok(gradients
         .map(|(leaf, x)| dense(leaf.as_ref().and_then(Leaf::grad), &x.ty()))

@@ -37,7 +37,7 @@ fn operands_that_do_not_fit_are_refused_without_a_panic() -> Result<()> {
             };
             let operands: Vec<Array> = chosen.iter().map(|ty| Array::full(ty, 2.0)).collect();
             // Only an index can still be wrong: 2 is not below every length.
-            let indexed = chosen.iter().any(|t| !t.dtype.is_real());
+            let indexed = case.op.name() == "to_index" || chosen.iter().any(|t| !t.dtype.is_real());
             match evaluate(&case.op, &operands) {
                 Ok(y) => {
                     assert_eq!(y.ty(), ty, "{name} of {chosen:?}");

@@ -1,0 +1,333 @@
+//! Views: variables that share their elements with others, as NumPy's arrays share memory.
+//!
+//! Nodes of a graph never change, so what is shared is which node a name stands for. A name that
+//! was sliced, or assigned to, has a [`Slot`], which holds its node. The slot of a view knows the
+//! slot that it was taken of, and the operators between them: it applies these anew where the
+//! other's node was replaced since, and what is assigned to it goes through their inverses to the
+//! other, and so on to the one that is no view. All that have memory in common in NumPy see it then.
+//!
+//! Slices, transposes and axes of length 1 are views in NumPy whatever the array; diagonals and
+//! broadcasts are read-only ones. Whether a reshaped array is a view or a copy depends on its
+//! layout in memory, which a graph has not, unless it has one axis alone: to assign to such a view,
+//! and to read it after its array was assigned to, is an error that says so.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use crate::error::{Error, Result};
+use crate::graph::{Kind, Variable};
+use crate::rules::{
+    self, BroadcastLike, BroadcastTo, Diagonal, ExpandDims, FixedLengths, Identity, LongAxes,
+    OpRef, Reshape, ReshapeLike, SliceItem, SliceReplace, Squeeze, Take, Transpose,
+};
+
+/// Which node a name stands for. See the [module documentation](self).
+pub(super) struct Slot {
+    node: RefCell<Variable>,
+    /// How often the node was replaced, counted in slots that are no views.
+    changes: Cell<u64>,
+    origin: Origin,
+}
+
+enum Origin {
+    /// It shares what it holds with its views only.
+    Own,
+    /// It is a view of a leaf, which cannot be assigned to in part.
+    Leaf,
+    /// It is a view.
+    View(View),
+}
+
+struct View {
+    /// What it was taken of.
+    base: Rc<Slot>,
+    /// What that is a view of in the end.
+    root: Rc<Slot>,
+    /// The operators from the node of `base` to its own, first to last.
+    links: SmallVec<[Link; 1]>,
+    /// The changes of `root` that the node has seen.
+    seen: Cell<u64>,
+    /// Whether NumPy shares memory here only for some layouts.
+    unsure: bool,
+}
+
+/// An operator of a view, with its operands after the first.
+struct Link {
+    op: OpRef,
+    others: SmallVec<[Variable; 1]>,
+}
+
+/// What an operator gives in NumPy, of its first operand.
+#[derive(PartialEq)]
+enum Sharing {
+    /// The same memory.
+    Surely,
+    /// The same memory, or a copy.
+    Maybe,
+    /// Memory that is not to be written.
+    ReadOnly,
+    /// Another array.
+    Not,
+}
+
+/// What an operator gives of an array of this shape.
+fn sharing(op: &OpRef, shape: &[usize]) -> Sharing {
+    let long = shape.iter().filter(|&&n| n != 1).count();
+    if op.downcast::<Take>().is_some()
+        || op.downcast::<Transpose>().is_some()
+        || op.downcast::<Squeeze>().is_some()
+        || op.downcast::<ExpandDims>().is_some()
+        || op.downcast::<FixedLengths>().is_some()
+        || op.downcast::<LongAxes>().is_some()
+    {
+        Sharing::Surely
+    } else if op.downcast::<Reshape>().is_some() {
+        match long < 2 {
+            true => Sharing::Surely,
+            false => Sharing::Maybe,
+        }
+    } else if op.downcast::<Diagonal>().is_some()
+        || op.downcast::<BroadcastTo>().is_some()
+        || op.downcast::<BroadcastLike>().is_some()
+    {
+        Sharing::ReadOnly
+    } else {
+        Sharing::Not
+    }
+}
+
+impl Link {
+    /// The view of an array.
+    fn read(&self, base: &Variable) -> Result<Variable> {
+        let mut args: SmallVec<[Variable; 2]> = SmallVec::new();
+        args.push(base.clone());
+        args.extend(self.others.iter().cloned());
+        Variable::apply(self.op.clone(), &args)
+    }
+
+    /// The array, after another value was assigned to the view.
+    fn write(&self, base: &Variable, value: &Variable) -> Result<Variable> {
+        if let Some(Take { items }) = self.op.downcast::<Take>() {
+            let items = items.clone();
+            let op = OpRef::new(SliceReplace { items });
+            return Variable::apply(op, &[base.clone(), value.clone()]);
+        }
+        if let Some(Transpose { axes }) = self.op.downcast::<Transpose>() {
+            let mut back = axes.clone();
+            for (to, &from) in axes.iter().enumerate() {
+                back[from] = to;
+            }
+            let op = OpRef::new(Transpose { axes: back });
+            return Variable::apply(op, std::slice::from_ref(value));
+        }
+        if sharing(&self.op, &[]) == Sharing::ReadOnly {
+            return Err(Error::Value(
+                "assignment destination is read-only: diagonals and broadcasts are views that \
+                 NumPy does not write through; assign to the array itself, or to a .copy()"
+                    .into(),
+            ));
+        }
+        Variable::apply(OpRef::Static(&ReshapeLike), &[value.clone(), base.clone()])
+    }
+}
+
+impl Slot {
+    fn of(node: Variable, origin: Origin) -> Self {
+        Slot {
+            node: RefCell::new(node),
+            changes: Cell::new(0),
+            origin,
+        }
+    }
+
+    /// That of what is no view.
+    pub(super) fn new(node: Variable) -> Self {
+        Slot::of(node, Origin::Own)
+    }
+
+    /// That of a view of a leaf.
+    pub(super) fn of_leaf(node: &Variable) -> Self {
+        Slot::of(node.clone(), Origin::Leaf)
+    }
+
+    /// That of `node`, made from the node `from` of `base`; `None` if NumPy makes another array.
+    pub(super) fn view(base: &Rc<Slot>, from: &Variable, node: &Variable) -> Option<Self> {
+        let mut links: SmallVec<[Link; 1]> = SmallVec::new();
+        let mut unsure = false;
+        let mut at = node.clone();
+        while at.address() != from.address() {
+            let Kind::Operation(op) = at.kind() else {
+                return None;
+            };
+            let mut parents = at.parents().into_iter();
+            let parent = parents.next()?;
+            if op.downcast::<Identity>().is_some() {
+                return None;
+            }
+            match sharing(&op, &parent.ty().ok()?.shape) {
+                Sharing::Not => return None,
+                Sharing::Maybe => unsure = true,
+                Sharing::Surely | Sharing::ReadOnly => {}
+            }
+            links.push(Link {
+                op,
+                others: parents.collect(),
+            });
+            at = parent;
+        }
+        links.reverse();
+        if matches!(base.origin, Origin::Leaf) {
+            return Some(Slot::of_leaf(node));
+        }
+        let (root, of_unsure) = match &base.origin {
+            Origin::View(view) => (Rc::clone(&view.root), view.unsure),
+            Origin::Own | Origin::Leaf => (Rc::clone(base), false),
+        };
+        let view = View {
+            base: Rc::clone(base),
+            seen: Cell::new(root.changes.get()),
+            root,
+            links,
+            unsure: unsure || of_unsure,
+        };
+        Some(Slot::of(node.clone(), Origin::View(view)))
+    }
+
+    /// The node as it is now.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if its array was assigned to, and it depends on memory whether that is to
+    /// be seen.
+    pub(super) fn node(&self) -> Result<Variable> {
+        // From here towards the root those that have not seen its last change. A loop: there may
+        // be many.
+        let mut stale: SmallVec<[&Slot; 4]> = SmallVec::new();
+        let mut at = self;
+        while let Origin::View(view) = &at.origin {
+            let now = view.root.changes.get();
+            if view.seen.get() == now {
+                break;
+            }
+            if view.unsure {
+                return Err(Error::Value(
+                    "the array that this was reshaped from was assigned to since, and in NumPy it \
+                     depends on the layout in memory whether that is seen here: reshape it again, \
+                     or .copy() it before"
+                        .into(),
+                ));
+            }
+            stale.push(at);
+            at = &view.base;
+        }
+        for slot in stale.into_iter().rev() {
+            if let Origin::View(view) = &slot.origin {
+                let mut node = view.base.node.borrow().clone();
+                for link in &view.links {
+                    node = link.read(&node)?;
+                }
+                slot.node.replace(node);
+                view.seen.set(view.root.changes.get());
+            }
+        }
+        Ok(self.node.borrow().clone())
+    }
+
+    /// Assigns another node of the same shape; `false` for a view of a leaf.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for views that are not to be written. Nothing is changed then.
+    pub(super) fn replace(&self, node: Variable) -> Result<bool> {
+        let mut written: SmallVec<[(&Slot, Variable); 2]> = SmallVec::new();
+        let mut at = self;
+        let mut value = node;
+        while let Origin::View(view) = &at.origin {
+            if view.unsure {
+                return Err(Error::Value(
+                    "assignment to a reshaped array: in NumPy it depends on the layout in memory \
+                     whether that changes the array, too; assign to the array itself, by an index \
+                     of its own shape, or to a .copy()"
+                        .into(),
+                ));
+            }
+            let mut on_the_way = vec![view.base.node()?];
+            for link in &view.links[..view.links.len().saturating_sub(1)] {
+                let next = link.read(&on_the_way[on_the_way.len() - 1])?;
+                on_the_way.push(next);
+            }
+            let mut changed = value.clone();
+            for (link, base) in view.links.iter().zip(&on_the_way).rev() {
+                changed = link.write(base, &changed)?;
+            }
+            written.push((at, value));
+            value = changed;
+            at = &view.base;
+        }
+        if matches!(at.origin, Origin::Leaf) {
+            return Ok(false);
+        }
+        let now = at.changes.get() + 1;
+        at.changes.set(now);
+        // Old nodes are dropped when nothing is borrowed.
+        let old = at.node.replace(value);
+        drop(old);
+        for (slot, value) in written {
+            if let Origin::View(view) = &slot.origin {
+                view.seen.set(now);
+            }
+            let old = slot.node.replace(value);
+            drop(old);
+        }
+        Ok(true)
+    }
+
+    /// Adds the nodes that this holds itself.
+    pub(super) fn held(&self, nodes: &mut Vec<Variable>) {
+        nodes.push(self.node.borrow().clone());
+        if let Origin::View(view) = &self.origin {
+            let others = view.links.iter().flat_map(|link| &link.others);
+            nodes.extend(others.cloned());
+        }
+    }
+
+    /// Whether this is a view, of a leaf or of something else.
+    pub(super) fn is_view(&self) -> bool {
+        !matches!(self.origin, Origin::Own)
+    }
+
+    /// Whether this is the view of `base` by one slice of these items, and has seen all changes.
+    pub(super) fn is_slice_of(&self, base: &Rc<Slot>, items: &[SliceItem]) -> bool {
+        let Origin::View(view) = &self.origin else {
+            return false;
+        };
+        let [link] = view.links.as_slice() else {
+            return false;
+        };
+        Rc::ptr_eq(&view.base, base)
+            && view.seen.get() == view.root.changes.get()
+            && link
+                .op
+                .downcast::<rules::Take>()
+                .is_some_and(|take| take.items == items)
+    }
+}
+
+impl Drop for Slot {
+    /// Lets go of what it is a view of, view after view: a chain of them may be long.
+    fn drop(&mut self) {
+        let mut next = match std::mem::replace(&mut self.origin, Origin::Own) {
+            Origin::View(view) => Some(view),
+            Origin::Own | Origin::Leaf => None,
+        };
+        while let Some(view) = next {
+            next = match Rc::try_unwrap(view.base) {
+                Ok(mut base) => match std::mem::replace(&mut base.origin, Origin::Own) {
+                    Origin::View(view) => Some(view),
+                    Origin::Own | Origin::Leaf => None,
+                },
+                Err(_) => None,
+            };
+        }
+    }
+}

@@ -1,0 +1,187 @@
+"""A function is the same function while it is traced: values, and what it raises.
+
+``value_and_grad(f)(x)[0]`` is ``f(x)``, whatever Python and NumPy do inside: functions of numbers
+that Python and NumPy treat differently, and expressions drawn from their operators.
+"""
+
+import math
+import operator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wyrmling as wy
+
+NUMBERS = [0.0, -0.0, 1.0, -1.0, 2.0, -2.5, 1e308, -1e308, 1e-320, 0.5, 3.0]
+
+# Functions of one number.
+FUNCTIONS = {
+    "1 / x": lambda x: 1 / x,
+    "1.0 / x": lambda x: 1.0 / x,
+    "x / 0": lambda x: x / 0,
+    "x / 0.0": lambda x: x / 0.0,
+    "x / x": lambda x: x / x,
+    "x // 0": lambda x: x // 0,
+    "1 // x": lambda x: 1 // x,
+    "x % 0": lambda x: x % 0,
+    "5 % x": lambda x: 5 % x,
+    "divmod": lambda x: divmod(x, 0.0)[0],
+    "divmod of a number": lambda x: divmod(7.0, x)[1],
+    "x ** -1": lambda x: x**-1,
+    "x ** -1.5": lambda x: x**-1.5,
+    "x ** 0.5": lambda x: x**0.5,
+    "x ** 2": lambda x: x**2,
+    "0 ** x": lambda x: 0**x,
+    "2 ** x": lambda x: 2.0**x,
+    "(-8) ** x": lambda x: (-8.0) ** x,
+    "x ** x": lambda x: x**x,
+    "of NumPy's zero": lambda x: x / np.float64(0.0),
+    "of a number of NumPy's": lambda x: np.float64(1.0) / x,
+    "of an array": lambda x: np.sum(np.array([1.0, 0.0]) / x),
+    "np.divide": lambda x: np.divide(1.0, x),
+    "np.power": lambda x: np.power(x, -1.0),
+    "after np.sin": lambda x: 1.0 / np.sin(x),
+    "after np.max": lambda x: 1.0 / np.max(x),
+    "after -": lambda x: 1.0 / -x,
+    "after +": lambda x: 1.0 / +x,
+    "after abs": lambda x: 1.0 / abs(x),
+    "after a difference": lambda x: 1.0 / (x - x),
+    "after a product": lambda x: 1.0 / (0 * x),
+    "after a product with NumPy's": lambda x: 1.0 / (np.float64(0.0) * x),
+    "in place": lambda x: operator.itruediv(x, 0),
+    "round": lambda x: 1.0 / round(x * 1e-300, 2),
+    "round to an integer": lambda x: x * round(min(max(x, -9.0), 9.0)),
+    "floor": lambda x: x * math.floor(min(max(x, -9.0), 9.0)),
+    "int": lambda x: x * int(min(max(x, -9.0), 9.0)),
+    "branch": lambda x: -x if x < 0.5 else x * 2.0,
+    "chained": lambda x: x if -1.0 <= x <= 1.0 else 1.0 / x,
+    "loop": lambda x: sum(x / k for k in range(1, 4)),
+    "while": lambda x: halved(x),
+    "comparison": lambda x: x * (x > 0.0),
+    "equal": lambda x: (x == 2.0) + 0.0 * x,
+    "sum of comparisons": lambda x: ((x > 0.0) + (x > 1.0)) * 1.0 + 0.0 * x,
+    "and": lambda x: x if x > 0.0 and x < 2.0 else -x,
+    "not": lambda x: x * (not x),
+    "max": lambda x: max(x, 0.0) + min(x, 1.0),
+    "index": lambda x: [1.0, 2.0, 3.0][int(x > 0.0)] * x,
+    "nested": lambda x: 1.0 / wy.grad(lambda y: y * y)(x),
+    "nested value": lambda x: 1.0 / wy.value_and_grad(lambda y: y * y)(x)[0],
+    "argmax": lambda x: np.argmax(np.stack([x, 0.5, -x])) * x,
+}
+
+
+def halved(x):
+    while abs(x) > 1.0:
+        x = x / 1e100
+    return x
+
+
+def outcome(call):
+    """A value, or the kind of error; a complex number is an error where it is traced."""
+    try:
+        value = call()
+    except (ArithmeticError, ValueError, TypeError) as error:
+        return type(error)
+    return TypeError if isinstance(value, complex) else value
+
+
+def same(plain, traced):
+    if isinstance(plain, type) or isinstance(traced, type):
+        assert plain is traced
+    else:
+        np.testing.assert_allclose(traced, plain, rtol=1e-13, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of divisions by zero
+@pytest.mark.parametrize("kind", [float, np.float64, np.array], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_numbers(name, kind):
+    f = FUNCTIONS[name]
+    for number in NUMBERS:
+        x = kind(number)
+        plain = outcome(lambda x=x: f(x))
+        if plain is TypeError and kind is np.array:
+            continue  # ``round`` of an array without axes
+        if name.startswith("nested") and kind is not float:
+            continue  # transforms give a number of NumPy's a gradient that is one of Python's
+        x = kind(number)
+        same(plain, outcome(lambda x=x: wy.value_and_grad(f)(x)[0]))
+        if kind is float:
+            # As the argument of a function within one that is differentiated.
+            inner = outcome(lambda x=x: wy.grad(lambda y: wy.value_and_grad(f)(y)[0])(x))
+            assert isinstance(plain, type) <= isinstance(inner, type)
+
+
+BINARY = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+    operator.pow,
+]
+UNARY = [operator.neg, operator.pos, abs, np.sin, np.negative, np.square, np.float64]
+leaves = st.one_of(st.just("x"), st.sampled_from([0, 1, 2, -1, 0.0, 0.5, -2.0, np.float64(0.0)]))
+expressions = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from(BINARY), inner, inner),
+        st.tuples(st.sampled_from([f for f in UNARY if f is not np.float64]), inner),
+    ),
+    max_leaves=8,
+)
+
+
+def evaluated(expression, x):
+    if isinstance(expression, str):
+        return x
+    if not isinstance(expression, tuple):
+        return expression
+    function, *operands = expression
+    return function(*(evaluated(operand, x) for operand in operands))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@settings(max_examples=500)
+@given(
+    expressions, st.sampled_from(NUMBERS[:6] + NUMBERS[9:]), st.sampled_from([float, np.float64])
+)
+def test_expressions(expression, number, kind):
+    def f(x):
+        return evaluated(expression, x) + 0.0 * x
+
+    plain = outcome(lambda: f(kind(number)))
+    traced = outcome(lambda: wy.value_and_grad(f)(kind(number))[0])
+    if plain is TypeError or (not isinstance(plain, type) and not np.isfinite(plain)):
+        return  # complex on the way, or a power that rounds to infinity elsewhere
+    same(plain, traced)
+
+
+def test_answers_are_plain_while_traced():
+    """Comparisons and integers have no gradient to lose: they are NumPy's."""
+    seen = []
+
+    def f(x):
+        seen.extend([x > 1.0, x == x, np.isnan(x), np.argmax(x), np.argsort(x), x.argmin()])
+        seen.extend([np.floor(x).astype(int), np.nonzero(x)[0], x.astype(bool), ~(x > 1.0)])
+        seen.extend([np.logical_and(x > 0.0, x < 2.0), (x > 1.0) & (x < 3.0), x != 2.0])
+        table = np.arange(10.0)
+        return np.sum(x[x > 1.0]) + np.sum(table[np.floor(x).astype(int)] * x) + x[np.argmax(x)]
+
+    x = np.array([0.5, 2.5, 1.5])
+    expected = f(x)
+    plain, seen = seen, []
+    value, gradient = wy.value_and_grad(f)(x)
+    assert value == expected
+    np.testing.assert_array_equal(gradient, [0.0, 4.0, 2.0])
+    for one, other in zip(plain, seen, strict=True):
+        assert type(one) is type(other)
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        np.testing.assert_array_equal(one, other)
+    # They are variables where what they came from can change, within a transform too.
+    parameter = wy.Parameter(x)
+    wy.grad(lambda y: seen.append((y * parameter) > 1.0) or np.sum(y))(x)
+    assert isinstance(seen[-1], wy.Variable)
