@@ -124,30 +124,32 @@ pub(super) fn write(
         let mut sink = Sink {
             target: &mut target,
             checksum: crc32fast::Hasher::new(),
-            piece: Vec::with_capacity(PIECE.min(tensor.numbers.bytes())),
+            piece: vec![0; PIECE.min(tensor.numbers.bytes())],
             stop,
         };
         match &tensor.numbers {
             Numbers::F32(array) => {
-                for number in array {
+                let mut infinite = None;
+                sink.put(array.iter(), |number| {
                     if !number.is_finite() {
-                        return Err(Error::NotFinite(format!(
-                            "{} has an element {number}, expected finite numbers",
-                            tensor.name
-                        )));
+                        infinite = Some(*number);
                     }
-                    sink.put(number.to_le_bytes())?;
+                    number.to_le_bytes()
+                })?;
+                if let Some(number) = infinite {
+                    return Err(Error::NotFinite(format!(
+                        "{} has an element {number}, expected finite numbers",
+                        tensor.name
+                    )));
                 }
             }
-            Numbers::U8(numbers) => numbers.iter().try_for_each(|&number| sink.put([number]))?,
-            Numbers::U32(numbers) => {
-                (numbers.iter()).try_for_each(|number| sink.put(number.to_le_bytes()))?;
-            }
+            Numbers::U8(numbers) => sink.put(numbers.iter(), |&number| [number])?,
+            Numbers::U32(numbers) => sink.put(numbers.iter(), |number| number.to_le_bytes())?,
             Numbers::U64(numbers) => {
-                (numbers.iter()).try_for_each(|&number| sink.put((number as u64).to_le_bytes()))?;
+                sink.put(numbers.iter(), |&number| (number as u64).to_le_bytes())?;
             }
         }
-        *checksum = sink.finish()?;
+        *checksum = sink.checksum.finalize();
     }
     // Now the checksums are known. They have as many digits as the zeros in their place, so the
     // header keeps its length.
@@ -198,26 +200,24 @@ struct Sink<'a, W> {
 }
 
 impl<W: Write> Sink<'_, W> {
-    #[inline]
-    fn put<const N: usize>(&mut self, bytes: [u8; N]) -> Result<()> {
-        self.piece.extend_from_slice(&bytes);
-        if self.piece.len() >= PIECE {
-            self.flush()?;
+    /// Writes numbers piece by piece.
+    fn put<T, const N: usize>(
+        &mut self,
+        mut numbers: impl ExactSizeIterator<Item = T>,
+        mut to_bytes: impl FnMut(T) -> [u8; N],
+    ) -> Result<()> {
+        while numbers.len() > 0 {
+            look(self.stop)?;
+            let count = numbers.len().min(self.piece.len() / N);
+            let piece = &mut self.piece[..count * N];
+            let (places, _) = piece.as_chunks_mut::<N>();
+            for (place, number) in places.iter_mut().zip(&mut numbers) {
+                *place = to_bytes(number);
+            }
+            self.checksum.update(piece);
+            self.target.write_all(piece).map_err(refused)?;
         }
         Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        look(self.stop)?;
-        self.checksum.update(&self.piece);
-        self.target.write_all(&self.piece).map_err(refused)?;
-        self.piece.clear();
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<u32> {
-        self.flush()?;
-        Ok(self.checksum.finalize())
     }
 }
 
