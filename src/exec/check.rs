@@ -20,7 +20,8 @@
 use std::sync::Arc;
 
 use super::arena::LINE;
-use super::plan::{Group, Location, Place, Plan, Rows, RowsPart, Sink, Source, Step};
+use super::plan::{DotRows, Group, Location, Place, Plan, Sink, Source, Step};
+use super::rows::Part;
 use crate::array::{Array, DType, Type, element_count};
 use crate::error::{Error, Result};
 use crate::table::Table;
@@ -195,7 +196,7 @@ impl Check<'_> {
     }
 
     /// The operands of a dot product, one of which at least is looked up, and its result.
-    fn dot(&self, rows: &Rows, others: &Rows, out: &Place) -> Result<()> {
+    fn dot(&self, rows: &DotRows, others: &DotRows, out: &Place) -> Result<()> {
         let missing = || wrong("a lookup has no table");
         let (table, index) = rows.lookup.as_ref().ok_or_else(missing)?;
         let ty = self.table(*table)?.ty();
@@ -294,7 +295,7 @@ impl Check<'_> {
     }
 
     /// A gradient of rows: one for each index.
-    fn rows(&self, parts: &[RowsPart], of: &Type) -> Result<()> {
+    fn rows(&self, parts: &[Part<Place>], of: &Type) -> Result<()> {
         let width = width(of)?;
         for part in parts {
             self.index(&part.index, of.shape[0])?;

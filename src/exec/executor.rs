@@ -9,12 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use smallvec::SmallVec;
 
 use super::arena::Arena;
-use super::link::{
-    Address, BoundRows, Linked, LinkedGroup, LinkedRows, Linker, Memory, Stream, tag,
-};
+use super::link::{Address, BoundRows, Linked, LinkedGroup, Linker, Memory, Stream, tag};
 use super::lookup;
-use super::lower::BLOCK;
-use super::plan::{Location, Place, Plan, Sink};
+use super::plan::{BLOCK, Location, Place, Plan, Sink};
+use super::rows::Rows;
 use crate::array::{
     Array, DType, Dense, Element, Shape, Slice, Typed, View, ViewMut, room, with_real,
 };
@@ -33,7 +31,7 @@ pub struct Executor {
     _registers: Arena,
     steps: Vec<Linked>,
     /// For each gradient that is rows, where they are.
-    rows: Vec<LinkedRows>,
+    rows: Vec<Rows<Memory>>,
     /// Where each leaf's data is; nothing is read there for a table.
     leaves: Vec<*const u8>,
     /// The leaves' element types and numbers of elements.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, LINE};
-use super::lower::BLOCK;
-use super::plan::{Group, Location, Place, Plan, Sink, Source, Step};
+use super::plan::{BLOCK, Group, Location, Place, Plan, Sink, Source, Step};
+use super::rows::{self, Rows};
 use crate::array::{Broadcast, DType, Slice, SliceMut, Typed};
 use crate::optim::apply::{Parts, Term};
 use crate::rules::{Kernel, MOST_OPERANDS, OpRef, Operand};
@@ -195,38 +195,30 @@ pub(super) enum Linked {
     },
 }
 
-/// A summand of rows with addresses: the scale, and the rows.
-type LinkedTerm = (Option<Memory>, Memory);
-
-/// Rows of a gradient with addresses: for each part the index, and its terms.
-pub(crate) struct LinkedRows {
-    parts: Vec<(Memory, Vec<LinkedTerm>)>,
-}
-
 /// Rows of a gradient in an executor's memory, after a run.
 pub(crate) struct BoundRows<'a> {
-    pub(super) rows: &'a LinkedRows,
+    pub(super) rows: &'a Rows<Memory>,
     pub(super) leaves: &'a [*const u8],
 }
 
 impl<T: Typed> Parts<T> for BoundRows<'_> {
     #[inline(always)]
     fn count(&self) -> usize {
-        self.rows.parts.len()
+        self.rows.len()
     }
     #[inline(always)]
     fn indices(&self, part: usize) -> &[u32] {
         // SAFETY: the executor, which is borrowed, owns the memory and does not run; what is
         // bound to leaves lives as long as results are read (`Executor::run`).
-        unsafe { self.rows.parts[part].0.numbers(self.leaves) }
+        unsafe { self.rows[part].index.numbers(self.leaves) }
     }
     #[inline(always)]
     fn terms(&self, part: usize) -> usize {
-        self.rows.parts[part].1.len()
+        self.rows[part].terms.len()
     }
     #[inline(always)]
     fn term(&self, part: usize, term: usize) -> Term<'_, T> {
-        let (scale, rows) = &self.rows.parts[part].1[term];
+        let rows::Term { scale, rows } = &self.rows[part].terms[term];
         // SAFETY: as above.
         let read = |m: &Memory| unsafe { m.numbers(self.leaves) };
         Term {
@@ -273,19 +265,13 @@ impl Linker<'_> {
         }
     }
 
-    pub(super) fn rows(&self, sink: &Sink) -> LinkedRows {
-        let parts = match sink {
-            Sink::Dense(_) => &[][..],
-            Sink::Rows(parts) => parts,
-        };
-        let term = |t: &super::plan::Term| {
-            let scale = t.scale.as_ref().map(|s| self.memory(s));
-            (scale, self.memory(&t.rows))
-        };
-        let part =
-            |p: &super::plan::RowsPart| (self.memory(&p.index), p.terms.iter().map(term).collect());
-        LinkedRows {
-            parts: parts.iter().map(part).collect(),
+    pub(super) fn rows(&self, sink: &Sink) -> Rows<Memory> {
+        match sink {
+            Sink::Dense(_) => Vec::new(),
+            Sink::Rows(parts) => {
+                let memory = |part: &rows::Part<_>| part.map(|place| self.memory(place));
+                parts.iter().map(memory).collect()
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! time and any shapes; a [`Plan`] is made for concrete shapes, with elementwise operators
 //! fused and all memory assigned once, and run by an [`Executor`] per thread.
 
+mod analysis;
 mod arena;
 mod check;
 mod executor;
@@ -14,11 +15,13 @@ mod lower;
 mod place;
 mod plan;
 mod program;
+mod rows;
 mod schedule;
 
 pub use executor::Executor;
 pub use interpreter::interpret;
 pub use plan::Plan;
-pub(crate) use plan::{RowsPart, Sink};
+pub(crate) use plan::{Place, Sink};
 pub use program::{Leaf, Program};
 pub(crate) use program::{Wrt, check_input};
+pub(crate) use rows::Part;

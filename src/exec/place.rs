@@ -8,15 +8,15 @@ use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
+use super::analysis::Analysis;
 use super::arena::Layout;
-use super::lower::Lowering;
-use super::plan::{Fused, Group, Location, Place, Rows, Source, Step};
+use super::plan::{DotRows, Fused, Group, Location, Place, Source, Step};
 use crate::array::Type;
 use crate::ir::ValueId;
 
 /// Gives values their places while walking the units.
 pub(super) struct Placer<'l, 'f> {
-    pub(super) low: &'l Lowering<'f>,
+    pub(super) low: &'l Analysis<'f>,
     pub(super) layout: Layout,
     pub(super) peak: usize,
     pub(super) places: HashMap<ValueId, usize>,
@@ -29,7 +29,7 @@ pub(super) struct Placer<'l, 'f> {
 }
 
 impl<'l, 'f> Placer<'l, 'f> {
-    pub(super) fn new(low: &'l Lowering<'f>, in_passing: HashSet<usize>) -> Self {
+    pub(super) fn new(low: &'l Analysis<'f>, in_passing: HashSet<usize>) -> Self {
         Placer {
             low,
             layout: Layout::default(),
@@ -91,14 +91,14 @@ impl<'l, 'f> Placer<'l, 'f> {
     }
 
     /// The rows that a dot product reads in operand `value`.
-    fn rows(&mut self, value: ValueId) -> Rows {
+    fn rows(&mut self, value: ValueId) -> DotRows {
         let low = self.low;
         let waiting = low.node_of[value as usize].filter(|n| self.in_passing.remove(n));
         let lookup = waiting.and_then(|n| {
             let node = &low.nodes[n];
             Some((low.is_table_gather(node)?, self.place(node.args[1])))
         });
-        Rows {
+        DotRows {
             place: match lookup {
                 Some(_) => self.allocate(value),
                 None => self.place(value),

@@ -6,8 +6,13 @@
 
 use smallvec::SmallVec;
 
+use super::rows::{Part, Rows};
 use crate::array::{Array, Type};
 use crate::rules::{Kernel, OpRef};
+
+/// Elements of a fused block: small enough that a few registers stay in the first-level
+/// cache.
+pub(super) const BLOCK: usize = 512;
 
 /// Where a value lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +63,7 @@ pub(super) struct Group {
 
 /// Rows that a dot product reads.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct DotRows {
     /// The table and the indices, if they are looked up on the way.
     pub lookup: Option<(usize, Place)>,
     pub place: Place,
@@ -77,8 +82,8 @@ pub(super) enum Step {
     },
     /// Copies rows of a table, and multiplies them with others, row by row.
     GatherDot {
-        rows: Rows,
-        others: Rows,
+        rows: DotRows,
+        others: DotRows,
         out: Place,
     },
     /// Elementwise operators.
@@ -91,27 +96,31 @@ pub(super) enum Step {
     },
 }
 
-/// A summand of a row gradient: `rows`, each row times one element of `scale` if there is one.
+/// The gradient of one parameter; what names a value is `V`.
 #[derive(Debug, Clone)]
-pub(crate) struct Term {
-    pub scale: Option<Place>,
-    pub rows: Place,
-}
-
-/// Rows of a gradient: one for each index, the sum of the terms.
-#[derive(Debug, Clone)]
-pub(crate) struct RowsPart {
-    pub index: Place,
-    pub terms: Vec<Term>,
-}
-
-/// The gradient of one parameter.
-#[derive(Debug, Clone)]
-pub(crate) enum Sink {
+pub(crate) enum Sink<V = Place> {
     /// An array.
-    Dense(Place),
+    Dense(V),
     /// Rows; equal indices add up.
-    Rows(Vec<RowsPart>),
+    Rows(Rows<V>),
+}
+
+impl<V: Copy> Sink<V> {
+    /// All that it is made of.
+    pub(super) fn values(&self) -> Vec<V> {
+        match self {
+            Sink::Dense(value) => vec![*value],
+            Sink::Rows(parts) => parts.iter().flat_map(Part::values).copied().collect(),
+        }
+    }
+
+    /// The same gradient by other names.
+    pub(super) fn map<W>(&self, mut name: impl FnMut(&V) -> W) -> Sink<W> {
+        match self {
+            Sink::Dense(value) => Sink::Dense(name(value)),
+            Sink::Rows(parts) => Sink::Rows(parts.iter().map(|part| part.map(&mut name)).collect()),
+        }
+    }
 }
 
 /// A program for concrete shapes.
@@ -185,7 +194,6 @@ mod tests {
 
     use super::*;
     use crate::array::{DType, Dense};
-    use crate::exec::lower::BLOCK;
     use crate::exec::program::Wrt;
     use crate::exec::{Leaf, Program};
     use crate::ir::{Builder, Terminator, ValueId};

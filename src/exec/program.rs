@@ -6,9 +6,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::analysis::Request;
 use super::executor::Executor;
-use super::lower::{Request, lower};
-use super::plan::{Plan, RowsPart, Sink};
+use super::lower::lower;
+use super::plan::{Place, Plan, Sink};
+use super::rows::Part;
 use crate::array::{Array, Dense, Shape, Slice, Type, room, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::ir::{Adjoint, Function, ValueId, adjoint, pushforward};
@@ -423,7 +425,7 @@ impl Program {
 }
 
 /// A gradient of rows as a value of its own.
-fn rows(e: &Executor, parts: &[RowsPart], ty: &Type) -> Result<Gradient> {
+fn rows(e: &Executor, parts: &[Part<Place>], ty: &Type) -> Result<Gradient> {
     let width = crate::array::size(&ty.shape[1..]);
     let count: usize = parts.iter().map(|p| p.index.ty.size()).sum();
     let mut indices: Vec<u32> = room(&[count])?;

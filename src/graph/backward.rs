@@ -14,6 +14,7 @@ use super::order::{Order, refresh, topological};
 use super::value::{Places, Value};
 use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
+use crate::table::Gradient;
 
 /// Checks that a gradient fits what it is the gradient of.
 pub(super) fn check_seed(ty: &Type, seed: &Type) -> Result<()> {
@@ -160,7 +161,13 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     topological(root, |n| n.core().differentiable(), &mut order);
     let gradients = descend(&order, seed)?
         .into_iter()
-        .map(|(leaf, g)| Ok((leaf, g.into_gradient()?)));
+        .map(|(leaf, g)| match (leaf.kind(), g) {
+            // A variable is no table: it is small, and read as an array.
+            (Kind::Variable(..), Value::Rows(rows)) if rows.has_slice() => {
+                Ok((leaf, Gradient::Dense(rows.try_to_dense()?)))
+            }
+            (_, g) => Ok((leaf, g.into_gradient()?)),
+        });
     // All are there before a leaf gets one. Only for a copy of an old gradient that somebody else
     // holds may memory lack after that: the leaves before then have theirs.
     for (leaf, g) in gradients.collect::<Result<SmallVec<[_; 4]>>>()? {

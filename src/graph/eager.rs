@@ -1,6 +1,5 @@
 //! The eager algebra: rules run on values and compute at once.
 
-use std::any::TypeId;
 use std::cell::RefCell;
 
 use smallvec::SmallVec;
@@ -9,9 +8,7 @@ use super::value::{Places, Value, apply};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
 use crate::rules::differentiate;
-use crate::rules::{
-    Algebra, BroadcastLike, Ex, Id, Internal, Mul, OpRef, Operator, ReshapeLike, SumTo,
-};
+use crate::rules::{Algebra, Ex, Form, Id, OpRef, Operator};
 
 /// A value of a rule: one that a node holds, or one that the rule computed.
 enum Slot<'v> {
@@ -78,22 +75,11 @@ pub(super) fn pull<O: Operator + ?Sized>(
     })
 }
 
-/// Whether an operator gives its first operand the shape of the second, and so does nothing
-/// if they have one shape. Rules end in one of these.
-#[inline]
-fn fits(op: &dyn Operator) -> bool {
-    let key = op.type_key(Internal);
-    key == TypeId::of::<SumTo>()
-        || key == TypeId::of::<BroadcastLike>()
-        || key == TypeId::of::<ReshapeLike>()
-}
-
 /// A single number repeated, as the gradient of a sum is, and its product with something of that
 /// shape, without the array of it.
 #[inline(never)]
-fn repeated(op: &dyn Operator, x: &Value, y: &Value) -> Option<Result<Value>> {
-    let key = op.type_key(Internal);
-    if key == TypeId::of::<BroadcastLike>() {
+fn repeated(op: &dyn Operator, form: Form, x: &Value, y: &Value) -> Option<Result<Value>> {
+    if form == Form::Repeated {
         return x.repeated(y).map(Ok);
     }
     let all = Places::All;
@@ -102,7 +88,7 @@ fn repeated(op: &dyn Operator, x: &Value, y: &Value) -> Option<Result<Value>> {
         (other, Value::Repeated(places, number, ty)) if *places == all => (number, ty, other),
         _ => return None,
     };
-    if key != TypeId::of::<Mul>() || other.shape() != &ty.shape[..] || other.dtype() != ty.dtype {
+    if form != Form::Product || other.shape() != &ty.shape[..] || other.dtype() != ty.dtype {
         return None;
     }
     if *number == 1.0 {
@@ -119,11 +105,18 @@ impl Algebra for Eager<'_> {
             let get = |k: usize| values[args[k] as usize].get();
             match args {
                 [_] => apply(&*op, &[get(0)], None),
-                [x, _] if fits(&*op) && get(0).shape() == get(1).shape() => return *x,
-                [_, _] => match repeated(&*op, get(0), get(1)) {
-                    Some(value) => value,
-                    None => apply(&*op, &[get(0), get(1)], None),
-                },
+                [x, _] => {
+                    let form = op.form();
+                    // Rules end in one of these, which mostly does nothing.
+                    let shapes = matches!(form, Form::Shaped | Form::Repeated);
+                    if shapes && get(0).shape() == get(1).shape() {
+                        return *x;
+                    }
+                    match repeated(&*op, form, get(0), get(1)) {
+                        Some(value) => value,
+                        None => apply(&*op, &[get(0), get(1)], None),
+                    }
+                }
                 _ => {
                     let all: SmallVec<[&Value; 4]> = (0..args.len()).map(get).collect();
                     apply(&*op, &all, None)

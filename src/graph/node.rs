@@ -159,7 +159,14 @@ impl Core {
         let mut partial = self.partial.borrow_mut();
         *partial = Some(match partial.take() {
             None => grad,
-            Some(sum) => sum.add(grad)?,
+            // Rows stay rows for a leaf, which may be a large table. For any other node they are
+            // added up in place once there are as many as it has.
+            Some(sum) => match sum.add(grad)? {
+                Value::Rows(rows) if !self.is_leaf() && rows.is_many() => {
+                    Value::Dense(rows.try_to_dense()?)
+                }
+                sum => sum,
+            },
         });
         Ok(())
     }

@@ -92,4 +92,12 @@ impl Recording for Nodes {
     fn next(&self) -> Id {
         self.nodes.borrow().len() as Id
     }
+
+    fn is_scattered(&self, id: Id) -> bool {
+        // No operator runs here: nodes hold theirs.
+        match self.nodes.borrow()[id as usize].kind() {
+            Kind::Operation(op) => op.scatter().is_some(),
+            _ => false,
+        }
+    }
 }

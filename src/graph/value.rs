@@ -5,7 +5,6 @@
 //! gradient of a lookup (a few rows), the gradient of a sum (one number, repeated) and that of a
 //! trace (a multiple of the identity). An operator that has no shortcut for a form gets the array.
 
-use std::any::TypeId;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,9 +13,9 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::array::{Array, DType, Number, Shape, Slice, Summary, Type, View};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rules::{
-    DiagonalLike, Gather, Internal, Kernel, MOST_OPERANDS, MatMul, Operator, ScatterRows,
+    Accumulate, Form, Internal, Kernel, MOST_OPERANDS, Operator, Region, Scatter, ScatteredRows,
     Transpose, result_type, shares,
 };
 use crate::table::{Gradient, Rows, Table, add_into};
@@ -178,7 +177,7 @@ impl Value {
     pub(crate) fn add(self, other: Value) -> Result<Value> {
         Ok(match (self, other) {
             (Value::Rows(mut a), Value::Rows(b)) => {
-                a.extend(b);
+                a.append(b);
                 Value::Rows(a)
             }
             (Value::Rows(r), Value::Dense(mut a)) | (Value::Dense(mut a), Value::Rows(r)) => {
@@ -201,7 +200,7 @@ impl Value {
     pub(crate) fn into_gradient(self) -> Result<Gradient> {
         Ok(match self {
             Value::Dense(a) => Gradient::Dense(a),
-            Value::Rows(r) => Gradient::Rows(r),
+            Value::Rows(r) if !r.has_all() => Gradient::Rows(r),
             other => Gradient::Dense(other.dense()?),
         })
     }
@@ -246,6 +245,11 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     {
         return shortcut;
     }
+    if let Some(scatter) = op.scatter()
+        && let Some(sum) = scattered(op, scatter, args)
+    {
+        return sum;
+    }
     if let Some((definition, n)) = op.definition(Internal)
         && let Some((dtype, shape, slices)) = alike(args)
         && let Some(kernel) = definition.kernel_of(n, dtype, args.len())
@@ -275,13 +279,7 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     if shares(op, &refs, &ty) {
         return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
     }
-    if is::<ScatterRows, O>(op)
-        && let Array::U32(indices) = &*dense[1]
-    {
-        let values = Array::clone(&dense[0]);
-        return Rows::new(ty, indices.clone(), values).map(Value::Rows);
-    }
-    if is::<DiagonalLike, O>(op) {
+    if op.form() == Form::Diagonal && ty.ndim() == 2 && dense[0].size() == 1 {
         return Ok(Value::Repeated(Places::Diagonal, dense[0].item()?, ty));
     }
     let mut out = memory(reuse, ty.dtype, &ty.shape)?;
@@ -357,24 +355,17 @@ where
     Some(Value::Dense(result.into()))
 }
 
-fn is<P: Operator, O: Operator + ?Sized>(op: &O) -> bool {
-    op.type_key(Internal) == TypeId::of::<P>()
-}
-
 /// Shortcuts for values that are not arrays, where there is one.
 fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Value>> {
     match args {
-        [Value::Table(t), Value::Dense(Array::U32(index))] if is::<Gather, O>(op) => {
+        [Value::Table(t), Value::Dense(Array::U32(index))] if op.form() == Form::RowLookup => {
             Some(t.table.read_rows(index).map(Value::Dense))
-        }
-        // Only the type is read of what the rows belong to, so it is not copied.
-        [values, Value::Dense(Array::U32(index)), like] if is::<ScatterRows, O>(op) => {
-            let rows = |values| Rows::new(like.ty(), index.clone(), values).map(Value::Rows);
-            Some(values.dense().and_then(rows))
         }
         [Value::Repeated(Places::Diagonal, scale, ty), other]
         | [other, Value::Repeated(Places::Diagonal, scale, ty)]
-            if is::<MatMul, O>(op) && ty.shape[0] == ty.shape[1] && other.ty().ndim() == 2 =>
+            if op.form() == Form::MatrixProduct
+                && ty.shape[0] == ty.shape[1]
+                && other.ty().ndim() == 2 =>
         {
             let first = matches!(args[0], Value::Repeated(Places::Diagonal, ..));
             let scaled = |matrix| scaled(op, args, matrix, *scale, first);
@@ -382,6 +373,62 @@ fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Va
         }
         _ => None,
     }
+}
+
+/// The value of an operator that scatters, as rows if it adds rows, and as a sum in place if it
+/// adds up others.
+fn scattered<O: Operator + ?Sized>(
+    op: &O,
+    scatter: &dyn Scatter,
+    args: &[&Value],
+) -> Option<Result<Value>> {
+    if let Some(sum) = scatter.accumulation() {
+        return Some(accumulated(sum, args));
+    }
+    let rows = scatter.rows()?;
+    let types: SmallVec<[Type; 3]> = args.iter().map(|a| a.ty()).collect();
+    let types: SmallVec<[&Type; 3]> = types.iter().collect();
+    let ty = match result_type(op, &types) {
+        Ok(ty) if ty.ndim() > 0 => ty,
+        Ok(_) => return None,
+        Err(error) => return Some(Err(error)),
+    };
+    let rows = match rows {
+        ScatteredRows::Index { rows, index } => {
+            let (Some(rows), Some(Value::Dense(Array::U32(index)))) =
+                (args.get(rows), args.get(index))
+            else {
+                return None;
+            };
+            rows.dense()
+                .and_then(|rows| Rows::new(ty, index.clone(), rows))
+        }
+        ScatteredRows::Slice { values, items } => {
+            let values = args.get(values)?.dense();
+            let region = Region::new(items, &ty.shape);
+            values.and_then(|values| Rows::sliced(ty, region?, values))
+        }
+    };
+    Some(rows.map(Value::Rows))
+}
+
+/// The sum of what operators scatter.
+fn accumulated(sum: &Accumulate, args: &[&Value]) -> Result<Value> {
+    let types: SmallVec<[Type; 8]> = args.iter().map(|a| a.ty()).collect();
+    let types: SmallVec<[&Type; 8]> = types.iter().collect();
+    result_type(sum, &types)?;
+    let mut total = match sum.has_base() {
+        true => Some(args[0].clone()),
+        false => None,
+    };
+    for (op, operands) in sum.parts() {
+        let part = apply(&**op, &args[operands.clone()], None)?;
+        total = Some(match total {
+            None => part,
+            Some(total) => total.add(part)?,
+        });
+    }
+    total.ok_or_else(|| Error::Type("accumulate: there is nothing to add".into()))
 }
 
 /// The product of a matrix with `scale` times the identity, which stood first or second.

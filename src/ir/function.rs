@@ -355,4 +355,15 @@ impl Recording for Builder {
     fn next(&self) -> Id {
         self.state.borrow().types.len() as Id
     }
+
+    fn is_scattered(&self, id: Id) -> bool {
+        let state = self.state.borrow();
+        let Some(&Some((block, k))) = state.places.get(id as usize) else {
+            return false;
+        };
+        match &state.blocks[block as usize].instructions[k as usize].expression {
+            Expression::Apply(op, _) => op.scatter().is_some(),
+            Expression::Constant(_) => false,
+        }
+    }
 }

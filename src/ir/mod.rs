@@ -17,4 +17,4 @@ pub use derive::{Adjoint, Tangent, adjoint, tangent};
 pub use function::{
     Block, Builder, Expression, Function, Instruction, Target, Terminator, ValueId,
 };
-pub(crate) use optimize::{simplify, specialize};
+pub(crate) use optimize::{drop_dead, simplify, specialize};

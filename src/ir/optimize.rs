@@ -15,9 +15,7 @@ use super::function::{Block, Expression, Function, Instruction, Terminator, Valu
 use crate::array::{Array, Type, View};
 use crate::error::Result;
 use crate::rules::differentiate::Product;
-use crate::rules::{
-    BroadcastLike, BroadcastTo, Div, Kernel, Mul, Neg, OpRef, ScatterRows, Sub, result_type,
-};
+use crate::rules::{Form, Kernel, Neg, OpRef, result_type};
 
 /// The same function for parameters of other types. `products` are what rules made in it.
 ///
@@ -75,10 +73,6 @@ struct Pass<'f> {
     number: Vec<Option<f64>>,
     /// For a value that repeats one element, the value that holds it.
     splat: Vec<Option<ValueId>>,
-    /// Parameters, and rows scattered into one: whether such a value is used as it is or in
-    /// an expression decides between a gradient of rows and an array, so expressions of them
-    /// stay as they were written.
-    kept: Vec<bool>,
     /// For a value that is -x, the value x.
     negated: Vec<Option<ValueId>>,
     /// Applied operators with their operands.
@@ -103,22 +97,17 @@ impl Pass<'_> {
         if keeps(0) && op.aliases(&types, ty) {
             return Some(args[0]);
         }
-        let keeps = |k: usize| keeps(k) && !self.kept[args[k] as usize];
-        if op.downcast::<Mul>().is_some() {
-            if number(1) == Some(1.0) && keeps(0) {
-                return Some(args[0]);
-            }
-            if number(0) == Some(1.0) && keeps(1) {
-                return Some(args[1]);
-            }
-        }
-        if op.downcast::<Div>().is_some() && number(1) == Some(1.0) && keeps(0) {
-            return Some(args[0]);
-        }
-        if op.downcast::<Sub>().is_some() && number(1) == Some(0.0) && keeps(0) {
-            return Some(args[0]);
-        }
-        None
+        // The number that leaves the other operand as it is.
+        let neutral = match op.form() {
+            Form::Product => [(0, 1, 1.0), (1, 0, 1.0)],
+            Form::Quotient => [(0, 1, 1.0); 2],
+            Form::Difference => [(0, 1, 0.0); 2],
+            _ => return None,
+        };
+        let [first, second] = neutral.map(|(kept, k, neutral)| {
+            (args.len() == 2 && number(k) == Some(neutral) && keeps(kept)).then(|| args[kept])
+        });
+        first.or(second)
     }
 
     /// Elementwise operators read a repeated number once, if something else still gives
@@ -146,22 +135,18 @@ impl Pass<'_> {
             known.push(match self.number[a as usize] {
                 Some(x) => Array::full(self.ty(a), x),
                 // Only the shape is read; do not make a large array for it.
-                None if !op.reads(k) => return self.count(op, a, ty),
+                None if !op.reads(k) => Array::scalar(self.ty(a).dtype, 0.0),
                 None => return None,
             });
         }
-        let views: SmallVec<[View<'_>; 3]> = known.iter().map(Array::view).collect();
+        let shapes = args.iter().map(|&a| &self.ty(a).shape[..]);
+        let views = known.iter().zip(shapes);
+        let views: SmallVec<[View<'_>; 3]> = views
+            .map(|(a, shape)| View::new(shape, a.view().data))
+            .collect();
         let mut out = Array::full(ty, 0.0);
         let written = op.eval(&views, out.view_mut()?);
         written.is_ok().then_some(out)
-    }
-
-    /// The value of `count_like`, which reads a shape only.
-    fn count(&self, op: &OpRef, arg: ValueId, ty: &Type) -> Option<Array> {
-        let count = op.downcast::<crate::rules::CountLike>()?;
-        let shape = &self.ty(arg).shape;
-        let n: usize = count.axes.iter().map(|&a| shape[a]).product();
-        Some(Array::scalar(ty.dtype, n as f64))
     }
 }
 
@@ -177,14 +162,10 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
         alias: (0..count as ValueId).collect(),
         number: vec![None; count],
         splat: vec![None; count],
-        kept: vec![false; count],
         negated: vec![None; count],
         seen: HashMap::new(),
         seen_numbers: HashMap::new(),
     };
-    for &p in &block.parameters {
-        pass.kept[p as usize] = true;
-    }
     let mut kept: Vec<Instruction> = Vec::with_capacity(block.instructions.len());
     for i in &block.instructions {
         let result = i.result;
@@ -209,7 +190,8 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
         };
         // x * -1 is -x, exactly.
         if let Expression::Apply(op, args) = &expression
-            && op.downcast::<Mul>().is_some()
+            && op.form() == Form::Product
+            && args.len() == 2
         {
             for (k, other) in [(0, 1), (1, 0)] {
                 if pass.number[args[k] as usize] == Some(-1.0) && pass.ty(args[other]) == ty {
@@ -221,11 +203,9 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
         }
         // -(-x) is x, exactly.
         if let Expression::Apply(op, args) = &expression
-            && op.downcast::<Neg>().is_some()
+            && op.form() == Form::Negation
         {
-            if let Some(x) = pass.negated[args[0] as usize]
-                && !pass.kept[x as usize]
-            {
+            if let Some(x) = pass.negated[args[0] as usize] {
                 pass.alias[result as usize] = x;
                 continue;
             }
@@ -244,9 +224,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
                 }
             }
             Expression::Apply(op, args) => {
-                pass.kept[result as usize] = op.downcast::<ScatterRows>().is_some();
-                let repeats = op.downcast::<BroadcastLike>().is_some()
-                    || op.downcast::<BroadcastTo>().is_some();
+                let repeats = op.form() == Form::Repeated;
                 if repeats && pass.ty(args[0]).size() == 1 {
                     pass.splat[result as usize] = Some(args[0]);
                 }
@@ -278,7 +256,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
 }
 
 /// Drops the instructions of a one-block function whose results nobody needs.
-fn drop_dead(function: &mut Function) {
+pub(crate) fn drop_dead(function: &mut Function) {
     let mut needed = vec![false; function.types.len()];
     let Some(block) = function.blocks.first_mut() else {
         return;

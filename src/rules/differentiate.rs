@@ -22,7 +22,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Add, Algebra, Ex, Id, Identity, OpRef, Operator};
+use super::{Accumulate, Add, Algebra, Ex, Id, Identity, OpRef, Operator};
 use crate::array::{Type, show_shape};
 use crate::error::{Error, Result};
 
@@ -33,6 +33,9 @@ pub(crate) trait Recording: Algebra {
 
     /// The name that the next value will get: names grow.
     fn next(&self) -> Id;
+
+    /// Whether a value is the result of an operator that [scatters](Operator::scatter).
+    fn is_scattered(&self, id: Id) -> bool;
 }
 
 /// An operator and its operands.
@@ -177,6 +180,59 @@ impl<T: Clone + Default> Slots<T> {
     }
 }
 
+/// The gradient of a value as far as it is known: a sum. What is scattered is added up at the end,
+/// by one instruction, so that each part costs what it adds.
+#[derive(Clone, Default)]
+struct Sum {
+    dense: Option<Id>,
+    scattered: Vec<Id>,
+}
+
+impl Sum {
+    fn add(&mut self, cx: &dyn Recording, part: Id) {
+        if cx.is_scattered(part) {
+            self.scattered.push(part);
+        } else {
+            self.dense = Some(match self.dense {
+                None => part,
+                Some(sum) => Ex::new(cx, sum).with(&Add, &[Ex::new(cx, part)]).id(),
+            });
+        }
+    }
+
+    /// The sum, in one value; `None` if there is nothing to add.
+    fn total(&mut self, cx: &dyn Recording) -> Option<Id> {
+        let total = match (self.dense, &self.scattered[..]) {
+            (None, [only]) => Some(*only),
+            (dense, []) => dense,
+            (dense, scattered) => Some(accumulate(cx, dense, scattered)),
+        };
+        *self = Sum {
+            dense: total,
+            scattered: Vec::new(),
+        };
+        total
+    }
+}
+
+/// One instruction that adds up values that are scattered, and another.
+fn accumulate(cx: &dyn Recording, base: Option<Id>, scattered: &[Id]) -> Id {
+    let mut operands: Vec<Id> = base.into_iter().collect();
+    let mut parts: Vec<(OpRef, usize)> = Vec::with_capacity(scattered.len());
+    for (op, args) in scattered.iter().filter_map(|&id| cx.definition(id)) {
+        // Sums of sums are one.
+        match op.scatter().and_then(|scatter| scatter.accumulation()) {
+            Some(sum) if !sum.has_base() => {
+                parts.extend(sum.parts().iter().map(|(op, of)| (op.clone(), of.len())));
+            }
+            _ => parts.push((op.clone(), args.len())),
+        }
+        operands.extend(args);
+    }
+    let op = OpRef::new(Accumulate::new(base.is_some(), parts));
+    cx.apply(op, &operands)
+}
+
 fn named<'t>(cx: &'t dyn Recording, ids: &[Id]) -> SmallVec<[Ex<'t>; 4]> {
     ids.iter().map(|&id| Ex::new(cx, id)).collect()
 }
@@ -213,20 +269,23 @@ pub(crate) fn gradients(
         definitions.push(definition.filter(|_| depends));
     }
     let on = |a: Id| active.get(a) == Some(&true);
-    let mut slots: Slots<Option<Id>> = Slots::new(values);
+    let mut sums: Slots<Sum> = Slots::new(values);
     if on(root)
-        && let Some(slot) = slots.get_mut(root)
+        && let Some(sum) = sums.get_mut(root)
     {
-        *slot = Some(seed.unwrap_or_else(|| Ex::new(cx, root).ones_like().id()));
+        sum.dense = Some(seed.unwrap_or_else(|| Ex::new(cx, root).ones_like().id()));
     }
     for (&id, definition) in values.iter().zip(definitions).rev() {
-        let Some(slot @ Some(_)) = slots.get_mut(id) else {
+        let Some(sum) = sums.get_mut(id) else {
             continue;
         };
-        if let Some(gradient) = *slot {
-            *slot = Some(observer.complete(id, gradient)?);
-        }
-        let (Some((op, args)), Some(gradient)) = (definition, *slot) else {
+        let Some(total) = sum.total(cx) else {
+            continue;
+        };
+        cx.take_error().map_or(Ok(()), Err)?;
+        let gradient = observer.complete(id, total)?;
+        sum.dense = Some(gradient);
+        let Some((op, args)) = definition else {
             continue;
         };
         let ends = (Ex::new(cx, gradient), Ex::new(cx, id));
@@ -243,20 +302,15 @@ pub(crate) fn gradients(
                     value: gradient.id(),
                     like: args[i],
                 });
-                if let Some(slot) = slots.get_mut(args[i]) {
-                    *slot = Some(match *slot {
-                        None => gradient.id(),
-                        Some(sum) => Ex::new(cx, sum).with(&Add, &[gradient]).id(),
-                    });
+                if let Some(sum) = sums.get_mut(args[i]) {
+                    sum.add(cx, gradient.id());
                 }
                 cx.take_error().map_or(Ok(()), Err)
             },
         )?;
     }
-    Ok(wrt
-        .iter()
-        .map(|&x| slots.get(x).copied().flatten())
-        .collect())
+    let gradient = |&x: &Id| sums.get(x).and_then(|sum| sum.dense);
+    Ok(wrt.iter().map(gradient).collect())
 }
 
 /// The tangents of `results` where values move: `moving` names each with its tangent. `None` for a

@@ -78,12 +78,14 @@ mod algebra;
 mod descriptions;
 pub(crate) mod differentiate;
 pub(crate) mod elementwise;
+mod form;
 mod index;
 mod kernel;
 mod key;
 mod linalg;
 mod linear;
 mod reduction;
+mod scatter;
 mod shape;
 mod table;
 
@@ -96,6 +98,7 @@ pub use algebra::{Algebra, Ex, Id};
 #[cfg(feature = "python")]
 pub(crate) use descriptions::{DESCRIPTIONS, Description};
 pub use elementwise::*;
+pub use form::Form;
 pub use index::*;
 pub(crate) use kernel::Operand;
 pub use kernel::{Function, Kernel, MOST_OPERANDS};
@@ -103,6 +106,7 @@ pub use key::Key;
 pub use linalg::*;
 pub(crate) use linear::linear;
 pub use reduction::*;
+pub use scatter::{Scatter, ScatteredRows};
 pub use shape::*;
 pub use table::{Argument, Case, Entry, Reference, table};
 
@@ -158,6 +162,23 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
     /// Whether the value of operand `i` is read; `false` if only its shape matters.
     fn reads(&self, _i: usize) -> bool {
         true
+    }
+
+    /// The law that this operator obeys, if it is one of those by which programs are rearranged.
+    fn form(&self) -> Form {
+        Form::Other
+    }
+
+    /// The number that the indices which operand `i` holds must stay below, if it holds indices.
+    /// Programs compare an input with it beforehand, so that the error names the input.
+    fn limit(&self, _i: usize, _args: &[&Type]) -> Option<usize> {
+        None
+    }
+
+    /// This operator as one that adds values to zeros, if that is what it does. Gradients of that
+    /// form are added up in place, and those of rows of a parameter stay rows.
+    fn scatter(&self) -> Option<&dyn Scatter> {
+        None
     }
 
     /// Whether the result holds operand 0's elements in the same order, so that the

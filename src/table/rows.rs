@@ -1,28 +1,74 @@
 //! Gradients of parameters: an array, or rows of one.
 //!
 //! The gradient of a lookup touches a few rows of a table that may have millions.
-//! [`Rows`] keeps just those, as (indices, rows) pairs in the order they arose; the
-//! same row may occur many times. [`Rows::coalesce`] sorts and sums them for
+//! [`Rows`] keeps just those, in parts in the order they arose: indices with their rows, or a slice
+//! with its elements. The same row may occur many times. [`Rows::coalesce`] sorts and sums them for
 //! whoever reads them; optimizers group them in their own order.
 
 use crate::array::{
-    Array, Dense, Real, Shape, Type, Typed, element_count, room, show_shape, size, with_real,
+    Array, Dense, Number, Shape, Type, Typed, element_count, room, show_shape, size, with_real,
 };
 use crate::error::{Error, Result};
+use crate::rules::{Region, check_indices};
+
+/// Where the values of a part stand.
+#[derive(Debug, Clone)]
+enum At {
+    /// A row at each index.
+    Index(Dense<u32>),
+    /// An element at each place of a slice.
+    Slice(Box<Region>),
+}
+
+#[derive(Debug, Clone)]
+struct Part {
+    at: At,
+    values: Array,
+}
+
+impl Part {
+    /// Number of rows.
+    fn len(&self) -> usize {
+        match &self.at {
+            At::Index(indices) => indices.as_slice().len(),
+            At::Slice(region) => region.count(),
+        }
+    }
+}
 
 /// Rows of an array that is zero elsewhere; equal indices add up.
 #[derive(Debug, Clone)]
 pub struct Rows {
     ty: Type,
-    parts: Vec<(Dense<u32>, Array)>,
+    parts: Vec<Part>,
+    /// Rows in all parts.
+    len: usize,
+}
+
+/// Checks that values are of a type and shape.
+fn check_values(values: &Array, ty: &Type, expected: &[usize]) -> Result<()> {
+    if values.shape() != expected {
+        return Err(Error::Shape(format!(
+            "rows: expected values of shape {}, got {}",
+            show_shape(expected),
+            show_shape(values.shape())
+        )));
+    }
+    if values.dtype() != ty.dtype {
+        return Err(Error::Type(format!(
+            "rows: expected values of {}, got {}",
+            ty.dtype,
+            values.dtype()
+        )));
+    }
+    Ok(())
 }
 
 impl Rows {
     /// Rows `values` at `indices` of an array of type `ty`.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the array would be too large for any memory, [`Error::Shape`] or
-    /// [`Error::Type`] if `values` is not one row an index,
+    /// [`Error::Shape`] or [`Error::Type`] if `values` is not one row an index,
     /// [`Error::Index`] if an index is out of range.
     pub fn new(ty: Type, indices: Dense<u32>, values: Array) -> Result<Self> {
         let Some((&n, row)) = ty.shape.split_first() else {
@@ -30,25 +76,27 @@ impl Rows {
         };
         element_count(&ty.shape)?;
         let expected: Shape = [indices.shape(), row].concat().into();
-        if values.shape() != &expected[..] {
-            return Err(Error::Shape(format!(
-                "rows: expected values of shape {}, got {}",
-                show_shape(&expected),
-                show_shape(values.shape())
-            )));
-        }
-        if values.dtype() != ty.dtype {
-            return Err(Error::Type(format!(
-                "rows: expected values of {}, got {}",
-                ty.dtype,
-                values.dtype()
-            )));
-        }
-        crate::rules::check_indices(|| "rows".into(), indices.as_slice(), n)?;
-        Ok(Rows {
+        check_values(&values, &ty, &expected)?;
+        check_indices(|| "rows".into(), indices.as_slice(), n)?;
+        Ok(Rows::of(ty, At::Index(indices), values))
+    }
+
+    /// Values in the places of a slice of an array of type `ty`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Type`] if the values are not of the slice's type.
+    pub(crate) fn sliced(ty: Type, region: Region, values: Array) -> Result<Self> {
+        check_values(&values, &ty, region.shape())?;
+        Ok(Rows::of(ty, At::Slice(Box::new(region)), values))
+    }
+
+    fn of(ty: Type, at: At, values: Array) -> Self {
+        let part = Part { at, values };
+        Rows {
             ty,
-            parts: vec![(indices, values)],
-        })
+            len: part.len(),
+            parts: vec![part],
+        }
     }
 
     /// Element type and shape of the whole array.
@@ -58,25 +106,48 @@ impl Rows {
 
     /// Numbers in a row.
     pub fn width(&self) -> usize {
-        size(&self.ty.shape[1..])
+        size(self.ty.shape.get(1..).unwrap_or_default())
     }
 
     /// Number of rows held, counting repeats.
     pub fn len(&self) -> usize {
-        self.parts.iter().map(|(i, _)| i.as_slice().len()).sum()
+        self.len
     }
 
     /// Whether no row is held.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.len == 0
     }
 
-    /// Adds rows of an array of the same type.
-    pub(crate) fn extend(&mut self, other: Rows) {
+    /// Whether there are as many rows as in the whole array, or more.
+    pub(crate) fn is_many(&self) -> bool {
+        self.len >= self.ty.shape.first().copied().unwrap_or(1)
+    }
+
+    /// Whether a part is a slice of all rows, whose gradient is an array.
+    pub(crate) fn has_all(&self) -> bool {
+        let all = |part: &Part| matches!(&part.at, At::Slice(region) if region.rows().is_none());
+        self.parts.iter().any(all)
+    }
+
+    /// Whether a part is a slice.
+    pub(crate) fn has_slice(&self) -> bool {
+        let slice = |part: &Part| matches!(&part.at, At::Slice(_));
+        self.parts.iter().any(slice)
+    }
+
+    /// Adds rows of an array of the same type. How many there are may grow without bound.
+    pub(crate) fn append(&mut self, other: Rows) {
         debug_assert_eq!(self.ty, other.ty);
+        self.len += other.len;
         self.parts.extend(other.parts);
-        // Keep a gradient that is never cleared from growing without bound.
-        if self.len() > 2 * self.ty.shape[0].max(1024) {
+    }
+
+    /// Adds rows of an array of the same type, and sums equal ones when they get many, so that a
+    /// gradient that is never cleared does not grow without bound.
+    pub(crate) fn extend(&mut self, other: Rows) {
+        self.append(other);
+        if self.len > 2 * self.ty.shape[0].max(1024) {
             *self = self.coalesce();
         }
     }
@@ -94,15 +165,30 @@ impl Rows {
     /// # Errors
     /// [`Error::Memory`] if there is not the memory.
     pub fn try_concat(&self) -> Result<(Vec<u32>, Array)> {
-        let shape: Shape = [&[self.len()], &self.ty.shape[1..]].concat().into();
+        let rows = self.ty.shape.get(1..).unwrap_or_default();
+        let shape: Shape = [&[self.len], rows].concat().into();
         let mut indices = room(&shape[..1])?;
-        for (part, _) in &self.parts {
-            indices.extend_from_slice(part.as_slice());
+        for part in &self.parts {
+            match &part.at {
+                At::Index(at) => indices.extend_from_slice(at.as_slice()),
+                At::Slice(region) => match region.rows() {
+                    Some(rows) => indices.extend(rows),
+                    None => indices.extend(0..region.count() as u32),
+                },
+            }
         }
         let values = with_real!(self.ty.dtype, T => {
             let mut all = room::<T>(&shape)?;
-            for (_, part) in &self.parts {
-                all.extend_from_slice(part.view().real::<T>());
+            for part in &self.parts {
+                let values = part.values.view().real::<T>();
+                match &part.at {
+                    At::Slice(region) if !region.is_whole() => {
+                        let start = all.len();
+                        all.resize(start + part.len() * self.width(), T::default());
+                        region.add_within(values, &mut all[start..])?;
+                    }
+                    _ => all.extend_from_slice(values),
+                }
             }
             Dense::from_vec(shape, all).into()
         });
@@ -126,16 +212,12 @@ impl Rows {
         let (indices, values) = self.try_concat()?;
         let (indices, values) = with_real!(self.ty.dtype, T => {
             let (i, v) = sum_by_index(&indices, values.view().real::<T>(), self.width());
-            let shape: Shape = [&[i.len()], &self.ty.shape[1..]].concat().into();
+            let rows = self.ty.shape.get(1..).unwrap_or_default();
+            let shape: Shape = [&[i.len()], rows].concat().into();
             (i, Array::from(Dense::from_vec(shape, v)))
         });
-        Ok(Rows {
-            ty: self.ty.clone(),
-            parts: vec![(
-                Dense::from_vec(Shape::from_slice(&[indices.len()]), indices),
-                values,
-            )],
-        })
+        let indices = Dense::from_vec(Shape::from_slice(&[indices.len()]), indices);
+        Ok(Rows::of(self.ty.clone(), At::Index(indices), values))
     }
 
     /// The whole array, if there is memory for it.
@@ -156,7 +238,12 @@ impl Rows {
         self.try_to_dense().unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// Adds the rows to an array of the same type.
+    /// Whether every number is finite.
+    fn is_finite(&self) -> bool {
+        self.parts.iter().all(|part| part.values.is_finite())
+    }
+
+    /// Adds the rows to an array of the same type, in place.
     ///
     /// # Errors
     /// [`Error::Memory`] if the array is shared and there is not the memory for a copy.
@@ -169,9 +256,16 @@ impl Rows {
                 Array::U32(_) => return Ok(()),
             };
             let out = T::slice_mut(&mut data);
-            for (indices, values) in &self.parts {
-                let rows = values.view().real::<T>().chunks_exact(width.max(1));
-                for (&i, row) in indices.as_slice().iter().zip(rows) {
+            for part in &self.parts {
+                let values = part.values.view().real::<T>();
+                let indices = match &part.at {
+                    At::Slice(region) => {
+                        region.add(values, out);
+                        continue;
+                    }
+                    At::Index(indices) => indices.as_slice(),
+                };
+                for (&i, row) in indices.iter().zip(values.chunks_exact(width.max(1))) {
                     let at = i as usize * width;
                     for (o, &r) in out[at..at + width].iter_mut().zip(row) {
                         *o += r;
@@ -184,7 +278,7 @@ impl Rows {
 }
 
 /// Ascending distinct indices and the sums of their rows, added in order of arrival.
-fn sum_by_index<T: Real>(indices: &[u32], rows: &[T], width: usize) -> (Vec<u32>, Vec<T>) {
+fn sum_by_index<T: Number>(indices: &[u32], rows: &[T], width: usize) -> (Vec<u32>, Vec<T>) {
     let mut order: Vec<usize> = (0..indices.len()).collect();
     order.sort_by_key(|&k| indices[k]);
     let (mut distinct, mut sums): (Vec<u32>, Vec<T>) = (Vec::new(), Vec::new());
@@ -250,7 +344,7 @@ impl Gradient {
     pub fn is_finite(&self) -> bool {
         match self {
             Gradient::Dense(a) => a.is_finite(),
-            Gradient::Rows(r) => r.parts.iter().all(|(_, rows)| rows.is_finite()),
+            Gradient::Rows(r) => r.is_finite(),
         }
     }
 
@@ -297,7 +391,7 @@ impl Gradient {
 /// # Errors
 /// [`Error::Memory`] if `a` is shared and there is not the memory for a copy.
 pub(crate) fn add_into(a: &mut Array, b: &Array) -> Result<()> {
-    fn each<T: Real>(a: &mut [T], b: &[T]) {
+    fn each<T: Number>(a: &mut [T], b: &[T]) {
         for (a, &b) in a.iter_mut().zip(b) {
             *a += b;
         }

@@ -13,7 +13,7 @@ use super::samples::Samples;
 use super::stream::stream;
 use crate::array::{DType, Number, Real, with_real};
 use crate::error::{Error, Result};
-use crate::exec::{Executor, Leaf, Plan, Program, RowsPart, Sink};
+use crate::exec::{Executor, Leaf, Part, Place, Plan, Program, Sink};
 use crate::optim::apply::{self, Access, Scratch, Target};
 use crate::optim::{Optimizer, State};
 use crate::table::{Table, moves};
@@ -113,7 +113,7 @@ pub(super) struct Worker<'a> {
     pub loss: f64,
 }
 
-fn part_rows(parts: &[RowsPart]) -> usize {
+fn part_rows(parts: &[Part<Place>]) -> usize {
     parts.iter().map(|p| p.index.ty.size()).sum()
 }
 

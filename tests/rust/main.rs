@@ -12,6 +12,7 @@ mod operators;
 mod optim;
 mod random_programs;
 mod rank;
+mod rows;
 mod rules;
 mod soundness;
 mod split;

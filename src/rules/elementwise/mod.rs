@@ -224,6 +224,9 @@ macro_rules! elementwise {
                 fn name(&self) -> &str {
                     Self::DEFINITION.name
                 }
+                fn form(&self) -> $crate::rules::Form {
+                    const { $crate::rules::Form::of(stringify!($op)) }
+                }
                 fn key(&self) -> Option<&dyn $crate::rules::Key> {
                     Some(self)
                 }

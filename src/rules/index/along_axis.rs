@@ -6,9 +6,10 @@ use crate::array::{Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::rules::reduction::lanes::{Lanes, has_axis};
 use crate::rules::{
-    Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real, same_dtype, same_shape,
+    Argument, Case, Entry, Ex, Key, OpRef, Operator, Scatter, arity, real, same_dtype, same_shape,
 };
 
+use super::accumulate::zero;
 use super::lookup::{check_indices, index};
 
 /// Checks an array and an index of its elements along an axis: their shapes agree elsewhere.
@@ -115,12 +116,12 @@ impl Operator for AddAlongAxis {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let shape = out.shape;
-        with_real!(out.data.dtype(), T => {
-            let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
-            out.fill(T::default());
-            visit("add_along_axis", shape, &args[1], self.axis, |to, from| out[to] += g[from])
-        })
+        zero(&mut out);
+        self.add(args, out)
+    }
+
+    fn scatter(&self) -> Option<&dyn Scatter> {
+        Some(self)
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
@@ -130,6 +131,16 @@ impl Operator for AddAlongAxis {
 
     fn reads(&self, i: usize) -> bool {
         i < 2
+    }
+}
+
+impl Scatter for AddAlongAxis {
+    fn add(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let shape = out.shape;
+        with_real!(out.data.dtype(), T => {
+            let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
+            visit("add_along_axis", shape, &args[1], self.axis, |to, from| out[to] += g[from])
+        })
     }
 }
 

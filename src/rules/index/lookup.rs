@@ -7,8 +7,10 @@
 use crate::array::{SliceMut, Type, Typed, View, ViewMut, show_shape, size, with_real};
 use crate::error::{Error, Result};
 
+use super::accumulate::zero;
 use crate::rules::{
-    Argument, Case, Entry, Ex, OpRef, Operator, arity, real, same_dtype, same_shape,
+    Argument, Case, Entry, Ex, Form, OpRef, Operator, Scatter, ScatteredRows, arity, real,
+    same_dtype, same_shape,
 };
 
 /// Checks that an operand holds indices.
@@ -68,6 +70,10 @@ impl Operator for Gather {
         "gather"
     }
 
+    fn form(&self) -> Form {
+        Form::RowLookup
+    }
+
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [table, at] = arity::<2>("gather", args)?;
         index("gather", at)?;
@@ -102,6 +108,10 @@ impl Operator for Gather {
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         (i == 0).then(|| g.scatter_rows(x[1], x[0]))
     }
+
+    fn limit(&self, i: usize, args: &[&Type]) -> Option<usize> {
+        (i == 1).then(|| args[0].shape.first().copied())?
+    }
 }
 
 /// Zeros shaped as operand 2 with the rows of operand 0 added at the indices of
@@ -124,12 +134,34 @@ impl Operator for ScatterRows {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        zero(&mut out);
+        self.add(args, out)
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| g.gather(x[1]))
+    }
+
+    fn reads(&self, i: usize) -> bool {
+        i < 2
+    }
+
+    fn limit(&self, i: usize, args: &[&Type]) -> Option<usize> {
+        (i == 1).then(|| args[2].shape.first().copied())?
+    }
+
+    fn scatter(&self) -> Option<&dyn Scatter> {
+        Some(self)
+    }
+}
+
+impl Scatter for ScatterRows {
+    fn add(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let indices = args[1].indices();
         check_indices(|| "scatter_rows".into(), indices, out.shape[0])?;
         let width = size(&out.shape[1..]);
         with_real!(out.data.dtype(), T => {
             let (rows, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
-            out.fill(T::default());
             for (row, &i) in rows.chunks_exact(width.max(1)).zip(indices) {
                 let out = &mut out[i as usize * width..(i as usize + 1) * width];
                 for (o, &r) in out.iter_mut().zip(row) {
@@ -140,12 +172,8 @@ impl Operator for ScatterRows {
         Ok(())
     }
 
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.gather(x[1]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i < 2
+    fn rows(&self) -> Option<ScatteredRows<'_>> {
+        Some(ScatteredRows::Index { rows: 0, index: 1 })
     }
 }
 
@@ -189,6 +217,10 @@ impl Operator for Pick {
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         (i == 0).then(|| g.scatter_pick(x[1], x[0]))
     }
+
+    fn limit(&self, i: usize, args: &[&Type]) -> Option<usize> {
+        (i == 1).then(|| args[0].shape.last().copied())?
+    }
 }
 
 /// Zeros shaped as operand 2 with the numbers of operand 0 at the place in each
@@ -213,14 +245,8 @@ impl Operator for ScatterPick {
         let indices = args[1].indices();
         let n = out.shape[out.shape.len() - 1];
         check_targets(indices, n)?;
-        with_real!(out.data.dtype(), T => {
-            let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
-            out.fill(T::default());
-            for (r, (&g, &i)) in g.iter().zip(indices).enumerate() {
-                out[r * n + i as usize] = g;
-            }
-        });
-        Ok(())
+        zero(&mut out);
+        self.add(args, out)
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
@@ -229,6 +255,29 @@ impl Operator for ScatterPick {
 
     fn reads(&self, i: usize) -> bool {
         i < 2
+    }
+
+    fn limit(&self, i: usize, args: &[&Type]) -> Option<usize> {
+        (i == 1).then(|| args[2].shape.last().copied())?
+    }
+
+    fn scatter(&self) -> Option<&dyn Scatter> {
+        Some(self)
+    }
+}
+
+impl Scatter for ScatterPick {
+    fn add(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let indices = args[1].indices();
+        let n = out.shape[out.shape.len() - 1];
+        check_targets(indices, n)?;
+        with_real!(out.data.dtype(), T => {
+            let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
+            for (r, (&g, &i)) in g.iter().zip(indices).enumerate() {
+                out[r * n + i as usize] += g;
+            }
+        });
+        Ok(())
     }
 }
 

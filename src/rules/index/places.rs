@@ -8,9 +8,10 @@
 use crate::array::{Shape, Type, Typed, View, ViewMut, show_shape, size, with_real};
 use crate::error::{Error, Result};
 
+use super::accumulate::zero;
 use super::lookup::{check_indices, index};
 use crate::rules::{
-    Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real, same_dtype, same_shape,
+    Argument, Case, Entry, Ex, Key, OpRef, Operator, Scatter, arity, real, same_dtype, same_shape,
 };
 
 fn check_shape(name: &str, x: &Type, shape: &Shape) -> Result<()> {
@@ -96,16 +97,12 @@ impl Operator for AddFlat {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let places = args[1].indices();
-        check_indices(|| "add_flat".into(), places, size(out.shape))?;
-        with_real!(out.data.dtype(), T => {
-            let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
-            out.fill(T::default());
-            for (&g, &place) in g.iter().zip(places) {
-                out[place as usize] += g;
-            }
-        });
-        Ok(())
+        zero(&mut out);
+        self.add(args, out)
+    }
+
+    fn scatter(&self) -> Option<&dyn Scatter> {
+        Some(self)
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
@@ -113,6 +110,20 @@ impl Operator for AddFlat {
             shape: self.shape.clone(),
         };
         (i == 0).then(|| g.with_new(op, &[x[1]]))
+    }
+}
+
+impl Scatter for AddFlat {
+    fn add(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let places = args[1].indices();
+        check_indices(|| "add_flat".into(), places, size(out.shape))?;
+        with_real!(out.data.dtype(), T => {
+            let (g, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
+            for (&g, &place) in g.iter().zip(places) {
+                out[place as usize] += g;
+            }
+        });
+        Ok(())
     }
 }
 

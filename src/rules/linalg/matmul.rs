@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
 use crate::split;
 
-use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, same_dtype};
+use crate::rules::{Argument, Case, Entry, Ex, Form, Key, OpRef, Operator, arity, same_dtype};
 
 /// Below this many multiplications the packing of a blocked product costs more
 /// than it saves (measured on x86-64 with AVX2 and AVX-512).
@@ -250,6 +250,10 @@ fn blocked<T: Real + ndarray::LinalgScalar>(
 impl Operator for MatMul {
     fn name(&self) -> &str {
         "matmul"
+    }
+
+    fn form(&self) -> Form {
+        Form::MatrixProduct
     }
 
     fn key(&self) -> Option<&dyn Key> {

@@ -4,7 +4,7 @@ use crate::array::{Real, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::simd::{self, by_width, multiversion};
 
-use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype};
+use crate::rules::{Argument, Case, Entry, Ex, Form, OpRef, Operator, arity, same_dtype};
 
 /// Dot products of the rows (last axis) of two arrays of the same shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,6 +23,10 @@ multiversion! {
 impl Operator for VecDot {
     fn name(&self) -> &str {
         "vecdot"
+    }
+
+    fn form(&self) -> Form {
+        Form::RowDot
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
@@ -73,6 +77,10 @@ multiversion! {
 impl Operator for RowScale {
     fn name(&self) -> &str {
         "row_scale"
+    }
+
+    fn form(&self) -> Form {
+        Form::RowProduct
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

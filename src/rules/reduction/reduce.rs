@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
 
 use crate::rules::shape::broadcast::REPEATED;
-use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, linear, real};
+use crate::rules::{Argument, Case, Entry, Ex, Form, Key, OpRef, Operator, arity, linear, real};
 
 /// The shape left after reducing, with reduced axes kept at length 1.
 fn kept(shape: &[usize], axes: &[usize]) -> Shape {
@@ -292,6 +292,10 @@ pub struct SumTo;
 
 impl Operator for SumTo {
     linear!("sum_to", |_, g, x| g.broadcast_like(x[0]), like);
+
+    fn form(&self) -> Form {
+        Form::Shaped
+    }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, like] = arity::<2>("sum_to", args)?;

@@ -4,7 +4,7 @@ use crate::array::{
     Broadcast, Shape, Type, Typed, View, ViewMut, broadcast, element_count, show_shape, with_real,
 };
 use crate::error::{Error, Result};
-use crate::rules::{Argument, Case, Entry, OpRef, Operator, arity, linear, real};
+use crate::rules::{Argument, Case, Entry, Form, OpRef, Operator, arity, linear, real};
 
 /// Copies `x` into every place of the broadcast shape `out`.
 fn broadcast_into(x: &View<'_>, out: &mut ViewMut<'_>) {
@@ -32,6 +32,10 @@ pub struct BroadcastTo {
 
 impl Operator for BroadcastTo {
     linear!("broadcast_to", |_, g, x| g.sum_to(x[0]));
+
+    fn form(&self) -> Form {
+        Form::Repeated
+    }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("broadcast_to", args)?;
@@ -64,6 +68,10 @@ pub struct BroadcastLike;
 
 impl Operator for BroadcastLike {
     linear!("broadcast_like", |_, g, x| g.sum_to(x[0]), like);
+
+    fn form(&self) -> Form {
+        Form::Repeated
+    }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, like] = arity::<2>("broadcast_like", args)?;

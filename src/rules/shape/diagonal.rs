@@ -6,7 +6,7 @@ use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, with_r
 use crate::error::{Error, Result};
 
 use crate::rules::{
-    Argument, Case, Entry, OpRef, Operator, arity, linear, real, rows_and_columns, same_shape,
+    Argument, Case, Entry, Form, OpRef, Operator, arity, linear, real, rows_and_columns, same_shape,
 };
 
 /// The elements of a diagonal, as the last axis.
@@ -203,6 +203,10 @@ pub struct DiagonalLike;
 
 impl Operator for DiagonalLike {
     linear!("diagonal_like", |_, g, _| g.trace(), like);
+
+    fn form(&self) -> Form {
+        Form::Diagonal
+    }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, like] = arity::<2>("diagonal_like", args)?;

@@ -28,6 +28,10 @@ macro_rules! reshaping {
                 Some(self)
             }
 
+            fn form(&self) -> crate::rules::Form {
+                const { crate::rules::Form::of($name) }
+            }
+
             fn infer(&$self, $args: &[&Type]) -> Result<Type> {
                 let shape: Shape = $shape;
                 Ok(Type { dtype: $args[0].dtype, shape })

@@ -8,11 +8,14 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use crate::array::{Real, Shape, SliceMut, Type, Typed, View, ViewMut, show_shape, with_real};
+use crate::array::{
+    Number, Real, Shape, SliceMut, Type, Typed, View, ViewMut, show_shape, with_real,
+};
 use crate::error::{Error, Result};
 
 use crate::rules::{
-    Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real, same_dtype, same_shape,
+    Argument, Case, Entry, Ex, Key, OpRef, Operator, Scatter, ScatteredRows, arity, real,
+    same_dtype, same_shape,
 };
 
 type Steps = SmallVec<[isize; 4]>;
@@ -125,14 +128,15 @@ pub struct Take {
 }
 
 /// A slice resolved against a shape.
-struct Resolved {
+#[derive(Debug, Clone)]
+pub(super) struct Resolved {
     start: isize,
     steps: Steps,
-    shape: Shape,
+    pub(super) shape: Shape,
 }
 
 /// Resolves the items of a slice against a shape.
-fn resolve(items: &[SliceItem], shape: &[usize]) -> Result<Resolved> {
+pub(super) fn resolve(items: &[SliceItem], shape: &[usize]) -> Result<Resolved> {
     let used = items.iter().filter(|i| **i != SliceItem::NewAxis);
     if used.count() > shape.len() {
         return Err(Error::Index(format!(
@@ -192,7 +196,7 @@ fn resolve(items: &[SliceItem], shape: &[usize]) -> Result<Resolved> {
 
 /// First index and number of elements of `start:stop:step` over `n` elements, as
 /// Python's `slice.indices` computes them.
-fn range(start: Option<i64>, stop: Option<i64>, step: i64, n: i64) -> (i64, i64) {
+pub(super) fn range(start: Option<i64>, stop: Option<i64>, step: i64, n: i64) -> (i64, i64) {
     let (low, high) = if step < 0 { (-1, n - 1) } else { (0, n) };
     let clip = |i: i64| {
         let i = if i < 0 { i.saturating_add(n) } else { i };
@@ -257,6 +261,22 @@ impl Operator for Take {
     }
 }
 
+/// Adds `x`, in C order, to a strided block of `out`.
+pub(super) fn add_into<T: Number>(x: &[T], to: &Resolved, out: &mut [T]) {
+    let n = to.shape.last().copied().unwrap_or(1);
+    for_each_row(to.start, &to.steps, &to.shape, |start, step, row| {
+        let x = &x[row * n..(row + 1) * n];
+        if step == 1 {
+            let out = &mut out[start as usize..start as usize + n];
+            out.iter_mut().zip(x).for_each(|(o, &x)| *o += x);
+        } else {
+            for (i, &x) in x.iter().enumerate() {
+                out[(start + i as isize * step) as usize] += x;
+            }
+        }
+    });
+}
+
 /// Copies `x`, in C order, to a strided block of `out`.
 fn copy_into<T: Real>(x: &[T], to: &Resolved, out: &mut [T]) {
     let n = to.shape.last().copied().unwrap_or(1);
@@ -301,6 +321,10 @@ impl Operator for TakeAdjoint {
         Ok(())
     }
 
+    fn scatter(&self) -> Option<&dyn Scatter> {
+        Some(self)
+    }
+
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
         let op = Take {
             items: self.items.clone(),
@@ -310,6 +334,21 @@ impl Operator for TakeAdjoint {
 
     fn reads(&self, i: usize) -> bool {
         i == 0
+    }
+}
+
+impl Scatter for TakeAdjoint {
+    fn add(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let r = resolve(&self.items, out.shape)?;
+        with_real!(out.data.dtype(), T => {
+            add_into(args[0].real::<T>(), &r, T::slice_mut(&mut out.data));
+        });
+        Ok(())
+    }
+
+    fn rows(&self) -> Option<ScatteredRows<'_>> {
+        let items = &self.items;
+        Some(ScatteredRows::Slice { values: 0, items })
     }
 }
 

@@ -1,0 +1,363 @@
+//! What lowering knows of a function: who computes and reads a value, what shares memory, which
+//! operators may run together, which lookups are of tables.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
+use smallvec::SmallVec;
+
+use super::rows::{Part, Rows, Term};
+use super::schedule::{Unit, schedule};
+use crate::array::{Array, Shape, Type, broadcast};
+use crate::error::Result;
+use crate::ir::{Expression, Function, ValueId};
+use crate::rules::differentiate::Product;
+use crate::rules::{Form, Gather, Kernel, OpRef, Operator, VecDot, check_indices, shares};
+
+/// What to plan.
+pub(super) struct Request<'a> {
+    pub function: &'a Function,
+    /// What rules made in it.
+    pub products: [&'a [Product]; 2],
+    /// The type of every parameter of the function.
+    pub leaves: Vec<Type>,
+    /// Which of them are tables, and which one.
+    pub tables: Vec<Option<usize>>,
+    /// Which of them are inputs.
+    pub inputs: Vec<bool>,
+    /// For each gradient asked for: the parameter, and which result holds it.
+    pub gradients: Vec<(usize, Option<usize>)>,
+    /// Whether to fuse elementwise operators.
+    pub fuse: bool,
+}
+
+/// An instruction that is scheduled. What its operator says of itself is asked once: one of
+/// another crate may say something else the next time, and then parts of a plan would not fit
+/// each other.
+pub(super) struct Node<'f> {
+    pub(super) result: ValueId,
+    pub(super) op: &'f OpRef,
+    pub(super) args: &'f [ValueId],
+    /// For each operand, whether its value is read.
+    pub(super) reads: SmallVec<[bool; 4]>,
+    /// The kernel by which it may join a group.
+    pub(super) kernel: Option<Kernel>,
+}
+
+pub(super) struct Analysis<'f> {
+    pub(super) function: &'f Function,
+    pub(super) request: &'f Request<'f>,
+    /// Which parameter a value is.
+    pub(super) leaf: HashMap<ValueId, usize>,
+    pub(super) constant: HashMap<ValueId, usize>,
+    pub(super) constants: Vec<Array>,
+    /// The instructions in program order.
+    pub(super) nodes: Vec<Node<'f>>,
+    /// Which instruction defines a value.
+    pub(super) node_of: Vec<Option<usize>>,
+    /// The value whose memory holds a value's elements.
+    pub(super) base: Vec<ValueId>,
+    /// How often a value is read, results included.
+    pub(super) uses: Vec<u32>,
+}
+
+impl<'f> Analysis<'f> {
+    pub(super) fn new(function: &'f Function, request: &'f Request<'f>) -> Result<Self> {
+        let (block, results) = function.straight()?;
+        let count = function.types.len();
+        let mut low = Analysis {
+            function,
+            request,
+            leaf: HashMap::new(),
+            constant: HashMap::new(),
+            constants: Vec::new(),
+            nodes: Vec::new(),
+            node_of: vec![None; count],
+            base: (0..count as ValueId).collect(),
+            uses: vec![0; count],
+        };
+        for (k, &p) in block.parameters.iter().enumerate() {
+            low.leaf.insert(p, k);
+        }
+        for &r in results {
+            low.uses[r as usize] += 1;
+        }
+        for i in &block.instructions {
+            match &i.expression {
+                Expression::Constant(a) => {
+                    low.constant.insert(i.result, low.constants.len());
+                    low.constants.push(a.clone());
+                }
+                Expression::Apply(op, args) => {
+                    for &a in args {
+                        low.uses[a as usize] += 1;
+                    }
+                    let types: SmallVec<[&Type; 4]> =
+                        args.iter().map(|&a| function.ty(a)).collect();
+                    if shares(&**op, &types, function.ty(i.result)) {
+                        low.base[i.result as usize] = low.base[args[0] as usize];
+                    }
+                    low.node_of[i.result as usize] = Some(low.nodes.len());
+                    let out = function.ty(i.result);
+                    let kernel = match request.fuse {
+                        true => elementwise(&**op, &types, out),
+                        false => None,
+                    };
+                    // A kernel is given all its operands.
+                    let reads = (0..args.len()).map(|k| kernel.is_some() || op.reads(k));
+                    low.nodes.push(Node {
+                        result: i.result,
+                        op,
+                        args,
+                        reads: reads.collect(),
+                        kernel,
+                    });
+                }
+            }
+        }
+        Ok(low)
+    }
+
+    fn node(&self, value: ValueId) -> Option<&Node<'f>> {
+        self.node_of[value as usize].map(|n| &self.nodes[n])
+    }
+
+    /// The operands of `value`'s definition, if that is an operator of two and of this form.
+    fn args_of(&self, value: ValueId, form: Form) -> Option<[ValueId; 2]> {
+        let node = self.node(value)?;
+        let args = <[ValueId; 2]>::try_from(node.args).ok()?;
+        (node.op.form() == form).then_some(args)
+    }
+
+    /// The summands of a value that is read once, each read once.
+    fn summands(&self, value: ValueId) -> Vec<ValueId> {
+        let mut out = Vec::new();
+        let mut stack = vec![value];
+        while let Some(v) = stack.pop() {
+            let alike = |x: &ValueId| self.function.ty(*x) == self.function.ty(v);
+            match self.args_of(v, Form::Sum) {
+                Some([a, b]) if self.uses[v as usize] == 1 && [a, b].iter().all(alike) => {
+                    stack.push(b);
+                    stack.push(a);
+                }
+                _ => out.push(v),
+            }
+        }
+        out
+    }
+
+    /// Whether a value's indices are compared with their bounds before a run.
+    fn is_bounded(&self, index: ValueId) -> bool {
+        self.leaf.contains_key(&index) || self.constant.contains_key(&index)
+    }
+
+    /// Rows with their terms. A sum of rows is several terms, and rows that are a product of a number
+    /// and a row each (the gradient of a dot product) are not computed: whoever applies the gradient
+    /// multiplies in passing.
+    pub(super) fn rows(&self, parameter: &Type, pairs: &[(ValueId, ValueId)]) -> Rows<ValueId> {
+        let ty = |v: ValueId| self.function.ty(v);
+        let mut parts: Rows<ValueId> = Vec::new();
+        let mut part_of: HashMap<ValueId, usize> = HashMap::new();
+        for &(index, rows) in pairs {
+            let term = |v| match self.args_of(v, Form::RowProduct) {
+                // A row of the table is a row of the product in tables of two axes only.
+                Some([scale, rows])
+                    if parameter.ndim() == 2
+                        && ty(rows) == ty(v)
+                        && ty(scale).size() == ty(index).size() =>
+                {
+                    Term {
+                        scale: Some(scale),
+                        rows,
+                    }
+                }
+                _ => Term {
+                    scale: None,
+                    rows: v,
+                },
+            };
+            let terms = self.summands(rows).into_iter().map(term);
+            // Lookups written twice are one part.
+            match part_of.entry(index) {
+                Entry::Occupied(known) => parts[*known.get()].terms.extend(terms),
+                Entry::Vacant(place) => {
+                    place.insert(parts.len());
+                    let terms = terms.collect();
+                    parts.push(Part { index, terms });
+                }
+            }
+        }
+        parts
+    }
+
+    /// Operands whose values `node` reads.
+    pub(super) fn read<'n>(
+        &self,
+        node: &'n Node<'f>,
+    ) -> impl Iterator<Item = ValueId> + use<'n, 'f> {
+        let args = node.args.iter().zip(&node.reads);
+        args.filter(|(_, reads)| **reads).map(|(&a, _)| a)
+    }
+
+    /// Whether a node renames another value's memory.
+    fn is_alias(&self, node: &Node<'f>) -> bool {
+        self.base[node.result as usize] != node.result
+    }
+
+    /// Whether a node looks up rows of a table directly.
+    pub(super) fn is_table_gather(&self, node: &Node<'f>) -> Option<usize> {
+        let &[table, index] = node.args else {
+            return None;
+        };
+        let types = [table, index].map(|v| self.function.ty(v));
+        let fits = node.op.form() == Form::RowLookup
+            && Gather
+                .infer(&types)
+                .is_ok_and(|ty| ty == *self.function.ty(node.result));
+        let table = self.table_of(table).filter(|_| fits)?;
+        self.is_bounded(index).then_some(table)
+    }
+
+    pub(super) fn table_of(&self, value: ValueId) -> Option<usize> {
+        let leaf = self.leaf.get(&value)?;
+        self.request.tables[*leaf]
+    }
+
+    /// Lookups whose rows a dot product is the first to read: they wait for it, and both are
+    /// one step.
+    pub(super) fn in_passing(&self, units: &[Unit]) -> HashSet<usize> {
+        let mut waiting: HashSet<usize> = HashSet::new();
+        let mut met: HashSet<ValueId> = HashSet::new();
+        if !self.request.fuse {
+            return waiting;
+        }
+        for unit in units {
+            let members = match unit {
+                Unit::One(n) => std::slice::from_ref(n),
+                Unit::Group(members) => members,
+            };
+            for node in members.iter().map(|&n| &self.nodes[n]) {
+                let is_dot = self.is_row_dot(node) && node.args[0] != node.args[1];
+                for &a in node.args {
+                    let first = met.insert(self.base[a as usize]);
+                    if let Some(n) = self.node_of[a as usize]
+                        && first
+                        && is_dot
+                        && self.is_table_gather(&self.nodes[n]).is_some()
+                        && self.function.ty(self.nodes[n].args[0]).ndim() == 2
+                    {
+                        waiting.insert(n);
+                    }
+                }
+            }
+        }
+        waiting
+    }
+
+    /// The nodes whose values the roots need.
+    pub(super) fn needed(&self, roots: &[ValueId]) -> Vec<bool> {
+        let mut needed = vec![false; self.nodes.len()];
+        let mark = |v: ValueId, needed: &mut Vec<bool>| {
+            if let Some(n) = self.node_of[self.base[v as usize] as usize] {
+                needed[n] = true;
+            }
+        };
+        for &r in roots {
+            mark(r, &mut needed);
+        }
+        for n in (0..self.nodes.len()).rev() {
+            if needed[n] {
+                for a in self.read(&self.nodes[n]) {
+                    mark(a, &mut needed);
+                }
+            }
+        }
+        needed
+    }
+
+    /// Whether a node is the dot products of the rows of two operands.
+    fn is_row_dot(&self, node: &Node<'f>) -> bool {
+        let types: SmallVec<[&Type; 4]> = node.args.iter().map(|&a| self.function.ty(a)).collect();
+        node.op.form() == Form::RowDot
+            && VecDot
+                .infer(&types)
+                .is_ok_and(|ty| ty == *self.function.ty(node.result))
+    }
+
+    /// For each leaf that holds indices, the least number that they must stay below where it is
+    /// used. `gradients` are those of rows, each with the number of rows that its table has.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if a constant index is out of range.
+    pub(super) fn bounds<'r>(
+        &self,
+        gradients: impl Iterator<Item = (&'r Rows<ValueId>, usize)>,
+    ) -> Result<Vec<Option<usize>>> {
+        let mut bounds = vec![None; self.request.leaves.len()];
+        let mut bound = |name: &str, at: ValueId, n: usize| {
+            if let Some(&leaf) = self.leaf.get(&at) {
+                let bound: &mut Option<usize> = &mut bounds[leaf];
+                *bound = Some(bound.map_or(n, |old| old.min(n)));
+            }
+            if let Some(&k) = self.constant.get(&at)
+                && let Array::U32(indices) = &self.constants[k]
+            {
+                check_indices(|| name.to_owned(), indices.as_slice(), n)?;
+            }
+            Ok(())
+        };
+        for node in &self.nodes {
+            let types: SmallVec<[&Type; 4]> =
+                node.args.iter().map(|&a| self.function.ty(a)).collect();
+            for (k, &at) in node.args.iter().enumerate() {
+                if !types[k].dtype.is_real()
+                    && let Some(n) = node.op.limit(k, &types)
+                {
+                    bound(node.op.name(), at, n)?;
+                }
+            }
+        }
+        for (rows, n) in gradients {
+            for part in rows {
+                bound("the gradient of a lookup", part.index, n)?;
+            }
+        }
+        Ok(bounds)
+    }
+
+    /// The units in order.
+    pub(super) fn order(&self, needed: &[bool]) -> Vec<Unit> {
+        let mut users = vec![Vec::new(); self.nodes.len()];
+        let mut waits = vec![0; self.nodes.len()];
+        let scheduled = |n: usize| needed[n] && !self.is_alias(&self.nodes[n]);
+        for n in (0..self.nodes.len()).filter(|&n| scheduled(n)) {
+            for a in self.read(&self.nodes[n]) {
+                if let Some(m) = self.node_of[self.base[a as usize] as usize] {
+                    users[m].push(n);
+                    waits[n] += 1;
+                }
+            }
+        }
+        let shape = |n: usize| {
+            let node = &self.nodes[n];
+            node.kernel.map(|_| {
+                // Groups are of one element type, so make it part of the key.
+                let ty = self.function.ty(node.result);
+                let mut key: Shape = ty.shape.clone();
+                key.push(ty.dtype as usize);
+                key
+            })
+        };
+        schedule(&users, waits, scheduled, shape)
+    }
+}
+
+/// The kernel of an operator that may join a group: one that computes each element alone, from
+/// operands that broadcast to its result and have its element type.
+fn elementwise(op: &dyn Operator, args: &[&Type], out: &Type) -> Option<Kernel> {
+    let kernel = Kernel::of(op, out.dtype, args.len())?;
+    let shapes = args.iter().map(|t| &t.shape[..]);
+    let fits = args.iter().all(|t| t.dtype == out.dtype)
+        && broadcast("", shapes).is_ok_and(|s| s == out.shape);
+    fits.then_some(kernel)
+}

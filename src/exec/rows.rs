@@ -1,0 +1,265 @@
+//! Gradients of rows: which gradients of parameters are, and of what.
+//!
+//! Where the adjoint ends in a value that is scattered, or in the sum of several, the gradient of a
+//! parameter is not computed as an array: the function returns what would be scattered, the rows and
+//! their numbers, and the plan carries these to whoever applies them.
+//!
+//! Whether it is so is decided by the function as it was written, before it is simplified, so that
+//! programs leave rows where graphs do.
+//!
+//! Limit: indices are known before a run, as leaves and constants are. A gradient by others is an
+//! array.
+
+use smallvec::SmallVec;
+
+use crate::array::{Array, Dense, Type};
+use crate::error::{Error, Result};
+use crate::ir::{Expression, Function, Instruction, Terminator, ValueId, drop_dead};
+use crate::rules::{OpRef, Operator, Region, ScatteredRows, SliceRows, shares};
+
+/// Rows of an array that is zero elsewhere, in parts, and what names a value is `V`: a value of a
+/// function, a place of a plan, an address. Equal rows add up.
+pub(crate) type Rows<V> = Vec<Part<V>>;
+
+/// Rows of a gradient: for each index the sum of the terms.
+#[derive(Debug, Clone)]
+pub(crate) struct Part<V> {
+    pub index: V,
+    pub terms: Vec<Term<V>>,
+}
+
+/// A summand of rows: `rows`, each times one element of `scale` if there is one.
+#[derive(Debug, Clone)]
+pub(crate) struct Term<V> {
+    pub scale: Option<V>,
+    pub rows: V,
+}
+
+impl<V> Part<V> {
+    /// The same rows by other names.
+    pub(super) fn map<W>(&self, mut name: impl FnMut(&V) -> W) -> Part<W> {
+        Part {
+            index: name(&self.index),
+            terms: self
+                .terms
+                .iter()
+                .map(|term| Term {
+                    scale: term.scale.as_ref().map(&mut name),
+                    rows: name(&term.rows),
+                })
+                .collect(),
+        }
+    }
+
+    /// All that it is made of.
+    pub(super) fn values(&self) -> impl Iterator<Item = &V> {
+        let terms = self.terms.iter();
+        let terms = terms.flat_map(|t| t.scale.iter().chain(std::iter::once(&t.rows)));
+        std::iter::once(&self.index).chain(terms)
+    }
+}
+
+/// A gradient of a parameter.
+pub(super) enum Gradient {
+    /// An array.
+    Dense(ValueId),
+    /// Indices, each with its rows.
+    Rows(Vec<(ValueId, ValueId)>),
+}
+
+/// Which instruction of a function defines each value.
+struct Definitions<'f> {
+    function: &'f Function,
+    of: Vec<Option<&'f Expression>>,
+}
+
+impl<'f> Definitions<'f> {
+    fn new(function: &'f Function) -> Result<Self> {
+        let (block, _) = function.straight()?;
+        let mut of = vec![None; function.types.len()];
+        for i in &block.instructions {
+            of[i.result as usize] = Some(&i.expression);
+        }
+        Ok(Definitions { function, of })
+    }
+
+    fn apply(&self, value: ValueId) -> Option<(&'f OpRef, &'f [ValueId])> {
+        match self.of[value as usize]? {
+            Expression::Apply(op, args) => Some((op, args)),
+            Expression::Constant(_) => None,
+        }
+    }
+
+    /// The value that another one is, but for operators that do nothing.
+    fn original(&self, mut value: ValueId) -> ValueId {
+        while let Some((op, args)) = self.apply(value) {
+            let types: SmallVec<[&Type; 4]> = args.iter().map(|&a| self.function.ty(a)).collect();
+            let ty = self.function.ty(value);
+            if !types.first().is_some_and(|first| *first == ty) || !shares(&**op, &types, ty) {
+                break;
+            }
+            value = args[0];
+        }
+        value
+    }
+
+    /// The scatters whose sum a value is, with their operands; `None` if it is something else.
+    fn scattered(&self, value: ValueId) -> Option<Vec<(&'f OpRef, &'f [ValueId])>> {
+        let (op, args) = self.apply(value)?;
+        match op.scatter()?.accumulation() {
+            None => Some(vec![(op, args)]),
+            Some(sum) if sum.has_base() => None,
+            Some(sum) => {
+                let parts = sum.parts().iter();
+                parts
+                    .map(|(op, operands)| Some((op, args.get(operands.clone())?)))
+                    .collect()
+            }
+        }
+    }
+
+    /// What a scatter adds to the rows of a table of type `ty`, if it adds to a few.
+    fn rows(&self, op: &OpRef, args: &[ValueId], ty: &Type) -> Option<Scattered> {
+        match op.scatter()?.rows()? {
+            ScatteredRows::Index { rows, index } => {
+                let (rows, index) = (*args.get(rows)?, *args.get(index)?);
+                let known = match self.of[index as usize] {
+                    None | Some(Expression::Constant(_)) => true,
+                    Some(Expression::Apply(..)) => false,
+                };
+                let types = [rows, index].map(|v| self.function.ty(v));
+                let shape = types[1].shape.iter().chain(ty.shape.get(1..)?);
+                let fits = types[0].dtype == ty.dtype && types[0].shape.iter().eq(shape);
+                (known && fits).then_some(Scattered::Index { rows, index })
+            }
+            ScatteredRows::Slice { values, items } => {
+                let values = *args.get(values)?;
+                let region = Region::new(items, &ty.shape).ok()?;
+                let found = self.function.ty(values);
+                let fits = found.dtype == ty.dtype && found.shape == *region.shape();
+                let numbers = Dense::from(region.rows()?.collect::<Vec<u32>>());
+                let op = SliceRows {
+                    items: items.to_vec(),
+                    shape: ty.shape.clone(),
+                };
+                fits.then(|| Scattered::Slice {
+                    values,
+                    numbers,
+                    op: (!region.is_whole()).then_some(op),
+                })
+            }
+        }
+    }
+}
+
+/// Rows that are added to a table.
+enum Scattered {
+    Index {
+        rows: ValueId,
+        index: ValueId,
+    },
+    Slice {
+        values: ValueId,
+        numbers: Dense<u32>,
+        /// What makes rows of the values, if they are none.
+        op: Option<SliceRows>,
+    },
+}
+
+/// For each gradient, the result of that number and the type of its table, if it is of one: whether
+/// it is rows.
+///
+/// # Errors
+/// [`Error::Value`] if there are several blocks.
+pub(super) fn are_rows(
+    function: &Function,
+    gradients: &[Option<(usize, &Type)>],
+) -> Result<Vec<bool>> {
+    let (_, results) = function.straight()?;
+    let definitions = Definitions::new(function)?;
+    let is_rows = |gradient: &Option<(usize, &Type)>| {
+        let (at, ty) = (*gradient)?;
+        let scattered = definitions.scattered(definitions.original(results[at]))?;
+        let mut scattered = scattered.into_iter();
+        let all = scattered.all(|(op, args)| definitions.rows(op, args, ty).is_some());
+        all.then_some(())
+    };
+    Ok(gradients.iter().map(|g| is_rows(g).is_some()).collect())
+}
+
+/// Lets a function return indices and rows in the place of the gradients that are rows; says for
+/// each gradient what it is.
+///
+/// # Errors
+/// [`Error::Value`] if there are several blocks.
+pub(super) fn return_rows(
+    function: &mut Function,
+    gradients: &[Option<(usize, &Type)>],
+    rows: &[bool],
+) -> Result<Vec<Option<Gradient>>> {
+    let (block, results) = function.straight()?;
+    let results = results.to_vec();
+    let definitions = Definitions::new(function)?;
+    let found = gradients.iter().zip(rows).map(|(gradient, &rows)| {
+        let (at, ty) = (*gradient)?;
+        let scattered = definitions.scattered(results[at]).filter(|_| rows)?;
+        let rows = |(op, args)| definitions.rows(op, args, ty);
+        scattered.into_iter().map(rows).collect::<Option<Vec<_>>>()
+    });
+    let found: Vec<Option<Vec<Scattered>>> = found.collect();
+    let mut block = block.clone();
+    let mut types = std::mem::take(&mut function.types);
+    let mut returned: Vec<ValueId> = results.first().copied().into_iter().collect();
+    let mut define = |ty: Type, expression: Expression| {
+        let result = types.len() as ValueId;
+        types.push(ty);
+        block.instructions.push(Instruction { result, expression });
+        result
+    };
+    let mut out = Vec::with_capacity(gradients.len());
+    for (gradient, found) in gradients.iter().zip(found) {
+        let Some(found) = found else {
+            let dense = gradient.map(|(at, _)| results[at]);
+            returned.extend(dense);
+            out.push(dense.map(Gradient::Dense));
+            continue;
+        };
+        let mut pairs = Vec::with_capacity(found.len());
+        for scattered in found {
+            pairs.push(match scattered {
+                Scattered::Index { rows, index } => (index, rows),
+                Scattered::Slice {
+                    values,
+                    numbers,
+                    op,
+                } => {
+                    let numbers = Array::from(numbers);
+                    let index = define(numbers.ty(), Expression::Constant(numbers));
+                    let rows = match (op, gradient) {
+                        (Some(op), Some((_, ty))) => {
+                            let of = Type::new(ty.dtype, &op.shape);
+                            let values_ty = Region::new(&op.items, &of.shape)?.shape().clone();
+                            let ty = op.infer(&[&Type::new(ty.dtype, &values_ty)])?;
+                            let args = SmallVec::from_slice(&[values]);
+                            define(ty, Expression::Apply(OpRef::new(op), args))
+                        }
+                        _ => values,
+                    };
+                    (index, rows)
+                }
+            });
+        }
+        returned.extend(pairs.iter().flat_map(|&(index, rows)| [index, rows]));
+        out.push(Some(Gradient::Rows(pairs)));
+    }
+    block.terminator = Terminator::Return(returned);
+    function.types = types;
+    function.blocks = vec![block];
+    drop_dead(function);
+    Ok(out)
+}
+
+/// The error for a function that returns nothing.
+pub(super) fn no_result() -> Error {
+    Error::Value("the program has no result".into())
+}

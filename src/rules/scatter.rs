@@ -1,0 +1,61 @@
+//! Scattering: what operators that add values to zeros say of themselves.
+//!
+//! The gradient of a lookup or of a slice is an array of zeros to which a few values are added. It is
+//! never made where that can be helped. The differentiator adds up such gradients in one instruction
+//! ([`Accumulate`](super::Accumulate)), in place, so that each costs what it adds; and where they add
+//! whole rows of a parameter, graphs and programs carry the rows themselves to the optimizer.
+//!
+//! Limit: rows are those along the first axis.
+
+use super::SliceItem;
+use crate::array::{View, ViewMut};
+use crate::error::Result;
+
+/// An operator that adds values to zeros. See the [module documentation](self).
+pub trait Scatter {
+    /// Adds to `out` what the operator puts into zeros, and nothing else: `out` has the type of the
+    /// result, and the operator's value is what this makes of zeros.
+    ///
+    /// # Errors
+    /// As [`Operator::eval`](super::Operator::eval).
+    fn add(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()>;
+
+    /// Which rows of the result it adds to, if that is all it does. It is compared with the types
+    /// wherever it is relied on.
+    fn rows(&self) -> Option<ScatteredRows<'_>> {
+        None
+    }
+
+    /// The parts that it adds up, if it is a sum of several.
+    #[doc(hidden)]
+    fn accumulation(&self) -> Option<&super::Accumulate> {
+        None
+    }
+}
+
+/// Rows of an array, along its first axis, that an operator adds to.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum ScatteredRows<'a> {
+    /// Those that an operand of indices names: one row of operand `rows` for each.
+    Index {
+        /// The operand that holds the rows: of the shape of the index, followed by that of a row.
+        rows: usize,
+        /// The operand that holds their numbers.
+        index: usize,
+    },
+    /// Those of a basic slice, which an operand fills.
+    Slice {
+        /// The operand, which has the shape of the slice.
+        values: usize,
+        /// The slice.
+        items: &'a [SliceItem],
+    },
+}
+
+impl ScatteredRows<'_> {
+    /// One row of operand `rows` for each element of operand `index`.
+    pub fn index(rows: usize, index: usize) -> Self {
+        ScatteredRows::Index { rows, index }
+    }
+}

@@ -1,0 +1,451 @@
+//! Gradients of rows: what is looked up or sliced by integers leaves rows, from the rule to the
+//! optimizer, in graphs, in graphs of gradients, in programs and in training.
+
+use std::sync::atomic::AtomicBool;
+
+use wyrmling::array::{SliceMut, View, ViewMut};
+use wyrmling::graph::{Constant, Leaf, Parameter, build};
+use wyrmling::optim::{Optimizer, Rule, Settings};
+use wyrmling::rules::{self, Ex, Key, OpRef, Operator, Scatter, ScatteredRows, SliceItem};
+use wyrmling::train::{self, Fit, Flow, History, Source};
+use wyrmling::{Array, DType, Gradient, Input, Result, Type, Variable};
+
+use crate::common::{Frozen, assert_close, dense, numbers, rounding};
+
+const RULES: [Rule; 4] = [
+    Rule::Sgd { momentum: 0.0 },
+    Rule::Sgd { momentum: 0.9 },
+    Rule::Adagrad { eps: 1e-8 },
+    Rule::Adam {
+        beta1: 0.9,
+        beta2: 0.99,
+        eps: 1e-8,
+    },
+];
+
+fn range(start: Option<i64>, stop: Option<i64>, step: i64) -> SliceItem {
+    SliceItem::Range { start, stop, step }
+}
+
+/// Slices of a table of 12 rows of 6 numbers, and the rows that each touches.
+fn slices() -> Vec<(Vec<SliceItem>, Vec<u32>)> {
+    use SliceItem::{At, NewAxis};
+    vec![
+        (vec![At(5)], vec![5]),
+        (vec![At(-1)], vec![11]),
+        (vec![range(Some(5), Some(8), 1)], vec![5, 6, 7]),
+        (vec![range(None, None, 3)], vec![0, 3, 6, 9]),
+        (vec![range(Some(-2), Some(5), -2)], vec![10, 8, 6]),
+        (vec![At(5), range(Some(2), Some(4), 1)], vec![5]),
+        (vec![At(5), At(-1)], vec![5]),
+        (vec![range(Some(1), Some(4), 1), At(2)], vec![1, 2, 3]),
+        (
+            vec![NewAxis, At(7), NewAxis, range(None, None, -1)],
+            vec![7],
+        ),
+        (vec![range(Some(20), None, 1)], vec![]),
+    ]
+}
+
+fn table(dtype: DType) -> Parameter {
+    Parameter::new(numbers(dtype, &[12, 6], 1))
+}
+
+fn indices(gradient: Option<&Gradient>) -> Vec<u32> {
+    match gradient {
+        Some(Gradient::Rows(rows)) => rows.concat().0,
+        other => panic!("expected rows, got {other:?}"),
+    }
+}
+
+/// What a loss leaves at its parameter, by each way of differentiating, which must agree: rows, by
+/// their numbers.
+#[track_caller]
+fn rows_left(loss: &Variable, w: &Parameter, inputs: &[Input]) -> Result<Vec<u32>> {
+    w.zero_grad();
+    loss.try_backward()?;
+    let eager = w.grad();
+    let mut left = indices(eager.as_ref());
+    let eager = dense(eager, &w.ty()?);
+    // As a graph.
+    let graph = loss.gradients(&[&w.clone().boxed()])?.remove(0);
+    let graph = graph.expect("the parameter matters").value()?;
+    assert_close(&graph, &eager, rounding(eager.dtype()), "as a graph");
+    // By programs.
+    let (_, gradients) = Frozen::new(loss)?.run(inputs)?;
+    let frozen = &gradients[&w.param().table().id()];
+    assert_close(frozen, &eager, rounding(eager.dtype()), "frozen");
+    let bound: Vec<Array> = inputs.iter().map(|i| i.value()).collect::<Result<_>>()?;
+    let (_, gradients) = loss.freeze()?.value_and_grad(&bound)?;
+    let mut frozen = indices(gradients[0].as_ref());
+    // A program adds up what has one index.
+    for rows in [&mut left, &mut frozen] {
+        rows.sort_unstable();
+        rows.dedup();
+    }
+    assert_eq!(left, frozen, "rows of a graph and of a program");
+    Ok(left)
+}
+
+#[test]
+fn slices_by_integers_leave_rows() -> Result<()> {
+    for dtype in [DType::F32, DType::F64] {
+        for (items, mut expected) in slices() {
+            let w = table(dtype);
+            let part = build::slice(&w.clone().boxed(), items.clone())?;
+            let loss = part.clone().square().sum().boxed();
+            expected.sort_unstable();
+            assert_eq!(rows_left(&loss, &w, &[])?, expected, "{items:?}");
+            // Read twice, it is one gradient of one slice; through what does nothing, still rows.
+            let same = build::unary(&rules::Identity, &w.clone().boxed())?;
+            let other = build::slice(&same, items.clone())?;
+            let loss = (part.clone().sin() * part + other.cos()).sum().boxed();
+            assert_eq!(rows_left(&loss, &w, &[])?, expected, "{items:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn slices_of_most_rows_and_expressions_leave_arrays() -> Result<()> {
+    let all = range(None, None, 1);
+    let of = |items: Vec<SliceItem>| {
+        let w = table(DType::F64);
+        let part = build::slice(&w.clone().boxed(), items)?;
+        Ok::<_, wyrmling::Error>((w, part.square().sum().boxed()))
+    };
+    for items in [
+        vec![],
+        vec![all, SliceItem::At(1)],
+        vec![range(Some(1), None, 1)],
+    ] {
+        let (w, loss) = of(items)?;
+        loss.try_backward()?;
+        assert!(matches!(w.grad(), Some(Gradient::Dense(_))));
+        let (_, gradients) = loss.freeze()?.value_and_grad(&[])?;
+        assert!(matches!(gradients[0], Some(Gradient::Dense(_))));
+    }
+    // Rows of twice a table are no rows of the table.
+    let w = table(DType::F64);
+    let twice = (w.clone() * 2.0).boxed();
+    let loss = build::slice(&twice, vec![SliceItem::At(3)])?.sum().boxed();
+    loss.try_backward()?;
+    let (_, gradients) = loss.freeze()?.value_and_grad(&[])?;
+    assert!(matches!(w.grad(), Some(Gradient::Dense(_))));
+    assert!(matches!(gradients[0], Some(Gradient::Dense(_))));
+    Ok(())
+}
+
+#[test]
+fn lookups_slices_and_the_whole_add_up() -> Result<()> {
+    let at = Input::indices(vec![3, 1, 3]);
+    for whole in [false, true] {
+        let w = table(DType::F64);
+        let boxed = w.clone().boxed();
+        let looked_up = build::gather(&boxed, &at.clone().boxed())?;
+        let row = build::slice(&boxed, vec![SliceItem::At(3)])?;
+        let part = build::slice(&boxed, vec![SliceItem::At(1), SliceItem::At(4)])?;
+        let terms = looked_up.square().sum() + row.clone().sin().sum() + part.exp();
+        // A dot product leaves a number and a row.
+        let dot = row.vecdot(build::slice(&boxed, vec![SliceItem::At(-1)])?);
+        let mut loss = (terms + dot).boxed();
+        if !whole {
+            let left = rows_left(&loss, &w, std::slice::from_ref(&at))?;
+            assert_eq!(left, [1, 3, 11]);
+            continue;
+        }
+        // Weight tying: the same table as a whole.
+        loss = (loss + w.clone().square().sum()).boxed();
+        loss.try_backward()?;
+        let (_, frozen) = Frozen::new(&loss)?.run(std::slice::from_ref(&at))?;
+        let eager = dense(w.grad(), &w.ty()?);
+        let graph = loss.gradients(&[&boxed])?.remove(0).expect("it matters");
+        assert_close(&graph.value()?, &eager, 1e-12, "as a graph");
+        assert_close(&frozen[&w.param().table().id()], &eager, 1e-12, "frozen");
+    }
+    Ok(())
+}
+
+/// A step by hand and a batch of training give the same bits.
+#[test]
+fn training_on_slices_steps_as_by_hand() -> Result<()> {
+    for rule in RULES {
+        for (items, rows) in slices() {
+            let settings = Settings {
+                lr: 0.05,
+                l2: 0.1,
+                clip: Some(0.6),
+            };
+            let loss = |w: &Parameter, x: &Input| {
+                let boxed = w.clone().boxed();
+                let part = build::slice(&boxed, items.clone())?.sum();
+                let index = Constant::new(vec![3u32, 5, 3]).boxed();
+                let looked_up = build::gather(&boxed, &index)?.sum();
+                Ok::<_, wyrmling::Error>(((part + looked_up) * x.clone()).sum().boxed())
+            };
+            let column = vec![0.25f32, 0.5, 1.0, 2.0];
+            let (by_hand, x) = (table(DType::F32), Input::new(column.clone()));
+            let graph = loss(&by_hand, &x)?;
+            let optimizer = Optimizer::new(rule, settings)?;
+            for _ in 0..3 {
+                by_hand.zero_grad();
+                graph.try_backward()?;
+                optimizer.step(&[by_hand.param()])?;
+            }
+            let (w, x) = (table(DType::F32), Input::new(vec![0.0f32]));
+            let fit = Fit {
+                sources: vec![(x.id(), Source::Column(column.into()))],
+                epochs: 3,
+                batch_size: 4,
+                threads: 1,
+                seed: 1,
+                deterministic: false,
+            };
+            let go_on = &mut |_: usize, _: &History| Flow::Continue;
+            let program = loss(&w, &x)?.freeze()?;
+            let optimizer = Optimizer::new(rule, settings)?;
+            train::fit(&program, &fit, &optimizer, &AtomicBool::new(false), go_on)?;
+            let (found, expected) = (w.value()?, by_hand.value()?);
+            assert_eq!(found.to_f64(), expected.to_f64(), "{rule:?} {items:?}");
+            // Whatever was not touched is as it was, though there is a penalty.
+            let start = table(DType::F32).value()?.to_f64();
+            for row in (0..12).filter(|r| !rows.contains(r) && ![3, 5].contains(r)) {
+                let row = row as usize * 6..row as usize * 6 + 6;
+                assert_eq!(found.to_f64()[row.clone()], start[row], "{items:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A loop over the elements of an array, as gradients by nodes: they are added up by one operator,
+/// and each node of the loop has a few of the gradient.
+#[test]
+fn a_loop_over_elements_is_added_up_once() -> Result<()> {
+    let nodes = |n: usize| {
+        let x = Leaf::new(numbers(DType::F64, &[n], 3))?;
+        let boxed = x.clone().boxed();
+        let square = |k: usize| {
+            let part = build::slice(&boxed, vec![SliceItem::At(k as i64)]);
+            part.map(|part| part.square().boxed())
+        };
+        let mut sum = square(0)?;
+        for k in 1..n {
+            sum = (sum + square(k)?).boxed();
+        }
+        let gradient = sum.gradients(&[&boxed])?.remove(0).expect("it matters");
+        let twice = x.value()?.to_f64().into_iter().map(|x| 2.0 * x);
+        assert!(gradient.value()?.to_f64().into_iter().eq(twice.clone()));
+        sum.try_backward()?;
+        assert!(dense(x.grad(), &x.ty()?).to_f64().into_iter().eq(twice));
+        let order = gradient.topological();
+        let named = |name: &str| {
+            let is = |node: &&Variable| match node.kind() {
+                wyrmling::graph::Kind::Operation(op) => op.name() == name,
+                _ => false,
+            };
+            order.iter().filter(is).count()
+        };
+        // Those of the loss, which the gradient is shaped as, and no more.
+        assert_eq!(named("accumulate"), 1);
+        assert!(named("add") < n);
+        Ok::<_, wyrmling::Error>(order.len())
+    };
+    let (few, many) = (nodes(50)?, nodes(400)?);
+    assert!(
+        many <= 9 * few,
+        "{few} nodes for 50 elements, {many} for 400"
+    );
+    Ok(())
+}
+
+/// The rows of operand 0 at the indices of operand 1, times a number.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Weighted(u32);
+
+impl Operator for Weighted {
+    fn name(&self) -> &str {
+        "weighted"
+    }
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        rules::Gather.infer(args)
+    }
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let width = args[0].shape[1];
+        let (from, at) = (args[0].real::<f64>(), args[1].indices());
+        rules::check_indices(|| "weighted".into(), at, args[0].shape[0])?;
+        if let SliceMut::F64(out) = &mut out.data {
+            for (k, o) in out.iter_mut().enumerate() {
+                *o = f64::from(self.0) * from[at[k / width] as usize * width + k % width];
+            }
+        }
+        Ok(())
+    }
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        // The operands in another order than those of the table have.
+        let op = OpRef::new(AddRows);
+        (i == 0).then(|| x[1].with_ref(op, &[x[0], g * f64::from(self.0)]))
+    }
+    fn limit(&self, i: usize, args: &[&Type]) -> Option<usize> {
+        (i == 1).then(|| args[0].shape[0])
+    }
+}
+
+/// Zeros shaped as operand 1 with the rows of operand 2 added at the indices of operand 0.
+#[derive(Debug, Clone)]
+struct AddRows;
+
+impl Operator for AddRows {
+    fn name(&self) -> &str {
+        "add_rows"
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        Ok(args[1].clone())
+    }
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        if let SliceMut::F64(out) = &mut out.data {
+            out.fill(0.0);
+        }
+        self.add(args, out)
+    }
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 2).then(|| g.gather(x[0]))
+    }
+    fn reads(&self, i: usize) -> bool {
+        i != 1
+    }
+    fn scatter(&self) -> Option<&dyn Scatter> {
+        Some(self)
+    }
+}
+
+impl Scatter for AddRows {
+    fn add(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let (at, rows, width) = (args[0].indices(), args[2].real::<f64>(), out.shape[1]);
+        rules::check_indices(|| "add_rows".into(), at, out.shape[0])?;
+        if let SliceMut::F64(out) = &mut out.data {
+            for (k, x) in rows.iter().enumerate() {
+                out[at[k / width] as usize * width + k % width] += x;
+            }
+        }
+        Ok(())
+    }
+    fn rows(&self) -> Option<ScatteredRows<'_>> {
+        Some(ScatteredRows::index(2, 0))
+    }
+}
+
+#[test]
+fn an_operator_from_outside_that_scatters_leaves_rows_too() -> Result<()> {
+    let w = table(DType::F64);
+    let at = Input::indices(vec![7, 2, 7]);
+    let args = [w.clone().boxed(), at.clone().boxed()];
+    let weighted = |factor| Variable::apply(OpRef::new(Weighted(factor)), &args);
+    let looked_up = build::gather(&args[0], &args[1])?;
+    let loss = (weighted(2)?.square() + weighted(3)? * looked_up)
+        .sum()
+        .boxed();
+    assert_eq!(rows_left(&loss, &w, std::slice::from_ref(&at))?, [2, 7]);
+    // d/dw of 4 w² + 3 w², twice for the row that is looked up twice.
+    let (start, gradient) = (w.value()?.to_f64(), dense(w.grad(), &w.ty()?).to_f64());
+    for (k, (x, g)) in start.iter().zip(&gradient).enumerate() {
+        let times = [(2, 1.0), (7, 2.0)].iter().find(|(row, _)| *row == k / 6);
+        let expected = times.map_or(0.0, |(_, times)| times * 14.0 * x);
+        assert!((g - expected).abs() < 1e-12, "{g} is not {expected}");
+    }
+    // Out of range is an error that names the input, and so it is in training.
+    let error = loss
+        .freeze()?
+        .value_and_grad(&[vec![12u32].into()])
+        .unwrap_err();
+    assert!(error.to_string().contains("input '#0'"), "{error}");
+    Ok(())
+}
+
+/// Claims rows that do not fit: of another operand, or none there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Liar(usize, usize);
+
+impl Operator for Liar {
+    fn name(&self) -> &str {
+        "liar"
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        AddRows.infer(args)
+    }
+    fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
+        AddRows.eval(args, out)
+    }
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        AddRows.vjp(i, g, y, x)
+    }
+    fn reads(&self, i: usize) -> bool {
+        AddRows.reads(i)
+    }
+    fn scatter(&self) -> Option<&dyn Scatter> {
+        Some(self)
+    }
+}
+
+impl Scatter for Liar {
+    fn add(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
+        AddRows.add(args, out)
+    }
+    fn rows(&self) -> Option<ScatteredRows<'_>> {
+        Some(ScatteredRows::index(self.0, self.1))
+    }
+}
+
+/// A lookup whose gradient is a [`Liar`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Lied(Liar);
+
+impl Operator for Lied {
+    fn name(&self) -> &str {
+        "lied"
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        rules::Gather.infer(args)
+    }
+    fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
+        rules::Gather.eval(args, out)
+    }
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| x[1].with_ref(OpRef::new(self.0), &[x[0], g]))
+    }
+}
+
+#[test]
+fn rows_that_do_not_fit_are_not_believed() -> Result<()> {
+    for liar in [Liar(0, 2), Liar(1, 0), Liar(9, 0), Liar(2, 9), Liar(2, 1)] {
+        let w = table(DType::F64);
+        let at = Input::indices(vec![7, 2, 7]);
+        let args = [w.clone().boxed(), at.clone().boxed()];
+        let loss = Variable::apply(OpRef::new(Lied(liar)), &args)?
+            .square()
+            .sum()
+            .boxed();
+        // It is the array, or an error.
+        let expected = {
+            let other = table(DType::F64);
+            let rows = build::gather(&other.clone().boxed(), &args[1])?;
+            rows.square().sum().try_backward()?;
+            dense(other.grad(), &other.ty()?)
+        };
+        if loss.try_backward().is_ok() {
+            assert_close(&dense(w.grad(), &w.ty()?), &expected, 0.0, "eager");
+        }
+        if let Ok((_, gradients)) = loss.freeze()?.value_and_grad(&[at.value()?]) {
+            assert_close(
+                &dense(gradients[0].clone(), &w.ty()?),
+                &expected,
+                0.0,
+                "frozen",
+            );
+        }
+    }
+    Ok(())
+}
