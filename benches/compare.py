@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from side_by_side import gradients, operators, recommenders
+from side_by_side import decompositions, gradients, operators, recommenders
 from side_by_side.peers import Peers
 from side_by_side.rows import Row, measure, report
 
@@ -38,6 +38,7 @@ ROWS: dict[str, Callable[[Peers, argparse.Namespace], Row]] = {
     "sines-gradient": operators.sines_gradient,
     "matmul": operators.matmul("float64"),
     "matmul-float32": operators.matmul("float32"),
+    **decompositions.ROWS,
     "exp": operators.exp("float64"),
     "exp-float32": operators.exp("float32"),
     "bpr": recommenders.small,

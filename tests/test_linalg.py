@@ -2,6 +2,8 @@
 none."""
 
 import math
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -418,3 +420,58 @@ def test_what_is_made_of_vectors_has_no_derivative_where_all_values_are_zero():
 
     with pytest.raises(np.linalg.LinAlgError):
         wy.grad(lambda x: again(x)[1, 0])(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("name", ["eigh", "svd"])
+def test_ctrl_c_ends_the_wait_for_a_large_decomposition(name, rng):
+    """Which then ends by itself: it owns its matrix."""
+    a = rng.normal(size=(600, 600))
+    before = threading.active_count()
+
+    def raised(*_):
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, raised)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        with pytest.raises(KeyboardInterrupt):
+            getattr(wy.linalg, name)(wy.Variable(a))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert threading.active_count() == before
+    small = getattr(wy.linalg, name)(wy.Variable(np.eye(2)))[0]
+    assert small.shape[-1] == 2
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_matrices_far_from_one_are_decomposed(scale, rng):
+    a = rng.normal(size=(5, 5)) * scale
+    u, s, vh = (np.asarray(x) for x in map(plain, wy.linalg.svd(a)))
+    np.testing.assert_allclose(s, np.linalg.svd(a / scale)[1] * scale, rtol=1e-12)
+    np.testing.assert_allclose((u * (s / scale)) @ vh, a / scale, atol=1e-12)
+    w = plain(wy.linalg.eigvalsh(a))
+    np.testing.assert_allclose(w / scale, np.linalg.eigvalsh(a / scale), atol=1e-12)
+    q, r = map(plain, wy.linalg.qr(a))
+    np.testing.assert_allclose(q @ (r / scale), a / scale, atol=1e-12)
+
+
+def plain(x):
+    return x.value if isinstance(x, wy.Variable) else np.asarray(x)
+
+
+def test_a_determinant_is_zero_where_a_pivot_is():
+    for a in ([[0.0, 0.0], [0.0, 0.0]], [[1.0, 2.0], [2.0, 4.0]], np.zeros((40, 40))):
+        assert plain(wy.linalg.det(a)) == 0.0
+        assert plain(wy.linalg.slogdet(a).sign) == 0.0
+        assert plain(wy.linalg.slogdet(a).logabsdet) == -np.inf
+
+
+@pytest.mark.parametrize("n", [2, 17, 64, 100])
+def test_inverse_and_solution_of_nan_are_numpys(n):
+    a = np.eye(n) * 3 + 1.0
+    a[1, 0] = np.nan
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(np.linalg.inv(a)).any()
+        assert np.isnan(plain(wy.linalg.inv(a))).any()
+        assert np.isnan(plain(wy.linalg.solve(a, np.ones(n)))).any()

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 
 use super::batch::{each, each_in_double, instead, square};
 use super::factor::{self, Svd};
+use super::gemm;
 use super::lu::Lu;
 use crate::rules::{
     Argument, Case, Entry, Ex, Inverse, Key, OpRef, Operator, Purpose, arity, rows_and_columns,
@@ -138,8 +139,8 @@ fn from_singular_values(
         k.iter_mut().for_each(|k| *k *= sign);
         // The vectors are rows, so that U is the transpose of the left ones.
         let mut half = filled(n * n, 0.0)?;
-        factor::product([n; 3], (&svd.left, true), (&k, false), &mut half)?;
-        factor::product([n; 3], (&half, false), (&svd.right, false), out)
+        gemm::product([n; 3], (&svd.left, true), (&k, false), &mut half)?;
+        gemm::product([n; 3], (&half, false), (&svd.right, false), out)
     })
 }
 
@@ -197,8 +198,8 @@ impl Operator for CofactorSlope {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         from_singular_values(args, &mut out, |svd, n, x, k| {
             let (mut half, mut g) = (filled(n * n, 0.0)?, filled(n * n, 0.0)?);
-            factor::product([n; 3], (&svd.left, false), (x[1], false), &mut half)?;
-            factor::product([n; 3], (&half, false), (&svd.right, true), &mut g)?;
+            gemm::product([n; 3], (&svd.left, false), (x[1], false), &mut half)?;
+            gemm::product([n; 3], (&half, false), (&svd.right, true), &mut g)?;
             for i in 0..n {
                 let others = products_of_others(&svd.values, Some(i));
                 for j in (0..n).filter(|&j| j != i) {

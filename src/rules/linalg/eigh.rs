@@ -10,8 +10,10 @@ use crate::error::Result;
 
 use super::batch::{each, instead, sides, square};
 use super::cholesky::lower_triangle;
+use super::dense::{Field, transpose};
 use super::determinant::not_finite;
-use super::factor::{self, Field, product, transpose};
+use super::factor;
+use super::gemm::product;
 use super::spectral::{antisymmetric, diagonal_matrix, ratio, row, rows, runs, undifferentiated};
 use crate::rules::{
     Argument, Case, Check, Diagonal, Distinct, Entry, Ex, Level, OpRef, Operator,

@@ -16,100 +16,13 @@
 //! large to rounding. Those of QR are Householder's, as in LAPACK: an element of R's diagonal has the
 //! sign opposite to that of the element which it takes the place of, unless nothing stood below that.
 
-use std::cell::Cell;
-
-use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::dyn_stack::{MemStack, StackReq};
 use faer::linalg::{cholesky::llt, evd, householder, qr, svd};
-use faer::{Accum, Conj, MatMut, MatRef, Par};
+use faer::{Conj, MatMut, MatRef, Par};
 
-use crate::array::{Real, Typed, filled};
+use super::dense::{Field, largest, run, scratch, transpose, transposed};
+use crate::array::{Real, filled};
 use crate::error::{Error, Result};
-use crate::interrupt;
-
-/// An element type of matrices that can be decomposed.
-pub(super) trait Field: Real + Typed + faer::traits::RealField {}
-impl Field for f32 {}
-impl Field for f64 {}
-
-/// What a multiplication inside `faer` may ask for: room for packed operands, of twice the size of
-/// the largest cache, once in each thread.
-const PACKED: usize = 128 << 20;
-
-/// Makes sure that products inside `faer` have their memory, for which they ask infallibly.
-fn prepare() -> Result<()> {
-    thread_local! {
-        static PREPARED: Cell<bool> = const { Cell::new(false) };
-    }
-    if !PREPARED.get() {
-        let mut probe: Vec<u8> = Vec::new();
-        probe.try_reserve_exact(PACKED).map_err(|_| no_memory())?;
-        drop(probe);
-        // The memory that was just given back is there for this product, which keeps its own.
-        let (ones, mut product) = ([1.0; 32 * 32], [0.0; 32 * 32]);
-        let ones = MatRef::from_column_major_slice(&ones, 32, 32);
-        let product = MatMut::from_column_major_slice_mut(&mut product, 32, 32);
-        faer::linalg::matmul::matmul(product, Accum::Replace, ones, ones, 1.0, Par::Seq);
-        PREPARED.set(true);
-    }
-    Ok(())
-}
-
-fn no_memory() -> Error {
-    Error::Memory("there is no memory for what the decomposition of a matrix takes".into())
-}
-
-/// Scratch memory for an algorithm of `faer`.
-pub(super) fn scratch(needed: StackReq) -> Result<MemBuffer> {
-    prepare()?;
-    MemBuffer::try_new(needed).map_err(|_| no_memory())
-}
-
-/// The product of sides from which work takes some milliseconds, and the caller is to be heard.
-const LARGE: f64 = (1 << 21) as f64;
-
-/// Runs a call of `faer` on matrices of such sides, which owns all that it works on.
-pub(super) fn run<R: Send + 'static>(
-    sides: [usize; 3],
-    work: impl FnOnce() -> Result<R> + Send + 'static,
-) -> Result<R> {
-    match sides.into_iter().map(|n| n as f64).product::<f64>() < LARGE {
-        true => work(),
-        false => interrupt::leave(work)?,
-    }
-}
-
-/// Writes the transpose of a matrix in C order with so many columns. Square blocks are read and
-/// written while they are in the fastest cache.
-pub(super) fn transpose<T: Copy>(x: &[T], columns: usize, out: &mut [T]) {
-    const BLOCK: usize = 16;
-    let rows = x.len().checked_div(columns).unwrap_or(0);
-    for i in (0..rows).step_by(BLOCK) {
-        for j in (0..columns).step_by(BLOCK) {
-            for r in i..(i + BLOCK).min(rows) {
-                for c in j..(j + BLOCK).min(columns) {
-                    out[c * rows + r] = x[r * columns + c];
-                }
-            }
-        }
-    }
-}
-
-/// The transpose of a matrix in C order with so many columns.
-pub(super) fn transposed<T: Field>(x: &[T], columns: usize) -> Result<Vec<T>> {
-    let mut out = filled(x.len(), T::default())?;
-    transpose(x, columns, &mut out);
-    Ok(out)
-}
-
-/// The largest absolute value; NaN if there is one.
-pub(super) fn largest<T: Field>(x: &[T]) -> T {
-    let larger = |m: T, x: &T| match Real::to(*x).is_nan() {
-        true => *x,
-        false if num_traits::Float::abs(*x) > m => num_traits::Float::abs(*x),
-        false => m,
-    };
-    x.iter().fold(T::default(), larger)
-}
 
 /// The power of two by which a matrix is multiplied before it is decomposed, if its largest element
 /// is so far from 1 that squares of elements overflow or vanish. `None` if an element is not finite.
@@ -327,30 +240,4 @@ pub(super) fn eigh<T: Field>(a: &[T], n: usize) -> Result<Option<(Vec<T>, Vec<T>
         sign(&mut vectors, n, &mut [], 0);
         Ok(Some((values, vectors)))
     })
-}
-
-/// Writes the product of an `m` × `k` and a `k` × `n` matrix, of which either is given transposed on
-/// request. All are in C order.
-pub(super) fn product<T: Field>(
-    [m, k, n]: [usize; 3],
-    (a, transpose_a): (&[T], bool),
-    (b, transpose_b): (&[T], bool),
-    out: &mut [T],
-) -> Result<()> {
-    fn matrix<T>(x: &[T], rows: usize, columns: usize, transpose: bool) -> MatRef<'_, T> {
-        match transpose {
-            true => MatRef::from_column_major_slice(x, rows, columns),
-            false => MatRef::from_row_major_slice(x, rows, columns),
-        }
-    }
-    prepare()?;
-    faer::linalg::matmul::matmul(
-        MatMut::from_row_major_slice_mut(out, m, n),
-        Accum::Replace,
-        matrix(a, m, k, transpose_a),
-        matrix(b, k, n, transpose_b),
-        T::of(1.0),
-        Par::Seq,
-    );
-    Ok(())
 }

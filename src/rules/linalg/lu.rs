@@ -8,7 +8,7 @@ use faer::linalg::lu::partial_pivoting as lu;
 use faer::perm::PermRef;
 use faer::{MatMut, MatRef, Par};
 
-use super::factor::{Field, run, scratch, transpose, transposed};
+use super::dense::{Field, run, scratch, transpose, transposed};
 use crate::array::{Real, filled};
 use crate::error::Result;
 

@@ -1,11 +1,10 @@
 //! Matrix products, batched, with either operand transposed.
 //!
 //! Transposition is an attribute, so that gradients need no transposed copies.
-//! The kernel is `ndarray`'s (crate matrixmultiply), which the threads of `split` run on parts
-//! of a large result. Products with a vector, and those too small to be worth packing, run as
-//! vectorised loops and allocate nothing.
+//! Products with a vector are vectorised loops; [`super::gemm`] has those of matrices. The threads of
+//! `split` compute parts of a large result.
 
-use ndarray::{ArrayView2, ArrayViewMut2, Axis, ShapeBuilder, linalg::general_mat_mul, s};
+use std::sync::OnceLock;
 
 use crate::array::{
     Broadcast, Real, Shape, Type, Typed, View, ViewMut, broadcast, show_shape, size, with_real,
@@ -14,14 +13,8 @@ use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
 use crate::split;
 
+use super::gemm::{self, Number, UNIT};
 use crate::rules::{Argument, Case, Entry, Ex, Form, Key, OpRef, Operator, arity, same_dtype};
-
-/// Below this many multiplications the packing of a blocked product costs more
-/// than it saves (measured on x86-64 with AVX2 and AVX-512).
-const SMALL: usize = 4096;
-
-/// As [`SMALL`], for products that can be computed tile by tile in registers.
-const TILED: usize = 1 << 16;
 
 /// Matrix product over the last two axes; leading axes broadcast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,9 +45,6 @@ impl Sizes {
     }
 }
 
-/// Parts of a large result are multiples of this, so that registers are full.
-const UNIT: usize = 32;
-
 impl MatMul {
     /// Sizes of the product, or `None` if the inner lengths differ.
     fn sizes(self, a: &[usize], b: &[usize]) -> Option<Sizes> {
@@ -66,108 +56,37 @@ impl MatMul {
     }
 }
 
-/// Rows and columns of the result that are kept in registers at once.
-const TILE: (usize, usize) = (4, 16);
-
-multiversion! {
-    /// A product whose second operand is not transposed and whose result holds at least one
-    /// tile. The last tiles overlap the ones before, so that all are whole.
-    fn tiled<T: Real>(a: &[T], b: &[T], out: &mut [T], s: Sizes, ta: bool) {
-        const ROWS: usize = TILE.0;
-        const COLUMNS: usize = TILE.1;
-        let Sizes { m, k, n } = s;
-        // Where a row of the first operand starts, and the step along it.
-        let (start, step) = if ta { (1, m) } else { (k, 1) };
-        for j in (0..n).step_by(COLUMNS) {
-            let j = j.min(n - COLUMNS);
-            for i in (0..m).step_by(ROWS) {
-                let i = i.min(m - ROWS);
-                let mut sums = [[T::zero(); COLUMNS]; ROWS];
-                for (l, b) in b.chunks_exact(n).enumerate() {
-                    let Some(b) = b[j..].first_chunk::<COLUMNS>() else {
-                        return;
-                    };
-                    for (r, sums) in sums.iter_mut().enumerate() {
-                        let x = a[(i + r) * start + l * step];
-                        for c in 0..COLUMNS {
-                            sums[c] = simd::mul_add::<M, T>(x, b[c], sums[c]);
-                        }
-                    }
-                }
-                for (r, sums) in sums.iter().enumerate() {
-                    let at = (i + r) * n + j;
-                    out[at..at + COLUMNS].copy_from_slice(sums);
-                }
-            }
-        }
-        debug_assert_eq!(b.len(), k * n);
-    }
-}
-
-multiversion! {
-    fn small<T: Real>(machine: M, a: &[T], b: &[T], out: &mut [T], s: Sizes, ta: bool, tb: bool) {
-        let Sizes { m, k, n } = s;
-        if tb && !ta {
-            for (a, out) in a.chunks_exact(k).zip(out.chunks_exact_mut(n)) {
-                for (b, o) in b.chunks_exact(k).zip(out) {
-                    *o = simd::dot::dot(machine, a, b);
-                }
-            }
-            return;
-        }
-        out.fill(T::default());
-        for (i, out) in out.chunks_exact_mut(n).enumerate() {
-            for l in 0..k {
-                let x = if ta { a[l * m + i] } else { a[i * k + l] };
-                if tb {
-                    for (j, o) in out.iter_mut().enumerate() {
-                        *o += x * b[j * k + l];
-                    }
-                } else {
-                    simd::dot::axpy(machine, x, &b[l * n..(l + 1) * n], out);
-                }
-            }
-        }
-    }
-}
-
 /// One product of contiguous matrices, by some threads if it is large.
 #[inline(never)]
-fn product<T: Real + ndarray::LinalgScalar>(
+fn product<T: Number>(
     op: MatMul,
     s: Sizes,
     a: &[T],
     b: &[T],
     out: &mut [T],
     threads: usize,
-) {
+) -> Result<()> {
     let MatMul {
         transpose_a: ta,
         transpose_b: tb,
     } = op;
     let Sizes { m, k, n } = s;
     if m * n == 0 {
-        return;
+        return Ok(());
     }
     if k == 0 {
         out.fill(T::default());
-        return;
+        return Ok(());
     }
     // A row is its own transpose in memory, as is a column.
     if m == 1 {
-        return vector(a, b, out, s, tb, threads);
-    }
-    if n == 1 {
-        return vector(b, a, out, Sizes { m: 1, k, n: m }, !ta, threads);
-    }
-    let work = s.work();
-    if work <= TILED && !tb && m >= TILE.0 && n >= TILE.1 {
-        tiled(a, b, out, s, ta);
-    } else if work <= SMALL {
-        small(a, b, out, s, ta, tb);
+        vector(a, b, out, s, tb, threads);
+    } else if n == 1 {
+        vector(b, a, out, Sizes { m: 1, k, n: m }, !ta, threads);
     } else {
-        blocked(op, s, a, b, out, threads);
+        gemm::multiply([m, k, n], (a, ta), (b, tb), out, threads)?;
     }
+    Ok(())
 }
 
 multiversion! {
@@ -210,40 +129,6 @@ fn vector<T: Real>(x: &[T], b: &[T], out: &mut [T], s: Sizes, tb: bool, threads:
         } else {
             rows(x, &b[number * width..], n, out);
         }
-    });
-}
-
-/// A product by the blocked kernel, by parts of the result's rows or columns.
-fn blocked<T: Real + ndarray::LinalgScalar>(
-    op: MatMul,
-    s: Sizes,
-    a: &[T],
-    b: &[T],
-    out: &mut [T],
-    threads: usize,
-) {
-    /// A matrix, transposed on request.
-    fn matrix<T>(x: &[T], rows: usize, columns: usize, transpose: bool) -> ArrayView2<'_, T> {
-        let shape = (rows, columns);
-        let shape = shape.set_f(transpose);
-        ArrayView2::from_shape(shape, x).expect("operands have the sizes that were inferred")
-    }
-    let Sizes { m, k, n } = s;
-    let a = matrix(a, m, k, op.transpose_a);
-    let b = matrix(b, k, n, op.transpose_b);
-    let mut out = ArrayViewMut2::from_shape((m, n), out).expect("the result has m·n elements");
-    // Along the longer side, since the other operand is packed for every part; by columns if
-    // there is none, since the kernel keeps more of the second operand in the cache.
-    let axis = Axis(usize::from(n >= m));
-    let width = split::part(m.max(n), threads, UNIT);
-    let parts = out.axis_chunks_iter_mut(axis, width).enumerate();
-    split::each(threads, parts, |(number, mut out)| {
-        let start = number * width;
-        let (a, b) = match axis {
-            Axis(0) => (a.slice(s![start..start + out.nrows(), ..]), b),
-            _ => (a, b.slice(s![.., start..start + out.ncols()])),
-        };
-        general_mat_mul(T::one(), &a, &b, T::zero(), &mut out);
     });
 }
 
@@ -303,13 +188,15 @@ impl Operator for MatMul {
             let (x, y) = (args[0].real::<T>(), args[1].real::<T>());
             let out = T::slice_mut(&mut out.data);
             if lo.is_empty() {
-                product(*self, s, x, y, out, split::threads(s.time()));
-                return Ok(());
+                return product(*self, s, x, y, out, split::threads(s.time()));
             }
             let walk = Broadcast::new(&lo, [&la[..], &lb[..]].into_iter());
+            let failure = OnceLock::new();
             let one = |i: usize, j: usize, out: &mut [T], threads: usize| {
                 let (x, y) = (&x[i * ma..(i + 1) * ma], &y[j * mb..(j + 1) * mb]);
-                product(*self, s, x, y, out, threads);
+                if let Err(error) = product(*self, s, x, y, out, threads) {
+                    failure.get_or_init(|| error);
+                }
             };
             let steps = |k| usize::from(!walk.is_splat(k));
             let threads = split::threads(s.time().saturating_mul(size(&lo)));
@@ -322,7 +209,7 @@ impl Operator for MatMul {
                         one(i, j, &mut out[at..at + mo], threads);
                     }
                 });
-                return Ok(());
+                return failure.into_inner().map_or(Ok(()), Err);
             }
             let mut pairs = Vec::with_capacity(size(&lo));
             walk.for_each(|offsets, _| {
@@ -336,7 +223,7 @@ impl Operator for MatMul {
                     one(i, j, out, 1);
                 }
             });
-            Ok(())
+            failure.into_inner().map_or(Ok(()), Err)
         })
     }
 

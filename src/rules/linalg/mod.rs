@@ -4,7 +4,14 @@
 #[cfg(feature = "linalg")]
 mod batch;
 #[cfg(feature = "linalg")]
+mod dense;
+#[cfg(feature = "linalg")]
 mod factor;
+#[cfg(feature = "linalg")]
+mod gemm;
+#[cfg(not(feature = "linalg"))]
+#[path = "gemm_plain.rs"]
+mod gemm;
 #[cfg(feature = "linalg")]
 mod lu;
 

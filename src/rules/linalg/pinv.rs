@@ -11,8 +11,9 @@ use crate::array::{Real, Type, View, ViewMut, with_real};
 use crate::error::Result;
 
 use super::batch::{each, instead, sides};
+use super::dense::Field;
 use super::determinant::not_finite;
-use super::factor::{self, Field};
+use super::{factor, gemm};
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, rows_and_columns};
 
 /// Pseudo-inverses of matrices.
@@ -48,7 +49,7 @@ impl Pinv {
             u.iter_mut().for_each(|u| *u /= s);
         }
         let (u, v) = (&svd.left[..kept * m], &svd.right[..kept * n]);
-        factor::product([n, kept, m], (v, true), (u, false), out)
+        gemm::product([n, kept, m], (v, true), (u, false), out)
     }
 }
 

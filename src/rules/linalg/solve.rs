@@ -8,7 +8,7 @@ use crate::array::{Real, Type, View, ViewMut, element_count, show_shape, with_re
 use crate::error::{Error, Result};
 
 use super::batch::{each, instead, joint, sides, square};
-use super::factor::{Field, largest};
+use super::dense::{Field, largest};
 use super::lu::Lu;
 use crate::rules::{
     Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, rows_and_columns, same_dtype,

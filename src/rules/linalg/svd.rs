@@ -8,8 +8,10 @@ use crate::array::{Type, View, ViewMut, filled, with_real};
 use crate::error::Result;
 
 use super::batch::{each, instead, sides};
+use super::dense::{Field, transpose};
 use super::determinant::not_finite;
-use super::factor::{self, Field, product, transpose};
+use super::factor;
+use super::gemm::product;
 use super::spectral::{
     antisymmetric, diagonal_matrix, ratio, row, rows, runs, undifferentiated, zeros,
 };

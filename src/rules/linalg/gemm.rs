@@ -1,0 +1,98 @@
+//! Products of matrices, by the crate `faer`.
+//!
+//! Those of up to 16 rows and columns run in kernels of their size, others pack their operands into
+//! memory that a thread keeps. Measured against `ndarray`'s kernel (crate matrixmultiply) on a Zen 4
+//! core with AVX-512 they take from 0.1 to 1 times its time, 0.8 at 512 rows and 0.5 at 64, with
+//! either operand transposed.
+//!
+//! An element of the result is a sum in the order of the inner axis, whatever part of the result is
+//! computed: the bits do not depend on the number of threads.
+
+use std::sync::OnceLock;
+
+use faer::{Accum, MatMut, MatRef, Par};
+
+pub(super) use super::dense::Field as Number;
+use super::dense::{matrix, prepare};
+use crate::error::Result;
+use crate::split;
+
+/// Parts of a large result are multiples of this, so that registers are full.
+pub(super) const UNIT: usize = 32;
+
+/// Products of at most so many multiplications need no memory.
+const SMALL: usize = 16 * 16 * 16;
+
+/// Writes one product, by this thread.
+fn part<T: Number>(out: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) -> Result<()> {
+    if out
+        .nrows()
+        .saturating_mul(out.ncols())
+        .saturating_mul(a.ncols())
+        > SMALL
+    {
+        prepare()?;
+    }
+    faer::linalg::matmul::matmul(out, Accum::Replace, a, b, T::of(1.0), Par::Seq);
+    Ok(())
+}
+
+/// Writes the product of an `m` × `k` and a `k` × `n` matrix, by some threads. Either operand is given
+/// transposed on request; all are in C order.
+pub(super) fn multiply<T: Number>(
+    [m, k, n]: [usize; 3],
+    (a, transpose_a): (&[T], bool),
+    (b, transpose_b): (&[T], bool),
+    out: &mut [T],
+    threads: usize,
+) -> Result<()> {
+    if m * n == 0 || k == 0 {
+        out.fill(T::default());
+        return Ok(());
+    }
+    let a = matrix(a, m, k, transpose_a);
+    let b = matrix(b, k, n, transpose_b);
+    let out = MatMut::from_row_major_slice_mut(out, m, n);
+    // Along the longer side. A part of one row or column would be a product with a vector, which sums
+    // in another order.
+    let (by_rows, length) = (m > n, m.max(n));
+    let mut width = split::part(length, threads, UNIT);
+    if length % width == 1 {
+        width += UNIT;
+    }
+    if width >= length {
+        return part(out, a, b);
+    }
+    let mut rest = Some(out);
+    let parts = (0..length).step_by(width).map_while(move |start| {
+        let width = width.min(length - start);
+        let (own, others) = match by_rows {
+            true => rest.take()?.split_at_row_mut(width),
+            false => rest.take()?.split_at_col_mut(width),
+        };
+        rest = Some(others);
+        Some((start, own))
+    });
+    let failure = OnceLock::new();
+    split::each(threads, parts, |(start, out)| {
+        let (rows, columns) = (out.nrows(), out.ncols());
+        let done = match by_rows {
+            true => part(out, a.subrows(start, rows), b),
+            false => part(out, a, b.subcols(start, columns)),
+        };
+        if let Err(error) = done {
+            failure.get_or_init(|| error);
+        }
+    });
+    failure.into_inner().map_or(Ok(()), Err)
+}
+
+/// [`multiply`] by this thread.
+pub(super) fn product<T: Number>(
+    sides: [usize; 3],
+    a: (&[T], bool),
+    b: (&[T], bool),
+    out: &mut [T],
+) -> Result<()> {
+    multiply(sides, a, b, out, 1)
+}
