@@ -52,8 +52,7 @@ bench: $(module) ## Measure: the Rust benches, then side by side with the peers 
 .PHONY: wheel
 wheel: $(VENV)/.dev-tools ## Build the wheel into dist/, check it, and run the demo from it
 	@rm -rf dist
-	$(rust) sh -c '$(python) -m maturin build --release --out dist -- $$(sh scripts/link_args.sh)'
-	$(python) scripts/squeeze_wheel.py dist
+	$(rust) $(python) -m maturin build --release --out dist
 	$(python) scripts/check_wheel.py dist
 
 # rustfmt does not find files that a macro declares: they are named to it.

@@ -12,7 +12,7 @@ import venv
 import zipfile
 from pathlib import Path
 
-LIMIT = 1_500_000  # bytes
+LIMIT = 4_000_000  # bytes
 NEEDED = ["wyrmling/__init__.py", "wyrmling/_core.pyi", "wyrmling/py.typed"]
 
 
