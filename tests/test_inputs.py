@@ -175,6 +175,7 @@ REFUSED_BY_INDEX = {
     "eye[i]": r"^(np\.take|TABLE.*|FEATURES.*|np\.eye.*): .*wyrmling\.take",
     "asarray": r"^np\.asarray: .*would be a constant.*np\.stack",
     "array": r"^np\.array: .*would be a constant.*np\.stack",
+    "np.r_": r"^np\.r_\[i\]: .*use wyrmling\.r_",
     "nonzero": "follows an input",
     "any": "follows an input",
     "int": r"\.item\(\)",

@@ -21,6 +21,9 @@ _WAYS = {
     "asanyarray": "use np.stack or wyrmling.array to make an array of variables",
     "ascontiguousarray": "it is not needed: a variable has no layout in memory",
     "take": "use wyrmling.take",
+    "full": "use wyrmling.full",
+    "append": "use wyrmling.append",
+    "vectorize": "use wyrmling.vectorize",
     "Variable": "a leaf is made of plain values",
     "Parameter": "a leaf is made of plain values",
     "Input": "a leaf is made of plain values",
@@ -81,7 +84,9 @@ def _asked() -> tuple[str, str]:
             return f"{name}: ", _WAYS.get(name.rpartition(".")[2], _ELSE)
         if isinstance(call, ast.Subscript):
             array, key = ast.unparse(call.value), ast.unparse(call.slice)
-            if _is_assignment(frame):
+            if array.endswith((".r_", ".c_")):
+                way = f"use wyrmling.{array[-2:]}"
+            elif _is_assignment(frame):
                 way = (
                     f"make {array} by np.zeros_like(v) or wyrmling.array(...), of which elements "
                     "can be variables, or all of it at once by np.stack"

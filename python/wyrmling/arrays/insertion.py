@@ -54,7 +54,7 @@ def insert(arr: Like, obj: Any, values: Like, axis: int | None = None) -> Variab
     n = x.shape[axis]
     places = _places("insert", obj, n)
     new = astype(values, x.dtype)
-    if places.size == 1 and not isinstance(obj, slice):
+    if places.size == 1:
         # One place takes all values along the axis.
         if new.ndim < x.ndim:
             new = expand_dims(new, tuple(range(x.ndim - new.ndim)))
