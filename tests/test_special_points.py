@@ -139,6 +139,8 @@ def points(name: str, rng: np.random.Generator) -> list[tuple[float, ...]]:
     special = [list(dict.fromkeys([*map(float, s)])) for s in entry["special"]]
     drawn = [[rng.uniform(*d[k % len(d)]) for k in range(4)] for d in entry["domains"]]
     every = [*itertools.product(*special), *zip(*drawn, strict=True)]
+    broken = BROKEN.get(name, lambda *x: False)
+    every = [p for p in every if not broken(*p)]
     most = (
         len(every)
         if EVERY
@@ -169,6 +171,10 @@ def check(name: str, order: tuple[int, ...], at: list[tuple[float, ...]], single
     with np.errstate(all="ignore"):
         at = [tuple(float(kind(x)) for x in p) for p in at]
     at = [p for p in at if all(map(math.isfinite, p)) and not broken(*p)]
+    if not at:
+        # In float32 all may be rounded to where there is no derivative.
+        assert single, name
+        return
     arrays = [np.array(column, kind) for column in zip(*at, strict=True)]
     found = derivatives(name, order, arrays)
     function = oracle.FUNCTIONS[name]
