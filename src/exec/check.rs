@@ -310,3 +310,42 @@ impl Check<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Shape;
+    use crate::exec::program::Wrt;
+    use crate::graph::{Input, Parameter};
+
+    /// A plan with lookups, a dot product, a group and gradients of rows, changed by `change`.
+    fn checked(change: impl FnOnce(&mut Plan)) -> Result<()> {
+        let tables = [5, 7].map(|n| Parameter::new(ndarray::Array2::<f64>::ones((n, 4))));
+        let index = [Input::indices(vec![0, 1]), Input::indices(vec![2, 3])];
+        let [x, y] = [0, 1].map(|k| tables[k].clone().gather(index[k].clone()));
+        let loss = (x.vecdot(y).sigmoid() * 2.0).exp().sum();
+        let program = loss.freeze()?;
+        let shapes = [[2], [2]].map(|s| Shape::from_slice(&s));
+        let plan = program.plan(&shapes, Wrt::All)?;
+        let mut plan = Arc::try_unwrap(plan).expect("nobody else has the plan");
+        change(&mut plan);
+        plan.check(program.tables())
+    }
+
+    #[test]
+    fn a_plan_that_does_not_fit_together_is_refused() {
+        assert_eq!(checked(|_| ()), Ok(()));
+        let changes: [fn(&mut Plan); 7] = [
+            |plan| plan.arena_bytes = 0,
+            |plan| plan.bounds.fill(None),
+            |plan| plan.bounds.fill(Some(1000)),
+            |plan| plan.bounds.truncate(1),
+            |plan| plan.leaves.iter_mut().for_each(|ty| ty.shape[0] += 1),
+            |plan| plan.registers = 0,
+            |plan| plan.result.ty = Type::new(DType::F64, &[1 << 20]),
+        ];
+        for (k, change) in changes.into_iter().enumerate() {
+            assert!(matches!(checked(change), Err(Error::Value(_))), "{k}");
+        }
+    }
+}

@@ -535,9 +535,10 @@ fn a_rule_may_give_anything_at_any_time() {
     assert!(refused > 100, "{refused}");
 }
 
-/// Two liars of one type that print alike: nobody can tell them apart but by what they give.
+/// Two liars of one type that say they are the same: nobody can tell them apart but by what they
+/// give.
 #[test]
-fn operators_that_print_alike_may_give_other_types() {
+fn operators_that_claim_to_be_the_same_may_give_other_types() {
     #[derive(Clone)]
     struct Rows(usize);
     impl std::fmt::Debug for Rows {
@@ -551,6 +552,9 @@ fn operators_that_print_alike_may_give_other_types() {
         }
         fn infer(&self, args: &[&Type]) -> Result<Type> {
             Ok(Type::new(args[0].dtype, &[self.0, 4]))
+        }
+        fn key(&self) -> Option<&dyn rules::Key> {
+            Some(&())
         }
         fn eval(&self, _: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
             if let SliceMut::F64(out) = out.data {
@@ -1022,4 +1026,87 @@ fn every_operator_takes_views_that_lie() {
         }
     }
     assert!(tried > 1000);
+}
+
+/// Trains `Σ w[u] + Σ v[u]` for tables of five and three rows; `u` is drawn or from a column.
+fn train_two(u: Source, column: Vec<u32>) -> Result<()> {
+    let tables = [5, 3].map(|n| Parameter::new(numbers(DType::F64, &[n, 4], 1)));
+    let before = tables.clone().map(|t| t.param().table().read().to_f64());
+    let rows = Input::indices(vec![0, 0]);
+    let other = Input::indices(vec![0, 0]);
+    let [w, v] = tables.clone().map(|t| t.gather(rows.clone()).sum());
+    let both = (w + v + tables[0].clone().gather(other.clone()).sum()).boxed();
+    let program = both.freeze()?;
+    let fit = Fit {
+        sources: vec![(rows.id(), u), (other.id(), Source::Column(column.into()))],
+        epochs: 2,
+        batch_size: 2,
+        threads: 1,
+        seed: 0,
+        deterministic: false,
+    };
+    let mut watch = |_: usize, _: &History| Flow::Continue;
+    let (stop, sgd) = (AtomicBool::new(false), Optimizer::sgd(0.1)?);
+    let trained = train::fit(&program, &fit, &sgd, &stop, &mut watch);
+    if trained.is_err() {
+        let after = tables.map(|t| t.param().table().read().to_f64());
+        assert_eq!(after, before, "nothing is changed");
+    }
+    trained.map(|_| ())
+}
+
+#[test]
+fn indices_are_compared_with_the_smallest_table_before_training() {
+    let column = |indices: [u32; 3]| Source::Column(indices.to_vec().into());
+    let drawn = |n| Source::Sampled {
+        sampler: Arc::new(train::Sampler::uniform(n).unwrap()),
+        given: None,
+    };
+    train_two(column([0, 2, 1]), vec![4, 0, 4]).unwrap();
+    train_two(drawn(3), vec![4, 0, 4]).unwrap();
+    for (source, other) in [
+        (column([0, 3, 1]), 4),
+        (column([0, 1, 4]), 4),
+        (column([u32::MAX, 1, 0]), 4),
+        (column([0, 1, 2]), 5),
+        (drawn(4), 4),
+        (drawn(1 << 31), 4),
+    ] {
+        let refused = train_two(source, vec![other, 0, 1]);
+        assert!(matches!(refused, Err(Error::Index(_))), "{refused:?}");
+    }
+}
+
+#[test]
+fn constant_indices_are_compared_before_a_run() {
+    let table = Parameter::new(numbers(DType::F64, &[5, 4], 1));
+    let ty = table.ty().unwrap();
+    for (index, right) in [(4, true), (5, false), (u32::MAX, false)] {
+        let b = Builder::new();
+        let (w, i) = (b.parameter(ty.clone()), b.fixed(vec![1, index].into()));
+        let rows = b.try_apply(OpRef::Static(&rules::Gather), &[w, i]).unwrap();
+        b.terminate(Terminator::Return(vec![rows]));
+        let leaves = vec![Leaf::Parameter(Arc::clone(table.param().table()))];
+        let program = Program::new(b.finish("constant").unwrap(), leaves).unwrap();
+        let (run, both) = (program.run(&[]), program.value_and_grad(&[]));
+        if right {
+            assert!(run.is_ok() && both.is_ok());
+        } else {
+            assert!(matches!(run, Err(Error::Index(_))), "{run:?}");
+            assert!(matches!(both, Err(Error::Index(_))), "{both:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_gradient_are_rows_of_its_array() {
+    let ty = Type::new(DType::F64, &[5, 2]);
+    for (index, right) in [(4, true), (5, false), (u32::MAX, false)] {
+        let values = Array::from(ndarray::array![[1.0, 2.0], [3.0, 4.0]]);
+        let rows = wyrmling::Rows::new(ty.clone(), vec![0, index].into(), values);
+        match right {
+            true => assert!(rows.is_ok()),
+            false => assert!(matches!(rows, Err(Error::Index(_)))),
+        }
+    }
 }
