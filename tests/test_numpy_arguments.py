@@ -250,8 +250,14 @@ def test_errors(error, match, call):
 
 def test_numpys_objects_that_ask_nobody_name_what_does():
     v = wy.Variable([1.0, 2.0])
-    for f in (lambda: np.full(2, v), lambda: np.r_[v, 1.0], lambda: np.c_[v, v]):
-        with pytest.raises(TypeError, match="carries a gradient"):
+    for f, way in (
+        (lambda: np.full(2, v), r"np\.full: .*use wyrmling\.full"),
+        (lambda: np.r_[v, 1.0], r"np\.r_.*use wyrmling\.r_"),
+        (lambda: np.c_[v, v], r"np\.c_.*use wyrmling\.c_"),
+        (lambda: np.append([v[0]], [v[1]]), r"np\.append: .*use wyrmling\.append"),
+        (lambda: np.vectorize(np.sin)(v), "carries a gradient"),
+    ):
+        with pytest.raises(TypeError, match=way):
             f()
     assert wy.full(2, v).value.tolist() == [1.0, 2.0]
     np.testing.assert_array_equal(wy.vectorize(lambda x: x + 1)(X), X + 1)
