@@ -23,7 +23,7 @@ from wyrmling import _core
 INF, NAN = math.inf, math.nan
 # All points, which takes minutes, in place of some.
 EVERY = os.environ.get("WYRMLING_EVERY_POINT") == "1"
-MOST = {"quick": 20, "slow": 3, "slowest": 1}
+MOST = {"quick": 10, "slow": 1, "slowest": 1}
 SLOWEST = {"hurwitz_zeta", "gammainc", "gammaincc", "erfcinv", "ndtri"}
 ENTRIES = {entry["function"]: entry for entry in _core.elementwise()}
 # Results of two kinds, whose derivative is zero; test_elementwise.py compares their values.
