@@ -12,9 +12,9 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -88,27 +88,29 @@ pub(crate) fn wait(slice: Slice<'_>) -> Result<()> {
     check()
 }
 
-/// Does `work`, which cannot look whether it should end, in a thread of its own and waits for
-/// it. If the caller wants its thread back, the work is left to end by itself; it owns its
-/// operands for that reason. A thread costs some 30 µs.
+/// Does `work`, which may not look for long whether it should end, in a thread of its own and waits for
+/// it. If the caller wants its thread back, the work is left to end by itself, which it does
+/// sooner if it looks at its flag now and then; it owns its operands for that reason. A thread
+/// costs some 30 µs.
 ///
 /// # Errors
 /// [`Error::Interrupted`] and what a signal handler raised, as soon as that is known;
 /// [`Error::State`] if there can be no thread, or if the work panicked.
-#[allow(dead_code, reason = "without the feature `linalg` nothing needs it")]
 pub(crate) fn leave<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
     let (give, get) = mpsc::sync_channel(1);
+    let stop = Arc::new(AtomicBool::new(false));
+    let left = Arc::clone(&stop);
     thread::Builder::new()
         .name("wyrmling".into())
         .spawn(move || {
             // Nobody is there any more if the caller has left.
-            let _ = give.send(work());
+            let _ = give.send(until(&left, work));
         })
         .map_err(|e| Error::State(format!("cannot start a thread: {e}")))?;
     let get = std::sync::Mutex::new(get);
     let result = std::sync::Mutex::new(None);
     loop {
-        wait(&|slice| {
+        let waited = wait(&|slice| {
             let get = get.lock().unwrap_or_else(|e| e.into_inner());
             let got = match get.recv_timeout(slice) {
                 Ok(value) => Some(Ok(value)),
@@ -118,7 +120,11 @@ pub(crate) fn leave<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static
                 ))),
             };
             *result.lock().unwrap_or_else(|e| e.into_inner()) = got;
-        })?;
+        });
+        if waited.is_err() {
+            stop.store(true, Ordering::Relaxed);
+            waited?;
+        }
         let mut result = result.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(result) = result.take() {
             return result;

@@ -5,6 +5,7 @@ import itertools
 import math
 import re
 import threading
+import time
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -470,10 +471,12 @@ def test_a_parameter_in_training_says_so():
     thread = threading.Thread(target=train)
     thread.start()
     try:
-        begun.wait()
+        assert begun.wait(60.0)
         values = set()
+        end = time.monotonic() + 60.0
         while "is being trained" not in values and thread.is_alive():
             values.add(read(w, 1).nodes[0].value)
+            assert time.monotonic() < end
     finally:
         seen.set()
         thread.join()

@@ -74,6 +74,8 @@ def test_training_by_lookup(work, optimizer):
 LIMITED = """
     import resource
     import numpy as np, wyrmling as wy
+    import wyrmling.sampling
+    from wyrmling import _core
 
     small = np.zeros(1000)
     column = np.zeros(20_000_000)  # 160 MB
@@ -83,6 +85,20 @@ LIMITED = """
     i = wy.IndexInput(rows[:1000])
     whole, looked_up = w * 1.0, table[i]
     many = wy.SparseGrad(rows[:1], np.zeros((1, 10_000_000)), (1, 10_000_000))
+    counts = np.ones(6_000_000)
+    user = np.zeros(20_000_000, np.uint32)
+    known = np.arange(6_000_000, dtype=np.int64) * 700
+    pairs = _core.Csr(np.array([0], np.uint32), np.array([0], np.uint32), 1, 1)
+    thin, wide = np.zeros((20_000_000, 1), np.float32), np.zeros((1, 1), np.float32)
+    zero = np.zeros(1, np.uint32)
+    tested = _core.Csr(zero, zero, 1, 20_000_000)
+    none = _core.Csr(zero[:0], zero[:0], 1, 20_000_000)
+    one = wy.Parameter(np.zeros((1, 2)))
+    step = wy.Adagrad(lr=0.1)
+    one[rows[:2_000_000]].sum().backward()
+    s = wy.Input([0.0])
+    program = wy.freeze(np.exp(s) * np.sin(s) + np.cumsum(s))
+    trained = wy.freeze(one[i].sum())
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
     limit = used + 40_000_000
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -100,6 +116,14 @@ LIMITED = """
         "rows": lambda: many.values,
         "sorted rows": lambda: many.coalesce(),
         "dense rows": lambda: many.to_dense(),
+        "popularity": lambda: wy.sampling.Popularity(counts),
+        "known items": lambda: wy.sampling.Uniform(10**9, positives=(known, known), given=i),
+        "selected rows": lambda: pairs.select(user),
+        "pairs": lambda: _core.Csr(user, user, 1, 1),
+        "measures": lambda: _core.evaluate_ranking(wide, thin, None, none, tested, 1),
+        "distinct rows": lambda: step.step([one]),
+        "a program": lambda: program.run({s: column}),
+        "training": lambda: wy.fit(trained, {i: rows}, optimizer=wy.SGD(lr=0.1)),
     }.items():
         try:
             call()
@@ -123,4 +147,4 @@ def test_what_cannot_be_had_is_a_memory_error():
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "12\n"
+    assert done.stdout == "20\n"

@@ -336,3 +336,58 @@ def test_a_column_of_float32_is_the_numbers_that_it_holds():
     x = wy.Input([0.0])
     tenth = np.array([0.1], np.float32)
     assert wy.freeze(x.sum()).run({x: tenth}) == float(tenth[0]) != 0.1
+
+
+@pytest.mark.parametrize("kind", ["leaf", "parameter", "input"])
+@pytest.mark.parametrize("where", ["hook", "rule"])
+def test_a_value_set_during_backward_is_an_error_and_no_mixture(kind, where):
+    """Some gradients would be of the old value and some of the new."""
+    w = {"leaf": wy.Variable, "parameter": wy.Parameter, "input": wy.Input}[kind]([2.0, 3.0])
+    other = wy.Variable([1.0, 1.0])
+    free = wy.Variable([5.0])
+    target = [w]
+
+    def assign():
+        target[0].value = target[0].value * 10.0
+
+    @wy.primitive
+    def same(x):
+        return x
+
+    def rule(g, ans, x):
+        if where == "rule":
+            assign()
+        return g
+
+    same.defvjp(rule)
+    y = same(w * other) * w
+    if where == "hook":
+        y.register_hook(lambda g: assign())
+    with pytest.raises(RuntimeError, match="has set a value that the gradient depends on"):
+        y.sum().backward()
+    assert other.grad is None
+    assert w.grad is None
+    # Another value may be set.
+    target[0] = free
+    w.value = [2.0, 3.0]
+    y.sum().backward()
+    assert other.grad.tolist() == [4.0, 9.0]
+    assert free.item() == 50.0
+
+
+def test_forward_mode_passes_over_no_hook():
+    def hooked(x):
+        y = x * x
+        y.register_hook(lambda g: g * 10.0)
+        return (y * x).sum()
+
+    x = np.array([1.0, 2.0])
+    # Of x³, with the part through y tenfold.
+    np.testing.assert_allclose(wy.grad(hooked)(x), 21.0 * x**2)
+    for forward in (lambda: wy.jvp(hooked, (x,), (x,)), lambda: wy.jacfwd(hooked)(x)):
+        with pytest.raises(
+            RuntimeError, match=r"jvp and jacfwd would pass over; use vjp or jacrev"
+        ):
+            forward()
+    # A derivative of the gradient has what the hook made of it.
+    np.testing.assert_allclose(wy.jacfwd(wy.grad(hooked))(x), np.diag(42.0 * x))

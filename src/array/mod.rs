@@ -262,16 +262,28 @@ impl Array {
 
     /// The same numbers in another floating-point type, rounded to nearest; indices stay
     /// indices.
+    ///
+    /// # Panics
+    /// If there is not the memory; see [`Array::try_to_dtype`].
     pub fn to_dtype(&self, dtype: DType) -> Self {
-        fn convert<S: Number, T: Number>(d: &Dense<S>) -> Dense<T> {
-            let data = d.as_slice().iter().map(|x| T::of(x.to()));
-            Dense::from_vec(copied(d.shape()), data.collect())
+        self.try_to_dtype(dtype).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// As [`Array::to_dtype`].
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    pub fn try_to_dtype(&self, dtype: DType) -> Result<Self> {
+        fn convert<S: Number, T: Number>(d: &Dense<S>) -> Result<Dense<T>> {
+            let mut data = room(d.shape())?;
+            data.extend(d.as_slice().iter().map(|x| T::of(x.to())));
+            Ok(Dense::from_vec(copied(d.shape()), data))
         }
-        match (self, dtype) {
-            (Array::F32(d), DType::F64) => Array::F64(convert(d)),
-            (Array::F64(d), DType::F32) => Array::F32(convert(d)),
+        Ok(match (self, dtype) {
+            (Array::F32(d), DType::F64) => Array::F64(convert(d)?),
+            (Array::F64(d), DType::F32) => Array::F32(convert(d)?),
             _ => self.clone(),
-        }
+        })
     }
 
     /// The elements as `f64`, whatever the element type.

@@ -4,7 +4,6 @@
 //! kernels do not. Tables are read by moves that may race with other workers.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 
@@ -16,12 +15,13 @@ use super::rows::Rows;
 use crate::array::{
     Array, DType, Dense, Element, Shape, Slice, Typed, View, ViewMut, room, with_real,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::interrupt;
 use crate::rules::{MOST_OPERANDS, Operand};
 use crate::table::{Table, moves};
 
 /// Bytes of results from which on a run may take long enough to be stopped on the way.
-const LONG_RUN: usize = 1 << 20;
+pub(super) const LONG_RUN: usize = 1 << 20;
 
 /// Memory to run a plan in. See the [module documentation](self).
 pub struct Executor {
@@ -102,7 +102,7 @@ impl Executor {
         &self.plan
     }
 
-    /// Runs all steps, unless `stop` is set on the way.
+    /// Runs all steps, unless the work of this thread should end on the way.
     ///
     /// # Errors
     /// [`Error::Interrupted`] if it was, and whatever a kernel
@@ -112,13 +112,13 @@ impl Executor {
     /// Every leaf that is not a table is bound to data that is live and unchanged until
     /// results of this run are last read; its indices are below the plan's bounds. Nobody else
     /// has plain access to the tables while this runs.
-    pub(crate) unsafe fn run(&mut self, stop: Option<&AtomicBool>) -> Result<()> {
+    pub(crate) unsafe fn run(&mut self) -> Result<()> {
         let leaves = &self.leaves[..];
         // A run on little memory is over before anybody can ask for it to end.
-        let stop = stop.filter(|_| self.plan.arena_bytes > LONG_RUN);
+        let looks = self.plan.arena_bytes > LONG_RUN;
         for step in &self.steps {
-            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return Err(Error::Interrupted);
+            if looks {
+                interrupt::check()?;
             }
             // SAFETY (of all reads and writes below): memory is live and initialised (see
             // `link`). A step writes its own results only, in the arena or in registers, which

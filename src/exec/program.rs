@@ -359,6 +359,34 @@ impl Program {
         Ok(())
     }
 
+    /// Whether it must run in the thread that asks for it: an operator says so.
+    #[cfg(feature = "python")]
+    pub(crate) fn stays_in_thread(&self) -> bool {
+        let functions = [&self.forward, &self.adjoint.function].into_iter();
+        let blocks = functions.flat_map(|function| &function.blocks);
+        let mut instructions = blocks.flat_map(|block| &block.instructions);
+        instructions.any(|i| match &i.expression {
+            crate::ir::Expression::Apply(op, _) => op.stays_in_thread(),
+            _ => false,
+        })
+    }
+
+    /// Whether a run may take so long that somebody will want it to end: one that needs a plan first,
+    /// or is on many numbers.
+    #[cfg(feature = "python")]
+    pub(crate) fn is_long(&self, inputs: &[Array], wrt: Wrt) -> bool {
+        let ready = self.lock();
+        let found = ready.iter().find(|ready| {
+            let shapes = ready.shapes.iter().map(|shape| &shape[..]);
+            ready.wrt == wrt && shapes.eq(inputs.iter().map(Array::shape))
+        });
+        found.is_none_or(|ready| {
+            let leaves = ready.plan.leaves.iter();
+            let bytes = leaves.map(|ty| ty.size() * ty.dtype.size());
+            bytes.fold(ready.plan.arena_bytes, usize::saturating_add) > super::executor::LONG_RUN
+        })
+    }
+
     /// Runs with one array for each input and hands the executor to `then`.
     fn with<R>(&self, inputs: &[Array], wrt: Wrt, then: impl FnOnce(&Executor) -> R) -> Result<R> {
         let count = self.inputs().count();
@@ -389,7 +417,7 @@ impl Program {
         let _reading = Table::reading(self.tables.iter().map(|table| &**table))?;
         // SAFETY: every leaf but tables was just bound, to arrays that are borrowed here or held
         // by this program, and all their indices compared with the plan's bounds.
-        unsafe { executor.run(None)? };
+        unsafe { executor.run()? };
         let out = then(&executor);
         self.give_back(executor);
         Ok(out)

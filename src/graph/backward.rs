@@ -14,7 +14,7 @@ use super::order::{Order, refresh, topological};
 use super::value::{Places, Value};
 use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
-use crate::table::Gradient;
+use crate::table::{Gradient, changes, own_changes};
 
 /// Checks that a gradient fits what it is the gradient of.
 pub(super) fn check_seed(ty: &Type, seed: &Type) -> Result<()> {
@@ -62,11 +62,54 @@ fn descend(order: &Order, seed: Value) -> Result<Arrived<'_>> {
         let held = order.iter().map(|node| node.core().partial.take());
         held.collect::<Vec<_>>()
     });
-    let arrived = pass_down(order, seed);
+    let changes = OwnChanges::begin();
+    let arrived = pass_down(order, seed).and_then(|arrived| {
+        changes.check(order.last())?;
+        Ok(arrived)
+    });
     for (node, held) in order.iter().zip(outer.into_iter().flatten()) {
         node.core().partial.replace(held);
     }
     arrived
+}
+
+/// Whether a hook or rule sets a leaf while gradients are computed: some would be of the old value
+/// and some of the new. What other threads change is not looked at, for those who share parameters
+/// race knowingly.
+struct OwnChanges {
+    own: u64,
+    all: u64,
+}
+
+impl OwnChanges {
+    fn begin() -> Self {
+        OwnChanges {
+            own: own_changes(),
+            all: changes(),
+        }
+    }
+
+    /// Fails if this thread has recorded changes since, and a leaf below `root` has changed since.
+    ///
+    /// # Errors
+    /// [`Error::State`].
+    fn check(self, root: Option<&Rc<dyn Node>>) -> Result<()> {
+        if own_changes() == self.own {
+            return Ok(());
+        }
+        let mut below = Order::new();
+        root.into_iter()
+            .for_each(|root| topological(root, |_| true, &mut below));
+        let is_new = |node: &Rc<dyn Node>| node.core().is_leaf() && node.version() > self.all;
+        if !below.iter().any(is_new) {
+            return Ok(());
+        }
+        Err(Error::State(
+            "backward: a hook or rule has set a value that the gradient depends on, so that parts \
+             of it are of the old value and parts of the new; set it when backward has ended"
+                .into(),
+        ))
+    }
 }
 
 /// A walk down that is under way in this thread, for as long as this lives.

@@ -83,7 +83,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
 fn value(core: &Core) -> Option<Summary> {
     match core.value() {
         Value::Dense(array) => Some(array.summary()),
-        Value::Table(table) => table.summary().ok(),
+        Value::Table(table) => table.summary(),
         // Zeros elsewhere, of which there may be more than there is memory for.
         Value::Rows(rows) => {
             let rows = rows.try_coalesce().and_then(|r| r.try_concat()).ok()?;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use smallvec::SmallVec;
 
-use super::value::{Places, Value, apply};
+use super::value::{LARGE, Places, Value, apply, apply_long, long};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
 use crate::rules::differentiate;
@@ -103,23 +103,35 @@ impl Algebra for Eager<'_> {
         let value = {
             let values = self.values.borrow();
             let get = |k: usize| values[args[k] as usize].get();
-            match args {
-                [_] => apply(&*op, &[get(0)], None),
-                [x, _] => {
-                    let form = op.form();
-                    // Rules end in one of these, which mostly does nothing.
-                    let shapes = matches!(form, Form::Shaped | Form::Repeated);
-                    if shapes && get(0).shape() == get(1).shape() {
-                        return *x;
+            let large = |x: &Value| matches!(x, Value::Dense(x) if x.view().data.len() >= LARGE);
+            let operands = match (0..args.len()).any(|k| large(get(k))) {
+                false => None,
+                true => long(
+                    &*op,
+                    &(0..args.len()).map(get).collect::<SmallVec<[_; 4]>>(),
+                ),
+            };
+            if let Some(operands) = operands {
+                apply_long(op, operands)
+            } else {
+                match args {
+                    [_] => apply(&*op, &[get(0)], None),
+                    [x, _] => {
+                        let form = op.form();
+                        // Rules end in one of these, which mostly does nothing.
+                        let shapes = matches!(form, Form::Shaped | Form::Repeated);
+                        if shapes && get(0).shape() == get(1).shape() {
+                            return *x;
+                        }
+                        match repeated(&*op, form, get(0), get(1)) {
+                            Some(value) => value,
+                            None => apply(&*op, &[get(0), get(1)], None),
+                        }
                     }
-                    match repeated(&*op, form, get(0), get(1)) {
-                        Some(value) => value,
-                        None => apply(&*op, &[get(0), get(1)], None),
+                    _ => {
+                        let all: SmallVec<[&Value; 4]> = (0..args.len()).map(get).collect();
+                        apply(&*op, &all, None)
                     }
-                }
-                _ => {
-                    let all: SmallVec<[&Value; 4]> = (0..args.len()).map(get).collect();
-                    apply(&*op, &all, None)
                 }
             }
         };

@@ -3,7 +3,8 @@
 //! A hook of a node is called once a backward pass, when the gradient of the node is complete
 //! and before its parents see it; at a leaf, before the gradient is added to what is there. What
 //! it gives back takes the gradient's place. Gradients that are graphs pass the same hooks as
-//! nodes. A frozen program has none, so a graph with hooks is not frozen.
+//! nodes. A frozen program has none, so a graph with hooks is not frozen; forward mode has no
+//! gradients, so it refuses nodes with hooks ([`check_forward`]).
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -25,6 +26,23 @@ pub(super) fn any(core: &Core) -> bool {
     core.hooks().borrow().is_some()
 }
 
+/// Fails for a node whose hooks would be passed over by forward mode, which has no gradient to show
+/// them. Hooks that a gradient has passed are no hindrance: the derivative of that gradient, as
+/// `hessian` takes it, has what they made of it.
+///
+/// # Errors
+/// [`Error::State`].
+pub(super) fn check_forward(core: &Core) -> Result<()> {
+    match core.hooks().borrow().as_deref() {
+        Some(Hooks { passed: false, .. }) => Err(Error::State(
+            "forward mode: a variable has a hook on its gradient, which jvp and jacfwd would pass \
+             over; use vjp or jacrev, or remove the hook"
+                .into(),
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn check(expected: &Type, found: &Type) -> Result<()> {
     if expected == found {
         return Ok(());
@@ -41,7 +59,7 @@ fn check(expected: &Type, found: &Type) -> Result<()> {
 /// A gradient after the hooks of its node.
 pub(super) fn passed(core: &Core, g: Value) -> Result<Value> {
     let ty = core.ty();
-    list(core).into_iter().try_fold(g, |g, (_, hook)| {
+    list(core).list.into_iter().try_fold(g, |g, (_, hook)| {
         let g = g.into_gradient()?;
         match hook.gradient(g.clone())? {
             None => Ok(g.into()),
@@ -56,7 +74,10 @@ pub(super) fn passed(core: &Core, g: Value) -> Result<Value> {
 /// A gradient that is a node, after the hooks of its node.
 pub(super) fn passed_node(core: &Core, g: Variable) -> Result<Variable> {
     let ty = core.ty();
-    list(core).into_iter().try_fold(g, |g, (_, hook)| {
+    if let Some(hooks) = core.hooks().borrow_mut().as_mut() {
+        hooks.passed = true;
+    }
+    list(core).list.into_iter().try_fold(g, |g, (_, hook)| {
         Ok(match hook.node(g.clone())? {
             None => g,
             Some(changed) => {
@@ -85,7 +106,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         }
         let id = HOOKS.replace(HOOKS.get() + 1);
         let mut hooks = core.hooks().borrow_mut();
-        hooks.get_or_insert_default().push((id, hook));
+        hooks.get_or_insert_default().list.push((id, hook));
         Ok(id)
     }
 
@@ -93,7 +114,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     #[cfg(feature = "python")]
     pub(crate) fn hooks(&self) -> Vec<Rc<dyn Hook>> {
         let hooks = self.0.core().hooks().try_borrow();
-        let hooks = hooks.iter().filter_map(|hooks| hooks.as_deref()).flatten();
+        let hooks = hooks.iter().filter_map(|hooks| hooks.as_deref());
+        let hooks = hooks.flat_map(|hooks| &hooks.list);
         hooks.map(|(_, hook)| Rc::clone(hook)).collect()
     }
 
@@ -107,8 +129,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub fn remove_hook(&self, id: u64) {
         let mut slot = self.0.core().hooks().borrow_mut();
         if let Some(hooks) = slot.as_mut() {
-            hooks.retain(|(other, _)| *other != id);
-            if hooks.is_empty() {
+            hooks.list.retain(|(other, _)| *other != id);
+            if hooks.list.is_empty() {
                 *slot = None;
             }
         }

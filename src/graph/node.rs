@@ -42,7 +42,12 @@ pub trait Hook: std::any::Any {
 }
 
 /// The hooks of a node, by number.
-pub(super) type Hooks = Vec<(u64, Rc<dyn Hook>)>;
+#[derive(Clone, Default)]
+pub(super) struct Hooks {
+    pub(super) list: Vec<(u64, Rc<dyn Hook>)>,
+    /// Whether a gradient that is a graph has passed them: what it became is in that graph.
+    pub(super) passed: bool,
+}
 
 /// Which kinds of leaves that get other values later are below a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

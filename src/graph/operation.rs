@@ -11,8 +11,9 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::node::{Core, IntoDyn, Kind, Leaves, Node, Variable};
-use super::value::{Value, apply};
+use super::value::{self, Value, apply};
 use super::{eager, release};
+use crate::array::Array;
 use crate::error::Result;
 use crate::rules::{FromIndex, Internal, OpRef, Operator, Whole};
 use crate::table::changes;
@@ -155,6 +156,15 @@ impl Held for OpRef {
     }
 }
 
+/// As [`apply`]; what may take long can be left behind.
+#[inline]
+fn apply_patiently<O: Held>(op: &O, args: &[&Value], reuse: Option<Array>) -> Result<Value> {
+    match value::long(op.get(), args) {
+        None => apply(op.get(), args, reuse),
+        Some(operands) => value::apply_long(op.share(), operands),
+    }
+}
+
 /// The result of operator `O` on parents `P`.
 pub struct Operation<O: Held, P: Parents> {
     core: Core,
@@ -169,7 +179,7 @@ impl<O: Held, P: Parents> Operation<O, P> {
         // Before the values are read: a table may change meanwhile.
         let now = changes();
         let (value, below, traced, leaves, integers) = parents.with_cores(|cores| {
-            let value = with_values(cores, |args| apply(op.get(), args, None));
+            let value = with_values(cores, |args| apply_patiently(&op, args, None));
             let any = |flag: fn(&Core) -> bool| cores.iter().any(|c| flag(c));
             let leaves = Leaves {
                 input: any(|c| c.leaves().input),
@@ -221,7 +231,7 @@ impl<O: Held, P: Parents> Node for Operation<O, P> {
         let now = changes();
         let reuse = self.core.recycle();
         let value = parents
-            .with_cores(|cores| with_values(cores, |args| apply(self.op.get(), args, reuse)));
+            .with_cores(|cores| with_values(cores, |args| apply_patiently(&self.op, args, reuse)));
         self.core.set(value?, now)
     }
 

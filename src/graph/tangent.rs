@@ -9,6 +9,7 @@
 //! costs a walk.
 
 use super::backward::check_seed;
+use super::hook;
 use super::node::Variable;
 use super::nodes::{Nodes, above};
 use crate::error::Result;
@@ -32,7 +33,8 @@ impl Variable {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) or [`Error::Type`](crate::Error::Type) if a tangent
-    /// is not of the type of what it moves, as [`forward`](Self::forward), and whatever a rule
+    /// is not of the type of what it moves, [`Error::State`](crate::Error::State) if a node on the
+    /// way has a hook that no gradient has passed, as [`forward`](Self::forward), and whatever a rule
     /// reports.
     pub fn tangents(
         results: &[&Variable],
@@ -44,6 +46,7 @@ impl Variable {
         for result in results {
             result.forward()?;
             for node in above(result, wrt) {
+                hook::check_forward(node.0.core())?;
                 let (next, name) = (differentiate::Recording::next(&nodes), nodes.name(&node));
                 // A node below two results is passed once.
                 if name == next {

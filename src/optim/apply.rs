@@ -12,7 +12,8 @@
 
 use super::distinct::Distinct;
 use super::{Rule, Settings, State, grouped, sgd};
-use crate::array::Number;
+use crate::array::{Number, filled};
+use crate::error::Result;
 use crate::table::Table;
 
 /// How rows are reached.
@@ -97,22 +98,29 @@ pub(crate) struct Scratch<T> {
 
 impl<T: Number> Scratch<T> {
     /// Scratch for rows of `width` numbers and gradients of up to `rows` rows.
-    pub(crate) fn new(width: usize, rows: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(crate) fn new(width: usize, rows: usize) -> Result<Self> {
         let length = if width == 1 { rows.max(64) } else { width };
-        Scratch {
-            distinct: Distinct::new(rows),
-            row: vec![T::zero(); width],
-            lines: std::array::from_fn(|_| vec![T::zero(); length]),
-        }
+        let line = || filled(length, T::zero());
+        Ok(Scratch {
+            distinct: Distinct::new(rows)?,
+            row: filled(width, T::zero())?,
+            lines: [line()?, line()?, line()?, line()?, line()?],
+        })
     }
 
     /// Scratch for rows of `width` numbers that are added as they come.
-    pub(super) fn plain(width: usize) -> Self {
-        Scratch {
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(super) fn plain(width: usize) -> Result<Self> {
+        Ok(Scratch {
             distinct: Distinct::default(),
-            row: vec![T::zero(); width],
+            row: filled(width, T::zero())?,
             lines: Default::default(),
-        }
+        })
     }
 }
 

@@ -8,6 +8,9 @@
 //! processor costs more than all the rest. So nothing here branches on it, and addresses are
 //! known long before they are needed: rows are looked up in one pass and linked in another.
 
+use crate::array::filled;
+use crate::error::Result;
+
 /// No further occurrence.
 const NONE: u32 = u32::MAX;
 
@@ -35,10 +38,21 @@ pub(super) struct Distinct {
 
 impl Distinct {
     /// Room for `count` occurrences.
-    pub(super) fn new(count: usize) -> Self {
-        let mut distinct = Distinct::default();
-        distinct.reserve(count);
-        distinct
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(super) fn new(count: usize) -> Result<Self> {
+        let size = count.saturating_mul(4).checked_next_power_of_two();
+        Ok(Distinct {
+            rows: filled(count, 0)?,
+            len: 0,
+            first: filled(count, 0)?,
+            last: filled(count, 0)?,
+            places: filled(count, 0)?,
+            next: filled(count.saturating_add(1), NONE)?,
+            table: filled(size.unwrap_or(usize::MAX), 0)?,
+            base: 1,
+        })
     }
 
     /// Makes room for `count` occurrences in all.
@@ -158,7 +172,7 @@ mod tests {
         fn occurrences_are_grouped_in_order(batches in prop::collection::vec(
             prop::collection::vec(prop::collection::vec(0u32..40, 0..60), 0..3), 1..4,
         ), offset in prop::sample::select(vec![0, 1 << 20, u32::MAX - 39]), room in 0usize..9) {
-            let mut distinct = Distinct::new(room);
+            let mut distinct = Distinct::new(room).unwrap();
             // Entries of a batch before are found, and the numbers that tell run out.
             if room % 2 == 1 {
                 distinct.base = u32::MAX - 100;

@@ -13,8 +13,12 @@ use super::distinct::Distinct;
 use super::pass::{Add, each};
 use super::update::{Product, Update};
 use crate::array::Number;
+use crate::interrupt;
 use crate::simd::{Isa, Machine, Scalar};
 use crate::table::moves;
+
+/// How many numbers of a whole gradient are applied at a time by a worker alone.
+const PIECE: usize = 1 << 20;
 
 /// A part of a gradient. Occurrences of rows are counted over all parts.
 struct Part<'a, T> {
@@ -121,7 +125,8 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
         Source::All(g) => {
             let length = match access {
                 _ if update.powers.is_some() => update.width,
-                Access::Alone => g.len(),
+                // In pieces, so that a step on a huge parameter can end half-way.
+                Access::Alone => g.len().min(PIECE),
                 Access::Shared => w.len(),
             };
             (g.len().div_ceil(length.max(1)), length)
@@ -130,6 +135,9 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
     let length = if WIDTH > 0 { WIDTH } else { length };
     let mut part = 0;
     for k in 0..times {
+        if length == PIECE && interrupt::is_asked() {
+            return;
+        }
         let (row, n, g) = match source {
             Source::Rows(parts, distinct) => {
                 let sum = &mut sum[..length];

@@ -33,6 +33,7 @@ pub use snapshot::Snapshot;
 
 use crate::array::{Array, Type, Typed, with_real};
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::process::Mutex;
 use crate::table::{Gradient, Param, Table};
 use apply::{Access, Plain, Scratch, Target};
@@ -203,7 +204,8 @@ impl Optimizer {
     /// # Errors
     /// [`Error::NotFinite`] if a gradient holds NaN or infinity or the step leads there,
     /// [`Error::State`] if a parameter is being trained, [`Error::Memory`] if there is not the
-    /// memory to take the step back; no parameter is changed then.
+    /// memory to take the step back, [`Error::Interrupted`] if the caller asked to stop; no parameter
+    /// is changed then.
     pub fn step(&self, params: &[&Param]) -> Result<()> {
         let work = self.prepare(params)?;
         let _locks = Table::exclusive_all(work.iter().map(|item| &**item.table))?;
@@ -212,20 +214,25 @@ impl Optimizer {
         // the same optimizer and table only; `Rows` checked its indices against the table.
         let copy = |touched: Touched<'_>| unsafe { touched.copy() };
         let before: Vec<Array> = touched().map(copy).collect::<Result<_>>()?;
-        for item in &work {
+        let apply = |item: &Work<'_>| {
             // SAFETY: as above.
-            unsafe { self.apply(Access::Alone, item) };
-        }
-        // SAFETY: as above.
-        let failed = work.iter().find(|w| !unsafe { w.touched().is_finite() });
-        if let Some(failed) = failed {
+            unsafe { self.apply(Access::Alone, item) }?;
+            // What was left half-way is taken back.
+            interrupt::check()?;
+            // SAFETY: as above.
+            match unsafe { item.touched().is_finite() } {
+                true => Ok(()),
+                false => Err(item.error("no parameter was changed")),
+            }
+        };
+        let applied = work.iter().try_for_each(apply);
+        if applied.is_err() {
             for (touched, copy) in touched().zip(&before) {
                 // SAFETY: as above.
                 unsafe { touched.restore(copy) };
             }
-            return Err(failed.error("no parameter was changed"));
         }
-        Ok(())
+        applied
     }
 
     /// As [`step`](Self::step), beside other workers of one training run. Since they see each
@@ -241,7 +248,7 @@ impl Optimizer {
         for item in &work {
             // SAFETY: the table is being trained and `_locks` excludes plain access to it, so
             // everybody moves rows; state is reached by the optimizer of that training only.
-            unsafe { self.apply(Access::Shared, item) };
+            unsafe { self.apply(Access::Shared, item) }?;
             item.table.touch();
         }
         // SAFETY: as above.
@@ -294,9 +301,12 @@ impl Optimizer {
 
     /// Applies one gradient.
     ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory; nothing is changed then.
+    ///
     /// # Safety
     /// The table and its state are reached by others as `access` says.
-    unsafe fn apply(&self, access: Access, work: &Work<'_>) {
+    unsafe fn apply(&self, access: Access, work: &Work<'_>) -> Result<()> {
         let target = Target {
             table: work.table,
             state: &work.state,
@@ -307,15 +317,15 @@ impl Optimizer {
             let numbers = <T as Typed>::slice(work.values.view().data);
             match &work.rows {
                 None => {
-                    let mut scratch = Scratch::<T>::new(work.table.width(), 0);
+                    let mut scratch = Scratch::<T>::new(work.table.width(), 0)?;
                     // SAFETY: handed on; a gradient has its table's type.
                     unsafe { apply::dense(access, &target, numbers, &mut scratch) };
                 }
                 Some(indices) => {
                     let width = work.table.width();
                     let mut scratch = match apply::adds(self.rule, self.settings) {
-                        true => Scratch::<T>::plain(width),
-                        false => Scratch::new(width, indices.len()),
+                        true => Scratch::<T>::plain(width)?,
+                        false => Scratch::new(width, indices.len())?,
                     };
                     let parts = Plain { indices, rows: numbers };
                     // SAFETY: handed on; `Rows` checked its indices against the table.
@@ -323,5 +333,6 @@ impl Optimizer {
                 }
             }
         });
+        Ok(())
     }
 }

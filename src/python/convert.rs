@@ -195,7 +195,7 @@ pub(super) fn array_of(what: &str, object: &Bound<'_, PyAny>, dtype: DType) -> P
     Ok(if array.dtype() == dtype {
         array
     } else {
-        array.to_dtype(dtype)
+        array.try_to_dtype(dtype)?
     })
 }
 

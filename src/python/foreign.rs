@@ -150,6 +150,10 @@ impl Operator for Foreign {
         }
     }
 
+    fn stays_in_thread(&self) -> bool {
+        true
+    }
+
     fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
         let first = match &self.out {
             Out::Called(known) => known.lock().first.take(),
@@ -167,7 +171,7 @@ impl Operator for Foreign {
                 crate::array::show_shape(result.shape())
             )));
         }
-        let result = result.to_dtype(out.data.dtype());
+        let result = result.try_to_dtype(out.data.dtype())?;
         match (result, out.data) {
             (Array::F32(from), SliceMut::F32(to)) => to.copy_from_slice(from.as_slice()),
             (Array::F64(from), SliceMut::F64(to)) => to.copy_from_slice(from.as_slice()),

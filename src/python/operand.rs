@@ -40,14 +40,14 @@ impl Operand {
     }
 
     /// A node, of type `dtype` if the operand has none of its own.
-    fn into_node(self, dtype: DType) -> Variable {
-        match self {
+    fn into_node(self, dtype: DType) -> PyResult<Variable> {
+        Ok(match self {
             Operand::Node(node) => node,
             Operand::Data(array, Origin::Number | Origin::Mask) => {
-                Constant::new(array.to_dtype(dtype)).boxed()
+                Constant::new(array.try_to_dtype(dtype)?).boxed()
             }
             Operand::Data(array, _) => Constant::new(array).boxed(),
-        }
+        })
     }
 }
 
@@ -58,12 +58,12 @@ pub(super) fn nodes(what: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<Va
     let types = operands.iter().filter_map(Operand::dtype);
     let narrow = types.clone().any(|t| t == DType::F32) && types.clone().all(|t| t != DType::F64);
     let dtype = if narrow { DType::F32 } else { DType::F64 };
-    Ok(operands.into_iter().map(|o| o.into_node(dtype)).collect())
+    operands.into_iter().map(|o| o.into_node(dtype)).collect()
 }
 
 /// One operand as a node.
 pub(super) fn node(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Variable> {
-    Ok(Operand::new(what, object)?.into_node(DType::F64))
+    Operand::new(what, object)?.into_node(DType::F64)
 }
 
 /// Two operands as nodes.
@@ -80,7 +80,7 @@ pub(super) fn pair(
     } else {
         DType::F64
     };
-    Ok((x.into_node(dtype), y.into_node(dtype)))
+    Ok((x.into_node(dtype)?, y.into_node(dtype)?))
 }
 
 /// Whether an object holds integers: a variable of them, an integer, a boolean, or what NumPy makes
@@ -193,7 +193,9 @@ pub(super) fn other(
     if !known {
         return Ok(None);
     }
-    Ok(Some(Operand::new(name, object)?.into_node(node.dtype())))
+    Operand::new(name, object)?
+        .into_node(node.dtype())
+        .map(Some)
 }
 
 /// The result of an operator of the table written between a variable and any object.

@@ -7,9 +7,13 @@ use pyo3::prelude::*;
 
 use super::argument::Given;
 use super::convert::{items, type_name};
+use super::long_call::long_call;
 use super::variable::PyVariable;
 use crate::optim::{Optimizer, Rule, Settings};
 use crate::table::Param;
+
+/// Numbers in parameters from which on a step may take so long that somebody wants it to end.
+const LONG_STEP: usize = 1 << 22;
 
 /// What all optimizers share; make one by ``SGD``, ``Adagrad`` or ``Adam``.
 ///
@@ -87,12 +91,16 @@ impl PyOptimizer {
                 ))
             })
         })?;
-        // It may wait for a thread that uses the parameters, so the interpreter's lock is released.
-        py.detach(|| {
+        let step = || {
             let refs: Vec<&Param> = params.iter().map(|p| &**p).collect();
             self.inner.step(&refs)
-        })?;
-        Ok(())
+        };
+        let sizes = params.iter().map(|param| param.table().ty().size());
+        if sizes.fold(0, usize::saturating_add) >= LONG_STEP {
+            return long_call(py, |_| step());
+        }
+        // It may wait for a thread that uses the parameters, so the interpreter's lock is released.
+        Ok(py.detach(step)?)
     }
 
     fn __repr__(&self) -> String {

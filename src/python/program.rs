@@ -14,16 +14,20 @@ use super::registry;
 use super::sparse::gradient;
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
-use crate::exec::{Leaf, Program};
+use crate::error::Result;
+use crate::exec::{Leaf, Program, Wrt};
+use crate::interrupt;
 use crate::ir::Expression;
 use crate::rules::Gather;
+use crate::table::lock::Membership;
 
 /// A frozen loss, and its gradient, compiled; made by ``freeze``. Works in every thread and
-/// releases the interpreter while it runs. A run cannot be interrupted: Ctrl-C is seen when it
-/// ends. ``str(program)`` shows it.
+/// releases the interpreter while it runs. Ctrl-C ends a run. ``str(program)`` shows it.
 #[pyclass(name = "Program", module = "wyrmling", frozen)]
 pub(super) struct PyProgram {
     pub(super) inner: Arc<Program>,
+    /// Whether it calls operators written in Python.
+    stays_in_thread: bool,
     /// The objects of the leaves that have gradients, in the program's order.
     leaves: Vec<Py<PyVariable>>,
 }
@@ -123,9 +127,28 @@ impl PyProgram {
         }
         let objects = registry::objects(py, &node, &leaves)?;
         Ok(PyProgram {
+            stays_in_thread: program.stays_in_thread(),
             inner: Arc::new(program),
             leaves: objects,
         })
+    }
+
+    /// Runs the program. A long run is left behind by Ctrl-C, and ends by itself after the step
+    /// that it is at.
+    fn call<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        inputs: Vec<Array>,
+        wrt: Wrt,
+        run: fn(&Program, &[Array]) -> Result<R>,
+    ) -> Result<R> {
+        let program = &self.inner;
+        if self.stays_in_thread || !program.is_long(&inputs, wrt) {
+            return py.detach(|| run(program, &inputs));
+        }
+        let program = Arc::clone(program);
+        let membership = Membership::of_this_thread();
+        interrupt::leave(move || membership.join(|| run(&program, &inputs)))?
     }
 
     /// One array for each input, in the program's order.
@@ -161,7 +184,7 @@ impl PyProgram {
         inputs: Option<Given<Bound<'py, PyDict>>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arrays = self.arrays(inputs)?;
-        let value = py.detach(|| self.inner.run(&arrays))?;
+        let value = self.call(py, arrays, Wrt::Nothing, Program::run)?;
         convert::to_numpy(py, value)
     }
 
@@ -176,7 +199,7 @@ impl PyProgram {
         inputs: Option<Given<Bound<'py, PyDict>>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         let arrays = self.arrays(inputs)?;
-        let (value, gradients) = py.detach(|| self.inner.value_and_grad(&arrays))?;
+        let (value, gradients) = self.call(py, arrays, Wrt::All, Program::value_and_grad)?;
         let found = PyDict::new(py);
         for (leaf, grad) in self.leaves.iter().zip(gradients) {
             let grad = grad.map(|g| gradient(py, g)).transpose()?;

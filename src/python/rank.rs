@@ -8,7 +8,15 @@ use pyo3::types::PyDict;
 
 use super::argument::{borrowed, count};
 use super::long_call::long_call;
+use crate::array::room;
 use crate::rank::{self, Factors, Metrics};
+
+/// A copy that nobody else writes to.
+fn copied(numbers: &[u32]) -> PyResult<Vec<u32>> {
+    let mut copy = room(&[numbers.len()])?;
+    copy.extend_from_slice(numbers);
+    Ok(copy)
+}
 
 /// A set of (user, item) pairs, grouped by user.
 ///
@@ -38,9 +46,11 @@ impl PyCsr {
         let users = borrowed::<u32, Ix1>("users", users)?;
         let items = borrowed::<u32, Ix1>("items", items)?;
         let (n_users, n_items) = (count("n_users", n_users)?, count("n_items", n_items)?);
-        let (users, items) = (users.as_slice()?, items.as_slice()?);
+        // Copies: other threads may write to the arrays during the call, between one look at a
+        // number and the next.
+        let (users, items) = (copied(users.as_slice()?)?, copied(items.as_slice()?)?);
         let pairs = long_call(py, |_| {
-            rank::Csr::from_pairs(users, items, n_users, n_items)
+            rank::Csr::from_pairs(&users, &items, n_users, n_items)
         });
         Ok(PyCsr(pairs?))
     }

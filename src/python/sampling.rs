@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use super::argument::{Given, Integer};
 use super::convert;
 use super::program::input_id;
+use crate::array::DType;
 use crate::error::Error;
 use crate::train::Sampler;
 
@@ -130,7 +131,10 @@ impl PyPopularity {
             ))
             .into());
         }
-        let sampler = Sampler::popularity(&counts.to_f64(), power.named("power", "a number")?)?;
+        let sampler = Sampler::popularity(
+            counts.try_to_dtype(DType::F64)?.view().real::<f64>(),
+            power.named("power", "a number")?,
+        )?;
         create(PyPopularity, sampler, positives, given)
     }
 }

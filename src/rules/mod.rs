@@ -139,6 +139,12 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
     /// [`Error::Index`] where an operand holds indices that are out of range.
     fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()>;
 
+    /// Whether [`eval`](Self::eval) must run in the thread that asks for it, as a function of a host
+    /// language does that finds its caller's state there.
+    fn stays_in_thread(&self) -> bool {
+        false
+    }
+
     /// The vector-Jacobian product for operand `i`: `g` is the gradient of the
     /// result `y = self(x…)`, the answer has the shape of `x[i]`. `None` where the
     /// derivative is zero everywhere it exists.

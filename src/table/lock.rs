@@ -213,6 +213,20 @@ impl Lock {
         Ok(taken.map(|()| Brief { word: &self.word }))
     }
 
+    /// As [`Lock::brief`], without a wait: `None` if somebody has plain access or is to have it.
+    pub(super) fn brief_at_once(&self) -> Option<Brief<'_>> {
+        let request = Request {
+            locks: &[(self, Mode::Shared)],
+            run: None,
+            own: own_runs(),
+            since: None,
+        };
+        match record().attempt(&request) {
+            Attempt::Taken => Some(Brief { word: &self.word }),
+            Attempt::Refused(_) | Attempt::Wait => None,
+        }
+    }
+
     /// Whether somebody trains it, this thread included.
     pub(super) fn is_trained(&self) -> bool {
         record()

@@ -14,6 +14,7 @@
 //!
 //! Who waits for whom is the business of [`super::lock`]; here its refusals become errors.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
@@ -38,8 +39,19 @@ pub(crate) fn changes() -> u64 {
     CHANGES.load(Ordering::Acquire)
 }
 
+thread_local! {
+    /// How many changes this thread has recorded.
+    static OWN_CHANGES: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How many changes this thread has recorded.
+pub(crate) fn own_changes() -> u64 {
+    OWN_CHANGES.get()
+}
+
 /// Records a change and returns its number.
 pub(crate) fn record_change() -> u64 {
+    OWN_CHANGES.set(OWN_CHANGES.get() + 1);
     CHANGES.fetch_add(1, Ordering::AcqRel) + 1
 }
 
@@ -190,10 +202,14 @@ impl Table {
     ///
     /// # Errors
     /// As [`Table::try_read`].
-    fn all(&self, mut f: impl FnMut(Slice<'_>) -> bool) -> Result<bool> {
+    fn all(&self, f: impl FnMut(Slice<'_>) -> bool) -> Result<bool> {
+        Ok(self.all_with(&self.brief()?, f))
+    }
+
+    /// As [`Table::all`], with the guard of a brief reader of this table.
+    fn all_with(&self, _guard: &Brief<'_>, mut f: impl FnMut(Slice<'_>) -> bool) -> bool {
         const PIECE: usize = 4096;
-        let _guard = self.brief()?;
-        Ok(with_real!(self.ty.dtype, T => {
+        with_real!(self.ty.dtype, T => {
             let mut piece = [T::default(); PIECE];
             let n = self.ty.size();
             (0..n).step_by(PIECE).all(|at| {
@@ -203,7 +219,7 @@ impl Table {
                 unsafe { moves::load_row(self.pointer::<T>().add(at), piece) };
                 f(T::tag(piece))
             })
-        }))
+        })
     }
 
     /// Whether every number is finite.
@@ -216,17 +232,16 @@ impl Table {
         )
     }
 
-    /// The first numbers and the range of all.
-    ///
-    /// # Errors
-    /// As [`Table::try_read`].
-    pub(crate) fn summary(&self) -> Result<Summary> {
+    /// The first numbers and the range of all. It does not wait: `None` while somebody has the
+    /// table for itself, as one worker has for an epoch.
+    pub(crate) fn summary(&self) -> Option<Summary> {
+        let guard = self.lock.brief_at_once()?;
         let mut summary = Summary::default();
-        self.all(|piece| {
+        self.all_with(&guard, |piece| {
             summary.add(piece);
             true
-        })?;
-        Ok(summary)
+        });
+        Some(summary)
     }
 
     /// A copy of some rows, one after the other, shaped `index.shape + row shape`. Waits as
@@ -519,7 +534,7 @@ mod tests {
             assert!(is_state(table.try_read()));
             assert!(is_state(table.read_rows(&index)));
             assert!(is_state(table.is_finite()));
-            assert!(is_state(table.summary()));
+            assert!(table.summary().is_none());
             assert!(is_state(table.exclusive()));
             assert!(is_state(Table::exclusive_all(both())));
             assert!(is_state(Table::reading(both())));

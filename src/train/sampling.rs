@@ -22,6 +22,7 @@ use rand_distr::weighted::WeightedAliasIndex;
 
 use super::known::Known;
 pub use super::stream::stream;
+use crate::array::room;
 use crate::error::{Error, Result};
 
 /// A distribution of items, which may exclude what a user knows.
@@ -83,13 +84,13 @@ impl Sampler {
     ///
     /// [`Error::Value`] if `counts` is empty or longer than 32 bits can count, holds a
     /// negative number, NaN or infinity, if `power` is not finite, or if the weights
-    /// are all 0 or one of them is infinite.
+    /// are all 0 or one of them is infinite; [`Error::Memory`] if there is not the memory.
     pub fn popularity(counts: &[f64], power: f64) -> Result<Sampler> {
         let n = item_count("the length of counts", counts.len())?;
         if !power.is_finite() {
             return Err(Error::Value(format!("power is {power}; it must be finite")));
         }
-        let mut weights = Vec::with_capacity(counts.len());
+        let mut weights = room(&[counts.len()])?;
         for (i, &count) in counts.iter().enumerate() {
             let weight = count.powf(power);
             if !(count.is_finite() && count >= 0.0 && weight.is_finite()) {
@@ -115,12 +116,17 @@ impl Sampler {
             0.0 => 0,
             weight => ((weight / largest * scale) as u64).max(1),
         };
-        let weights: Vec<u64> = weights.into_iter().map(round).collect();
-        let mut before = Vec::with_capacity(weights.len() + 1);
+        let mut rounded: Vec<u64> = room(&[weights.len()])?;
+        rounded.extend(weights.into_iter().map(round));
+        let weights = rounded;
+        let mut before = room(&[weights.len() + 1])?;
         before.push(0);
         for weight in &weights {
             before.push(before[before.len() - 1] + weight);
         }
+        // The alias method keeps a number and a weight an item, and two lists of numbers while it is
+        // set up. It asks for them without a way back, so they are asked for here first.
+        drop(room::<[u64; 4]>(&[weights.len()])?);
         let alias = WeightedAliasIndex::new(weights)
             .map_err(|e| Error::Value(format!("counts cannot be drawn from: {e}")))?;
         Ok(Sampler {

@@ -64,6 +64,19 @@ enum AnyScratch {
     F64(Scratch<f64>),
 }
 
+impl AnyScratch {
+    /// Scratch for gradients of up to `rows` rows of a table.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    fn new(table: &Table, rows: usize) -> Result<Self> {
+        Ok(match table.ty().dtype {
+            DType::F32 => AnyScratch::F32(Scratch::new(table.width(), rows)?),
+            _ => AnyScratch::F64(Scratch::new(table.width(), rows)?),
+        })
+    }
+}
+
 /// A plan for one batch length, ready to run.
 struct Sized {
     executor: Executor,
@@ -136,19 +149,18 @@ impl<'a> Worker<'a> {
                 Sink::Rows(parts) => part_rows(parts),
                 Sink::Dense(_) => 0,
             };
-            Some(Trained {
+            let target = Target {
+                table,
+                state: &shared.states[k],
+                rule: shared.optimizer.rule(),
+                settings: shared.optimizer.settings(),
+            };
+            let scratch = AnyScratch::new(table, rows);
+            Some(scratch.map(|scratch| Trained {
                 number: k,
-                target: Target {
-                    table,
-                    state: &shared.states[k],
-                    rule: shared.optimizer.rule(),
-                    settings: shared.optimizer.settings(),
-                },
-                scratch: match table.ty().dtype {
-                    DType::F32 => AnyScratch::F32(Scratch::new(table.width(), rows)),
-                    _ => AnyScratch::F64(Scratch::new(table.width(), rows)),
-                },
-            })
+                target,
+                scratch,
+            }))
         });
         let large = |t: &Table| t.ty().size() * t.ty().dtype.size() > moves::CACHED;
         let lookups = plans.full.lookups().into_iter();
@@ -167,7 +179,7 @@ impl<'a> Worker<'a> {
             inputs: inputs.map(|((leaf, _), row)| Fed { leaf, row }).collect(),
             staged: shared.feeds.buffers(room)?,
             room,
-            trained: trained.collect(),
+            trained: trained.collect::<Result<_>>()?,
             early: early.collect(),
             loss: 0.0,
             shared,
@@ -263,7 +275,7 @@ impl<'a> Worker<'a> {
         // with the plan's bounds, and live as long as it; inputs were bound just now to what is
         // staged, which does not change until this returns, and `fit` has compared every index
         // that the feeds can give with its bound. `fit` holds the locks of all tables.
-        match unsafe { executor.run(Some(shared.stop)) } {
+        match unsafe { executor.run() } {
             Err(Error::Interrupted) => return Ok(()),
             other => other?,
         }

@@ -49,7 +49,7 @@ pub fn rows(x: &Variable, at: Dense<u32>, from_end: &[usize]) -> Result<Variable
         return Ok(backward);
     }
     let forward = gather(x, &Constant::new(forward).boxed())?;
-    let mask = Array::from(mask).to_dtype(ty.dtype);
+    let mask = Array::from(mask).try_to_dtype(ty.dtype)?;
     let inner: Vec<i64> = (at.shape().len()..forward.ty()?.ndim())
         .map(|axis| axis as i64)
         .collect();
