@@ -475,3 +475,19 @@ def test_inverse_and_solution_of_nan_are_numpys(n):
         assert np.isnan(np.linalg.inv(a)).any()
         assert np.isnan(plain(wy.linalg.inv(a))).any()
         assert np.isnan(plain(wy.linalg.solve(a, np.ones(n)))).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [33, 100, 130])
+def test_values_of_matrices_of_low_rank_are_in_order(n, dtype, rng):
+    near = n * 20 * np.finfo(dtype).eps
+    for a in (np.ones((n, n)), np.eye(n), np.outer(np.arange(n), np.ones(n)), np.zeros((n, n))):
+        a = a.astype(dtype)
+        u, s, vh = map(plain, wy.linalg.svd(a))
+        assert np.all(np.diff(s) <= 0)
+        assert np.all(s >= 0)
+        np.testing.assert_allclose((u * s) @ vh, a, atol=near * max(s[0], 1.0))
+        np.testing.assert_allclose(u.T @ u, np.eye(n), atol=near)
+        w, v = map(plain, wy.linalg.eigh(a + a.T))
+        assert np.all(np.diff(w) >= 0)
+        np.testing.assert_allclose((v * w) @ v.T, a + a.T, atol=near * max(w[-1], 1.0))

@@ -148,6 +148,39 @@ fn sign<T: Field>(vectors: &mut [T], length: usize, along: &mut [T], other: usiz
     }
 }
 
+/// Puts values in order, and their vectors, given with their length, along with them: what `faer`
+/// finds may be out of order by rounding.
+fn arrange<T: Field>(
+    values: &mut Vec<T>,
+    descending: bool,
+    vectors: &mut [(&mut Vec<T>, usize)],
+) -> Result<()> {
+    let compare = |a: T, b: T| {
+        let order = Real::to(a).total_cmp(&Real::to(b));
+        if descending { order.reverse() } else { order }
+    };
+    if values.is_sorted_by(|&a, &b| compare(a, b).is_le()) {
+        return Ok(());
+    }
+    let mut order: Vec<usize> = filled(values.len(), 0)?;
+    order.iter_mut().enumerate().for_each(|(k, o)| *o = k);
+    order.sort_unstable_by(|&i, &j| compare(values[i], values[j]).then(i.cmp(&j)));
+    let mut moved = filled(values.len(), T::default())?;
+    moved
+        .iter_mut()
+        .zip(&order)
+        .for_each(|(to, &k)| *to = values[k]);
+    *values = moved;
+    for (vectors, length) in vectors {
+        let mut moved = filled(vectors.len(), T::default())?;
+        for (to, &k) in moved.chunks_exact_mut(*length).zip(&order) {
+            to.copy_from_slice(&vectors[k * *length..(k + 1) * *length]);
+        }
+        **vectors = moved;
+    }
+    Ok(())
+}
+
 /// The first unit vectors, one after the other.
 fn units<T: Field>(count: usize, length: usize) -> Result<Vec<T>> {
     let mut out = filled(count * length, T::default())?;
@@ -183,7 +216,9 @@ pub(super) fn svd<T: Field>(a: &[T], m: usize, n: usize) -> Result<Option<Svd<T>
     }
     let a = scaled(a, by)?;
     run([m, n, k], move || {
-        let params = Default::default();
+        let mut params: faer::Spec<svd::SvdParams, T> = Default::default();
+        // Divide and conquer pays from here on; by default from 128 values.
+        params.recursion_threshold = 32;
         let thin = svd::ComputeSvdVectors::Thin;
         let mut memory = scratch(svd::svd_scratch::<T>(m, n, thin, thin, Par::Seq, params))?;
         svd::svd(
@@ -196,7 +231,15 @@ pub(super) fn svd<T: Field>(a: &[T], m: usize, n: usize) -> Result<Option<Svd<T>
             params,
         )
         .map_err(|_| no_convergence("svd"))?;
-        found.values.iter_mut().for_each(|s| *s /= by);
+        for (s, v) in found.values.iter_mut().zip(found.right.chunks_exact_mut(n)) {
+            *s /= by;
+            if *s < T::default() {
+                *s = -*s;
+                v.iter_mut().for_each(|v| *v = -*v);
+            }
+        }
+        let vectors = &mut [(&mut found.left, m), (&mut found.right, n)];
+        arrange(&mut found.values, true, vectors)?;
         sign(&mut found.left, m, &mut found.right, n);
         Ok(Some(found))
     })
@@ -237,6 +280,7 @@ pub(super) fn eigh<T: Field>(a: &[T], n: usize) -> Result<Option<(Vec<T>, Vec<T>
         )
         .map_err(|_| no_convergence("eigh"))?;
         values.iter_mut().for_each(|w| *w /= by);
+        arrange(&mut values, false, &mut [(&mut vectors, n)])?;
         sign(&mut vectors, n, &mut [], 0);
         Ok(Some((values, vectors)))
     })
