@@ -4,7 +4,8 @@ use std::cell::RefCell;
 
 use smallvec::SmallVec;
 
-use super::value::{LARGE, Places, Value, apply, apply_long, long};
+use super::long::{LARGE, apply_long, long};
+use super::value::{Places, Value, apply};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
 use crate::rules::differentiate;

@@ -59,6 +59,7 @@ mod freeze;
 mod gradient;
 mod hook;
 mod leaf;
+mod long;
 mod node;
 mod nodes;
 mod operation;

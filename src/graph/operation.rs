@@ -11,8 +11,8 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::node::{Core, IntoDyn, Kind, Leaves, Node, Variable};
-use super::value::{self, Value, apply};
-use super::{eager, release};
+use super::value::{Value, apply};
+use super::{eager, long, release};
 use crate::array::Array;
 use crate::error::Result;
 use crate::rules::{FromIndex, Internal, OpRef, Operator, Whole};
@@ -159,9 +159,9 @@ impl Held for OpRef {
 /// As [`apply`]; what may take long can be left behind.
 #[inline]
 fn apply_patiently<O: Held>(op: &O, args: &[&Value], reuse: Option<Array>) -> Result<Value> {
-    match value::long(op.get(), args) {
+    match long::long(op.get(), args) {
         None => apply(op.get(), args, reuse),
-        Some(operands) => value::apply_long(op.share(), operands),
+        Some(operands) => long::apply_long(op.share(), operands),
     }
 }
 

@@ -14,10 +14,9 @@ use smallvec::SmallVec;
 
 use crate::array::{Array, DType, Number, Shape, Slice, Summary, Type, View};
 use crate::error::{Error, Result};
-use crate::interrupt;
 use crate::rules::{
-    Accumulate, Form, Internal, Kernel, MOST_OPERANDS, MatMul, OpRef, Operator, Region, Scatter,
-    ScatteredRows, Transpose, result_type, shares,
+    Accumulate, Form, Internal, Kernel, MOST_OPERANDS, Operator, Region, Scatter, ScatteredRows,
+    Transpose, result_type, shares,
 };
 use crate::table::{Gradient, Rows, Table, add_into};
 
@@ -292,79 +291,6 @@ pub(crate) fn apply<O: Operator + ?Sized>(
         op.eval(&views, view)?;
     }
     Ok(Value::Dense(out))
-}
-
-/// Elements below which no operator takes long.
-pub(super) const LARGE: usize = 1 << 16;
-
-/// Multiplications, or elements, from which on an operator may take so long (some 20 ms) that its
-/// caller wants to leave.
-const LONG_PRODUCT: usize = 1 << 28;
-const LONG: usize = 1 << 25;
-
-/// The operands, if they are arrays and the operator may take long on them.
-#[inline]
-pub(super) fn long<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Vec<Array>> {
-    let size = |arg: &&Value| match arg {
-        Value::Dense(array) => array.view().data.len(),
-        _ => 0,
-    };
-    let elements: usize = args.iter().map(size).sum();
-    if elements < LARGE {
-        return None;
-    }
-    long_operands(op, args, elements)
-}
-
-/// As [`long`], of many elements.
-#[cold]
-fn long_operands<O: Operator + ?Sized>(
-    op: &O,
-    args: &[&Value],
-    elements: usize,
-) -> Option<Vec<Array>> {
-    let product = match args {
-        [x, _] if op.type_key(Internal) == std::any::TypeId::of::<MatMul>() => {
-            // Both have the summed axis: the result has at most the product of the others.
-            let summed = x.shape().last().copied().unwrap_or(1).max(1);
-            let others = args.iter().map(|x| x.ty().size() / summed);
-            others.fold(summed, usize::saturating_mul)
-        }
-        _ => 0,
-    };
-    if (elements < LONG && product < LONG_PRODUCT) || op.stays_in_thread() {
-        return None;
-    }
-    let arrays = args.iter().map(|arg| match arg {
-        Value::Dense(array) => Some(array.clone()),
-        _ => None,
-    });
-    arrays.collect()
-}
-
-/// Applies an operator in a thread that can be left behind.
-pub(super) fn apply_long(op: OpRef, operands: Vec<Array>) -> Result<Value> {
-    // Values are of one thread, and arrays are not.
-    enum Made {
-        Dense(Array),
-        Rows(Rows),
-        Repeated(Places, f64, Type),
-    }
-    let made = interrupt::leave(move || {
-        let values: Vec<Value> = operands.into_iter().map(Value::Dense).collect();
-        let args: SmallVec<[&Value; 4]> = values.iter().collect();
-        Ok(match apply(&*op, &args, None)? {
-            Value::Dense(array) => Made::Dense(array),
-            Value::Rows(rows) => Made::Rows(rows),
-            Value::Repeated(places, x, ty) => Made::Repeated(places, x, ty),
-            table @ Value::Table(_) => Made::Dense(table.dense()?),
-        })
-    })??;
-    Ok(match made {
-        Made::Dense(array) => Value::Dense(array),
-        Made::Rows(rows) => Value::Rows(rows),
-        Made::Repeated(places, x, ty) => Value::Repeated(places, x, ty),
-    })
 }
 
 /// Element type, shape and elements of up to three arrays of one type, or some of them single

@@ -1,16 +1,19 @@
 //! Parameters' memory, shared by threads, and gradients that touch a few rows of it.
 
+mod access;
 pub(crate) mod lock;
 mod memory;
 pub(crate) mod moves;
 mod parameter;
+mod record;
 mod rows;
 mod storage;
 
+pub use access::Exclusive;
 pub use parameter::Param;
 pub(crate) use rows::add_into;
 pub use rows::{Gradient, Rows};
-pub use storage::{Exclusive, Table};
+pub use storage::Table;
 pub(crate) use storage::{changes, new_id, own_changes, record_change};
 
 /// What [`lock`] is made of: a test puts in their place those of a scheduler that tries the
