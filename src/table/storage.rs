@@ -17,12 +17,11 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::access::{Exclusive, ExclusiveAll, Reading, Training, held, refusal, sorted};
-use super::lock::{self, Brief, Lock, Mode, Refused};
+use super::lock::{Brief, Lock, Mode, Refused};
 use super::memory::Memory;
 use super::moves;
 use crate::array::{
-    Array, DType, Dense, Element, Shape, Slice, Summary, Type, Typed, show_shape, size, with_real,
+    Array, DType, Dense, Element, Shape, Slice, Summary, Type, Typed, size, with_real,
 };
 use crate::error::{Error, Result};
 use crate::rules::check_indices;
@@ -275,115 +274,32 @@ impl Table {
             out.into()
         }))
     }
+}
 
-    /// Replaces all numbers.
-    ///
-    /// # Errors
-    /// [`Error::Shape`], [`Error::Type`] or [`Error::NotFinite`] if `value` does not fit,
-    /// [`Error::State`] as [`Table::exclusive`]. Nothing is changed then.
-    pub fn write(&self, value: &Array) -> Result<()> {
-        if value.shape() != &self.ty.shape[..] {
-            return Err(Error::Shape(format!(
-                "{}: expected shape {}, got {}",
-                self.label(),
-                show_shape(&self.ty.shape),
-                show_shape(value.shape())
-            )));
+/// What to report when a lock is refused that was asked for in some mode.
+#[cold]
+pub(super) fn refusal(tables: &[&Table], refused: Refused, mode: Mode) -> Error {
+    let (Refused::Own(k) | Refused::Circle(k) | Refused::Trained(k)) = refused;
+    let label = tables[k].label();
+    Error::State(match (refused, mode) {
+        (Refused::Trained(_), _) => {
+            format!("{label} is being trained and cannot be changed until that ends")
         }
-        if value.dtype() != self.ty.dtype {
-            return Err(Error::Type(format!(
-                "{}: expected {}, got {}",
-                self.label(),
-                self.ty.dtype,
-                value.dtype()
-            )));
-        }
-        if !value.is_finite() {
-            return Err(Error::NotFinite(format!(
-                "{}: the value holds NaN or infinity",
-                self.label()
-            )));
-        }
-        let mut access = self.exclusive()?;
-        with_real!(self.ty.dtype, T => {
-            access.slice::<T>().copy_from_slice(value.view().real::<T>());
-        });
-        Ok(())
-    }
-
-    /// Waits until nobody else uses the table and gives plain access to it. The change
-    /// is recorded when the access ends.
-    ///
-    /// # Errors
-    /// [`Error::State`] if the table is being trained, or if this very thread uses it, as an
-    /// operator of the caller's does in a program that reads it.
-    pub fn exclusive(&self) -> Result<Exclusive<'_>> {
-        Ok(Exclusive {
-            table: self,
-            _all: Self::exclusive_all(std::iter::once(self))?,
-        })
-    }
-
-    /// As [`Table::exclusive`] for several tables, all or none.
-    ///
-    /// # Errors
-    /// As [`Table::exclusive`].
-    pub(crate) fn exclusive_all<'a>(
-        tables: impl Iterator<Item = &'a Table>,
-    ) -> Result<ExclusiveAll<'a>> {
-        let tables = sorted(tables);
-        let _held = held(&tables, Mode::Plain)?;
-        Ok(ExclusiveAll { tables, _held })
-    }
-
-    /// Waits until nobody has plain access to any of the tables, and keeps it that way for a run
-    /// in which code of the caller's may do anything.
-    ///
-    /// # Errors
-    /// [`Error::State`] if this thread, or a call that it is part of, has plain access; whatever
-    /// ended the wait.
-    pub(crate) fn reading<'a>(tables: impl Iterator<Item = &'a Table>) -> Result<Reading<'a>> {
-        let _held = held(&sorted(tables), Mode::Shared)?;
-        Ok(Reading { _held })
-    }
-
-    /// As [`Table::reading`], for a worker of a run that trains the tables.
-    ///
-    /// # Errors
-    /// [`Error::State`] if one of the tables is not being trained.
-    pub(crate) fn beside<'a>(tables: impl Iterator<Item = &'a Table>) -> Result<Reading<'a>> {
-        let tables = sorted(tables);
-        let _held = held(&tables, Mode::Shared)?;
-        match tables.iter().find(|table| !table.lock.is_trained()) {
-            None => Ok(Reading { _held }),
-            Some(table) => Err(Error::State(format!(
-                "{} is not being trained",
-                table.label()
-            ))),
-        }
-    }
-
-    /// Marks tables as being trained, so that nobody else changes them.
-    ///
-    /// # Errors
-    /// [`Error::State`] if one is being trained already.
-    pub(crate) fn begin_training<'a>(
-        tables: impl Iterator<Item = &'a Table>,
-    ) -> Result<Training<'a>> {
-        let tables = sorted(tables);
-        let locks = tables.iter().map(|table| &table.lock);
-        let trained = match lock::train(locks)? {
-            Ok(trained) => trained,
-            Err(Refused::Trained(k)) => {
-                return Err(Error::State(format!(
-                    "{} is already being trained",
-                    tables[k].label()
-                )));
-            }
-            Err(refused) => return Err(refusal(&tables, refused, Mode::Plain)),
-        };
-        Ok(Training { tables, trained })
-    }
+        (Refused::Own(_), Mode::Shared) => format!(
+            "{label} is being changed by the very call that this code runs in, which would wait \
+             for itself: use what the function is given, read the parameter before the call, or \
+             train with two or more threads"
+        ),
+        (Refused::Own(_), Mode::Plain) => format!(
+            "{label} is being read by the very call that this code runs in, which would wait for \
+             itself: change the parameter when that call has ended"
+        ),
+        (Refused::Circle(_), _) => format!(
+            "{label} is in use by a thread that waits for what this call holds, so that neither \
+             could go on: read and change parameters outside of programs' own functions, or in \
+             one thread at a time"
+        ),
+    })
 }
 
 #[cfg(test)]
@@ -449,7 +365,7 @@ mod tests {
     fn threads_that_work_for_a_run_do_not_wait_for_it() {
         let table = table();
         let _plain = table.exclusive().unwrap();
-        let membership = lock::Membership::of_this_thread();
+        let membership = crate::table::lock::Membership::of_this_thread();
         std::thread::scope(|scope| {
             let part = scope.spawn(|| membership.join(|| is_state(table.try_read())));
             assert!(part.join().unwrap());
