@@ -180,9 +180,12 @@ impl Value {
                 a.append(b);
                 Value::Rows(a)
             }
-            (Value::Rows(r), Value::Dense(mut a)) | (Value::Dense(mut a), Value::Rows(r)) => {
-                r.add_to(&mut a)?;
-                Value::Dense(a)
+            // Rows are added one after the other, as a program does: equal bits.
+            (Value::Rows(r), other) | (other, Value::Rows(r)) => {
+                let mut sum = other.dense()?;
+                drop(other);
+                r.add_to(&mut sum)?;
+                Value::Dense(sum)
             }
             (a, b) => {
                 let mut sum = a.dense()?;
