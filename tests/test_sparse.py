@@ -118,3 +118,30 @@ def test_tables_of_no_width():
         # Of two racing updates one may be lost, so two workers make at least two of four.
         racing = options == {"threads": 2}
         assert 0.6 - 1e-9 <= bias.item() <= (0.8 if racing else 0.6) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("sliced", "looked_up"),
+    [
+        (lambda w: w[5], lambda w: w[[5]]),
+        (lambda w: w[-1], lambda w: w[[199]]),
+        (lambda w: w[5:8], lambda w: w[[5, 6, 7]]),
+        (lambda w: w[5, 2:4], lambda w: w[[5]][:, 2:4]),
+    ],
+    ids=["w[5]", "w[-1]", "w[5:8]", "w[5, 2:4]"],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_training_on_a_slice_is_training_on_its_rows(sliced, looked_up, dtype):
+    start = np.random.default_rng(7).normal(size=(200, 6)).astype(dtype)
+    column = np.linspace(-1.0, 1.0, 12, dtype=dtype)
+    trained = []
+    for rows in (sliced, looked_up):
+        w, x = wy.Parameter(start), wy.Input(np.zeros(1, dtype))
+        loss = ((rows(w) ** 2).sum() - x) ** 2
+        optimizer = wy.Adam(lr=0.05)
+        history = wy.fit(loss, {x: column}, optimizer=optimizer, batch_size=4, epochs=3)
+        assert isinstance(wy.freeze(loss.sum()).value_and_grad({x: column})[1][w], wy.SparseGrad)
+        trained.append((w.value, history.loss, rows(w).value.ravel()))
+    for found, expected in zip(*trained, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert (trained[0][0] != start).any(axis=1).sum() in (1, 3)

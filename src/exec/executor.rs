@@ -11,14 +11,14 @@ use super::arena::Arena;
 use super::link::{Address, BoundRows, Linked, LinkedGroup, Linker, Memory, Stream, tag};
 use super::lookup;
 use super::plan::{BLOCK, Location, Place, Plan, Sink};
-use super::rows::Rows;
+use super::rows::{Part, Rows};
 use crate::array::{
-    Array, DType, Dense, Element, Shape, Slice, Typed, View, ViewMut, room, with_real,
+    Array, DType, Dense, Element, Shape, Slice, Type, Typed, View, ViewMut, room, size, with_real,
 };
 use crate::error::Result;
 use crate::interrupt;
 use crate::rules::{MOST_OPERANDS, Operand};
-use crate::table::{Table, moves};
+use crate::table::{self, Table, moves};
 
 /// Bytes of results from which on a run may take long enough to be stopped on the way.
 pub(super) const LONG_RUN: usize = 1 << 20;
@@ -264,6 +264,38 @@ impl Executor {
             Slice::F64(s) => copy(shape, s)?.into(),
             Slice::U32(s) => copy(shape, s)?.into(),
         })
+    }
+
+    /// A copy of a gradient of rows, of a parameter of type `ty`.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    pub(crate) fn copy_rows(&self, parts: &[Part<Place>], ty: &Type) -> Result<table::Rows> {
+        let width = size(&ty.shape[1..]);
+        let count: usize = parts.iter().map(|p| p.index.ty.size()).sum();
+        let mut indices: Vec<u32> = room(&[count])?;
+        let values: Array = with_real!(ty.dtype, T => {
+            let mut values: Vec<T> = room(&[count, width])?;
+            for part in parts {
+                let at: &[u32] = self.numbers(&part.index);
+                let start = values.len();
+                indices.extend_from_slice(at);
+                values.resize(start + at.len() * width, T::default());
+                for term in &part.terms {
+                    let rows: &[T] = self.numbers(&term.rows);
+                    let scale: Option<&[T]> = term.scale.as_ref().map(|s| self.numbers(s));
+                    for (k, out) in values[start..].chunks_exact_mut(width.max(1)).enumerate() {
+                        let s = scale.map_or(1.0 as T, |s| s[k]);
+                        let row = &rows[k * width..(k + 1) * width];
+                        out.iter_mut().zip(row).for_each(|(o, &r)| *o += s * r);
+                    }
+                }
+            }
+            let mut shape = Shape::from_slice(&[indices.len()]);
+            shape.extend_from_slice(&ty.shape[1..]);
+            Dense::from_vec(shape, values).into()
+        });
+        table::Rows::new(ty.clone(), Dense::from(indices), values)
     }
 }
 

@@ -2,14 +2,15 @@
 //!
 //! The function is specialised for concrete types, simplified, cut down to what the
 //! results read, ordered in steps with elementwise operators fused, and every value gets
-//! its place in the arena. Gradients of rows stay rows ([`rows`]): no array of a table's size is
-//! planned for them.
+//! its place in the arena. Gradients of rows stay rows ([`rows`]), and slices of tables are lookups
+//! ([`slices`]): no array of a table's size is planned for them.
 
 use super::analysis::{Analysis, Request};
 use super::place::Placer;
 use super::plan::{Plan, Sink};
 use super::rows::{self, Gradient};
 use super::schedule::Unit;
+use super::slices;
 use crate::array::{DType, Type};
 use crate::error::Result;
 use crate::ir::{ValueId, simplify, specialize};
@@ -37,6 +38,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
         .map(|&(at, table)| Some((at?, table.unwrap_or(&number))));
     let all: Vec<_> = all.collect();
     let gradients = rows::return_rows(&mut function, &all, &are_rows)?;
+    slices::look_up(&mut function, |leaf| request.tables[leaf].is_some())?;
     let low = Analysis::new(&function, &request)?;
     let (_, results) = function.straight()?;
     let &result = results.first().ok_or_else(rows::no_result)?;

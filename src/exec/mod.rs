@@ -17,6 +17,7 @@ mod plan;
 mod program;
 mod rows;
 mod schedule;
+mod slices;
 
 pub use executor::Executor;
 pub use interpreter::interpret;

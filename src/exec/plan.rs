@@ -197,7 +197,7 @@ mod tests {
     use crate::exec::program::Wrt;
     use crate::exec::{Leaf, Program};
     use crate::ir::{Builder, Terminator, ValueId};
-    use crate::rules::{Add, Gather, Sin, Square, VecDot};
+    use crate::rules::{Add, Algebra, Gather, Sin, SliceItem, Square, Sum, Take, VecDot};
     use crate::table::Table;
 
     /// Bytes that one executor needs.
@@ -303,5 +303,58 @@ mod tests {
         let plan = lookup.plan(&[[64].as_slice().into()], Wrt::All).unwrap();
         assert!(matches!(plan.sinks[..], [Some(Sink::Rows(_))]));
         assert!(memory(&plan) < 100_000, "{}", memory(&plan));
+    }
+
+    #[test]
+    fn slices_of_a_large_table_need_little_memory() {
+        let ty = Type::new(DType::F32, &[1_000_000, 64]);
+        let table = Arc::new(Table::zeros(&ty, None).unwrap());
+        let range = |start, stop, step| SliceItem::Range { start, stop, step };
+        let part = range(Some(2), Some(4), 1);
+        for items in [
+            vec![SliceItem::At(5)],
+            vec![SliceItem::At(-1)],
+            vec![SliceItem::NewAxis, SliceItem::At(5)],
+            vec![range(Some(5), Some(8), 1)],
+            vec![range(Some(-1), Some(-4), -2)],
+            vec![SliceItem::At(5), part],
+            vec![part, SliceItem::At(-1)],
+        ] {
+            // Twice, and another part of the same rows: one lookup.
+            let mut other = items.clone();
+            other.push(SliceItem::NewAxis);
+            let slices = || {
+                program(vec![Leaf::Parameter(Arc::clone(&table))], |b, w| {
+                    let take = |items: &Vec<_>| {
+                        let items = items.clone();
+                        b.try_apply(OpRef::new(Take { items }), w).unwrap()
+                    };
+                    let all = [take(&items), take(&items), take(&other)];
+                    let square = all.map(|x| b.try_apply(OpRef::Static(&Square), &[x]).unwrap());
+                    let sum = square.map(|x| {
+                        let all = (0..b.ty(x).ndim()).collect();
+                        let sum = Sum {
+                            axes: all,
+                            keepdims: false,
+                        };
+                        b.try_apply(OpRef::new(sum), &[x]).unwrap()
+                    });
+                    let [x, y, z] = sum;
+                    let both = b.try_apply(OpRef::Static(&Add), &[x, y]).unwrap();
+                    b.try_apply(OpRef::Static(&Add), &[both, z]).unwrap()
+                })
+            };
+            for program in [slices(), slices().unfused()] {
+                for wrt in [Wrt::Nothing, Wrt::All] {
+                    let plan = program.plan(&[], wrt).unwrap();
+                    let lookups = plan.steps.iter().filter(|s| match s {
+                        Step::Load { .. } => panic!("{items:?} loads the table"),
+                        step => matches!(step, Step::Gather { .. }),
+                    });
+                    assert_eq!(lookups.count(), 1, "{items:?}");
+                    assert!(memory(&plan) < 100_000, "{items:?} {}", memory(&plan));
+                }
+            }
+        }
     }
 }

@@ -9,15 +9,14 @@ use std::sync::Arc;
 use super::analysis::Request;
 use super::executor::Executor;
 use super::lower::lower;
-use super::plan::{Place, Plan, Sink};
-use super::rows::Part;
-use crate::array::{Array, Dense, Shape, Slice, Type, room, show_shape, with_real};
+use super::plan::{Plan, Sink};
+use crate::array::{Array, Shape, Slice, Type, show_shape};
 use crate::error::{Error, Result};
 use crate::ir::{Adjoint, Function, ValueId, adjoint, pushforward};
 use crate::process::{Guard, Mutex};
 use crate::rules::check_indices;
 use crate::rules::differentiate::Product;
-use crate::table::{Gradient, Rows, Table, new_id};
+use crate::table::{Gradient, Table, new_id};
 
 /// Plans kept; the one unused for longest goes first.
 const KEPT: usize = 16;
@@ -444,42 +443,14 @@ impl Program {
             let gradient = |(sink, ty): (&Option<Sink>, &Type)| match sink {
                 None => Ok(None),
                 Some(Sink::Dense(place)) => Ok(Some(Gradient::Dense(e.copy(place)?))),
-                Some(Sink::Rows(parts)) => rows(e, parts, ty).map(Some),
+                Some(Sink::Rows(parts)) => e
+                    .copy_rows(parts, ty)
+                    .map(|rows| Some(Gradient::Rows(rows))),
             };
             let gradients: Result<_> = sinks.map(gradient).collect();
             Ok((value, gradients?))
         })?
     }
-}
-
-/// A gradient of rows as a value of its own.
-fn rows(e: &Executor, parts: &[Part<Place>], ty: &Type) -> Result<Gradient> {
-    let width = crate::array::size(&ty.shape[1..]);
-    let count: usize = parts.iter().map(|p| p.index.ty.size()).sum();
-    let mut indices: Vec<u32> = room(&[count])?;
-    let values: Array = with_real!(ty.dtype, T => {
-        let mut values: Vec<T> = room(&[count, width])?;
-        for part in parts {
-            let at: &[u32] = e.numbers(&part.index);
-            let start = values.len();
-            indices.extend_from_slice(at);
-            values.resize(start + at.len() * width, T::default());
-            for term in &part.terms {
-                let rows: &[T] = e.numbers(&term.rows);
-                let scale: Option<&[T]> = term.scale.as_ref().map(|s| e.numbers(s));
-                for (k, out) in values[start..].chunks_exact_mut(width.max(1)).enumerate() {
-                    let s = scale.map_or(1.0 as T, |s| s[k]);
-                    let row = &rows[k * width..(k + 1) * width];
-                    out.iter_mut().zip(row).for_each(|(o, &r)| *o += s * r);
-                }
-            }
-        }
-        let mut shape = Shape::from_slice(&[indices.len()]);
-        shape.extend_from_slice(&ty.shape[1..]);
-        Dense::from_vec(shape, values).into()
-    });
-    let indices = Dense::from(indices);
-    Rows::new(ty.clone(), indices, values).map(Gradient::Rows)
 }
 
 /// Checks an input's element type and number of axes.

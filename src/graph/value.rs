@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, DType, Number, Shape, Slice, Summary, Type, View};
+use crate::array::{Array, DType, Dense, Number, Shape, Slice, Summary, Type, View};
 use crate::error::{Error, Result};
 use crate::rules::{
     Accumulate, Form, Internal, Kernel, MOST_OPERANDS, Operator, Region, Scatter, ScatteredRows,
@@ -39,12 +39,17 @@ impl TableValue {
         self.table.summary()
     }
 
+    /// The copy that was made last, if the table has not changed since.
+    fn copied(&self, version: u64) -> Option<Array> {
+        let copy = self.copy.borrow();
+        let (_, array) = copy.as_ref().filter(|(at, _)| *at == version)?;
+        Some(array.clone())
+    }
+
     fn dense(&self) -> Result<Array> {
         let version = self.table.version();
-        if let Some((at, array)) = &*self.copy.borrow()
-            && *at == version
-        {
-            return Ok(array.clone());
+        if let Some(array) = self.copied(version) {
+            return Ok(array);
         }
         // Nothing is borrowed while this waits.
         let array = self.table.try_read()?;
@@ -364,6 +369,7 @@ fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Va
         [Value::Table(t), Value::Dense(Array::U32(index))] if op.form() == Form::RowLookup => {
             Some(t.table.read_rows(index).map(Value::Dense))
         }
+        [Value::Table(t)] => sliced(op, t),
         [Value::Repeated(Places::Diagonal, scale, ty), other]
         | [other, Value::Repeated(Places::Diagonal, scale, ty)]
             if op.form() == Form::MatrixProduct
@@ -376,6 +382,22 @@ fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Va
         }
         _ => None,
     }
+}
+
+/// A slice of a table, by the rows that it has elements of; `None` if there is a copy of all.
+fn sliced<O: Operator + ?Sized>(op: &O, table: &TableValue) -> Option<Result<Value>> {
+    let (items, ty) = (op.slice()?, table.table.ty());
+    if table.copied(table.table.version()).is_some() {
+        return None;
+    }
+    let region = match (Region::new(items, &ty.shape), result_type(op, &[ty])) {
+        (Ok(region), Ok(out)) if out.dtype == ty.dtype && out.shape == *region.shape() => region,
+        (_, Err(error)) => return Some(Err(error)),
+        _ => return None,
+    };
+    let rows = Dense::from(region.rows()?.collect::<Vec<u32>>());
+    let rows = table.table.read_rows(&rows).map(Value::Dense);
+    Some(rows.and_then(|rows| apply(&region.within(), &[&rows], None)))
 }
 
 /// The value of an operator that scatters, as rows if it adds rows, and as a sum in place if it
@@ -459,4 +481,21 @@ fn scaled<O: Operator + ?Sized>(
         _ => {}
     }
     Ok(Value::Dense(out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{SliceItem, Take};
+
+    #[test]
+    fn a_slice_of_a_table_copies_its_rows_alone() -> Result<()> {
+        let ty = Type::new(DType::F32, &[100, 4]);
+        let table = Rc::new(TableValue::new(Arc::new(Table::zeros(&ty, None)?)));
+        let items = vec![SliceItem::At(-1)];
+        let row = apply(&Take { items }, &[&Value::Table(Rc::clone(&table))], None)?;
+        assert_eq!(row.shape(), [4]);
+        assert!(table.copy.borrow().is_none());
+        Ok(())
+    }
 }

@@ -187,6 +187,13 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
         None
     }
 
+    /// The basic slice that this operator takes of its only operand, if that is what it does. Of a
+    /// parameter only the rows that the slice has elements of are read then. It is compared with
+    /// the types wherever it is relied on.
+    fn slice(&self) -> Option<&[SliceItem]> {
+        None
+    }
+
     /// Whether the result holds operand 0's elements in the same order, so that the
     /// two may share memory.
     fn aliases(&self, _args: &[&Type], _out: &Type) -> bool {

@@ -106,6 +106,45 @@ fn slices_by_integers_leave_rows() -> Result<()> {
     Ok(())
 }
 
+/// What a slice reads of a table, in graphs and in programs, is what it reads of an array with the
+/// same numbers, to the bit, and so is its gradient, also when the table has been changed.
+#[test]
+fn slices_of_tables_are_those_of_arrays() -> Result<()> {
+    let most = [vec![range(Some(1), None, 1)], vec![range(None, None, -1)]];
+    let all = slices().into_iter().map(|(items, _)| items).chain(most);
+    for (items, dtype) in all.flat_map(|items| [(items.clone(), DType::F32), (items, DType::F64)]) {
+        let w = table(dtype);
+        let part = build::slice(&w.clone().boxed(), items.clone())?;
+        let again = build::slice(&w.clone().boxed(), items.clone())?;
+        let loss = (part.clone().exp() * again).sum().boxed();
+        let [value, frozen] = [part.freeze()?, loss.freeze()?];
+        let [plain_value, plain] = [part.freeze()?.unfused(), loss.freeze()?.unfused()];
+        let optimizer = Optimizer::new(RULES[0], Settings::new(0.1))?;
+        for step in 0..3 {
+            let about = format!("{items:?} of {dtype}, step {step}");
+            let x = Leaf::new(w.value()?)?;
+            let slice = || build::slice(&x.clone().boxed(), items.clone());
+            let expected = slice()?.value()?.to_f64();
+            assert_eq!(part.value()?.to_f64(), expected, "{about}");
+            assert_eq!(value.run(&[])?.to_f64(), expected, "{about}");
+            assert_eq!(plain_value.run(&[])?.to_f64(), expected, "{about}");
+            (slice()?.exp() * slice()?).sum().try_backward()?;
+            let expected = dense(x.grad(), &x.ty()?);
+            w.zero_grad();
+            loss.try_backward()?;
+            let found = dense(w.grad(), &w.ty()?);
+            assert_eq!(found.to_f64(), expected.to_f64(), "{about}");
+            for program in [&frozen, &plain] {
+                let (_, gradients) = program.value_and_grad(&[])?;
+                let found = dense(gradients[0].clone(), &w.ty()?);
+                assert_close(&found, &expected, rounding(dtype), &about);
+            }
+            optimizer.step(&[w.param()])?;
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn slices_of_most_rows_and_expressions_leave_arrays() -> Result<()> {
     let all = range(None, None, 1);

@@ -251,13 +251,17 @@ impl Operator for Take {
         Some(g.with_new(op, &[x[0]]))
     }
 
+    fn slice(&self) -> Option<&[SliceItem]> {
+        Some(&self.items)
+    }
+
     fn aliases(&self, args: &[&Type], out: &Type) -> bool {
-        let whole = |i: &SliceItem| match i {
+        // It has all elements, so an axis of which it has one index has no other.
+        let in_order = |i: &SliceItem| match i {
             SliceItem::Range { step, .. } => *step == 1,
-            SliceItem::NewAxis => true,
-            SliceItem::At(_) => false,
+            SliceItem::NewAxis | SliceItem::At(_) => true,
         };
-        args[0].size() == out.size() && self.items.iter().all(whole)
+        args[0].size() == out.size() && self.items.iter().all(in_order)
     }
 }
 

@@ -87,6 +87,13 @@ impl Region {
         shape
     }
 
+    /// What takes the elements of the slice of an array of these rows alone.
+    pub(crate) fn within(&self) -> Take {
+        Take {
+            items: self.within.clone(),
+        }
+    }
+
     /// Whether the elements are all those of the rows, in their order.
     pub(crate) fn is_whole(&self) -> bool {
         let whole = |item: &SliceItem| match item {
@@ -149,8 +156,7 @@ impl Operator for SliceRows {
 
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
         let region = Region::new(&self.items, &self.shape).ok()?;
-        let items = region.within;
-        Some(g.with_new(Take { items }, &[]))
+        Some(g.with_new(region.within(), &[]))
     }
 
     fn aliases(&self, _args: &[&Type], _out: &Type) -> bool {
