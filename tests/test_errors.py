@@ -328,7 +328,7 @@ def test_what_is_no_dictionary_or_truth_value_is_named(setting):
             lambda name=name: wy.fit(loss, columns, optimizer=sgd, **{name: "no"}),
         )
     for f in (wy.sum, wy.mean, wy.max, wy.min, wy.logsumexp):
-        refuses(TypeError, "keepdims: expected True or False", lambda f=f: f([1.0], None, "no"))
+        refuses(TypeError, "keepdims: expected True or False", lambda f=f: f([1.0], keepdims="no"))
     refuses(TypeError, "power: expected a number", lambda: wy.sampling.Popularity([1], power="a"))
 
 

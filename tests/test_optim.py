@@ -141,14 +141,19 @@ def test_settings_are_shown():
 
 def test_an_optimizer_does_not_keep_what_it_trained():
     """A parameter that nobody has any more goes, with its state."""
+
+    def resident():
+        with open("/proc/self/status") as status:
+            sizes = dict(line.split(":", 1) for line in status)
+        return int(sizes["VmRSS"].split()[0])
+
     optimizer = wy.Adam(lr=0.1)
+    before = resident()
     for _ in range(20):
         w = wy.Parameter(np.ones(1_000_000))
         w.sum().backward()
         optimizer.step([w])
         del w
-    with open("/proc/self/status") as status:
-        sizes = dict(line.split(":", 1) for line in status)
-    kilobytes = int(sizes["VmRSS"].split()[0])
-    # 20 parameters with their two averages would be 480 MB.
-    assert kilobytes < 400_000
+    # 20 parameters with their two averages would be 480 MB; one, its gradient and the freed results
+    # that are kept for the next are up to 100.
+    assert resident() - before < 200_000

@@ -288,7 +288,7 @@ impl<'f> Analysis<'f> {
     /// used. `gradients` are those of rows, each with the number of rows that its table has.
     ///
     /// # Errors
-    /// [`Error::Index`] if a constant index is out of range.
+    /// [`Index`](crate::Error::Index) if a constant index is out of range.
     pub(super) fn bounds<'r>(
         &self,
         gradients: impl Iterator<Item = (&'r Rows<ValueId>, usize)>,

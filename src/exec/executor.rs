@@ -50,7 +50,7 @@ impl Executor {
     /// Memory for a plan that reads the given tables.
     ///
     /// # Errors
-    /// [`Error::Memory`] if it cannot be had, [`Error::Value`] if the plan does not fit together
+    /// [`Memory`](crate::Error::Memory) if it cannot be had, [`Value`](crate::Error::Value) if the plan does not fit together
     /// ([`super::check`]).
     pub(crate) fn new(plan: Arc<Plan>, tables: &[Arc<Table>]) -> Result<Self> {
         plan.check(tables)?;
@@ -105,7 +105,7 @@ impl Executor {
     /// Runs all steps, unless the work of this thread should end on the way.
     ///
     /// # Errors
-    /// [`Error::Interrupted`] if it was, and whatever a kernel
+    /// [`Interrupted`](crate::Error::Interrupted) if it was, and whatever a kernel
     /// reports.
     ///
     /// # Safety
@@ -251,7 +251,7 @@ impl Executor {
     /// A copy of a value.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is not the memory.
+    /// [`Memory`](crate::Error::Memory) if there is not the memory.
     pub(crate) fn copy(&self, place: &Place) -> Result<Array> {
         fn copy<T: Element>(shape: &Shape, from: &[T]) -> Result<Dense<T>> {
             let mut data = room(shape)?;

@@ -18,7 +18,7 @@ use crate::ir::{ValueId, simplify, specialize};
 /// Plans a function of one block.
 ///
 /// # Errors
-/// Whatever an operator reports about the leaves' types, and [`Error::Shape`] if a rule gives a
+/// Whatever an operator reports about the leaves' types, and [`Shape`](crate::Error::Shape) if a rule gives a
 /// product of the wrong type for them.
 pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     let products = request.products.into_iter().flatten();

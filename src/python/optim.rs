@@ -75,11 +75,15 @@ impl PyOptimizer {
     /// gradient holds NaN or infinity or the step leads there, RuntimeError if a parameter is
     /// being trained; no parameter is changed then.
     fn step(&self, py: Python<'_>, parameters: &Bound<'_, PyAny>) -> PyResult<()> {
+        let refuse = |got: String| {
+            let message = format!("parameters: expected a list of Parameters, got {got}");
+            Err(PyTypeError::new_err(message))
+        };
         if parameters.is_instance_of::<PyVariable>() {
-            return Err(PyTypeError::new_err(format!(
-                "parameters: expected a list of Parameters, got a {} by itself",
-                type_name(parameters)
-            )));
+            return refuse(format!("a {} by itself", type_name(parameters)));
+        }
+        if parameters.try_iter().is_err() {
+            return refuse(type_name(parameters));
         }
         let params = items("parameters", parameters, None, |object| {
             let variable = object.cast::<PyVariable>().ok();

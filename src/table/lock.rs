@@ -17,7 +17,7 @@
 //! in turn, which the record shows, it is told too ([`Refused::Circle`]).
 //!
 //! Waits are in order of arrival, so that nobody waits for ever behind others who come and go.
-//! The order binds for [`COURTESY`] only: a program that waits for a thread of its own,
+//! The order binds for a tenth of a second only: a program that waits for a thread of its own,
 //! which waits behind a writer, who waits for the program, must get on. Runs within runs keep
 //! to no order. All waits end with what [`interrupt::wait`] reports.
 //!

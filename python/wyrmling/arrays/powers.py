@@ -1,5 +1,7 @@
 """Powers in double precision: NumPy's function, for variables too."""
 
+from typing import Any
+
 import numpy as np
 
 from .._core import Variable, power
@@ -18,5 +20,7 @@ def float_power(x1: Like, x2: Like) -> Variable:
     """
     base = astype(numbers("float_power: x1", x1), np.float64)
     # A number keeps the rule that powers with one have.
-    exponent = x2 if isinstance(x2, int | float) else numbers("float_power: x2", x2)
-    return power(base, astype(exponent, np.float64) if isinstance(exponent, Variable) else exponent)
+    exponent: Any = x2
+    if not isinstance(exponent, int | float):
+        exponent = astype(numbers("float_power: x2", x2), np.float64)
+    return power(base, exponent)
