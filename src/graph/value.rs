@@ -492,9 +492,8 @@ mod tests {
     fn a_slice_of_a_table_copies_its_rows_alone() -> Result<()> {
         let ty = Type::new(DType::F32, &[100, 4]);
         let table = Rc::new(TableValue::new(Arc::new(Table::zeros(&ty, None)?)));
-        let items = vec![SliceItem::At(-1)];
-        let row = apply(&Take { items }, &[&Value::Table(Rc::clone(&table))], None)?;
-        assert_eq!(row.shape(), [4]);
+        let (items, value) = (vec![SliceItem::At(-1)], Value::Table(Rc::clone(&table)));
+        assert_eq!(apply(&Take { items }, &[&value], None)?.shape(), [4]);
         assert!(table.copy.borrow().is_none());
         Ok(())
     }

@@ -31,7 +31,7 @@ use smallvec::SmallVec;
 
 use super::record::{Attempt, BUSY, CHANGED, Record, Request, Run, Runs, unused};
 pub(super) use super::record::{Lock, Mode, Refused};
-use super::sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering, thread_local};
+use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, thread_local};
 use crate::error::Result;
 use crate::{interrupt, process};
 
@@ -76,7 +76,7 @@ impl Lock {
     pub(super) fn new(id: u64) -> Self {
         Lock {
             id,
-            word: Arc::new(AtomicU64::new(unused())),
+            word: AtomicU64::new(unused()),
         }
     }
 
@@ -180,7 +180,7 @@ impl Drop for Held<'_> {
         let mut record = record();
         // Entries are taken out of a list from its end.
         for (lock, mode) in self.locks.iter().rev() {
-            record.change(lock.id, |entry| match mode {
+            record.change(lock, |entry| match mode {
                 Mode::Plain => entry.plain = None,
                 Mode::Shared => {
                     let at = entry.shared.iter().position(|&run| run == self.run);
@@ -295,7 +295,7 @@ impl Drop for Trained<'_> {
     fn drop(&mut self) {
         let mut record = record();
         for lock in self.locks.iter().rev() {
-            record.change(lock.id, |entry| entry.trained = None);
+            record.change(lock, |entry| entry.trained = None);
         }
         record.wake();
     }

@@ -20,6 +20,6 @@ pub(crate) use storage::{changes, new_id, own_changes, record_change};
 /// orders in which threads may run.
 mod sync {
     pub(super) use std::sync::atomic::{AtomicU64, Ordering};
-    pub(super) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+    pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
     pub(super) use std::thread_local;
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
-use super::sync::{Arc, AtomicU64, Condvar, Ordering};
+use super::sync::{AtomicU64, Condvar, Ordering};
 use crate::process;
 
 /// In a lock's word: somebody has or wants plain access, so brief readers ask the record.
@@ -21,14 +21,12 @@ pub(super) const COURTESY: Duration = Duration::from_millis(100);
 pub(super) type Run = u64;
 pub(super) type Runs = SmallVec<[Run; 4]>;
 
-/// The part of a lock that brief readers touch.
-pub(super) type Word = Arc<AtomicU64>;
-
 /// The lock of one table.
 #[derive(Debug)]
 pub(super) struct Lock {
     pub(super) id: u64,
-    pub(super) word: Word,
+    /// The part that brief readers touch.
+    pub(super) word: AtomicU64,
 }
 
 /// The word of a lock that nobody uses.
@@ -66,7 +64,6 @@ pub(super) enum Attempt {
 /// A lock that is in use or asked for.
 pub(super) struct Entry {
     pub(super) id: u64,
-    pub(super) word: Word,
     pub(super) plain: Option<Run>,
     /// A run as often as it has taken the lock.
     pub(super) shared: SmallVec<[Run; 2]>,
@@ -136,7 +133,6 @@ impl Record {
             Err(at) => {
                 let entry = Entry {
                     id: lock.id,
-                    word: Arc::clone(&lock.word),
                     plain: None,
                     shared: SmallVec::new(),
                     trained: None,
@@ -151,23 +147,29 @@ impl Record {
 
     /// Changes an entry, sends brief readers to the record or no longer, and forgets an entry
     /// that says nothing.
-    pub(super) fn change(&mut self, id: u64, change: impl FnOnce(&mut Entry)) {
-        let Ok(at) = self.place(id) else { return };
+    pub(super) fn change(&mut self, lock: &Lock, change: impl FnOnce(&mut Entry)) {
+        let Ok(at) = self.place(lock.id) else { return };
         let entry = &mut self.entries[at];
         change(entry);
         if entry.plain.is_none() && entry.wanted == 0 {
-            // Release: readers see what was written.
-            entry.word.fetch_and(!BUSY, Ordering::Release);
+            // Whoever holds the record alone sets the bit, so this is what it is.
+            if lock.word.load(Ordering::Relaxed) & BUSY != 0 {
+                // Release: readers see what was written.
+                lock.word.fetch_and(!BUSY, Ordering::Release);
+            }
             if entry.shared.is_empty() && entry.trained.is_none() {
                 self.entries.remove(at);
             }
         }
     }
 
-    /// Has all who wait look again.
+    /// Has all who wait look again. They are in the queue: a thread enters it before it gives the
+    /// record back for the first time. To wake nobody costs a call of the system's, so it is not done.
     pub(super) fn wake(&mut self) {
         self.turn += 1;
-        CHANGED.notify_all();
+        if !self.queue.is_empty() {
+            CHANGED.notify_all();
+        }
     }
 
     /// Begins a word anew in a child: the readers that it counts were of other threads.
@@ -314,7 +316,7 @@ impl Record {
         }
         for (lock, mode) in request.locks {
             if *mode == Mode::Plain {
-                self.change(lock.id, |entry| entry.wanted -= 1);
+                self.change(lock, |entry| entry.wanted -= 1);
             }
         }
         // Others may have waited for this one to go first.

@@ -1,10 +1,10 @@
 //! The locks of tables, run by a scheduler that tries the orders in which threads may go on.
 //!
-//! The protocol is `src/table/lock.rs` itself, not a copy: only what it is made of is exchanged, by
-//! module `sync`. Crate `shuttle` runs threads one at a time, changes between them at each access
-//! to something shared, and reports a panic or a deadlock with a schedule that repeats it. A wait
-//! does not end by its timeout there, so a wake-up that somebody forgot shows as a deadlock, where
-//! the true lock would look again after a twentieth of a second.
+//! The protocol is `src/table/lock.rs` and `record.rs` themselves, not copies: only what they are made
+//! of is exchanged, by module `sync`. Crate `shuttle` runs threads one at a time, changes between them
+//! at each access to something shared, and reports a panic or a deadlock with a schedule that repeats
+//! it. A wait does not end by its timeout there, so a wake-up that somebody forgot shows as a deadlock,
+//! where the true lock would look again after a twentieth of a second.
 //!
 //! Limits: memory is sequentially consistent here, so nobody looks for orderings that are too weak.
 //! Orders are drawn at random, many but not all. Forks are not modelled.
@@ -13,11 +13,13 @@
 pub mod error;
 #[path = "../../../src/table/lock.rs"]
 mod lock;
+#[path = "../../../src/table/record.rs"]
+mod record;
 
-/// What [`lock`] is made of.
+/// What [`lock`] and [`record`] are made of.
 mod sync {
     pub(super) use shuttle::sync::atomic::{AtomicU64, Ordering};
-    pub(super) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
+    pub(super) use shuttle::sync::{Condvar, Mutex, MutexGuard};
     pub(super) use shuttle::thread_local;
 }
 
