@@ -182,6 +182,16 @@ impl Plan {
         both.filter(|(_, input)| **input).map(|(bound, _)| *bound)
     }
 
+    /// Bytes that a run is on: of the arena and of all leaves but tables, of which what is read is
+    /// copied to the arena.
+    #[cfg(any(test, feature = "python"))]
+    pub(crate) fn bytes(&self) -> usize {
+        let leaves = self.leaves.iter().zip(&self.tables);
+        let arrays = leaves.filter(|(_, table)| table.is_none());
+        let bytes = arrays.map(|(ty, _)| ty.size() * ty.dtype.size());
+        bytes.fold(self.arena_bytes, usize::saturating_add)
+    }
+
     /// Types that the leaves must have, in order.
     pub fn leaves(&self) -> &[Type] {
         &self.leaves
@@ -303,6 +313,8 @@ mod tests {
         let plan = lookup.plan(&[[64].as_slice().into()], Wrt::All).unwrap();
         assert!(matches!(plan.sinks[..], [Some(Sink::Rows(_))]));
         assert!(memory(&plan) < 100_000, "{}", memory(&plan));
+        // Nor does a run of it count as a long one.
+        assert!(plan.bytes() < 100_000, "{}", plan.bytes());
     }
 
     #[test]

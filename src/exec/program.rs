@@ -379,11 +379,7 @@ impl Program {
             let shapes = ready.shapes.iter().map(|shape| &shape[..]);
             ready.wrt == wrt && shapes.eq(inputs.iter().map(Array::shape))
         });
-        found.is_none_or(|ready| {
-            let leaves = ready.plan.leaves.iter();
-            let bytes = leaves.map(|ty| ty.size() * ty.dtype.size());
-            bytes.fold(ready.plan.arena_bytes, usize::saturating_add) > super::executor::LONG_RUN
-        })
+        found.is_none_or(|ready| ready.plan.bytes() > super::executor::LONG_RUN)
     }
 
     /// Runs with one array for each input and hands the executor to `then`.
