@@ -5,73 +5,28 @@
 
 use std::fmt;
 use std::sync::Arc;
+#[cfg(feature = "python")]
+use std::time::{Duration, Instant};
 
 use super::analysis::Request;
 use super::executor::Executor;
+use super::leaf::{Leaf, check_input};
 use super::lower::lower;
 use super::plan::{Plan, Sink};
-use crate::array::{Array, Shape, Slice, Type, show_shape};
+use crate::array::{Array, Shape, Slice, Type};
 use crate::error::{Error, Result};
-use crate::ir::{Adjoint, Function, ValueId, adjoint, pushforward};
+use crate::ir::{Adjoint, Function, adjoint, pushforward};
 use crate::process::{Guard, Mutex};
 use crate::rules::check_indices;
 use crate::rules::differentiate::Product;
 use crate::table::{Gradient, Table, new_id};
 
+/// A run that takes longer is one that somebody may want to end.
+#[cfg(feature = "python")]
+const LONG: Duration = Duration::from_millis(20);
+
 /// Plans kept; the one unused for longest goes first.
 const KEPT: usize = 16;
-
-/// What a parameter of a program's function stands for.
-#[derive(Debug, Clone)]
-pub enum Leaf {
-    /// A trained parameter.
-    Parameter(Arc<Table>),
-    /// A leaf that records a gradient, with the value it had.
-    Variable(u64, Array),
-    /// Data to be bound.
-    Input {
-        /// The input's identity.
-        id: u64,
-        /// Element type, and the shape it had when the graph was frozen.
-        ty: Type,
-        /// A name for messages.
-        name: String,
-    },
-}
-
-impl Leaf {
-    /// Element type and shape; of an input those it had when the graph was frozen.
-    fn ty(&self) -> Type {
-        match self {
-            Leaf::Parameter(table) => table.ty().clone(),
-            Leaf::Variable(_, value) => value.ty(),
-            Leaf::Input { ty, .. } => ty.clone(),
-        }
-    }
-
-    /// What the leaf is, for messages.
-    fn label(&self) -> String {
-        match self {
-            Leaf::Parameter(table) => table.label(),
-            Leaf::Variable(..) => "variable".to_owned(),
-            Leaf::Input { name, .. } => format!("input '{name}'"),
-        }
-    }
-
-    /// Checks that the leaf can stand for parameter `id` of a function, which has type `expected`.
-    /// Rules may have asked for its element type and number of axes, lengths are free.
-    fn check(&self, id: ValueId, expected: &Type) -> Result<()> {
-        let found = self.ty();
-        let message = || format!("{}: value %{id} is {expected}, got {found}", self.label());
-        if found.dtype != expected.dtype {
-            return Err(Error::Type(message()));
-        }
-        if found.ndim() != expected.ndim() {
-            return Err(Error::Shape(message()));
-        }
-        Ok(())
-    }
-}
 
 /// Which gradients a plan computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +45,9 @@ struct Ready {
     wrt: Wrt,
     plan: Arc<Plan>,
     idle: Vec<Executor>,
+    /// How long the longest run took, if it was on many numbers.
+    #[cfg(feature = "python")]
+    longest: Duration,
 }
 
 /// A frozen graph. See the [module documentation](self).
@@ -317,6 +275,8 @@ impl Program {
             wrt,
             plan: Arc::clone(&plan),
             idle: Vec::new(),
+            #[cfg(feature = "python")]
+            longest: Duration::ZERO,
         });
         drop(ready);
         Executor::new(plan, &self.tables)
@@ -329,6 +289,15 @@ impl Program {
             .find(|r| Arc::ptr_eq(&r.plan, executor.plan()));
         if let Some(entry) = entry {
             entry.idle.push(executor);
+        }
+    }
+
+    /// Records how long a run of a plan took.
+    #[cfg(feature = "python")]
+    fn took(&self, plan: &Arc<Plan>, time: Duration) {
+        let mut ready = self.lock();
+        if let Some(entry) = ready.iter_mut().find(|r| Arc::ptr_eq(&r.plan, plan)) {
+            entry.longest = entry.longest.max(time);
         }
     }
 
@@ -371,7 +340,8 @@ impl Program {
     }
 
     /// Whether a run may take so long that somebody will want it to end: one that needs a plan first,
-    /// or is on many numbers.
+    /// or is as an earlier one that took long. A run in a thread of its own costs the start of that
+    /// thread, and products pack their operands into pages that are new to it.
     #[cfg(feature = "python")]
     pub(crate) fn is_long(&self, inputs: &[Array], wrt: Wrt) -> bool {
         let ready = self.lock();
@@ -379,7 +349,7 @@ impl Program {
             let shapes = ready.shapes.iter().map(|shape| &shape[..]);
             ready.wrt == wrt && shapes.eq(inputs.iter().map(Array::shape))
         });
-        found.is_none_or(|ready| ready.plan.bytes() > super::executor::LONG_RUN)
+        found.is_none_or(|ready| ready.longest > LONG)
     }
 
     /// Runs with one array for each input and hands the executor to `then`.
@@ -410,10 +380,16 @@ impl Program {
             executor.bind(k, data);
         }
         let _reading = Table::reading(self.tables.iter().map(|table| &**table))?;
+        #[cfg(feature = "python")]
+        let started = (plan.bytes() > super::executor::LONG_RUN).then(Instant::now);
         // SAFETY: every leaf but tables was just bound, to arrays that are borrowed here or held
         // by this program, and all their indices compared with the plan's bounds.
         unsafe { executor.run()? };
         let out = then(&executor);
+        #[cfg(feature = "python")]
+        if let Some(started) = started {
+            self.took(&plan, started.elapsed());
+        }
         self.give_back(executor);
         Ok(out)
     }
@@ -447,30 +423,6 @@ impl Program {
             Ok((value, gradients?))
         })?
     }
-}
-
-/// Checks an input's element type and number of axes.
-///
-/// # Errors
-/// [`Error::Type`] or [`Error::Shape`] naming the input.
-pub(crate) fn check_input(name: &str, ty: &Type, value: &Array) -> Result<()> {
-    if value.dtype() != ty.dtype {
-        return Err(Error::Type(format!(
-            "input '{name}': expected {}, got {} of shape {}",
-            ty.dtype,
-            value.dtype(),
-            show_shape(value.shape())
-        )));
-    }
-    if value.shape().len() != ty.ndim() {
-        return Err(Error::Shape(format!(
-            "input '{name}': expected {} axes as in shape {}, got shape {}",
-            ty.ndim(),
-            show_shape(&ty.shape),
-            show_shape(value.shape())
-        )));
-    }
-    Ok(())
 }
 
 impl fmt::Display for Program {
