@@ -269,7 +269,7 @@ impl Executor {
     /// A copy of a gradient of rows, of a parameter of type `ty`.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is not the memory.
+    /// [`Memory`](crate::Error::Memory) if there is not the memory.
     pub(crate) fn copy_rows(&self, parts: &[Part<Place>], ty: &Type) -> Result<table::Rows> {
         let width = size(&ty.shape[1..]);
         let count: usize = parts.iter().map(|p| p.index.ty.size()).sum();
