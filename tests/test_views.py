@@ -264,3 +264,57 @@ def test_adding_to_a_part_writes_it_once():
     y[0] += 1.0
     z[0] = z[0] + 1.0
     assert nodes(y) == nodes(z)
+
+
+NUMBERS = {
+    "an argument": lambda x, s: s,
+    "an element": lambda x, s: x[0, 1],
+    "an element of a row": lambda x, s: x[0][1],
+    "a sum": lambda x, s: x.sum(),
+    "a maximum": lambda x, s: np.max(x),
+    "a product": lambda x, s: x[0] @ x[1],
+    "arithmetic": lambda x, s: s * 2.0,
+}
+ARRAYS_OF_NUMBERS = {
+    "atleast_1d": np.atleast_1d,
+    "atleast_2d": np.atleast_2d,
+    "ravel": np.ravel,
+    "reshape": lambda a: np.reshape(a, (1,)),
+    "expand_dims": lambda a: np.expand_dims(a, 0),
+    "newaxis": lambda a: a[None],
+}
+
+
+@pytest.mark.parametrize("scalar", [float, np.float64])
+@pytest.mark.parametrize("array", ARRAYS_OF_NUMBERS)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_an_array_of_a_number_is_an_array_of_its_own(number, array, scalar):
+    if scalar is float and number in ("an argument", "arithmetic") and array == "newaxis":
+        pytest.skip("Python's floats have no elements")
+
+    def f(x, s):
+        y = x * 1.0
+        a = NUMBERS[number](y, s)
+        b = ARRAYS_OF_NUMBERS[array](a)
+        b *= 3.0
+        b[0] = b[0] ** 2
+        return (y**2).sum() + 3.0 * a**2 + 7.0 * np.sum(b)
+
+    x, s = np.arange(1.0, 5.0).reshape(2, 2), scalar(1.5)
+    value, (by_x, by_s) = wy.value_and_grad(f, argnums=(0, 1))(x, s)
+    assert value == f(x, s)
+    step = 1e-6
+    assert by_s == pytest.approx((f(x, s + step) - f(x, s - step)) / (2 * step), abs=1e-4)
+    moved = np.zeros_like(x)
+    moved[0, 1] = step
+    assert by_x[0, 1] == pytest.approx((f(x + moved, s) - f(x - moved, s)) / (2 * step), abs=1e-4)
+
+
+def test_an_array_without_axes_shares_its_number():
+    def f(x):
+        b = np.atleast_1d(x)
+        b *= 2.0
+        return (x * b).sum()
+
+    value, slope = wy.value_and_grad(f)(np.array(3.0))
+    assert (value, slope) == (f(np.array(3.0)), 24.0)

@@ -35,7 +35,7 @@ use super::collect::Links;
 use super::view::Slot;
 use crate::error::{Error, Result};
 use crate::graph::{Kind, Parameter, Variable};
-use crate::rules::SliceItem;
+use crate::rules::{Identity, SliceItem};
 use crate::table::Param;
 
 /// A number that no other thread of this process has or had.
@@ -106,6 +106,17 @@ impl Handle {
             None => Ok(Cow::Borrowed(&self.node)),
             Some(slot) => slot.node().map(Cow::Owned),
         }
+    }
+
+    /// Whether it is what an operator gave, and no view. Without axes that is a number in NumPy, while
+    /// what was given as an array stays one.
+    pub(super) fn is_result(&self) -> bool {
+        let is_view = self.slot.get().is_some_and(|slot| slot.is_view());
+        !is_view
+            && match self.node.kind() {
+                Kind::Operation(op) => op.downcast::<Identity>().is_none(),
+                _ => false,
+            }
     }
 
     /// A handle on `node`, which was made from `base`, the node of this handle: a view of it, if

@@ -5,6 +5,7 @@
 //! Gradients are plain arrays unless somebody outside could want a gradient of them: then they
 //! are variables. `python/wyrmling/transforms` decides that; here is only what needs the graph.
 
+use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -33,12 +34,16 @@ fn traced(what: &str, value: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
             ))
             .into());
         }
-        let number = variable.get().number;
-        return Ok(PyVariable::number(node.retraced()?, number));
+        let (number, scalar) = (variable.get().number, variable.get().scalar);
+        let mut traced = PyVariable::number(node.retraced()?, number);
+        traced.scalar = scalar;
+        return Ok(traced);
     }
     let (array, origin) = convert::array(what, value)?;
     let number = origin == Origin::Number;
-    Ok(PyVariable::number(Constant::traced(array)?.boxed(), number))
+    let mut traced = PyVariable::number(Constant::traced(array)?.boxed(), number);
+    traced.scalar = value.cast::<PyUntypedArray>().is_err();
+    Ok(traced)
 }
 
 /// The variables that an iterable holds.

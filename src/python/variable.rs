@@ -61,6 +61,8 @@ pub(super) struct PyVariable {
     slope: Mutex<Option<Handle>>,
     /// Whether it stands for a Python float, whose arithmetic raises what Python's does.
     pub(super) number: bool,
+    /// Whether it stands for a single number that is no array: of Python's, or NumPy's.
+    pub(super) scalar: bool,
 }
 
 /// How many leaves have a gradient that is a graph. While it is 0 no leaf is searched for one.
@@ -88,6 +90,7 @@ impl PyVariable {
             entry: OnceLock::new(),
             slope: Mutex::new(None),
             number: false,
+            scalar: false,
         }
     }
 
@@ -96,6 +99,7 @@ impl PyVariable {
     pub(super) fn number(node: Variable, number: bool) -> Self {
         PyVariable {
             number,
+            scalar: number,
             handle: Handle::new(node),
             entry: OnceLock::new(),
             slope: Mutex::new(None),
@@ -120,7 +124,12 @@ impl PyVariable {
     /// The variable of `node`, which was made from `base`, the node of this one: a view of it where
     /// NumPy makes one.
     pub(super) fn view(&self, base: &Variable, node: Variable) -> Self {
-        PyVariable::of(self.handle.view(base, node))
+        let scalar = self.scalar || self.handle.is_result();
+        match scalar && base.ty().is_ok_and(|ty| ty.ndim() == 0) {
+            // NumPy makes an array of its own of a number.
+            true => PyVariable::new(node),
+            false => PyVariable::of(self.handle.view(base, node)),
+        }
     }
 
     /// As [`view`](Self::view), of any object that stands for an array.
