@@ -132,46 +132,6 @@ pub(crate) fn leave<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static
     }
 }
 
-/// Does `work`, which looks at its flag ([`check`]), in a thread of its own, and waits for it to
-/// end; asks it to when the caller wants its thread back. A thread costs some 30 µs.
-///
-/// # Errors
-/// That of the work; what a signal handler raised; [`Error::State`] if there can be no thread, or
-/// if the work panicked.
-#[allow(dead_code, reason = "without the feature `linalg` nothing needs it")]
-pub(crate) fn beside<R: Send>(work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
-    let stop = AtomicBool::new(false);
-    let panicked = || Error::State("the thread of a long operation ended without a result".into());
-    thread::scope(|scope| {
-        let (ended, end) = mpsc::channel::<()>();
-        let end = std::sync::Mutex::new(end);
-        let stop = &stop;
-        let worker = thread::Builder::new()
-            .name("wyrmling".into())
-            .spawn_scoped(scope, move || {
-                let _ended = ended;
-                until(stop, work)
-            })
-            .map_err(|e| Error::State(format!("cannot start a thread: {e}")))?;
-        let waited = loop {
-            if worker.is_finished() {
-                break Ok(());
-            }
-            let waited = wait(&|slice| {
-                let end = end.lock().unwrap_or_else(|e| e.into_inner());
-                // The other end is dropped, without a message, when the work ends.
-                let _ = end.recv_timeout(slice);
-            });
-            if waited.is_err() {
-                stop.store(true, Ordering::Relaxed);
-                break waited;
-            }
-        };
-        let result = worker.join().map_err(|_| panicked())?;
-        waited.and(result)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,21 +165,5 @@ mod tests {
             leave(|| panic!("on purpose")),
             Err::<(), _>(Error::State(_))
         ));
-    }
-
-    #[test]
-    fn work_beside_is_asked_to_end_and_waited_for() {
-        assert_eq!(beside(|| Ok(7)), Ok(7));
-        let stop = AtomicBool::new(true);
-        let ended = AtomicBool::new(false);
-        let work = || {
-            while check().is_ok() {
-                thread::yield_now();
-            }
-            ended.store(true, Ordering::Relaxed);
-            check()
-        };
-        assert_eq!(until(&stop, || beside(work)), Err(Error::Interrupted));
-        assert!(ended.load(Ordering::Relaxed));
     }
 }
