@@ -2,7 +2,7 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use wyrmling::array::Dense;
-use wyrmling::graph::{Leaf, build};
+use wyrmling::graph::{Leaf, ops};
 use wyrmling::rules::SliceItem;
 use wyrmling::{Array, DType, Input, Parameter, Type, Variable};
 
@@ -80,12 +80,12 @@ fn loop_over(x: &Variable, n: usize, part: impl Fn(&Variable, usize) -> Variable
 
 fn row(x: &Variable, k: usize) -> Variable {
     let index = Input::indices(vec![k as u32]).boxed();
-    build::gather(x, &index).expect("an index in range")
+    ops::gather(x, &index).expect("an index in range")
 }
 
 fn element(x: &Variable, k: usize) -> Variable {
     let items = vec![SliceItem::At(k as i64)];
-    build::slice(x, items).expect("an index in range")
+    ops::slice(x, items).expect("an index in range")
 }
 
 /// The gradient of a sum of many lookups, which is to take time in proportion to their number.

@@ -38,6 +38,7 @@ __all__ = [
     "airy_bi",
     "airy_bie",
     "airy_bie_slope",
+    "apply_primitive",
     "arccos",
     "arccosd",
     "arccosh",
@@ -153,7 +154,6 @@ __all__ = [
     "fmin",
     "fmod",
     "follows_input",
-    "foreign",
     "freeze",
     "gamma",
     "gamma_derivative",
@@ -986,7 +986,7 @@ def pushforward(
     outputs: Sequence[Variable], inputs: Sequence[Variable], tangents: Sequence[_Like]
 ) -> list[Variable | None]: ...
 def replace_node(variable: Variable, other: Variable) -> bool: ...
-def foreign(definition: Any, operands: Sequence[_Like]) -> Variable: ...
+def apply_primitive(definition: Any, operands: Sequence[_Like]) -> Variable: ...
 
 NO_ITEM: int
 

@@ -208,7 +208,7 @@ impl Variable {
         self.0.core().traced()
     }
 
-    /// Whether the elements are integers: indices, or numbers that [`whole`](super::build::whole)
+    /// Whether the elements are integers: indices, or numbers that [`whole`](super::ops::whole)
     /// marked.
     pub fn is_integer(&self) -> bool {
         self.0.core().holds_integers()

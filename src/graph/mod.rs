@@ -27,32 +27,31 @@
 //!
 //! | panics | returns a [`Result`](crate::Result) |
 //! | --- | --- |
-//! | `a + b`, `a.exp()`, `a.gather(b)`, … | [`unary`](Variable::unary) and [`binary`](Variable::binary) with an operator of [`rules`](crate::rules), or [`build`] |
+//! | `a + b`, `a.exp()`, `a.gather(b)`, … | [`unary`](Variable::unary) and [`binary`](Variable::binary) with an operator of [`rules`](crate::rules), or [`ops`] |
 //! | [`backward`](Variable::backward) | [`try_backward`](Variable::try_backward), [`backward_from`](Variable::backward_from) |
 //! | `Parameter::new` | [`Param::new`](crate::table::Param::new), then [`from_param`](Variable::from_param) |
 //!
-//! [`build`] has NumPy's functions (`mean`, `softmax`, `max`, slices, joins and so on) for
+//! [`ops`] has NumPy's functions (`mean`, `softmax`, `max`, slices, joins and so on) for
 //! [boxed](Variable::boxed) variables. It takes them by reference, and operands of float32 and
 //! float64 together, where typed operators want one element type and take operands whole (a clone
 //! is the same node):
 //!
 //! ```
-//! use wyrmling::graph::build::{self, Reduction};
+//! use wyrmling::graph::ops::{self, Reduction};
 //! use wyrmling::{Error, Input, Parameter, rules};
 //!
 //! let weights = Parameter::new(vec![1.0, 2.0, 3.0]).boxed();
-//! let mean = build::reduce(Reduction::Mean, &weights, None, false)?;
-//! let share = build::binary(&rules::Div, &weights, &mean)?;
-//! assert_eq!(build::softmax(&share, -1)?.value()?.shape(), [3]);
+//! let mean = ops::reduce(Reduction::Mean, &weights, None, false)?;
+//! let share = ops::binary(&rules::Div, &weights, &mean)?;
+//! assert_eq!(ops::softmax(&share, -1)?.value()?.shape(), [3]);
 //!
 //! let short = Input::new(vec![1.0f32, 2.0]).boxed();
-//! let misfit = build::binary(&rules::Mul, &weights, &short);
+//! let misfit = ops::binary(&rules::Mul, &weights, &short);
 //! assert!(matches!(misfit, Err(Error::Shape(message)) if message.contains("(3,) and (2,)")));
 //! # Ok::<(), Error>(())
 //! ```
 
 mod backward;
-pub mod build;
 mod drawing;
 mod eager;
 mod freeze;
@@ -63,6 +62,7 @@ mod long;
 mod node;
 mod nodes;
 mod operation;
+pub mod ops;
 mod order;
 mod release;
 mod tangent;

@@ -12,7 +12,7 @@ use super::operand::{answer, node, pair};
 use super::variable::PyVariable;
 use super::{convert, index, operand};
 use crate::array::{DType, normalize_axis};
-use crate::graph::{Constant, Variable, build};
+use crate::graph::{Constant, Variable, ops};
 
 /// A variable as it is, anything else as a constant.
 ///
@@ -54,9 +54,9 @@ fn follows_input(x: &Bound<'_, PyVariable>) -> PyResult<bool> {
 fn cumsum(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let axis = axis.signed("cumsum: axis")?;
     let x = node("cumsum", x)?;
-    let sums = build::cumsum(&build::numbers(&x)?, axis)?;
+    let sums = ops::cumsum(&ops::numbers(&x)?, axis)?;
     Ok(PyVariable::new(match x.is_integer() {
-        true => build::whole(&sums)?,
+        true => ops::whole(&sums)?,
         false => sums,
     }))
 }
@@ -69,8 +69,8 @@ fn cumsum(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
 #[pyo3(signature = (x, axis, /))]
 fn argsort<'py>(x: &Bound<'py, PyAny>, axis: Integer) -> PyResult<Bound<'py, PyAny>> {
     let axis = axis.signed("argsort: axis")?;
-    let numbers = build::numbers(&node("argsort", x)?)?;
-    answer(x.py(), build::argsort(&numbers, axis)?)
+    let numbers = ops::numbers(&node("argsort", x)?)?;
+    answer(x.py(), ops::argsort(&numbers, axis)?)
 }
 
 /// The index of the largest element along an axis.
@@ -86,8 +86,8 @@ fn argmax<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let axis = axis.signed("argmax: axis")?;
     let keepdims = keepdims.named("argmax: keepdims", "True or False")?;
-    let numbers = build::numbers(&node("argmax", x)?)?;
-    answer(x.py(), build::argmax(&numbers, axis, keepdims)?)
+    let numbers = ops::numbers(&node("argmax", x)?)?;
+    answer(x.py(), ops::argmax(&numbers, axis, keepdims)?)
 }
 
 /// The index of the smallest element along an axis.
@@ -103,15 +103,15 @@ fn argmin<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let axis = axis.signed("argmin: axis")?;
     let keepdims = keepdims.named("argmin: keepdims", "True or False")?;
-    let numbers = build::numbers(&node("argmin", x)?)?;
-    answer(x.py(), build::argmin(&numbers, axis, keepdims)?)
+    let numbers = ops::numbers(&node("argmin", x)?)?;
+    answer(x.py(), ops::argmin(&numbers, axis, keepdims)?)
 }
 
 /// Indices along an axis of `x` as a node: those of a variable, or integers.
 fn indices(what: &str, object: &Bound<'_, PyAny>, x: &Variable, axis: i64) -> PyResult<Variable> {
     if let Ok(variable) = object.cast::<PyVariable>() {
         let axis = normalize_axis(what, axis, x.ty()?.ndim())?;
-        return Ok(build::to_index(&*variable.get().handle.node()?, x, axis)?);
+        return Ok(ops::to_index(&*variable.get().handle.node()?, x, axis)?);
     }
     Ok(Constant::new(convert::indices(what, object, &|| None)?).boxed())
 }
@@ -131,7 +131,7 @@ fn take_along_axis(
     let axis = axis.signed("take_along_axis: axis")?;
     let x = node("take_along_axis", x)?;
     let index = indices("indices", index, &x, axis)?;
-    Ok(PyVariable::new(build::take_along_axis(&x, &index, axis)?))
+    Ok(PyVariable::new(ops::take_along_axis(&x, &index, axis)?))
 }
 
 /// ``x`` as it would be after ``x[key] = value``; ``x`` itself stays as it is.
@@ -171,8 +171,8 @@ fn replace(
 #[pyo3(signature = (x, single, /))]
 fn cast(x: &Bound<'_, PyAny>, single: bool) -> PyResult<PyVariable> {
     let dtype = if single { DType::F32 } else { DType::F64 };
-    let x = build::numbers(&node("cast", x)?)?;
-    Ok(PyVariable::new(build::cast(&x, dtype)?))
+    let x = ops::numbers(&node("cast", x)?)?;
+    Ok(PyVariable::new(ops::cast(&x, dtype)?))
 }
 
 /// Integers: ``x`` rounded towards zero; a plain array of them unless ``x`` can change. Raises
@@ -183,7 +183,7 @@ fn cast(x: &Bound<'_, PyAny>, single: bool) -> PyResult<PyVariable> {
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn whole<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    answer(x.py(), build::whole(&node("astype", x)?)?)
+    answer(x.py(), ops::whole(&node("astype", x)?)?)
 }
 
 /// ``x``, which may not get other lengths along ``axes`` later; ``by`` says what needs them.
@@ -195,7 +195,7 @@ fn whole<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 fn fixed(x: &Bound<'_, PyAny>, by: &str, axes: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let axes = required("axes", axes)?;
     let array = node(by, x)?;
-    let y = build::fixed(&array, by, &axes)?;
+    let y = ops::fixed(&array, by, &axes)?;
     Ok(PyVariable::view_of(x, &array, y))
 }
 
@@ -207,7 +207,7 @@ fn fixed(x: &Bound<'_, PyAny>, by: &str, axes: &Bound<'_, PyAny>) -> PyResult<Py
 #[pyo3(signature = (x, start, count, /))]
 fn merge_axes(x: &Bound<'_, PyAny>, start: usize, count: usize) -> PyResult<PyVariable> {
     let x = node("merge_axes", x)?;
-    Ok(PyVariable::new(build::merge_axes(&x, start, count)?))
+    Ok(PyVariable::new(ops::merge_axes(&x, start, count)?))
 }
 
 /// One axis as several; one length may be -1.
@@ -218,7 +218,7 @@ fn merge_axes(x: &Bound<'_, PyAny>, start: usize, count: usize) -> PyResult<PyVa
 #[pyo3(signature = (x, axis, lengths, /))]
 fn split_axis(x: &Bound<'_, PyAny>, axis: i64, lengths: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let (x, lengths) = (node("split_axis", x)?, required("lengths", lengths)?);
-    Ok(PyVariable::new(build::split_axis(&x, axis, &lengths)?))
+    Ok(PyVariable::new(ops::split_axis(&x, axis, &lengths)?))
 }
 
 /// The elements of ``x`` in the shape of ``like``, whatever that will be.
@@ -229,7 +229,7 @@ fn split_axis(x: &Bound<'_, PyAny>, axis: i64, lengths: &Bound<'_, PyAny>) -> Py
 #[pyo3(signature = (x, like, /))]
 fn reshape_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let (x, like) = pair("reshape_like", x, like)?;
-    Ok(PyVariable::new(build::reshape_like(&x, &like)?))
+    Ok(PyVariable::new(ops::reshape_like(&x, &like)?))
 }
 
 /// ``x`` repeated along the axes in which ``like`` is longer, whatever lengths they will have.
@@ -240,7 +240,7 @@ fn reshape_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVar
 #[pyo3(signature = (x, like, /))]
 fn broadcast_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let (array, like) = pair("broadcast_like", x, like)?;
-    let y = build::broadcast_like(&array, &like)?;
+    let y = ops::broadcast_like(&array, &like)?;
     Ok(PyVariable::view_of(x, &array, y))
 }
 
@@ -252,7 +252,7 @@ fn broadcast_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyV
 #[pyo3(signature = (x, axes, /))]
 fn count(x: &Bound<'_, PyAny>, axes: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let axes = required("axes", axes)?;
-    Ok(PyVariable::new(build::count(&node("count", x)?, &axes)?))
+    Ok(PyVariable::new(ops::count(&node("count", x)?, &axes)?))
 }
 
 exports! {

@@ -17,7 +17,7 @@ use pyo3::types::{PyCFunction, PyDict};
 use super::convert::{self, type_name};
 use super::operand::{answer, computed, node, pair};
 use super::variable::PyVariable;
-use crate::graph::{Variable, build};
+use crate::graph::{Variable, ops};
 use crate::rules::{self, DESCRIPTIONS, OpRef, Operator};
 
 /// What computes an elementwise function.
@@ -52,7 +52,7 @@ fn wrapped<'py>(
     op: &'static dyn Operator,
     x: Variable,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match build::is_logical(op.name()) {
+    match ops::is_logical(op.name()) {
         true => answer(py, x),
         false => Ok(Bound::new(py, PyVariable::new(x))?.into_any()),
     }
@@ -85,7 +85,7 @@ pub(super) fn two<'py>(
         && let base = node(name, x)?
         && !base.is_integer()
     {
-        return wrapped(py, op, build::power(&base, exponent)?);
+        return wrapped(py, op, ops::power(&base, exponent)?);
     }
     let (a, b) = pair(name, x, y)?;
     wrapped(py, op, computed(op, &[x, y], &[a, b])?)
@@ -118,7 +118,7 @@ pub(super) fn ordered<'py>(
             "{name}: n: expected an integer between -{LARGEST_ORDER} and {LARGEST_ORDER}, got {n}"
         )));
     }
-    let operand = build::numbers(&node(name, x)?)?;
+    let operand = ops::numbers(&node(name, x)?)?;
     let variable = Variable::apply(op(order as i32), &[operand])?;
     Ok(Bound::new(x.py(), PyVariable::new(variable))?.into_any())
 }

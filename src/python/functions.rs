@@ -15,7 +15,7 @@ use super::operand::{holds_integers, node, nodes, pair, rows, table};
 use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
-use crate::graph::build;
+use crate::graph::ops;
 use crate::rules::{self, DESCRIPTIONS, Description};
 
 /// The result of `f` on an operand, which must be one.
@@ -42,7 +42,7 @@ pub(super) fn apply(
 #[pyo3(signature = (x, /))]
 fn trace(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let x = node("trace", x)?;
-    Ok(PyVariable::new(build::unary(&rules::Trace, &x)?))
+    Ok(PyVariable::new(ops::unary(&rules::Trace, &x)?))
 }
 
 /// The same values, through which no gradient passes: a constant, to whoever differentiates.
@@ -55,7 +55,7 @@ fn trace(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
 #[pyo3(signature = (x, /))]
 fn stop_gradient(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let x = node("stop_gradient", x)?;
-    Ok(PyVariable::new(build::unary(&rules::StopGradient, &x)?))
+    Ok(PyVariable::new(ops::unary(&rules::StopGradient, &x)?))
 }
 
 /// A function of two operands.
@@ -66,10 +66,7 @@ pub(super) fn two(
     f: impl FnOnce(&Variable, &Variable) -> Result<Variable>,
 ) -> PyResult<PyVariable> {
     let (x, y) = pair(name, x, y)?;
-    Ok(PyVariable::new(f(
-        &build::numbers(&x)?,
-        &build::numbers(&y)?,
-    )?))
+    Ok(PyVariable::new(f(&ops::numbers(&x)?, &ops::numbers(&y)?)?))
 }
 
 macro_rules! of_two {
@@ -91,18 +88,18 @@ of_two! {
     ///
     /// >>> matmul([[1.0, 2.0]], [3.0, 4.0]).value
     /// array([11.])
-    matmul => build::matmul;
+    matmul => ops::matmul;
     /// NumPy's dot product: the product of vectors, of matrices, of numbers.
     ///
     /// >>> dot([1.0, 2.0], [3.0, 4.0]).item()
     /// 11.0
-    dot => build::dot;
+    dot => ops::dot;
     /// Products of all pairs of elements, as a matrix.
     ///
     /// >>> outer([1.0, 2.0], [3.0, 4.0]).value
     /// array([[3., 4.],
     ///        [6., 8.]])
-    outer => build::outer;
+    outer => ops::outer;
 }
 
 /// Rows of ``x`` (along its first axis) at ``index``, an ``IndexInput`` or integers; the same
@@ -137,12 +134,12 @@ fn select(
     y: &Bound<'_, PyAny>,
 ) -> PyResult<PyVariable> {
     let (a, b) = pair("where", x, y)?;
-    let mask = build::numbers(&node("where", condition)?)?;
+    let mask = ops::numbers(&node("where", condition)?)?;
     let integers = a.is_integer() || b.is_integer();
-    let chosen = build::select(&mask, &build::numbers(&a)?, &build::numbers(&b)?)?;
+    let chosen = ops::select(&mask, &ops::numbers(&a)?, &ops::numbers(&b)?)?;
     Ok(PyVariable::new(
         match integers && holds_integers(x)? && holds_integers(y)? {
-            true => build::whole(&chosen)?,
+            true => ops::whole(&chosen)?,
             false => chosen,
         },
     ))
@@ -157,7 +154,7 @@ fn select(
 fn transpose(a: &Bound<'_, PyAny>, axes: Option<&Bound<'_, PyAny>>) -> PyResult<PyVariable> {
     let axes = integers("axes", axes)?;
     let x = node("transpose", a)?;
-    let y = build::transpose(&x, axes.as_deref())?;
+    let y = ops::transpose(&x, axes.as_deref())?;
     Ok(PyVariable::view_of(a, &x, y))
 }
 
@@ -207,14 +204,14 @@ fn broadcast_to(array: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<
     };
     let shape = shape.iter().map(length).collect::<PyResult<Vec<_>>>()?;
     let x = node("broadcast_to", array)?;
-    let y = build::broadcast_to(&x, &shape)?;
+    let y = ops::broadcast_to(&x, &shape)?;
     Ok(PyVariable::view_of(array, &x, y))
 }
 
 fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
     let parts = items(what, arrays, None, Ok)?;
     let nodes = nodes(what, &parts)?;
-    Ok(nodes.iter().map(build::numbers).collect::<Result<_>>()?)
+    Ok(nodes.iter().map(ops::numbers).collect::<Result<_>>()?)
 }
 
 /// The matrices of the last two axes without what is above diagonal ``k``.
@@ -225,7 +222,7 @@ fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
 #[pyfunction]
 #[pyo3(signature = (m, /, k=Integer::default(0)), text_signature = "(m, /, k=0)")]
 fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
-    Ok(PyVariable::new(build::tril(
+    Ok(PyVariable::new(ops::tril(
         &node("tril", m)?,
         k.signed("tril: k")?,
     )?))
@@ -239,7 +236,7 @@ fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 #[pyfunction]
 #[pyo3(signature = (m, /, k=Integer::default(0)), text_signature = "(m, /, k=0)")]
 fn triu(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
-    Ok(PyVariable::new(build::triu(
+    Ok(PyVariable::new(ops::triu(
         &node("triu", m)?,
         k.signed("triu: k")?,
     )?))
@@ -277,7 +274,7 @@ pub(super) fn diagonal_of(
         axis1.signed("diagonal: axis1")?,
         axis2.signed("diagonal: axis2")?,
     );
-    Ok(build::diagonal(x, k, axis1, axis2)?)
+    Ok(ops::diagonal(x, k, axis1, axis2)?)
 }
 
 /// Diagonal ``k`` of a matrix, or the matrix that has a vector along it.
@@ -289,7 +286,7 @@ pub(super) fn diagonal_of(
 #[pyo3(signature = (v, /, k=Integer::default(0)), text_signature = "(v, /, k=0)")]
 fn diag(v: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     let x = node("diag", v)?;
-    let y = build::diag(&x, k.signed("diag: k")?)?;
+    let y = ops::diag(&x, k.signed("diag: k")?)?;
     Ok(PyVariable::view_of(v, &x, y))
 }
 
@@ -301,7 +298,7 @@ fn diag(v: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 #[pyo3(signature = (arrays, /, axis=Some(Integer::default(0))), text_signature = "(arrays, /, axis=0)")]
 fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<Integer>) -> PyResult<PyVariable> {
     let parts = sequence("concatenate", arrays)?;
-    Ok(PyVariable::new(build::concatenate(
+    Ok(PyVariable::new(ops::concatenate(
         &parts,
         axis.map(|axis| axis.signed("concatenate: axis"))
             .transpose()?,
@@ -317,7 +314,7 @@ fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<Integer>) -> PyResult<PyV
 #[pyo3(signature = (arrays, /, axis=Integer::default(0)), text_signature = "(arrays, /, axis=0)")]
 fn stack(arrays: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let parts = sequence("stack", arrays)?;
-    Ok(PyVariable::new(build::stack(
+    Ok(PyVariable::new(ops::stack(
         &parts,
         axis.signed("stack: axis")?,
     )?))
@@ -332,7 +329,7 @@ fn stack(arrays: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
 fn squeeze(a: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<PyVariable> {
     let axis = integers("axis", axis)?;
     let x = node("squeeze", a)?;
-    let y = build::squeeze(&x, axis.as_deref())?;
+    let y = ops::squeeze(&x, axis.as_deref())?;
     Ok(PyVariable::view_of(a, &x, y))
 }
 
@@ -345,7 +342,7 @@ fn squeeze(a: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Py
 fn expand_dims(a: &Bound<'_, PyAny>, axis: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let axis = required("axis", axis)?;
     let x = node("expand_dims", a)?;
-    let y = build::expand_dims(&x, &axis)?;
+    let y = ops::expand_dims(&x, &axis)?;
     Ok(PyVariable::view_of(a, &x, y))
 }
 

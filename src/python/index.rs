@@ -19,7 +19,7 @@ use super::convert::{self, type_name};
 use super::operand;
 use super::variable::PyVariable;
 use crate::array::{Dense, show_shape, size};
-use crate::graph::{Variable, build};
+use crate::graph::{Variable, ops};
 use crate::rules::SliceItem;
 
 /// One end of a slice.
@@ -116,7 +116,7 @@ fn plain<'py>(py: Python<'py>, node: &Variable) -> PyResult<Bound<'py, PyAny>> {
         let array = convert::to_numpy(py, node.value()?)?;
         return array.call_method1(intern!(py, "astype"), ("int64",));
     }
-    let mask = convert::to_numpy(py, build::constant_mask(node)?)?;
+    let mask = convert::to_numpy(py, ops::constant_mask(node)?)?;
     mask.call_method1(intern!(py, "astype"), (py.get_type::<PyBool>(),))
 }
 
@@ -235,16 +235,16 @@ pub(super) fn get(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<(Variable, b
     let ty = x.ty()?;
     let found = match parse(ty.ndim(), key)? {
         Key::Slice(items) => {
-            let found = build::slice(x, items)?;
+            let found = ops::slice(x, items)?;
             let is_number = found.ty()?.ndim() == 0 && !has_dots(key);
             return Ok((found, !is_number));
         }
         Key::Rows(rows) => operand::rows(x, &rows)?,
         Key::Mask(mask) => {
             let key = plain(key.py(), &mask)?;
-            build::take_flat(x, places(&ty.shape, &key)?)?
+            ops::take_flat(x, places(&ty.shape, &key)?)?
         }
-        Key::Other(key) => build::take_flat(x, places(&ty.shape, &key)?)?,
+        Key::Other(key) => ops::take_flat(x, places(&ty.shape, &key)?)?,
     };
     Ok((found, false))
 }
@@ -263,13 +263,13 @@ pub(super) fn replace(
     })?;
     let ty = x.ty()?;
     let key = match parse(ty.ndim(), key)? {
-        Key::Slice(items) => return Ok(build::slice_replace(x, items, &value)?),
-        Key::Mask(mask) if build::is_mask(&mask) && value.ty()?.size() == 1 => {
-            return Ok(build::replace_where(x, &mask, &value)?);
+        Key::Slice(items) => return Ok(ops::slice_replace(x, items, &value)?),
+        Key::Mask(mask) if ops::is_mask(&mask) && value.ty()?.size() == 1 => {
+            return Ok(ops::replace_where(x, &mask, &value)?);
         }
         Key::Mask(mask) => plain(key.py(), &mask)?,
         Key::Rows(rows) => part(rows)?,
         Key::Other(key) => key,
     };
-    Ok(build::replace(x, &places(&ty.shape, &key)?, &value)?)
+    Ok(ops::replace(x, &places(&ty.shape, &key)?, &value)?)
 }

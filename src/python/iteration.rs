@@ -4,7 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::variable::PyVariable;
-use crate::graph::build;
+use crate::graph::ops;
 use crate::rules::SliceItem;
 
 #[pymethods]
@@ -46,10 +46,10 @@ impl RowIterator {
         let node = variable.node()?;
         // Rows were counted: for a row more, what is made of them would be wrong.
         let fixed = match node.input_below() {
-            true => build::fixed(&node, "iteration", &[0])?,
+            true => ops::fixed(&node, "iteration", &[0])?,
             false => node.clone().into_owned(),
         };
-        let row = build::slice(&fixed, vec![SliceItem::At(self.next as i64)])?;
+        let row = ops::slice(&fixed, vec![SliceItem::At(self.next as i64)])?;
         self.next += 1;
         // The elements of a vector are numbers in NumPy, rows are views.
         Ok(Some(match row.ty()?.ndim() {

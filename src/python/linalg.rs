@@ -13,7 +13,7 @@ use super::operand::node;
 use super::variable::PyVariable;
 use crate::array::normalize_axis;
 use crate::error::Result;
-use crate::graph::{Variable, build};
+use crate::graph::{Variable, ops};
 use crate::rules;
 
 macro_rules! of_matrices {
@@ -24,7 +24,7 @@ macro_rules! of_matrices {
             #[pyo3(signature = ($x $(, $more)*, /))]
             fn $name($x: &Bound<'_, PyAny> $(, $more: $ty)*) -> PyResult<$result> {
                 let x = node(stringify!($name), $x)?;
-                Ok(wrap(build::$name(&x $(, $more)*)?))
+                Ok(wrap(ops::$name(&x $(, $more)*)?))
             }
         )*
     };
@@ -38,7 +38,7 @@ macro_rules! of_matrices {
 #[pyo3(signature = (x, /))]
 fn matrix_transpose(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
     let array = node("matrix_transpose", x)?;
-    let y = build::matrix_transpose(&array)?;
+    let y = ops::matrix_transpose(&array)?;
     Ok(PyVariable::view_of(x, &array, y))
 }
 
@@ -106,7 +106,7 @@ macro_rules! factors {
         #[pyo3(signature = (a, /, *, by=None))]
         fn $name(a: &Bound<'_, PyAny>, by: Option<Py<PyAny>>) -> PyResult<$result> {
             let a = node(stringify!($name), a)?;
-            Ok(wrap(build::$by(ByNumpy::operator(&rules::$op, by), &a)?))
+            Ok(wrap(ops::$by(ByNumpy::operator(&rules::$op, by), &a)?))
         }
     )*};
 }
@@ -139,7 +139,7 @@ factors! {
 #[pyfunction]
 #[pyo3(signature = (a, b, /))]
 fn solve(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
-    two("solve", a, b, build::solve)
+    two("solve", a, b, ops::solve)
 }
 
 /// Dot products along an axis, which counts in each array by itself; the other axes broadcast.
@@ -156,8 +156,8 @@ fn solve(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
 fn vecdot(x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let axis = axis.signed("vecdot: axis")?;
     two("vecdot", x1, x2, |x, y| match axis {
-        -1 => build::vecdot(x, y),
-        _ => build::vecdot(&with_last(x, axis)?, &with_last(y, axis)?),
+        -1 => ops::vecdot(x, y),
+        _ => ops::vecdot(&with_last(x, axis)?, &with_last(y, axis)?),
     })
 }
 
@@ -167,7 +167,7 @@ fn with_last(x: &Variable, axis: i64) -> Result<Variable> {
     let last = normalize_axis("vecdot", axis, ndim)?;
     let others = (0..ndim).filter(|&k| k != last);
     let order: Vec<i64> = others.chain([last]).map(|k| k as i64).collect();
-    build::transpose(x, Some(&order))
+    ops::transpose(x, Some(&order))
 }
 
 exports! {

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::argument::Given;
-use crate::graph::{Variable, build};
+use crate::graph::{Variable, ops};
 
 /// In which order elements are read and placed.
 #[derive(Clone, Copy, PartialEq)]
@@ -37,9 +37,9 @@ pub(super) fn reshaped(
     order: Given<Order>,
 ) -> PyResult<Variable> {
     if order.named("reshape: order", "'C' or 'F'")? == Order::C {
-        return Ok(build::reshape(x, &shape)?);
+        return Ok(ops::reshape(x, &shape)?);
     }
     shape.reverse();
-    let turned = build::reshape(&build::transpose(x, None)?, &shape)?;
-    Ok(build::transpose(&turned, None)?)
+    let turned = ops::reshape(&ops::transpose(x, None)?, &shape)?;
+    Ok(ops::transpose(&turned, None)?)
 }

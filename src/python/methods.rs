@@ -26,7 +26,7 @@ use super::variable::PyVariable;
 use super::{convert, operand, transform};
 use crate::array::DType;
 use crate::graph::Leaf;
-use crate::graph::build::{self, Reduction};
+use crate::graph::ops::{self, Reduction};
 use crate::rules;
 
 impl PyVariable {
@@ -228,7 +228,7 @@ impl PyVariable {
     #[getter(T)]
     fn transposed(&self) -> PyResult<Self> {
         let node = self.node()?;
-        Ok(self.view(&node, build::transpose(&node, None)?))
+        Ok(self.view(&node, ops::transpose(&node, None)?))
     }
 
     /// Sum of the diagonal of a matrix.
@@ -280,7 +280,7 @@ impl PyVariable {
     fn dot(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         let node = self.node()?;
         apply(operand::other("dot", &node, other)?, "dot", other, |y| {
-            build::dot(&node, y)
+            ops::dot(&node, y)
         })
     }
     /// The same elements in another shape; one length may be -1.
@@ -299,14 +299,14 @@ impl PyVariable {
     fn transpose(&self, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let axes = convert::lengths("axes", axes)?;
         let node = self.node()?;
-        Ok(self.view(&node, build::transpose(&node, axes.as_deref())?))
+        Ok(self.view(&node, ops::transpose(&node, axes.as_deref())?))
     }
     /// Without axes of length 1: all of them, one, or a tuple of several.
     #[pyo3(signature = (axis=None))]
     fn squeeze(&self, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let axis = convert::integers("axis", axis)?;
         let node = self.node()?;
-        Ok(self.view(&node, build::squeeze(&node, axis.as_deref())?))
+        Ok(self.view(&node, ops::squeeze(&node, axis.as_deref())?))
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]

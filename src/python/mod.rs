@@ -23,7 +23,6 @@ mod elementwise;
 mod error;
 mod export;
 mod fit;
-mod foreign;
 mod fork;
 mod functions;
 mod handle;
@@ -40,6 +39,7 @@ mod operand;
 mod operators;
 mod optim;
 mod pickle;
+mod primitive;
 mod program;
 mod protocols;
 mod rank;
@@ -84,7 +84,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
             },
             holdings: |node, f| {
                 hook::holdings(node, f);
-                foreign::holdings(node, f);
+                primitive::holdings(node, f);
             },
         },
     )?;
@@ -106,7 +106,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(program::freeze, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit, module)?)?;
     transform::register(module)?;
-    foreign::register(module)?;
+    primitive::register(module)?;
     module.add_function(wrap_pyfunction!(drawing::outline, module)?)?;
     rank::register(module)?;
     io::register(module)?;

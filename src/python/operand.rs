@@ -12,7 +12,7 @@ use super::convert::{self, Origin};
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
 use crate::error::Result;
-use crate::graph::{Constant, Variable, build};
+use crate::graph::{Constant, Variable, ops};
 use crate::rules::{OpRef, Operator};
 
 /// An operand before its element type is settled.
@@ -114,11 +114,11 @@ pub(super) fn computed(
         for object in objects {
             all = all && holds_integers(object)?;
         }
-        return Ok(build::of_integers(op, nodes, all)?);
+        return Ok(ops::of_integers(op, nodes, all)?);
     }
     Ok(match nodes {
-        [x] => build::unary(op, x)?,
-        [x, y] => build::binary(op, x, y)?,
+        [x] => ops::unary(op, x)?,
+        [x, y] => ops::binary(op, x, y)?,
         _ => Variable::apply(OpRef::Static(op), nodes)?,
     })
 }
@@ -146,7 +146,7 @@ pub(super) fn table(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Variable>
         if let Ok(indices) = convert::indices(what, object, &|| None) {
             return Ok(Constant::new(indices).boxed());
         }
-        return Ok(build::whole(&node(what, object)?)?);
+        return Ok(ops::whole(&node(what, object)?)?);
     }
     node(what, object)
 }
@@ -163,12 +163,12 @@ fn is_mask(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// count from the end.
 pub(super) fn rows(x: &Variable, index: &Bound<'_, PyAny>) -> PyResult<Variable> {
     if let Ok(variable) = index.cast::<PyVariable>() {
-        let index = build::to_index(&*variable.get().handle.node()?, x, 0)?;
-        return Ok(build::gather(x, &index)?);
+        let index = ops::to_index(&*variable.get().handle.node()?, x, 0)?;
+        return Ok(ops::gather(x, &index)?);
     }
     let n = x.ty()?.shape.first().copied().unwrap_or(0);
     let (index, from_end) = convert::rows("index", index, n)?;
-    Ok(build::rows(x, index, &from_end)?)
+    Ok(ops::rows(x, index, &from_end)?)
 }
 
 /// The other operand of an operator written `a + b`; `None` if it is no number or array, so
@@ -299,25 +299,25 @@ fn between(
 ) -> PyResult<Option<Variable>> {
     let x = left.get().handle.node()?;
     if x.is_integer() {
-        let x = build::numbers(&x)?;
+        let x = ops::numbers(&x)?;
         let Some(y) = other(op.name(), &x, right)? else {
             return Ok(None);
         };
         let all = holds_integers(right)?;
         let nodes = if swapped { [y, x] } else { [x, y] };
-        return Ok(Some(build::of_integers(op, &nodes, all)?));
+        return Ok(Some(ops::of_integers(op, &nodes, all)?));
     }
     let Some(y) = other(op.name(), &x, right)? else {
         return Ok(None);
     };
     let y = match y.dtype() {
-        DType::U32 => build::numbers(&y)?,
+        DType::U32 => ops::numbers(&y)?,
         _ => y,
     };
     let z = if swapped {
-        build::binary(op, &y, &x)
+        ops::binary(op, &y, &x)
     } else {
-        build::binary(op, &x, &y)
+        ops::binary(op, &x, &y)
     };
     Ok(Some(z?))
 }
@@ -331,11 +331,11 @@ pub(super) fn combined<'py>(
     swapped: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = left.py();
-    let x = build::numbers(&*left.get().handle.node()?)?;
+    let x = ops::numbers(&*left.get().handle.node()?)?;
     let Some(y) = other(name, &x, right)? else {
         return Ok(py.NotImplemented().into_bound(py));
     };
-    let y = build::numbers(&y)?;
+    let y = ops::numbers(&y)?;
     let z = if swapped { f(&y, &x) } else { f(&x, &y) };
     Ok(Bound::new(py, PyVariable::new(z?))?.into_any())
 }

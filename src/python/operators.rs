@@ -19,7 +19,7 @@ use super::operand::{arithmetic, as_python, combined, comparison as compared};
 use super::variable::PyVariable;
 use super::{convert, index};
 use crate::array::show_shape;
-use crate::graph::build;
+use crate::graph::ops;
 use crate::rules;
 
 type This<'py> = Bound<'py, PyVariable>;
@@ -132,7 +132,7 @@ impl PyVariable {
                 if number {
                     as_python("pow", slf, other, false)?;
                 }
-                let power = build::power(&*slf.get().node()?, exponent)?;
+                let power = ops::power(&*slf.get().node()?, exponent)?;
                 Ok(Bound::new(slf.py(), Self::number(power, number))?.into_any())
             }
             _ => arithmetic(&rules::Pow, slf, other, false),
@@ -146,10 +146,10 @@ impl PyVariable {
         arithmetic(&rules::Pow, slf, other, true)
     }
     fn __matmul__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
-        combined("matmul", &build::matmul, slf, other, false)
+        combined("matmul", &ops::matmul, slf, other, false)
     }
     fn __rmatmul__<'py>(slf: &This<'py>, other: &Object<'py>) -> PyResult<Object<'py>> {
-        combined("matmul", &build::matmul, slf, other, true)
+        combined("matmul", &ops::matmul, slf, other, true)
     }
     fn __neg__(&self) -> PyResult<Self> {
         self.kept(&rules::Neg)

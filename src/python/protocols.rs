@@ -21,7 +21,7 @@ use super::elementwise::{self, Compute, Elementwise};
 use super::functions;
 use super::variable::PyVariable;
 use crate::Result;
-use crate::graph::{Variable, build};
+use crate::graph::{Variable, ops};
 
 type Pair = fn(&Variable, &Variable) -> Result<Variable>;
 
@@ -84,7 +84,7 @@ fn ufuncs(py: Python<'_>) -> PyResult<&'static ByAddress<Ufunc>> {
                 .iter()
                 .map(move |&name| (name, Ufunc::Elementwise(e)))
         });
-        let products = [("matmul", Ufunc::Pair("matmul", build::matmul))];
+        let products = [("matmul", Ufunc::Pair("matmul", ops::matmul))];
         ByAddress::new(&py.import("numpy")?, elementwise.chain(products))
     })
 }

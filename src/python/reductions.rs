@@ -8,7 +8,7 @@ use super::export::exports;
 use super::operand::node;
 use super::variable::PyVariable;
 use crate::graph::Variable;
-use crate::graph::build::{self, Reduction};
+use crate::graph::ops::{self, Reduction};
 
 /// Reduces over the axes that Python gave.
 pub(super) fn reduction(
@@ -19,9 +19,9 @@ pub(super) fn reduction(
 ) -> PyResult<Variable> {
     let axis = integers("axis", axis)?;
     let keepdims = keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
-    let reduced = build::reduce(kind, &build::numbers(x)?, axis.as_deref(), keepdims)?;
+    let reduced = ops::reduce(kind, &ops::numbers(x)?, axis.as_deref(), keepdims)?;
     Ok(match kind {
-        Reduction::Sum if x.is_integer() => build::whole(&reduced)?,
+        Reduction::Sum if x.is_integer() => ops::whole(&reduced)?,
         _ => reduced,
     })
 }
@@ -82,7 +82,7 @@ reductions! {
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
 fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
-    Ok(PyVariable::new(build::softmax(
+    Ok(PyVariable::new(ops::softmax(
         &node("softmax", x)?,
         axis.signed("softmax: axis")?,
     )?))
@@ -96,7 +96,7 @@ fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
 #[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
 fn log_softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let x = node("log_softmax", x)?;
-    Ok(PyVariable::new(build::log_softmax(
+    Ok(PyVariable::new(ops::log_softmax(
         &x,
         axis.signed("log_softmax: axis")?,
     )?))
@@ -116,7 +116,7 @@ fn cross_entropy(logits: &Bound<'_, PyAny>, targets: &Bound<'_, PyAny>) -> PyRes
     let logits = node("cross_entropy", logits)?;
     let classes = logits.ty()?.shape.last().copied().unwrap_or(0);
     let targets = target(targets, classes)?;
-    Ok(PyVariable::new(build::cross_entropy(&logits, &targets)?))
+    Ok(PyVariable::new(ops::cross_entropy(&logits, &targets)?))
 }
 
 /// Classes, which unlike rows never count from the end.

@@ -16,7 +16,7 @@ use super::operand;
 use super::registry;
 use super::variable::PyVariable;
 use crate::error::Error;
-use crate::graph::{Constant, Kind, Variable, build};
+use crate::graph::{Constant, Kind, Variable, ops};
 use crate::rules;
 
 type List<'py> = Vec<Bound<'py, PyVariable>>;
@@ -221,7 +221,7 @@ pub(super) fn backward(
         };
         drop(slope);
         let sum = match old {
-            Some(old) => build::binary(&rules::Add, &old, &gradient)?,
+            Some(old) => ops::binary(&rules::Add, &old, &gradient)?,
             None => gradient,
         };
         let value = sum.as_gradient()?;

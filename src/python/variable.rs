@@ -22,7 +22,7 @@ use super::collect::{Links, Root};
 use super::convert;
 use super::handle::Handle;
 use crate::array::{Array, Type};
-use crate::graph::{Variable, build};
+use crate::graph::{Variable, ops};
 use crate::rules::Operator;
 
 /// A number or array that remembers how it was computed.
@@ -176,8 +176,8 @@ impl PyVariable {
     pub(super) fn unary(&self, op: &'static dyn Operator) -> PyResult<Self> {
         let node = self.node()?;
         Ok(Self::new(match node.is_integer() {
-            true => build::of_integers(op, &[node.into_owned()], true)?,
-            false => build::unary(op, &node)?,
+            true => ops::of_integers(op, &[node.into_owned()], true)?,
+            false => ops::unary(op, &node)?,
         }))
     }
 

@@ -1,7 +1,7 @@
 //! Graphs: the posts' examples, sharing, staleness, errors, depth.
 
 use wyrmling::array::{SliceMut, View, ViewMut};
-use wyrmling::graph::{Constant, Leaf, Parameter, build};
+use wyrmling::graph::{Constant, Leaf, Parameter, ops};
 use wyrmling::rules::{self, Ex, OpRef, Operator};
 use wyrmling::{Array, DType, Error, Gradient, Input, Result, Type, Variable};
 
@@ -441,7 +441,7 @@ fn many_are_joined_without_an_operator_that_takes_them_all() {
         .map(|k| Leaf::new(vec![f64::from(k); 1 + k as usize % 3]))
         .map(|leaf| leaf.unwrap().boxed())
         .collect();
-    let joined = build::concatenate(&parts, Some(0)).unwrap();
+    let joined = ops::concatenate(&parts, Some(0)).unwrap();
     let expected: Vec<f64> = parts
         .iter()
         .flat_map(|p| p.value().unwrap().to_f64())

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use wyrmling::array::{SliceMut, View, ViewMut};
-use wyrmling::graph::{Constant, Leaf, Parameter, build};
+use wyrmling::graph::{Constant, Leaf, Parameter, ops};
 use wyrmling::optim::{Optimizer, Rule, Settings};
 use wyrmling::rules::{self, Ex, Key, OpRef, Operator, Scatter, ScatteredRows, SliceItem};
 use wyrmling::train::{self, Fit, Flow, History, Source};
@@ -92,13 +92,13 @@ fn slices_by_integers_leave_rows() -> Result<()> {
     for dtype in [DType::F32, DType::F64] {
         for (items, mut expected) in slices() {
             let w = table(dtype);
-            let part = build::slice(&w.clone().boxed(), items.clone())?;
+            let part = ops::slice(&w.clone().boxed(), items.clone())?;
             let loss = part.clone().square().sum().boxed();
             expected.sort_unstable();
             assert_eq!(rows_left(&loss, &w, &[])?, expected, "{items:?}");
             // Read twice, it is one gradient of one slice; through what does nothing, still rows.
-            let same = build::unary(&rules::Identity, &w.clone().boxed())?;
-            let other = build::slice(&same, items.clone())?;
+            let same = ops::unary(&rules::Identity, &w.clone().boxed())?;
+            let other = ops::slice(&same, items.clone())?;
             let loss = (part.clone().sin() * part + other.cos()).sum().boxed();
             assert_eq!(rows_left(&loss, &w, &[])?, expected, "{items:?}");
         }
@@ -114,8 +114,8 @@ fn slices_of_tables_are_those_of_arrays() -> Result<()> {
     let all = slices().into_iter().map(|(items, _)| items).chain(most);
     for (items, dtype) in all.flat_map(|items| [(items.clone(), DType::F32), (items, DType::F64)]) {
         let w = table(dtype);
-        let part = build::slice(&w.clone().boxed(), items.clone())?;
-        let again = build::slice(&w.clone().boxed(), items.clone())?;
+        let part = ops::slice(&w.clone().boxed(), items.clone())?;
+        let again = ops::slice(&w.clone().boxed(), items.clone())?;
         let loss = (part.clone().exp() * again).sum().boxed();
         let [value, frozen] = [part.freeze()?, loss.freeze()?];
         let [plain_value, plain] = [part.freeze()?.unfused(), loss.freeze()?.unfused()];
@@ -123,7 +123,7 @@ fn slices_of_tables_are_those_of_arrays() -> Result<()> {
         for step in 0..3 {
             let about = format!("{items:?} of {dtype}, step {step}");
             let x = Leaf::new(w.value()?)?;
-            let slice = || build::slice(&x.clone().boxed(), items.clone());
+            let slice = || ops::slice(&x.clone().boxed(), items.clone());
             let expected = slice()?.value()?.to_f64();
             assert_eq!(part.value()?.to_f64(), expected, "{about}");
             assert_eq!(value.run(&[])?.to_f64(), expected, "{about}");
@@ -150,7 +150,7 @@ fn slices_of_most_rows_and_expressions_leave_arrays() -> Result<()> {
     let all = range(None, None, 1);
     let of = |items: Vec<SliceItem>| {
         let w = table(DType::F64);
-        let part = build::slice(&w.clone().boxed(), items)?;
+        let part = ops::slice(&w.clone().boxed(), items)?;
         Ok::<_, wyrmling::Error>((w, part.square().sum().boxed()))
     };
     for items in [
@@ -167,7 +167,7 @@ fn slices_of_most_rows_and_expressions_leave_arrays() -> Result<()> {
     // Rows of twice a table are no rows of the table.
     let w = table(DType::F64);
     let twice = (w.clone() * 2.0).boxed();
-    let loss = build::slice(&twice, vec![SliceItem::At(3)])?.sum().boxed();
+    let loss = ops::slice(&twice, vec![SliceItem::At(3)])?.sum().boxed();
     loss.try_backward()?;
     let (_, gradients) = loss.freeze()?.value_and_grad(&[])?;
     assert!(matches!(w.grad(), Some(Gradient::Dense(_))));
@@ -181,12 +181,12 @@ fn lookups_slices_and_the_whole_add_up() -> Result<()> {
     for whole in [false, true] {
         let w = table(DType::F64);
         let boxed = w.clone().boxed();
-        let looked_up = build::gather(&boxed, &at.clone().boxed())?;
-        let row = build::slice(&boxed, vec![SliceItem::At(3)])?;
-        let part = build::slice(&boxed, vec![SliceItem::At(1), SliceItem::At(4)])?;
+        let looked_up = ops::gather(&boxed, &at.clone().boxed())?;
+        let row = ops::slice(&boxed, vec![SliceItem::At(3)])?;
+        let part = ops::slice(&boxed, vec![SliceItem::At(1), SliceItem::At(4)])?;
         let terms = looked_up.square().sum() + row.clone().sin().sum() + part.exp();
         // A dot product leaves a number and a row.
-        let dot = row.vecdot(build::slice(&boxed, vec![SliceItem::At(-1)])?);
+        let dot = row.vecdot(ops::slice(&boxed, vec![SliceItem::At(-1)])?);
         let mut loss = (terms + dot).boxed();
         if !whole {
             let left = rows_left(&loss, &w, std::slice::from_ref(&at))?;
@@ -217,9 +217,9 @@ fn training_on_slices_steps_as_by_hand() -> Result<()> {
             };
             let loss = |w: &Parameter, x: &Input| {
                 let boxed = w.clone().boxed();
-                let part = build::slice(&boxed, items.clone())?.sum();
+                let part = ops::slice(&boxed, items.clone())?.sum();
                 let index = Constant::new(vec![3u32, 5, 3]).boxed();
-                let looked_up = build::gather(&boxed, &index)?.sum();
+                let looked_up = ops::gather(&boxed, &index)?.sum();
                 Ok::<_, wyrmling::Error>(((part + looked_up) * x.clone()).sum().boxed())
             };
             let column = vec![0.25f32, 0.5, 1.0, 2.0];
@@ -265,7 +265,7 @@ fn a_loop_over_elements_is_added_up_once() -> Result<()> {
         let x = Leaf::new(numbers(DType::F64, &[n], 3))?;
         let boxed = x.clone().boxed();
         let square = |k: usize| {
-            let part = build::slice(&boxed, vec![SliceItem::At(k as i64)]);
+            let part = ops::slice(&boxed, vec![SliceItem::At(k as i64)]);
             part.map(|part| part.square().boxed())
         };
         let mut sum = square(0)?;
@@ -383,7 +383,7 @@ fn an_operator_from_outside_that_scatters_leaves_rows_too() -> Result<()> {
     let at = Input::indices(vec![7, 2, 7]);
     let args = [w.clone().boxed(), at.clone().boxed()];
     let weighted = |factor| Variable::apply(OpRef::new(Weighted(factor)), &args);
-    let looked_up = build::gather(&args[0], &args[1])?;
+    let looked_up = ops::gather(&args[0], &args[1])?;
     let loss = (weighted(2)?.square() + weighted(3)? * looked_up)
         .sum()
         .boxed();
@@ -470,7 +470,7 @@ fn rows_that_do_not_fit_are_not_believed() -> Result<()> {
         // It is the array, or an error.
         let expected = {
             let other = table(DType::F64);
-            let rows = build::gather(&other.clone().boxed(), &args[1])?;
+            let rows = ops::gather(&other.clone().boxed(), &args[1])?;
             rows.square().sum().try_backward()?;
             dense(other.grad(), &other.ty()?)
         };

@@ -1,7 +1,7 @@
 //! Operators large enough to be split over threads: right, and the same bits as on one thread.
 
 use wyrmling::array::{Dense, View};
-use wyrmling::graph::build;
+use wyrmling::graph::ops;
 use wyrmling::rules::{self, MatMul, OpRef};
 use wyrmling::{Array, Input, Variable};
 
@@ -87,7 +87,7 @@ fn products_of_all_layouts() {
 fn batches() {
     // The second operand is one matrix for each of the first axis, the same for the second.
     let (a, b) = ([3, 7, 60, 50], [3, 1, 50, 40]);
-    let product = result(|| build::matmul(&input(&a, 1, false), &input(&b, 2, false)).unwrap());
+    let product = result(|| ops::matmul(&input(&a, 1, false), &input(&b, 2, false)).unwrap());
     assert_eq!(product.shape(), [3, 7, 60, 40]);
     let (x, y) = (numbers(&a, 1), numbers(&b, 2));
     let expected = |at: usize| -> f64 {
@@ -106,11 +106,11 @@ fn elements() {
         let digits = if single { 1e-6 } else { 1e-15 };
         let x = || input(&[COUNT], 1, single);
         let (p, q) = (numbers(&[COUNT], 1), numbers(&[COUNT], 2));
-        let exp = result(|| build::unary(&rules::Exp, &x()).unwrap());
+        let exp = result(|| ops::unary(&rules::Exp, &x()).unwrap());
         close(&exp, |at| p[at].exp(), digits * 2.0);
-        let sum = result(|| build::binary(&rules::Add, &x(), &input(&[COUNT], 2, single)).unwrap());
+        let sum = result(|| ops::binary(&rules::Add, &x(), &input(&[COUNT], 2, single)).unwrap());
         close(&sum, |at| p[at] + q[at], digits);
-        let number = result(|| build::binary(&rules::Sub, &input(&[], 3, single), &x()).unwrap());
+        let number = result(|| ops::binary(&rules::Sub, &input(&[], 3, single), &x()).unwrap());
         let first = numbers(&[], 3)[0];
         close(&number, |at| first - p[at], digits);
     }
@@ -119,7 +119,7 @@ fn elements() {
 #[test]
 fn memory_is_used_again_only_when_nobody_holds_it() {
     let x = Input::new(vec![1.0f64; 50_000]);
-    let exp = |x: &Variable| build::unary(&rules::Exp, x).unwrap();
+    let exp = |x: &Variable| ops::unary(&rules::Exp, x).unwrap();
     let x = x.boxed();
     let first = exp(&x);
     let held = first.value().unwrap();

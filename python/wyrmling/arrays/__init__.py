@@ -6,7 +6,7 @@ which have the derivatives. Most follow the shape of what they are given, so tha
 another length later; what computes with a length says so and then raises ValueError.
 
 Here belongs what is composed of other functions, in Python, and has NumPy's arguments. What is an
-operator, what Rust is to have too, and what needs to see the graph belongs to ``src/graph/build``.
+operator, what Rust is to have too, and what needs to see the graph belongs to ``src/graph/ops``.
 A name that is in both (``where``, ``trace``) is here what users call, and calls the other.
 """
 

@@ -5,7 +5,7 @@ library) becomes an operator by ``primitive``, with a rule for its derivative. T
 written with NumPy or wyrmling, so it is differentiated in turn by running it, to any order.
 ``checkpoint`` is the operator whose rule is to run the function again.
 
-The graph asks a *definition* for what it needs (``src/python/foreign.rs``): its ``name``,
+The graph asks a *definition* for what it needs (``src/python/primitive.rs``): its ``name``,
 ``call(*arrays)``, and the definitions of its products, ``vjp(i)`` and ``jvp(i)``.
 """
 
@@ -263,7 +263,7 @@ class Primitive:
                     operands.append(leaf)
         if not at:
             return self.function(*args, **kwargs)
-        return _core.foreign(_Bound(self, _without(args), kwargs, at), operands)
+        return _core.apply_primitive(_Bound(self, _without(args), kwargs, at), operands)
 
     def __repr__(self) -> str:
         return f"<primitive {self.__name__}>"
@@ -373,6 +373,6 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
                 filled[i] = operand
             return f(*rebuild(iter(filled)), **kwargs)
 
-        return _core.foreign(_Traced(name, run), [leaves[i] for i in at])
+        return _core.apply_primitive(_Traced(name, run), [leaves[i] for i in at])
 
     return transformed

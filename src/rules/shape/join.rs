@@ -1,7 +1,7 @@
 //! Concatenation along an axis, and its transposes.
 //!
 //! Where a part lies is known from the shapes of all parts, so its gradient takes all of them:
-//! `n` gradients cost `n²`. [`build::concatenate`](crate::graph::build::concatenate) therefore
+//! `n` gradients cost `n²`. [`ops::concatenate`](crate::graph::ops::concatenate) therefore
 //! joins many parts in groups.
 
 use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, size, with_real};

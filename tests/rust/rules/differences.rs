@@ -131,7 +131,7 @@ fn tangents_are_gradients_to_second_order() -> Result<()> {
                 let part = part?.sum().boxed();
                 total = Some(match total {
                     None => part,
-                    Some(total) => build::binary(&rules::Add, &total, &part)?,
+                    Some(total) => ops::binary(&rules::Add, &total, &part)?,
                 });
             }
             Ok(total)

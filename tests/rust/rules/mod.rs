@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus as Rng;
 use wyrmling::array::{Dense, Shape, element_count};
-use wyrmling::graph::{Constant, Leaf, Parameter, build};
+use wyrmling::graph::{Constant, Leaf, Parameter, ops};
 use wyrmling::rules::{self, Argument, Case, OpRef};
 use wyrmling::{Array, DType, Error, Input, Result, Type, Variable};
 
@@ -163,7 +163,7 @@ fn leaves(case: &Case, operands: &[Array]) -> Result<(Vec<Variable>, Moving)> {
 /// Σ weights·x, as a node.
 fn weighted(x: &Variable, weights: &Array) -> Result<Variable> {
     let weights = Constant::new(weights.clone()).boxed();
-    build::binary(&rules::Mul, x, &weights)
+    ops::binary(&rules::Mul, x, &weights)
 }
 
 /// The gradients by all moving operands of Σ weights·op(operands), as nodes.

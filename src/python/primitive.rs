@@ -48,7 +48,7 @@ struct Known {
 const MOST_KNOWN: usize = 64;
 
 /// An operator written in Python. See the [module documentation](self).
-struct Foreign {
+struct Primitive {
     name: String,
     definition: Held,
     /// The address of the definition, which is nobody else's while this holds it.
@@ -56,7 +56,7 @@ struct Foreign {
     out: Out,
 }
 
-impl fmt::Debug for Foreign {
+impl fmt::Debug for Primitive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Two definitions may have one name.
         write!(f, "{} {:#x}", self.name, self.address)
@@ -81,9 +81,9 @@ fn call(py: Python<'_>, definition: &Bound<'_, PyAny>, args: Vec<Array>) -> PyRe
     Ok(array)
 }
 
-impl Foreign {
+impl Primitive {
     fn new(definition: &Bound<'_, PyAny>, out: Out) -> PyResult<Self> {
-        Ok(Foreign {
+        Ok(Primitive {
             name: definition
                 .getattr(intern!(definition.py(), "name"))?
                 .extract()?,
@@ -101,10 +101,10 @@ impl Foreign {
     /// The operator that the definition gives for a product, whose result is of the type of its
     /// operand `like`; an operator that only fails, if it gives an error.
     fn product(&self, method: &str, i: usize, like: usize) -> Option<OpRef> {
-        let ask = |py: Python<'_>| -> PyResult<Option<Foreign>> {
+        let ask = |py: Python<'_>| -> PyResult<Option<Primitive>> {
             let product = self.definition.get(py)?.call_method1(method, (i,))?;
             let some = !product.is_none();
-            some.then(|| Foreign::new(&product, Out::Like(like)))
+            some.then(|| Primitive::new(&product, Out::Like(like)))
                 .transpose()
         };
         match Python::attach(ask) {
@@ -114,7 +114,7 @@ impl Foreign {
     }
 }
 
-impl Operator for Foreign {
+impl Operator for Primitive {
     fn name(&self) -> &str {
         &self.name
     }
@@ -227,15 +227,18 @@ pub(super) fn holdings(node: &Variable, f: &mut dyn FnMut(&Held)) {
     // The node has one reference, and this is another.
     if let OpRef::Shared(shared) = &op
         && Arc::strong_count(shared) == 2
-        && let Some(foreign) = op.downcast::<Foreign>()
+        && let Some(primitive) = op.downcast::<Primitive>()
     {
-        f(&foreign.definition);
+        f(&primitive.definition);
     }
 }
 
 /// Applies the operator that a definition describes to variables, numbers and arrays.
 #[pyfunction]
-fn foreign(definition: &Bound<'_, PyAny>, operands: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+fn apply_primitive(
+    definition: &Bound<'_, PyAny>,
+    operands: &Bound<'_, PyAny>,
+) -> PyResult<PyVariable> {
     let py = definition.py();
     let name: String = definition.getattr(intern!(py, "name"))?.extract()?;
     let nodes = items(&name, operands, None, |o| operand::node(&name, &o))?;
@@ -252,7 +255,7 @@ fn foreign(definition: &Bound<'_, PyAny>, operands: &Bound<'_, PyAny>) -> PyResu
         types: HashMap::from([(types, first.ty())]),
         first: Some(first),
     };
-    let op = OpRef::Shared(Arc::new(Foreign::new(
+    let op = OpRef::Shared(Arc::new(Primitive::new(
         definition,
         Out::Called(Mutex::new(known)),
     )?));
@@ -260,5 +263,5 @@ fn foreign(definition: &Bound<'_, PyAny>, operands: &Bound<'_, PyAny>) -> PyResu
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(foreign, module)?)
+    module.add_function(wrap_pyfunction!(apply_primitive, module)?)
 }
