@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
-use super::rows::{Part, Rows, Term};
+use super::rows::{Part, Rows};
 use super::schedule::{Unit, schedule};
 use crate::array::{Array, Shape, Type, broadcast};
 use crate::error::Result;

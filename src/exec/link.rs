@@ -11,7 +11,7 @@ use super::arena::{Arena, LINE};
 use super::plan::{BLOCK, Group, Location, Place, Plan, Sink, Source, Step};
 use super::rows::{self, Rows};
 use crate::array::{Broadcast, DType, Slice, SliceMut, Typed};
-use crate::optim::apply::{Parts, Term};
+use crate::optim::gradient::{GradientRows, Term};
 use crate::rules::{Kernel, MOST_OPERANDS, OpRef, Operand};
 use crate::table::Table;
 
@@ -201,7 +201,7 @@ pub(crate) struct BoundRows<'a> {
     pub(super) leaves: &'a [*const u8],
 }
 
-impl<T: Typed> Parts<T> for BoundRows<'_> {
+impl<T: Typed> GradientRows<T> for BoundRows<'_> {
     #[inline(always)]
     fn count(&self) -> usize {
         self.rows.len()
@@ -217,8 +217,8 @@ impl<T: Typed> Parts<T> for BoundRows<'_> {
         self.rows[part].terms.len()
     }
     #[inline(always)]
-    fn term(&self, part: usize, term: usize) -> Term<'_, T> {
-        let rows::Term { scale, rows } = &self.rows[part].terms[term];
+    fn term(&self, part: usize, term: usize) -> Term<&[T]> {
+        let Term { scale, rows } = &self.rows[part].terms[term];
         // SAFETY: as above.
         let read = |m: &Memory| unsafe { m.numbers(self.leaves) };
         Term {

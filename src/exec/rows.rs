@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, Dense, Type};
 use crate::error::{Error, Result};
 use crate::ir::{Expression, Function, Instruction, Terminator, ValueId, drop_dead};
+use crate::optim::gradient::Term;
 use crate::rules::{OpRef, Operator, Region, ScatteredRows, SliceRows, shares};
 
 /// Rows of an array that is zero elsewhere, in parts, and what names a value is `V`: a value of a
@@ -26,13 +27,6 @@ pub(crate) type Rows<V> = Vec<Part<V>>;
 pub(crate) struct Part<V> {
     pub index: V,
     pub terms: Vec<Term<V>>,
-}
-
-/// A summand of rows: `rows`, each times one element of `scale` if there is one.
-#[derive(Debug, Clone)]
-pub(crate) struct Term<V> {
-    pub scale: Option<V>,
-    pub rows: V,
 }
 
 impl<V> Part<V> {

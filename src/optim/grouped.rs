@@ -8,8 +8,8 @@
 
 use smallvec::SmallVec;
 
-use super::apply::{Access, Parts, Scratch, Target, Term};
 use super::distinct::Distinct;
+use super::gradient::{Access, GradientRows, Scratch, Target, Term};
 use super::pass::{Add, each};
 use super::update::{Product, Update};
 use crate::array::Number;
@@ -24,7 +24,7 @@ const PIECE: usize = 1 << 20;
 struct Part<'a, T> {
     start: usize,
     end: usize,
-    terms: &'a [Term<'a, T>],
+    terms: &'a [Term<&'a [T]>],
 }
 
 /// Row `k` of a term.
@@ -32,7 +32,7 @@ struct Part<'a, T> {
 /// # Safety
 /// The term has the row, of `width` numbers.
 #[inline(always)]
-unsafe fn product<T: Number>(term: &Term<'_, T>, k: usize, width: usize) -> Product<T> {
+unsafe fn product<T: Number>(term: &Term<&[T]>, k: usize, width: usize) -> Product<T> {
     debug_assert!(term.rows.len() >= (k + 1) * width);
     // SAFETY: the caller's promise; a term has a factor for each row or none at all.
     unsafe {
@@ -310,12 +310,12 @@ unsafe fn numbers<T: Number>(
 pub(super) unsafe fn rows<T: Number>(
     access: Access,
     target: &Target<'_>,
-    parts: &impl Parts<T>,
+    parts: &impl GradientRows<T>,
     scratch: &mut Scratch<T>,
 ) {
     // Few enough not to allocate, in all but huge programs, whose batches take long anyway.
     let mut indices: SmallVec<[&[u32]; 4]> = SmallVec::new();
-    let mut terms: SmallVec<[Term<'_, T>; 8]> = SmallVec::new();
+    let mut terms: SmallVec<[Term<&[T]>; 8]> = SmallVec::new();
     for p in 0..parts.count() {
         indices.push(parts.indices(p));
         terms.extend((0..parts.terms(p)).map(|t| parts.term(p, t)));

@@ -16,6 +16,7 @@
 
 pub(crate) mod apply;
 mod distinct;
+pub(crate) mod gradient;
 mod grouped;
 mod pass;
 mod powers;
@@ -36,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::process::Mutex;
 use crate::table::{Gradient, Param, Table};
-use apply::{Access, Plain, Scratch, Target};
+use gradient::{Access, OnePart, Scratch, Target};
 use powers::Powers;
 use undo::Touched;
 
@@ -323,11 +324,11 @@ impl Optimizer {
                 }
                 Some(indices) => {
                     let width = work.table.width();
-                    let mut scratch = match apply::adds(self.rule, self.settings) {
+                    let mut scratch = match gradient::adds(self.rule, self.settings) {
                         true => Scratch::<T>::plain(width)?,
                         false => Scratch::new(width, indices.len())?,
                     };
-                    let parts = Plain { indices, rows: numbers };
+                    let parts = OnePart { indices, rows: numbers };
                     // SAFETY: handed on; `Rows` checked its indices against the table.
                     unsafe { apply::rows(access, &target, &parts, &mut scratch) };
                 }

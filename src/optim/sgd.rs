@@ -5,7 +5,7 @@
 //! sparse models are trained with, so its loops are kept bare: one for every form of a term,
 //! compiled for the usual widths.
 
-use super::apply::{Access, Parts, Term};
+use super::gradient::{Access, GradientRows, Term};
 use crate::array::{Number, Real};
 use crate::simd::{self, Machine, by_width, multiversion};
 use crate::table::{Table, moves};
@@ -56,7 +56,7 @@ unsafe fn finish<A: Reach, M: Machine, T: Real>(m: M, at: *mut T, copy: &[T]) {
 multiversion! {
     /// Adds `step` times a term to the rows `indices`.
     fn add<T: Number, A: Reach>(
-        m: M, table: &Table, indices: &[u32], step: T, term: Term<'_, T>, copy: &mut [T], _reach: A,
+        m: M, table: &Table, indices: &[u32], step: T, term: Term<&[T]>, copy: &mut [T], _reach: A,
     ) {
         let start = table.pointer::<T>();
         by_width!(M, T, copy.len(), W => {
@@ -104,7 +104,7 @@ multiversion! {
 
 /// Adds `step` times a term to single numbers, which are moved alike by one worker and by
 /// many.
-fn add_numbers<T: Number>(table: &Table, indices: &[u32], step: T, term: Term<'_, T>) {
+fn add_numbers<T: Number>(table: &Table, indices: &[u32], step: T, term: Term<&[T]>) {
     let start = table.pointer::<T>();
     for (k, (&i, &x)) in indices.iter().zip(term.rows).enumerate() {
         let at = start.wrapping_add(i as usize);
@@ -117,7 +117,7 @@ fn add_numbers<T: Number>(table: &Table, indices: &[u32], step: T, term: Term<'_
 ///
 /// # Safety
 /// As for [`apply::rows`](super::apply::rows).
-pub(super) unsafe fn rows<T: Number, P: Parts<T>>(
+pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
     access: Access,
     table: &Table,
     lr: f64,

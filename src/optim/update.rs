@@ -1,6 +1,6 @@
 //! The update of one row: the clipped gradient and `l2`, then the rule's formula.
 
-use super::apply::Target;
+use super::gradient::Target;
 use super::pass::{Pass, each};
 use super::powers::Powers;
 use super::rule::{Adagrad, Adam, Formula, Momentum, Sgd};

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::exec::{Program, Wrt};
 use crate::interrupt;
 use crate::optim::Optimizer;
-use crate::optim::apply::Access;
+use crate::optim::gradient::Access;
 use crate::table::Table;
 use crate::table::lock::Membership;
 

@@ -14,7 +14,8 @@ use super::stream::stream;
 use crate::array::{DType, Number, Real, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{Executor, Leaf, Part, Place, Plan, Program, Sink};
-use crate::optim::apply::{self, Access, Scratch, Target};
+use crate::optim::apply;
+use crate::optim::gradient::{Access, Scratch, Target};
 use crate::optim::{Optimizer, State};
 use crate::table::{Table, moves};
 

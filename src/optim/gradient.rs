@@ -1,0 +1,129 @@
+//! What is applied to a table, and with what: the words that the files of this folder share.
+//!
+//! A gradient is an array of the table's shape, or rows of one ([`GradientRows`]): parts, each of
+//! some rows' numbers and of [`Term`]s that add up to these rows. A program leaves them in its memory,
+//! where they are read without a copy; a step by hand has one part of one term.
+//!
+//! How a row reaches the arithmetic ([`Access`]) is what tells one worker from many. A worker alone
+//! works on the table in place. Several workers move a row to scratch, change it there, and move it
+//! back; an update by another worker in between is lost, as is usual with Hogwild (Recht et al. 2011).
+
+use super::distinct::Distinct;
+use super::{Rule, Settings, State};
+use crate::array::{Number, filled};
+use crate::error::Result;
+use crate::table::Table;
+
+/// How rows are reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// In place; nobody else reads or writes.
+    Alone,
+    /// By moves; other workers read and write too.
+    Shared,
+}
+
+/// What a gradient is applied to.
+pub(crate) struct Target<'a> {
+    pub table: &'a Table,
+    pub state: &'a State,
+    pub rule: Rule,
+    pub settings: Settings,
+}
+
+/// A summand of rows: `rows`, each times its element of `scale` if there is one. `V` is what names a
+/// value: a value of a function, a place of a plan, an address, and here the numbers themselves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Term<V> {
+    pub scale: Option<V>,
+    pub rows: V,
+}
+
+impl<T: Number> Term<&[T]> {
+    /// What row `k` is multiplied with, times `factor`.
+    #[inline(always)]
+    pub(super) fn factor(&self, k: usize, factor: T) -> T {
+        self.scale.map_or(factor, |s| factor * s[k])
+    }
+}
+
+/// Rows of a gradient, in parts; row `k` of the sum of a part's terms belongs to
+/// `indices(part)[k]`.
+pub(crate) trait GradientRows<T> {
+    /// Number of parts.
+    fn count(&self) -> usize;
+    /// The rows' numbers.
+    fn indices(&self, part: usize) -> &[u32];
+    /// Number of terms of a part.
+    fn terms(&self, part: usize) -> usize;
+    /// A term of a part.
+    fn term(&self, part: usize, term: usize) -> Term<&[T]>;
+}
+
+/// One part of one term: rows that are given as such.
+pub(crate) struct OnePart<'a, T> {
+    pub indices: &'a [u32],
+    pub rows: &'a [T],
+}
+
+impl<T> GradientRows<T> for OnePart<'_, T> {
+    fn count(&self) -> usize {
+        1
+    }
+    fn indices(&self, _part: usize) -> &[u32] {
+        self.indices
+    }
+    fn terms(&self, _part: usize) -> usize {
+        1
+    }
+    fn term(&self, _part: usize, _term: usize) -> Term<&[T]> {
+        Term {
+            scale: None,
+            rows: self.rows,
+        }
+    }
+}
+
+/// Memory for one worker, used again for every step.
+#[derive(Debug)]
+pub(crate) struct Scratch<T> {
+    pub(super) distinct: Distinct,
+    /// A copy of a row.
+    pub(super) row: Vec<T>,
+    /// Of a row, or of many if rows are single numbers: the sum of gradients, copies of the
+    /// parameter and of two rows of state, and counts of steps.
+    pub(super) lines: [Vec<T>; 5],
+}
+
+impl<T: Number> Scratch<T> {
+    /// Scratch for rows of `width` numbers and gradients of up to `rows` rows.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(crate) fn new(width: usize, rows: usize) -> Result<Self> {
+        let length = if width == 1 { rows.max(64) } else { width };
+        let line = || filled(length, T::zero());
+        Ok(Scratch {
+            distinct: Distinct::new(rows)?,
+            row: filled(width, T::zero())?,
+            lines: [line()?, line()?, line()?, line()?, line()?],
+        })
+    }
+
+    /// Scratch for rows of `width` numbers that are added as they come.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(super) fn plain(width: usize) -> Result<Self> {
+        Ok(Scratch {
+            distinct: Distinct::default(),
+            row: filled(width, T::zero())?,
+            lines: Default::default(),
+        })
+    }
+}
+
+/// Whether a step adds a multiple of the gradient, so that rows need not be summed first.
+pub(super) fn adds(rule: Rule, settings: Settings) -> bool {
+    rule == Rule::Sgd { momentum: 0.0 } && settings.l2 == 0.0 && settings.clip.is_none()
+}
