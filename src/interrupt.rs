@@ -24,10 +24,10 @@ use crate::error::{Error, Result};
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// Waits once, for up to [`LOOK`] or until something has changed.
-pub(crate) type Slice<'a> = &'a (dyn Fn(Duration) + Sync);
+pub(crate) type WaitOnce<'a> = &'a (dyn Fn(Duration) + Sync);
 
 /// What lets other threads of a host language go on during a slice, and reports its signals.
-type Attend = fn(Slice<'_>) -> Result<()>;
+type Attend = fn(WaitOnce<'_>) -> Result<()>;
 
 static ATTEND: OnceLock<Attend> = OnceLock::new();
 
@@ -79,7 +79,7 @@ pub(crate) fn check() -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Interrupted`] if the work of this thread should end, and what a signal handler raised.
-pub(crate) fn wait(slice: Slice<'_>) -> Result<()> {
+pub(crate) fn wait(slice: WaitOnce<'_>) -> Result<()> {
     check()?;
     match ATTEND.get() {
         Some(attend) => attend(slice)?,

@@ -98,7 +98,7 @@ pub fn normalize_axis(name: &str, axis: i64, ndim: usize) -> Result<usize> {
 
 /// One operand's walk over a broadcast space.
 #[derive(Debug, Clone)]
-struct Walk {
+struct OperandWalk {
     /// Elements to move per step of each outer axis.
     strides: Shape,
     /// Whether the operand is constant within a run.
@@ -110,7 +110,7 @@ struct Walk {
 pub struct Broadcast {
     run: usize,
     outer: Shape,
-    walks: SmallVec<[Walk; 3]>,
+    walks: SmallVec<[OperandWalk; 3]>,
 }
 
 impl Broadcast {
@@ -162,7 +162,7 @@ impl Broadcast {
         let walks = full
             .into_iter()
             .zip(mode)
-            .map(|(strides, mode)| Walk {
+            .map(|(strides, mode)| OperandWalk {
                 strides: strides[..axis].into(),
                 splat: mode.unwrap_or(true),
             })

@@ -6,11 +6,12 @@ use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
-use super::rows::{Part, Rows};
+use super::rows::RowTerms;
 use super::schedule::{Unit, schedule};
 use crate::array::{Array, Shape, Type, broadcast};
 use crate::error::Result;
 use crate::ir::{Expression, Function, ValueId};
+use crate::optim::gradient::Term;
 use crate::rules::differentiate::Product;
 use crate::rules::{Form, Gather, Kernel, OpRef, Operator, VecDot, check_indices, shares};
 
@@ -34,7 +35,7 @@ pub(super) struct Request<'a> {
 /// An instruction that is scheduled. What its operator says of itself is asked once: one of
 /// another crate may say something else the next time, and then parts of a plan would not fit
 /// each other.
-pub(super) struct Node<'f> {
+pub(super) struct Scheduled<'f> {
     pub(super) result: ValueId,
     pub(super) op: &'f OpRef,
     pub(super) args: &'f [ValueId],
@@ -52,7 +53,7 @@ pub(super) struct Analysis<'f> {
     pub(super) constant: HashMap<ValueId, usize>,
     pub(super) constants: Vec<Array>,
     /// The instructions in program order.
-    pub(super) nodes: Vec<Node<'f>>,
+    pub(super) nodes: Vec<Scheduled<'f>>,
     /// Which instruction defines a value.
     pub(super) node_of: Vec<Option<usize>>,
     /// The value whose memory holds a value's elements.
@@ -105,7 +106,7 @@ impl<'f> Analysis<'f> {
                     };
                     // A kernel is given all its operands.
                     let reads = (0..args.len()).map(|k| kernel.is_some() || op.reads(k));
-                    low.nodes.push(Node {
+                    low.nodes.push(Scheduled {
                         result: i.result,
                         op,
                         args,
@@ -118,7 +119,7 @@ impl<'f> Analysis<'f> {
         Ok(low)
     }
 
-    fn node(&self, value: ValueId) -> Option<&Node<'f>> {
+    fn node(&self, value: ValueId) -> Option<&Scheduled<'f>> {
         self.node_of[value as usize].map(|n| &self.nodes[n])
     }
 
@@ -154,9 +155,13 @@ impl<'f> Analysis<'f> {
     /// Rows with their terms. A sum of rows is several terms, and rows that are a product of a number
     /// and a row each (the gradient of a dot product) are not computed: whoever applies the gradient
     /// multiplies in passing.
-    pub(super) fn rows(&self, parameter: &Type, pairs: &[(ValueId, ValueId)]) -> Rows<ValueId> {
+    pub(super) fn rows(
+        &self,
+        parameter: &Type,
+        pairs: &[(ValueId, ValueId)],
+    ) -> Vec<RowTerms<ValueId>> {
         let ty = |v: ValueId| self.function.ty(v);
-        let mut parts: Rows<ValueId> = Vec::new();
+        let mut parts: Vec<RowTerms<ValueId>> = Vec::new();
         let mut part_of: HashMap<ValueId, usize> = HashMap::new();
         for &(index, rows) in pairs {
             let term = |v| match self.args_of(v, Form::RowProduct) {
@@ -183,7 +188,7 @@ impl<'f> Analysis<'f> {
                 Entry::Vacant(place) => {
                     place.insert(parts.len());
                     let terms = terms.collect();
-                    parts.push(Part { index, terms });
+                    parts.push(RowTerms { index, terms });
                 }
             }
         }
@@ -193,19 +198,19 @@ impl<'f> Analysis<'f> {
     /// Operands whose values `node` reads.
     pub(super) fn read<'n>(
         &self,
-        node: &'n Node<'f>,
+        node: &'n Scheduled<'f>,
     ) -> impl Iterator<Item = ValueId> + use<'n, 'f> {
         let args = node.args.iter().zip(&node.reads);
         args.filter(|(_, reads)| **reads).map(|(&a, _)| a)
     }
 
     /// Whether a node renames another value's memory.
-    fn is_alias(&self, node: &Node<'f>) -> bool {
+    fn is_alias(&self, node: &Scheduled<'f>) -> bool {
         self.base[node.result as usize] != node.result
     }
 
     /// Whether a node looks up rows of a table directly.
-    pub(super) fn is_table_gather(&self, node: &Node<'f>) -> Option<usize> {
+    pub(super) fn is_table_gather(&self, node: &Scheduled<'f>) -> Option<usize> {
         let &[table, index] = node.args else {
             return None;
         };
@@ -276,7 +281,7 @@ impl<'f> Analysis<'f> {
     }
 
     /// Whether a node is the dot products of the rows of two operands.
-    fn is_row_dot(&self, node: &Node<'f>) -> bool {
+    fn is_row_dot(&self, node: &Scheduled<'f>) -> bool {
         let types: SmallVec<[&Type; 4]> = node.args.iter().map(|&a| self.function.ty(a)).collect();
         node.op.form() == Form::RowDot
             && VecDot
@@ -291,7 +296,7 @@ impl<'f> Analysis<'f> {
     /// [`Index`](crate::Error::Index) if a constant index is out of range.
     pub(super) fn bounds<'r>(
         &self,
-        gradients: impl Iterator<Item = (&'r Rows<ValueId>, usize)>,
+        gradients: impl Iterator<Item = (&'r Vec<RowTerms<ValueId>>, usize)>,
     ) -> Result<Vec<Option<usize>>> {
         let mut bounds = vec![None; self.request.leaves.len()];
         let mut bound = |name: &str, at: ValueId, n: usize| {

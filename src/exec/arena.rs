@@ -1,6 +1,6 @@
 //! One block of memory for all values of a plan.
 //!
-//! [`Layout`] gives each value an offset so that values that live at the same time never
+//! [`Offsets`] gives each value an offset so that values that live at the same time never
 //! overlap, by first fit over free intervals; [`Arena`] is the memory itself, zeroed and
 //! aligned for the widest vectors.
 
@@ -15,13 +15,13 @@ pub(super) const LINE: usize = 64;
 
 /// Assigns offsets.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct Offsets {
     /// Free intervals below `end`: start to length, never adjacent.
     free: BTreeMap<usize, usize>,
     end: usize,
 }
 
-impl Layout {
+impl Offsets {
     fn padded(bytes: usize) -> usize {
         bytes.max(1).next_multiple_of(LINE)
     }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn live_values_do_not_overlap_and_memory_is_reused() {
-        let mut layout = Layout::default();
+        let mut layout = Offsets::default();
         let mut live: Vec<(usize, usize)> = Vec::new();
         let mut x: u32 = 1;
         let mut peak = 0;

@@ -20,8 +20,8 @@
 use std::sync::Arc;
 
 use super::arena::LINE;
-use super::plan::{DotRows, Group, Location, Place, Plan, Sink, Source, Step};
-use super::rows::Part;
+use super::plan::{DotRows, FusedOperand, Group, Location, Place, Plan, Sink, Step};
+use super::rows::RowTerms;
 use crate::array::{Array, DType, Type, element_count};
 use crate::error::{Error, Result};
 use crate::table::Table;
@@ -40,7 +40,7 @@ fn ensure(holds: bool, what: &str) -> Result<()> {
 }
 
 /// A plan and the tables that it reads.
-struct Check<'a> {
+struct Checker<'a> {
     plan: &'a Plan,
     tables: &'a [Arc<Table>],
 }
@@ -51,7 +51,7 @@ impl Plan {
     /// # Errors
     /// [`Error::Value`] if something does not hold.
     pub(super) fn check(&self, tables: &[Arc<Table>]) -> Result<()> {
-        let check = Check { plan: self, tables };
+        let check = Checker { plan: self, tables };
         check.leaves()?;
         for step in &self.steps {
             check.step(step)?;
@@ -101,7 +101,7 @@ fn width(ty: &Type) -> Result<usize> {
     element_count(row.ok_or_else(|| wrong("a single number has no rows"))?)
 }
 
-impl Check<'_> {
+impl Checker<'_> {
     /// Leaves are as many as is said of them, and tables have their types.
     fn leaves(&self) -> Result<()> {
         let Plan {
@@ -235,12 +235,12 @@ impl Check<'_> {
             )?;
             self.numbers(place, ty.dtype, Some(place.ty.size()))?;
         }
-        let external = |source: Source| match source {
-            Source::External(k) => match externals.get(k) {
+        let external = |source: FusedOperand| match source {
+            FusedOperand::External(k) => match externals.get(k) {
                 Some(place) => Ok(Some(place)),
                 None => Err(wrong("a group lacks a value")),
             },
-            Source::Register(r) => {
+            FusedOperand::Register(r) => {
                 ensure(r < self.plan.registers, "there is no such register")?;
                 Ok(None)
             }
@@ -295,7 +295,7 @@ impl Check<'_> {
     }
 
     /// A gradient of rows: one for each index.
-    fn rows(&self, parts: &[Part<Place>], of: &Type) -> Result<()> {
+    fn rows(&self, parts: &[RowTerms<Place>], of: &Type) -> Result<()> {
         let width = width(of)?;
         for part in parts {
             self.index(&part.index, of.shape[0])?;

@@ -11,7 +11,7 @@ use super::arena::Arena;
 use super::link::{Address, BoundRows, Linked, LinkedGroup, Linker, Memory, Stream, tag};
 use super::lookup;
 use super::plan::{BLOCK, Location, Place, Plan, Sink};
-use super::rows::{Part, Rows};
+use super::rows::RowTerms;
 use crate::array::{
     Array, DType, Dense, Element, Shape, Slice, Type, Typed, View, ViewMut, room, size, with_real,
 };
@@ -31,7 +31,7 @@ pub struct Executor {
     _registers: Arena,
     steps: Vec<Linked>,
     /// For each gradient that is rows, where they are.
-    rows: Vec<Rows<Memory>>,
+    rows: Vec<Vec<RowTerms<Memory>>>,
     /// Where each leaf's data is; nothing is read there for a table.
     leaves: Vec<*const u8>,
     /// The leaves' element types and numbers of elements.
@@ -270,7 +270,7 @@ impl Executor {
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory) if there is not the memory.
-    pub(crate) fn copy_rows(&self, parts: &[Part<Place>], ty: &Type) -> Result<table::Rows> {
+    pub(crate) fn copy_rows(&self, parts: &[RowTerms<Place>], ty: &Type) -> Result<table::Rows> {
         let width = size(&ty.shape[1..]);
         let count: usize = parts.iter().map(|p| p.index.ty.size()).sum();
         let mut indices: Vec<u32> = room(&[count])?;

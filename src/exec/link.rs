@@ -8,8 +8,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, LINE};
-use super::plan::{BLOCK, Group, Location, Place, Plan, Sink, Source, Step};
-use super::rows::{self, Rows};
+use super::plan::{BLOCK, FusedOperand, Group, Location, Place, Plan, Sink, Step};
+use super::rows::RowTerms;
 use crate::array::{Broadcast, DType, Slice, SliceMut, Typed};
 use crate::optim::gradient::{GradientRows, Term};
 use crate::rules::{Kernel, MOST_OPERANDS, OpRef, Operand};
@@ -197,7 +197,7 @@ pub(super) enum Linked {
 
 /// Rows of a gradient in an executor's memory, after a run.
 pub(crate) struct BoundRows<'a> {
-    pub(super) rows: &'a Rows<Memory>,
+    pub(super) rows: &'a Vec<RowTerms<Memory>>,
     pub(super) leaves: &'a [*const u8],
 }
 
@@ -265,11 +265,11 @@ impl Linker<'_> {
         }
     }
 
-    pub(super) fn rows(&self, sink: &Sink) -> Rows<Memory> {
+    pub(super) fn rows(&self, sink: &Sink) -> Vec<RowTerms<Memory>> {
         match sink {
             Sink::Dense(_) => Vec::new(),
             Sink::Rows(parts) => {
-                let memory = |part: &rows::Part<_>| part.map(|place| self.memory(place));
+                let memory = |part: &RowTerms<_>| part.map(|place| self.memory(place));
                 parts.iter().map(memory).collect()
             }
         }
@@ -279,11 +279,11 @@ impl Linker<'_> {
         let item = group.ty.dtype.size();
         let shapes = group.externals.iter().map(|p| p.ty.shape.as_slice());
         let walk = Broadcast::new(&group.ty.shape, shapes);
-        let stream = |source: Source| match source {
-            Source::Register(r) => {
+        let stream = |source: FusedOperand| match source {
+            FusedOperand::Register(r) => {
                 Stream::Register(self.registers.pointer().wrapping_add(r * BLOCK * item))
             }
-            Source::External(k) => {
+            FusedOperand::External(k) => {
                 let address = self.address(&group.externals[k]);
                 if walk.is_splat(k) {
                     Stream::Splat(address, k)

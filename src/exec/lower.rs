@@ -8,7 +8,7 @@
 use super::analysis::{Analysis, Request};
 use super::place::Placer;
 use super::plan::{Plan, Sink};
-use super::rows::{self, Gradient};
+use super::rows::{self, Returned};
 use super::schedule::Unit;
 use super::slices;
 use crate::array::{DType, Type};
@@ -46,8 +46,8 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     let mut sinks: Vec<Option<Sink<ValueId>>> = Vec::new();
     for (gradient, &(leaf, _)) in gradients.into_iter().zip(&request.gradients) {
         let sink = gradient.map(|gradient| match gradient {
-            Gradient::Dense(value) => Sink::Dense(value),
-            Gradient::Rows(pairs) => Sink::Rows(low.rows(&request.leaves[leaf], &pairs)),
+            Returned::Dense(value) => Sink::Dense(value),
+            Returned::Rows(pairs) => Sink::Rows(low.rows(&request.leaves[leaf], &pairs)),
         });
         sink.iter().for_each(|sink| roots.extend(sink.values()));
         sinks.push(sink);

@@ -28,4 +28,4 @@ pub use plan::Plan;
 pub(crate) use plan::{Place, Sink};
 pub use program::Program;
 pub(crate) use program::Wrt;
-pub(crate) use rows::Part;
+pub(crate) use rows::RowTerms;

@@ -9,15 +9,15 @@ use std::collections::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use super::analysis::Analysis;
-use super::arena::Layout;
-use super::plan::{DotRows, Fused, Group, Location, Place, Source, Step};
+use super::arena::Offsets;
+use super::plan::{DotRows, Fused, FusedOperand, Group, Location, Place, Step};
 use crate::array::Type;
 use crate::ir::ValueId;
 
 /// Gives values their places while walking the units.
 pub(super) struct Placer<'l, 'f> {
     pub(super) low: &'l Analysis<'f>,
-    pub(super) layout: Layout,
+    pub(super) layout: Offsets,
     pub(super) peak: usize,
     pub(super) places: HashMap<ValueId, usize>,
     /// The last unit that reads each base value; `usize::MAX` for results.
@@ -32,7 +32,7 @@ impl<'l, 'f> Placer<'l, 'f> {
     pub(super) fn new(low: &'l Analysis<'f>, in_passing: HashSet<usize>) -> Self {
         Placer {
             low,
-            layout: Layout::default(),
+            layout: Offsets::default(),
             peak: 0,
             places: HashMap::new(),
             last: HashMap::new(),
@@ -178,11 +178,11 @@ impl<'l, 'f> Placer<'l, 'f> {
         let mut count = 0;
         for (at, &n) in members.iter().enumerate() {
             let node = &low.nodes[n];
-            let mut args: SmallVec<[Source; 3]> = SmallVec::new();
+            let mut args: SmallVec<[FusedOperand; 3]> = SmallVec::new();
             for &a in node.args {
                 let base = low.base[a as usize];
                 if let Some(&r) = register_of.get(&base) {
-                    args.push(Source::Register(r));
+                    args.push(FusedOperand::Register(r));
                     continue;
                 }
                 let key = if inside.contains_key(&base) { base } else { a };
@@ -192,14 +192,14 @@ impl<'l, 'f> Placer<'l, 'f> {
                     let place = self.place(a);
                     externals.push(place);
                 }
-                args.push(Source::External(k));
+                args.push(FusedOperand::External(k));
             }
             let leaves = self.last.get(&node.result).is_some_and(|&u| u > unit);
             let out = if leaves {
                 let place = self.allocate(node.result);
                 externals.push(place);
                 external_of.insert(node.result, externals.len() - 1);
-                Source::External(externals.len() - 1)
+                FusedOperand::External(externals.len() - 1)
             } else {
                 let r = free.pop().unwrap_or_else(|| {
                     count += 1;
@@ -207,7 +207,7 @@ impl<'l, 'f> Placer<'l, 'f> {
                 });
                 register_of.insert(node.result, r);
                 expires[last_inside[at]].push(r);
-                Source::Register(r)
+                FusedOperand::Register(r)
             };
             let Some(kernel) = node.kernel else {
                 unreachable!("members of a group have kernels");

@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::rows::{Part, Rows};
+use super::rows::RowTerms;
 use crate::array::{Array, Type};
 use crate::rules::{Kernel, OpRef};
 
@@ -36,7 +36,7 @@ pub(crate) struct Place {
 
 /// One operand or result of a fused operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum FusedOperand {
     /// One of the group's external values.
     External(usize),
     /// A block-sized register.
@@ -47,8 +47,8 @@ pub(super) enum Source {
 #[derive(Debug)]
 pub(super) struct Fused {
     pub kernel: Kernel,
-    pub args: SmallVec<[Source; 3]>,
-    pub out: Source,
+    pub args: SmallVec<[FusedOperand; 3]>,
+    pub out: FusedOperand,
 }
 
 /// Elementwise operators over one shape, run block by block.
@@ -102,7 +102,7 @@ pub(crate) enum Sink<V = Place> {
     /// An array.
     Dense(V),
     /// Rows; equal indices add up.
-    Rows(Rows<V>),
+    Rows(Vec<RowTerms<V>>),
 }
 
 impl<V: Copy> Sink<V> {
@@ -110,7 +110,7 @@ impl<V: Copy> Sink<V> {
     pub(super) fn values(&self) -> Vec<V> {
         match self {
             Sink::Dense(value) => vec![*value],
-            Sink::Rows(parts) => parts.iter().flat_map(Part::values).copied().collect(),
+            Sink::Rows(parts) => parts.iter().flat_map(RowTerms::values).copied().collect(),
         }
     }
 

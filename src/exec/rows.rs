@@ -18,21 +18,18 @@ use crate::ir::{Expression, Function, Instruction, Terminator, ValueId, drop_dea
 use crate::optim::gradient::Term;
 use crate::rules::{OpRef, Operator, Region, ScatteredRows, SliceRows, shares};
 
-/// Rows of an array that is zero elsewhere, in parts, and what names a value is `V`: a value of a
-/// function, a place of a plan, an address. Equal rows add up.
-pub(crate) type Rows<V> = Vec<Part<V>>;
-
-/// Rows of a gradient: for each index the sum of the terms.
+/// A part of the rows of a gradient: for each index the sum of the terms; equal rows add up. `V` is
+/// what names a value: a value of a function, a place of a plan, an address.
 #[derive(Debug, Clone)]
-pub(crate) struct Part<V> {
+pub(crate) struct RowTerms<V> {
     pub index: V,
     pub terms: Vec<Term<V>>,
 }
 
-impl<V> Part<V> {
+impl<V> RowTerms<V> {
     /// The same rows by other names.
-    pub(super) fn map<W>(&self, mut name: impl FnMut(&V) -> W) -> Part<W> {
-        Part {
+    pub(super) fn map<W>(&self, mut name: impl FnMut(&V) -> W) -> RowTerms<W> {
+        RowTerms {
             index: name(&self.index),
             terms: self
                 .terms
@@ -54,7 +51,7 @@ impl<V> Part<V> {
 }
 
 /// A gradient of a parameter.
-pub(super) enum Gradient {
+pub(super) enum Returned {
     /// An array.
     Dense(ValueId),
     /// Indices, each with its rows.
@@ -190,7 +187,7 @@ pub(super) fn return_rows(
     function: &mut Function,
     gradients: &[Option<(usize, &Type)>],
     rows: &[bool],
-) -> Result<Vec<Option<Gradient>>> {
+) -> Result<Vec<Option<Returned>>> {
     let (block, results) = function.straight()?;
     let results = results.to_vec();
     let definitions = Definitions::new(function)?;
@@ -215,7 +212,7 @@ pub(super) fn return_rows(
         let Some(found) = found else {
             let dense = gradient.map(|(at, _)| results[at]);
             returned.extend(dense);
-            out.push(dense.map(Gradient::Dense));
+            out.push(dense.map(Returned::Dense));
             continue;
         };
         let mut pairs = Vec::with_capacity(found.len());
@@ -244,7 +241,7 @@ pub(super) fn return_rows(
             });
         }
         returned.extend(pairs.iter().flat_map(|&(index, rows)| [index, rows]));
-        out.push(Some(Gradient::Rows(pairs)));
+        out.push(Some(Returned::Rows(pairs)));
     }
     block.terminator = Terminator::Return(returned);
     function.types = types;

@@ -16,14 +16,14 @@ pub(super) enum Unit {
 }
 
 /// Instructions whose operands are computed.
-struct Ready {
+struct Computable {
     plain: VecDeque<usize>,
     /// Elementwise ones by shape.
     groups: Vec<VecDeque<usize>>,
     number: HashMap<Shape, usize>,
 }
 
-impl Ready {
+impl Computable {
     fn add(&mut self, i: usize, shape: Option<Shape>) {
         match shape {
             None => self.plain.push_back(i),
@@ -55,7 +55,7 @@ pub(super) fn schedule(
     scheduled: impl Fn(usize) -> bool,
     shape: impl Fn(usize) -> Option<Shape>,
 ) -> Vec<Unit> {
-    let mut ready = Ready {
+    let mut ready = Computable {
         plain: VecDeque::new(),
         groups: Vec::new(),
         number: HashMap::new(),
@@ -63,7 +63,7 @@ pub(super) fn schedule(
     for i in (0..users.len()).filter(|&i| scheduled(i) && waits[i] == 0) {
         ready.add(i, shape(i));
     }
-    let mut finish = |i: usize, ready: &mut Ready| {
+    let mut finish = |i: usize, ready: &mut Computable| {
         for &user in &users[i] {
             waits[user] -= 1;
             if waits[user] == 0 {

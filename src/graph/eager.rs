@@ -12,29 +12,29 @@ use crate::rules::differentiate;
 use crate::rules::{Algebra, Ex, Form, Id, OpRef, Operator};
 
 /// A value of a rule: one that a node holds, or one that the rule computed.
-enum Slot<'v> {
+enum RuleValue<'v> {
     Held(&'v Value),
     New(Value),
 }
 
-impl Slot<'_> {
+impl RuleValue<'_> {
     #[inline]
     fn get(&self) -> &Value {
         match self {
-            Slot::Held(value) => value,
-            Slot::New(value) => value,
+            RuleValue::Held(value) => value,
+            RuleValue::New(value) => value,
         }
     }
 }
 
 /// Values by name, for the length of one rule.
 struct Eager<'v> {
-    values: RefCell<SmallVec<[Slot<'v>; 8]>>,
+    values: RefCell<SmallVec<[RuleValue<'v>; 8]>>,
     error: RefCell<Option<Error>>,
 }
 
 impl<'v> Eager<'v> {
-    fn push(&self, slot: Slot<'v>) -> Id {
+    fn push(&self, slot: RuleValue<'v>) -> Id {
         let mut values = self.values.borrow_mut();
         values.push(slot);
         (values.len() - 1) as Id
@@ -60,10 +60,10 @@ pub(super) fn pull<O: Operator + ?Sized>(
     };
     // In place: the room for them is large to move.
     let values = eager.values.get_mut();
-    values.push(Slot::New(g));
-    values.push(Slot::Held(y));
+    values.push(RuleValue::New(g));
+    values.push(RuleValue::Held(y));
     for a in args {
-        values.push(Slot::Held(a));
+        values.push(RuleValue::Held(a));
     }
     let name = |id: usize| Ex::new(&eager, id as Id);
     let mut x: SmallVec<[Ex<'_>; 3]> = SmallVec::new();
@@ -137,7 +137,7 @@ impl Algebra for Eager<'_> {
             }
         };
         match value {
-            Ok(value) => self.push(Slot::New(value)),
+            Ok(value) => self.push(RuleValue::New(value)),
             Err(e) => {
                 self.error.borrow_mut().get_or_insert(e);
                 args[0]
@@ -150,7 +150,7 @@ impl Algebra for Eager<'_> {
     }
 
     fn constant(&self, value: f64, dtype: DType) -> Id {
-        self.push(Slot::New(Value::Dense(Array::scalar(dtype, value))))
+        self.push(RuleValue::New(Value::Dense(Array::scalar(dtype, value))))
     }
 
     #[inline]

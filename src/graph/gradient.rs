@@ -14,13 +14,13 @@ use super::{backward, hook, order};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::rules::Id;
-use crate::rules::differentiate::{self, Observer};
+use crate::rules::differentiate::{self, PassObserver};
 use crate::table::Gradient;
 
 /// Calls the hooks of nodes when their gradients are complete.
-struct Hooks<'n>(&'n Nodes);
+struct CallHooks<'n>(&'n Nodes);
 
-impl Observer for Hooks<'_> {
+impl PassObserver for CallHooks<'_> {
     fn complete(&mut self, value: Id, gradient: Id) -> Result<Id> {
         let node = self.0.get(value);
         let core: &Core = node.0.core();
@@ -85,7 +85,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         };
         let wrt: Vec<Id> = wrt.iter().map(|x| nodes.name(x)).collect();
         let root = (root, seed.map(|seed| nodes.name(seed)));
-        let found = differentiate::gradients(&nodes, &values, root, &wrt, &mut Hooks(&nodes))?;
+        let found = differentiate::gradients(&nodes, &values, root, &wrt, &mut CallHooks(&nodes))?;
         Ok(found
             .into_iter()
             .map(|id| id.map(|id| nodes.get(id)))

@@ -61,7 +61,7 @@ fn long_operands<O: Operator + ?Sized>(
 /// Applies an operator in a thread that can be left behind.
 pub(super) fn apply_long(op: OpRef, operands: Vec<Array>) -> Result<Value> {
     // Values are of one thread, and arrays are not.
-    enum Made {
+    enum Computed {
         Dense(Array),
         Rows(Rows),
         Repeated(Places, f64, Type),
@@ -70,15 +70,15 @@ pub(super) fn apply_long(op: OpRef, operands: Vec<Array>) -> Result<Value> {
         let values: Vec<Value> = operands.into_iter().map(Value::Dense).collect();
         let args: SmallVec<[&Value; 4]> = values.iter().collect();
         Ok(match apply(&*op, &args, None)? {
-            Value::Dense(array) => Made::Dense(array),
-            Value::Rows(rows) => Made::Rows(rows),
-            Value::Repeated(places, x, ty) => Made::Repeated(places, x, ty),
-            table @ Value::Table(_) => Made::Dense(table.dense()?),
+            Value::Dense(array) => Computed::Dense(array),
+            Value::Rows(rows) => Computed::Rows(rows),
+            Value::Repeated(places, x, ty) => Computed::Repeated(places, x, ty),
+            table @ Value::Table(_) => Computed::Dense(table.dense()?),
         })
     })??;
     Ok(match made {
-        Made::Dense(array) => Value::Dense(array),
-        Made::Rows(rows) => Value::Rows(rows),
-        Made::Repeated(places, x, ty) => Value::Repeated(places, x, ty),
+        Computed::Dense(array) => Value::Dense(array),
+        Computed::Rows(rows) => Value::Rows(rows),
+        Computed::Repeated(places, x, ty) => Value::Repeated(places, x, ty),
     })
 }

@@ -74,5 +74,5 @@ pub use leaf::{
     Constant, ConstantNode, Input, InputNode, Leaf, LeafNode, Parameter, ParameterNode,
 };
 pub use node::{Core, Hook, IntoDyn, Kind, Node, Variable};
-pub use operation::{Held, Operation, Parents};
+pub use operation::{AsOperator, Operation, Parents};
 pub use variable::{Binary, Unary};

@@ -9,7 +9,7 @@ use super::node::{IntoDyn, Kind, Variable};
 use super::order;
 use crate::array::{Array, DType, Type};
 use crate::error::Error;
-use crate::rules::differentiate::{Definition, Recording};
+use crate::rules::differentiate::{Applied, Recording};
 use crate::rules::{Algebra, Id, OpRef};
 
 /// The nodes from `wrt` up to `root`, parents first. Nothing older than `wrt` depends on it, so
@@ -80,7 +80,7 @@ impl Algebra for Nodes {
 }
 
 impl Recording for Nodes {
-    fn definition(&self, id: Id) -> Option<Definition> {
+    fn definition(&self, id: Id) -> Option<Applied> {
         let node = self.get(id);
         let Kind::Operation(op) = node.kind() else {
             return None;

@@ -127,7 +127,7 @@ impl Parents for SmallVec<[Variable; 2]> {
 }
 
 /// An operator that can be held by value or shared.
-pub trait Held: 'static {
+pub trait AsOperator: 'static {
     /// The operator's own type.
     type Operator: Operator + ?Sized;
     /// The operator.
@@ -136,7 +136,7 @@ pub trait Held: 'static {
     fn share(&self) -> OpRef;
 }
 
-impl<O: Operator + Clone> Held for O {
+impl<O: Operator + Clone> AsOperator for O {
     type Operator = O;
     fn get(&self) -> &O {
         self
@@ -146,7 +146,7 @@ impl<O: Operator + Clone> Held for O {
     }
 }
 
-impl Held for OpRef {
+impl AsOperator for OpRef {
     type Operator = dyn Operator;
     fn get(&self) -> &dyn Operator {
         &**self
@@ -158,7 +158,7 @@ impl Held for OpRef {
 
 /// As [`apply`]; what may take long can be left behind.
 #[inline]
-fn apply_patiently<O: Held>(op: &O, args: &[&Value], reuse: Option<Array>) -> Result<Value> {
+fn apply_patiently<O: AsOperator>(op: &O, args: &[&Value], reuse: Option<Array>) -> Result<Value> {
     match long::long(op.get(), args) {
         None => apply(op.get(), args, reuse),
         Some(operands) => long::apply_long(op.share(), operands),
@@ -166,14 +166,14 @@ fn apply_patiently<O: Held>(op: &O, args: &[&Value], reuse: Option<Array>) -> Re
 }
 
 /// The result of operator `O` on parents `P`.
-pub struct Operation<O: Held, P: Parents> {
+pub struct Operation<O: AsOperator, P: Parents> {
     core: Core,
     op: O,
     /// Taken only by `drop`.
     parents: Option<P>,
 }
 
-impl<O: Held, P: Parents> Operation<O, P> {
+impl<O: AsOperator, P: Parents> Operation<O, P> {
     /// Applies `op` to `parents`, whose values must be current.
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         // Before the values are read: a table may change meanwhile.
@@ -209,7 +209,7 @@ impl<O: Held, P: Parents> Operation<O, P> {
     }
 }
 
-impl<O: Held, P: Parents> Node for Operation<O, P> {
+impl<O: AsOperator, P: Parents> Node for Operation<O, P> {
     fn core(&self) -> &Core {
         &self.core
     }
@@ -250,7 +250,7 @@ impl<O: Held, P: Parents> Node for Operation<O, P> {
     }
 }
 
-impl<O: Held, P: Parents> Drop for Operation<O, P> {
+impl<O: AsOperator, P: Parents> Drop for Operation<O, P> {
     fn drop(&mut self) {
         if let Some(parents) = self.parents.take()
             && !parents.shared()

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::leaf::{Constant, ConstantNode};
 use super::node::{IntoDyn, Kind, Node, Variable};
-use super::operation::{Held, Operation};
+use super::operation::{AsOperator, Operation};
 use super::{backward, order};
 use crate::array::{Array, DType, Shape, Type};
 use crate::error::{Error, Result};
@@ -154,7 +154,7 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
     ///
     /// # Errors
     /// Whatever the operator reports.
-    pub fn unary<O: Held>(self, op: O) -> Result<Unary<O, A>> {
+    pub fn unary<O: AsOperator>(self, op: O) -> Result<Unary<O, A>> {
         self.forward()?;
         Ok(Variable(Rc::new(Operation::new(op, (self,))?)))
     }
@@ -163,7 +163,7 @@ impl<A: ?Sized + IntoDyn> Variable<A> {
     ///
     /// # Errors
     /// Whatever the operator reports.
-    pub fn binary<O: Held, B: ?Sized + IntoDyn>(
+    pub fn binary<O: AsOperator, B: ?Sized + IntoDyn>(
         self,
         op: O,
         other: Variable<B>,

@@ -41,8 +41,8 @@ pub(super) struct Columns<T, R = T> {
     pub rating: R,
 }
 
-pub(super) type Given = Columns<Option<Column>>;
-pub(super) type Found = Columns<Taken, Option<Taken>>;
+pub(super) type GivenColumns = Columns<Option<Column>>;
+pub(super) type FoundColumns = Columns<Taken, Option<Taken>>;
 
 /// What a column holds, and how a caller names it.
 #[derive(Clone, Copy)]
@@ -86,7 +86,7 @@ pub(super) fn names_a_user(line: &Line) -> bool {
     !USER.places(line).is_empty()
 }
 
-impl Given {
+impl GivenColumns {
     /// Whether one is given by its name, which a header must have.
     pub fn by_name(&self) -> bool {
         let given = [&self.user, &self.item, &self.rating];
@@ -99,7 +99,13 @@ impl Given {
     ///
     /// [`Error::Value`](crate::Error::Value) if a column that is given is not there, if the header
     /// does not name the user and the item, or two of them, or if one column is taken twice.
-    pub fn find(&self, file: &str, first: &Line, header: bool, rated: bool) -> Result<Found> {
+    pub fn find(
+        &self,
+        file: &str,
+        first: &Line,
+        header: bool,
+        rated: bool,
+    ) -> Result<FoundColumns> {
         let line = Context {
             file,
             first,

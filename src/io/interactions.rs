@@ -42,7 +42,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::columns::{Column, Columns, Found, Given, Taken, names_a_user};
+use super::columns::{Column, Columns, FoundColumns, GivenColumns, Taken, names_a_user};
 use super::ids::{Numbering, quoted};
 use super::lines::{Line, Lines, bad_line};
 use super::pipe::Pipe;
@@ -105,7 +105,7 @@ pub struct Format {
 
 impl Format {
     /// The columns that are given.
-    fn given(&self) -> Given {
+    fn given(&self) -> GivenColumns {
         Columns {
             user: self.user.clone(),
             item: self.item.clone(),
@@ -174,7 +174,7 @@ pub fn parse(
         )));
     }
     let columns = given.find(name, &first, header, !format.without_ratings)?;
-    let mut table = Table::new(name, first.width(), delimiter, columns);
+    let mut table = ReadSoFar::new(name, first.width(), delimiter, columns);
     if !header {
         table.add(&first)?;
     }
@@ -217,11 +217,11 @@ fn number(text: &str, delimiter: Delimiter) -> Option<f32> {
 }
 
 /// What was read so far.
-struct Table<'a> {
+struct ReadSoFar<'a> {
     name: &'a str,
     width: usize,
     delimiter: Delimiter,
-    columns: Found,
+    columns: FoundColumns,
     users: Vec<u32>,
     items: Vec<u32>,
     ratings: Vec<f32>,
@@ -229,9 +229,14 @@ struct Table<'a> {
     item_ids: Numbering,
 }
 
-impl<'a> Table<'a> {
-    fn new(name: &'a str, width: usize, delimiter: Delimiter, columns: Found) -> Table<'a> {
-        Table {
+impl<'a> ReadSoFar<'a> {
+    fn new(
+        name: &'a str,
+        width: usize,
+        delimiter: Delimiter,
+        columns: FoundColumns,
+    ) -> ReadSoFar<'a> {
+        ReadSoFar {
             name,
             width,
             delimiter,

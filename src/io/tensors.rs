@@ -121,7 +121,7 @@ pub(super) fn write(
         .write_all(&header(format, &tensors, &checksums)?)
         .map_err(refused)?;
     for (tensor, checksum) in tensors.iter().zip(&mut checksums) {
-        let mut sink = Sink {
+        let mut sink = TensorWriter {
             target: &mut target,
             checksum: crc32fast::Hasher::new(),
             piece: vec![0; PIECE.min(tensor.numbers.bytes())],
@@ -192,14 +192,14 @@ fn digits(checksum: u32) -> String {
 }
 
 /// Where the bytes of one tensor go.
-struct Sink<'a, W> {
+struct TensorWriter<'a, W> {
     target: &'a mut W,
     checksum: crc32fast::Hasher,
     piece: Vec<u8>,
     stop: &'a AtomicBool,
 }
 
-impl<W: Write> Sink<'_, W> {
+impl<W: Write> TensorWriter<'_, W> {
     /// Writes numbers piece by piece.
     fn put<T, const N: usize>(
         &mut self,
@@ -313,7 +313,7 @@ fn read_header(source: &mut impl Read, len: u64) -> Result<(Metadata, u64)> {
     let mut text = vec![0; length as usize];
     source.read_exact(&mut text).map_err(refused)?;
     let invalid = |error| Error::Value(format!("its header is not valid: {error}"));
-    serde_json::from_slice::<Distinct>(&text).map_err(invalid)?;
+    serde_json::from_slice::<UniqueNames>(&text).map_err(invalid)?;
     Ok((serde_json::from_slice(&text).map_err(invalid)?, end))
 }
 
@@ -367,7 +367,7 @@ fn read_elements(
     stop: &AtomicBool,
 ) -> Result<Elements> {
     let (start, end) = info.data_offsets;
-    let mut stream = Stream {
+    let mut stream = TensorReader {
         source,
         left: end - start,
         checksum,
@@ -383,14 +383,14 @@ fn read_elements(
 }
 
 /// The bytes of one tensor.
-struct Stream<'a, R> {
+struct TensorReader<'a, R> {
     source: &'a mut R,
     left: usize,
     checksum: &'a mut crc32fast::Hasher,
     stop: &'a AtomicBool,
 }
 
-impl<R: Read> Stream<'_, R> {
+impl<R: Read> TensorReader<'_, R> {
     fn numbers<T, const N: usize>(&mut self, number: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
         let count = self.left / N;
         let mut numbers = Vec::new();
@@ -414,9 +414,9 @@ impl<R: Read> Stream<'_, R> {
 }
 
 /// Any JSON in which no object has a name twice.
-struct Distinct;
+struct UniqueNames;
 
-impl<'de> Deserialize<'de> for Distinct {
+impl<'de> Deserialize<'de> for UniqueNames {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(DistinctVisitor)
     }
@@ -425,45 +425,45 @@ impl<'de> Deserialize<'de> for Distinct {
 struct DistinctVisitor;
 
 impl<'de> Visitor<'de> for DistinctVisitor {
-    type Value = Distinct;
+    type Value = UniqueNames;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E>(self) -> Result<Distinct, E> {
-        Ok(Distinct)
+    fn visit_unit<E>(self) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Distinct, E> {
-        Ok(Distinct)
+    fn visit_bool<E>(self, _: bool) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Distinct, E> {
-        Ok(Distinct)
+    fn visit_i64<E>(self, _: i64) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Distinct, E> {
-        Ok(Distinct)
+    fn visit_u64<E>(self, _: u64) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Distinct, E> {
-        Ok(Distinct)
+    fn visit_f64<E>(self, _: f64) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Distinct, E> {
-        Ok(Distinct)
+    fn visit_str<E>(self, _: &str) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Distinct, A::Error> {
-        while items.next_element::<Distinct>()?.is_some() {}
-        Ok(Distinct)
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<UniqueNames, A::Error> {
+        while items.next_element::<UniqueNames>()?.is_some() {}
+        Ok(UniqueNames)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Distinct, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<UniqueNames, A::Error> {
         let mut names = std::collections::HashSet::new();
         while let Some(name) = entries.next_key::<String>()? {
-            entries.next_value::<Distinct>()?;
+            entries.next_value::<UniqueNames>()?;
             if names.contains(&name) {
                 return Err(A::Error::custom(format!(
                     "{} is there twice",
@@ -472,7 +472,7 @@ impl<'de> Visitor<'de> for DistinctVisitor {
             }
             names.insert(name);
         }
-        Ok(Distinct)
+        Ok(UniqueNames)
     }
 }
 

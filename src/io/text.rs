@@ -122,7 +122,7 @@ fn read_line(
 
 /// Where in a line the reader is.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Position {
     /// In front of a field.
     Before,
     /// In a field, or behind a quoted one.
@@ -141,7 +141,7 @@ pub(super) struct Uniform<R> {
     after_return: bool,
     /// What separates fields that may be quoted; nothing if they may not.
     delimiter: Option<u8>,
-    place: Place,
+    place: Position,
 }
 
 impl<R: Read> Uniform<R> {
@@ -151,7 +151,7 @@ impl<R: Read> Uniform<R> {
             returns,
             after_return: false,
             delimiter,
-            place: Place::Before,
+            place: Position::Before,
         }
     }
 
@@ -173,13 +173,13 @@ impl<R: Read> Uniform<R> {
             if let Some(delimiter) = self.delimiter {
                 let is_space = byte == b' ' || byte == b'\t';
                 self.place = match (self.place, byte) {
-                    (Place::Quoted, b'"') => Place::Closing,
-                    (Place::Quoted, _) => Place::Quoted,
-                    (Place::Before | Place::Closing, b'"') => Place::Quoted,
-                    (_, b'\n') => Place::Before,
-                    (_, byte) if byte == delimiter => Place::Before,
-                    (Place::Before, _) if is_space => continue,
-                    _ => Place::Within,
+                    (Position::Quoted, b'"') => Position::Closing,
+                    (Position::Quoted, _) => Position::Quoted,
+                    (Position::Before | Position::Closing, b'"') => Position::Quoted,
+                    (_, b'\n') => Position::Before,
+                    (_, byte) if byte == delimiter => Position::Before,
+                    (Position::Before, _) if is_space => continue,
+                    _ => Position::Within,
                 };
             }
             bytes[kept] = byte;

@@ -9,7 +9,7 @@
 
 use super::function::{Builder, Function, Terminator, ValueId};
 use crate::error::{Error, Result};
-use crate::rules::differentiate::{self, Observer, Product};
+use crate::rules::differentiate::{self, PassObserver, Product};
 use crate::rules::{Ex, Id};
 
 /// A function with gradients.
@@ -38,7 +38,7 @@ pub struct Tangent {
 #[derive(Default)]
 struct Products(Vec<Product>);
 
-impl Observer for Products {
+impl PassObserver for Products {
     fn product(&mut self, product: Product) {
         self.0.push(product);
     }

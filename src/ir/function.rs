@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
-use crate::rules::differentiate::{Definition, Recording};
+use crate::rules::differentiate::{Applied, Recording};
 use crate::rules::{Algebra, Id, OpRef, result_type};
 
 /// Names a value of a function; each is defined once.
@@ -174,7 +174,7 @@ impl Function {
 }
 
 #[derive(Debug)]
-struct State {
+struct BuilderState {
     types: Vec<Type>,
     blocks: Vec<Block>,
     /// The block and the number of the instruction that defines each value, if one does.
@@ -182,7 +182,7 @@ struct State {
     error: Option<Error>,
 }
 
-impl State {
+impl BuilderState {
     /// Names a value.
     fn define(&mut self, ty: Type, place: Option<(u32, u32)>) -> ValueId {
         let id = self.types.len() as ValueId;
@@ -196,7 +196,7 @@ impl State {
 /// write programs.
 #[derive(Debug)]
 pub struct Builder {
-    state: RefCell<State>,
+    state: RefCell<BuilderState>,
 }
 
 impl Default for Builder {
@@ -209,7 +209,7 @@ impl Builder {
     /// A function with one empty block.
     pub fn new() -> Self {
         let builder = Builder {
-            state: RefCell::new(State {
+            state: RefCell::new(BuilderState {
                 types: Vec::new(),
                 blocks: Vec::new(),
                 places: Vec::new(),
@@ -229,7 +229,7 @@ impl Builder {
             }
         }
         Builder {
-            state: RefCell::new(State {
+            state: RefCell::new(BuilderState {
                 types: function.types.clone(),
                 blocks: function.blocks.clone(),
                 places,
@@ -343,7 +343,7 @@ impl Algebra for Builder {
 }
 
 impl Recording for Builder {
-    fn definition(&self, id: Id) -> Option<Definition> {
+    fn definition(&self, id: Id) -> Option<Applied> {
         let state = self.state.borrow();
         let (block, k) = (*state.places.get(id as usize)?)?;
         match &state.blocks[block as usize].instructions[k as usize].expression {

@@ -65,7 +65,7 @@ pub(crate) fn specialize<'p>(
 }
 
 /// What is known about a value.
-struct Pass<'f> {
+struct Simplifier<'f> {
     types: &'f [Type],
     /// The value that stands for each value.
     alias: Vec<ValueId>,
@@ -80,7 +80,7 @@ struct Pass<'f> {
     seen_numbers: HashMap<(Type, u64), ValueId>,
 }
 
-impl Pass<'_> {
+impl Simplifier<'_> {
     fn ty(&self, id: ValueId) -> &Type {
         &self.types[id as usize]
     }
@@ -157,7 +157,7 @@ impl Pass<'_> {
 pub(crate) fn simplify(function: &Function) -> Result<Function> {
     let (block, results) = function.straight()?;
     let count = function.types.len();
-    let mut pass = Pass {
+    let mut pass = Simplifier {
         types: &function.types,
         alias: (0..count as ValueId).collect(),
         number: vec![None; count],

@@ -5,7 +5,7 @@
 //! terms are added straight to it ([`sgd`]). Every other rule groups equal rows and sums them
 //! ([`grouped`]).
 
-use super::gradient::{Access, GradientRows, Scratch, Target, adds};
+use super::gradient::{Access, GradientRows, Scratch, StepTarget, adds};
 use super::{grouped, sgd};
 use crate::array::Number;
 
@@ -21,7 +21,7 @@ use crate::array::Number;
 /// [`Access::Shared`] everybody reaches both by moves.
 pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
     access: Access,
-    target: &Target<'_>,
+    target: &StepTarget<'_>,
     parts: &P,
     scratch: &mut Scratch<T>,
 ) {
@@ -57,7 +57,7 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
 /// The state and the access are as for [`rows`].
 pub(crate) unsafe fn dense<T: Number>(
     access: Access,
-    target: &Target<'_>,
+    target: &StepTarget<'_>,
     gradient: &[T],
     scratch: &mut Scratch<T>,
 ) {

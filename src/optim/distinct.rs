@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 
 /// Occurrences grouped by row. See the [module documentation](self).
 #[derive(Debug, Default)]
-pub(super) struct Distinct {
+pub(super) struct DistinctRows {
     /// The rows in order of arrival, `len` of them.
     rows: Vec<u32>,
     len: usize,
@@ -36,14 +36,14 @@ pub(super) struct Distinct {
     base: u32,
 }
 
-impl Distinct {
+impl DistinctRows {
     /// Room for `count` occurrences.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
     pub(super) fn new(count: usize) -> Result<Self> {
         let size = count.saturating_mul(4).checked_next_power_of_two();
-        Ok(Distinct {
+        Ok(DistinctRows {
             rows: filled(count, 0)?,
             len: 0,
             first: filled(count, 0)?,
@@ -172,7 +172,7 @@ mod tests {
         fn occurrences_are_grouped_in_order(batches in prop::collection::vec(
             prop::collection::vec(prop::collection::vec(0u32..40, 0..60), 0..3), 1..4,
         ), offset in prop::sample::select(vec![0, 1 << 20, u32::MAX - 39]), room in 0usize..9) {
-            let mut distinct = Distinct::new(room).unwrap();
+            let mut distinct = DistinctRows::new(room).unwrap();
             // Entries of a batch before are found, and the numbers that tell run out.
             if room % 2 == 1 {
                 distinct.base = u32::MAX - 100;

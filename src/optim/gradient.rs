@@ -8,7 +8,7 @@
 //! works on the table in place. Several workers move a row to scratch, change it there, and move it
 //! back; an update by another worker in between is lost, as is usual with Hogwild (Recht et al. 2011).
 
-use super::distinct::Distinct;
+use super::distinct::DistinctRows;
 use super::{Rule, Settings, State};
 use crate::array::{Number, filled};
 use crate::error::Result;
@@ -24,7 +24,7 @@ pub(crate) enum Access {
 }
 
 /// What a gradient is applied to.
-pub(crate) struct Target<'a> {
+pub(crate) struct StepTarget<'a> {
     pub table: &'a Table,
     pub state: &'a State,
     pub rule: Rule,
@@ -87,7 +87,7 @@ impl<T> GradientRows<T> for OnePart<'_, T> {
 /// Memory for one worker, used again for every step.
 #[derive(Debug)]
 pub(crate) struct Scratch<T> {
-    pub(super) distinct: Distinct,
+    pub(super) distinct: DistinctRows,
     /// A copy of a row.
     pub(super) row: Vec<T>,
     /// Of a row, or of many if rows are single numbers: the sum of gradients, copies of the
@@ -104,7 +104,7 @@ impl<T: Number> Scratch<T> {
         let length = if width == 1 { rows.max(64) } else { width };
         let line = || filled(length, T::zero());
         Ok(Scratch {
-            distinct: Distinct::new(rows)?,
+            distinct: DistinctRows::new(rows)?,
             row: filled(width, T::zero())?,
             lines: [line()?, line()?, line()?, line()?, line()?],
         })
@@ -116,7 +116,7 @@ impl<T: Number> Scratch<T> {
     /// As [`new`](Self::new).
     pub(super) fn plain(width: usize) -> Result<Self> {
         Ok(Scratch {
-            distinct: Distinct::default(),
+            distinct: DistinctRows::default(),
             row: filled(width, T::zero())?,
             lines: Default::default(),
         })

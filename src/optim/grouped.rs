@@ -8,10 +8,10 @@
 
 use smallvec::SmallVec;
 
-use super::distinct::Distinct;
-use super::gradient::{Access, GradientRows, Scratch, Target, Term};
+use super::distinct::DistinctRows;
+use super::gradient::{Access, GradientRows, Scratch, StepTarget, Term};
 use super::pass::{Add, each};
-use super::update::{Product, Update};
+use super::update::{ScaledRow, Update};
 use crate::array::Number;
 use crate::interrupt;
 use crate::simd::{Isa, Machine, Scalar};
@@ -21,7 +21,7 @@ use crate::table::moves;
 const PIECE: usize = 1 << 20;
 
 /// A part of a gradient. Occurrences of rows are counted over all parts.
-struct Part<'a, T> {
+struct Occurrences<'a, T> {
     start: usize,
     end: usize,
     terms: &'a [Term<&'a [T]>],
@@ -32,7 +32,7 @@ struct Part<'a, T> {
 /// # Safety
 /// The term has the row, of `width` numbers.
 #[inline(always)]
-unsafe fn product<T: Number>(term: &Term<&[T]>, k: usize, width: usize) -> Product<T> {
+unsafe fn product<T: Number>(term: &Term<&[T]>, k: usize, width: usize) -> ScaledRow<T> {
     debug_assert!(term.rows.len() >= (k + 1) * width);
     // SAFETY: the caller's promise; a term has a factor for each row or none at all.
     unsafe {
@@ -49,12 +49,12 @@ unsafe fn product<T: Number>(term: &Term<&[T]>, k: usize, width: usize) -> Produ
 #[inline(always)]
 unsafe fn gradient<const WIDTH: usize, M: Machine, T: Number>(
     m: M,
-    parts: &[Part<'_, T>],
-    distinct: &Distinct,
+    parts: &[Occurrences<'_, T>],
+    distinct: &DistinctRows,
     k: usize,
     part: &mut usize,
     sum: &mut [T],
-) -> Product<T> {
+) -> ScaledRow<T> {
     let (width, to) = (sum.len(), sum.as_mut_ptr());
     let mut number = distinct.first(k);
     while number >= parts[*part].end {
@@ -68,7 +68,7 @@ unsafe fn gradient<const WIDTH: usize, M: Machine, T: Number>(
     }
     let mut none = true;
     loop {
-        let Part { start, terms, .. } = parts[part];
+        let Occurrences { start, terms, .. } = parts[part];
         for term in terms {
             // SAFETY: as above.
             unsafe {
@@ -98,11 +98,11 @@ unsafe fn gradient<const WIDTH: usize, M: Machine, T: Number>(
 }
 
 /// A gradient as the kernel takes it.
-enum Source<'a, T> {
+enum GradientSource<'a, T> {
     /// Of the table's shape.
     All(&'a [T]),
     /// Rows that have been grouped.
-    Rows(&'a [Part<'a, T>], &'a Distinct),
+    Rows(&'a [Occurrences<'a, T>], &'a DistinctRows),
 }
 
 /// Applies a gradient to rows of `WIDTH` numbers, or of any width if that is 0.
@@ -114,15 +114,15 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
     m: M,
     access: Access,
     update: &Update<'_, T>,
-    source: &Source<'_, T>,
+    source: &GradientSource<'_, T>,
     lines: &mut [Vec<T>; 5],
 ) {
     let [sum, w, a, b, _] = lines;
     // How often to apply the rule, and to how many numbers at a time. Where all rows change
     // they need not be told apart, unless steps are counted.
     let (times, length) = match source {
-        Source::Rows(_, distinct) => (distinct.rows().len(), update.width),
-        Source::All(g) => {
+        GradientSource::Rows(_, distinct) => (distinct.rows().len(), update.width),
+        GradientSource::All(g) => {
             let length = match access {
                 _ if update.powers.is_some() => update.width,
                 // In pieces, so that a step on a huge parameter can end half-way.
@@ -139,13 +139,13 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
             return;
         }
         let (row, n, g) = match source {
-            Source::Rows(parts, distinct) => {
+            GradientSource::Rows(parts, distinct) => {
                 let sum = &mut sum[..length];
                 // SAFETY: the caller's promise.
                 let g = unsafe { gradient::<WIDTH, M, T>(m, parts, distinct, k, &mut part, sum) };
                 (distinct.rows()[k] as usize, length, g)
             }
-            Source::All(g) => {
+            GradientSource::All(g) => {
                 let g = &g[k * length..];
                 (k, length.min(g.len()), (T::one(), g.as_ptr()))
             }
@@ -193,7 +193,7 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
 unsafe fn run<T: Number>(
     access: Access,
     update: &Update<'_, T>,
-    source: &Source<'_, T>,
+    source: &GradientSource<'_, T>,
     lines: &mut [Vec<T>; 5],
 ) {
     /// # Safety
@@ -203,14 +203,16 @@ unsafe fn run<T: Number>(
         m: M,
         access: Access,
         update: &Update<'_, T>,
-        source: &Source<'_, T>,
+        source: &GradientSource<'_, T>,
         lines: &mut [Vec<T>; 5],
     ) {
         // SAFETY: handed on.
         unsafe {
             // Every width costs code.
             let width = match source {
-                Source::Rows(..) if M::ISA > Isa::Scalar && size_of::<T>() == 4 => update.width,
+                GradientSource::Rows(..) if M::ISA > Isa::Scalar && size_of::<T>() == 4 => {
+                    update.width
+                }
                 _ => 0,
             };
             match width {
@@ -228,7 +230,7 @@ unsafe fn run<T: Number>(
     unsafe fn avx2<T: Number>(
         access: Access,
         update: &Update<'_, T>,
-        source: &Source<'_, T>,
+        source: &GradientSource<'_, T>,
         lines: &mut [Vec<T>; 5],
     ) {
         // SAFETY: handed on.
@@ -251,8 +253,8 @@ unsafe fn run<T: Number>(
 /// As for [`rows`]; the rows have been grouped.
 unsafe fn numbers<T: Number>(
     update: &Update<'_, T>,
-    parts: &[Part<'_, T>],
-    distinct: &Distinct,
+    parts: &[Occurrences<'_, T>],
+    distinct: &DistinctRows,
     lines: &mut [Vec<T>; 5],
 ) {
     let rows = distinct.rows();
@@ -292,7 +294,7 @@ unsafe fn numbers<T: Number>(
     }
     let [w, a, b, counts] = copies.each_mut().map(|copy| copy.as_mut_ptr());
     let local = update.on((w, [a, b]), counts);
-    let source = Source::All(sum);
+    let source = GradientSource::All(sum);
     // SAFETY: the copies are ours alone, and as many as the gradient has numbers.
     unsafe { run(Access::Alone, &local, &source, &mut Default::default()) };
     for (copy, (table, _)) in copies.iter().zip(tables).filter(|(_, t)| t.1) {
@@ -309,7 +311,7 @@ unsafe fn numbers<T: Number>(
 /// As for [`apply::rows`](super::apply::rows).
 pub(super) unsafe fn rows<T: Number>(
     access: Access,
-    target: &Target<'_>,
+    target: &StepTarget<'_>,
     parts: &impl GradientRows<T>,
     scratch: &mut Scratch<T>,
 ) {
@@ -321,13 +323,13 @@ pub(super) unsafe fn rows<T: Number>(
         terms.extend((0..parts.terms(p)).map(|t| parts.term(p, t)));
     }
     let (mut end, mut rest) = (0, &terms[..]);
-    let mut each: SmallVec<[Part<'_, T>; 4]> = SmallVec::new();
+    let mut each: SmallVec<[Occurrences<'_, T>; 4]> = SmallVec::new();
     for (p, indices) in indices.iter().enumerate() {
         let start = end;
         end += indices.len();
         let (terms, others) = rest.split_at(parts.terms(p));
         rest = others;
-        each.push(Part { start, end, terms });
+        each.push(Occurrences { start, end, terms });
     }
     let update = Update::new(target);
     let Scratch {
@@ -340,7 +342,14 @@ pub(super) unsafe fn rows<T: Number>(
     } else {
         distinct.link(&indices);
         // SAFETY: handed on.
-        unsafe { run(access, &update, &Source::Rows(&each, distinct), lines) };
+        unsafe {
+            run(
+                access,
+                &update,
+                &GradientSource::Rows(&each, distinct),
+                lines,
+            )
+        };
     }
 }
 
@@ -350,11 +359,11 @@ pub(super) unsafe fn rows<T: Number>(
 /// As for [`apply::dense`](super::apply::dense).
 pub(super) unsafe fn all<T: Number>(
     access: Access,
-    target: &Target<'_>,
+    target: &StepTarget<'_>,
     gradient: &[T],
     scratch: &mut Scratch<T>,
 ) {
-    let source = Source::All(gradient);
+    let source = GradientSource::All(gradient);
     // SAFETY: handed on.
     unsafe { run(access, &Update::new(target), &source, &mut scratch.lines) };
 }

@@ -37,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::process::Mutex;
 use crate::table::{Gradient, Param, Table};
-use gradient::{Access, OnePart, Scratch, Target};
+use gradient::{Access, OnePart, Scratch, StepTarget};
 use powers::Powers;
 use undo::Touched;
 
@@ -308,7 +308,7 @@ impl Optimizer {
     /// # Safety
     /// The table and its state are reached by others as `access` says.
     unsafe fn apply(&self, access: Access, work: &Work<'_>) -> Result<()> {
-        let target = Target {
+        let target = StepTarget {
             table: work.table,
             state: &work.state,
             rule: self.rule,

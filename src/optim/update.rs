@@ -1,6 +1,6 @@
 //! The update of one row: the clipped gradient and `l2`, then the rule's formula.
 
-use super::gradient::Target;
+use super::gradient::StepTarget;
 use super::pass::{Pass, each};
 use super::powers::Powers;
 use super::rule::{Adagrad, Adam, Formula, Momentum, Sgd};
@@ -11,10 +11,10 @@ use crate::simd::vector::Vector;
 use crate::table::moves;
 
 /// A gradient of a row: a factor and numbers.
-pub(super) type Product<T> = (T, *const T);
+pub(super) type ScaledRow<T> = (T, *const T);
 
 /// A row of a table and of its state, or copies of both.
-pub(super) type Place<T> = (*mut T, [*mut T; 2]);
+pub(super) type Pointers<T> = (*mut T, [*mut T; 2]);
 
 /// What a row goes through, with all that is the same for every row.
 pub(super) struct Update<'a, T> {
@@ -23,7 +23,7 @@ pub(super) struct Update<'a, T> {
     l2: T,
     clip: T,
     /// The table, and as many slots as the rule has.
-    pub tables: Place<T>,
+    pub tables: Pointers<T>,
     pub slots: usize,
     /// Numbers in a row.
     pub width: usize,
@@ -33,7 +33,7 @@ pub(super) struct Update<'a, T> {
 }
 
 impl<'a, T: Number> Update<'a, T> {
-    pub(super) fn new(target: &Target<'a>) -> Self {
+    pub(super) fn new(target: &StepTarget<'a>) -> Self {
         let Settings { lr, l2, clip } = target.settings;
         // What a rule lacks is never touched.
         let table = |k: usize| match target.state.slots.get(k) {
@@ -55,7 +55,7 @@ impl<'a, T: Number> Update<'a, T> {
     }
 
     /// The same on other numbers, counted by `counts`.
-    pub(super) fn on(&self, tables: Place<T>, counts: *mut T) -> Self {
+    pub(super) fn on(&self, tables: Pointers<T>, counts: *mut T) -> Self {
         Update {
             tables,
             counts,
@@ -65,7 +65,7 @@ impl<'a, T: Number> Update<'a, T> {
 
     /// The parameter and its state from number `at` on.
     #[inline(always)]
-    pub(super) fn place(&self, at: usize) -> Place<T> {
+    pub(super) fn place(&self, at: usize) -> Pointers<T> {
         let (start, slots) = self.tables;
         (
             start.wrapping_add(at),
@@ -83,8 +83,8 @@ impl<'a, T: Number> Update<'a, T> {
         &self,
         m: M,
         row: usize,
-        gradient: Product<T>,
-        place: Place<T>,
+        gradient: ScaledRow<T>,
+        place: Pointers<T>,
         length: usize,
     ) {
         let lr = T::of(self.lr);
@@ -134,11 +134,11 @@ impl<'a, T: Number> Update<'a, T> {
         &self,
         m: M,
         formula: F,
-        (factor, x): Product<T>,
-        place: Place<T>,
+        (factor, x): ScaledRow<T>,
+        place: Pointers<T>,
         length: usize,
     ) {
-        let step = Step {
+        let step = RowStep {
             formula,
             factor,
             clip: self.clip,
@@ -158,16 +158,16 @@ fn at_least_some<T: Number>(x: f64) -> T {
 }
 
 /// A step of a rule.
-struct Step<T, F> {
+struct RowStep<T, F> {
     formula: F,
     factor: T,
     clip: T,
     l2: T,
     x: *const T,
-    place: Place<T>,
+    place: Pointers<T>,
 }
 
-impl<T: Number, F: Formula<T>> Pass<T> for Step<T, F> {
+impl<T: Number, F: Formula<T>> Pass<T> for RowStep<T, F> {
     #[inline(always)]
     unsafe fn at<V: Vector<T>>(&self, at: usize) {
         let (w, slots) = self.place;

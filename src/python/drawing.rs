@@ -8,24 +8,24 @@ use crate::array::{DType, Summary};
 use crate::graph::{Kind, Outlined};
 
 /// First elements, smallest and largest, and the number of NaN.
-type Numbers = (Vec<f64>, f64, f64, usize);
+type DrawnNumbers = (Vec<f64>, f64, f64, usize);
 /// Kind, name or operator, attributes, shape, element type, parents, value, gradient.
-type Node = (
+type DrawnNode = (
     &'static str,
     Option<String>,
     String,
     Vec<usize>,
     &'static str,
     Vec<Option<usize>>,
-    Option<Numbers>,
-    Option<(Numbers, Option<usize>)>,
+    Option<DrawnNumbers>,
+    Option<(DrawnNumbers, Option<usize>)>,
 );
 
-fn numbers(summary: Summary) -> Numbers {
+fn numbers(summary: Summary) -> DrawnNumbers {
     (summary.first, summary.min, summary.max, summary.nans)
 }
 
-fn node(outlined: Outlined) -> Node {
+fn node(outlined: Outlined) -> DrawnNode {
     let (kind, name, attributes) = match outlined.node.kind() {
         Kind::Operation(op) => ("operation", Some(op.name().to_owned()), op.attributes()),
         Kind::Parameter(param) => {
@@ -65,7 +65,7 @@ fn node(outlined: Outlined) -> Node {
 ///
 /// Raises what ``forward`` raises, and MemoryError.
 #[pyfunction]
-pub(super) fn outline(variable: &PyVariable, limit: usize) -> PyResult<(Vec<Node>, usize)> {
+pub(super) fn outline(variable: &PyVariable, limit: usize) -> PyResult<(Vec<DrawnNode>, usize)> {
     let outline = variable.node()?.outline(limit)?;
     let nodes = outline.nodes.into_iter().map(node).collect();
     Ok((nodes, outline.total))

@@ -22,7 +22,7 @@ use crate::rules::{self, DESCRIPTIONS, OpRef, Operator};
 
 /// What computes an elementwise function.
 #[derive(Clone, Copy)]
-pub(super) enum Compute {
+pub(super) enum Computing {
     /// Of one operand.
     One(&'static dyn Operator),
     /// Of two operands.
@@ -36,7 +36,7 @@ pub(super) struct Elementwise {
     pub name: &'static str,
     pub numpy: &'static [&'static str],
     pub scipy: &'static [&'static str],
-    pub compute: Compute,
+    pub compute: Computing,
     /// Makes the function of a module.
     function: for<'py> fn(&Bound<'py, PyModule>) -> PyResult<Bound<'py, PyCFunction>>,
 }
@@ -211,10 +211,10 @@ macro_rules! for_python {
             function: |module| wrap_pyfunction!($function, module),
         })
     };
-    (@compute $op:ident ($x:ident)) => { Compute::One(&rules::$op) };
-    (@compute $op:ident ($x:ident, $y:ident)) => { Compute::Two(&rules::$op) };
+    (@compute $op:ident ($x:ident)) => { Computing::One(&rules::$op) };
+    (@compute $op:ident ($x:ident, $y:ident)) => { Computing::Two(&rules::$op) };
     (@compute $op:ident ($n:ident; $x:ident)) => {
-        Compute::Ordered(|n| OpRef::new(rules::$op { n }))
+        Computing::Ordered(|n| OpRef::new(rules::$op { n }))
     };
 }
 
@@ -223,7 +223,7 @@ macro_rules! python_files {
         $(
             mod $file {
                 #[allow(unused_imports, reason = "not every file has functions of all kinds")]
-                use super::{Compute, Elementwise, OpRef, PyVariable, one, ordered, rules, two};
+                use super::{Computing, Elementwise, OpRef, PyVariable, one, ordered, rules, two};
                 use pyo3::prelude::*;
                 rules::elementwise::$file::entries!(for_python);
             }

@@ -23,14 +23,14 @@ use crate::process::Mutex;
 use crate::train::{self, Fit, Flow, Observer, Source};
 
 /// A record that grows while a run goes on.
-pub(super) type Record = Arc<Mutex<train::History>>;
+pub(super) type GrowingHistory = Arc<Mutex<train::History>>;
 
 /// The record of a training run, an entry an epoch.
 #[pyclass(name = "History", module = "wyrmling", frozen)]
 pub(super) struct PyHistory {
     /// One for all callbacks of a run: a copy for each epoch would cost the square of their
     /// number.
-    pub(super) record: Record,
+    pub(super) record: GrowingHistory,
     /// How many epochs had ended; later ones are not shown.
     pub(super) epochs: usize,
 }
@@ -96,7 +96,7 @@ impl PyHistory {
 struct Watcher<'a> {
     caller: &'a Caller<'a>,
     callbacks: Arc<[Py<PyAny>]>,
-    record: Record,
+    record: GrowingHistory,
 }
 
 impl Observer for Watcher<'_> {
@@ -303,7 +303,7 @@ pub(super) fn fit(
     callbacks.extend(bar.clone().map(Bound::unbind));
     let callbacks = Arc::from(callbacks);
     let result = long_call(py, |caller| {
-        let record = Record::default();
+        let record = GrowingHistory::default();
         let mut watcher = Watcher {
             caller,
             callbacks,

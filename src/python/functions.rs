@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use super::argument::{Given, Integer};
 use super::convert::{integers, items, required, type_name};
 use super::export::exports;
-use super::memory_order::{Order, reshaped};
+use super::memory_order::{MemoryOrder, reshaped};
 use super::operand::{holds_integers, node, nodes, pair, rows, table};
 use super::variable::PyVariable;
 use crate::Result;
@@ -172,13 +172,13 @@ fn transpose(a: &Bound<'_, PyAny>, axes: Option<&Bound<'_, PyAny>>) -> PyResult<
 ///        [2., 4.]])
 #[pyfunction]
 #[pyo3(
-    signature = (a, /, shape, order=Given::default(Order::C)),
+    signature = (a, /, shape, order=Given::default(MemoryOrder::C)),
     text_signature = "(a, /, shape, order='C')"
 )]
 fn reshape(
     a: &Bound<'_, PyAny>,
     shape: &Bound<'_, PyAny>,
-    order: Given<Order>,
+    order: Given<MemoryOrder>,
 ) -> PyResult<PyVariable> {
     let shape = required("shape", shape)?;
     let x = node("reshape", a)?;

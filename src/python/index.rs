@@ -99,7 +99,7 @@ fn items(parts: &Bound<'_, PyTuple>, ndim: usize) -> PyResult<Option<Vec<SliceIt
 }
 
 /// What a key names.
-enum Key<'py> {
+enum IndexKey<'py> {
     /// A basic slice.
     Slice(Vec<SliceItem>),
     /// Rows, by integers.
@@ -156,37 +156,37 @@ fn is_logical(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     dtype.getattr(intern!(py, "kind"))?.eq("b")
 }
 
-fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<Key<'py>> {
+fn parse<'py>(ndim: usize, key: &Bound<'py, PyAny>) -> PyResult<IndexKey<'py>> {
     if let Ok(parts) = key.cast::<PyTuple>() {
         if let Some(items) = items(parts, ndim)? {
-            return Ok(Key::Slice(items));
+            return Ok(IndexKey::Slice(items));
         }
         let parts = parts.iter().map(part).collect::<PyResult<Vec<_>>>()?;
-        return Ok(Key::Other(PyTuple::new(key.py(), parts)?.into_any()));
+        return Ok(IndexKey::Other(PyTuple::new(key.py(), parts)?.into_any()));
     }
     if let Ok(variable) = key.cast::<PyVariable>() {
         let node = variable.get().handle.node()?;
         return Ok(match node.is_integer() {
-            true => Key::Rows(key.clone()),
-            false => Key::Mask(node.into_owned()),
+            true => IndexKey::Rows(key.clone()),
+            false => IndexKey::Mask(node.into_owned()),
         });
     }
     if key.is_instance_of::<PyList>() || key.is_instance_of::<PyUntypedArray>() {
         return Ok(match is_logical(key)? {
-            true => Key::Other(part(key.clone())?),
-            false => Key::Rows(key.clone()),
+            true => IndexKey::Other(part(key.clone())?),
+            false => IndexKey::Rows(key.clone()),
         });
     }
     if key.is_instance_of::<PyEllipsis>() {
-        return Ok(Key::Slice(Vec::new()));
+        return Ok(IndexKey::Slice(Vec::new()));
     }
     let common =
         key.is_none() || key.is_instance_of::<PySlice>() || key.cast_exact::<PyInt>().is_ok();
     if !common && is_logical(key)? {
-        return Ok(Key::Other(key.clone()));
+        return Ok(IndexKey::Other(key.clone()));
     }
     match item(key)? {
-        Some(item) => Ok(Key::Slice(vec![item])),
+        Some(item) => Ok(IndexKey::Slice(vec![item])),
         None => Err(PyTypeError::new_err(format!(
             "an index is an integer, a slice, None, '...', integers, a mask, or a tuple of \
              these, not {}",
@@ -225,8 +225,8 @@ fn has_dots(key: &Bound<'_, PyAny>) -> bool {
 /// The items of a key that is a basic slice; `None` if it is another.
 pub(super) fn slice_items(ndim: usize, key: &Bound<'_, PyAny>) -> PyResult<Option<Vec<SliceItem>>> {
     Ok(match parse(ndim, key)? {
-        Key::Slice(items) => Some(items),
-        Key::Rows(_) | Key::Mask(_) | Key::Other(_) => None,
+        IndexKey::Slice(items) => Some(items),
+        IndexKey::Rows(_) | IndexKey::Mask(_) | IndexKey::Other(_) => None,
     })
 }
 
@@ -234,17 +234,17 @@ pub(super) fn slice_items(ndim: usize, key: &Bound<'_, PyAny>) -> PyResult<Optio
 pub(super) fn get(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<(Variable, bool)> {
     let ty = x.ty()?;
     let found = match parse(ty.ndim(), key)? {
-        Key::Slice(items) => {
+        IndexKey::Slice(items) => {
             let found = ops::slice(x, items)?;
             let is_number = found.ty()?.ndim() == 0 && !has_dots(key);
             return Ok((found, !is_number));
         }
-        Key::Rows(rows) => operand::rows(x, &rows)?,
-        Key::Mask(mask) => {
+        IndexKey::Rows(rows) => operand::rows(x, &rows)?,
+        IndexKey::Mask(mask) => {
             let key = plain(key.py(), &mask)?;
             ops::take_flat(x, places(&ty.shape, &key)?)?
         }
-        Key::Other(key) => ops::take_flat(x, places(&ty.shape, &key)?)?,
+        IndexKey::Other(key) => ops::take_flat(x, places(&ty.shape, &key)?)?,
     };
     Ok((found, false))
 }
@@ -263,13 +263,13 @@ pub(super) fn replace(
     })?;
     let ty = x.ty()?;
     let key = match parse(ty.ndim(), key)? {
-        Key::Slice(items) => return Ok(ops::slice_replace(x, items, &value)?),
-        Key::Mask(mask) if ops::is_mask(&mask) && value.ty()?.size() == 1 => {
+        IndexKey::Slice(items) => return Ok(ops::slice_replace(x, items, &value)?),
+        IndexKey::Mask(mask) if ops::is_mask(&mask) && value.ty()?.size() == 1 => {
             return Ok(ops::replace_where(x, &mask, &value)?);
         }
-        Key::Mask(mask) => plain(key.py(), &mask)?,
-        Key::Rows(rows) => part(rows)?,
-        Key::Other(key) => key,
+        IndexKey::Mask(mask) => plain(key.py(), &mask)?,
+        IndexKey::Rows(rows) => part(rows)?,
+        IndexKey::Other(key) => key,
     };
     Ok(ops::replace(x, &places(&ty.shape, &key)?, &value)?)
 }

@@ -19,7 +19,7 @@ use crate::io::model::{Model, ModelView};
 use crate::io::{Column, Delimiter, Ids, Taken};
 
 /// Users, items, ids of users, ids of items, ratings.
-type Columns<'py> = (
+type ReadColumns<'py> = (
     Bound<'py, PyArray1<u32>>,
     Bound<'py, PyArray1<u32>>,
     Vec<String>,
@@ -28,10 +28,10 @@ type Columns<'py> = (
 );
 
 /// A column that was taken: its place and its name.
-type Place = (usize, Option<String>);
+type TakenColumn = (usize, Option<String>);
 
 /// The delimiter, and the columns of the user, the item and the rating.
-type Layout = (&'static str, Place, Place, Option<Place>);
+type ReadLayout = (&'static str, TakenColumn, TakenColumn, Option<TakenColumn>);
 
 /// A column as the caller gives it: by name, or by its place from 0.
 fn column(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Column>> {
@@ -83,7 +83,7 @@ fn read_interactions<'py>(
     user: Option<&Bound<'py, PyAny>>,
     item: Option<&Bound<'py, PyAny>>,
     rating: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(Columns<'py>, Layout)> {
+) -> PyResult<(ReadColumns<'py>, ReadLayout)> {
     let delimiter = delimiter.map(|text| {
         let mut all = Delimiter::ALL.into_iter();
         all.find(|known| known.text() == text).ok_or_else(|| {
@@ -175,7 +175,7 @@ fn save_model<'py>(
 }
 
 /// The arguments of [`save_model`] but for the path.
-type Parts<'py> = (
+type ModelArrays<'py> = (
     Bound<'py, PyArray2<f32>>,
     Bound<'py, PyArray2<f32>>,
     Bound<'py, PyArray1<f32>>,
@@ -193,7 +193,7 @@ type Parts<'py> = (
 ///     ValueError: it is not a model, or damaged.
 ///     MemoryError: there is no memory for it.
 #[pyfunction]
-fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Parts<'_>> {
+fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<ModelArrays<'_>> {
     let model = long_call(py, |caller| Model::load(&path, caller.stop()))?;
     Ok((
         model.users.into_pyarray(py),

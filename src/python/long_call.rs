@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 
 use super::error::raised;
 use crate::error::{Error, Result};
-use crate::interrupt::{self, LOOK, Slice};
+use crate::interrupt::{self, LOOK, WaitOnce};
 use crate::table::lock::Membership;
 
 /// Waits once without the interpreter's lock, and runs the handlers of signals. A thread that
@@ -30,7 +30,7 @@ use crate::table::lock::Membership;
 ///
 /// # Errors
 /// What a signal handler raised.
-pub(super) fn attend_once(slice: Slice<'_>) -> Result<()> {
+pub(super) fn attend_once(slice: WaitOnce<'_>) -> Result<()> {
     let seen = Python::try_attach(|py| {
         py.detach(|| slice(LOOK));
         py.check_signals().map_err(raised)
@@ -43,12 +43,12 @@ pub(super) fn attend_once(slice: Slice<'_>) -> Result<()> {
 }
 
 /// Python code that waits for the calling thread.
-type Request = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
+type PythonCall = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
 
 /// The thread that called, as the work sees it.
 pub(super) struct Caller<'a> {
     stop: &'a AtomicBool,
-    requests: Sender<Request>,
+    requests: Sender<PythonCall>,
 }
 
 impl<'a> Caller<'a> {
@@ -67,7 +67,7 @@ impl<'a> Caller<'a> {
         f: impl FnOnce(Python<'_>) -> PyResult<R> + Send + 'static,
     ) -> Result<R> {
         let (reply, answer) = mpsc::sync_channel(1);
-        let request: Request = Box::new(move |py| {
+        let request: PythonCall = Box::new(move |py| {
             // Somebody waits for it, unless the work has panicked.
             let _ = reply.send(f(py)?);
             Ok(())

@@ -8,20 +8,20 @@ use crate::graph::{Variable, ops};
 
 /// In which order elements are read and placed.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Order {
+pub(super) enum MemoryOrder {
     /// The last index moves first.
     C,
     /// The first.
     F,
 }
 
-impl FromPyObject<'_, '_> for Order {
+impl FromPyObject<'_, '_> for MemoryOrder {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         match object.extract::<String>()?.as_str() {
-            "C" => Ok(Order::C),
-            "F" => Ok(Order::F),
+            "C" => Ok(MemoryOrder::C),
+            "F" => Ok(MemoryOrder::F),
             // NumPy's 'A' and 'K' follow memory, in which a variable's elements have no order.
             other => Err(PyValueError::new_err(format!(
                 "reshape: order: expected 'C' or 'F', got '{other}'"
@@ -34,9 +34,9 @@ impl FromPyObject<'_, '_> for Order {
 pub(super) fn reshaped(
     x: &Variable,
     mut shape: Vec<i64>,
-    order: Given<Order>,
+    order: Given<MemoryOrder>,
 ) -> PyResult<Variable> {
-    if order.named("reshape: order", "'C' or 'F'")? == Order::C {
+    if order.named("reshape: order", "'C' or 'F'")? == MemoryOrder::C {
         return Ok(ops::reshape(x, &shape)?);
     }
     shape.reverse();

@@ -18,7 +18,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::argument::{Given, Integer};
 use super::functions::{apply, diagonal_of};
-use super::memory_order::{Order, reshaped};
+use super::memory_order::{MemoryOrder, reshaped};
 use super::reductions::reduction;
 use super::registry::{self, drop_slopes};
 use super::sparse::gradient;
@@ -286,10 +286,10 @@ impl PyVariable {
     /// The same elements in another shape; one length may be -1.
     /// ``order`` as in ``wyrmling.reshape``.
     #[pyo3(
-        signature = (*shape, order=Given::default(Order::C)),
+        signature = (*shape, order=Given::default(MemoryOrder::C)),
         text_signature = "($self, *shape, order='C')"
     )]
-    fn reshape(&self, shape: &Bound<'_, PyTuple>, order: Given<Order>) -> PyResult<Self> {
+    fn reshape(&self, shape: &Bound<'_, PyTuple>, order: Given<MemoryOrder>) -> PyResult<Self> {
         let shape = convert::lengths("shape", shape)?.ok_or_else(|| convert::missing("shape"))?;
         let node = self.node()?;
         Ok(self.view(&node, reshaped(&node, shape, order)?))

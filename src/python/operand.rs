@@ -16,46 +16,46 @@ use crate::graph::{Constant, Variable, ops};
 use crate::rules::{OpRef, Operator};
 
 /// An operand before its element type is settled.
-enum Operand {
+enum Untyped {
     Node(Variable),
     Data(Array, Origin),
 }
 
-impl Operand {
+impl Untyped {
     fn new(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(variable) = object.cast::<PyVariable>() {
-            return Ok(Operand::Node(variable.get().handle.node()?.into_owned()));
+            return Ok(Untyped::Node(variable.get().handle.node()?.into_owned()));
         }
         let (array, origin) = convert::array(what, object)?;
-        Ok(Operand::Data(array, origin))
+        Ok(Untyped::Data(array, origin))
     }
 
     /// The element type, if it binds the others.
     fn dtype(&self) -> Option<DType> {
         match self {
-            Operand::Node(node) => Some(node.dtype()),
-            Operand::Data(_, Origin::Number | Origin::Mask) => None,
-            Operand::Data(array, _) => Some(array.dtype()),
+            Untyped::Node(node) => Some(node.dtype()),
+            Untyped::Data(_, Origin::Number | Origin::Mask) => None,
+            Untyped::Data(array, _) => Some(array.dtype()),
         }
     }
 
     /// A node, of type `dtype` if the operand has none of its own.
     fn into_node(self, dtype: DType) -> PyResult<Variable> {
         Ok(match self {
-            Operand::Node(node) => node,
-            Operand::Data(array, Origin::Number | Origin::Mask) => {
+            Untyped::Node(node) => node,
+            Untyped::Data(array, Origin::Number | Origin::Mask) => {
                 Constant::new(array.try_to_dtype(dtype)?).boxed()
             }
-            Operand::Data(array, _) => Constant::new(array).boxed(),
+            Untyped::Data(array, _) => Constant::new(array).boxed(),
         })
     }
 }
 
 /// Several operands as nodes; `what` names them in messages.
 pub(super) fn nodes(what: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<Variable>> {
-    let operands = objects.iter().map(|o| Operand::new(what, o));
+    let operands = objects.iter().map(|o| Untyped::new(what, o));
     let operands = operands.collect::<PyResult<Vec<_>>>()?;
-    let types = operands.iter().filter_map(Operand::dtype);
+    let types = operands.iter().filter_map(Untyped::dtype);
     let narrow = types.clone().any(|t| t == DType::F32) && types.clone().all(|t| t != DType::F64);
     let dtype = if narrow { DType::F32 } else { DType::F64 };
     operands.into_iter().map(|o| o.into_node(dtype)).collect()
@@ -63,7 +63,7 @@ pub(super) fn nodes(what: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<Va
 
 /// One operand as a node.
 pub(super) fn node(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Variable> {
-    Operand::new(what, object)?.into_node(DType::F64)
+    Untyped::new(what, object)?.into_node(DType::F64)
 }
 
 /// Two operands as nodes.
@@ -72,8 +72,8 @@ pub(super) fn pair(
     x: &Bound<'_, PyAny>,
     y: &Bound<'_, PyAny>,
 ) -> PyResult<(Variable, Variable)> {
-    let (x, y) = (Operand::new(what, x)?, Operand::new(what, y)?);
-    let narrow = |o: &Operand| o.dtype().is_none_or(|t| t == DType::F32);
+    let (x, y) = (Untyped::new(what, x)?, Untyped::new(what, y)?);
+    let narrow = |o: &Untyped| o.dtype().is_none_or(|t| t == DType::F32);
     let bound = x.dtype().is_some() || y.dtype().is_some();
     let dtype = if bound && narrow(&x) && narrow(&y) {
         DType::F32
@@ -193,7 +193,7 @@ pub(super) fn other(
     if !known {
         return Ok(None);
     }
-    Operand::new(name, object)?
+    Untyped::new(name, object)?
         .into_node(node.dtype())
         .map(Some)
 }

@@ -27,7 +27,7 @@ type Object<'py> = Bound<'py, PyAny>;
 
 /// The methods of operators between two operands that are entries of the rule table: of each symbol
 /// with the variable on the left and on the right, and of comparisons.
-macro_rules! symbols {
+macro_rules! symbol_methods {
     (
         arithmetic { $($method:ident $reflected:ident $op:ident;)* }
         comparison { $($comparison:ident $by:ident;)* }
@@ -54,7 +54,7 @@ macro_rules! symbols {
     };
 }
 
-symbols! {
+symbol_methods! {
     arithmetic {
         __add__ __radd__ Add;
         __sub__ __rsub__ Sub;

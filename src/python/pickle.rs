@@ -34,11 +34,14 @@ use crate::process::Mutex;
 use crate::table::{Gradient, Rows};
 use crate::train;
 
-type Object<'py> = Bound<'py, PyAny>;
 /// What makes an object, and its arguments.
-type Made<'py> = (Object<'py>, Bound<'py, PyTuple>);
+type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
 /// The same, and what `__setstate__` gets.
-type MadeWith<'py> = (Object<'py>, Bound<'py, PyTuple>, Option<Object<'py>>);
+type ReducedWithState<'py> = (
+    Bound<'py, PyAny>,
+    Bound<'py, PyTuple>,
+    Option<Bound<'py, PyAny>>,
+);
 
 #[pymethods]
 impl PyVariable {
@@ -53,7 +56,7 @@ impl PyVariable {
 }
 
 /// A leaf by its class, value and name.
-fn leaf<'py>(object: &Object<'py>) -> PyResult<Made<'py>> {
+fn leaf<'py>(object: &Bound<'py, PyAny>) -> PyResult<Reduced<'py>> {
     let py = object.py();
     let value = object.getattr(intern!(py, "value"))?;
     let name = object.getattr(intern!(py, "name"))?;
@@ -64,7 +67,7 @@ fn leaf<'py>(object: &Object<'py>) -> PyResult<Made<'py>> {
 #[pymethods]
 impl PyParameter {
     /// The class, value and name, and the gradient collected so far.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<MadeWith<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<ReducedWithState<'py>> {
         let py = slf.py();
         let (class, arguments) = leaf(slf.as_any())?;
         let mut grad = slf.getattr(intern!(py, "grad"))?;
@@ -76,7 +79,7 @@ impl PyParameter {
     }
 
     /// Sets the gradient.
-    fn __setstate__(slf: &Bound<'_, Self>, grad: &Object<'_>) -> PyResult<()> {
+    fn __setstate__(slf: &Bound<'_, Self>, grad: &Bound<'_, PyAny>) -> PyResult<()> {
         let Some(param) = slf.as_super().get().handle.param() else {
             return Ok(());
         };
@@ -104,7 +107,7 @@ impl PyParameter {
 #[pymethods]
 impl PyInput {
     /// The class, value and name.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         leaf(slf.as_any())
     }
 }
@@ -112,7 +115,7 @@ impl PyInput {
 #[pymethods]
 impl PyIndexInput {
     /// The class, indices and name.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         leaf(slf.as_any())
     }
 }
@@ -120,7 +123,7 @@ impl PyIndexInput {
 #[pymethods]
 impl SparseGrad {
     /// The class, indices, values and shape.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let arguments = ["indices", "values", "shape"].map(|name| slf.getattr(name));
         let arguments = arguments.into_iter().collect::<PyResult<Vec<_>>>()?;
         let class = slf.get_type().into_any();
@@ -131,7 +134,7 @@ impl SparseGrad {
 #[pymethods]
 impl PyOptimizer {
     /// The class and settings, and each parameter that has state with that.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<MadeWith<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<ReducedWithState<'py>> {
         let py = slf.py();
         let optimizer = &slf.get().inner;
         let Settings { lr, l2, clip } = optimizer.settings();
@@ -158,7 +161,7 @@ impl PyOptimizer {
     }
 
     /// Puts the state of each parameter in the place of what there is.
-    fn __setstate__(&self, py: Python<'_>, state: &Object<'_>) -> PyResult<()> {
+    fn __setstate__(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         for part in state.try_iter()? {
             let part = part?;
             let (object, arrays) = (part.get_item(0)?, part.get_item(1)?);
@@ -181,7 +184,7 @@ impl PyOptimizer {
 #[pymethods]
 impl PySampler {
     /// The class with its arguments, some of which have names.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let py = slf.py();
         let PySampler { inner, input, .. } = slf.get();
         let arguments = match inner.weights() {
@@ -202,7 +205,7 @@ impl PySampler {
 #[pymethods]
 impl PyCsr {
     /// The class, the pairs, and the numbers of users and items.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let py = slf.py();
         let pairs = &slf.get().0;
         let ends = pairs.indptr().windows(2).enumerate();
@@ -217,7 +220,7 @@ impl PyCsr {
 #[pymethods]
 impl PyHistory {
     /// What makes it of its columns.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Made<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let py = slf.py();
         let record = slf.get().read();
         let arguments = (record.loss, record.seconds, record.samples).into_pyobject(py)?;
@@ -233,8 +236,8 @@ impl PyHistory {
 #[pyfunction]
 #[pyo3(signature = (loss, seconds, samples, /))]
 fn restored_history(
-    loss: &Object<'_>,
-    seconds: &Object<'_>,
+    loss: &Bound<'_, PyAny>,
+    seconds: &Bound<'_, PyAny>,
     samples: usize,
 ) -> PyResult<PyHistory> {
     let column = |name, object| items(name, object, None, |number| number.extract::<f64>());

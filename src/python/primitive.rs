@@ -32,12 +32,12 @@ enum Out {
     /// That of an operand, as a product has it.
     Like(usize),
     /// By calling it once for each combination of types.
-    Called(Mutex<Known>),
+    Called(Mutex<LastResults>),
 }
 
 /// What the last calls gave.
 #[derive(Default)]
-struct Known {
+struct LastResults {
     /// Results by the types of operands, a few of them.
     types: HashMap<Vec<Type>, Type>,
     /// The result for the operands that the operator is made for, until it is asked for.
@@ -251,7 +251,7 @@ fn apply_primitive(
         .map(Variable::value)
         .collect::<Result<Vec<_>>>()?;
     let first = deeper(&name, || call(py, definition, values))?;
-    let known = Known {
+    let known = LastResults {
         types: HashMap::from([(types, first.ty())]),
         first: Some(first),
     };

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::elementwise::{self, Compute, Elementwise};
+use super::elementwise::{self, Computing, Elementwise};
 use super::functions;
 use super::variable::PyVariable;
 use crate::Result;
@@ -193,9 +193,9 @@ fn ufunc<'py>(
         Ufunc::Elementwise(function) => {
             let name = function.name;
             match function.compute {
-                Compute::One(op) => elementwise::one(name, op, x),
-                Compute::Two(op) => elementwise::two(name, op, x, &y()?),
-                Compute::Ordered(op) => elementwise::ordered(name, op, x, &y()?),
+                Computing::One(op) => elementwise::one(name, op, x),
+                Computing::Two(op) => elementwise::two(name, op, x, &y()?),
+                Computing::Ordered(op) => elementwise::ordered(name, op, x, &y()?),
             }
         }
         Ufunc::Pair(name, f) => {

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::graph::{Constant, Kind, Variable, ops};
 use crate::rules;
 
-type List<'py> = Vec<Bound<'py, PyVariable>>;
+type Variables<'py> = Vec<Bound<'py, PyVariable>>;
 
 /// An argument of a function that is being differentiated: a variable of its own for a number,
 /// an array or a variable. `what` names it in messages.
@@ -47,7 +47,7 @@ fn traced(what: &str, value: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
 }
 
 /// The variables that an iterable holds.
-fn list<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<List<'py>> {
+fn list<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Variables<'py>> {
     items(name, object, None, |item| {
         let found = item.cast_into::<PyVariable>();
         found.map_err(|error| {
@@ -57,14 +57,14 @@ fn list<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<List<'py>> {
     })
 }
 
-fn originals(variables: &List<'_>) -> PyResult<Vec<Variable>> {
+fn originals(variables: &Variables<'_>) -> PyResult<Vec<Variable>> {
     let nodes = variables
         .iter()
         .map(|v| Ok(v.get().handle.original()?.clone()));
     nodes.collect()
 }
 
-fn nodes(variables: &List<'_>) -> PyResult<Vec<Variable>> {
+fn nodes(variables: &Variables<'_>) -> PyResult<Vec<Variable>> {
     let nodes = variables.iter().map(|v| Ok(v.get().node()?.into_owned()));
     nodes.collect()
 }

@@ -28,25 +28,25 @@ pub(super) struct Slot {
     node: RefCell<Variable>,
     /// How often the node was replaced, counted in slots that are no views.
     changes: Cell<u64>,
-    origin: Origin,
+    origin: ViewOrigin,
 }
 
-enum Origin {
+enum ViewOrigin {
     /// It shares what it holds with its views only.
     Own,
     /// It is a view of a leaf, which cannot be assigned to in part.
     Leaf,
     /// It is a view.
-    View(View),
+    PartOf(PartOf),
 }
 
-struct View {
+struct PartOf {
     /// What it was taken of.
     base: Rc<Slot>,
     /// What that is a view of in the end.
     root: Rc<Slot>,
     /// The operators from the node of `base` to its own, first to last.
-    links: SmallVec<[Link; 1]>,
+    links: SmallVec<[ViewStep; 1]>,
     /// The changes of `root` that the node has seen.
     seen: Cell<u64>,
     /// Whether NumPy shares memory here only for some layouts.
@@ -54,7 +54,7 @@ struct View {
 }
 
 /// An operator of a view, with its operands after the first.
-struct Link {
+struct ViewStep {
     op: OpRef,
     others: SmallVec<[Variable; 1]>,
 }
@@ -98,7 +98,7 @@ fn sharing(op: &OpRef, shape: &[usize]) -> Sharing {
     }
 }
 
-impl Link {
+impl ViewStep {
     /// The view of an array.
     fn read(&self, base: &Variable) -> Result<Variable> {
         let mut args: SmallVec<[Variable; 2]> = SmallVec::new();
@@ -134,7 +134,7 @@ impl Link {
 }
 
 impl Slot {
-    fn of(node: Variable, origin: Origin) -> Self {
+    fn of(node: Variable, origin: ViewOrigin) -> Self {
         Slot {
             node: RefCell::new(node),
             changes: Cell::new(0),
@@ -144,17 +144,17 @@ impl Slot {
 
     /// That of what is no view.
     pub(super) fn new(node: Variable) -> Self {
-        Slot::of(node, Origin::Own)
+        Slot::of(node, ViewOrigin::Own)
     }
 
     /// That of a view of a leaf.
     pub(super) fn of_leaf(node: &Variable) -> Self {
-        Slot::of(node.clone(), Origin::Leaf)
+        Slot::of(node.clone(), ViewOrigin::Leaf)
     }
 
     /// That of `node`, made from the node `from` of `base`; `None` if NumPy makes another array.
     pub(super) fn view(base: &Rc<Slot>, from: &Variable, node: &Variable) -> Option<Self> {
-        let mut links: SmallVec<[Link; 1]> = SmallVec::new();
+        let mut links: SmallVec<[ViewStep; 1]> = SmallVec::new();
         let mut unsure = false;
         let mut at = node.clone();
         while at.address() != from.address() {
@@ -171,28 +171,28 @@ impl Slot {
                 Sharing::Maybe => unsure = true,
                 Sharing::Surely | Sharing::ReadOnly => {}
             }
-            links.push(Link {
+            links.push(ViewStep {
                 op,
                 others: parents.collect(),
             });
             at = parent;
         }
         links.reverse();
-        if matches!(base.origin, Origin::Leaf) {
+        if matches!(base.origin, ViewOrigin::Leaf) {
             return Some(Slot::of_leaf(node));
         }
         let (root, of_unsure) = match &base.origin {
-            Origin::View(view) => (Rc::clone(&view.root), view.unsure),
-            Origin::Own | Origin::Leaf => (Rc::clone(base), false),
+            ViewOrigin::PartOf(view) => (Rc::clone(&view.root), view.unsure),
+            ViewOrigin::Own | ViewOrigin::Leaf => (Rc::clone(base), false),
         };
-        let view = View {
+        let view = PartOf {
             base: Rc::clone(base),
             seen: Cell::new(root.changes.get()),
             root,
             links,
             unsure: unsure || of_unsure,
         };
-        Some(Slot::of(node.clone(), Origin::View(view)))
+        Some(Slot::of(node.clone(), ViewOrigin::PartOf(view)))
     }
 
     /// The node as it is now.
@@ -205,7 +205,7 @@ impl Slot {
         // be many.
         let mut stale: SmallVec<[&Slot; 4]> = SmallVec::new();
         let mut at = self;
-        while let Origin::View(view) = &at.origin {
+        while let ViewOrigin::PartOf(view) = &at.origin {
             let now = view.root.changes.get();
             if view.seen.get() == now {
                 break;
@@ -222,7 +222,7 @@ impl Slot {
             at = &view.base;
         }
         for slot in stale.into_iter().rev() {
-            if let Origin::View(view) = &slot.origin {
+            if let ViewOrigin::PartOf(view) = &slot.origin {
                 let mut node = view.base.node.borrow().clone();
                 for link in &view.links {
                     node = link.read(&node)?;
@@ -242,7 +242,7 @@ impl Slot {
         let mut written: SmallVec<[(&Slot, Variable); 2]> = SmallVec::new();
         let mut at = self;
         let mut value = node;
-        while let Origin::View(view) = &at.origin {
+        while let ViewOrigin::PartOf(view) = &at.origin {
             if view.unsure {
                 return Err(Error::Value(
                     "assignment to a reshaped array: in NumPy it depends on the layout in memory \
@@ -264,7 +264,7 @@ impl Slot {
             value = changed;
             at = &view.base;
         }
-        if matches!(at.origin, Origin::Leaf) {
+        if matches!(at.origin, ViewOrigin::Leaf) {
             return Ok(false);
         }
         let now = at.changes.get() + 1;
@@ -273,7 +273,7 @@ impl Slot {
         let old = at.node.replace(value);
         drop(old);
         for (slot, value) in written {
-            if let Origin::View(view) = &slot.origin {
+            if let ViewOrigin::PartOf(view) = &slot.origin {
                 view.seen.set(now);
             }
             let old = slot.node.replace(value);
@@ -285,7 +285,7 @@ impl Slot {
     /// Adds the nodes that this holds itself.
     pub(super) fn held(&self, nodes: &mut Vec<Variable>) {
         nodes.push(self.node.borrow().clone());
-        if let Origin::View(view) = &self.origin {
+        if let ViewOrigin::PartOf(view) = &self.origin {
             let others = view.links.iter().flat_map(|link| &link.others);
             nodes.extend(others.cloned());
         }
@@ -293,12 +293,12 @@ impl Slot {
 
     /// Whether this is a view, of a leaf or of something else.
     pub(super) fn is_view(&self) -> bool {
-        !matches!(self.origin, Origin::Own)
+        !matches!(self.origin, ViewOrigin::Own)
     }
 
     /// Whether this is the view of `base` by one slice of these items, and has seen all changes.
     pub(super) fn is_slice_of(&self, base: &Rc<Slot>, items: &[SliceItem]) -> bool {
-        let Origin::View(view) = &self.origin else {
+        let ViewOrigin::PartOf(view) = &self.origin else {
             return false;
         };
         let [link] = view.links.as_slice() else {
@@ -316,15 +316,15 @@ impl Slot {
 impl Drop for Slot {
     /// Lets go of what it is a view of, view after view: a chain of them may be long.
     fn drop(&mut self) {
-        let mut next = match std::mem::replace(&mut self.origin, Origin::Own) {
-            Origin::View(view) => Some(view),
-            Origin::Own | Origin::Leaf => None,
+        let mut next = match std::mem::replace(&mut self.origin, ViewOrigin::Own) {
+            ViewOrigin::PartOf(view) => Some(view),
+            ViewOrigin::Own | ViewOrigin::Leaf => None,
         };
         while let Some(view) = next {
             next = match Rc::try_unwrap(view.base) {
-                Ok(mut base) => match std::mem::replace(&mut base.origin, Origin::Own) {
-                    Origin::View(view) => Some(view),
-                    Origin::Own | Origin::Leaf => None,
+                Ok(mut base) => match std::mem::replace(&mut base.origin, ViewOrigin::Own) {
+                    ViewOrigin::PartOf(view) => Some(view),
+                    ViewOrigin::Own | ViewOrigin::Leaf => None,
                 },
                 Err(_) => None,
             };

@@ -274,7 +274,7 @@ macro_rules! algebra_files {
 }
 super::elementwise_files!(algebra_files);
 
-macro_rules! symbols {
+macro_rules! symbol_traits {
     ($($trait:ident $method:ident => $op:ident),*) => {$(
         impl<'t> $trait for Ex<'t> {
             type Output = Ex<'t>;
@@ -296,7 +296,7 @@ macro_rules! symbols {
         }
     )*};
 }
-symbols!(Add add => Add, Sub sub => Sub, Mul mul => Mul, Div div => Div);
+symbol_traits!(Add add => Add, Sub sub => Sub, Mul mul => Mul, Div div => Div);
 
 impl Neg for Ex<'_> {
     type Output = Self;

@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 /// An algebra that knows what its values were computed from.
 pub(crate) trait Recording: Algebra {
     /// The operator and the operands that gave a value, if it is the result of an operator.
-    fn definition(&self, id: Id) -> Option<Definition>;
+    fn definition(&self, id: Id) -> Option<Applied>;
 
     /// The name that the next value will get: names grow.
     fn next(&self) -> Id;
@@ -39,10 +39,10 @@ pub(crate) trait Recording: Algebra {
 }
 
 /// An operator and its operands.
-pub(crate) type Definition = (OpRef, SmallVec<[Id; 3]>);
+pub(crate) type Applied = (OpRef, SmallVec<[Id; 3]>);
 
 /// Sees what a pass does.
-pub(crate) trait Observer {
+pub(crate) trait PassObserver {
     /// Takes the complete gradient of a value, and gives what is passed on in its place.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ pub(crate) trait Observer {
     fn product(&mut self, _product: Product) {}
 }
 
-impl Observer for () {}
+impl PassObserver for () {}
 
 /// A product that a rule made, which has the type of another value, `like`.
 #[derive(Debug, Clone)]
@@ -183,12 +183,12 @@ impl<T: Clone + Default> Slots<T> {
 /// The gradient of a value as far as it is known: a sum. What is scattered is added up at the end,
 /// by one instruction, so that each part costs what it adds.
 #[derive(Clone, Default)]
-struct Sum {
+struct GradientSum {
     dense: Option<Id>,
     scattered: Vec<Id>,
 }
 
-impl Sum {
+impl GradientSum {
     fn add(&mut self, cx: &dyn Recording, part: Id) {
         if cx.is_scattered(part) {
             self.scattered.push(part);
@@ -207,7 +207,7 @@ impl Sum {
             (dense, []) => dense,
             (dense, scattered) => Some(accumulate(cx, dense, scattered)),
         };
-        *self = Sum {
+        *self = GradientSum {
             dense: total,
             scattered: Vec::new(),
         };
@@ -248,7 +248,7 @@ pub(crate) fn gradients(
     values: &[Id],
     (root, seed): (Id, Option<Id>),
     wrt: &[Id],
-    observer: &mut dyn Observer,
+    observer: &mut dyn PassObserver,
 ) -> Result<Vec<Option<Id>>> {
     // Values that depend on one of `wrt`, with how they were computed.
     let mut active: Slots<bool> = Slots::new(values);
@@ -269,7 +269,7 @@ pub(crate) fn gradients(
         definitions.push(definition.filter(|_| depends));
     }
     let on = |a: Id| active.get(a) == Some(&true);
-    let mut sums: Slots<Sum> = Slots::new(values);
+    let mut sums: Slots<GradientSum> = Slots::new(values);
     if on(root)
         && let Some(sum) = sums.get_mut(root)
     {
@@ -324,7 +324,7 @@ pub(crate) fn tangents(
     values: &[Id],
     moving: &[(Id, Id)],
     results: &[Id],
-    observer: &mut dyn Observer,
+    observer: &mut dyn PassObserver,
 ) -> Result<Vec<Option<Id>>> {
     let mut slots: Slots<Option<Id>> = Slots::new(values);
     for &(x, tangent) in moving {
@@ -377,7 +377,7 @@ fn push<'t>(
     i: usize,
     (t, y): (Ex<'t>, Ex<'t>),
     x: &[Ex<'t>],
-    observer: &mut dyn Observer,
+    observer: &mut dyn PassObserver,
 ) -> Result<Option<Ex<'t>>> {
     let mut note = |rule, value: Ex<'t>, like: Ex<'t>| {
         observer.product(Product {

@@ -4,7 +4,7 @@
 //! must cost next to nothing: no slices are tagged, no element type is looked up. A kernel
 //! is made from a scalar function ([`Map1`], [`Map2`], [`Map3`]) for one element type; the
 //! loops are compiled once per instruction set. Special functions are calls, which no loop
-//! makes faster: all share the loops over a [`Function`] of `f64`, through which float32 goes
+//! makes faster: all share the loops over a [`ScalarFunction`] of `f64`, through which float32 goes
 //! too, so that its results are right to the last place or nearly.
 
 use smallvec::SmallVec;
@@ -19,11 +19,11 @@ pub const MOST_OPERANDS: usize = 3;
 
 /// The kernel, addresses and lengths of operands, address of the result, and its length. The
 /// kernel is the one that holds the function; the rest is as [`Kernel::run`] asks.
-type Run = unsafe fn(&Kernel, &[Operand; MOST_OPERANDS], *mut u8, usize);
+type RunFunction = unsafe fn(&Kernel, &[Operand; MOST_OPERANDS], *mut u8, usize);
 
 /// A scalar function that is called for each element.
 #[derive(Debug, Clone, Copy)]
-pub enum Function {
+pub enum ScalarFunction {
     /// Of one number.
     One(fn(f64) -> f64),
     /// Of two numbers.
@@ -66,9 +66,9 @@ impl Operand {
 /// to call because of that.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel {
-    run: Run,
+    run: RunFunction,
     /// What `run` calls, if it does.
-    function: Option<Function>,
+    function: Option<ScalarFunction>,
     dtype: DType,
     operands: usize,
 }
@@ -122,22 +122,22 @@ unsafe fn calls<T: Real>(kernel: &Kernel, args: &[Operand; 3], to: *mut u8, n: u
     // caller's promise `to` is `n` elements of `T`, apart from the operands.
     let to: &mut [T] = unsafe { out(to, n) };
     match kernel.function {
-        Some(Function::One(f)) => {
+        Some(ScalarFunction::One(f)) => {
             // SAFETY: for this function `Kernel::call` set one operand, which by the caller's
             // promise is readable as elements of `T`.
             map(unsafe { args[0].slice() }, to, f);
         }
-        Some(Function::Ordered(f, order)) => {
+        Some(ScalarFunction::Ordered(f, order)) => {
             // SAFETY: for this function `Kernel::call` set one operand, which by the caller's
             // promise is readable as elements of `T`.
             map(unsafe { args[0].slice() }, to, |x| f(order, x));
         }
-        Some(Function::Two(f)) => {
+        Some(ScalarFunction::Two(f)) => {
             // SAFETY: for this function `Kernel::call` set two operands, which by the caller's
             // promise are readable as elements of `T`.
             map_pairs(unsafe { (args[0].slice(), args[1].slice()) }, to, f);
         }
-        Some(Function::OrderedTwo(f, order)) => {
+        Some(ScalarFunction::OrderedTwo(f, order)) => {
             // SAFETY: for this function `Kernel::call` set two operands, which by the caller's
             // promise are readable as elements of `T`.
             let pairs = unsafe { (args[0].slice(), args[1].slice()) };
@@ -168,14 +168,14 @@ fn map_pairs<T: Real>((x, y): (&[T], &[T]), to: &mut [T], f: impl Fn(f64, f64) -
 
 impl Kernel {
     /// The kernel that calls a function for each element.
-    pub fn call(function: Function, dtype: DType) -> Self {
+    pub fn call(function: ScalarFunction, dtype: DType) -> Self {
         Kernel {
             run: with_real!(dtype, T => calls::<T>),
             function: Some(function),
             dtype,
             operands: match function {
-                Function::One(_) | Function::Ordered(..) => 1,
-                Function::Two(_) | Function::OrderedTwo(..) => 2,
+                ScalarFunction::One(_) | ScalarFunction::Ordered(..) => 1,
+                ScalarFunction::Two(_) | ScalarFunction::OrderedTwo(..) => 2,
             },
         }
     }

@@ -101,7 +101,7 @@ pub use elementwise::*;
 pub use form::Form;
 pub use index::*;
 pub(crate) use kernel::Operand;
-pub use kernel::{Function, Kernel, MOST_OPERANDS};
+pub use kernel::{Kernel, MOST_OPERANDS, ScalarFunction};
 pub use key::Key;
 pub use linalg::*;
 pub(crate) use linear::linear;

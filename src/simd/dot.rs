@@ -37,7 +37,7 @@ macro_rules! with_register {
 /// `Σ a[i]·b[i]`.
 #[inline(always)]
 pub fn dot<M: Machine, T: Real>(_: M, a: &[T], b: &[T]) -> T {
-    with_register!(M, T, accumulate::<Product>(a, b))
+    with_register!(M, T, accumulate::<PairProduct>(a, b))
 }
 
 /// `Σ x[i]`.
@@ -93,15 +93,15 @@ pub fn scale_into<M: Machine, T: Real>(_: M, alpha: T, x: &[T], out: &mut [T]) {
 }
 
 /// What a pair of elements adds to its accumulator.
-trait Term {
+trait PairTerm {
     /// # Safety
     ///
     /// The instruction set of `V` is available.
     unsafe fn add<T, V: Vector<T>>(sum: V, a: V, b: V) -> V;
 }
 
-struct Product;
-impl Term for Product {
+struct PairProduct;
+impl PairTerm for PairProduct {
     #[inline(always)]
     unsafe fn add<T, V: Vector<T>>(sum: V, a: V, b: V) -> V {
         // SAFETY: the caller vouches for the instruction set.
@@ -110,7 +110,7 @@ impl Term for Product {
 }
 
 struct First;
-impl Term for First {
+impl PairTerm for First {
     #[inline(always)]
     unsafe fn add<T, V: Vector<T>>(sum: V, a: V, _: V) -> V {
         // SAFETY: the caller vouches for the instruction set.
@@ -124,7 +124,7 @@ impl Term for First {
 ///
 /// The instruction set of `V` is available.
 #[inline(always)]
-unsafe fn accumulate<V: Vector<T>, T: Real, F: Term>(a: &[T], b: &[T]) -> T {
+unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm>(a: &[T], b: &[T]) -> T {
     let length = a.len().min(b.len());
     let (a, b) = (a.as_ptr(), b.as_ptr());
     let mut at = 0;

@@ -11,14 +11,14 @@ use std::f64::consts::{FRAC_PI_4, PI};
 use super::jet::{self, Jet};
 
 /// A solution and its derivative.
-type Pair = (f64, f64);
+type SolutionAndSlope = (f64, f64);
 
 /// Where asymptotic series begin: a term of theirs is below the rounding.
 const FAR: f64 = 9.5;
 /// Where the phase, of 10^18, begins to lose digits.
 const LOST: f64 = -1e12;
 /// Ai and Ai' at 0 (DLMF 9.2.3, 9.2.4); Bi and Bi' are these times √3, but for a sign.
-const ZERO: Pair = (0.355_028_053_887_817_2, -0.258_819_403_792_806_8);
+const ZERO: SolutionAndSlope = (0.355_028_053_887_817_2, -0.258_819_403_792_806_8);
 
 /// The derivative of order `n` of Ai.
 pub(crate) fn airy_ai(n: i32, x: f64) -> f64 {
@@ -30,7 +30,7 @@ pub(crate) fn airy_bi(n: i32, x: f64) -> f64 {
     derivative(n, x, bi(x))
 }
 
-fn ai(x: f64) -> Pair {
+fn ai(x: f64) -> SolutionAndSlope {
     match x {
         FAR.. if x > 1e5 => (0.0, 0.0),
         FAR.. => {
@@ -44,7 +44,7 @@ fn ai(x: f64) -> Pair {
     }
 }
 
-fn bi(x: f64) -> Pair {
+fn bi(x: f64) -> SolutionAndSlope {
     let zero = (ZERO.0 * 3.0_f64.sqrt(), -ZERO.1 * 3.0_f64.sqrt());
     match x {
         FAR.. if x > 1e5 => (f64::INFINITY, f64::INFINITY),
@@ -68,7 +68,7 @@ const GROWS: f64 = 1.0;
 
 /// Ai or Bi beyond [`FAR`] and its derivative, times the inverse of the exponential that it has
 /// there.
-fn far(zeta: f64, x: f64, sign: f64) -> Pair {
+fn far(zeta: f64, x: f64, sign: f64) -> SolutionAndSlope {
     let [[p, q], [r, s]] = sums(zeta, 1.0);
     let scale = if sign < 0.0 { 0.5 } else { 1.0 } / PI.sqrt();
     scaled(x, scale * (p + sign * q), scale * (sign * r + s))
@@ -180,7 +180,7 @@ fn scaled_far(n: i32, x: f64, sign: f64) -> f64 {
 }
 
 /// The derivative of order `n`, from the equation differentiated.
-fn derivative(n: i32, x: f64, (y, slope): Pair) -> f64 {
+fn derivative(n: i32, x: f64, (y, slope): SolutionAndSlope) -> f64 {
     if n < 0 {
         return f64::NAN;
     }
@@ -195,14 +195,14 @@ fn derivative(n: i32, x: f64, (y, slope): Pair) -> f64 {
 }
 
 /// `x^(-1/4)` of the first number, and `x^(1/4)` of the second.
-fn scaled(x: f64, y: f64, slope: f64) -> Pair {
+fn scaled(x: f64, y: f64, slope: f64) -> SolutionAndSlope {
     let root = x.sqrt().sqrt();
     (y / root, slope * root)
 }
 
 /// A solution below 0.5, from its values at 0; `phase` is that of its oscillation (DLMF 9.7.9 to
 /// 9.7.12), where Bi is a quarter of a turn behind Ai.
-fn oscillating(x: f64, zero: Pair, phase: f64) -> Pair {
+fn oscillating(x: f64, zero: SolutionAndSlope, phase: f64) -> SolutionAndSlope {
     if x > -0.5 * FAR {
         return carry(0.0, zero, x);
     }
@@ -224,7 +224,7 @@ fn oscillating(x: f64, zero: Pair, phase: f64) -> Pair {
 }
 
 /// `ζ = 2/3·x^(3/2)` as a sum: rounded, and what rounding lost.
-fn zeta(x: f64) -> Pair {
+fn zeta(x: f64) -> SolutionAndSlope {
     let root = x.sqrt();
     // √x = root + rest, x·√x = product + more, to twice the digits.
     let rest = (-root).mul_add(root, x) / (2.0 * root);
@@ -260,7 +260,7 @@ fn sums(zeta: f64, sign: f64) -> [[f64; 2]; 2] {
 }
 
 /// A solution at `to`, from its values at `at`.
-fn carry(mut at: f64, mut values: Pair, to: f64) -> Pair {
+fn carry(mut at: f64, mut values: SolutionAndSlope, to: f64) -> SolutionAndSlope {
     // Terms of an oscillating solution cancel if a step is long.
     let longest = if at > 0.0 { 3.0 } else { 1.0 };
     while (to - at).abs() > longest {
@@ -272,7 +272,7 @@ fn carry(mut at: f64, mut values: Pair, to: f64) -> Pair {
 }
 
 /// A solution at `x + h`, by its Taylor series at `x`.
-fn step(x: f64, (y, slope): Pair, h: f64) -> Pair {
+fn step(x: f64, (y, slope): SolutionAndSlope, h: f64) -> SolutionAndSlope {
     // So short a step changes nothing, and `slope * h` would lose its digits.
     if h.abs() < 1e-100 {
         return (y, slope);

@@ -11,29 +11,29 @@ const ALIGN: usize = 64;
 
 /// Zeroed, aligned memory.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct Zeroed {
     start: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: `Memory` owns its block and hands out nothing but a raw pointer; every use
+// SAFETY: `Zeroed` owns its block and hands out nothing but a raw pointer; every use
 // of that pointer states how it is synchronised.
-unsafe impl Send for Memory {}
+unsafe impl Send for Zeroed {}
 // SAFETY: as above.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for Zeroed {}
 
-impl Memory {
+impl Zeroed {
     /// `bytes` zeros.
     ///
     /// # Errors
     /// [`Error::Memory`] if they cannot be had.
-    pub(super) fn zeroed(bytes: usize) -> Result<Self> {
+    pub(super) fn new(bytes: usize) -> Result<Self> {
         let refuse = || Error::Memory(format!("a table of {bytes} bytes cannot be allocated"));
         let layout = Layout::from_size_align(bytes.max(1), ALIGN).map_err(|_| refuse())?;
         // SAFETY: the layout's size is not zero.
         let start = unsafe { alloc_zeroed(layout) };
         let start = NonNull::new(start).ok_or_else(refuse)?;
-        Ok(Memory { start, layout })
+        Ok(Zeroed { start, layout })
     }
 
     /// The first byte. It stays where it is for as long as the memory lives.
@@ -42,7 +42,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for Zeroed {
     fn drop(&mut self) {
         // SAFETY: `start` came from `alloc_zeroed` with this layout and is freed once.
         unsafe { dealloc(self.start.as_ptr(), self.layout) }

@@ -366,18 +366,18 @@ mod tests {
     use crate::simd::multiversion;
 
     /// Moves in a kernel, as training does.
-    struct Shared<T>(*mut T);
+    struct Race<T>(*mut T);
     // SAFETY: the pointee is touched through this module only, by atomic moves.
-    unsafe impl<T> Sync for Shared<T> {}
+    unsafe impl<T> Sync for Race<T> {}
 
     multiversion! {
-        fn load_in_kernel<T: Real>(machine: M, src: &Shared<T>, at: usize, dst: &mut [T]) {
+        fn load_in_kernel<T: Real>(machine: M, src: &Race<T>, at: usize, dst: &mut [T]) {
             // SAFETY: the tests below allocate enough, and race by moves only.
             unsafe { load_row_on(machine, src.0.add(at), dst) }
         }
     }
     multiversion! {
-        fn store_in_kernel<T: Real>(machine: M, dst: &Shared<T>, at: usize, src: &[T]) {
+        fn store_in_kernel<T: Real>(machine: M, dst: &Race<T>, at: usize, src: &[T]) {
             // SAFETY: as above.
             unsafe { store_row_on(machine, dst.0.add(at), src) }
         }
@@ -385,7 +385,7 @@ mod tests {
 
     /// Stores and loads rows of every length at every alignment; the neighbours
     /// stay as they were.
-    fn round_trip<T: Real>(shared: &Shared<T>, room: usize) {
+    fn round_trip<T: Real>(shared: &Race<T>, room: usize) {
         for length in 0..200.min(room - 20) {
             for at in [0, 1, 2, 3, 5, 8, 13, 15] {
                 let value = |i: usize| T::of((i * 7 + length + 1) as f64);
@@ -420,9 +420,9 @@ mod tests {
     #[test]
     fn rows_come_back() {
         let memory: Vec<AtomicU32> = (0..ROOM).map(|_| AtomicU32::new(0)).collect();
-        round_trip::<f32>(&Shared(memory.as_ptr().cast_mut().cast()), ROOM);
+        round_trip::<f32>(&Race(memory.as_ptr().cast_mut().cast()), ROOM);
         let memory: Vec<AtomicU64> = (0..ROOM).map(|_| AtomicU64::new(0)).collect();
-        round_trip::<f64>(&Shared(memory.as_ptr().cast_mut().cast()), ROOM);
+        round_trip::<f64>(&Race(memory.as_ptr().cast_mut().cast()), ROOM);
     }
 
     #[test]
@@ -441,7 +441,7 @@ mod tests {
 
     /// Two threads write two values whose every byte differs, a third looks on: it
     /// must never see a mixture of the two.
-    fn hammer<T: Real>(shared: &Shared<T>, values: [T; 2], length: usize) {
+    fn hammer<T: Real>(shared: &Race<T>, values: [T; 2], length: usize) {
         let rounds = if cfg!(miri) { 20 } else { 50_000 };
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -465,12 +465,12 @@ mod tests {
         // The first is not aligned to a vector, and rows cross cache lines.
         let values = [0x1122_3344u32, 0x5566_7788].map(f32::from_bits);
         let memory: Vec<AtomicU32> = (0..64).map(|_| AtomicU32::new(0x1122_3344)).collect();
-        hammer(&Shared(memory.as_ptr().cast_mut().cast()), values, 45);
+        hammer(&Race(memory.as_ptr().cast_mut().cast()), values, 45);
 
         let bits = [0x1122_3344_5566_7788u64, 0x2233_4455_6677_8899];
         let memory: Vec<AtomicU64> = (0..64).map(|_| AtomicU64::new(bits[0])).collect();
         hammer(
-            &Shared(memory.as_ptr().cast_mut().cast()),
+            &Race(memory.as_ptr().cast_mut().cast()),
             bits.map(f64::from_bits),
             45,
         );

@@ -21,12 +21,12 @@ enum At {
 }
 
 #[derive(Debug, Clone)]
-struct Part {
+struct Placed {
     at: At,
     values: Array,
 }
 
-impl Part {
+impl Placed {
     /// Number of rows.
     fn len(&self) -> usize {
         match &self.at {
@@ -40,7 +40,7 @@ impl Part {
 #[derive(Debug, Clone)]
 pub struct Rows {
     ty: Type,
-    parts: Vec<Part>,
+    parts: Vec<Placed>,
     /// Rows in all parts.
     len: usize,
 }
@@ -91,7 +91,7 @@ impl Rows {
     }
 
     fn of(ty: Type, at: At, values: Array) -> Self {
-        let part = Part { at, values };
+        let part = Placed { at, values };
         Rows {
             ty,
             len: part.len(),
@@ -126,13 +126,13 @@ impl Rows {
 
     /// Whether a part is a slice of all rows, whose gradient is an array.
     pub(crate) fn has_all(&self) -> bool {
-        let all = |part: &Part| matches!(&part.at, At::Slice(region) if region.rows().is_none());
+        let all = |part: &Placed| matches!(&part.at, At::Slice(region) if region.rows().is_none());
         self.parts.iter().any(all)
     }
 
     /// Whether a part is a slice.
     pub(crate) fn has_slice(&self) -> bool {
-        let slice = |part: &Part| matches!(&part.at, At::Slice(_));
+        let slice = |part: &Placed| matches!(&part.at, At::Slice(_));
         self.parts.iter().any(slice)
     }
 

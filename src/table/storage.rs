@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::lock::{Brief, Lock, Mode, Refused};
-use super::memory::Memory;
+use super::memory::Zeroed;
 use super::moves;
 use crate::array::{
     Array, DType, Dense, Element, Shape, Slice, Summary, Type, Typed, size, with_real,
@@ -64,7 +64,7 @@ pub struct Table {
     id: u64,
     name: Option<String>,
     ty: Type,
-    memory: Memory,
+    memory: Zeroed,
     version: AtomicU64,
     lock: Lock,
 }
@@ -97,7 +97,7 @@ impl Table {
             id,
             name,
             ty: ty.clone(),
-            memory: Memory::zeroed(count * ty.dtype.size())?,
+            memory: Zeroed::new(count * ty.dtype.size())?,
             version: AtomicU64::new(changes()),
             lock: Lock::new(id),
         })

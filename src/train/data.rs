@@ -28,19 +28,19 @@ pub enum Source {
 
 /// Values of an input for some samples.
 #[derive(Debug)]
-pub(super) enum Buffer {
+pub(super) enum InputBuffer {
     F32(Vec<f32>),
     F64(Vec<f64>),
     U32(Vec<u32>),
 }
 
-impl Buffer {
+impl InputBuffer {
     fn new(ty: &Type) -> Result<Self> {
         let n = ty.size();
         Ok(match ty.dtype {
-            DType::F32 => Buffer::F32(filled(n, 0.0)?),
-            DType::F64 => Buffer::F64(filled(n, 0.0)?),
-            DType::U32 => Buffer::U32(filled(n, 0)?),
+            DType::F32 => InputBuffer::F32(filled(n, 0.0)?),
+            DType::F64 => InputBuffer::F64(filled(n, 0.0)?),
+            DType::U32 => InputBuffer::U32(filled(n, 0)?),
         })
     }
 
@@ -48,15 +48,15 @@ impl Buffer {
     #[inline]
     pub(super) fn slice(&self, at: usize, n: usize) -> Slice<'_> {
         match self {
-            Buffer::F32(v) => Slice::F32(&v[at..at + n]),
-            Buffer::F64(v) => Slice::F64(&v[at..at + n]),
-            Buffer::U32(v) => Slice::U32(&v[at..at + n]),
+            InputBuffer::F32(v) => Slice::F32(&v[at..at + n]),
+            InputBuffer::F64(v) => Slice::F64(&v[at..at + n]),
+            InputBuffer::U32(v) => Slice::U32(&v[at..at + n]),
         }
     }
 
     pub(super) fn indices(&self) -> &[u32] {
         match self {
-            Buffer::U32(v) => v,
+            InputBuffer::U32(v) => v,
             _ => &[],
         }
     }
@@ -233,11 +233,11 @@ impl Feeds {
     ///
     /// # Errors
     /// [`Error::Memory`] if there is not so much.
-    pub(super) fn buffers(&self, count: usize) -> Result<Vec<Buffer>> {
+    pub(super) fn buffers(&self, count: usize) -> Result<Vec<InputBuffer>> {
         let shapes = self.shapes(count).into_iter().zip(&self.types);
         shapes
             .map(|(shape, ty)| {
-                Buffer::new(&Type {
+                InputBuffer::new(&Type {
                     dtype: ty.dtype,
                     shape,
                 })
@@ -289,29 +289,34 @@ impl Feeds {
     }
 
     /// Copies the samples `order` of all columns to `buffers`.
-    pub(super) fn copy(&self, order: &[u32], buffers: &mut [Buffer]) {
+    pub(super) fn copy(&self, order: &[u32], buffers: &mut [InputBuffer]) {
         for (feed, buffer) in self.feeds.iter().zip(buffers.iter_mut()) {
             let Feed::Column { data, row } = feed else {
                 continue;
             };
             match (data, buffer) {
-                (Array::F32(d), Buffer::F32(b)) => copy_rows(d.as_slice(), *row, order, b),
-                (Array::F64(d), Buffer::F64(b)) => copy_rows(d.as_slice(), *row, order, b),
-                (Array::U32(d), Buffer::U32(b)) => copy_rows(d.as_slice(), *row, order, b),
+                (Array::F32(d), InputBuffer::F32(b)) => copy_rows(d.as_slice(), *row, order, b),
+                (Array::F64(d), InputBuffer::F64(b)) => copy_rows(d.as_slice(), *row, order, b),
+                (Array::U32(d), InputBuffer::U32(b)) => copy_rows(d.as_slice(), *row, order, b),
                 _ => {}
             }
         }
     }
 
     /// Draws the sampled inputs of `count` samples whose columns are in `buffers`.
-    pub(super) fn draw<R: rand::Rng>(&self, count: usize, rng: &mut R, buffers: &mut [Buffer]) {
+    pub(super) fn draw<R: rand::Rng>(
+        &self,
+        count: usize,
+        rng: &mut R,
+        buffers: &mut [InputBuffer],
+    ) {
         for (k, feed) in self.feeds.iter().enumerate() {
             let Feed::Sampled { sampler, given } = feed else {
                 continue;
             };
             // The values it depends on come from a column.
             let (before, rest) = buffers.split_at_mut(k);
-            let Some((Buffer::U32(out), after)) = rest.split_first_mut() else {
+            let Some((InputBuffer::U32(out), after)) = rest.split_first_mut() else {
                 continue;
             };
             let given = given.map(|g| {

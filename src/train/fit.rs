@@ -15,7 +15,7 @@ use super::data::{Feeds, Source};
 use super::history::{Flow, History};
 use super::samples::Samples;
 use super::stream::stream;
-use super::worker::{Plans, Shared, Worker};
+use super::worker::{Plans, RunContext, Worker};
 use crate::error::{Error, Result};
 use crate::exec::{Program, Wrt};
 use crate::interrupt;
@@ -134,7 +134,7 @@ fn run(
         .map(|t| optimizer.state(t))
         .collect::<Result<_>>()?;
     let training = Table::begin_training(program.tables().iter().map(|table| &**table))?;
-    let shared = Shared {
+    let shared = RunContext {
         program,
         feeds: &feeds,
         optimizer,

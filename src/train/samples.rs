@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use rand::Rng;
 
-use super::data::{Buffer, Feed, Feeds};
+use super::data::{Feed, Feeds, InputBuffer};
 use super::shuffle::shuffle;
 use crate::array::{Slice, filled};
 use crate::error::Result;
@@ -78,7 +78,7 @@ impl Samples {
         range: Range<usize>,
         feeds: &Feeds,
         rng: &mut R,
-        buffers: &mut [Buffer],
+        buffers: &mut [InputBuffer],
     ) {
         let count = range.len();
         with_records!(
@@ -133,7 +133,7 @@ fn record<const N: usize>(columns: &[Words<'_>], i: usize) -> [u32; N] {
 }
 
 /// Copies records back to buffers, column by column.
-fn unpack<const N: usize>(records: &[[u32; N]], feeds: &Feeds, buffers: &mut [Buffer]) {
+fn unpack<const N: usize>(records: &[[u32; N]], feeds: &Feeds, buffers: &mut [InputBuffer]) {
     let mut word = 0;
     for (feed, buffer) in feeds.feeds.iter().zip(buffers) {
         if let Feed::Column { data, .. } = feed {
@@ -158,11 +158,11 @@ fn as_words(data: Slice<'_>) -> &[u32] {
 }
 
 /// A buffer's elements as words.
-fn as_words_mut(buffer: &mut Buffer) -> &mut [u32] {
+fn as_words_mut(buffer: &mut InputBuffer) -> &mut [u32] {
     let (start, count) = match buffer {
-        Buffer::F32(v) => (v.as_mut_ptr().cast(), v.len()),
-        Buffer::F64(v) => (v.as_mut_ptr().cast(), 2 * v.len()),
-        Buffer::U32(v) => (v.as_mut_ptr(), v.len()),
+        InputBuffer::F32(v) => (v.as_mut_ptr().cast(), v.len()),
+        InputBuffer::F64(v) => (v.as_mut_ptr().cast(), 2 * v.len()),
+        InputBuffer::U32(v) => (v.as_mut_ptr(), v.len()),
     };
     // SAFETY: as in `as_words`; any words are elements too, and the buffer is borrowed
     // mutably.

@@ -68,15 +68,15 @@ fn scatter<T: Copy + Send>(
     rng: &mut Xoshiro256PlusPlus,
 ) {
     let length = out.len() as u32;
-    let mut parts: Vec<Part<T>> = (0..PARTS as u64)
-        .map(|i| Part {
+    let mut parts: Vec<Piece<T>> = (0..PARTS as u64)
+        .map(|i| Piece {
             numbers: part_start(length, i)..part_start(length, i + 1),
             rng: Xoshiro256PlusPlus::seed_from_u64(rng.next_u64()),
             sizes: [0; BUCKETS],
             places: Vec::with_capacity(BUCKETS),
         })
         .collect();
-    split::all(parts.iter_mut(), Part::count);
+    split::all(parts.iter_mut(), Piece::count);
 
     let mut buckets = Vec::with_capacity(BUCKETS);
     let mut rest = &mut *out;
@@ -113,14 +113,14 @@ fn part_start(length: u32, i: u64) -> u32 {
 
 /// A range of elements to be scattered, the generator that chooses their buckets, how many
 /// go to each bucket, and where there.
-struct Part<'a, T> {
+struct Piece<'a, T> {
     numbers: std::ops::Range<u32>,
     rng: Xoshiro256PlusPlus,
     sizes: [usize; BUCKETS],
     places: Vec<IterMut<'a, T>>,
 }
 
-impl<T> Part<'_, T> {
+impl<T> Piece<'_, T> {
     fn count(&mut self) {
         let sizes = &mut self.sizes;
         for_each_bucket(self.numbers.clone(), self.rng.clone(), |_, bucket| {

@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::data::{Buffer, Feeds};
+use super::data::{Feeds, InputBuffer};
 use super::samples::Samples;
 use super::stream::stream;
 use crate::array::{DType, Number, Real, with_real};
 use crate::error::{Error, Result};
-use crate::exec::{Executor, Leaf, Part, Place, Plan, Program, Sink};
+use crate::exec::{Executor, Leaf, Place, Plan, Program, RowTerms, Sink};
 use crate::optim::apply;
-use crate::optim::gradient::{Access, Scratch, Target};
+use crate::optim::gradient::{Access, Scratch, StepTarget};
 use crate::optim::{Optimizer, State};
 use crate::table::{Table, moves};
 
@@ -27,7 +27,7 @@ const STAGED: usize = 1024;
 const STAGED_BYTES: usize = 16 << 10;
 
 /// What all workers of a run share.
-pub(super) struct Shared<'a> {
+pub(super) struct RunContext<'a> {
     pub program: &'a Program,
     pub feeds: &'a Feeds,
     pub optimizer: &'a Optimizer,
@@ -46,7 +46,7 @@ pub(super) struct Shared<'a> {
     pub applied: AtomicUsize,
 }
 
-impl Shared<'_> {
+impl RunContext<'_> {
     /// Waits until `counter` has reached `count`; `false` if the run stops.
     fn wait(&self, counter: &AtomicUsize, count: usize) -> bool {
         while counter.load(Ordering::Acquire) < count {
@@ -85,10 +85,10 @@ struct Sized {
 }
 
 /// A parameter that a program has a gradient of.
-struct Trained<'a> {
+struct TrainedParameter<'a> {
     /// The number of the gradient.
     number: usize,
-    target: Target<'a>,
+    target: StepTarget<'a>,
     scratch: AnyScratch,
 }
 
@@ -112,27 +112,27 @@ impl Drop for StopOnPanic<'_> {
 
 /// A worker. See the [module documentation](self).
 pub(super) struct Worker<'a> {
-    shared: &'a Shared<'a>,
+    shared: &'a RunContext<'a>,
     number: usize,
     full: Sized,
     rest: Option<Sized>,
     /// The inputs, and what is staged for each.
     inputs: Vec<Fed>,
-    staged: Vec<Buffer>,
+    staged: Vec<InputBuffer>,
     /// Samples that there is room for: whole batches.
     room: usize,
-    trained: Vec<Trained<'a>>,
+    trained: Vec<TrainedParameter<'a>>,
     /// Lookups worth asking for early: the table, and the input that names its rows.
     early: Vec<(&'a Table, usize)>,
     pub loss: f64,
 }
 
-fn part_rows(parts: &[Part<Place>]) -> usize {
+fn part_rows(parts: &[RowTerms<Place>]) -> usize {
     parts.iter().map(|p| p.index.ty.size()).sum()
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(shared: &'a Shared<'a>, number: usize, plans: &Plans) -> Result<Self> {
+    pub(super) fn new(shared: &'a RunContext<'a>, number: usize, plans: &Plans) -> Result<Self> {
         let program = shared.program;
         let sized = |plan: &Arc<Plan>, batch: usize| -> Result<Sized> {
             let mut executor = Executor::new(Arc::clone(plan), program.tables())?;
@@ -150,14 +150,14 @@ impl<'a> Worker<'a> {
                 Sink::Rows(parts) => part_rows(parts),
                 Sink::Dense(_) => 0,
             };
-            let target = Target {
+            let target = StepTarget {
                 table,
                 state: &shared.states[k],
                 rule: shared.optimizer.rule(),
                 settings: shared.optimizer.settings(),
             };
             let scratch = AnyScratch::new(table, rows);
-            Some(scratch.map(|scratch| Trained {
+            Some(scratch.map(|scratch| TrainedParameter {
                 number: k,
                 target,
                 scratch,
@@ -190,7 +190,7 @@ impl<'a> Worker<'a> {
     /// This worker's part of the samples: whole batches, as many as every other worker has or
     /// one more; the last worker's last may be short.
     fn part(&self, count: usize) -> Range<usize> {
-        let Shared { batch, workers, .. } = *self.shared;
+        let RunContext { batch, workers, .. } = *self.shared;
         let batches = count.div_ceil(batch);
         let before = |worker: usize| batches / workers * worker + worker.min(batches % workers);
         let start = |worker: usize| (before(worker) * batch).min(count);
@@ -321,7 +321,7 @@ fn apply_sink<T: Number>(
     number: usize,
     sink: &Sink,
     access: Access,
-    target: &Target<'_>,
+    target: &StepTarget<'_>,
     scratch: &mut Scratch<T>,
 ) {
     match sink {

@@ -298,7 +298,7 @@ impl Operator for Liar {
                 Offer::Three => Some(Kernel::three::<Product>(dtype)),
                 Offer::Single => Some(Kernel::two::<Product>(DType::F32)),
                 Offer::Double => Some(Kernel::two::<Product>(DType::F64)),
-                Offer::Called => Some(Kernel::call(rules::Function::One(f64::exp), dtype)),
+                Offer::Called => Some(Kernel::call(rules::ScalarFunction::One(f64::exp), dtype)),
             },
             _ => right,
         }

@@ -2,7 +2,7 @@
 //!
 //! An elementwise operator is a scalar function, in one of two forms. One that vectorises is
 //! written once for every floating-point type, and has loops of its own (`map`). One that is a
-//! call anyway is a function of `f64` ([`Function`]), for which no loop is compiled.
+//! call anyway is a function of `f64` ([`ScalarFunction`]), for which no loop is compiled.
 //! The macro `elementwise!` makes of it an [`Operator`](super::Operator) and an entry of the
 //! table, and exports what is written at the entry to whoever gives it a name: the methods of
 //! [`Ex`] and of typed variables, and the functions of Python.
@@ -21,7 +21,7 @@ mod map;
 use crate::array::{Broadcast, DType, Slice, Type, View, ViewMut, broadcast};
 use crate::error::{Error, Result};
 
-use super::{Ex, Function, Kernel, real, same_dtype};
+use super::{Ex, Kernel, ScalarFunction, real, same_dtype};
 pub(super) use map::{LANES, map1, map2, map3};
 pub use map::{Map1, Map2, Map3};
 
@@ -76,14 +76,14 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) {
 /// `g` times the derivative of an operator of order `n` (0 if it has none) in one operand, from
 /// `g`, the result and the operands. It serves both modes, since it is the same for single
 /// numbers: `g` is the gradient of the result or the tangent of the operand.
-pub(super) type Rule = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -> Option<Ex<'t>>;
+pub(super) type Derivative = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -> Option<Ex<'t>>;
 
 /// What an operator of the macro computes.
 pub(super) enum Compute {
     /// With loops of its own.
     Vector(fn(DType) -> Kernel),
     /// With calls of a function.
-    Call(Function),
+    Call(ScalarFunction),
     /// With calls of a function of the order and a number.
     Ordered(fn(i32, f64) -> f64),
     /// With calls of a function of the order and two numbers.
@@ -96,7 +96,7 @@ pub(super) enum Compute {
 #[doc(hidden)]
 pub struct Definition {
     pub(super) name: &'static str,
-    pub(super) rules: &'static [Rule],
+    pub(super) rules: &'static [Derivative],
     pub(super) compute: Compute,
 }
 
@@ -122,8 +122,8 @@ impl Definition {
         match self.compute {
             Compute::Vector(kernel) => kernel(dtype),
             Compute::Call(function) => Kernel::call(function, dtype),
-            Compute::Ordered(f) => Kernel::call(Function::Ordered(f, n), dtype),
-            Compute::OrderedTwo(f) => Kernel::call(Function::OrderedTwo(f, n), dtype),
+            Compute::Ordered(f) => Kernel::call(ScalarFunction::Ordered(f, n), dtype),
+            Compute::OrderedTwo(f) => Kernel::call(ScalarFunction::OrderedTwo(f, n), dtype),
         }
     }
 
@@ -371,10 +371,10 @@ macro_rules! elementwise {
         $crate::rules::elementwise::Compute::Vector($crate::rules::Kernel::three::<$op>)
     };
     (@compute $op:ident ($x:ident) -> $call:expr) => {
-        $crate::rules::elementwise::Compute::Call($crate::rules::Function::One($call))
+        $crate::rules::elementwise::Compute::Call($crate::rules::ScalarFunction::One($call))
     };
     (@compute $op:ident ($x:ident, $y:ident) -> $call:expr) => {
-        $crate::rules::elementwise::Compute::Call($crate::rules::Function::Two($call))
+        $crate::rules::elementwise::Compute::Call($crate::rules::ScalarFunction::Two($call))
     };
     (@compute $op:ident ($n:ident; $x:ident) -> $call:expr) => {
         $crate::rules::elementwise::Compute::Ordered($call)

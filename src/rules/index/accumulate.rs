@@ -12,14 +12,14 @@ use crate::rules::{
 };
 
 /// An operator that scatters, and which of the operands of the sum are its.
-type Part = (OpRef, Range<usize>);
+type Summand = (OpRef, Range<usize>);
 
 /// The sum of operand 0, if there is a base, and of operators that scatter: their operands follow
 /// one another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Accumulate {
     base: bool,
-    parts: Vec<Part>,
+    parts: Vec<Summand>,
 }
 
 impl Accumulate {
@@ -46,7 +46,7 @@ impl Accumulate {
     }
 
     /// The part that has operand `i`.
-    fn part_of(&self, i: usize) -> Option<&Part> {
+    fn part_of(&self, i: usize) -> Option<&Summand> {
         let k = self
             .parts
             .partition_point(|(_, operands)| operands.end <= i);

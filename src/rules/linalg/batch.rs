@@ -114,14 +114,14 @@ pub(super) fn each<T: Typed>(
 }
 
 /// From the matrices of the operands to one result.
-type Kernel<'a> = dyn FnMut(&[&[f64]], &mut [f64]) -> Result<()> + 'a;
+type EachMatrix<'a> = dyn FnMut(&[&[f64]], &mut [f64]) -> Result<()> + 'a;
 
 /// As [`each`], in double precision whatever the operands' is.
 pub(super) fn each_in_double(
     args: &[View<'_>],
     out: &mut ViewMut<'_>,
     axes: Axes,
-    f: &mut Kernel<'_>,
+    f: &mut EachMatrix<'_>,
 ) -> Result<()> {
     if out.data.dtype() == DType::F64 {
         return each(args, out, axes, f);

@@ -12,7 +12,7 @@ use crate::array::{Real, Type, View, ViewMut, filled, with_real};
 use crate::error::{Error, Result};
 
 use super::batch::{each, each_in_double, instead, square};
-use super::factor::{self, Svd};
+use super::factor::{self, Singular};
 use super::gemm;
 use super::lu::Lu;
 use crate::rules::{
@@ -109,7 +109,7 @@ fn products_of_others(values: &[f64], without: Option<usize>) -> Vec<f64> {
 }
 
 /// det U · det V, which is 1 or -1, of the singular vectors of a matrix.
-fn orientation(x: &Svd<f64>, n: usize) -> Result<f64> {
+fn orientation(x: &Singular<f64>, n: usize) -> Result<f64> {
     let sign = |x| Ok(Lu::new(x, n, false)?.determinant_sign());
     Ok(sign(&x.left)? * sign(&x.right)?)
 }
@@ -125,7 +125,7 @@ pub(super) fn not_finite(name: &str) -> Error {
 fn from_singular_values(
     args: &[View<'_>],
     out: &mut ViewMut<'_>,
-    f: impl Fn(&Svd<f64>, usize, &[&[f64]], &mut [f64]) -> Result<()>,
+    f: impl Fn(&Singular<f64>, usize, &[&[f64]], &mut [f64]) -> Result<()>,
 ) -> Result<()> {
     let [_, n] = rows_and_columns(out.shape);
     each_in_double(args, out, 2, &mut |x, out| {

@@ -121,7 +121,7 @@ pub(super) fn qr<T: Field>(a: &[T], m: usize, n: usize, q: &mut [T], r: &mut [T]
 }
 
 /// Singular values, descending, and the singular vectors one after the other.
-pub(super) struct Svd<T> {
+pub(super) struct Singular<T> {
     /// The singular values, k = min(m, n).
     pub(super) values: Vec<T>,
     /// The left vectors, k × m.
@@ -203,10 +203,10 @@ fn scaled<T: Field>(a: &[T], by: T) -> Result<Vec<T>> {
 }
 
 /// The reduced singular value decomposition; `None` if an element is not finite.
-pub(super) fn svd<T: Field>(a: &[T], m: usize, n: usize) -> Result<Option<Svd<T>>> {
+pub(super) fn svd<T: Field>(a: &[T], m: usize, n: usize) -> Result<Option<Singular<T>>> {
     let k = m.min(n);
     let Some(by) = scale(a) else { return Ok(None) };
-    let mut found = Svd {
+    let mut found = Singular {
         values: filled(k, T::default())?,
         left: units(k, m)?,
         right: units(k, n)?,

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use faer::{Accum, MatMut, MatRef, Par};
 
-pub(super) use super::dense::Field as Number;
+pub(super) use super::dense::Field;
 use super::dense::{matrix, prepare};
 use crate::error::Result;
 use crate::split;
@@ -24,7 +24,7 @@ pub(super) const UNIT: usize = 32;
 const SMALL: usize = 16 * 16 * 16;
 
 /// Writes one product, by this thread.
-fn part<T: Number>(out: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) -> Result<()> {
+fn part<T: Field>(out: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) -> Result<()> {
     if out
         .nrows()
         .saturating_mul(out.ncols())
@@ -39,7 +39,7 @@ fn part<T: Number>(out: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) -> Re
 
 /// Writes the product of an `m` × `k` and a `k` × `n` matrix, by some threads. Either operand is given
 /// transposed on request; all are in C order.
-pub(super) fn multiply<T: Number>(
+pub(super) fn multiply<T: Field>(
     [m, k, n]: [usize; 3],
     (a, transpose_a): (&[T], bool),
     (b, transpose_b): (&[T], bool),
@@ -88,7 +88,7 @@ pub(super) fn multiply<T: Number>(
 }
 
 /// [`multiply`] by this thread.
-pub(super) fn product<T: Number>(
+pub(super) fn product<T: Field>(
     sides: [usize; 3],
     a: (&[T], bool),
     b: (&[T], bool),

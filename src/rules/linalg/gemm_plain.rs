@@ -12,9 +12,9 @@ use crate::simd::{self, multiversion};
 use crate::split;
 
 /// An element type of matrices.
-pub(super) trait Number: Real + ndarray::LinalgScalar {}
-impl Number for f32 {}
-impl Number for f64 {}
+pub(super) trait Field: Real + ndarray::LinalgScalar {}
+impl Field for f32 {}
+impl Field for f64 {}
 
 /// Below this many multiplications the packing of a blocked product costs more
 /// than it saves (measured on x86-64 with AVX2 and AVX-512).
@@ -36,7 +36,7 @@ pub(super) const UNIT: usize = 32;
 
 /// Writes the product of an `m` × `k` and a `k` × `n` matrix, by some threads. Either operand is given
 /// transposed on request; all are in C order.
-pub(super) fn multiply<T: Number>(
+pub(super) fn multiply<T: Field>(
     [m, k, n]: [usize; 3],
     (a, ta): (&[T], bool),
     (b, tb): (&[T], bool),
@@ -121,7 +121,7 @@ multiversion! {
 }
 
 /// A product by the blocked kernel, by parts of the result's rows or columns.
-fn blocked<T: Number>(
+fn blocked<T: Field>(
     s: Sizes,
     (a, ta): (&[T], bool),
     (b, tb): (&[T], bool),

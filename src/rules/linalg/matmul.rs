@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
 use crate::split;
 
-use super::gemm::{self, Number, UNIT};
+use super::gemm::{self, Field, UNIT};
 use crate::rules::{Argument, Case, Entry, Ex, Form, Key, OpRef, Operator, arity, same_dtype};
 
 /// Matrix product over the last two axes; leading axes broadcast.
@@ -58,7 +58,7 @@ impl MatMul {
 
 /// One product of contiguous matrices, by some threads if it is large.
 #[inline(never)]
-fn product<T: Number>(
+fn product<T: Field>(
     op: MatMul,
     s: Sizes,
     a: &[T],

@@ -54,7 +54,7 @@ impl Operator for Svd {
         let [m, n] = rows_and_columns(args[0].shape);
         with_real!(out.data.dtype(), T => each::<T>(args, &mut out, 2, |x, out| {
             let found = factor::svd(x[0], m, n)?;
-            let factor::Svd { values, left, right } = found.ok_or_else(|| not_finite("svd"))?;
+            let factor::Singular { values, left, right } = found.ok_or_else(|| not_finite("svd"))?;
             let (first, vectors) = out.split_at_mut(m.min(n));
             let (u, v) = vectors.split_at_mut(left.len());
             first.copy_from_slice(&values);

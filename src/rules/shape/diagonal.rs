@@ -31,21 +31,21 @@ pub struct DiagonalMatrix {
 }
 
 /// A diagonal of matrices of so many rows and columns: its first place, and its length.
-struct Places {
+struct OnDiagonal {
     columns: usize,
     area: usize,
     first: usize,
     count: usize,
 }
 
-impl Places {
+impl OnDiagonal {
     fn new(shape: &[usize], k: i64) -> Self {
         let [rows, columns] = rows_and_columns(shape);
         let shift = usize::try_from(k.unsigned_abs()).unwrap_or(usize::MAX);
         let (row, column) = if k < 0 { (shift, 0) } else { (0, shift) };
         let count = rows.saturating_sub(row).min(columns.saturating_sub(column));
         let first = if count > 0 { row * columns + column } else { 0 };
-        Places {
+        OnDiagonal {
             columns,
             area: rows * columns,
             first,
@@ -73,7 +73,7 @@ fn diagonals(name: &str, x: &Type, k: i64) -> Result<Type> {
             show_shape(&x.shape)
         )));
     }
-    let places = Places::new(&x.shape, k);
+    let places = OnDiagonal::new(&x.shape, k);
     let mut ty = Type::new(x.dtype, &x.shape[..x.ndim() - 1]);
     ty.shape[x.ndim() - 2] = places.count;
     element_count(&ty.shape)?;
@@ -86,7 +86,7 @@ fn leading(shape: &[usize]) -> usize {
 
 /// Zeros with the elements of `x` along diagonals.
 fn write_diagonal(x: &View<'_>, k: i64, out: &mut ViewMut<'_>) {
-    let places = Places::new(out.shape, k);
+    let places = OnDiagonal::new(out.shape, k);
     let matrices = leading(out.shape);
     with_real!(out.data.dtype(), T => {
         let (x, out) = (x.real::<T>(), T::slice_mut(&mut out.data));
@@ -105,7 +105,7 @@ impl Operator for Diagonal {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let places = Places::new(args[0].shape, self.k);
+        let places = OnDiagonal::new(args[0].shape, self.k);
         with_real!(out.data.dtype(), T => {
             let (x, out) = (args[0].real::<T>(), T::slice_mut(&mut out.data));
             places.for_each(leading(args[0].shape), |place, i| out[i] = x[place]);

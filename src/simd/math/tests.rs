@@ -62,7 +62,7 @@ fn softplus(x: f64) -> f64 {
     }
 }
 
-struct Function {
+struct Tested {
     name: &'static str,
     single: fn(f32) -> f32,
     double: fn(f64) -> f64,
@@ -73,7 +73,7 @@ struct Function {
 
 macro_rules! functions {
     ($($method:ident, $reference:expr, $ulps:literal;)+) => {
-        [$(Function {
+        [$(Tested {
             name: stringify!($method),
             single: <f32 as VectorMath>::$method,
             double: <f64 as VectorMath>::$method,
@@ -83,7 +83,7 @@ macro_rules! functions {
     };
 }
 
-const FUNCTIONS: [Function; 8] = functions! {
+const FUNCTIONS: [Tested; 8] = functions! {
     v_exp, f64::exp, 2;
     v_exp_m1, f64::exp_m1, 2;
     v_ln, f64::ln, 2;
@@ -95,7 +95,7 @@ const FUNCTIONS: [Function; 8] = functions! {
 };
 
 /// Those of angles that are not too large.
-const ANGLES: [Function; 2] = functions! {
+const ANGLES: [Tested; 2] = functions! {
     v_sin, f64::sin, 1;
     v_cos, f64::cos, 1;
 };
@@ -108,7 +108,7 @@ fn check(x: f64) {
     }
 }
 
-fn check_each(x: f64, functions: &[Function]) {
+fn check_each(x: f64, functions: &[Tested]) {
     for f in functions {
         let (got, want) = ((f.double)(x), (f.reference)(x));
         assert!(
