@@ -2,7 +2,7 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use wyrmling::array::Dense;
-use wyrmling::graph::{Leaf, ops};
+use wyrmling::graph::{Independent, ops};
 use wyrmling::rules::SliceItem;
 use wyrmling::{Array, DType, Input, Parameter, Type, Variable};
 
@@ -54,7 +54,7 @@ fn trace(c: &mut Criterion) {
     let matrix = |phase: f64| {
         let numbers = (0..N * N).map(|k| (k as f64 + phase).sin()).collect();
         let value = Dense::new(&[N, N], numbers).expect("as many numbers as the shape holds");
-        Leaf::new(value).expect("a leaf holds numbers")
+        Independent::new(value).expect("a leaf holds numbers")
     };
     let (x1, x2) = (matrix(0.0), matrix(0.5));
     group.bench_function("typed graph, built each time", |bench| {
@@ -96,7 +96,7 @@ fn loops(c: &mut Criterion) {
         let zeros = |shape: &[usize]| Array::full(&Type::new(DType::F64, shape), 0.5);
         let table = Parameter::new(zeros(&[n, 8]));
         let rows = loop_over(&table.clone().boxed(), n, row);
-        let x = Leaf::new(zeros(&[n])).expect("a leaf holds numbers");
+        let x = Independent::new(zeros(&[n])).expect("a leaf holds numbers");
         let elements = loop_over(&x.clone().boxed(), n, element);
         group.bench_function(BenchmarkId::new("rows of a table", n), |bench| {
             bench.iter_batched(

@@ -207,7 +207,7 @@ mod tests {
     use crate::exec::program::Wrt;
     use crate::exec::{Leaf, Program};
     use crate::ir::{Builder, Terminator, ValueId};
-    use crate::rules::{Add, Algebra, Gather, Sin, SliceItem, Square, Sum, Take, VecDot};
+    use crate::rules::{Add, Algebra, BasicSlice, Gather, Sin, SliceItem, Square, Sum, VecDot};
     use crate::table::Table;
 
     /// Bytes that one executor needs.
@@ -339,7 +339,7 @@ mod tests {
                 program(vec![Leaf::Parameter(Arc::clone(&table))], |b, w| {
                     let take = |items: &Vec<_>| {
                         let items = items.clone();
-                        b.try_apply(OpRef::new(Take { items }), w).unwrap()
+                        b.try_apply(OpRef::new(BasicSlice { items }), w).unwrap()
                     };
                     let all = [take(&items), take(&items), take(&other)];
                     let square = all.map(|x| b.try_apply(OpRef::Static(&Square), &[x]).unwrap());

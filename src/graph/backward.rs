@@ -206,7 +206,7 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
         .into_iter()
         .map(|(leaf, g)| match (leaf.kind(), g) {
             // A variable is no table: it is small, and read as an array.
-            (Kind::Variable(..), Value::Rows(rows)) if rows.has_slice() => {
+            (Kind::Independent(..), Value::Rows(rows)) if rows.has_slice() => {
                 Ok((leaf, Gradient::Dense(rows.try_to_dense()?)))
             }
             (_, g) => Ok((leaf, g.into_gradient()?)),
@@ -216,7 +216,7 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     for (leaf, g) in gradients.collect::<Result<SmallVec<[_; 4]>>>()? {
         match leaf.kind() {
             Kind::Parameter(param) => param.accumulate(g)?,
-            Kind::Variable(_, slot) => {
+            Kind::Independent(_, slot) => {
                 let mut slot = slot.borrow_mut();
                 match &mut *slot {
                     None => *slot = Some(g),

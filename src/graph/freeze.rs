@@ -79,7 +79,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                         builder.parameter(table.ty().clone())
                     })
                 }
-                Kind::Variable(id, _) => {
+                Kind::Independent(id, _) => {
                     let value = node.value()?;
                     let ty = value.ty();
                     leaves.push(Leaf::Variable(id, value));

@@ -1,4 +1,4 @@
-//! Leaves: parameters, inputs, plain variables and constants.
+//! Leaves: parameters, inputs, independent variables and constants.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -57,18 +57,18 @@ impl Node for InputNode {
 }
 
 /// A number or array that records a gradient and is not trained.
-pub struct LeafNode {
+pub struct IndependentNode {
     core: Core,
     id: u64,
     gradient: RefCell<Option<Gradient>>,
 }
 
-impl Node for LeafNode {
+impl Node for IndependentNode {
     fn core(&self) -> &Core {
         &self.core
     }
     fn kind(&self) -> Kind<'_> {
-        Kind::Variable(self.id, &self.gradient)
+        Kind::Independent(self.id, &self.gradient)
     }
 }
 
@@ -90,8 +90,9 @@ impl Node for ConstantNode {
 pub type Parameter = Variable<ParameterNode>;
 /// Numbers bound from outside.
 pub type Input = Variable<InputNode>;
-/// A leaf that records a gradient.
-pub type Leaf = Variable<LeafNode>;
+/// An independent variable: a leaf that records a gradient and is no parameter, as `wy.Variable(v)` of
+/// Python is.
+pub type Independent = Variable<IndependentNode>;
 /// A fixed value.
 pub type Constant = Variable<ConstantNode>;
 
@@ -138,7 +139,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let value = value.into();
         match self.kind() {
             Kind::Parameter(param) => param.table().write(&value),
-            Kind::Variable(..) => assign(self.0.core(), value, true),
+            Kind::Independent(..) => assign(self.0.core(), value, true),
             Kind::Input(..) => assign(self.0.core(), value, false),
             Kind::Operation(_) | Kind::Constant => Err(Error::Type(
                 "value: only a leaf can be assigned; this is the result of an operation".into(),
@@ -150,7 +151,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub fn grad(&self) -> Option<Gradient> {
         match self.kind() {
             Kind::Parameter(param) => param.gradient(),
-            Kind::Variable(_, slot) => slot.borrow().clone(),
+            Kind::Independent(_, slot) => slot.borrow().clone(),
             Kind::Operation(_) | Kind::Input(..) | Kind::Constant => None,
         }
     }
@@ -161,7 +162,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub(crate) fn set_grad(&self, gradient: Gradient) {
         match self.kind() {
             Kind::Parameter(param) => param.set_gradient(gradient),
-            Kind::Variable(_, slot) => *slot.borrow_mut() = Some(gradient),
+            Kind::Independent(_, slot) => *slot.borrow_mut() = Some(gradient),
             Kind::Operation(_) | Kind::Input(..) | Kind::Constant => {}
         }
     }
@@ -180,7 +181,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub fn zero_grad(&self) {
         match self.kind() {
             Kind::Parameter(param) => param.zero_grad(),
-            Kind::Variable(_, slot) => *slot.borrow_mut() = None,
+            Kind::Independent(_, slot) => *slot.borrow_mut() = None,
             Kind::Input(..) | Kind::Constant => {}
             Kind::Operation(_) => {
                 let leaves = self.topological().into_iter();
@@ -282,7 +283,7 @@ impl Variable<InputNode> {
     }
 }
 
-impl Variable<LeafNode> {
+impl Variable<IndependentNode> {
     /// A leaf that holds `value` and records a gradient.
     ///
     /// # Errors
@@ -294,7 +295,7 @@ impl Variable<LeafNode> {
                 "a variable that records a gradient holds numbers, not indices".into(),
             ));
         }
-        Ok(Variable(Rc::new(LeafNode {
+        Ok(Variable(Rc::new(IndependentNode {
             id: new_id(),
             core: Core::leaf(Value::Dense(value), true).with_leaves(ASSIGNED),
             gradient: RefCell::new(None),

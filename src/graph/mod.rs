@@ -1,6 +1,6 @@
 //! Define-by-run graphs.
 //!
-//! Leaves ([`Parameter`], [`Input`], [`Leaf`]) combine with operators into
+//! Leaves ([`Parameter`], [`Input`], [`Independent`]) combine with operators into
 //! [`Variable`]s that hold their value at once; [`Variable::backward`] collects
 //! gradients at the leaves. A graph belongs to the thread that built it.
 //!
@@ -71,7 +71,8 @@ mod variable;
 
 pub use drawing::{Outline, Outlined};
 pub use leaf::{
-    Constant, ConstantNode, Input, InputNode, Leaf, LeafNode, Parameter, ParameterNode,
+    Constant, ConstantNode, Independent, IndependentNode, Input, InputNode, Parameter,
+    ParameterNode,
 };
 pub use node::{Core, Hook, IntoDyn, Kind, Node, Variable};
 pub use operation::{AsOperator, Operation, Parents};

@@ -266,7 +266,7 @@ pub enum Kind<'a> {
     /// A trained parameter.
     Parameter(&'a std::sync::Arc<Param>),
     /// A leaf that records a gradient but is not trained.
-    Variable(u64, &'a RefCell<Option<Gradient>>),
+    Independent(u64, &'a RefCell<Option<Gradient>>),
     /// Data, bound anew when a program runs; the number tells inputs apart, the name is for
     /// messages.
     Input(u64, Option<&'a str>),

@@ -486,14 +486,14 @@ fn scaled<O: Operator + ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{SliceItem, Take};
+    use crate::rules::{BasicSlice, SliceItem};
 
     #[test]
     fn a_slice_of_a_table_copies_its_rows_alone() -> Result<()> {
         let ty = Type::new(DType::F32, &[100, 4]);
         let table = Rc::new(TableValue::new(Arc::new(Table::zeros(&ty, None)?)));
         let (items, value) = (vec![SliceItem::At(-1)], Value::Table(Rc::clone(&table)));
-        assert_eq!(apply(&Take { items }, &[&value], None)?.shape(), [4]);
+        assert_eq!(apply(&BasicSlice { items }, &[&value], None)?.shape(), [4]);
         assert!(table.copy.borrow().is_none());
         Ok(())
     }

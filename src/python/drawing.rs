@@ -32,7 +32,7 @@ fn node(outlined: Outlined) -> DrawnNode {
             let name = param.table().name().map(str::to_owned);
             ("Parameter", name, String::new())
         }
-        Kind::Variable(..) => ("Variable", None, String::new()),
+        Kind::Independent(..) => ("Variable", None, String::new()),
         Kind::Input(_, name) => {
             let kind = match outlined.ty.dtype {
                 DType::U32 => "IndexInput",

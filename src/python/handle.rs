@@ -253,7 +253,7 @@ fn foreign() -> Error {
 pub(super) fn leaf_id(node: &Variable) -> Option<u64> {
     match node.kind() {
         Kind::Parameter(param) => Some(param.table().id()),
-        Kind::Variable(id, _) | Kind::Input(id, _) => Some(id),
+        Kind::Independent(id, _) | Kind::Input(id, _) => Some(id),
         Kind::Operation(_) | Kind::Constant => None,
     }
 }

@@ -25,7 +25,7 @@ use super::sparse::gradient;
 use super::variable::PyVariable;
 use super::{convert, operand, transform};
 use crate::array::DType;
-use crate::graph::Leaf;
+use crate::graph::Independent;
 use crate::graph::ops::{self, Reduction};
 use crate::rules;
 
@@ -45,7 +45,7 @@ impl PyVariable {
     #[new]
     fn create(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (array, _) = convert::array("value", value)?;
-        Ok(Self::new(Leaf::new(array)?.boxed()))
+        Ok(Self::new(Independent::new(array)?.boxed()))
     }
 
     #[pyo3(signature = (*_args, **_kwargs))]

@@ -99,7 +99,8 @@ pub(super) fn object<'py>(
     py: Python<'py>,
     node: &Variable,
 ) -> PyResult<Option<Bound<'py, PyVariable>>> {
-    let (Kind::Parameter(_) | Kind::Variable(..), Some(id)) = (node.kind(), leaf_id(node)) else {
+    let (Kind::Parameter(_) | Kind::Independent(..), Some(id)) = (node.kind(), leaf_id(node))
+    else {
         return Ok(None);
     };
     if let Some(object) = find(py, id) {

@@ -195,7 +195,7 @@ pub(super) fn backward(
 ) -> PyResult<()> {
     let seed = grad.map(|grad| tangent("grad", grad, y)).transpose()?;
     let order = y.topological();
-    let recording = |n: &&Variable| matches!(n.kind(), Kind::Parameter(_) | Kind::Variable(..));
+    let recording = |n: &&Variable| matches!(n.kind(), Kind::Parameter(_) | Kind::Independent(..));
     let leaves: Vec<&Variable> = order.iter().filter(recording).collect();
     if leaves.is_empty() {
         return Err(Error::Type(

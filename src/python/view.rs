@@ -19,8 +19,8 @@ use smallvec::SmallVec;
 use crate::error::{Error, Result};
 use crate::graph::{Kind, Variable};
 use crate::rules::{
-    self, BroadcastLike, BroadcastTo, Diagonal, ExpandDims, FixedLengths, Identity, LongAxes,
-    OpRef, Reshape, ReshapeLike, SliceItem, SliceReplace, Squeeze, Take, Transpose,
+    self, BasicSlice, BroadcastLike, BroadcastTo, Diagonal, ExpandDims, FixedLengths, Identity,
+    LongAxes, OpRef, Reshape, ReshapeLike, SliceItem, SliceReplace, Squeeze, Transpose,
 };
 
 /// Which node a name stands for. See the [module documentation](self).
@@ -75,7 +75,7 @@ enum Sharing {
 /// What an operator gives of an array of this shape.
 fn sharing(op: &OpRef, shape: &[usize]) -> Sharing {
     let long = shape.iter().filter(|&&n| n != 1).count();
-    if op.downcast::<Take>().is_some()
+    if op.downcast::<BasicSlice>().is_some()
         || op.downcast::<Transpose>().is_some()
         || op.downcast::<Squeeze>().is_some()
         || op.downcast::<ExpandDims>().is_some()
@@ -109,7 +109,7 @@ impl ViewStep {
 
     /// The array, after another value was assigned to the view.
     fn write(&self, base: &Variable, value: &Variable) -> Result<Variable> {
-        if let Some(Take { items }) = self.op.downcast::<Take>() {
+        if let Some(BasicSlice { items }) = self.op.downcast::<BasicSlice>() {
             let items = items.clone();
             let op = OpRef::new(SliceReplace { items });
             return Variable::apply(op, &[base.clone(), value.clone()]);
@@ -308,7 +308,7 @@ impl Slot {
             && view.seen.get() == view.root.changes.get()
             && link
                 .op
-                .downcast::<rules::Take>()
+                .downcast::<rules::BasicSlice>()
                 .is_some_and(|take| take.items == items)
     }
 }

@@ -1,7 +1,7 @@
 //! Programs: other batch lengths, shared tables, large shapes, threads, errors.
 
 use wyrmling::exec::{self, Program};
-use wyrmling::graph::{Constant, IntoDyn, Leaf, Parameter};
+use wyrmling::graph::{Constant, Independent, IntoDyn, Parameter};
 use wyrmling::ir::{Builder, Terminator};
 use wyrmling::rules::{self, OpRef, SliceItem};
 use wyrmling::{Array, DType, Error, Gradient, Input, Result, Type, Variable};
@@ -112,7 +112,7 @@ fn slices_follow_the_batch() {
     for (items, failures) in slices {
         let failed = check_batches(&[numbers(&[3], 1)], rows, &|p, x| {
             let scaled = (x[0].clone() * p[0].clone()).boxed();
-            let take = rules::Take {
+            let take = rules::BasicSlice {
                 items: items.clone(),
             };
             Ok(apply(take, [&scaled])?.square().boxed())
@@ -250,7 +250,7 @@ fn large_shapes_broadcast_in_every_position() -> Result<()> {
     for dtype in [DType::F64, DType::F32] {
         for a in shapes {
             for b in shapes {
-                let leaf = |shape, seed| Leaf::new(common::numbers(dtype, shape, seed));
+                let leaf = |shape, seed| Independent::new(common::numbers(dtype, shape, seed));
                 let (x, y, z) = (leaf(a, 1)?, leaf(b, 2)?, leaf(&[2, 3, 700], 3)?);
                 let product = (x.clone() * y.clone()).sin().boxed();
                 let mask = apply(rules::Greater, [&product, &x.clone().boxed()])?;
@@ -357,7 +357,7 @@ fn errors_name_the_input() -> Result<()> {
 #[test]
 fn inputs_may_not_change_their_number_of_axes() -> Result<()> {
     let x = Input::new(numbers(&[2, 3], 1));
-    let program = (x * Leaf::new(2.0)?).sum().freeze()?;
+    let program = (x * Independent::new(2.0)?).sum().freeze()?;
     for shape in [&[][..], &[3], &[1, 2, 3]] {
         assert!(matches!(
             program.run(&[numbers(shape, 1)]),
@@ -422,7 +422,7 @@ fn a_program_takes_one_leaf_for_each_parameter() -> Result<()> {
 #[test]
 fn long_programs_print() -> Result<()> {
     const LENGTH: usize = 200_000;
-    let mut y = Leaf::new(0.5)?.boxed();
+    let mut y = Independent::new(0.5)?.boxed();
     for _ in 0..LENGTH {
         y = y.sin().boxed();
     }

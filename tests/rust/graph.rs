@@ -1,7 +1,7 @@
 //! Graphs: the posts' examples, sharing, staleness, errors, depth.
 
 use wyrmling::array::{SliceMut, View, ViewMut};
-use wyrmling::graph::{Constant, Leaf, Parameter, ops};
+use wyrmling::graph::{Constant, Independent, Parameter, ops};
 use wyrmling::rules::{self, Ex, OpRef, Operator};
 use wyrmling::{Array, DType, Error, Gradient, Input, Result, Type, Variable};
 
@@ -35,8 +35,8 @@ fn the_regression_of_the_wyrm_post() {
 
 #[test]
 fn the_relu_of_the_numpy_autograd_post() {
-    let l1 = Leaf::new(matrix(2, 4, (-4..4).map(f64::from).collect())).unwrap();
-    let l2 = Leaf::new(matrix(4, 1, (-2..2).map(f64::from).collect())).unwrap();
+    let l1 = Independent::new(matrix(2, 4, (-4..4).map(f64::from).collect())).unwrap();
+    let l2 = Independent::new(matrix(4, 1, (-2..2).map(f64::from).collect())).unwrap();
     l1.clone().matmul(l2.clone()).relu().backward();
     assert_eq!(
         dense(l1.grad()),
@@ -48,8 +48,8 @@ fn the_relu_of_the_numpy_autograd_post() {
 #[test]
 fn the_trace_of_the_yaad_post() {
     let (a, b) = (vec![1.0, 2.0, 3.0, 4.0], vec![5.0, 6.0, 7.0, 8.0]);
-    let x1 = Leaf::new(matrix(2, 2, a.clone())).unwrap();
-    let x2 = Leaf::new(matrix(2, 2, b.clone())).unwrap();
+    let x1 = Independent::new(matrix(2, 2, a.clone())).unwrap();
+    let x2 = Independent::new(matrix(2, 2, b.clone())).unwrap();
     let z = x1.clone().matmul(x2.clone()).trace();
     assert_eq!(z.item().unwrap(), 5.0 + 14.0 + 18.0 + 32.0);
     z.backward();
@@ -59,7 +59,7 @@ fn the_trace_of_the_yaad_post() {
 
 #[test]
 fn a_diamond_takes_linear_time() {
-    let x = Leaf::new(1.0).unwrap();
+    let x = Independent::new(1.0).unwrap();
     let mut y: Variable = x.clone().boxed();
     for _ in 0..30 {
         y = (y.clone() + y).boxed();
@@ -76,7 +76,7 @@ fn a_diamond_takes_linear_time() {
 fn deep_graphs_need_no_stack() {
     const DEPTH: usize = 200_000;
     let work = || {
-        let x = Leaf::new(0.5).unwrap();
+        let x = Independent::new(0.5).unwrap();
         let mut y: Variable = x.clone().boxed();
         for k in 0..DEPTH {
             y = if k % 2 == 0 {
@@ -135,7 +135,7 @@ fn lookups_leave_rows() {
 fn assigned_values_are_seen_above() {
     let p = Parameter::new(vec![1.0, 2.0]);
     let x = Input::new(vec![3.0, 4.0]);
-    let leaf = Leaf::new(10.0).unwrap();
+    let leaf = Independent::new(10.0).unwrap();
     let product = p.clone() * x.clone();
     let total = product.clone().sum() + leaf.clone();
     let above = total.clone().square().boxed();
@@ -183,7 +183,7 @@ fn an_input_may_change_its_length() {
 #[test]
 fn an_assignment_that_does_not_fit_is_refused_or_reported() {
     let (a, b) = (Input::new(vec![1.0, 2.0]), Input::new(vec![3.0, 4.0]));
-    let p = Leaf::new(1.0).unwrap();
+    let p = Independent::new(1.0).unwrap();
     let sum = a.clone() + b.clone() * p.clone();
     let wrong = a.set_value(vec![1.0f32]);
     assert!(matches!(wrong, Err(Error::Type(_))), "another element type");
@@ -238,7 +238,7 @@ fn a_result_that_no_memory_holds_is_an_error() {
     assert!(matches!(program.run(&inputs), Err(Error::Memory(_))));
     let shape = [1 << 50].as_slice().into();
     let repeat = OpRef::new(rules::BroadcastTo { shape });
-    let huge = Variable::apply(repeat, &[Leaf::new(1.0).unwrap().boxed()]);
+    let huge = Variable::apply(repeat, &[Independent::new(1.0).unwrap().boxed()]);
     assert!(matches!(huge, Err(Error::Memory(_))));
 }
 
@@ -250,7 +250,7 @@ fn backward_needs_something_that_records_a_gradient() {
         let error = graph.try_backward().unwrap_err();
         assert!(matches!(error, Error::Type(_)), "{error}");
     }
-    assert!(Leaf::new(vec![1u32]).is_err());
+    assert!(Independent::new(vec![1u32]).is_err());
 }
 
 #[test]
@@ -294,7 +294,10 @@ impl Operator for Faulty {
 
 #[test]
 fn a_rule_that_fails_leaves_gradients_as_they_were() {
-    let (p, q) = (Parameter::new(vec![1.0, 2.0]), Leaf::new(5.0).unwrap());
+    let (p, q) = (
+        Parameter::new(vec![1.0, 2.0]),
+        Independent::new(5.0).unwrap(),
+    );
     let good = p.clone() * q.clone();
     good.backward();
     let bad = Variable::apply(OpRef::new(Faulty), &[p.clone().boxed()]).unwrap();
@@ -343,7 +346,7 @@ fn typed_and_boxed_graphs_agree() {
 fn graphs_of_any_kind_are_dropped_on_a_small_stack() {
     const DEPTH: usize = 200_000;
     let work = || {
-        let start = || Leaf::new(0.0).unwrap().boxed();
+        let start = || Independent::new(0.0).unwrap().boxed();
         let mut typed = start();
         for _ in 0..DEPTH / 4 {
             typed = ((typed * 0.5).sin() + 1.0).tanh().boxed();
@@ -374,7 +377,7 @@ fn a_graph_kept_by_the_thread_itself_is_dropped_with_it() {
         static KEPT: std::cell::RefCell<Option<Variable>> = const { std::cell::RefCell::new(None) };
     }
     let keep = || {
-        let mut y = Leaf::new(0.0).unwrap().boxed();
+        let mut y = Independent::new(0.0).unwrap().boxed();
         for _ in 0..10_000 {
             y = y.sin().boxed();
         }
@@ -438,7 +441,7 @@ fn two_nodes_on_one_table_share_its_numbers() {
 #[test]
 fn many_are_joined_without_an_operator_that_takes_them_all() {
     let parts: Vec<Variable> = (0..3000)
-        .map(|k| Leaf::new(vec![f64::from(k); 1 + k as usize % 3]))
+        .map(|k| Independent::new(vec![f64::from(k); 1 + k as usize % 3]))
         .map(|leaf| leaf.unwrap().boxed())
         .collect();
     let joined = ops::concatenate(&parts, Some(0)).unwrap();
@@ -526,7 +529,7 @@ fn an_outline_is_what_is_near_with_values_in_short() {
 #[test]
 fn an_outline_of_rows_and_diagonals_counts_the_zeros_between() {
     let table = Parameter::new(matrix(100, 1, vec![7.0; 100])).boxed();
-    let values = Leaf::new(matrix(3, 1, vec![2.0, -1.0, 4.0]))
+    let values = Independent::new(matrix(3, 1, vec![2.0, -1.0, 4.0]))
         .unwrap()
         .boxed();
     let index = Input::indices(vec![5, 9, 5]).boxed();
@@ -539,8 +542,10 @@ fn an_outline_of_rows_and_diagonals_counts_the_zeros_between() {
         "the first elements are zeros that nobody wrote down"
     );
 
-    let square = Leaf::new(matrix(3, 3, vec![1.0; 9])).unwrap().boxed();
-    let number = Leaf::new(-2.5).unwrap().boxed();
+    let square = Independent::new(matrix(3, 3, vec![1.0; 9]))
+        .unwrap()
+        .boxed();
+    let number = Independent::new(-2.5).unwrap().boxed();
     let diagonal = Variable::apply(OpRef::Static(&rules::DiagonalLike), &[number, square]).unwrap();
     let value = diagonal.outline(1).unwrap().nodes[0].value.clone().unwrap();
     assert_eq!(
@@ -568,7 +573,7 @@ fn attributes_are_shown_as_they_are_written() {
         range(None, Some(-2), -3),
     ];
     assert_eq!(
-        shown(&rules::Take { items }),
+        shown(&rules::BasicSlice { items }),
         "items: [-1, None, 1:, :-2:-3]"
     );
 }

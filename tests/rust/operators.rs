@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use wyrmling::array::{Number, Real, SliceMut, View, ViewMut};
-use wyrmling::graph::{Leaf, Parameter};
+use wyrmling::graph::{Independent, Parameter};
 use wyrmling::optim::Optimizer;
 use wyrmling::rules::{self, Ex, Kernel, Key, Map1, Map2, OpRef, Operator};
 use wyrmling::train::{self, Fit, Flow, History, Source};
@@ -28,7 +28,7 @@ fn apply<const N: usize>(op: impl Operator, args: [&Variable; N]) -> Result<Vari
 }
 
 /// Eager and frozen values and gradients of `y`, which must agree. Returns both.
-fn check(y: &Variable, leaf: &Leaf, inputs: &[Input]) -> Result<(Vec<f64>, Vec<f64>)> {
+fn check(y: &Variable, leaf: &Independent, inputs: &[Input]) -> Result<(Vec<f64>, Vec<f64>)> {
     let (value, grads) = Frozen::new(y)?.run(inputs)?;
     assert_close(&value, &y.value()?, 0.0, "the value");
     leaf.zero_grad();
@@ -94,7 +94,7 @@ impl Operator for Scale {
 #[test]
 fn an_operator_from_outside_works_as_those_inside() -> Result<()> {
     let values = [1.0f64, -2.0, 0.5];
-    let x = Leaf::new(values.to_vec())?;
+    let x = Independent::new(values.to_vec())?;
     let cube = apply(Cube, [&x.clone().boxed()])?;
     let scaled = |factor| apply(Scale { factor }, [&cube]);
     let y = (scaled(1.0)?.sin() + scaled(2.0)? + scaled(1.0)?).boxed();
@@ -107,7 +107,7 @@ fn an_operator_from_outside_works_as_those_inside() -> Result<()> {
     }
     let text = y.freeze()?.to_string();
     assert!(text.contains("cube(%0)") && text.contains("scale[factor: 2.0](%1)"));
-    let number = Leaf::new(2.0)?;
+    let number = Independent::new(2.0)?;
     let y = apply(Cube, [&number.clone().boxed()])?;
     assert_eq!(check(&y, &number, &[])?, (vec![8.0], vec![12.0]));
     Ok(())
@@ -147,7 +147,7 @@ shift_by!(far_up, 100.0);
 
 #[test]
 fn operators_of_one_name_are_not_taken_for_each_other() -> Result<()> {
-    let x = Leaf::new(vec![1.0, 2.0])?;
+    let x = Independent::new(vec![1.0, 2.0])?;
     let boxed = x.clone().boxed();
     let y = (apply(up::Shift, [&boxed])? * apply(far_up::Shift, [&boxed])?).boxed();
     let (value, gradient) = check(&y, &x, &[])?;
@@ -192,7 +192,7 @@ impl<const KEY: bool> Operator for Discreet<KEY> {
 /// Two factors of each kind applied to one variable: the sum, and how often the program computes
 /// the operator.
 fn discreet<const KEY: bool>() -> Result<usize> {
-    let x = Leaf::new(vec![1.0, 2.0])?;
+    let x = Independent::new(vec![1.0, 2.0])?;
     let scaled = |factor| apply(Discreet::<KEY> { factor }, [&x.clone().boxed()]);
     let y = (scaled(2)? * scaled(3)? + scaled(2)?).boxed();
     let (value, gradient) = check(&y, &x, &[])?;
@@ -315,7 +315,7 @@ fn a_gradient_of_another_type_is_refused_wherever_it_enters() -> Result<()> {
         // Straight from the rule to a leaf, and to a node between.
         for between in [false, true] {
             let parameter = Parameter::new(vec![1.0, 2.0, 3.0, 4.0]);
-            let leaf = Leaf::new(vec![1.0, 2.0, 3.0, 4.0])?;
+            let leaf = Independent::new(vec![1.0, 2.0, 3.0, 4.0])?;
             for x in [parameter.clone().boxed(), leaf.clone().boxed()] {
                 let inner = if between {
                     (x.clone() * 2.0).boxed()
@@ -327,7 +327,7 @@ fn a_gradient_of_another_type_is_refused_wherever_it_enters() -> Result<()> {
                 refused(loss.try_backward(), fault, "vjp");
                 refused(loss.gradients(&[&x]), fault, "vjp");
                 refused(loss.freeze(), fault, "vjp");
-                let direction = Leaf::new(vec![1.0; 4])?.boxed();
+                let direction = Independent::new(vec![1.0; 4])?.boxed();
                 let forward = Variable::tangents(&[&loss], &[&x], &[&direction]);
                 refused(forward, fault, "vjp");
             }
@@ -340,7 +340,7 @@ fn a_gradient_of_another_type_is_refused_wherever_it_enters() -> Result<()> {
     for fault in [Fault::JvpShape, Fault::JvpType] {
         let x = Parameter::new(vec![1.0, 2.0, 3.0, 4.0]).boxed();
         let loss = apply(Faulty(fault), [&x])?.sum().boxed();
-        let direction = Leaf::new(vec![1.0; 4])?.boxed();
+        let direction = Independent::new(vec![1.0; 4])?.boxed();
         refused(
             Variable::tangents(&[&loss], &[&x], &[&direction]),
             fault,
@@ -430,7 +430,7 @@ impl Operator for Stretch {
 
 #[test]
 fn claims_that_do_not_fit_the_types_are_not_believed() -> Result<()> {
-    let x = Leaf::new(numbers(DType::F64, &[1000], 1))?;
+    let x = Independent::new(numbers(DType::F64, &[1000], 1))?;
     let y = apply(Stretch, [&(x.clone() * 3.0).boxed()])?;
     let (value, gradient) = check(&(y + 1.0).boxed(), &x, &[])?;
     let twice = x
@@ -487,7 +487,7 @@ impl Operator for SumOf {
 fn operators_take_any_number_of_operands() -> Result<()> {
     for count in [1, 2, 3, 4, 9] {
         for dtype in [DType::F64, DType::F32] {
-            let x = Leaf::new(numbers(dtype, &[700], 1))?;
+            let x = Independent::new(numbers(dtype, &[700], 1))?;
             let args = vec![x.clone().boxed(); count];
             let y = Variable::apply(OpRef::new(SumOf), &args)?.sin().boxed();
             let (value, gradient) = check(&y, &x, &[])?;
@@ -498,7 +498,7 @@ fn operators_take_any_number_of_operands() -> Result<()> {
             }
         }
     }
-    let x = Leaf::new(2.0)?;
+    let x = Independent::new(2.0)?;
     let nothing = Variable::apply(OpRef::new(SumOf), &[])?;
     assert_eq!(
         check(&(nothing + x.clone()).boxed(), &x, &[])?,

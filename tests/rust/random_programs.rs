@@ -103,7 +103,7 @@ fn operator(number: usize, ndim: usize) -> (OpRef, usize) {
             6 => (OpRef::new(rules::Transpose { axes: reversed }), 1),
             7 => (OpRef::new(rules::Reshape { shape: vec![None] }), 1),
             8 => (OpRef::new(rules::ExpandDims { axes }), 1),
-            _ => (OpRef::new(rules::Take { items }), 1),
+            _ => (OpRef::new(rules::BasicSlice { items }), 1),
         },
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use wyrmling::array::{SliceMut, View, ViewMut};
-use wyrmling::graph::{Constant, Leaf, Parameter, ops};
+use wyrmling::graph::{Constant, Independent, Parameter, ops};
 use wyrmling::optim::{Optimizer, Rule, Settings};
 use wyrmling::rules::{self, Ex, Key, OpRef, Operator, Scatter, ScatteredRows, SliceItem};
 use wyrmling::train::{self, Fit, Flow, History, Source};
@@ -122,7 +122,7 @@ fn slices_of_tables_are_those_of_arrays() -> Result<()> {
         let optimizer = Optimizer::new(RULES[0], Settings::new(0.1))?;
         for step in 0..3 {
             let about = format!("{items:?} of {dtype}, step {step}");
-            let x = Leaf::new(w.value()?)?;
+            let x = Independent::new(w.value()?)?;
             let slice = || ops::slice(&x.clone().boxed(), items.clone());
             let expected = slice()?.value()?.to_f64();
             assert_eq!(part.value()?.to_f64(), expected, "{about}");
@@ -262,7 +262,7 @@ fn training_on_slices_steps_as_by_hand() -> Result<()> {
 #[test]
 fn a_loop_over_elements_is_added_up_once() -> Result<()> {
     let nodes = |n: usize| {
-        let x = Leaf::new(numbers(DType::F64, &[n], 3))?;
+        let x = Independent::new(numbers(DType::F64, &[n], 3))?;
         let boxed = x.clone().boxed();
         let square = |k: usize| {
             let part = ops::slice(&boxed, vec![SliceItem::At(k as i64)]);

@@ -968,7 +968,7 @@ fn a_rule_may_answer_with_a_value_of_its_own() {
         }
     }
     for count in [0, 1, 2, 5, 1000] {
-        let x = graph::Leaf::new(vec![1.0, 2.0]).unwrap();
+        let x = graph::Independent::new(vec![1.0, 2.0]).unwrap();
         let y = Variable::apply(OpRef::new(Stranger(count)), &[x.clone().boxed()]).unwrap();
         let y = y.sum().boxed();
         without_panic(&count, || {

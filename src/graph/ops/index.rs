@@ -30,12 +30,12 @@ pub fn rows(x: &Variable, at: Dense<u32>, from_end: &[usize]) -> Result<Variable
     // From the end is from the start of the rows in reverse.
     let ty = x.ty()?;
     let n = ty.shape.first().copied().unwrap_or(0);
-    let (mut forward, mut backward) = (at.clone(), Dense::zeros(at.shape())?);
+    let (mut of_start, mut reversed_at) = (at.clone(), Dense::zeros(at.shape())?);
     let mut mask = Dense::<f64>::zeros(at.shape())?;
     for &k in from_end {
         let place = at.as_slice()[k];
-        forward.make_mut()?[k] = 0;
-        backward.make_mut()?[k] = (n as u32).wrapping_sub(1).wrapping_sub(place);
+        of_start.make_mut()?[k] = 0;
+        reversed_at.make_mut()?[k] = (n as u32).wrapping_sub(1).wrapping_sub(place);
         mask.make_mut()?[k] = 1.0;
     }
     let reverse = SliceItem::Range {
@@ -44,17 +44,17 @@ pub fn rows(x: &Variable, at: Dense<u32>, from_end: &[usize]) -> Result<Variable
         step: -1,
     };
     let reversed = slice(x, vec![reverse])?;
-    let backward = gather(&reversed, &Constant::new(backward).boxed())?;
+    let of_end = gather(&reversed, &Constant::new(reversed_at).boxed())?;
     if from_end.len() == at.as_slice().len() {
-        return Ok(backward);
+        return Ok(of_end);
     }
-    let forward = gather(x, &Constant::new(forward).boxed())?;
+    let of_start = gather(x, &Constant::new(of_start).boxed())?;
     let mask = Array::from(mask).try_to_dtype(ty.dtype)?;
-    let inner: Vec<i64> = (at.shape().len()..forward.ty()?.ndim())
+    let inner: Vec<i64> = (at.shape().len()..of_start.ty()?.ndim())
         .map(|axis| axis as i64)
         .collect();
     let mask = expand_dims(&Constant::new(mask).boxed(), &inner)?;
-    select(&mask, &backward, &forward)
+    select(&mask, &of_end, &of_start)
 }
 
 /// A basic slice.
@@ -62,7 +62,7 @@ pub fn rows(x: &Variable, at: Dense<u32>, from_end: &[usize]) -> Result<Variable
 /// # Errors
 /// See the [module documentation](super).
 pub fn slice(x: &Variable, items: Vec<SliceItem>) -> Result<Variable> {
-    apply(rules::Take { items }, &[x])
+    apply(rules::BasicSlice { items }, &[x])
 }
 
 /// The elements of `x` at these places, counted in C order.
@@ -143,7 +143,7 @@ pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<V
 /// # Errors
 /// See the [module documentation](super).
 pub fn slice_replace(x: &Variable, items: Vec<SliceItem>, values: &Variable) -> Result<Variable> {
-    let take = rules::Take { items };
+    let take = rules::BasicSlice { items };
     let ty = take.infer(&[&x.ty()?])?;
     let mut values = assigned(x, values, ty.ndim())?;
     if x.input_below() || values.input_below() || values.ty()?.shape != ty.shape {

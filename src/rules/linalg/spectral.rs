@@ -19,8 +19,8 @@ use crate::array::{Real, Type, Typed, View, ViewMut, element_count, with_real};
 use crate::error::{Error, Result};
 
 use crate::rules::{
-    Argument, Case, DiagonalMatrix, Entry, Ex, Key, OpRef, Operator, SliceItem, Take, arity, real,
-    same_dtype, same_shape,
+    Argument, BasicSlice, Case, DiagonalMatrix, Entry, Ex, Key, OpRef, Operator, SliceItem, arity,
+    real, same_dtype, same_shape,
 };
 
 fn range(start: Option<i64>, stop: Option<i64>) -> SliceItem {
@@ -34,7 +34,7 @@ fn range(start: Option<i64>, stop: Option<i64>) -> SliceItem {
 fn taken<'t>(x: Ex<'t>, item: SliceItem) -> Ex<'t> {
     let mut items = vec![range(None, None); x.ndim() - 1];
     items[x.ndim() - 2] = item;
-    x.with_new(Take { items }, &[])
+    x.with_new(BasicSlice { items }, &[])
 }
 
 /// The rows before the last, or after the first, of matrices.

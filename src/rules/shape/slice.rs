@@ -122,7 +122,7 @@ impl fmt::Debug for SliceItem {
 
 /// A basic slice. Axes without an item are taken whole.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Take {
+pub struct BasicSlice {
     /// One item an axis, and new axes between them.
     pub items: Vec<SliceItem>,
 }
@@ -214,7 +214,7 @@ pub(super) fn range(start: Option<i64>, stop: Option<i64>, step: i64, n: i64) ->
     (first, count)
 }
 
-impl Operator for Take {
+impl Operator for BasicSlice {
     fn name(&self) -> &str {
         "slice"
     }
@@ -330,7 +330,7 @@ impl Operator for TakeAdjoint {
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let op = Take {
+        let op = BasicSlice {
             items: self.items.clone(),
         };
         (i == 0).then(|| g.with_new(op, &[]))
@@ -394,7 +394,7 @@ impl Operator for SliceReplace {
         let items = self.items.clone();
         Some(match i {
             0 => g.with_new(SliceReplace { items }, &[x[1].zeros_like()]),
-            _ => g.with_new(Take { items }, &[]),
+            _ => g.with_new(BasicSlice { items }, &[]),
         })
     }
 }
@@ -427,7 +427,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         cases: || {
             let case = |(items, _)| {
                 let x = Argument::real(&[4, 3], ANY);
-                Case::new(OpRef::new(Take { items }), vec![x])
+                Case::new(OpRef::new(BasicSlice { items }), vec![x])
             };
             examples().into_iter().map(case).collect()
         },

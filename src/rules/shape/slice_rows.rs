@@ -5,7 +5,7 @@
 //!
 //! Limit: a slice of more than half of the rows counts as one of all: its gradient is an array.
 
-use super::slice::{Resolved, SliceItem, Take, add_into, range, resolve};
+use super::slice::{BasicSlice, Resolved, SliceItem, add_into, range, resolve};
 use crate::array::{Number, Shape, Type, Typed, View, ViewMut, size, with_real};
 use crate::error::Result;
 use crate::rules::index::zero;
@@ -88,8 +88,8 @@ impl Region {
     }
 
     /// What takes the elements of the slice of an array of these rows alone.
-    pub(crate) fn within(&self) -> Take {
-        Take {
+    pub(crate) fn within(&self) -> BasicSlice {
+        BasicSlice {
             items: self.within.clone(),
         }
     }

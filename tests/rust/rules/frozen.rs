@@ -21,7 +21,7 @@ pub(super) fn check_frozen(
             let parameter = Parameter::new(operand.clone());
             (Some(parameter.param().table().id()), parameter.boxed())
         } else {
-            let leaf = Leaf::new(operand.clone())?;
+            let leaf = Independent::new(operand.clone())?;
             (Some(leaf.id()), leaf.boxed())
         };
         ids.push(id);

@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus as Rng;
 use wyrmling::array::{Dense, Shape, element_count};
-use wyrmling::graph::{Constant, Leaf, Parameter, ops};
+use wyrmling::graph::{Constant, Independent, Parameter, ops};
 use wyrmling::rules::{self, Argument, Case, OpRef};
 use wyrmling::{Array, DType, Error, Input, Result, Type, Variable};
 
@@ -99,7 +99,7 @@ fn gradients(op: &OpRef, operands: &[Array], seed: Array) -> Result<Vec<Array>> 
         let leaf = operand
             .dtype()
             .is_real()
-            .then(|| Leaf::new(operand.clone()))
+            .then(|| Independent::new(operand.clone()))
             .transpose()?;
         args.push(match &leaf {
             Some(leaf) => leaf.clone().boxed(),
@@ -114,7 +114,7 @@ fn gradients(op: &OpRef, operands: &[Array], seed: Array) -> Result<Vec<Array>> 
     }
     let gradients = leaves.iter().zip(operands);
     Ok(gradients
-        .map(|(leaf, x)| dense(leaf.as_ref().and_then(Leaf::grad), &x.ty()))
+        .map(|(leaf, x)| dense(leaf.as_ref().and_then(Independent::grad), &x.ty()))
         .collect())
 }
 
@@ -151,7 +151,7 @@ fn leaves(case: &Case, operands: &[Array]) -> Result<(Vec<Variable>, Moving)> {
             Argument::ShapeOnly { .. } | Argument::Index { .. } => false,
         };
         let leaf = match smooth {
-            true => Leaf::new(operand.clone())?.boxed(),
+            true => Independent::new(operand.clone())?.boxed(),
             false => Constant::new(operand.clone()).boxed(),
         };
         args.push(leaf.clone());
