@@ -173,4 +173,164 @@ FUNCTIONS = {
     "vectorize two": (lambda x: flat(of(x).vectorize(lambda a: (a * 2, a**2))(x)), [(4,)]),
 }
 
-CASES = ARGUMENTS | NANS | FUNCTIONS
+
+def stored(change):
+    """A copy after ``change``, a function of NumPy that stores in its first argument."""
+
+    def function(x, *more):
+        copy = x * 1.0
+        change(copy, *more)
+        return copy
+
+    return function
+
+
+STORING = {
+    "put": (stored(lambda c, v: np.put(c, [0, -1, 2], v)), [(2, 3), (2,)]),
+    "put wrap": (stored(lambda c: np.put(c, [7, -9], 5.0, mode="wrap")), [(2, 3)]),
+    "put clip": (stored(lambda c, v: np.put(c, [9, -9], v, mode="clip")), [(4,), (2,)]),
+    "place": (stored(lambda c, v: np.place(c, MASK, v)), [(2, 3), (3,)]),
+    "putmask": (stored(lambda c, v: np.putmask(c, MASK, v)), [(2, 3), (2,)]),
+    "put_along_axis": (
+        stored(lambda c, v: np.put_along_axis(c, np.array([[1, 0], [2, -1]]), v, 1)),
+        [(2, 3), (2, 1)],
+    ),
+    "put_along_axis flat": (
+        stored(lambda c, v: np.put_along_axis(c, np.array([3, 0]), v, None)),
+        [(4,), (2,)],
+    ),
+    "fill_diagonal": (stored(lambda c, v: np.fill_diagonal(c, v)), [(3, 3), ()]),
+    "fill_diagonal wrap": (stored(lambda c, v: np.fill_diagonal(c, v, True)), [(5, 2), (3,)]),
+    "fill_diagonal deep": (stored(lambda c: np.fill_diagonal(c, [1.0, 2.0])), [(3, 3, 3)]),
+    "copyto": (stored(lambda c, v: np.copyto(c, v)), [(2, 3), (3,)]),
+    "copyto where": (stored(lambda c, v: np.copyto(c, v, where=MASK)), [(2, 3), (3,)]),
+}
+
+EDGES = np.array([0.2, 0.8, 1.1, 2.0])
+DATA = np.array([0.5, 0.3, 1.0, 1.9, 2.5, 0.7])
+NUMBERS = np.array([[1, 0, 2], [2, 2, 0]])
+
+
+def solvable(a):
+    """Matrices far from singular ones."""
+    return a + 4.0 * np.eye(a.shape[-1])
+
+
+SECOND = {
+    "bincount": (lambda w: np.bincount([0, 3, 3, 1], w, minlength=6), [(4,)]),
+    "histogram": (lambda w: np.histogram(DATA, EDGES, weights=w)[0], [(6,)]),
+    "histogram bins": (lambda w: np.histogram(DATA, 3, weights=w, density=True)[0], [(6,)]),
+    "histogram range": (lambda w: np.histogram(DATA, 3, (0.4, 2.0), weights=w)[0], [(6,)]),
+    "histogram2d": (lambda w: np.histogram2d(DATA, DATA**2, [2, EDGES], weights=w)[0], [(6,)]),
+    "histogramdd": (
+        lambda w: np.histogramdd((DATA, DATA[::-1]), 2, density=True, weights=w)[0],
+        [(6,)],
+    ),
+    "choose": (lambda x, y, z: np.choose(NUMBERS, [x, y, z]), [(2, 3), (3,), ()]),
+    "choose wrap": (lambda x, y: np.choose([4, -1, 0], (x, y), mode="wrap"), [(3,), (3,)]),
+    "choose clip": (lambda x, y: np.choose(7, [x, y], mode="clip") * 1.0, [(2,), (2,)]),
+    "compress": (lambda x: np.compress([True, False, True], x, axis=1), [(2, 3)]),
+    "compress flat": (lambda x: np.compress([False, True, True], x), [(2, 3)]),
+    "extract": (lambda x: np.extract(MASK, x), [(2, 3)]),
+    "unwrap": (lambda x: np.unwrap(x * 20.0), [(6,)]),
+    "unwrap axis": (lambda x: np.unwrap(x * 9.0, 4.0, axis=0, period=5.0), [(5, 2)]),
+    "modf": (lambda x: flat(np.modf(x * [0.4, -0.4] + [1.1, -3.1])), [(2,)]),
+    "i0": (lambda x: np.i0(x), [(2, 3)]),
+    "real": (lambda x: np.real(x) * 1.0, [(3,)]),
+    "imag": (lambda x: np.imag(x) + x, [(3,)]),
+    "angle": (lambda x: np.angle(x - 1.0, deg=True) * x, [(4,)]),
+    "real_if_close": (lambda x: np.real_if_close(x) * 1.0, [(3,)]),
+    "cumulative_sum": (
+        lambda x: of(x).cumulative_sum(x, axis=1, include_initial=True),
+        [(2, 3)],
+    ),
+    "cumulative_prod": (lambda x: of(x).cumulative_prod(x, include_initial=True), [(4,)]),
+    "apply_over_axes": (lambda x: np.apply_over_axes(np.sum, x, [0, 2]), [(2, 3, 2)]),
+    "vectorize signature": (
+        lambda x, y: of(x).vectorize(lambda a, b: (a * b).sum() * a, signature="(n),(n)->(n)")(
+            x, y
+        ),
+        [(2, 3), (3,)],
+    ),
+    "vectorize two by signature": (
+        lambda x: flat(of(x).vectorize(lambda a: (a.sum(), a @ a), signature="(n,n)->(),(n,n)")(x)),
+        [(2, 2, 2)],
+    ),
+    "poly": (lambda x: np.poly(x), [(3,)]),
+    "polyfit full": (lambda y: flat(np.polyfit(np.arange(5.0), y, 1, full=True)[:2]), [(5,)]),
+    "polyadd": (lambda x, y: np.polyadd(x, y), [(3,), (2,)]),
+    "polysub": (lambda x, y: np.polysub(x, y), [(2,), (4,)]),
+    "polymul": (lambda x, y: np.polymul(x, y), [(3,), (2,)]),
+    "polyder": (lambda x: np.polyder(x, 2), [(5,)]),
+    "polyint": (lambda x, k: np.polyint(x, 2, k), [(3,), (2,)]),
+    "diagflat": (lambda x: np.diagflat(x, -1), [(2, 2)]),
+    "resize": (lambda x: np.resize(x, (2, 4)), [(3,)]),
+    "unstack": (lambda x: flat(of(x).unstack(x, axis=1)), [(2, 3)]),
+    "matvec": (lambda x, y: of(x).einsum("...ij,...j->...i", x, y), [(2, 3), (4, 3)]),
+    "matmul": (lambda x, y: np.matmul(x, y), [(4, 2, 3), (3,)]),
+    "quantile weibull": (lambda x: np.quantile(x, [0.0, 0.3, 1.0], method="weibull"), [(5,)]),
+    "quantile hazen": (lambda x: np.quantile(x, 0.31, axis=0, method="hazen"), [(4, 2)]),
+    "percentile nearest": (lambda x: np.percentile(x, [10, 63], method="nearest"), [(6,)]),
+    "nanquantile lower": (
+        lambda x: np.nanquantile(x + HOLES[::2], [0.1, 0.7], axis=1, method="lower"),
+        [(2, 3)],
+    ),
+    "pad linear_ramp": (
+        lambda x: np.pad(x, ((1, 2), (0, 3)), "linear_ramp", end_values=((5.0, 6.0), (7.0, 8.0))),
+        [(2, 3)],
+    ),
+    "pad maximum": (lambda x: np.pad(x, 2, "maximum"), [(2, 3)]),
+    "pad mean": (lambda x: np.pad(x, (2, 1), "mean", stat_length=2), [(4,)]),
+    "pad median": (lambda x: np.pad(x, 2, "median", stat_length=((3, 2), (1, 4))), [(3, 4)]),
+    "pad minimum": (lambda x: np.pad(x, ((0, 0), (1, 1)), "minimum"), [(2, 3)]),
+    "pad reflect odd": (lambda x: np.pad(x, (2, 1), "reflect", reflect_type="odd"), [(3,)]),
+    "pad symmetric odd": (lambda x: np.pad(x, (2, 3), "symmetric", reflect_type="odd"), [(3,)]),
+    "pad variable": (
+        lambda x, y: of(x).pad(x, 1, constant_values=((y[0], 1.0),)),
+        [(3,), (1,)],
+    ),
+    "tensorinv": (lambda x: np.linalg.tensorinv(solvable(x).reshape(4, 2, 2), 1), [(4, 4)]),
+    "tensorsolve": (
+        lambda x, y: np.linalg.tensorsolve(solvable(x).reshape(2, 2, 4), y),
+        [(4, 4), (2, 2)],
+    ),
+    "linalg.cross": (lambda x, y: np.linalg.cross(x, y), [(2, 3), (2, 3)]),
+    "linalg.tensordot": (lambda x, y: np.linalg.tensordot(x, y, axes=1), [(2, 3), (3, 2)]),
+}
+
+CASES = ARGUMENTS | NANS | FUNCTIONS | STORING | SECOND
+
+# Those that ask once, of the values at hand, and refuse what follows an input.
+ONCE = {
+    "unique": (lambda x: np.unique(x), [(5,)]),
+    "unique_values": (lambda x: np.sort(of(x).unique_values(x)), [(4,)]),
+    "unique_counts": (lambda x: of(x).unique_counts(x).values, [(4,)]),
+    "unique_inverse": (lambda x: of(x).unique_inverse(x).values, [(4,)]),
+    "unique_all": (lambda x: of(x).unique_all(x).values, [(4,)]),
+    "union1d": (lambda x: np.union1d(x, [0.5, 1.5]), [(4,)]),
+    "intersect1d": (lambda x: np.intersect1d(np.append(x, 5.0), [5.0, 6.0]) * 2.0, [(4,)]),
+    "setdiff1d": (lambda x: np.setdiff1d(x, [5.0]), [(4,)]),
+    "setxor1d": (lambda x: np.setxor1d(np.append(x, 5.0), [5.0, 7.0]), [(4,)]),
+    "trim_zeros": (lambda x: np.trim_zeros(x * [0.0, 1.0, 0.0, 1.0, 0.0]), [(5,)]),
+    "frexp": (lambda x: np.frexp(x * 5.0)[0], [(4,)]),
+    "polydiv": (lambda x, y: flat(np.polydiv(x, y)), [(4,), (2,)]),
+    "polyfit": (lambda x, y: np.polyfit(np.sort(x) + np.arange(5), y, 2), [(5,), (5,)]),
+    "polyfit weights": (
+        lambda y, w: np.polyfit(np.arange(4.0), y, 1, w=w),
+        [(4, 2), (4,)],
+    ),
+    "polyfit cov": (
+        lambda y, w: flat(np.polyfit(np.arange(5.0), y, 1, w=w, cov=True)),
+        [(5,), (5,)],
+    ),
+    "lstsq": (lambda a, b: flat(np.linalg.lstsq(a + FAR, b)[:2]), [(4, 2), (4,)]),
+    "lstsq several": (lambda a, b: flat(np.linalg.lstsq(a + FAR, b)[:2]), [(4, 2), (4, 3)]),
+    "lstsq wide": (lambda a, b: np.linalg.lstsq((a + FAR).T, b)[0], [(4, 2), (2,)]),
+    "lstsq values": (lambda a: np.linalg.lstsq(a + FAR, np.ones(4))[3], [(4, 2)]),
+    "histogram edges": (lambda x: np.histogram(x, 4)[1], [(5,)]),
+    "histogram density": (lambda x: np.histogram(x, 2, density=True)[0], [(5,)]),
+    "histogram_bin_edges": (lambda x: np.histogram_bin_edges(x, 3), [(5,)]),
+    "histogram2d edges": (lambda x: flat(np.histogram2d(x, x * 2.0, 2)[1:]), [(5,)]),
+    "histogramdd density": (lambda x: np.histogramdd(x, 2, density=True)[0], [(6, 2)]),
+}
+FAR = np.array([[3.0, 0.0], [0.0, 5.0], [1.0, 0.0], [0.0, -1.0]])

@@ -41,6 +41,7 @@ def test_everything_public_is_exported():
         "differentiable",
         "is_read",
         "is_number",
+        "is_scalar",
         "is_view",
         "as_number",
         "captures",

@@ -18,15 +18,20 @@ HOMES: dict[str, str] = {
         vecdot
     """,
     "arrays": """
-        append apply_along_axis argmax argmin argpartition argsort around array array_split astype
-        atleast_1d atleast_2d atleast_3d average block broadcast_arrays c_ clip column_stack
-        convolve copy corrcoef correlate cov cross cumprod cumsum delete diff dsplit dstack ediff1d
-        einsum empty_like flip fliplr flipud float_power full full_like geomspace gradient hsplit
-        hstack inner insert interp kron ldexp linspace logspace logsumexp median meshgrid moveaxis
-        nan_to_num nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod
-        nanquantile nanstd nansum nanvar ones_like pad partition percentile piecewise polyval prod
-        ptp quantile r_ ravel repeat replace roll rollaxis rot90 round select sort split std
-        swapaxes take take_along_axis tensordot tile trace trapezoid unique vander var vdot
+        angle append apply_along_axis apply_over_axes argmax argmin argpartition argsort around
+        array array_split astype atleast_1d atleast_2d atleast_3d average bincount block
+        broadcast_arrays c_ choose clip column_stack compress convolve copy copyto corrcoef
+        correlate cov cross cumprod cumsum cumulative_prod cumulative_sum delete diagflat diff
+        dsplit dstack ediff1d einsum empty_like extract fill_diagonal flip fliplr flipud float_power
+        frexp full full_like geomspace gradient histogram histogram2d histogram_bin_edges
+        histogramdd hsplit hstack imag inner insert interp intersect1d isneginf isposinf kron ldexp
+        linspace logspace logsumexp median meshgrid modf moveaxis nan_to_num nanargmax nanargmin
+        nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile
+        nanstd nansum nanvar ones_like pad partition percentile piecewise place poly polyadd polyder
+        polydiv polyfit polyint polymul polysub polyval prod ptp put put_along_axis putmask quantile
+        r_ ravel repeat replace resize roll rollaxis rot90 round select setdiff1d setxor1d sort
+        split std swapaxes take take_along_axis tensordot tile trace trapezoid trim_zeros union1d
+        unique unique_all unique_counts unique_inverse unique_values unstack unwrap vander var vdot
         vectorize vsplit vstack where zeros_like
     """,
     "drawing": """

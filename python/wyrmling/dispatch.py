@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, arrays, linalg, numpy_factors, variable
-from .arrays import operand, predicates, reductions
+from .arrays import contraction, operand, parts, predicates, reductions
 
 Function = Callable[..., Any]
 
@@ -21,25 +21,47 @@ _OF_VALUES = (
     "allclose",
     "any",
     "argwhere",
+    "array2string",
     "array_equal",
     "array_equiv",
+    "array_repr",
+    "array_str",
+    "can_cast",
+    "common_type",
     "count_nonzero",
+    "diag_indices_from",
     "digitize",
+    "einsum_path",
     "flatnonzero",
     "isclose",
     "iscomplexobj",
+    "isfortran",
+    "isin",
     "isrealobj",
+    "lexsort",
     "may_share_memory",
+    "min_scalar_type",
     "nonzero",
     "result_type",
+    "save",
+    "savetxt",
+    "savez",
+    "savez_compressed",
     "searchsorted",
     "shares_memory",
+    "tril_indices_from",
+    "triu_indices_from",
 )
 
 
 def _divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """The quotient rounded down, and the remainder."""
     return _core.floor_divide(x1, x2), _core.mod(x1, x2)
+
+
+def _real_if_close(a: Any, tol: float = 100) -> Any:
+    """The array itself, which is real."""
+    return operand.itself(a)
 
 
 # Functions of ours under names of NumPy's that wyrmling does not export.
@@ -51,13 +73,21 @@ _OTHERS: dict[str, Function] = {
     "bitwise_xor": variable.LOGICAL["^"][1],
     "divmod": _divmod,
     "fix": _core.trunc,
+    "i0": _core.i0,
     "invert": variable.invert,
+    "iscomplex": parts.is_complex,
+    "isreal": parts.is_real,
+    "matmul": _core.matmul,
+    "matrix_transpose": _core.matrix_transpose,
+    "matvec": contraction.matvec,
     "ndim": predicates.ndim,
     "real": operand.itself,
+    "real_if_close": _real_if_close,
     "row_stack": arrays.vstack,
     "shape": predicates.shape,
     "size": predicates.size,
     "trapz": arrays.trapezoid,
+    "vecmat": contraction.vecmat,
 }
 
 

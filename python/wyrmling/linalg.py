@@ -39,7 +39,10 @@ import numpy as np
 
 from . import _core
 from ._core import Variable, constant
+from .arrays.contraction import cross as _cross
+from .arrays.contraction import tensordot
 from .arrays.contraction import trace as _trace
+from .arrays.least_squares import lstsq, matrix_rank, tensorinv, tensorsolve
 from .arrays.operand import Axis, Like, axes_of, integer
 from .arrays.roots import root
 
@@ -50,14 +53,17 @@ __all__ = [
     "SlogdetResult",
     "cholesky",
     "cond",
+    "cross",
     "det",
     "diagonal",
     "eigh",
     "eigvalsh",
     "inv",
+    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
     "multi_dot",
     "norm",
@@ -68,6 +74,9 @@ __all__ = [
     "solve",
     "svd",
     "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "vecdot",
     "vector_norm",
@@ -402,6 +411,15 @@ def cond(x: Like, p: float | str | None = None) -> Variable:
         large, small = values[..., 0], values[..., -1]
         return small / large if p == -2 else large / small
     return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+
+
+def cross(x1: Like, x2: Like, /, *, axis: int = -1) -> Variable:
+    """Return the vector product of vectors of three components, along an axis.
+
+    >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).value
+    array([0., 0., 1.])
+    """
+    return _cross(x1, x2, axis=axis)
 
 
 def diagonal(x: Like, /, *, offset: int = 0) -> Variable:

@@ -13,6 +13,7 @@ use super::variable::PyVariable;
 use super::{convert, index, operand};
 use crate::array::{DType, normalize_axis};
 use crate::graph::{Constant, Variable, ops};
+use crate::rules::{OpRef, ScatterRows};
 
 /// A variable as it is, anything else as a constant.
 ///
@@ -132,6 +133,24 @@ fn take_along_axis(
     let x = node("take_along_axis", x)?;
     let index = indices("indices", index, &x, axis)?;
     Ok(PyVariable::new(ops::take_along_axis(&x, &index, axis)?))
+}
+
+/// Zeros shaped as ``like``, to whose rows at ``index``, integers of which none is negative, those of
+/// ``rows`` are added.
+///
+/// >>> scatter_rows([1.0, 2.0, 4.0], [1, 0, 1], [0.0, 0.0, 0.0]).value
+/// array([2., 5., 0.])
+#[pyfunction]
+#[pyo3(signature = (rows, index, like, /))]
+fn scatter_rows(
+    rows: &Bound<'_, PyAny>,
+    index: &Bound<'_, PyAny>,
+    like: &Bound<'_, PyAny>,
+) -> PyResult<PyVariable> {
+    let (rows, like) = pair("scatter_rows", rows, like)?;
+    let index = indices("index", index, &like, 0)?;
+    let sums = Variable::apply(OpRef::Static(&ScatterRows), &[rows, index, like])?;
+    Ok(PyVariable::new(sums))
 }
 
 /// ``x`` as it would be after ``x[key] = value``; ``x`` itself stays as it is.
@@ -264,6 +283,7 @@ exports! {
     argmax "(x: _Like, axis: int, keepdims: bool, /) -> Any" inner;
     argmin "(x: _Like, axis: int, keepdims: bool, /) -> Any" inner;
     take_along_axis "(x: _Like, index: _Index, axis: int, /) -> Variable" inner;
+    scatter_rows "(rows: _Like, index: _Index, like: _Like, /) -> Variable" inner;
     replace "(x: _Like, key: Any, value: _Like, /) -> Variable" inner;
     cast "(x: _Like, single: bool, /) -> Variable" inner;
     whole "(x: _Like, /) -> Any" inner;

@@ -75,6 +75,14 @@ fn is_number(variable: &Bound<'_, PyVariable>) -> bool {
     variable.get().number
 }
 
+/// Whether a variable stands for one number that is no array, of Python's or NumPy's.
+#[pyfunction]
+fn is_scalar(variable: &Bound<'_, PyVariable>) -> PyResult<bool> {
+    let variable = variable.get();
+    let number = variable.scalar || variable.handle.is_result();
+    Ok(number && variable.ty()?.ndim() == 0)
+}
+
 /// A variable as one that stands for a Python float.
 #[pyfunction]
 fn as_number(variable: &Bound<'_, PyVariable>) -> PyResult<PyVariable> {
@@ -244,6 +252,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(traced, module)?)?;
     module.add_function(wrap_pyfunction!(is_view, module)?)?;
     module.add_function(wrap_pyfunction!(is_number, module)?)?;
+    module.add_function(wrap_pyfunction!(is_scalar, module)?)?;
     module.add_function(wrap_pyfunction!(as_number, module)?)?;
     module.add_function(wrap_pyfunction!(is_read, module)?)?;
     module.add_function(wrap_pyfunction!(differentiable, module)?)?;

@@ -11,12 +11,13 @@ A name that is in both (``where``, ``trace``) is here what users call, and calls
 """
 
 from .._core import replace
-from .application import apply_along_axis, vectorize
+from .application import apply_along_axis, apply_over_axes, vectorize
 from .concatenators import c_, r_
 from .construction import full, geomspace, linspace, logspace, vander
 from .contraction import convolve, correlate, cross, einsum, inner, kron, tensordot, trace, vdot
 from .correlation import corrcoef, cov
 from .differences import diff, ediff1d, gradient, trapezoid
+from .histogram import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from .indexing import take, take_along_axis, where
 from .insertion import block, delete, insert
 from .interpolation import interp
@@ -29,7 +30,6 @@ from .joining import (
     dstack,
     hsplit,
     hstack,
-    pad,
     split,
     vsplit,
     vstack,
@@ -38,6 +38,8 @@ from .ldexp import ldexp
 from .logsumexp import logsumexp
 from .nanfunctions import (
     nan_to_num,
+    nanargmax,
+    nanargmin,
     nancumprod,
     nancumsum,
     nanmax,
@@ -52,12 +54,25 @@ from .nanfunctions import (
     nanvar,
 )
 from .ordering import argmax, argmin, argpartition, argsort, clip, partition, sort
-from .polynomial import polyval
+from .padding import pad
+from .parts import angle, frexp, imag, isneginf, isposinf, modf, unwrap
+from .polynomial import poly, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval
 from .powers import float_power
 from .quantiles import median, percentile, quantile
+from .resizing import diagflat, resize, trim_zeros, unstack
 from .rounding import around, round
-from .selection import piecewise, select
-from .sets import unique
+from .selection import choose, compress, extract, piecewise, select
+from .sets import (
+    intersect1d,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from .shaping import (
     astype,
     atleast_1d,
@@ -82,11 +97,24 @@ from .shaping import (
     tile,
     zeros_like,
 )
-from .statistics import average, cumprod, cumsum, prod, ptp, std, var
+from .statistics import (
+    average,
+    cumprod,
+    cumsum,
+    cumulative_prod,
+    cumulative_sum,
+    prod,
+    ptp,
+    std,
+    var,
+)
+from .storing import copyto, fill_diagonal, place, put, put_along_axis, putmask
 
 __all__ = [
+    "angle",
     "append",
     "apply_along_axis",
+    "apply_over_axes",
     "argmax",
     "argmin",
     "argpartition",
@@ -99,39 +127,57 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "average",
+    "bincount",
     "block",
     "broadcast_arrays",
     "c_",
+    "choose",
     "clip",
     "column_stack",
+    "compress",
     "convolve",
     "copy",
+    "copyto",
     "corrcoef",
     "correlate",
     "cov",
     "cross",
     "cumprod",
     "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
     "delete",
+    "diagflat",
     "diff",
     "dsplit",
     "dstack",
     "ediff1d",
     "einsum",
     "empty_like",
+    "extract",
+    "fill_diagonal",
     "flip",
     "fliplr",
     "flipud",
     "float_power",
+    "frexp",
     "full",
     "full_like",
     "geomspace",
     "gradient",
+    "histogram",
+    "histogram2d",
+    "histogram_bin_edges",
+    "histogramdd",
     "hsplit",
     "hstack",
+    "imag",
     "inner",
     "insert",
     "interp",
+    "intersect1d",
+    "isneginf",
+    "isposinf",
     "kron",
     "ldexp",
     "linspace",
@@ -139,8 +185,11 @@ __all__ = [
     "logsumexp",
     "median",
     "meshgrid",
+    "modf",
     "moveaxis",
     "nan_to_num",
+    "nanargmax",
+    "nanargmin",
     "nancumprod",
     "nancumsum",
     "nanmax",
@@ -158,19 +207,34 @@ __all__ = [
     "partition",
     "percentile",
     "piecewise",
+    "place",
+    "poly",
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
     "polyval",
     "prod",
     "ptp",
+    "put",
+    "put_along_axis",
+    "putmask",
     "quantile",
     "r_",
     "ravel",
     "repeat",
     "replace",
+    "resize",
     "roll",
     "rollaxis",
     "rot90",
     "round",
     "select",
+    "setdiff1d",
+    "setxor1d",
     "sort",
     "split",
     "std",
@@ -181,7 +245,15 @@ __all__ = [
     "tile",
     "trace",
     "trapezoid",
+    "trim_zeros",
+    "union1d",
     "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+    "unstack",
+    "unwrap",
     "vander",
     "var",
     "vdot",

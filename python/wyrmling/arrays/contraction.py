@@ -312,6 +312,26 @@ def vdot(a: Like, b: Like) -> Variable:
     return dot(reshape(a, -1), reshape(b, -1))
 
 
+def matvec(x1: Like, x2: Like, /) -> Variable:
+    """Products of matrices along the last two axes of one array with vectors along the last of
+    another; the axes before them broadcast.
+
+    >>> matvec([[1.0, 2.0]], [3.0, 4.0]).value
+    array([11.])
+    """
+    return squeeze(matmul(x1, expand_dims(constant(x2), -1)), -1)
+
+
+def vecmat(x1: Like, x2: Like, /) -> Variable:
+    """Products of vectors along the last axis of one array with matrices along the last two of
+    another; the axes before them broadcast.
+
+    >>> vecmat([3.0, 4.0], [[1.0], [2.0]]).value
+    array([11.])
+    """
+    return squeeze(matmul(expand_dims(constant(x1), -2), x2), -2)
+
+
 def kron(a: Like, b: Like) -> Variable:
     """Kronecker product: each element of one array times all of the other.
 

@@ -1,7 +1,7 @@
-"""Arrays joined, split and padded: NumPy's functions, for variables too.
+"""Arrays joined and split: NumPy's functions, for variables too.
 
-Splitting in equal parts, and padding by anything but a constant, compute with lengths: they hold
-for arrays of the same length only, and an input that gets another one raises ValueError.
+Splitting in equal parts computes with lengths: it holds for arrays of the same length only, and an
+input that gets another one raises ValueError.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .._core import Variable, broadcast_like, concatenate, constant, expand_dims, fixed, stack
-from .._core import sum as sum_over
-from .indexing import take
+from .._core import Variable, concatenate, constant, expand_dims, fixed, stack
 from .operand import Array, Like, along, axis_of, integers, itself
 from .shaping import astype, atleast_1d, atleast_2d, atleast_3d, copy
 
@@ -199,56 +197,4 @@ def _with_axes(name: str, array: Like, ndim: int) -> Variable:
     x = itself(array)
     if x.ndim < ndim:
         raise ValueError(f"{name}: expected {ndim} or more axes, got shape {x.shape}")
-    return x
-
-
-def _block(x: Variable, axis: int, length: int, value: float) -> Variable:
-    """A constant of so many elements along an axis, else of the lengths of ``x``."""
-    # The sum with keepdims has length 1 along the axis, even if the array has length 0 there.
-    row = sum_over(x, axis, keepdims=True)
-    shape = [1] * x.ndim
-    shape[axis] = length
-    return broadcast_like(np.full(shape, value, x.dtype), row)
-
-
-def pad(
-    array: Like,
-    pad_width: Any,
-    mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
-    *,
-    constant_values: Any = 0.0,
-) -> Variable:
-    """An array with more elements before and behind along each axis.
-
-    ``pad_width`` is one number, a pair for every axis, or a pair for each, as for ``numpy.pad``;
-    so is ``constant_values``. The modes repeat the last element (``"edge"``), mirror the array at
-    it (``"reflect"``) or behind it (``"symmetric"``), or begin anew (``"wrap"``).
-
-    Raises ValueError for other modes and negative widths.
-
-    >>> pad([1.0, 2.0], (1, 2)).value
-    array([0., 1., 2., 0., 0.])
-    >>> pad([1.0, 2.0, 3.0], 2, "reflect").value
-    array([3., 2., 1., 2., 3., 2., 1.])
-    """
-    x = constant(array)
-    modes = ("constant", "edge", "reflect", "symmetric", "wrap")
-    if mode not in modes:
-        raise ValueError(f"mode: expected one of {modes}, got {mode!r}")
-    widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2))
-    if widths.dtype.kind not in "iu":
-        raise TypeError(f"pad_width: expected integers, got {pad_width!r}")
-    if (widths < 0).any():
-        raise ValueError(f"pad_width: a width cannot be negative, got {pad_width!r}")
-    values = np.broadcast_to(np.asarray(constant_values, float), (x.ndim, 2))
-    for axis, (before, after) in enumerate(widths.tolist()):
-        if before == after == 0:
-            continue
-        if mode == "constant":
-            ends = zip((before, after), values[axis].tolist(), strict=True)
-            first, last = (_block(x, axis, length, value) for length, value in ends)
-            x = concatenate([first, x, last], axis)
-        else:
-            places = np.pad(np.arange(x.shape[axis]), (before, after), mode=mode)
-            x = take(fixed(x, "pad", axis), places, axis)
     return x

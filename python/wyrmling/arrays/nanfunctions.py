@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import Variable, constant, expand_dims, isnan, stack, where
+from .indexing import take
 from .operand import Axis, Like, filling
-from .quantiles import shares, sorted_lanes
+from .predicates import value
+from .quantiles import places_of, shares, sorted_lanes
 from .reductions import cast_to, counted, extreme, finished, mask_of, mean, sum
 from .roots import root
 from .statistics import cumprod, cumsum, prod, variance
@@ -205,7 +207,48 @@ def nanmin(
     return _nanextreme("minimum", a, axis, out, keepdims, initial, where)
 
 
-def _nanquantile(name: str, a: Like, q: Any, axis: Axis, keepdims: bool) -> Any:
+def _nanarg(name: str, a: Like, axis: int | None, out: Any, keepdims: bool) -> Any:
+    x = constant(a)
+    known = value(name, x)
+    if np.isnan(known).all(axis).any():
+        raise ValueError(f"{name}: a lane has no element that is a number (shape {x.shape})")
+    found = getattr(np, name)(known, axis=axis, keepdims=keepdims)
+    return finished(name, found, out)
+
+
+def nanargmax(a: Like, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """The index of the largest element along an axis that is not NaN, a plain integer.
+
+    Raises ValueError where all are NaN, TypeError for what follows an input.
+
+    >>> int(nanargmax(Variable([1.0, np.nan, 3.0])))
+    2
+    """
+    return _nanarg("nanargmax", a, axis, out, keepdims)
+
+
+def nanargmin(a: Like, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """The index of the smallest element along an axis that is not NaN, a plain integer.
+
+    Raises ValueError where all are NaN, TypeError for what follows an input.
+
+    >>> int(nanargmin(Variable([1.0, np.nan, 3.0])))
+    0
+    """
+    return _nanarg("nanargmin", a, axis, out, keepdims)
+
+
+def _places(share: float, number: Any, n: int, method: str) -> Any:
+    """Where the quantile lies among so many elements in order, of ``n`` at most."""
+    if method == "linear":
+        return share * _core.maximum(number - 1.0, 0.0)
+    known = [0.0] + [float(places_of(np.asarray(share), k, method)) for k in range(1, n + 1)]
+    return take(np.asarray(known, number.dtype), constant(number).astype(int))
+
+
+def _nanquantile(
+    name: str, a: Like, q: Any, axis: Axis, out: Any, keepdims: bool, method: str = "linear"
+) -> Any:
     """Quantiles of the elements of each lane that are no NaN, which come last in order."""
     ordered, axes, n = sorted_lanes(name, a, axis)
     number = counted(ordered == ordered, ordered, -1)
@@ -217,48 +260,74 @@ def _nanquantile(name: str, a: Like, q: Any, axis: Axis, keepdims: bool) -> Any:
         return _core.sum(where(at == expand_dims(place, -1), values, 0.0), -1)
 
     def one(share: float) -> Any:
-        place = share * _core.maximum(number - 1.0, 0.0)
+        place = _places(share, number, n, method)
         below = _core.floor(place)
         low, high = element(below), element(_core.ceil(place))
         found = low + (high - low) * (place - below)
         found = where(number > 0, found, np.nan)
         return expand_dims(found, axes) if keepdims else found
 
-    found = [one(share) for share in q.ravel().tolist()]
+    parts = [one(share) for share in q.ravel().tolist()]
     if q.ndim == 0:
-        return found[0]
-    return _core.reshape(stack(found), (*q.shape, *found[0].shape)) if q.ndim > 1 else stack(found)
+        return finished(name, parts[0], out)
+    found = stack(parts)
+    found = _core.reshape(found, (*q.shape, *parts[0].shape)) if q.ndim > 1 else found
+    return finished(name, found, out)
 
 
-def nanmedian(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def nanmedian(
+    a: Like,
+    axis: Axis = None,
+    out: Variable | None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
     """The middle of the elements in order over axes that are not NaN; NaN where there is none.
 
     >>> nanmedian([3.0, float("nan"), 1.0, 10.0]).item()
     3.0
     """
-    return _nanquantile("nanmedian", a, np.asarray(0.5), axis, keepdims)
+    return _nanquantile("nanmedian", a, np.asarray(0.5), axis, out, keepdims)
 
 
 def nanquantile(
-    a: Like, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    a: Like,
+    q: Any,
+    axis: Axis = None,
+    out: Variable | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
 ) -> Any:
     """As ``quantile``, of the elements that are not NaN.
 
     >>> nanquantile([1.0, float("nan"), 3.0], 0.5).item()
     2.0
     """
-    return _nanquantile("nanquantile", a, shares("nanquantile", q, 1, method), axis, keepdims)
+    places = shares("nanquantile", q, 1, method, weights)
+    return _nanquantile("nanquantile", a, places, axis, out, keepdims, method)
 
 
 def nanpercentile(
-    a: Like, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    a: Like,
+    q: Any,
+    axis: Axis = None,
+    out: Variable | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
 ) -> Any:
     """As ``nanquantile``, by hundredths.
 
     >>> nanpercentile([1.0, float("nan"), 3.0], 50).item()
     2.0
     """
-    return _nanquantile("nanpercentile", a, shares("nanpercentile", q, 100, method), axis, keepdims)
+    places = shares("nanpercentile", q, 100, method, weights)
+    return _nanquantile("nanpercentile", a, places, axis, out, keepdims, method)
 
 
 def nan_to_num(
@@ -280,9 +349,9 @@ def nan_to_num(
         raise NotImplementedError("nan_to_num: copy=False: a variable is not changed in place")
     x = constant(x)
     filling("nan_to_num: nan", nan, x.shape)
-    for name, value in (("posinf", posinf), ("neginf", neginf)):
-        if value is not None:
-            filling(f"nan_to_num: {name}", value, x.shape)
+    for name, other in (("posinf", posinf), ("neginf", neginf)):
+        if other is not None:
+            filling(f"nan_to_num: {name}", other, x.shape)
     largest = float(np.finfo(x.dtype).max)
     y = where(isnan(x), nan, x)
     y = where(x == np.inf, largest if posinf is None else posinf, y)

@@ -12,7 +12,25 @@ from .._core import Variable, constant, expand_dims, fixed, mean, merge_axes, sp
 from .indexing import take
 from .operand import Array, Axis, Like, axes_of
 from .ordering import sort
+from .reductions import finished
 from .shaping import moveaxis
+
+# NumPy's, all of them.
+METHODS = (
+    "averaged_inverted_cdf",
+    "closest_observation",
+    "hazen",
+    "higher",
+    "interpolated_inverted_cdf",
+    "inverted_cdf",
+    "linear",
+    "lower",
+    "median_unbiased",
+    "midpoint",
+    "nearest",
+    "normal_unbiased",
+    "weibull",
+)
 
 
 def sorted_lanes(name: str, a: Like, axis: Axis) -> tuple[Variable, tuple[int, ...], int]:
@@ -30,10 +48,16 @@ def _unless_nan(result: Variable, ordered: Variable) -> Variable:
     return where(last == last, result, last)
 
 
-def median(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
+def median(
+    a: Like,
+    axis: Axis = None,
+    out: Variable | None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
     """The middle of the elements in order over axes, the mean of the two in the middle.
 
-    Of no elements it is NaN.
+    Of no elements it is NaN. ``overwrite_input`` changes nothing.
 
     >>> median([3.0, 1.0, 2.0, 10.0]).item()
     2.5
@@ -43,13 +67,18 @@ def median(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     first = max(n - 1, 0) // 2
     middle = mean(ordered[..., first : n // 2 + 1], -1)
     middle = _unless_nan(middle, ordered) if n else middle
-    return expand_dims(middle, axes) if keepdims else middle
+    return finished("median", expand_dims(middle, axes) if keepdims else middle, out)
 
 
-def shares(name: str, q: Any, whole: float, method: str = "linear") -> Array:
+def shares(name: str, q: Any, whole: float, method: str, weights: Any) -> Array:
     """What is asked of quantiles, from 0 to ``whole``, as shares."""
-    if method != "linear":
-        raise ValueError(f"{name}: method: expected 'linear', the only one here, got {method!r}")
+    if method not in METHODS:
+        raise ValueError(f"{name}: method: expected one of {METHODS}, got {method!r}")
+    if weights is not None:
+        raise TypeError(
+            f"{name}: weights: quantiles of weighted elements are not here; repeat the elements by "
+            "np.repeat where weights are whole numbers"
+        )
     expected = f"{name}: q: expected numbers from 0 to {whole:g}, got"
     if isinstance(q, Variable):
         raise TypeError(f"{expected} a variable; no gradient passes through it, so give its value")
@@ -62,26 +91,48 @@ def shares(name: str, q: Any, whole: float, method: str = "linear") -> Array:
     return found
 
 
+def places_of(q: Array, n: int, method: str) -> Array:
+    """Where among ``n`` elements in order the quantiles lie, counted from 0."""
+    if method == "linear":
+        return q * (n - 1)
+    # The quantiles of the places themselves, which NumPy computes.
+    found: Array = np.quantile(np.arange(n, dtype=float), q, method=method)  # type: ignore[call-overload]
+    return found
+
+
 def quantile(
-    a: Like, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
-) -> Variable:
+    a: Like,
+    q: Any,
+    axis: Axis = None,
+    out: Variable | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
+) -> Any:
     """Where a share ``q`` of the elements lies below, interpolated between the two nearest.
 
     ``q`` is a number from 0 to 1 or an array of them, whose axes come first in the result.
-    Raises ValueError for others, for no elements, and for a ``method`` other than ``"linear"``;
-    TypeError for a ``q`` that is no number, or a variable.
+    ``method`` is any of NumPy's: how the place of the quantile follows from the share.
+    ``overwrite_input`` changes nothing. Raises ValueError for other shares, for no elements, and
+    for a method that is none; TypeError for a ``q`` that is no number, or a variable, and for
+    ``weights``.
 
     >>> quantile([1.0, 2.0, 3.0], [0.25, 1.0]).value
     array([1.5, 3. ])
+    >>> quantile([1.0, 2.0, 3.0], 0.3, method="higher").item()
+    2.0
     """
-    return _quantile("quantile", a, shares("quantile", q, 1, method), axis, keepdims)
+    places = shares("quantile", q, 1, method, weights)
+    return finished("quantile", _quantile("quantile", a, places, axis, method, keepdims), out)
 
 
-def _quantile(name: str, a: Like, q: Array, axis: Axis, keepdims: bool) -> Variable:
+def _quantile(name: str, a: Like, q: Array, axis: Axis, method: str, keepdims: bool) -> Variable:
     ordered, axes, n = sorted_lanes(name, a, axis)
     if n == 0:
         raise ValueError(f"{name} of no elements is not defined (shape {np.shape(a)})")
-    places = q.ravel() * (n - 1)
+    places = places_of(q.ravel(), n, method)
     below = np.floor(places).astype(int)
     above = np.minimum(below + 1, n - 1)
     share = (places - below).astype(ordered.dtype)
@@ -93,11 +144,20 @@ def _quantile(name: str, a: Like, q: Array, axis: Axis, keepdims: bool) -> Varia
 
 
 def percentile(
-    a: Like, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
-) -> Variable:
+    a: Like,
+    q: Any,
+    axis: Axis = None,
+    out: Variable | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
+) -> Any:
     """As ``quantile``, by hundredths.
 
     >>> percentile([1.0, 2.0, 3.0], 25).item()
     1.5
     """
-    return _quantile("percentile", a, shares("percentile", q, 100, method), axis, keepdims)
+    places = shares("percentile", q, 100, method, weights)
+    return finished("percentile", _quantile("percentile", a, places, axis, method, keepdims), out)

@@ -1,13 +1,17 @@
-"""A choice among functions or arrays by conditions: NumPy's, for variables too."""
+"""A choice among functions, arrays or elements by conditions: NumPy's, for variables too."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .._core import Variable, constant, replace, where
-from .operand import Like
-from .shaping import zeros_like
+from .. import _core
+from .._core import Variable, constant, replace, reshape, where
+from .indexing import take
+from .operand import Like, axis_of
+from .predicates import value
+from .reductions import finished
+from .shaping import broadcast_arrays, zeros_like
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Like], default: Like = 0.0) -> Any:
@@ -89,3 +93,72 @@ def piecewise(
         elif mask.any():
             result = replace(result, mask, function(values[mask], *args, **kw))
     return result if result.dtype == values.dtype else result.astype(values.dtype)
+
+
+def compress(condition: Any, a: Like, axis: int | None = None, out: Any = None) -> Any:
+    """The slices along an axis, or elements of the flattened array, for which a condition is true.
+
+    Which they are is asked once: raises TypeError for a condition that follows an input, ValueError
+    for one with another number of axes than one.
+
+    >>> compress([False, True], Variable([[1.0, 2.0], [3.0, 4.0]]), axis=0).value
+    array([[3., 4.]])
+    """
+    mask = np.asarray(value("compress", condition))
+    if mask.ndim != 1:
+        raise ValueError(f"compress: condition: expected one axis, got shape {mask.shape}")
+    x = reshape(a, -1) if axis is None else constant(a)
+    at = axis_of("compress", 0 if axis is None else axis, x.ndim)
+    return finished("compress", take(x, np.flatnonzero(mask), at), out)
+
+
+def extract(condition: Any, arr: Like) -> Any:
+    """The elements for which a condition is true, in C order.
+
+    >>> x = Variable([1.0, 5.0, 2.0])
+    >>> extract(x > 1.0, x).value
+    array([5., 2.])
+    """
+    mask = np.asarray(value("extract", condition))
+    return take(reshape(arr, -1), np.flatnonzero(mask))
+
+
+def choose(a: Any, choices: Sequence[Like], out: Any = None, mode: str = "raise") -> Any:
+    """Of each place the element of the array whose number an array of integers has there.
+
+    All broadcast together. The integers may be a variable of them; ``mode`` says what happens to
+    those out of range, as for ``take``, for plain ones. Raises ValueError or IndexError for them.
+
+    >>> choose([1, 0], [Variable([1.0, 2.0]), [10.0, 20.0]]).value
+    array([10.,  2.])
+    """
+    arrays = list(choices)
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"choose: mode: expected 'raise', 'wrap' or 'clip', got {mode!r}")
+    if isinstance(a, Variable):
+        if mode != "raise":
+            raise TypeError(f"choose: mode: {mode!r} needs plain integers, not a variable of them")
+        numbers: Any = a
+    else:
+        numbers = np.asarray(a)
+        if numbers.dtype.kind not in "iub":
+            raise TypeError(f"choose: a: expected integers, got {numbers.dtype}")
+        numbers = numbers.astype(np.int64)
+        count = len(arrays)
+        if mode == "raise" and ((numbers < 0) | (numbers >= count)).any():
+            raise ValueError(f"choose: a: expected numbers from 0 to {count - 1}, got others")
+        numbers = numbers % count if mode == "wrap" else np.clip(numbers, 0, count - 1)
+    shape = np.shape(numbers)
+    like = np.zeros(shape)
+    wide = broadcast_arrays(*(constant(x) for x in arrays), like)[:-1]
+    kind = np.result_type(*(x.dtype for x in wide))
+    stacked = _core.stack([x if x.dtype == kind else x.astype(kind) for x in wide])
+    if isinstance(numbers, Variable):
+        places: Any = _core.expand_dims(numbers, tuple(range(stacked.ndim - len(shape))))
+        if places.shape[1:] != stacked.shape[1:]:
+            raise ValueError(
+                f"choose: a: expected shape {stacked.shape[1:]} of a variable, got {shape}"
+            )
+    else:
+        places = np.broadcast_to(numbers, stacked.shape[1:])[None]
+    return finished("choose", _core.take_along_axis(stacked, places, 0)[0], out)

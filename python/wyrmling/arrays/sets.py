@@ -1,10 +1,14 @@
-"""The distinct elements of an array: NumPy's function, for variables too."""
+"""Sets of the elements of arrays: NumPy's functions, for variables too.
 
-from typing import Any
+Which elements are equal is asked once, of the values at hand: raises TypeError for what follows an
+input. Indices and counts are plain arrays; of equal elements the first has the gradient.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core import constant, reshape
+from .._core import Variable, concatenate, constant, reshape
 from .indexing import take
 from .operand import Like
 from .predicates import value
@@ -45,3 +49,114 @@ def unique(
         if asked
     ]
     return (found, *more) if more else found
+
+
+class UniqueAllResult(NamedTuple):
+    """What ``unique_all`` gives."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCountsResult(NamedTuple):
+    """What ``unique_counts`` gives."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverseResult(NamedTuple):
+    """What ``unique_inverse`` gives."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: Like, /) -> UniqueAllResult:
+    """The distinct elements, their first places, those of each element among them, and counts.
+
+    Each NaN is distinct, as in the standard of array interfaces; so for the functions that follow.
+    """
+    found = unique(x, True, True, True, equal_nan=False)
+    return UniqueAllResult(*found)
+
+
+def unique_counts(x: Like, /) -> UniqueCountsResult:
+    """The distinct elements, and how often each occurs."""
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Like, /) -> UniqueInverseResult:
+    """The distinct elements, and the place of each element among them."""
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x: Like, /) -> Any:
+    """The distinct elements, here in order."""
+    return unique(x, equal_nan=False)
+
+
+def _flat(x: Like) -> Variable:
+    return reshape(constant(x), -1)
+
+
+def union1d(ar1: Like, ar2: Like) -> Any:
+    """The distinct elements of two arrays together, in order.
+
+    >>> union1d(Variable([3.0, 1.0]), [1.0, 2.0]).value
+    array([1., 2., 3.])
+    """
+    return unique(concatenate([_flat(ar1), _flat(ar2)]))
+
+
+def _distinct(x: Variable, assume_unique: bool) -> tuple[Variable, Any]:
+    """The distinct elements of a vector, and their places."""
+    if assume_unique:
+        return x, np.arange(x.size)
+    found, at = unique(x, return_index=True)
+    return found, at
+
+
+def intersect1d(
+    ar1: Like, ar2: Like, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """The distinct elements that both arrays have, in order, from the first; with
+    ``return_indices`` also their places in both.
+
+    >>> intersect1d(Variable([3.0, 1.0, 2.0]), [2.0, 3.0]).value
+    array([2., 3.])
+    """
+    x, other = _flat(ar1), _flat(ar2)
+    _, first, second = np.intersect1d(
+        value("intersect1d", x), value("intersect1d", other), assume_unique, True
+    )
+    found = take(x, first)
+    return (found, first, second) if return_indices else found
+
+
+def setdiff1d(ar1: Like, ar2: Like, assume_unique: bool = False) -> Any:
+    """The distinct elements of the first array that the second has not.
+
+    >>> setdiff1d(Variable([3.0, 1.0, 2.0]), [2.0]).value
+    array([1., 3.])
+    """
+    x, _ = _distinct(_flat(ar1), assume_unique)
+    inside = np.isin(value("setdiff1d", x), value("setdiff1d", constant(ar2)))
+    return take(x, np.flatnonzero(~inside))
+
+
+def setxor1d(ar1: Like, ar2: Like, assume_unique: bool = False) -> Any:
+    """The distinct elements that one of two arrays has and the other has not, in order.
+
+    >>> setxor1d(Variable([3.0, 1.0]), [1.0, 2.0]).value
+    array([2., 3.])
+    """
+    both = [_distinct(_flat(ar), assume_unique)[0] for ar in (ar1, ar2)]
+    joined = concatenate(both)
+    known = np.asarray(value("setxor1d", joined))
+    order = np.argsort(known, kind="stable")
+    ordered = known[order]
+    apart = np.concatenate([[True], ordered[1:] != ordered[:-1], [True]])
+    return take(joined, order[apart[1:] & apart[:-1]])

@@ -82,6 +82,58 @@ def cumprod(
     return finished("cumprod", result, out)
 
 
+def _cumulative(
+    name: str, x: Like, axis: int | None, dtype: Any, out: Any, include_initial: bool
+) -> Any:
+    first, running = (0.0, cumsum) if name == "cumulative_sum" else (1.0, cumprod)
+    array = cast_to(name, x, dtype)
+    if array.ndim == 0:
+        raise ValueError(f"{name}: expected an array with an axis, got a number")
+    if axis is None and array.ndim > 1:
+        raise ValueError(f"{name}: axis: must be given for {array.ndim} axes")
+    at = axis_of(name, 0 if axis is None else axis, array.ndim)
+    result = constant(running(array, at))
+    if include_initial:
+        # The sum with keepdims has length 1 along the axis, even if the array has length 0 there.
+        row = _core.sum(array, at, keepdims=True)
+        result = concatenate([_core.broadcast_like(array.dtype.type(first), row), result], at)
+    return finished(name, result, out)
+
+
+def cumulative_sum(
+    x: Like,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    """Sums of the elements up to each along an axis, with ``include_initial`` 0 in front of them.
+
+    >>> cumulative_sum([1.0, 2.0], include_initial=True).value
+    array([0., 1., 3.])
+    """
+    return _cumulative("cumulative_sum", x, axis, dtype, out, include_initial)
+
+
+def cumulative_prod(
+    x: Like,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    """Products of the elements up to each along an axis, with ``include_initial`` 1 in front.
+
+    >>> cumulative_prod([3.0, 2.0], include_initial=True).value
+    array([1., 3., 6.])
+    """
+    return _cumulative("cumulative_prod", x, axis, dtype, out, include_initial)
+
+
 def _product(x: Variable, axis: int) -> Variable:
     """Products along an axis, which is kept with length 1."""
     n = x.shape[axis]
