@@ -33,7 +33,7 @@ pub struct Taken {
     pub name: Option<String>,
 }
 
-/// The user, the item and the rating: what is given of them, or was taken.
+/// Something for each of user, item and rating: the column that a caller gives, or the one taken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Columns<T, R = T> {
     pub user: T,

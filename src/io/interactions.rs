@@ -188,7 +188,7 @@ pub fn parse(
     table.finish()
 }
 
-/// The rule of the module's documentation.
+/// Whether the first line is a header, by the rule in the module's documentation.
 fn is_header(first: &Line, second: Option<&Line>, delimiter: Delimiter) -> bool {
     let is_number = |line: &Line, field| number(line.field(field), delimiter).is_some();
     !is_number(first, 0)
@@ -282,7 +282,7 @@ impl<'a> ReadSoFar<'a> {
         let known = (self.user_ids.len(), self.item_ids.len());
         let user_number = self.user_ids.number(user).ok_or_else(full)?;
         let item_number = self.item_ids.number(item).ok_or_else(full)?;
-        // Only a new id can be one of these, so each is compared once.
+        // An id is compared with these words when it first occurs.
         for (id, what, is_new) in [
             (user, "user", user_number as usize == known.0),
             (item, "item", item_number as usize == known.1),

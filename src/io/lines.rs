@@ -1,8 +1,9 @@
-//! Lines: delimited text cut into fields, with line numbers that can be trusted.
+//! Lines: delimited text cut into fields, with correct line numbers.
 //!
 //! The `csv` crate does the cutting, except for `::`, which it does not know. Its
-//! own line numbers are off after blank lines and with `\r\n`, so here lines end at
-//! `\n` alone and the number is counted back from where the reader stands.
+//! own line numbers are wrong after blank lines and with `\r\n`. So it is told that
+//! lines end at `\n` alone, and the number of a line is computed from the line at
+//! which the reader stands after it.
 
 use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
@@ -202,8 +203,8 @@ impl<'a, R: BufRead> Lines<'a, R> {
                 }
                 let breaks = record.as_slice().iter().filter(|&&b| b == b'\n').count() as u64;
                 line.number = reader.position().line().saturating_sub(breaks);
-                // A line ends with a line break, and no more than that is read for
-                // it; unless a quote goes on and on.
+                // Every line ends with a line break, and the reader asks for no more than
+                // that, unless a quote is never closed.
                 if reader.get_ref().ended {
                     let expected = "the quote to be closed";
                     return Err(bad_line(self.name, line.number, "a quote", expected));
@@ -302,7 +303,7 @@ fn guess(start: &Start, name: &str) -> Result<Delimiter> {
     if let Some(delimiter) = most(first.collect())? {
         return Ok(delimiter);
     }
-    // The first line is within a quote that goes on, or has no delimiter at all.
+    // The first line has a quote that is not closed, or no delimiter at all.
     let text = String::from_utf8_lossy(lines);
     let contained = Delimiter::ALL
         .into_iter()

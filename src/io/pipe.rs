@@ -1,8 +1,8 @@
-//! Pipes: files that may keep a reader waiting, read so that it can be called off.
+//! Pipes: files that may keep a reader waiting, read so that the wait can be ended.
 //!
-//! To open or read a pipe or a terminal is to wait for whoever writes, and no flag ends
-//! that. So another thread does it, which is left behind when the reader is called off: it
-//! ends with the pipe or with the process.
+//! To open or read a pipe or a terminal is to wait for whoever writes, and no flag ends that wait.
+//! So another thread reads. When the caller stops, that thread is left waiting; it ends with the pipe
+//! or with the process.
 
 use std::fs::File;
 use std::io::{self, BufRead, Cursor, Read};

@@ -27,8 +27,8 @@ use serde_json::{Map, Value, json};
 use super::ids::quoted;
 use crate::error::{Error, Result};
 
-/// A header of ours is far shorter; a longer one is not parsed, for what parsing allocates is
-/// many times its length.
+/// A longer header is refused before it is parsed, since parsing allocates many times its length. A
+/// header that [`write`] makes is far shorter.
 const LONGEST_HEADER: u64 = 1 << 14;
 /// Bytes read or written at once, between two looks at whether to stop.
 const PIECE: usize = 1 << 20;
@@ -96,8 +96,8 @@ impl Numbers<'_> {
     }
 }
 
-/// Writes a file of tensors. A float that is not finite is refused: what is written is looked at
-/// as it is written, for another thread may change an array meanwhile.
+/// Writes a file of tensors. A float that is not finite is refused; each piece is checked as it is
+/// written, since another thread may change an array meanwhile.
 ///
 /// # Errors
 ///

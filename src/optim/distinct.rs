@@ -4,9 +4,9 @@
 //! arrival. It is as large as a batch, never as a parameter, and is used again for every
 //! batch, so that grouping costs a few nanoseconds an occurrence and allocates nothing.
 //!
-//! Whether a row has been there before is a toss-up in a batch, and a wrong guess of the
-//! processor costs more than all the rest. So nothing here branches on it, and addresses are
-//! known long before they are needed: rows are looked up in one pass and linked in another.
+//! Whether a row occurred before is random, so a branch on it would often be mispredicted, which
+//! costs more than everything else here. Therefore nothing branches on it, and rows are looked up in
+//! one pass and linked in another, so that loads do not wait for each other.
 
 use crate::array::filled;
 use crate::error::Result;

@@ -1,4 +1,5 @@
-//! What is applied to a table, and with what: the words that the files of this folder share.
+//! Gradients as optimizers take them, and what they are applied to: types that the files of this
+//! folder share.
 //!
 //! A gradient is an array of the table's shape, or rows of one ([`GradientRows`]): parts, each of
 //! some rows' numbers and of [`Term`]s that add up to these rows. A program leaves them in its memory,

@@ -1,10 +1,10 @@
 //! Applying a gradient by any rule: equal rows are summed, in order of arrival, then every
 //! row is changed once.
 //!
-//! What a row costs beside its arithmetic is kept small. A gradient that occurs once, as one
-//! product, is never written out. The most usual lengths of rows get code of their own, which
-//! is paid for in the size of the wheel. Rows of a single number are brought together and
-//! changed as one.
+//! Little is done for a row beside its arithmetic. If a row occurs once, with one term, its gradient
+//! is read where it stands and not copied. The commonest widths of rows have compiled code of their
+//! own, which makes the wheel larger. Rows of a single number are gathered into one array, changed
+//! there, and scattered back.
 
 use smallvec::SmallVec;
 
@@ -42,7 +42,7 @@ unsafe fn product<T: Number>(term: &Term<&[T]>, k: usize, width: usize) -> Scale
 }
 
 /// The gradient of distinct row `k`: where it stands if it is a single product, else summed in
-/// `sum`. `part` is where the row before occurs first, and advances.
+/// `sum`. `part` is the part in which the row before occurred first; it advances to that of this row.
 ///
 /// # Safety
 /// Terms have all rows of their parts, as long as `sum`, which is `WIDTH` if that is not 0.
@@ -118,14 +118,14 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
     lines: &mut [Vec<T>; 5],
 ) {
     let [sum, w, a, b, _] = lines;
-    // How often to apply the rule, and to how many numbers at a time. Where all rows change
-    // they need not be told apart, unless steps are counted.
+    // How often to apply the rule, and to how many numbers at a time. Where all rows change,
+    // several are taken as one, unless steps are counted for each row.
     let (times, length) = match source {
         GradientSource::Rows(_, distinct) => (distinct.rows().len(), update.width),
         GradientSource::All(g) => {
             let length = match access {
                 _ if update.powers.is_some() => update.width,
-                // In pieces, so that a step on a huge parameter can end half-way.
+                // In pieces, between which a step on a huge parameter can be interrupted.
                 Access::Alone => g.len().min(PIECE),
                 Access::Shared => w.len(),
             };
@@ -150,7 +150,7 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
                 (k, length.min(g.len()), (T::one(), g.as_ptr()))
             }
         };
-        // Known to the compiler.
+        // A constant where `WIDTH` is given.
         let n = if WIDTH > 0 { WIDTH } else { n };
         let (start, slots) = update.place(row * length);
         let mut copies = [&mut a[..], &mut b[..]];
@@ -208,7 +208,7 @@ unsafe fn run<T: Number>(
     ) {
         // SAFETY: handed on.
         unsafe {
-            // Every width costs code.
+            // Code is compiled anew for each width, so there are two.
             let width = match source {
                 GradientSource::Rows(..) if M::ISA > Isa::Scalar && size_of::<T>() == 4 => {
                     update.width
@@ -247,7 +247,7 @@ unsafe fn run<T: Number>(
     }
 }
 
-/// Applies rows of one number: those that change are brought together and changed as a whole.
+/// Applies rows of one number: those that change are gathered into one array and changed there.
 ///
 /// # Safety
 /// As for [`rows`]; the rows have been grouped.
@@ -315,7 +315,7 @@ pub(super) unsafe fn rows<T: Number>(
     parts: &impl GradientRows<T>,
     scratch: &mut Scratch<T>,
 ) {
-    // Few enough not to allocate, in all but huge programs, whose batches take long anyway.
+    // Only in huge programs are there so many that these allocate; their batches take long anyway.
     let mut indices: SmallVec<[&[u32]; 4]> = SmallVec::new();
     let mut terms: SmallVec<[Term<&[T]>; 8]> = SmallVec::new();
     for p in 0..parts.count() {

@@ -1,7 +1,7 @@
 //! Passes over a row, a register's worth of numbers at a time.
 //!
-//! Registers are explicit ([`Vector`]), since a compiler makes little of rows of a length it
-//! does not know: what is left of the last register is done number by number.
+//! Registers are explicit ([`Vector`]), since LLVM vectorises loops over short rows badly if their
+//! length is no constant. What does not fill a register is done number by number.
 
 use crate::array::Real;
 use crate::simd::vector::{One, Vector};
@@ -39,7 +39,8 @@ pub(super) unsafe fn each<const WIDTH: usize, M: Machine, T: Real>(
         Isa::Scalar => by!(T::Scalar, <T::Scalar as Vector<T>>::LANES),
         _ => by!(T::Avx2, <T::Avx2 as Vector<T>>::LANES),
     }
-    // Few are left. Who does not know that the step is 1 makes no vectors of them again.
+    // The rest is at most 7 numbers. `black_box` hides from LLVM that the step is 1: it would
+    // vectorise this loop.
     by!(One<M, T>, std::hint::black_box(1));
 }
 

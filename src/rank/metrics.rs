@@ -30,8 +30,8 @@ use crate::split;
 
 /// Bound on the bytes of scores in a block of users.
 const SCORES: usize = 1 << 25;
-/// Users scored together where that bound allows: enough to repay packing the items for the
-/// product, and their scores are still in cache when they are compared.
+/// Users scored together where that bound allows: enough that packing the items for the product
+/// costs little of it, and few enough that their scores are still in the cache when they are compared.
 const USERS: usize = 64;
 
 /// The metrics of one user, or their means; each from 0 to 1.
@@ -191,11 +191,11 @@ struct Count {
 }
 
 multiversion! {
-    /// Counts by comparing with every score. To search the held-out scores for the place of
-    /// each score takes fewer steps, but none that fill a vector: unless most items are held
-    /// out it is slower.
+    /// Counts by comparing with every score, in vector instructions. Bisection of the held-out scores
+    /// for each score takes fewer steps, but scalar ones: it is slower unless most items are held out.
     fn count(scores: &[f32], score: f32) -> Count {
-        // As narrow as the scores, which fit: items are numbered by 32 bits.
+        // 32 bits, as the scores have, so that a register holds as many. No count is larger, since
+        // items are numbered by 32 bits.
         let (mut at_least, mut equal) = (0_u32, 0_u32);
         for &other in scores {
             at_least += u32::from(other >= score);

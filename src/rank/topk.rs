@@ -82,7 +82,7 @@ pub fn top_k(factors: &Factors, seen: Option<&Csr>, k: usize, stop: &AtomicBool)
     Ok(best)
 }
 
-/// What a block of users needs to know.
+/// What the search for a block of users reads.
 struct Search<'a, 'f> {
     factors: &'a Factors<'f>,
     seen: Option<&'a Csr>,
@@ -149,8 +149,8 @@ struct Leaders {
     k: usize,
     /// Contains the k best of what was offered, and fewer than k others.
     candidates: Vec<Candidate>,
-    /// A later item must score more. NaN, which nothing is at or below, while
-    /// fewer than k are known.
+    /// A later item must score more than this. It is NaN while fewer than k items are
+    /// known: no score is at most NaN.
     bar: f32,
 }
 
@@ -168,8 +168,8 @@ impl Leaders {
     fn offer(&mut self, first: u32, scores: &[f32], seen: &[u32]) -> Result<(), u32> {
         for (chunk, scores) in scores.chunks(LANES).enumerate() {
             let bar = self.bar;
-            // Negated, so that a NaN is above the bar too. No early exit: it
-            // would keep the loop from being vectorised.
+            // `!(score <= bar)` and not `score > bar`, so that a NaN passes, too. Without an
+            // early exit LLVM vectorises the loop.
             #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a NaN must not be below")]
             let above = scores.iter().fold(false, |any, &s| any | !(s <= bar));
             if above {
@@ -190,7 +190,7 @@ impl Leaders {
             return Ok(());
         }
         self.candidates.push(candidate);
-        // The first k make the bar; from then on each k further ones raise it.
+        // The first k candidates set the bar; later each k further ones raise it.
         let full = if self.bar.is_nan() {
             self.k
         } else {

@@ -6,20 +6,20 @@
 //! at a time into the first, second and third accumulator, what remains into the
 //! fourth; at the end the accumulators and then their lanes are added as a binary
 //! tree. So a result is bit-reproducible per instruction set, and its rounding
-//! error grows with the length divided by 16 to 64 rather than with the length.
+//! error grows with the length divided by 16 to 64 (the number of accumulators).
 //!
 //! These are `#[inline(always)]` and take a [`Machine`]: call them from a body of
 //! `multiversion!`. The functions of the same names in [`crate::simd`] are for
 //! everyone else.
 //!
-//! Limits: slices of different length are taken up to the shorter one; whoever
-//! calls has checked. `axpy` fuses its product with its sum where the hardware can.
+//! Limits: of slices of different lengths only the shorter length is used; callers
+//! check lengths. `axpy` fuses its product with its sum where the hardware can.
 
 use super::Real;
 use crate::simd::vector::Vector;
 use crate::simd::{Isa, Machine, mul_add};
 
-/// Calls the function with the register of the machine, which is known at
+/// Calls the function with the register type of the machine, which is chosen at
 /// compile time.
 macro_rules! with_register {
     ($machine:ident, $type:ident, $function:ident::<$($parameter:ty),*>($($argument:expr),*)) => {
@@ -49,9 +49,9 @@ pub fn sum<M: Machine, T: Real>(_: M, x: &[T]) -> T {
 /// `y[i] += alpha·x[i]`.
 #[inline(always)]
 pub fn axpy<M: Machine, T: Real>(_: M, alpha: T, x: &[T], y: &mut [T]) {
-    // A loop of LLVM's reaches full width at 64 elements only, and a masked store
-    // would make the next load of the same row wait. So: whole registers, then
-    // half registers, then single elements.
+    // A loop that LLVM vectorises uses whole registers only from 64 elements on, and a
+    // load soon after a masked store to the same row waits for that store. So: whole
+    // registers, then half registers, then single elements.
     let mut done = 0;
     if M::ISA == Isa::Avx512 {
         // SAFETY: a value of `M` was passed, hence the CPU has AVX-512.

@@ -1,12 +1,12 @@
 //! Vector registers as types: the few operations that dot products are made of.
 //!
-//! LLVM vectorises an elementwise loop well, but not a sum that is to be added up
-//! in a fixed order: it turns 32 accumulators into pairs. Nor does it do well by
-//! short rows of a length it does not know. So the reductions of [`mod@super::dot`]
-//! and the optimizers' rules are written over this trait, once, and each
-//! instruction set provides its register. [`One`] is for what does not fill one.
+//! LLVM vectorises an elementwise loop well, but badly a sum in a fixed order (it
+//! keeps 32 accumulators in registers of two) and a loop over short rows whose length
+//! is no constant. So the reductions of [`mod@super::dot`] and the optimizers' rules
+//! are written once, over this trait, and each instruction set provides its register.
+//! [`One`] is a register of one element, for the end of a row.
 //!
-//! Limits: only `f32` and `f64`, only what those need.
+//! Limits: only `f32` and `f64`, and only the operations that these callers need.
 
 use std::marker::PhantomData;
 
@@ -112,8 +112,8 @@ unsafe impl<M: Machine, T: Float> Vector<T> for One<M, T> {
 }
 
 /// The registers of an element type, by instruction set. Other crates cannot name this trait, so
-/// [`Real`](super::Real), which asks for it, is implemented here only: unsafe code takes a `Real`
-/// for a float of its size, without padding, which any bits are a value of.
+/// [`Real`](super::Real), which asks for it, is implemented here only. Unsafe code relies on that: a
+/// `Real` is a float of its size, without padding, and any bits are a value of it.
 pub trait Registers: Sized {
     /// The register of [`Scalar`](super::Scalar).
     type Scalar: Vector<Self>;
@@ -253,7 +253,7 @@ mod x86 {
         ))
     }
 
-    /// For a mask of `count` lanes, read as many entries from `LANES - count` on.
+    /// `LANES` entries from `LANES - count` on are a mask of the first `count` lanes.
     static FIRST_F32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
     static FIRST_F64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
 

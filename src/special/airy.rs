@@ -1,10 +1,11 @@
 //! Airy functions of real numbers, and their derivatives.
 //!
 //! Within 9.5 of zero a solution of `y'' = x·y` (DLMF 9.2.1) is carried from where it is known by
-//! Taylor series of the equation, in the direction in which it grows or oscillates: there it
-//! outgrows its errors. Beyond are asymptotic series (DLMF 9.7(ii)), whose exponent or phase has
-//! twice the digits of a float64. Errors are relative to the function, or to the amplitude of its
-//! oscillation; far below zero the phase has no digit left, and the result is NaN.
+//! Taylor series of the equation, in the direction in which it grows or oscillates, since there it
+//! grows at least as fast as its errors. Farther out asymptotic series are used (DLMF 9.7(ii)); their
+//! exponent or phase is computed with twice the digits of a float64. Errors are relative to the
+//! function, or to the amplitude of its oscillation; far below zero the phase has no digit left, and
+//! the result is NaN.
 
 use std::f64::consts::{FRAC_PI_4, PI};
 
@@ -13,11 +14,11 @@ use super::jet::{self, Jet};
 /// A solution and its derivative.
 type SolutionAndSlope = (f64, f64);
 
-/// Where asymptotic series begin: a term of theirs is below the rounding.
+/// From here on asymptotic series are used: their least term is below the rounding unit.
 const FAR: f64 = 9.5;
-/// Where the phase, of 10^18, begins to lose digits.
+/// Below this the result is NaN: here the phase is 10^18, and begins to lose digits.
 const LOST: f64 = -1e12;
-/// Ai and Ai' at 0 (DLMF 9.2.3, 9.2.4); Bi and Bi' are these times √3, but for a sign.
+/// Ai and Ai' at 0 (DLMF 9.2.3, 9.2.4). Bi is Ai times √3 there, and Bi' is Ai' times -√3.
 const ZERO: SolutionAndSlope = (0.355_028_053_887_817_2, -0.258_819_403_792_806_8);
 
 /// The derivative of order `n` of Ai.
@@ -50,24 +51,25 @@ fn bi(x: f64) -> SolutionAndSlope {
         FAR.. if x > 1e5 => (f64::INFINITY, f64::INFINITY),
         FAR.. => {
             let (zeta, rest) = zeta(x);
-            // In two steps, since the power may overflow where the product does not.
+            // Multiplied in two steps, since e^ζ may overflow where the product does not.
             let half = (0.5 * zeta).exp();
             let scale = half * rest.exp();
             let (y, slope) = far(zeta, x, GROWS);
             (y * scale * half, slope * scale * half)
         }
-        // All terms are positive, as many as it takes.
+        // All terms of the series at 0 are positive, so that nothing cancels.
         0.0..FAR => step(0.0, zero, x),
         _ => oscillating(x, zero, -FRAC_PI_4),
     }
 }
 
-/// Which solution: Ai or Bi, by the sign of its exponent.
+/// The sign of the exponent of the asymptotic form tells the solutions apart: this is Ai.
 const DECAYS: f64 = -1.0;
+/// And this is Bi.
 const GROWS: f64 = 1.0;
 
-/// Ai or Bi beyond [`FAR`] and its derivative, times the inverse of the exponential that it has
-/// there.
+/// Ai or Bi and its derivative beyond [`FAR`], each divided by the exponential factor `e^(±ζ)` of its
+/// asymptotic form.
 fn far(zeta: f64, x: f64, sign: f64) -> SolutionAndSlope {
     let [[p, q], [r, s]] = sums(zeta, 1.0);
     let scale = if sign < 0.0 { 0.5 } else { 1.0 } / PI.sqrt();
@@ -106,7 +108,7 @@ pub(crate) fn airy_bie_slope(x: f64) -> f64 {
     scaled_slope(x, GROWS)
 }
 
-/// The slope times the inverse of the exponential that the solution has far out, for `x ≥ 0`.
+/// The slope divided by the exponential factor of the solution's asymptotic form, for `x ≥ 0`.
 fn scaled_slope(x: f64, sign: f64) -> f64 {
     if x >= FAR {
         return far(zeta(x).0, x, sign).1;
@@ -115,8 +117,8 @@ fn scaled_slope(x: f64, sign: f64) -> f64 {
     slope * inverse_exponential(x, sign)
 }
 
-/// The derivative of order `n` of a solution times the inverse of the exponential that it has far
-/// out, for `x ≥ 0`.
+/// The derivative of order `n` of a solution divided by the exponential factor of its asymptotic
+/// form, for `x ≥ 0`.
 fn scaled_derivative(n: i32, x: f64, sign: f64) -> f64 {
     let Ok(order) = usize::try_from(n) else {
         return f64::NAN;
@@ -125,7 +127,7 @@ fn scaled_derivative(n: i32, x: f64, sign: f64) -> f64 {
         return scaled_far(n, x, sign);
     }
     if x == 0.0 && n >= 2 {
-        // The derivatives of x^(3/2).
+        // Those of the factor, whose exponent is a multiple of x^(3/2), are infinite.
         let even = if n % 2 == 0 { 1.0 } else { -1.0 };
         return -sign * even * f64::INFINITY;
     }
@@ -136,7 +138,7 @@ fn scaled_derivative(n: i32, x: f64, sign: f64) -> f64 {
         factorial *= f64::from(k.max(1));
         solution.push(derivative(k, x, y) / factorial);
     }
-    // The exponent, from the binomial series of its derivative √x.
+    // Taylor's series of the exponent, by the binomial series of its derivative ∓√x.
     let mut exponent = jet::constant(0.0, order);
     let mut root = x.sqrt();
     for k in 1..=order {
@@ -148,7 +150,7 @@ fn scaled_derivative(n: i32, x: f64, sign: f64) -> f64 {
     jet::derivative(&jet::product(&solution, &jet::exp(scale, &exponent)))
 }
 
-/// `e^ζ` or `e^-ζ`, whichever goes against the solution of that sign.
+/// The inverse of the exponential factor: `e^ζ` for Ai and `e^-ζ` for Bi.
 fn inverse_exponential(x: f64, sign: f64) -> f64 {
     if x == 0.0 {
         return 1.0;
@@ -157,8 +159,8 @@ fn inverse_exponential(x: f64, sign: f64) -> f64 {
     (-sign * zeta).exp() * (-sign * rest).exp()
 }
 
-/// The same beyond [`FAR`]: the series (DLMF 9.7.5, 9.7.7) is of powers of `x`, each of which has
-/// that derivative by itself.
+/// [`scaled_derivative`] beyond [`FAR`]: the asymptotic series (DLMF 9.7.5, 9.7.7) is a sum of powers
+/// of `x`, which are differentiated one by one.
 fn scaled_far(n: i32, x: f64, sign: f64) -> f64 {
     let zeta = x * x.sqrt() / 1.5;
     let (mut term, mut sum, mut last) = (1.0, 0.0, f64::INFINITY);
@@ -179,7 +181,7 @@ fn scaled_far(n: i32, x: f64, sign: f64) -> f64 {
     scale * sum / x.sqrt().sqrt()
 }
 
-/// The derivative of order `n`, from the equation differentiated.
+/// The derivative of order `n` of a solution, by the equation `y'' = x·y`, differentiated.
 fn derivative(n: i32, x: f64, (y, slope): SolutionAndSlope) -> f64 {
     if n < 0 {
         return f64::NAN;
@@ -194,14 +196,14 @@ fn derivative(n: i32, x: f64, (y, slope): SolutionAndSlope) -> f64 {
     last[1]
 }
 
-/// `x^(-1/4)` of the first number, and `x^(1/4)` of the second.
+/// `y` times `x^(-1/4)`, and the slope times `x^(1/4)`.
 fn scaled(x: f64, y: f64, slope: f64) -> SolutionAndSlope {
     let root = x.sqrt().sqrt();
     (y / root, slope * root)
 }
 
-/// A solution below 0.5, from its values at 0; `phase` is that of its oscillation (DLMF 9.7.9 to
-/// 9.7.12), where Bi is a quarter of a turn behind Ai.
+/// A solution below 0.5, from its values at 0. `phase` is the phase of its oscillation (DLMF 9.7.9 to
+/// 9.7.12); that of Bi is a quarter of a turn behind that of Ai.
 fn oscillating(x: f64, zero: SolutionAndSlope, phase: f64) -> SolutionAndSlope {
     if x > -0.5 * FAR {
         return carry(0.0, zero, x);
@@ -223,8 +225,8 @@ fn oscillating(x: f64, zero: SolutionAndSlope, phase: f64) -> SolutionAndSlope {
     scaled(-x, scale * (cos * p + sin * q), scale * (sin * r - cos * s))
 }
 
-/// `ζ = 2/3·x^(3/2)` as a sum: rounded, and what rounding lost.
-fn zeta(x: f64) -> SolutionAndSlope {
+/// `ζ = 2/3·x^(3/2)` as a sum of two numbers: the rounded value and its error.
+fn zeta(x: f64) -> (f64, f64) {
     let root = x.sqrt();
     // √x = root + rest, x·√x = product + more, to twice the digits.
     let rest = (-root).mul_add(root, x) / (2.0 * root);
@@ -240,8 +242,8 @@ fn ratio(k: i32) -> f64 {
     (six - 5.0) * (six - 3.0) * (six - 1.0) / ((six / 3.0 - 1.0) * 36.0 * six)
 }
 
-/// The even and the odd terms of `Σ u_k/ζ^k`, and of `Σ v_k/ζ^k` (DLMF 9.7.2); each next of them
-/// is multiplied by `sign` once more.
+/// The sums of the even and of the odd terms of `Σ u_k/ζ^k`, and of `Σ v_k/ζ^k` (DLMF 9.7.2). Where
+/// `sign` is -1 the terms of each sum alternate.
 fn sums(zeta: f64, sign: f64) -> [[f64; 2]; 2] {
     let mut sums = [[1.0, 0.0], [1.0, 0.0]];
     let (mut term, mut factor) = (1.0, 1.0);
@@ -261,7 +263,7 @@ fn sums(zeta: f64, sign: f64) -> [[f64; 2]; 2] {
 
 /// A solution at `to`, from its values at `at`.
 fn carry(mut at: f64, mut values: SolutionAndSlope, to: f64) -> SolutionAndSlope {
-    // Terms of an oscillating solution cancel if a step is long.
+    // In a long step the terms of an oscillating solution would cancel.
     let longest = if at > 0.0 { 3.0 } else { 1.0 };
     while (to - at).abs() > longest {
         let h = longest.copysign(to - at);
@@ -273,7 +275,7 @@ fn carry(mut at: f64, mut values: SolutionAndSlope, to: f64) -> SolutionAndSlope
 
 /// A solution at `x + h`, by its Taylor series at `x`.
 fn step(x: f64, (y, slope): SolutionAndSlope, h: f64) -> SolutionAndSlope {
-    // So short a step changes nothing, and `slope * h` would lose its digits.
+    // A step this short changes nothing, and `slope * h` could underflow.
     if h.abs() < 1e-100 {
         return (y, slope);
     }

@@ -1,13 +1,14 @@
-//! The derivatives, of any order, of inverse functions' first derivatives, which are algebraic.
+//! Derivatives of any order of inverse trigonometric and hyperbolic functions, and of the logit.
 //!
-//! `u = d^p` with `d = a + b·x²` satisfies `d·u' = p·d'·u`. Comparing coefficients of Taylor's series gives
-//! each from the two before, without cancellation near 0, where a product of operators would have it. At
-//! the end of the domain, where `d` is 0, the first term outgrows the second and decides, where a
-//! product would be ∞ - ∞. Nothing is squared that could overflow.
+//! Their first derivatives are algebraic: powers `u = d^p` of `d = a + b·x²`, which satisfy
+//! `d·u' = p·d'·u`. Comparing coefficients of Taylor's series in that equation gives each coefficient
+//! from the two before. Products of operators would cancel near 0 and be ∞ - ∞ at the end of the
+//! domain, where `d` is 0. Here nothing cancels near 0, and at the end of the domain the first term
+//! of the recurrence outgrows the second and decides. Nothing is squared that could overflow.
 
 use super::jet::{self, Jet};
 
-/// `d^p`, of which the recurrence needs `b·x / d` and `b / d`.
+/// `d^p` at a point, with `b·x / d` and `b / d`, which the recurrence needs.
 struct Power {
     value: f64,
     exponent: f64,
@@ -50,7 +51,7 @@ impl Power {
         }
     }
 
-    /// Taylor's series, `n + 1` entries of it.
+    /// The first `n + 1` coefficients of Taylor's series.
     fn series(&self, n: usize) -> Jet {
         let mut series = jet::constant(self.value, n);
         for k in 0..n {
@@ -93,7 +94,7 @@ impl Power {
     }
 }
 
-/// The derivative of order `n` of an even function, from that at |x|.
+/// The derivative of order `n` of an even function, from its derivative at |x|.
 fn even(n: i32, x: f64, of_positive: impl Fn(f64) -> f64) -> f64 {
     let value = of_positive(x.abs());
     if n % 2 != 0 && x.is_sign_negative() {

@@ -5,8 +5,8 @@ use super::partial;
 /// Partial derivative number `n` (see [`partial`]) of the angle of the point (x, y), by `y` and `x` in
 /// that order; 0 at the origin.
 ///
-/// With `z = x + i·y` the angle is the imaginary part of ln z. Of that the derivative of order
-/// `m + k`, `m` times by `y`, is `i^m·(-1)^(m+k-1)·(m+k-1)!·z^-(m+k)`.
+/// With `z = x + i·y` the angle is the imaginary part of ln z. The derivative of ln z, taken `m` times
+/// by `y` and `k` times by `x`, is `i^m·(-1)^(m+k-1)·(m+k-1)!·z^-(m+k)`.
 pub(crate) fn angle_derivative(n: i32, y: f64, x: f64) -> f64 {
     let Some((m, k)) = partial::orders(n) else {
         return f64::NAN;
@@ -24,7 +24,7 @@ pub(crate) fn angle_derivative(n: i32, y: f64, x: f64) -> f64 {
     }
     let (x, y) = (x / largest, y / largest);
     let length = x.hypot(y);
-    // The power of the reciprocal of z / |z|.
+    // The reciprocal of z / |z|, to be raised to the power m + k.
     let (cosine, sine) = (x / length, -y / length);
     let (mut real, mut imaginary) = (1.0, 0.0);
     for _ in 0..order {
@@ -48,7 +48,7 @@ pub(crate) fn angle_derivative(n: i32, y: f64, x: f64) -> f64 {
 pub(crate) fn direction(x: f64, y: f64) -> f64 {
     let largest = x.abs().max(y.abs());
     if x.is_nan() || y.is_nan() {
-        // Also beside an infinite one, where the length is known but not the angle.
+        // Also if the other is infinite: then the length is known, but not the angle.
         f64::NAN
     } else if largest == 0.0 {
         0.0

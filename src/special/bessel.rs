@@ -36,7 +36,7 @@ pub(crate) fn iv(n: i32, x: f64) -> f64 {
     let size = x.abs();
     let value = match Method::of(n, size) {
         Method::Series => first_series(n, size),
-        // In two steps, since e^x may overflow where the product does not.
+        // Multiplied in two steps, since e^x may overflow where the product does not.
         Method::Asymptotic => (0.5 * size).exp() * first_asymptotic(n, size) * (0.5 * size).exp(),
         Method::Recurrence => (0.5 * size).exp() * first_recurrence(n, size) * (0.5 * size).exp(),
     };
@@ -98,8 +98,8 @@ fn first_asymptotic(n: i32, x: f64) -> f64 {
     sum / (2.0 * PI).sqrt() / x.sqrt()
 }
 
-/// `e^-x·I_n(x)` by Miller's backward recurrence (DLMF 3.6(iii)), from an order where it
-/// vanishes, scaled by `e^x = I_0 + 2·Σ I_k` (DLMF 10.35.1).
+/// `e^-x·I_n(x)` by Miller's backward recurrence (DLMF 3.6(iii)), which starts at an order so high
+/// that I is negligible, and is scaled so that `I_0 + 2·Σ I_k` is `e^x` (DLMF 10.35.1).
 fn first_recurrence(n: i32, x: f64) -> f64 {
     const LARGE: f64 = 1e250;
     let n = n.unsigned_abs();
@@ -166,7 +166,7 @@ fn second(n: i32, x: f64, scale: f64) -> f64 {
 /// K_0(x) and K_1(x) for `x ≤ 2` by their power series (DLMF 10.31.2, 10.31.1).
 fn second_series(x: f64) -> (f64, f64) {
     let square = 0.25 * x * x;
-    // Half of x may be 0 where x is not.
+    // Not the logarithm of x / 2, which may be 0 where x is not.
     let log = x.ln() - LN_2 + EULER;
     // Σ H_k·t^k/k!² and Σ (H_k + H_(k+1))·t^k/(k!·(k+1)!).
     let (mut term, mut harmonic, mut zero, mut one) = (1.0, 0.0, 0.0, 0.0);
@@ -187,7 +187,7 @@ fn second_series(x: f64) -> (f64, f64) {
 /// fraction (Temme, Journal of Computational Physics 19 (1975); DLMF 10.74(v)).
 fn second_fraction(x: f64) -> (f64, f64) {
     if x > 1e20 {
-        // The leading term (DLMF 10.40.2) is all there is, and below something would overflow.
+        // The leading term (DLMF 10.40.2) has all digits, and the fraction below would overflow.
         let value = (0.5 * PI).sqrt() / x.sqrt();
         return (value, value);
     }

@@ -21,7 +21,7 @@ pub(crate) fn beta(a: f64, b: f64) -> f64 {
         return if pole(sum) {
             0.0
         } else {
-            // The larger factor first, so that nothing overflows which the quotient does not.
+            // The larger factor first, so that nothing overflows unless the quotient does.
             let (large, small) = if a > b { (a, b) } else { (b, a) };
             gamma(large) / gamma(sum) * gamma(small)
         };
@@ -59,8 +59,9 @@ pub(crate) fn betaln(a: f64, b: f64) -> f64 {
     gammaln(a) + gammaln(b) - gammaln(a + b)
 }
 
-/// B where an argument is a pole of Γ: finite if the other is an integer and cancels it, by
-/// B(a, b) = (-1)^b B(1 - a - b, b), whose arguments are the result. Else infinite, or NaN.
+/// B where an argument is a pole of Γ. If the other is an integer that cancels the pole, B is finite:
+/// B(a, b) = (-1)^b B(1 - a - b, b), and the result is `Ok` of the arguments on the right. Else it is
+/// `Err` of the value, which is infinite or NaN.
 fn at_pole(a: f64, b: f64) -> Result<(f64, f64), f64> {
     let (a, b) = if pole(a) { (a, b) } else { (b, a) };
     let rest = 1.0 - a - b;
@@ -119,8 +120,8 @@ impl Series {
     }
 }
 
-/// Partial derivative number `n` (see [`partial`]) of B. Where both arguments are small, those of the
-/// logarithm would cancel; there it is what is left of Taylor's series besides `1 / a + 1 / b`.
+/// Partial derivative number `n` (see [`partial`]) of B, by Taylor's series of its logarithm. Where both
+/// arguments are small the coefficients of that would cancel, and [`small`] computes it.
 pub(crate) fn beta_derivative(n: i32, a: f64, b: f64) -> f64 {
     let Some((m, k)) = partial::orders(n) else {
         return f64::NAN;
@@ -134,10 +135,10 @@ pub(crate) fn beta_derivative(n: i32, a: f64, b: f64) -> f64 {
     }
     let value = beta(a, b);
     if value == 0.0 && (a > 1.0 || b > 1.0) && a > 0.0 && b > 0.0 {
-        // It underflows, and so do its derivatives.
+        // B underflows, and so do its derivatives.
         return 0.0;
     }
-    // The exponential of the series of ln B, less its first coefficient.
+    // The series of ln B without its first coefficient, whose exponential is `value`.
     let factorial = |n: usize| (1..=n).map(|n| n as f64).product::<f64>();
     let logarithm = Series::new(m, k, |i, j| {
         let derivative = match (i, j) {
@@ -154,7 +155,7 @@ pub(crate) fn beta_derivative(n: i32, a: f64, b: f64) -> f64 {
             if i + j == 0 {
                 continue;
             }
-            // By the variable that there is a power of.
+            // E = e^L satisfies E' = L'·E in either variable; one is taken that occurs.
             let mut sum = 0.0;
             for p in 0..=i {
                 for q in 0..=j {
@@ -172,9 +173,10 @@ pub(crate) fn beta_derivative(n: i32, a: f64, b: f64) -> f64 {
     value * exponential.derivative()
 }
 
-/// For small positive arguments: `B = (1/a + 1/b)·Γ(1+a)·Γ(1+b) / Γ(1+a+b)`, of which the logarithm of the
-/// last three factors is `a·b·g` with a power series `g` (DLMF 5.7.3). With `φ(t) = (e^t - 1) / t` it is
-/// `1/a + 1/b + (a + b)·g·φ(a·b·g)`.
+/// The partial derivative `m` times by `a` and `k` times by `b` for small positive arguments.
+/// `B = (1/a + 1/b)·Γ(1+a)·Γ(1+b) / Γ(1+a+b)`, and the logarithm of the last three factors is `a·b·g`
+/// with a power series `g` (DLMF 5.7.3). So with `φ(t) = (e^t - 1) / t`
+/// `B = 1/a + 1/b + (a + b)·g·φ(a·b·g)`.
 fn small(a: f64, b: f64, m: usize, k: usize) -> f64 {
     const TERMS: usize = 40;
     let binomial = |n: usize, k: usize| {
@@ -185,7 +187,7 @@ fn small(a: f64, b: f64, m: usize, k: usize) -> f64 {
         for power in 2..TERMS {
             let sign = if power % 2 == 0 { -1.0 } else { 1.0 };
             let zeta = sign * riemann_zeta(0, power as f64) / power as f64;
-            // C(power, l)·a^(l-1)·b^(power-l-1), differentiated.
+            // Coefficient (i, j) of Taylor's series of C(power, l)·a^(l-1)·b^(power-l-1).
             for l in 1..power {
                 let (p, q) = (l - 1, power - l - 1);
                 if p >= i && q >= j {

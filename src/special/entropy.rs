@@ -1,7 +1,8 @@
 //! `x·ln y` and its relatives, and their partial derivatives of any order.
 //!
-//! They are linear in one logarithm, so that the derivatives are powers. Products of operators would
-//! make 0·∞ of some where `x` is 0. The numbers of derivatives are those of [`partial`].
+//! Each contains one logarithm, times a linear factor, so that the higher derivatives are powers.
+//! Derivatives made of products of operators would be 0·∞ where `x` is 0. Partial derivatives are
+//! numbered as in [`partial`].
 
 use super::partial;
 
@@ -15,7 +16,7 @@ fn times_log_derivative(factor: f64, n: u32, x: f64) -> f64 {
     }
     let factorial = (1..n).map(f64::from).product::<f64>();
     let sign = if n.is_multiple_of(2) { -1.0 } else { 1.0 };
-    // Not by a power of x, which would overflow or vanish before the quotient does.
+    // Divided step by step: a power of x could overflow or vanish where the quotient does not.
     (0..n).fold(sign * factorial * factor, |value, _| value / x.abs())
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn entr(x: f64) -> f64 {
     }
 }
 
-/// `x` times the derivative of order `k` of ln y, 0 where `x` is, unless `y` is NaN.
+/// `x` times the derivative of order `k` of ln y; 0 where `x` is 0, unless `y` is NaN.
 fn product(x: f64, k: u32, y: f64) -> f64 {
     if x == 0.0 && !y.is_nan() {
         0.0
@@ -56,7 +57,7 @@ fn product(x: f64, k: u32, y: f64) -> f64 {
     }
 }
 
-/// Partial derivative number `n` of `x·ln y`, 0 where it has the factor `x` and that is 0.
+/// Partial derivative number `n` of `x·ln y`. Where it has the factor `x` and that is 0, it is 0.
 pub(crate) fn xlogy_derivative(n: i32, x: f64, y: f64) -> f64 {
     match partial::orders(n) {
         Some((0, k)) => product(x, k, y),
@@ -86,7 +87,7 @@ fn log_ratio(x: f64, y: f64) -> f64 {
     }
 }
 
-/// `x·ln(x / y)`, 0 where `x` is; infinite where either is negative.
+/// `x·ln(x / y)`, 0 where `x` is 0; infinite where either argument is negative.
 pub(crate) fn rel_entr(x: f64, y: f64) -> f64 {
     if x.is_nan() || y.is_nan() {
         f64::NAN
@@ -99,7 +100,7 @@ pub(crate) fn rel_entr(x: f64, y: f64) -> f64 {
     }
 }
 
-/// [`rel_entr`] less x and more y; infinite if one of them is.
+/// `x·ln(x / y) - x + y`; infinite if a term is.
 pub(crate) fn kl_div(x: f64, y: f64) -> f64 {
     let entropy = rel_entr(x, y);
     if entropy == f64::INFINITY || (y == f64::INFINITY && x.is_finite()) {
@@ -136,7 +137,7 @@ pub(crate) fn kl_div_derivative(n: i32, x: f64, y: f64) -> f64 {
         return f64::NAN;
     }
     match n {
-        // Without the 1 that is taken away again.
+        // The 1 in the derivative of x·ln(x / y) and that of -x cancel.
         1 => log_ratio(x, y),
         2 if x == 0.0 && !y.is_nan() => 1.0,
         2 if x.is_infinite() || y.is_infinite() => 1.0 - x / y,

@@ -1,19 +1,19 @@
 //! Relatives of the error function: scaled, imaginary and inverse ones, Dawson's integral, the
-//! normal distribution, and derivatives that are no difference of large numbers.
+//! normal distribution, and their derivatives, in forms that do not cancel.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2};
 
 use super::jet::{self, Jet};
 use super::{exp_square, polynomial, series};
 
-/// Up to here Dawson's integral is a power series, beyond an asymptotic one.
+/// Up to here Dawson's integral is computed by a power series, beyond by an asymptotic one.
 const SERIES_END: f64 = 6.5;
 
-/// `e^(x²)·erfc(x)` (DLMF 7.2.3): the product, and where `erfc` is about to vanish the
+/// `e^(x²)·erfc(x)` (DLMF 7.2.3): the product up to 25, and beyond, where `erfc` soon underflows, the
 /// asymptotic series (DLMF 7.12.1).
 pub(crate) fn erfcx(x: f64) -> f64 {
     if x <= 25.0 {
-        // Below zero, 2·e^(x²) less the same of -x: a sum of that size loses nothing.
+        // Below zero too: erfc is between 1 and 2 there, and loses nothing.
         return exp_square(1.0, x) * libm::erfc(x);
     }
     let t = 0.5 / x / x;
@@ -78,10 +78,10 @@ pub(crate) fn bell_derivative(n: i32, x: f64) -> f64 {
     climb(n, -1.0, x, bell, 0.0)
 }
 
-/// The derivative of order `n` of [`erfcx`], which is `(-2)^n·n!` times a repeated integral of
-/// `erfc`, scaled (DLMF 7.18.4). The recurrence (DLMF 7.18.7) cancels for positive `x`, where
-/// ratios of neighbours are instead a continued fraction of positive terms; it is taken from below,
-/// from where neighbours are nearly equal.
+/// The derivative of order `n` of [`erfcx`], which is `(-2)^n·n!·e^(x²)` times a repeated integral of
+/// `erfc` (DLMF 7.18.4). The recurrence in `n` (DLMF 7.18.7) cancels for large positive `x`. There the
+/// ratio of neighbouring orders is a continued fraction of positive terms, evaluated from an order
+/// so high that neighbouring ratios are nearly equal.
 pub(crate) fn erfcx_derivative(n: i32, x: f64) -> f64 {
     let value = erfcx(x);
     if x < 3.0 || x.is_nan() || n <= 0 {
@@ -98,8 +98,9 @@ pub(crate) fn erfcx_derivative(n: i32, x: f64) -> f64 {
     product
 }
 
-/// The derivative of order `n` of [`dawsn`]. Its recurrence cancels for large `x`; in between it is
-/// a sum of bells (Rybicki, Computers in Physics 3 (1989)), whose error is `e^(-(π/2h)²)`.
+/// The derivative of order `n` of [`dawsn`]: for small `x` by its recurrence in `n`, which cancels for
+/// larger ones; for large `x` by the asymptotic series; in between by a sum of Gaussians (Rybicki,
+/// Computers in Physics 3 (1989)), whose error is `e^(-(π/2h)²)`.
 pub(crate) fn dawsn_derivative(n: i32, x: f64) -> f64 {
     const H: f64 = 0.2;
     const REACH: f64 = 7.0;
@@ -121,8 +122,9 @@ pub(crate) fn dawsn_derivative(n: i32, x: f64) -> f64 {
 }
 
 /// The normal quantile of probability `p = 1/2 + q`, where `log_tail` gives the logarithm of the
-/// smaller of `p` and `1 - p`: each is given, so that neither is rounded where it matters. By the
-/// rational approximations of Wichura, Applied Statistics 37 (1988), algorithm AS 241 (PPND16).
+/// smaller of `p` and `1 - p`. The caller gives both, since computing one from the other would round
+/// it: `q` matters near 1/2, the logarithm in the tails. The rational approximations are Wichura's,
+/// Applied Statistics 37 (1988), algorithm AS 241 (PPND16).
 fn quantile(q: f64, log_tail: impl FnOnce() -> f64) -> f64 {
     if q.abs() <= 0.425 {
         let r = 0.180_625 - q * q;
@@ -225,7 +227,7 @@ pub(crate) fn ndtr(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }
 
-/// Its logarithm, also where it vanishes.
+/// The logarithm of [`ndtr`], also where `ndtr` underflows.
 pub(crate) fn log_ndtr(x: f64) -> f64 {
     let t = x * FRAC_1_SQRT_2;
     if x < -1.0 {
@@ -236,7 +238,7 @@ pub(crate) fn log_ndtr(x: f64) -> f64 {
 }
 
 /// The derivative of order `n` of [`log_ndtr`]. Below zero `ln Φ(x)` is `ln(erfcx(t) / 2) - t²` with
-/// `t = -x / √2`, so that from the third on no square is left that would cancel.
+/// `t = -x / √2`: the large part is `t²`, whose derivatives from the third on are zero.
 pub(crate) fn log_ndtr_derivative(n: i32, x: f64) -> f64 {
     let Ok(order) = usize::try_from(n) else {
         return f64::NAN;
@@ -245,7 +247,7 @@ pub(crate) fn log_ndtr_derivative(n: i32, x: f64) -> f64 {
         return log_ndtr(x);
     }
     if x < -1e60 {
-        // The series of ln erfcx(t) is that of -ln t, which vanishes.
+        // ln erfcx(t) is -ln t and a constant, whose derivatives are negligible.
         return match n {
             1 => -x,
             2 => -1.0,
@@ -264,7 +266,7 @@ pub(crate) fn log_ndtr_derivative(n: i32, x: f64) -> f64 {
         let derivative = match (below, k) {
             (true, k) => scale * 0.5 * erfcx_derivative(k as i32, t),
             (false, 0) => ndtr(x),
-            // The density of the normal distribution is a bell.
+            // The derivative of Φ is the Gaussian density.
             (false, k) => {
                 let density = 0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
                 let power = scale / -FRAC_1_SQRT_2;

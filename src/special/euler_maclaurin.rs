@@ -7,7 +7,7 @@ use super::jet::{self, Jet};
 
 /// `x^-p`.
 pub(super) fn inverse_power(x: f64, p: f64) -> f64 {
-    // Products for each bit of the exponent are quicker, and as accurate while they are few.
+    // `powi` multiplies once or twice a bit of the exponent: quicker, and as accurate for few bits.
     if p.abs() < 32.0 && p == p.floor() {
         x.powi(p as i32).recip()
     } else {
@@ -15,10 +15,10 @@ pub(super) fn inverse_power(x: f64, p: f64) -> f64 {
     }
 }
 
-/// Σ_k `power(x + k, s)`, where no step is far below zero, as a Taylor series of `n + 1` entries in
-/// `s`. `power` is that of its first argument to minus the
-/// second, or of a difference of two such; `integral` is that of `power(x, s)` from its argument
-/// to infinity.
+/// Σ_k `power(x + k, s)` over all `k` from 0, as a Taylor series of `n + 1` entries in `s`. Terms up to
+/// `10 + s` are added one by one, so `x` must not be far below zero. `power(x, s)` is the series of
+/// `x^-s`, or of a difference of two such powers; `integral(x)` is the series of the integral of
+/// `power` from `x` to infinity.
 pub(super) fn euler_maclaurin(
     s: f64,
     mut x: f64,
@@ -43,11 +43,11 @@ pub(super) fn euler_maclaurin(
     if x == f64::INFINITY {
         return sum;
     }
-    // From there the series of derivatives falls below the rounding.
+    // From x = 10 + s on, the series of derivatives falls below the rounding.
     while x < 10.0 + s {
         let term = power(x, s);
         jet::add(&mut sum, 1.0, &term);
-        // The rest is a small part of it: there need not be a step for each up to `s`.
+        // For large `s` terms fall so fast that the rest is negligible long before x = s.
         if s > 20.0 && x > 1.0 && jet::negligible(&term, &sum) {
             return sum;
         }
@@ -59,7 +59,7 @@ pub(super) fn euler_maclaurin(
     if first.iter().all(|&entry| entry == 0.0) {
         return sum;
     }
-    // s·(s + 1)·…, as many factors as the derivative has an order.
+    // s·(s + 1)·…, with as many factors as the order of the derivative.
     let mut factor = jet::constant(s, n);
     if n > 0 {
         factor[1] = 1.0;

@@ -45,7 +45,7 @@ pub(crate) fn gamma_derivative(n: i32, x: f64) -> f64 {
         return f64::NAN;
     };
     if x == 0.0 {
-        // As 1 / x, on the side that the sign of zero names.
+        // As the derivatives of 1 / x; the sign of the zero says from which side.
         let negative = x.is_sign_negative() || n % 2 != 0;
         return if negative {
             f64::NEG_INFINITY
@@ -73,7 +73,7 @@ pub(crate) fn rgamma_derivative(n: i32, x: f64) -> f64 {
     if x >= 0.5 || x.is_nan() {
         return times(rgamma(x), jet::derivative(&series(x, -1.0, order)));
     }
-    // Γ(1 - x)·sin(πx) / π.
+    // Taylor's series of Γ(1 - x)·sin(πx) / π.
     let mut mirrored = series(1.0 - x, 1.0, order);
     let mut sine = jet::constant(sinpi(x) / PI, order);
     let mut scale = 1.0 / PI;
@@ -114,7 +114,7 @@ pub(crate) fn digamma(x: f64) -> f64 {
         return f64::NEG_INFINITY.copysign(-x);
     }
     if x < 0.0 {
-        // The cotangent has period 1; a pole at every integer.
+        // cot(πx) has period 1, and a pole at every integer.
         let part = x - x.round();
         return if part == 0.0 || x.is_infinite() {
             f64::NAN
@@ -166,27 +166,27 @@ pub(crate) fn trigamma(x: f64) -> f64 {
     polygamma(1, x)
 }
 
-/// `ψ^(n)(x) - ψ^(n)(x + y)`, also where they are nearly equal, or both infinite and the
-/// difference has a limit as `x` moves.
+/// `ψ^(n)(x) - ψ^(n)(x + y)`, also where the two are nearly equal. Where both are infinite it is the
+/// limit of the difference as `x` approaches the pole, if there is one.
 pub(crate) fn polygamma_difference(n: i32, x: f64, y: f64) -> f64 {
     if n < 0 || x.is_nan() || y.is_nan() {
         return f64::NAN;
     }
     let (sum, s) = (x + y, f64::from(n) + 1.0);
-    // (-1)^(n+1) n!, of which the sums of differences of powers are multiples.
+    // ψ^(n)(x) is (-1)^(n+1)·n!·Σ_k (x + k)^-(n+1).
     let factor = gamma(s) * if n % 2 == 0 { -1.0 } else { 1.0 };
     if x > 0.0 && sum > 0.0 {
         factor * difference(s, x, y)
     } else if pole(x) && pole(sum) && sum.is_finite() && x.is_finite() {
-        // A finite sum, over integers below zero.
+        // The infinite terms cancel, and a finite sum over integers below zero is left.
         gamma(s) * difference(s, 1.0 - sum, y)
     } else {
         polygamma(n, x) - polygamma(n, sum)
     }
 }
 
-/// `Σ_k (x + k)^-s - (x + y + k)^-s` for positive `x` and `x + y`, of powers that are taken from
-/// each other before they are rounded, where they may be near.
+/// `Σ_k (x + k)^-s - (x + y + k)^-s` for positive `x` and `x + y`. Each difference of two powers is
+/// computed as one number, by `expm1`, since the powers may be nearly equal.
 fn difference(s: f64, x: f64, y: f64) -> f64 {
     // ln(1 + y / x).
     let log = |x: f64| {

@@ -1,15 +1,15 @@
 //! The regularised incomplete gamma functions P and Q, and their derivatives of any order.
 //!
-//! With `t = x·e^v` both integrals (DLMF 8.2.4) are `x^a e^-x / Γ(a)` times one of
-//! `e^(a·v - x·(e^v - 1))`: over `v < 0` for P, `v > 0` for Q. To the side where the integrand
-//! falls from the start, which is that of P for `x ≤ a`, it is smooth and has one scale, so that
-//! the trapezoidal rule after the substitution of Takahasi and Mori (1974), `v ∝ e^(u - e^-u)`,
-//! gives all digits with the same nodes for the smallest and the largest `a`. The other function is
-//! 1 less this one. A derivative in `a` is a factor of `v`, whose sign does not change: nothing
-//! cancels. Below `x = 1` is the power series.
+//! With `t = x·e^v` both integrals (DLMF 8.2.4) are `x^a e^-x / Γ(a)` times the integral of
+//! `e^(a·v - x·(e^v - 1))`: over `v < 0` for P, over `v > 0` for Q. On one of the two sides the
+//! integrand falls from the start: for `x ≤ a` that of P, else that of Q. There it is smooth and has
+//! one scale, so that the trapezoidal rule after the substitution of Takahasi and Mori (1974),
+//! `v ∝ e^(u - e^-u)`, gives all digits with the same nodes for the smallest and the largest `a`. The
+//! other function is 1 less this one. Differentiating by `a` multiplies the integrand by `v`, whose
+//! sign does not change, so nothing cancels. For `x < 1` P is computed by its power series.
 //!
-//! Relative errors are below 1e-13; where the result is tiny, they are the rounding times its
-//! logarithm.
+//! Relative errors are below 1e-13. Where the result is tiny they are larger: the rounding unit times
+//! the logarithm of the result.
 
 use std::f64::consts::PI;
 use std::sync::OnceLock;
@@ -37,7 +37,7 @@ pub(crate) fn gammainc_derivative(n: i32, a: f64, x: f64) -> f64 {
         return gammainc(a, x);
     }
     match limit(a, x) {
-        // 0 or 1 for every `a` but 0, where there is a slope beside the end.
+        // P is constant (0 or 1) in `a` there, but at `a = 0`, where it has a slope to the right.
         Some(p) if a > 0.0 || p.is_nan() => 0.0 * p,
         Some(_) if x == f64::INFINITY => 0.0,
         _ if x < 1.0 => jet::derivative(&power_series(a, x, order)),
@@ -50,14 +50,15 @@ pub(crate) fn gammainc_derivative(n: i32, a: f64, x: f64) -> f64 {
     }
 }
 
-/// The derivative of order `n` in `a` of `x^(a-1) e^-x / Γ(a)`. NaN for negative arguments, but for
-/// negative integers at `x = 0`, as the function's derivatives in `x` there are sums of such.
+/// The derivative of order `n` in `a` of `x^(a-1) e^-x / Γ(a)`, the derivative of P by `x`. NaN for
+/// negative arguments, except for negative integers `a` at `x = 0`: higher derivatives of P by `x` are
+/// sums of such terms.
 pub(crate) fn gamma_density(n: i32, a: f64, x: f64) -> f64 {
     let Ok(order) = usize::try_from(n) else {
         return f64::NAN;
     };
     let pole = a <= 0.0 && a == a.floor();
-    // The difference is NaN also if both are infinite.
+    // `a - x` is NaN also if both are infinite.
     if (a - x).is_nan() || x < 0.0 || (a < 0.0 && !(pole && x == 0.0)) {
         f64::NAN
     } else if x == f64::INFINITY || a.is_infinite() {
@@ -69,7 +70,7 @@ pub(crate) fn gamma_density(n: i32, a: f64, x: f64) -> f64 {
     } else if a > 1.0 {
         0.0
     } else if n > 0 {
-        // Powers of ln x.
+        // Each derivative in `a` is a factor ln x, which is -∞ here.
         if n % 2 == 0 {
             f64::INFINITY
         } else {
@@ -84,7 +85,7 @@ pub(crate) fn gamma_density(n: i32, a: f64, x: f64) -> f64 {
     }
 }
 
-/// P at the ends of the quadrant and outside of it.
+/// P where an argument is 0, infinite, negative or NaN; `None` elsewhere.
 fn limit(a: f64, x: f64) -> Option<f64> {
     let undefined = (a == 0.0 && x == 0.0) || (a.is_infinite() && x.is_infinite());
     if a.is_nan() || x.is_nan() || a < 0.0 || x < 0.0 || undefined {
@@ -113,7 +114,7 @@ fn both(a: f64, x: f64) -> (f64, f64) {
     if a >= 1.0 {
         return (p, 1.0 - p);
     }
-    // From x to 1 by the power series of e^-t, beyond 1 as above: also where P is nearly 1.
+    // Q = ∫_x^1 + ∫_1^∞, since 1 - P would cancel: the first by the series of e^-t, the second as above.
     let log = x.ln();
     let mut near = -(a * log).exp_m1() / a;
     let mut sign = 1.0;
@@ -128,7 +129,7 @@ fn both(a: f64, x: f64) -> (f64, f64) {
 
 /// The Taylor series in `a` of `x^a e^-x / Γ(a + 1)`.
 fn factor(a: f64, x: f64, n: usize) -> Jet {
-    // The relative distance, which is exact where it is small.
+    // `x - a`, and so the relative distance, has no rounding error where it is small.
     let distance = (x - a) / a;
     let near = a >= 10.0 && distance.abs() < 0.5;
     let value = if a < 10.0 {
@@ -139,7 +140,7 @@ fn factor(a: f64, x: f64, n: usize) -> Jet {
             x.powf(a) * half * half * rgamma(a + 1.0)
         }
     } else {
-        // Stirling's formula, by the distance less the logarithm of 1 and the distance.
+        // Stirling's formula, in which the exponent is -a·(distance - ln(1 + distance)).
         let less = if near {
             let r = distance / (2.0 + distance);
             let square = r * r;
@@ -187,7 +188,7 @@ fn power_series(a: f64, x: f64, n: usize) -> Jet {
     jet::product(&factor(a, x, n), &sum)
 }
 
-/// The nodes of the trapezoidal rule in `u`.
+/// How many nodes the trapezoidal rule in `u` has.
 const NODES: usize = 128;
 
 /// `e^(u - e^-u)` at the nodes, and the weights.
@@ -204,7 +205,8 @@ fn nodes() -> &'static [(f64, f64); NODES] {
     })
 }
 
-/// Which side of `x`, and the integral over it of `e^(a·v - x·(e^v - 1))`, as a Taylor series in `a`.
+/// On which side the integrand falls, -1 for `v < 0`, and its integral over this side, that of
+/// `e^(a·v - x·(e^v - 1))`, as a Taylor series in `a`.
 fn integral(a: f64, x: f64, n: usize) -> (f64, Jet) {
     let side = if x <= a { -1.0 } else { 1.0 };
     let distance = (x - a).abs();

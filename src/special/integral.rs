@@ -59,7 +59,7 @@ pub(crate) fn expn(n: i32, x: f64) -> f64 {
 }
 
 fn expn_series(n: i32, x: f64) -> f64 {
-    // ψ(n) - ln x, in place of the term whose divisor is zero.
+    // ψ(n) - ln x takes the place of the term whose divisor would be zero.
     let log = (1..n).fold(-EULER, |sum, k| sum + 1.0 / f64::from(k)) - x.ln();
     let (mut power, mut sum) = (1.0, 0.0);
     for k in 0..n + 20 {
@@ -86,13 +86,13 @@ pub(crate) fn expi(x: f64) -> f64 {
     } else if x == f64::INFINITY {
         x
     } else {
-        // In two steps, since e^x may overflow where the quotient does not.
+        // Multiplied in two steps, since e^x may overflow where the quotient does not.
         let half = (0.5 * x).exp();
         half / x * series(1.0, |term, k| term * (k / x)) * half
     }
 }
 
-/// K and E of the complement `1 - m`, which is in (0, 1], by the arithmetic-geometric mean (DLMF
+/// K(m) and E(m) by `complement = 1 - m` in (0, 1], with the arithmetic-geometric mean (DLMF
 /// 19.8.5, 19.8.6).
 fn complete(complement: f64) -> (f64, f64) {
     let (mut a, mut b) = (1.0, complement.sqrt());
@@ -196,7 +196,7 @@ fn sici(x: f64) -> (f64, f64) {
     }
     let multiply = |(a, b): (f64, f64), (c, d): (f64, f64)| (a * c - b * d, a * d + b * c);
     let invert = |(a, b): (f64, f64)| (a / (a * a + b * b), -b / (a * a + b * b));
-    // From the last of the terms that matter.
+    // The continued fraction is evaluated from the last of the terms that matter.
     let terms = 20 + (400.0 / x) as i32;
     let mut tail = (0.0, 0.0);
     for k in (1..=terms).rev() {

@@ -1,7 +1,7 @@
 //! Truncated Taylor series, by which a formula gives derivatives of any order with its value.
 //!
 //! Entry `k` is the coefficient of `δ^k`; a series of `n + 1` entries gives the derivative of order
-//! `n`. The rules are those of multiplying and dividing power series.
+//! `n`. The functions multiply, divide and compose power series.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -51,7 +51,7 @@ pub(super) fn over_linear(a: &mut [f64], c: f64) {
     }
 }
 
-/// `value` times the exponential of the others of `a`: what entry 0 would do is in `value`.
+/// `value` times the exponential of `a` without its entry 0, which the caller put into `value`.
 pub(super) fn exp(value: f64, a: &[f64]) -> Jet {
     let mut jet = constant(value, a.len() - 1);
     for k in 1..a.len() {
@@ -77,7 +77,7 @@ pub(super) fn derivative(a: &[f64]) -> f64 {
     (1..=last).fold(a[last], |value, k| value * k as f64)
 }
 
-/// Whether all entries of `term` are below the rounding of those of `sum`, or these are NaN.
+/// Whether adding `term` to `sum` changes no entry: each is below the rounding, or that of `sum` is NaN.
 pub(super) fn negligible(term: &[f64], sum: &[f64]) -> bool {
     let small = |(t, s): (&f64, &f64)| s.is_nan() || t.abs() <= f64::EPSILON / 8.0 * s.abs();
     term.iter().zip(sum).all(small)

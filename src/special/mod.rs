@@ -1,14 +1,14 @@
 //! Special functions of `f64`, for the operators of the rule table that are named as they are.
 //!
-//! What the crate `libm` has well is taken from there (`erf`, `erfc`, `tgamma`, `lgamma`, the
-//! Bessel functions of the first and second kind, inverse hyperbolic functions); the others are
-//! here, each with its source. float32 goes through these too, so there is one of each, and no
-//! loop over them is compiled for any instruction set: they are calls, with branches on the
+//! The crate `libm` computes `erf`, `erfc`, `tgamma`, `lgamma`, the Bessel functions of the first
+//! and second kind and inverse hyperbolic functions; the others are here, each with its source.
+//! float32 arguments are computed in `f64`, so each function is written once. Operators call it
+//! for each element; no loop over it is compiled for an instruction set, since it branches on its
 //! argument.
 //!
-//! Accuracy: relative errors of about 1e-14, away from zeros of the function; next to one the
+//! Accuracy: relative errors of about 1e-14, away from zeros of the function; next to a zero the
 //! error is absolute. At poles and ends of domains the values are those of `scipy.special`,
-//! except where that has NaN or zero and the function has a limit, or none.
+//! except where SciPy gives NaN and the function has a limit, or gives zero and it has none.
 
 pub(crate) mod airy;
 pub(crate) mod algebraic;
@@ -49,9 +49,9 @@ fn series(first: f64, next: impl Fn(f64, f64) -> f64) -> f64 {
     sum
 }
 
-/// `e^(s·x²)` for `s` of 1 or -1. The square is split in a part that is exact and a small one,
-/// as `s_erf.c` of fdlibm does (Sun Microsystems, 1993): rounded, it would cost as many places
-/// as it is large.
+/// `e^(s·x²)` for `s` of 1 or -1. The square is split into a part that is exact and a small rest,
+/// as `s_erf.c` of fdlibm does (Sun Microsystems, 1993): the relative error of the exponential is
+/// the absolute error of its argument, and a rounded square has one that grows with `x²`.
 fn exp_square(s: f64, x: f64) -> f64 {
     let high = f64::from_bits(x.to_bits() & 0xffff_ffff_f800_0000);
     let (square, rest) = (high * high, (x - high) * (x + high));

@@ -1,8 +1,8 @@
 //! The numbers of the partial derivatives of a function of two numbers.
 //!
-//! They are counted by order, and within an order by how many are in the second argument:
-//! `f, f_x, f_y, f_xx, f_xy, f_yy, f_xxx, …` are 0, 1, 2, 3, 4, 5, 6, …; so one integer, which is all
-//! that an operator of an order has, says both orders.
+//! They are numbered by total order, and within an order by how often they differentiate by the second
+//! argument: `f, f_x, f_y, f_xx, f_xy, f_yy, f_xxx, …` are 0, 1, 2, 3, 4, 5, 6, … An operator stores one
+//! integer as its order; this numbering says both orders with it.
 
 /// How often number `n` differentiates by the first and by the second argument; `None` below 0.
 pub(crate) fn orders(n: i32) -> Option<(u32, u32)> {
@@ -15,7 +15,7 @@ pub(crate) fn orders(n: i32) -> Option<(u32, u32)> {
     Some((total - second, second))
 }
 
-/// The number with one derivative more, by the first argument or the second.
+/// The number of the derivative by one argument more: the first (0) or the second (1).
 pub(crate) fn further(n: i32, argument: usize) -> i32 {
     let total = orders(n).map_or(0, |(x, y)| (x + y) as i32);
     n + total + 1 + argument as i32

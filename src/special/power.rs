@@ -1,24 +1,24 @@
-//! The partial derivatives of `x^y`, of any order, also where factors of them vanish or are infinite.
+//! The partial derivatives of `x^y`, of any order, also where a factor of one is zero or infinite.
 //!
 //! With the falling factorial `(y)_m = y·(y - 1)·…·(y - m + 1)` the derivative of order `m` in `x` is
-//! `(y)_m·x^(y-m)`; that of order `k` in `y` of this is, by Leibniz' rule,
-//! `x^(y-m)·Σ_j C(k, j)·(y)_m^(j)·ln(x)^(k-j)`. Written as products of operators it would be 0·∞ or ∞ - ∞
-//! at 0 and at infinity for whole `y`; here the term with the highest power of the logarithm decides.
+//! `(y)_m·x^(y-m)`. Its derivative of order `k` in `y` is, by Leibniz' rule,
+//! `x^(y-m)·Σ_j C(k, j)·(y)_m^(j)·ln(x)^(k-j)`. As a product of operators this would be 0·∞ or ∞ - ∞ at
+//! `x = 0` and at infinity for whole `y`; here the term with the highest power of the logarithm decides.
 
 use super::partial;
 
 /// Partial derivative number `n` (see [`partial`]) of `x^y`.
 ///
-/// At 0 and at infinity it is the limit for positive `x`, or, of derivatives in `x` alone, that of
-/// each side. Below zero, where the function is real for whole `y` only, there are derivatives in
-/// `x`; others are NaN.
+/// At `x = 0` and at infinity it is the limit from positive `x`; derivatives in `x` alone have the limit
+/// from the side that the sign of `x` says. Below zero the function is real for whole `y` only, so there
+/// are derivatives in `x`, and those in `y` are NaN.
 pub(crate) fn power_derivative(n: i32, x: f64, y: f64) -> f64 {
     let Some((m, k)) = partial::orders(n) else {
         return f64::NAN;
     };
     let factors = falling_factorial(y, m, k as usize);
     let Some(first) = factors.iter().position(|&c| c != 0.0) else {
-        // A derivative of a polynomial beyond its degree.
+        // For whole y the function is a polynomial, and this order is beyond its degree.
         return 0.0;
     };
     if x < 0.0 && (k > 0 || y != y.floor()) {
@@ -26,7 +26,7 @@ pub(crate) fn power_derivative(n: i32, x: f64, y: f64) -> f64 {
     }
     let power = shifted(x, y, m);
     if k == 0 {
-        // An infinite factor of a power that vanishes, with y, is less than that.
+        // Where y is infinite and the power 0, the product is 0, though the factor is infinite.
         return if power == 0.0 {
             power
         } else if power.is_infinite() && x.is_finite() && x != 0.0 {
@@ -58,7 +58,8 @@ pub(crate) fn power_derivative(n: i32, x: f64, y: f64) -> f64 {
     }
 }
 
-/// `x^(y - m)`. Its sign is that of `x^y` with `m` changes, also where `y - m` is rounded to `y`.
+/// `x^(y - m)`. For negative `x` its sign is that of `x^y` changed `m` times, also where `y - m` rounds to
+/// `y`.
 fn shifted(x: f64, y: f64, m: u32) -> f64 {
     let exponent = y - f64::from(m);
     if x.is_sign_positive() || x.is_nan() || y != y.floor() {
@@ -76,13 +77,13 @@ fn over(value: f64, x: f64, m: u32) -> f64 {
 
 /// `C(k, j)` times the derivative of order `j` of `y·(y - 1)·…·(y - m + 1)`, for `j` from 0 to `k`.
 fn falling_factorial(y: f64, m: u32, k: usize) -> Vec<f64> {
-    // First the coefficients of Taylor's series.
+    // The coefficients of Taylor's series of the product, factor by factor.
     let mut series = vec![0.0; k + 1];
     series[0] = 1.0;
     for i in 0..m {
         let c = y - f64::from(i);
         for j in (0..=k).rev() {
-            // Not infinity times 0.
+            // 0 where `c` is infinite, too.
             let product = if series[j] == 0.0 { 0.0 } else { series[j] * c };
             series[j] = product + if j > 0 { series[j - 1] } else { 0.0 };
         }

@@ -1,8 +1,8 @@
 //! The Riemann zeta function, and its derivatives of any order.
 //!
-//! From -1/2 on it is the Hurwitz function at `q = 1`. Below it is reflected, by the gamma
-//! function; that in turn has its derivatives from the Hurwitz function, which is why the two zeta
-//! functions have a file each.
+//! From -1/2 on it is the Hurwitz zeta function at `q = 1`. Below -1/2 the reflection formula gives it
+//! by the gamma function. Derivatives of the gamma function are computed by the Hurwitz zeta function,
+//! which is why the two zeta functions have a file each.
 
 use std::f64::consts::PI;
 
@@ -36,7 +36,7 @@ fn reflected(s: f64, n: usize) -> Jet {
     let factor = if t < 10.0 {
         2.0 * (2.0 * PI).powf(-t) * gamma(t)
     } else {
-        // Stirling's formula, whose power would overflow before the product does.
+        // By Stirling's formula in two factors: the power alone would overflow first.
         let half = (t / (2.0 * PI)).powf(0.5 * t) * (-0.5 * t).exp();
         2.0 * (2.0 * PI / t).sqrt() * stirling(t).exp() * half * half
     };

@@ -1,17 +1,17 @@
 //! Trigonometric functions of degrees and of multiples of π, and the derivatives of sinc.
 //!
-//! The angle is reduced before it is scaled, where nothing is rounded: zeros and poles are where
-//! they should be.
+//! The angle is reduced to one quarter of a turn before it is converted to radians. The reduction
+//! rounds nothing, so zeros and poles are exactly at the angles where they belong.
 
 use std::f64::consts::PI;
 
-/// An angle as a number of quarters of a turn, of which only the last two bits matter, and
-/// radians between -π/4 and π/4; `quarter` is the angle of one.
+/// An angle as a number of quarters of a turn, of which only the last two bits matter, and a rest in
+/// radians between -π/4 and π/4. `quarter` is a quarter of a turn in the unit of `x`.
 fn reduce(x: f64, quarter: f64) -> (u8, f64) {
     let x = x % (4.0 * quarter);
     let count = (x / quarter).round();
     if count == 0.0 {
-        // Also what is left of -0.0.
+        // Here -0.0 keeps its sign.
         return (0, x / quarter * (0.5 * PI));
     }
     let radians = (x - count * quarter) / quarter * (0.5 * PI);
@@ -44,7 +44,7 @@ pub(crate) fn sind(x: f64) -> f64 {
 }
 
 pub(crate) fn cosd(x: f64) -> f64 {
-    // Even also in the sign of its zeros, and so in the sides of the secant's poles.
+    // |x|, so that zeros have one sign on both sides, and the poles of the secant too.
     cosine(reduce(x.abs(), 90.0))
 }
 
@@ -71,8 +71,8 @@ pub(crate) fn cospi(x: f64) -> f64 {
 
 /// The derivative of order `n` of `sin(πx) / (πx)`.
 ///
-/// From `(x·sinc)^(n) = x·sinc^(n) + n·sinc^(n-1) = π^(n-1)·sin(πx + nπ/2)`, upward, which is
-/// stable where `πx` is larger than the order; nearer to 0 by the power series.
+/// By the recurrence `(x·sinc)^(n) = x·sinc^(n) + n·sinc^(n-1) = π^(n-1)·sin(πx + nπ/2)` from order 0 up,
+/// which is stable where `πx` is larger than the order; nearer to 0 by the power series.
 pub(crate) fn sinc_derivative(n: i32, x: f64) -> f64 {
     if n < 0 || !x.is_finite() {
         return if x.is_infinite() && n >= 0 {

@@ -1,13 +1,12 @@
 //! The Hurwitz zeta function, and its derivatives of any order in `s`.
 //!
-//! The sums are computed by the Euler-Maclaurin formula, of Taylor series in `s` where a derivative
-//! is wanted.
+//! The Euler-Maclaurin formula gives the sums; for derivatives it is applied to Taylor series in `s`.
 
 use super::euler_maclaurin::{euler_maclaurin, inverse_power};
 use super::jet::{self, Jet};
 
-/// ζ(s, q) = Σ_k (q + k)^-s for `s > 1` (DLMF 25.11.1); below NaN. For `q ≤ 0` infinite at the poles,
-/// and elsewhere NaN unless `s` is an integer.
+/// ζ(s, q) = Σ_k (q + k)^-s for `s > 1` (DLMF 25.11.1); NaN for `s < 1`. For `q ≤ 0` it is infinite at the
+/// poles, the integers, and elsewhere NaN unless `s` is an integer.
 pub(crate) fn hurwitz_zeta(s: f64, q: f64) -> f64 {
     if s.is_nan() || q.is_nan() || s < 1.0 || q == f64::NEG_INFINITY {
         f64::NAN
@@ -64,8 +63,8 @@ fn at_infinity(q: f64) -> f64 {
     }
 }
 
-/// The Taylor series in `s` for `q > 0`, and its value for some `q < 0`; for `s < 1` too, by its
-/// continuation, near 1.
+/// The Taylor series in `s` for `q > 0`; near 1 also for `s < 1`, where it is the analytic continuation.
+/// For `q < 0` near 0 and an integer `s` its entry 0 is right.
 pub(super) fn positive(s: f64, q: f64, n: usize) -> Jet {
     let power = |x: f64, p: f64| jet::exponential(inverse_power(x, p), -x.ln(), n);
     euler_maclaurin(s, q, n, &power, &|x| {
@@ -75,20 +74,21 @@ pub(super) fn positive(s: f64, q: f64, n: usize) -> Jet {
     })
 }
 
-/// For `q < 0` and an integer `s`.
+/// ζ(s, q) for `q < 0` and an integer `s`.
 fn negative(s: f64, q: f64) -> f64 {
     let part = q - q.floor();
     let value = if q > -20.0 {
-        // Term by term from below, so that those of opposite signs cancel before others round.
+        // Summed from the most negative term on: terms of opposite signs cancel before larger ones are added.
         positive(s, q, 0)[0]
     } else {
-        // Over all integers, less those below: no step for each.
+        // The sum from q on is the sum over q's fraction plus a difference of two such sums below zero,
+        // so that there is not a step for each integer.
         let sign = if s % 2.0 == 0.0 { 1.0 } else { -1.0 };
         let below = positive(s, 1.0 - part, 0)[0] - positive(s, 1.0 - q, 0)[0];
         positive(s, part, 0)[0] + sign * below
     };
     if value.is_nan() && part != 0.5 {
-        // Two terms overflow, one on each side of zero: the nearer is the larger.
+        // The two terms nearest to zero, of opposite signs, overflow: the nearer one is the larger.
         return (0.5 - part) * f64::INFINITY;
     }
     value

@@ -1,8 +1,8 @@
 //! What a program's inputs are filled from.
 //!
-//! Values of many batches are copied and drawn at a time ("staged"): the loops over columns
-//! and random numbers are then long enough to run at full speed, and a batch is a part of
-//! what is staged, copied no further.
+//! Values of many batches are copied and drawn at a time ("staged"), so that the loops over columns
+//! and random numbers are long enough to run at full speed. A batch is a slice of what is staged; it
+//! is not copied again.
 
 use std::sync::Arc;
 
@@ -314,7 +314,7 @@ impl Feeds {
             let Feed::Sampled { sampler, given } = feed else {
                 continue;
             };
-            // The values it depends on come from a column.
+            // The values that a draw depends on come from a column, so they are there.
             let (before, rest) = buffers.split_at_mut(k);
             let Some((InputBuffer::U32(out), after)) = rest.split_first_mut() else {
                 continue;

@@ -1,12 +1,11 @@
 //! Fitting a program to data: checks, workers, epochs.
 //!
-//! Here is what is done once a run and once an epoch: whatever can be wrong is found before the
-//! first step, samples are shuffled, workers get their streams of random numbers and their shares,
-//! and the observer sees the record. What is done for each batch is the
-//! [`worker`](super::worker)'s; how many threads touch a parameter at a time is
-//! [`table`](crate::table)'s.
+//! This file does what is done once a run and once an epoch: it checks everything before the first
+//! step, shuffles the samples, gives workers their streams of random numbers and their shares, and
+//! calls the observer. [`worker`](super::worker) does what is done for each batch;
+//! [`table`](crate::table) decides which threads may use a parameter at the same time.
 //!
-//! Limits: data are columns in memory, and an epoch is the unit in which a run is watched.
+//! Limits: data are columns in memory, and an observer is called once an epoch.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -81,7 +80,7 @@ pub fn fit(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<History> {
-    // Waits for tables end with the run.
+    // Setting `stop` ends waits for tables, too.
     interrupt::until(stop, || run(program, fit, optimizer, stop, observer))
 }
 
@@ -187,7 +186,7 @@ fn run(
             break;
         }
     }
-    // A parameter that went wrong and was not used again has not shown in any loss.
+    // No loss has shown a parameter that became NaN or infinite and was not read afterwards.
     for table in program.tables() {
         if !table.is_finite()? {
             return Err(Error::NotFinite(format!(
@@ -200,8 +199,9 @@ fn run(
     Ok(history)
 }
 
-/// One epoch by all workers; the first worker's error, by number. A worker that is alone is in
-/// the pool too, for there an operator takes no threads of its own.
+/// Runs one epoch on all workers. If several fail, the error is that of the worker with the lowest
+/// number. A single worker runs in the pool, too: operators that run in a pool do not split their
+/// work among threads.
 fn run_epoch(
     crew: &mut [Worker<'_>],
     pool: &rayon::ThreadPool,
@@ -209,7 +209,8 @@ fn run_epoch(
     samples: &Samples,
 ) -> Result<()> {
     let mut results: Vec<Result<()>> = crew.iter().map(|_| Ok(())).collect();
-    // Operators of the caller's own run in the workers, and must not wait for this run.
+    // The caller's own operators run in the workers. If one asks for a table of this run, it gets an
+    // error: it would wait for itself.
     let membership = &Membership::of_this_thread();
     pool.scope(|scope| {
         for (worker, result) in crew.iter_mut().zip(&mut results) {

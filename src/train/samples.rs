@@ -1,9 +1,9 @@
 //! The samples of an epoch, in the order in which they are trained.
 //!
-//! Reading a column at random costs a wait for memory a sample once it has outgrown the
-//! cache. So where a sample is small (a user, an item, a rating) its columns are packed into
-//! one record, and the records themselves are shuffled, to be read in sequence. Larger
-//! samples stay in their columns and their numbers are shuffled.
+//! To read a column that does not fit into the cache at random is to wait for memory at each sample.
+//! So where a sample is small (a user, an item, a rating) its columns are packed into one record, and
+//! the records themselves are shuffled, to be read in sequence. Larger samples stay in their columns,
+//! and their numbers are shuffled.
 //!
 //! Limits: a record has up to four words of 32 bits; records take that much memory beside
 //! the columns.

@@ -3,14 +3,14 @@
 //! A [`Sampler`] never changes, so all workers share one; each draws by a
 //! generator of its own, from [`stream`].
 //!
-//! Every distribution is exact, with the user's known positives or without. Among
-//! items alike the `r`-th that a user does not know is found in the sorted list of
-//! those known, by bisection: one draw, nothing to reject. By popularity items are
-//! drawn by the alias method (A. J. Walker, 1977; crate `rand_distr`), and one that
-//! the user knows is drawn again, up to 16 times; then one among the others is found
-//! by walking over the known ones, so that a user who knows nearly everything costs
-//! time but does not hang. Weights are integers: no rounding error gives an item of
-//! weight 0 a chance.
+//! Every distribution is exact, with the user's known positives or without. If all items
+//! are equally likely, a number `r` is drawn, and bisection in the sorted list of known
+//! items finds the `r`-th item that the user does not know: nothing is rejected. Items
+//! with weights are drawn by the alias method (A. J. Walker, 1977; crate `rand_distr`),
+//! and an item that the user knows is drawn again, up to 16 times. Then one of the
+//! unknown items is found by a walk over the known ones, which takes time, but bounded
+//! time, for a user who knows nearly everything. Weights are integers, so that no
+//! rounding error gives an item of weight 0 a chance.
 //!
 //! Limits: known positives take 4 bytes each, and 8 a user up to the largest id.
 
@@ -55,7 +55,7 @@ enum Items {
     },
 }
 
-/// Draws before the exact way out.
+/// How many drawn items may be known ones before the walk over all known ones.
 const TRIES: usize = 16;
 
 impl Sampler {
@@ -254,8 +254,8 @@ impl Items {
             Items::Uniform { n } => {
                 let left = n - row.len() as u32;
                 let rank = below(rng, u64::from(left)) as u32;
-                // Before the item looked for are `rank` unknown ones, before `row[k]`
-                // there are `row[k] - k`: it precedes that item if these are no more.
+                // `rank` unknown items lie before the item that is sought, and `row[k] - k`
+                // before `row[k]`. So `row[k]` lies before it if the latter are no more.
                 let known_before = count_while(row, |k, item| item - k as u32 <= rank);
                 rank + known_before as u32
             }
@@ -284,7 +284,7 @@ impl Items {
 }
 
 /// How many elements of a row satisfy a condition that holds up to some place. The
-/// outcomes are random, so they choose data rather than branches.
+/// outcomes are random, so a branch on them would be mispredicted: they select values.
 #[inline(always)]
 fn count_while(row: &[u32], holds: impl Fn(usize, u32) -> bool) -> usize {
     let (mut start, mut size) = (0, row.len());
@@ -389,7 +389,7 @@ mod tests {
             check_frequencies(&uniform, unknown_to_us, &[1.0; 7]);
         }
 
-        // What user 2 does not know has a millionth of the mass: the way out is taken.
+        // What user 2 does not know has a millionth of the weight, so 16 draws do not find it.
         let counts = [1e6, 1e6, 3.0, 0.0, 1.0, 2.0, 1e6];
         let popular = Sampler::popularity(&counts, 1.0)
             .unwrap()

@@ -25,14 +25,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::split;
 use crate::table::moves::prefetch;
 
-/// Up to so many bytes the plain shuffle is in the cache.
+/// A slice of at most so many bytes fits into the cache, and is shuffled plainly.
 const SHORT: usize = 1 << 20;
-/// As many as a byte can name.
+/// Buckets are numbered by a byte.
 const BUCKETS: usize = 256;
 /// Parts that the numbers are scattered in: work for as many threads.
 const PARTS: usize = 16;
-/// How far ahead of a write its cache line is asked for, in elements. There are
-/// too many buckets for the processor to see that each is written in sequence.
+/// How far ahead of a write its cache line is prefetched, in elements. Each bucket is
+/// written in sequence, but the hardware cannot follow so many sequences.
 const AHEAD: usize = 32;
 
 /// Fills `out` with `element(0)`, `element(1)`, … in an order determined by the state of the
@@ -61,7 +61,7 @@ pub fn shuffle<T: Copy + Send, R: Rng>(
     }
 }
 
-/// The shuffle for long slices; any other comes out right too.
+/// The shuffle for long slices; it is correct for short ones, too.
 fn scatter<T: Copy + Send>(
     out: &mut [T],
     element: &(impl Fn(u32) -> T + Sync),

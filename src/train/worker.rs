@@ -1,8 +1,8 @@
 //! One worker: its share of an epoch, batch after batch.
 //!
-//! A worker stages the inputs of many batches before it runs the first of them, so it knows
-//! which rows it will need and asks the memory for them in good time. Everything it writes to
-//! was allocated when it was made.
+//! A worker stages the inputs of many batches before it runs the first of them, so it knows which
+//! rows it will need, and prefetches them. All memory that it writes to is allocated when the worker
+//! is made.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::optim::gradient::{Access, Scratch, StepTarget};
 use crate::optim::{Optimizer, State};
 use crate::table::{Table, moves};
 
-/// Samples that are looked up ahead.
+/// How many samples ahead rows are prefetched.
 const AHEAD: usize = 64;
 /// Samples and bytes that are staged at a time, unless a batch is larger: few enough to stay
 /// in the first-level cache, many enough that starting costs nothing.
@@ -122,7 +122,7 @@ pub(super) struct Worker<'a> {
     /// Samples that there is room for: whole batches.
     room: usize,
     trained: Vec<TrainedParameter<'a>>,
-    /// Lookups worth asking for early: the table, and the input that names its rows.
+    /// Lookups whose rows are prefetched: the table, and the input that names its rows.
     early: Vec<(&'a Table, usize)>,
     pub loss: f64,
 }
@@ -212,7 +212,8 @@ impl<'a> Worker<'a> {
         let mut rng = stream(shared.seed, self.number, epoch);
         self.loss = 0.0;
         let part = self.part(samples.len());
-        // Batches are numbered as they are applied if workers take turns: one of each worker's.
+        // If workers take turns, batches are numbered in the order in which they are applied: one
+        // batch of each worker, then the next of each.
         let mut number = self.number;
         for start in part.clone().step_by(self.room) {
             let count = self.room.min(part.end - start);
@@ -243,7 +244,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Asks the memory for the rows of some staged samples.
+    /// Prefetches the rows of some staged samples.
     #[inline]
     fn prefetch(&self, samples: Range<usize>) {
         for &(table, input) in &self.early {
@@ -267,7 +268,7 @@ impl<'a> Worker<'a> {
             let data = staged.slice(samples.start * input.row, samples.len() * input.row);
             executor.bind(input.leaf, data);
         }
-        // Everybody computes on the parameters as the last round left them.
+        // In a round all workers compute on the parameters as the round before left them.
         let round = number - self.number;
         if shared.in_turn && !shared.wait(&shared.applied, round) {
             return Ok(());
@@ -288,7 +289,7 @@ impl<'a> Worker<'a> {
         if !loss.is_finite() {
             return Err(Error::NotFinite(format!("the loss became {loss}")));
         }
-        // Nobody applies anything before the whole round is computed, and then in order.
+        // A round's gradients are applied when all are computed, in the order of the workers.
         if shared.in_turn {
             shared.computed.fetch_add(1, Ordering::AcqRel);
             let batches = shared.feeds.count.div_ceil(shared.batch);
