@@ -615,5 +615,5 @@ def test_rows_that_come_later_are_not_forgotten():
     total = sum(row.sum() for row in x)
     x.value = np.full((2, 3), 2.0)
     assert total.item() == 12.0
-    with pytest.raises(ValueError, match="iteration: built for"):
+    with pytest.raises(ValueError, match="iteration asked for"):
         assigned([x], [np.ones((4, 3))], total)

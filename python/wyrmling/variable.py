@@ -112,7 +112,7 @@ def _format(self: Variable, spec: str, /) -> str:
 
 def _reversed(self: Variable) -> Iterator[Variable]:
     """Implements ``reversed``, along the first axis."""
-    return (self[k] for k in reversed(range(len(self))))
+    return reversed(list(self))
 
 
 # Logical operators.

@@ -85,3 +85,46 @@ pub(crate) fn check_input(name: &str, ty: &Type, value: &Array) -> Result<()> {
     }
     Ok(())
 }
+
+/// A length of an input that a program is made of, and not only planned for.
+#[derive(Debug, Clone)]
+pub(crate) struct Length {
+    /// The axis.
+    pub axis: usize,
+    /// The length, `None` if no length will do.
+    pub length: Option<usize>,
+    /// Who asked for it.
+    pub by: Arc<str>,
+}
+
+impl Length {
+    /// Whether another is of the same axis and the same length.
+    pub(crate) fn is_same(&self, other: &Length) -> bool {
+        (self.axis, self.length) == (other.axis, other.length)
+    }
+}
+
+/// Checks the shape of what is named against the lengths that a graph or program is made of.
+///
+/// # Errors
+/// [`Error::Shape`] that says what follows the length.
+pub(crate) fn check_lengths(what: &str, lengths: &[Length], shape: &[usize]) -> Result<()> {
+    let other = |known: &&Length| {
+        known
+            .length
+            .is_none_or(|n| shape.get(known.axis) != Some(&n))
+    };
+    let Some(known) = lengths.iter().find(other) else {
+        return Ok(());
+    };
+    let length = known.length.map_or_else(String::new, |n| format!(" {n}"));
+    Err(Error::Shape(format!(
+        "{what}: shape {} does not have the length{length} along axis {} that {} asked for while \
+         this was built, and an integer does not follow an input; what does is y / x.shape[0] in \
+         place of y / len(x), y.mean(), np.ones_like(x), and -1 for a length of reshape; or build \
+         with the length that it is run with",
+        show_shape(shape),
+        known.axis,
+        known.by
+    )))
+}

@@ -23,7 +23,7 @@ mod slices;
 pub use executor::Executor;
 pub use interpreter::interpret;
 pub use leaf::Leaf;
-pub(crate) use leaf::check_input;
+pub(crate) use leaf::{Length, check_input, check_lengths};
 pub use plan::Plan;
 pub(crate) use plan::{Place, Sink};
 pub use program::Program;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::analysis::Request;
 use super::executor::Executor;
-use super::leaf::{Leaf, check_input};
+use super::leaf::{Leaf, Length, check_input, check_lengths};
 use super::lower::lower;
 use super::plan::{Plan, Sink};
 use crate::array::{Array, Shape, Slice, Type};
@@ -57,6 +57,8 @@ pub struct Program {
     products: Vec<Product>,
     adjoint: Adjoint,
     leaves: Vec<Leaf>,
+    /// The lengths that it is made of, by the number of the leaf.
+    lengths: Vec<(usize, Vec<Length>)>,
     /// Which leaves gradients are computed for.
     wrt: Vec<usize>,
     tables: Vec<Arc<Table>>,
@@ -111,6 +113,7 @@ impl Program {
             forward,
             products,
             leaves,
+            lengths: Vec::new(),
             wrt,
             tables,
             table_of,
@@ -150,7 +153,14 @@ impl Program {
         let leaves = self.leaves.iter().cloned().chain(tangents).collect();
         let mut program = Program::of(function, leaves, products)?;
         program.fuse = self.fuse;
+        program.lengths.clone_from(&self.lengths);
         Ok(program)
+    }
+
+    /// The same program, which refuses other lengths than these of some leaves.
+    pub(crate) fn made_of(mut self, lengths: Vec<(usize, Vec<Length>)>) -> Self {
+        self.lengths = lengths;
+        self
     }
 
     /// The same program with every operator run on its own: slower, and a second way to
@@ -233,10 +243,14 @@ impl Program {
             Wrt::Nothing => &[][..],
             Wrt::Parameters | Wrt::All => &self.adjoint.products,
         };
+        let leaves = self.types(shapes);
+        for (leaf, lengths) in &self.lengths {
+            check_lengths(&self.leaves[*leaf].label(), lengths, &leaves[*leaf].shape)?;
+        }
         let request = Request {
             function,
             products: [&self.products, of_adjoint],
-            leaves: self.types(shapes),
+            leaves,
             tables: self.table_of.clone(),
             inputs: self
                 .leaves

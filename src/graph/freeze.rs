@@ -10,8 +10,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::hook;
-use super::node::{IntoDyn, Kind, Variable};
+use super::node::{IntoDyn, Kind, Node, Variable};
+use super::{hook, lengths};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program};
 use crate::ir::{Builder, Terminator, ValueId};
@@ -58,6 +58,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let mut ids: HashMap<usize, ValueId> = HashMap::with_capacity(order.len());
         let mut tables: HashMap<u64, ValueId> = HashMap::new();
         let mut args: Vec<ValueId> = Vec::new();
+        let mut made_of = Vec::new();
+        let asked = lengths::asked_of(order.iter().map(|node| &*node.0));
         for node in &order {
             if hook::any(node.0.core()) {
                 return Err(Error::Type(
@@ -91,6 +93,11 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                     let inputs = leaves.iter().filter(|l| matches!(l, Leaf::Input { .. }));
                     let number = inputs.count();
                     let name = name.map_or_else(|| format!("#{number}"), str::to_owned);
+                    let same =
+                        |(input, _): &&(&dyn Node, _)| std::ptr::eq(input.core(), node.0.core());
+                    if let Some((_, lengths)) = asked.iter().find(same) {
+                        made_of.push((leaves.len(), lengths.clone()));
+                    }
                     leaves.push(Leaf::Input {
                         id,
                         ty: ty.clone(),
@@ -104,7 +111,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         }
         let result = ids[&self.address()];
         builder.terminate(Terminator::Return(vec![result]));
-        Program::new(builder.finish("loss")?, leaves)
+        Ok(Program::new(builder.finish("loss")?, leaves)?.made_of(made_of))
     }
 
     /// The numbers of the inputs below that hold indices and are only looked up in: tables of

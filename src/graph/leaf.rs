@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::node::{Core, IntoDyn, Kind, Leaves, Node, Variable};
+use super::asked::Asked;
+use super::node::{Core, IntoDyn, Kind, Leaves, Node, Variable, latest_serial};
 use super::value::{TableValue, Value};
 use crate::array::{Array, show_shape};
 use crate::error::{Error, Result};
@@ -45,6 +46,7 @@ pub struct InputNode {
     core: Core,
     id: u64,
     name: Option<String>,
+    asked: Asked,
 }
 
 impl Node for InputNode {
@@ -53,6 +55,9 @@ impl Node for InputNode {
     }
     fn kind(&self) -> Kind<'_> {
         Kind::Input(self.id, self.name.as_deref())
+    }
+    fn asked(&self) -> Option<&Asked> {
+        Some(&self.asked)
     }
 }
 
@@ -140,7 +145,15 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         match self.kind() {
             Kind::Parameter(param) => param.table().write(&value),
             Kind::Independent(..) => assign(self.0.core(), value, true),
-            Kind::Input(..) => assign(self.0.core(), value, false),
+            Kind::Input(..) => {
+                let old = self.0.core().ty();
+                assign(self.0.core(), value, false)?;
+                match self.0.asked() {
+                    Some(asked) if self.0.core().ty() != old => asked.end(latest_serial()),
+                    _ => {}
+                }
+                Ok(())
+            }
             Kind::Operation(_) | Kind::Constant => Err(Error::Type(
                 "value: only a leaf can be assigned; this is the result of an operation".into(),
             )),
@@ -269,6 +282,7 @@ impl Variable<InputNode> {
             id: new_id(),
             core: Core::leaf(value, false).with_leaves(INPUT),
             name,
+            asked: Asked::default(),
         }))
     }
 

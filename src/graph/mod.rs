@@ -51,6 +51,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod asked;
 mod backward;
 mod drawing;
 mod eager;
@@ -58,6 +59,7 @@ mod freeze;
 mod gradient;
 mod hook;
 mod leaf;
+mod lengths;
 mod long;
 mod node;
 mod nodes;

@@ -6,6 +6,7 @@
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
+use super::asked::Asked;
 use super::value::Value;
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
@@ -247,16 +248,22 @@ impl Core {
     }
 }
 
+thread_local! {
+    static NODES: Cell<u64> = const { Cell::new(0) };
+}
+
 /// The number of the next node of this thread.
 #[inline]
 fn next_serial() -> u64 {
-    thread_local! {
-        static NODES: Cell<u64> = const { Cell::new(0) };
-    }
     NODES.with(|n| {
         n.set(n.get() + 1);
         n.get()
     })
+}
+
+/// The number of the latest node of this thread.
+pub(super) fn latest_serial() -> u64 {
+    NODES.with(Cell::get)
 }
 
 /// What a node is.
@@ -285,6 +292,12 @@ pub trait Node: 'static {
     /// When the node's own value last changed; for an operation, when it was computed.
     fn version(&self) -> u64 {
         self.core().version()
+    }
+
+    /// The lengths that were asked for, of an input.
+    #[doc(hidden)]
+    fn asked(&self) -> Option<&Asked> {
+        None
     }
 
     /// Appends the parents, in operand order.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::node::Node;
+use super::{asked, lengths};
 use crate::error::Result;
 use crate::table::changes;
 
@@ -75,11 +76,17 @@ pub(super) fn topological(
 /// Recomputes whatever below `root` is out of date.
 ///
 /// # Errors
-/// Whatever an operator reports on the new values; nodes from there up stay out of date.
+/// Whatever an operator reports on the new values, or that an input has another length than one that
+/// was asked for ([`lengths`]); nodes from there up stay out of date.
 pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     let now = changes();
     if root.core().is_current(now) {
         return Ok(());
+    }
+    if asked::any() {
+        let mut all = Order::new();
+        topological(root, |_| true, &mut all);
+        lengths::check(all.iter().map(|node| &**node))?;
     }
     let (mut order, mut parents) = (Order::new(), Vec::new());
     topological(root, |n| !n.core().is_current(now), &mut order);

@@ -10,7 +10,7 @@ use super::convert::required;
 use super::export::exports;
 use super::operand::{answer, node, pair};
 use super::variable::PyVariable;
-use super::{convert, index, operand};
+use super::{convert, index, length, operand};
 use crate::array::{DType, normalize_axis};
 use crate::graph::{Constant, Variable, ops};
 use crate::rules::{OpRef, ScatterRows};
@@ -274,6 +274,24 @@ fn count(x: &Bound<'_, PyAny>, axes: &Bound<'_, PyAny>) -> PyResult<PyVariable> 
     Ok(PyVariable::new(ops::count(&node("count", x)?, &axes)?))
 }
 
+/// The length of ``x`` along axes, of several the product, as ``x.shape`` has it for the caller of
+/// the function that asks.
+///
+/// >>> length(constant([[1.0, 2.0]]), (0, 1))
+/// 2
+#[pyfunction]
+#[pyo3(name = "length", signature = (x, axes, /))]
+fn length_of<'py>(
+    x: &Bound<'py, PyVariable>,
+    axes: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (axes, ndim) = (required("axes", axes)?, x.get().ty()?.ndim());
+    let axes = axes
+        .iter()
+        .map(|&axis| normalize_axis("length", axis, ndim));
+    length::of_caller(x, &axes.collect::<Result<Vec<_>, _>>()?)
+}
+
 exports! {
     constant "(x: _Like, /) -> Variable" inner;
     table "(x: _Like, /) -> Variable" inner;
@@ -293,4 +311,5 @@ exports! {
     reshape_like "(x: _Like, like: _Like, /) -> Variable" inner;
     broadcast_like "(x: _Like, like: _Like, /) -> Variable" inner;
     count "(x: _Like, axes: _Shape, /) -> Variable" inner;
+    length_of as "length" "(x: Variable, axes: _Shape, /) -> int" inner;
 }

@@ -3,19 +3,24 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use super::length;
 use super::variable::PyVariable;
 use crate::graph::ops;
 use crate::rules::SliceItem;
 
 #[pymethods]
 impl PyVariable {
-    fn __len__(&self) -> PyResult<usize> {
-        let ty = self.ty()?;
-        let first = ty.shape.first().copied();
-        first.ok_or_else(|| PyTypeError::new_err("len() of a variable without axes"))
+    fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        length::len(slf)
     }
     fn __iter__(slf: Bound<'_, Self>) -> PyResult<RowIterator> {
-        let count = slf.get().__len__()?;
+        let node = slf.get().node()?;
+        let count = node.ty()?.shape.first().copied();
+        let count =
+            count.ok_or_else(|| PyTypeError::new_err("iteration over a variable without axes"))?;
+        // Rows are counted: for a row more, what is made of them would be wrong.
+        ops::ask_lengths(&node, &[0], "iteration")?;
+        drop(node);
         Ok(RowIterator {
             of: slf.unbind(),
             next: 0,
@@ -44,12 +49,7 @@ impl RowIterator {
         }
         let variable = self.of.get();
         let node = variable.node()?;
-        // Rows were counted: for a row more, what is made of them would be wrong.
-        let fixed = match node.input_below() {
-            true => ops::fixed(&node, "iteration", &[0])?,
-            false => node.clone().into_owned(),
-        };
-        let row = ops::slice(&fixed, vec![SliceItem::At(self.next as i64)])?;
+        let row = ops::slice(&node, vec![SliceItem::At(self.next as i64)])?;
         self.next += 1;
         // The elements of a vector are numbers in NumPy, rows are views.
         Ok(Some(match row.ty()?.ndim() {

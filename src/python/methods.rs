@@ -18,6 +18,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::argument::{Given, Integer};
 use super::functions::{apply, diagonal_of};
+use super::length;
 use super::memory_order::{MemoryOrder, reshaped};
 use super::reductions::reduction;
 use super::registry::{self, drop_slopes};
@@ -85,10 +86,12 @@ impl PyVariable {
         }
     }
 
-    /// Length of each axis.
+    /// Length of each axis. Those of what follows an input are numbers that follow it in arithmetic
+    /// with variables: ``y / x.shape[0]``. A graph in which one was used as an integer (``range``,
+    /// ``np.ones``, ``len(x)``) is for this length alone: for others it raises ValueError.
     #[getter]
-    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.ty()?.shape.iter())
+    fn shape<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        length::shape(slf)
     }
 
     /// Element type: float32 or float64; uint32 for indices, int64 for integers computed of them.
@@ -107,10 +110,10 @@ impl PyVariable {
         Ok(self.ty()?.ndim())
     }
 
-    /// Number of elements.
+    /// Number of elements; as ``shape``, of what follows an input.
     #[getter]
-    fn size(&self) -> PyResult<usize> {
-        Ok(self.ty()?.size())
+    fn size<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        length::size(slf)
     }
 
     /// The name given at creation, or None.

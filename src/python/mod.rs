@@ -31,6 +31,7 @@ mod index;
 mod io;
 mod iteration;
 mod leaf;
+mod length;
 mod linalg;
 mod long_call;
 mod memory_order;

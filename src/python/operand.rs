@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 
 use super::convert::{self, Origin};
+use super::length::{self, PyLength};
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
 use crate::error::Result;
@@ -18,6 +19,8 @@ use crate::rules::{OpRef, Operator};
 /// An operand before its element type is settled.
 enum Untyped {
     Node(Variable),
+    /// The length of what follows an input.
+    Length(Variable),
     Data(Array, Origin),
 }
 
@@ -25,6 +28,9 @@ impl Untyped {
     fn new(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(variable) = object.cast::<PyVariable>() {
             return Ok(Untyped::Node(variable.get().handle.node()?.into_owned()));
+        }
+        if let Some(number) = length::followed(object)? {
+            return Ok(Untyped::Length(number));
         }
         let (array, origin) = convert::array(what, object)?;
         Ok(Untyped::Data(array, origin))
@@ -34,7 +40,7 @@ impl Untyped {
     fn dtype(&self) -> Option<DType> {
         match self {
             Untyped::Node(node) => Some(node.dtype()),
-            Untyped::Data(_, Origin::Number | Origin::Mask) => None,
+            Untyped::Length(_) | Untyped::Data(_, Origin::Number | Origin::Mask) => None,
             Untyped::Data(array, _) => Some(array.dtype()),
         }
     }
@@ -43,6 +49,7 @@ impl Untyped {
     fn into_node(self, dtype: DType) -> PyResult<Variable> {
         Ok(match self {
             Untyped::Node(node) => node,
+            Untyped::Length(number) => ops::cast(&number, dtype)?,
             Untyped::Data(array, Origin::Number | Origin::Mask) => {
                 Constant::new(array.try_to_dtype(dtype)?).boxed()
             }
@@ -92,7 +99,7 @@ pub(super) fn holds_integers(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PyFloat>() {
         return Ok(false);
     }
-    if object.is_instance_of::<PyInt>() {
+    if object.is_instance_of::<PyInt>() || object.is_instance_of::<PyLength>() {
         return Ok(true);
     }
     let py = object.py();

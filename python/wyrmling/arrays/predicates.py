@@ -10,12 +10,11 @@ for a program made from it would keep the answer whatever the input is.
 (True, (array([1]),))
 """
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-from .._core import Variable, constant, follows_input
-from .operand import Axis, Like, axes_of, plain
+from .._core import Variable, constant, follows_input, length
+from .operand import Axis, Like, axes_of, itself, plain
 
 
 def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,8 +54,11 @@ def value(name: str, x: Any) -> Any:
 
 
 def shape(a: Like) -> tuple[int, ...]:
-    """The length of each axis."""
-    return constant(a).shape
+    """The length of each axis, as ``Variable.shape``."""
+    x, lengths = itself(a), []
+    for axis in range(x.ndim):
+        lengths.append(length(x, axis))  # in a frame of this function, see there
+    return tuple(lengths)
 
 
 def ndim(a: Like) -> int:
@@ -70,5 +72,5 @@ def size(a: Like, axis: Axis = None) -> int:
     >>> size(constant([[1.0], [2.0]]), 0)
     2
     """
-    x = constant(a)
-    return math.prod(x.shape[k] for k in axes_of("size", axis, x.ndim))
+    x = itself(a)
+    return length(x, axes_of("size", axis, x.ndim))

@@ -20,6 +20,7 @@ mod diagonal;
 mod index;
 mod integer;
 mod join;
+mod length;
 #[cfg(feature = "linalg")]
 mod linalg;
 mod order;
@@ -38,6 +39,7 @@ pub use diagonal::*;
 pub use index::*;
 pub use integer::*;
 pub use join::*;
+pub use length::*;
 #[cfg(feature = "linalg")]
 pub use linalg::*;
 pub use order::*;

@@ -1,0 +1,279 @@
+"""The length of a batch, asked for while a graph is built, is no constant of it in silence.
+
+Each program is built on so many rows and run on others: the number is plain NumPy's on those, or
+the error says what asked for the length. ``FOLLOWING`` are those that follow.
+"""
+
+import copy
+import itertools
+import math
+import operator
+import pickle
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+WEIGHTS = np.array([1.0, -2.0, 0.5, 3.0])
+
+# Of a batch of rows of 4.
+PROGRAMS = {
+    "len": lambda x: (x * WEIGHTS).sum() / len(x),
+    "len of a result": lambda x: (x * WEIGHTS).sum() / len(x * 2.0),
+    "len of a sum": lambda x: x.sum() / len(x.sum(1)),
+    "len of a transpose": lambda x: x.sum() * len(x.T),
+    "len of joined": lambda x: x.sum() / len(np.concatenate([x, x])),
+    "len of a row": lambda x: x.sum() / len(x[0]),
+    "len of two rows": lambda x: x.sum() / len(x[:2]),
+    "len before": lambda x: len(x) * (x * WEIGHTS).sum(),
+    "shape": lambda x: (x * WEIGHTS).sum() / x.shape[0],
+    "shape first": lambda x: x.shape[0] * (x * WEIGHTS).sum(),
+    "shape taken apart": lambda x: apart(x),
+    "shape and numbers": lambda x: (x * WEIGHTS).sum() * (1.0 / x.shape[0]),
+    "shape in a power": lambda x: x.sum() / x.shape[0] ** 2,
+    "shape times a variable": lambda x: x.sum() * (x.shape[0] * x[0, 0]),
+    "shape minus": lambda x: x.sum() / (x.sum() * 0.0 + x.shape[0] - 0.5),
+    "length and length": lambda x: x.sum() / (x.shape[0] * x.shape[1]),
+    "size": lambda x: x.sum() / x.size,
+    "np.size": lambda x: x.sum() / np.size(x),
+    "np.size of an axis": lambda x: x.sum() / np.size(x, 0),
+    "np.shape": lambda x: x.sum() / np.shape(x)[0],
+    "np.divide": lambda x: np.divide(x.sum(), x.shape[0]),
+    "np.multiply": lambda x: np.multiply(x.shape[0], x.sum()),
+    "np.maximum": lambda x: np.maximum(x.sum(), x.shape[0]),
+    "np.sqrt": lambda x: x.sum() / np.sqrt(x.shape[0]),
+    "math.sqrt": lambda x: x.sum() / math.sqrt(x.shape[0]),
+    "float": lambda x: x.sum() / float(x.shape[0]),
+    "int": lambda x: x.sum() / int(x.shape[0]),
+    "index": lambda x: x.sum() / operator.index(x.shape[0]),
+    "np.array": lambda x: x.sum() / np.array(x.shape)[0],
+    "np.prod": lambda x: x.sum() / np.prod(x.shape),
+    "math.prod": lambda x: x.sum() / math.prod(x.shape),
+    "divmod": lambda x: x.sum() * divmod(x.shape[0], 2)[1],
+    "shift": lambda x: x.sum() * (x.shape[0] << 1),
+    "negative": lambda x: x.sum() * -x.shape[0],
+    "truth": lambda x: x.sum() if x.shape[0] else 5.0 + x.sum(),
+    "compared": lambda x: x.sum() if x.shape[0] == 1 else 5.0 + x.sum(),
+    "compared by order": lambda x: x.sum() if x.shape[0] > 2 else 5.0 + x.sum(),
+    "compared with a shape": lambda x: x.sum() if x.shape == (3, 4) else 5.0 + x.sum(),
+    "compared with another": lambda x: x.sum() if x.shape == (x * 2).shape else 5.0 + x.sum(),
+    "found": lambda x: x.sum() if x.shape[0] in (1, 5) else 5.0 + x.sum(),
+    "bit length": lambda x: x.sum() * x.shape[0].bit_length(),
+    "ones": lambda x: x.sum() + np.ones(x.shape).sum(),
+    "zeros": lambda x: x.sum() + np.exp(np.zeros(x.shape[0])).sum(),
+    "full": lambda x: x.sum() + np.full(x.shape, 2.0).sum(),
+    "eye": lambda x: x.sum() + np.eye(x.shape[0]).sum(),
+    "arange": lambda x: x.sum() + np.arange(len(x)).sum(),
+    "arange of a shape": lambda x: x.sum() + np.arange(x.shape[0]).sum(),
+    "linspace": lambda x: x.sum() + np.linspace(0.0, 1.0, x.shape[0]).sum(),
+    "broadcast a constant": lambda x: x.sum() + np.broadcast_to(2.0, x.shape).sum(),
+    "broadcast": lambda x: np.broadcast_to(x[:1], x.shape).sum(),
+    "ones like": lambda x: x.sum() + np.ones_like(x).sum(),
+    "reshape by len": lambda x: x.reshape(len(x), -1),
+    "reshape by shape": lambda x: x.reshape(x.shape[0], -1),
+    "reshape to a half": lambda x: x.reshape(x.shape[0] * 2, 2),
+    "repeat": lambda x: [1.0, 2.0] * x.shape[0] + x.sum() * np.ones(2 * x.shape[0]),
+    "slice": lambda x: x[: x.shape[0] // 2 + 1].sum(),
+    "row at half": lambda x: x[x.shape[0] // 2],
+    "rows": lambda x: sum(np.tanh(row).sum() for row in x),
+    "rows unread": lambda x: x.sum() * sum(1 for _ in x),
+    "list": lambda x: x.sum() * len(list(x)),
+    "tuple of rows": lambda x: np.stack([row.sum() for row in tuple(x)]),
+    "zip": lambda x: sum((row * k).sum() for row, k in zip(x, itertools.count(1), strict=False)),
+    "enumerate": lambda x: sum((row * k).sum() for k, row in enumerate(x)),
+    "reversed": lambda x: np.stack([*reversed(x)]),
+    "rows by range": lambda x: sum((x[k] * WEIGHTS).sum() for k in range(x.shape[0])),
+    "rows by len": lambda x: np.stack([x[k] @ WEIGHTS for k in range(len(x))]),
+    "mean": lambda x: x.mean(0),
+    "reshape open": lambda x: x.reshape(-1, 2, 2),
+    "columns": lambda x: sum(x[:, k] for k in range(x.shape[1])),
+    "columns by len": lambda x: x.sum() * len(WEIGHTS),
+}
+FOLLOWING = """shape, shape first, shape taken apart, shape times a variable, shape minus, size,
+np.size, np.size of an axis, np.shape, np.divide, np.multiply, np.maximum, ones like, mean,
+reshape open, columns, columns by len, compared with another, len of a row"""
+
+
+def apart(x):
+    n, d = x.shape
+    assert d == 4
+    return x @ np.ones((d, 2)) / n
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("built", "run"), [(1, 3), (3, 1), (1, 2), (2, 5), (3, 0), (0, 2)])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_length_follows_or_is_asked_for(name, built, run, rng):
+    f = PROGRAMS[name]
+    old, new = rng.normal(size=(built, 4)), rng.normal(size=(run, 4))
+    x = wy.Input(old, name="x")
+    try:
+        f(old)
+        expected = f(new)
+    except (ValueError, ZeroDivisionError, IndexError):
+        return
+    y = f(x)
+    if not isinstance(y, wy.Variable):
+        assert built == 0
+        return
+    program = wy.freeze(y)
+    np.testing.assert_allclose(program.run({x: old}), f(old), rtol=1e-12)
+
+    def assigned():
+        x.value = new
+        return y.value
+
+    said = []
+    for way in (lambda: program.run({x: new}), assigned):
+        try:
+            found = way()
+        except ValueError as error:
+            said.append(str(error))
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert not said or name not in FOLLOWING.replace("\n", " ").split(", ")
+    assert all("asked for while this was built" in text or "does not fit" in text for text in said)
+
+
+@pytest.mark.parametrize("name", [name.strip() for name in FOLLOWING.split(",")])
+def test_these_follow(name, rng):
+    x = wy.Input(rng.normal(size=(1, 4)))
+    program = wy.freeze(PROGRAMS[name](x))
+    for n in (2, 5):
+        new = rng.normal(size=(n, 4))
+        np.testing.assert_allclose(program.run({x: new}), PROGRAMS[name](new), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_length_keeps_the_type_of_what_it_meets(dtype):
+    x = wy.Input(np.ones((2, 4), dtype))
+    for y in (x / x.shape[0], x.shape[0] - x, np.add(x, x.size), x * (x.shape[0] + 1)):
+        assert y.dtype == dtype
+    i = wy.IndexInput([0, 2])
+    for y in (i + i.shape[0], i.size - i):
+        assert y.dtype == np.int64
+    program = wy.freeze(i - i.shape[0])
+    assert program.run({i: [3, 4, 5]}).tolist() == [0, 1, 2]
+
+
+def test_a_length_is_an_integer_elsewhere():
+    x = wy.Input(np.ones((2, 4)))
+    n, d = x.shape
+    assert (str(n), repr(d), f"{n:3d}", f"{n}", str(x.shape)) == ("2", "4", "  2", "2", "(2, 4)")
+    assert hash(n) == hash(2)
+    assert {2: "two"}[n] == "two"
+    assert all((n == 2, n != d, n < d, n <= 2, n >= 2, not n > 2, n != "2"))
+    assert [type(k) for k in (n + 1, 1 + n, n / 4)] == [int, int, float]
+    assert (n**3, 3**n, n // 2, n % 2, 7 - n, -n, +n, abs(n)) == (8, 9, 1, 0, 5, -2, 2, 2)
+    assert (round(n), math.floor(n), math.ceil(n), math.trunc(n), n & 3, n | 1) == (2,) * 5 + (3,)
+    assert np.zeros((n, d), np.float32).shape == (2, 4)
+    assert (np.ones(3, np.float32) * n).dtype == np.float32
+    assert np.asarray(n).dtype == np.int64
+    assert [copy.copy(n), copy.deepcopy(n), pickle.loads(pickle.dumps(n))] == [2, 2, 2]
+    with pytest.raises(TypeError):
+        n + "text"
+    with pytest.raises(AttributeError):
+        _ = n.nothing
+    # Of what has one length for good it is Python's.
+    for other in (wy.Parameter(np.ones((2, 4))), wy.Variable(np.ones((2, 4))), wy.array([[1.0]])):
+        assert all(type(length) is int for length in (*other.shape, other.size, np.size(other)))
+
+
+def test_what_asks_for_nothing():
+    """No false alarm: a shape printed, taken apart, compared with another, or of other axes."""
+    x, t = wy.Input(np.ones((1, 4)), name="x"), wy.Input(np.ones(1), name="t")
+    n, d = x.shape
+    _ = f"{x.shape} {n} {x!r}"
+    w = wy.Parameter(np.full((d, 2), 0.5))
+    assert (x @ w).shape[0] == t.shape[0]
+    y = (x @ w).sum(1) - t
+    program = wy.freeze(y)
+    assert program.run({x: np.ones((3, 4)), t: np.zeros(3)}).tolist() == [4.0] * 3
+    wy.fit(y.square().sum(), {x: np.ones((9, 4)), t: np.ones(9)}, optimizer=wy.SGD(lr=0.01))
+
+
+def test_a_graph_that_was_built_before_is_not_concerned():
+    x = wy.Input(np.ones((1, 4)))
+    before = (x * 2.0).sum()
+    assert len(x) == 1
+    assert wy.freeze(before).run({x: np.ones((3, 4))}) == 24.0
+    after = (x * 2.0).sum()
+    with pytest.raises(ValueError, match=r"len\(\) asked for"):
+        wy.freeze(after).run({x: np.ones((3, 4))})
+
+
+def test_a_graph_built_anew_for_each_batch():
+    """The input gets another length and the graph is built again: each holds for its own."""
+    x = wy.Input(np.ones((1, 2)), name="x")
+    graphs = []
+    for n in (1, 3, 2, 3, *range(4, 300)):
+        x.value = np.full((n, 2), float(n))
+        y = x.sum() / len(x)
+        assert y.item() == 2.0 * n
+        assert wy.freeze(y).run({x: np.ones((n, 2))}) == 2.0
+        graphs.append((n, y))
+    for n, y in graphs[-3:]:
+        x.value = np.ones((n, 2))
+        assert y.item() == 2.0
+    for _, y in graphs[:3]:
+        with pytest.raises(ValueError, match="asked for"):
+            y.item()
+    # A part of an old graph has its length in the new one.
+    x.value = np.ones((5, 2))
+    part = x.sum() / len(x)
+    x.value = np.ones((6, 2))
+    with pytest.raises(ValueError, match="asked for"):
+        wy.freeze(part + x.sum())
+
+
+def test_lengths_of_two_inputs():
+    x, y = wy.Input(np.ones((1, 3)), name="x"), wy.Input(np.ones((2, 3)), name="y")
+    scores = x @ y.T
+    loss = scores.sum() / len(scores)
+    program = wy.freeze(loss)
+    assert program.run({x: np.ones((1, 3)), y: np.ones((5, 3))}) == 15.0
+    with pytest.raises(ValueError, match=r"input 'x'.*len\(\)"):
+        program.run({x: np.ones((2, 3)), y: np.ones((5, 3))})
+    columns = scores.sum() / scores.shape[1]
+    program = wy.freeze(columns)
+    with pytest.raises(ValueError, match="asked for"):
+        program.run({x: np.ones((2, 3)), y: np.ones((5, 3))})
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_training(threads):
+    """Built with one row, trained by batches: an error before the first step, or the right loss."""
+    rows, target = np.arange(12.0).reshape(6, 2) / 10.0, np.ones(6)
+
+    def losses(make):
+        x, t = wy.Input(rows[:1], name="x"), wy.Input(target[:1], name="t")
+        w = wy.Parameter(np.ones(2))
+        loss = make(x, (x @ w - t).square())
+        options = {"optimizer": wy.SGD(lr=1e-300), "batch_size": 3, "threads": threads}
+        try:
+            return wy.fit(loss, {x: rows, t: target}, **options).loss[0]
+        finally:
+            assert w.value.tolist() == [1.0, 1.0]
+
+    # The loss of an epoch is the sum over its batches, for each sample.
+    expected = losses(lambda x, e: e.mean())
+    for make in (lambda x, e: e.sum() / x.shape[0], lambda x, e: e.sum() / e.size):
+        assert losses(make) == pytest.approx(expected, rel=1e-12)
+    for make in (
+        lambda x, e: e.sum() / len(x),
+        lambda x, e: e.sum() / len(e),
+        lambda x, e: e.sum() * (1.0 / x.shape[0]),
+        lambda x, e: sum(e),
+    ):
+        with pytest.raises(ValueError, match="asked for while this was built"):
+            losses(make)
+
+
+def test_the_package_asks_for_nothing(rng):
+    """Functions of ours that read a length keep it themselves, or follow."""
+    x = wy.Input(rng.normal(size=(2, 3)))
+    y = np.nanmean(x, axis=1) + np.linalg.norm(x, axis=1) + np.ravel(wy.logsumexp(x, 1))
+    new = rng.normal(size=(5, 3))
+    expected = new.mean(1) + np.linalg.norm(new, axis=1) + np.log(np.exp(new).sum(1))
+    np.testing.assert_allclose(wy.freeze(y).run({x: new}), expected, rtol=1e-12)
