@@ -28,7 +28,7 @@ use super::ids::quoted;
 use crate::error::{Error, Result};
 
 /// A longer header is refused before it is parsed, since parsing allocates many times its length. A
-/// header that [`write`] makes is far shorter.
+/// header that [`write()`] makes is far shorter.
 const LONGEST_HEADER: u64 = 1 << 14;
 /// Bytes read or written at once, between two looks at whether to stop.
 const PIECE: usize = 1 << 20;

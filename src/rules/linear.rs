@@ -3,11 +3,12 @@
 
 /// Stands in `impl Operator` for `name`, `key`, `vjp`, `jvp` and `reads`. It takes the name, and the
 /// transpose as `|op, g, x| …`: the operator, the gradient of the result, and the operands. With
-/// `, like` only the shapes of the other operands matter, and their values need not be there.
+/// `, reads 1` only the values of operand 0 matter, with `, reads 2` those of operands 0 and 1; the others
+/// give a shape, and their values need not be there.
 ///
 /// The derivative of a linear operator is itself, so forward mode applies it to the tangent.
 macro_rules! linear {
-    ($name:literal, $transpose:expr $(, $like:ident)?) => {
+    ($name:literal, $transpose:expr $(, reads $count:literal)?) => {
         fn name(&self) -> &str {
             $name
         }
@@ -40,12 +41,11 @@ macro_rules! linear {
             (i == 0).then(|| t.with_new(self.clone(), &x[1..]))
         }
 
-        $($crate::rules::linear::linear! { @reads $like })?
-    };
-    (@reads like) => {
-        fn reads(&self, i: usize) -> bool {
-            i == 0
-        }
+        $(
+            fn reads(&self, i: usize) -> bool {
+                i < $count
+            }
+        )?
     };
 }
 pub(crate) use linear;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::array::{SliceMut, Type, Typed, View, ViewMut, with_real};
 use crate::error::{Error, Result};
 use crate::rules::{
-    Argument, Case, Entry, Ex, Key, OpRef, Operator, Scatter, ScatterRows, SliceItem, TakeAdjoint,
+    Argument, Case, Entry, Ex, Key, OpRef, Operator, Scatter, ScatterRows, SliceAdjoint, SliceItem,
 };
 
 /// An operator that scatters, and which of the operands of the sum are its.
@@ -174,7 +174,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     internal: Some("the gradient of what is looked up several times"),
     cases: || {
         let rows = || (OpRef::Static(&ScatterRows), 3);
-        let slice = |items: Vec<SliceItem>| (OpRef::new(TakeAdjoint { items }), 2);
+        let slice = |items: Vec<SliceItem>| (OpRef::new(SliceAdjoint { items }), 2);
         let table = || Argument::shape_only(&[5, 3]);
         let looked_up = || {
             [

@@ -6,7 +6,7 @@ use crate::array::{Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::rules::reduction::lanes::{Lanes, has_axis};
 use crate::rules::{
-    Argument, Case, Entry, Ex, Key, OpRef, Operator, Scatter, arity, real, same_dtype, same_shape,
+    Argument, Case, Entry, OpRef, Operator, Scatter, arity, linear, real, same_dtype, same_shape,
 };
 
 use super::accumulate::zero;
@@ -61,13 +61,8 @@ pub struct TakeAlongAxis {
 }
 
 impl Operator for TakeAlongAxis {
-    fn name(&self) -> &str {
-        "take_along_axis"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!("take_along_axis", |op, g, x| g
+        .with_new(AddAlongAxis { axis: op.axis }, &[x[1], x[0]]));
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, at] = arity::<2>("take_along_axis", args)?;
@@ -83,11 +78,6 @@ impl Operator for TakeAlongAxis {
             })
         })
     }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let op = AddAlongAxis { axis: self.axis };
-        (i == 0).then(|| g.with_new(op, &[x[1], x[0]]))
-    }
 }
 
 /// Zeros shaped as operand 2 with the elements of operand 0 added at the places along an axis
@@ -99,13 +89,11 @@ pub struct AddAlongAxis {
 }
 
 impl Operator for AddAlongAxis {
-    fn name(&self) -> &str {
-        "add_along_axis"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!(
+        "add_along_axis",
+        |op, g, x| g.with_new(TakeAlongAxis { axis: op.axis }, &[x[1]]),
+        reads 2
+    );
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, at, like] = arity::<3>("add_along_axis", args)?;
@@ -122,15 +110,6 @@ impl Operator for AddAlongAxis {
 
     fn scatter(&self) -> Option<&dyn Scatter> {
         Some(self)
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let op = TakeAlongAxis { axis: self.axis };
-        (i == 0).then(|| g.with_new(op, &[x[1]]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i < 2
     }
 }
 

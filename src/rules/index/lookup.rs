@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 use super::accumulate::zero;
 use crate::rules::{
-    Argument, Case, Entry, Ex, Form, OpRef, Operator, Scatter, ScatteredRows, arity, real,
+    Argument, Case, Entry, Form, OpRef, Operator, Scatter, ScatteredRows, arity, linear, real,
     same_dtype, same_shape,
 };
 
@@ -66,9 +66,7 @@ fn copy_rows<T: Copy>(table: &[T], indices: &[u32], width: usize, out: &mut [T])
 pub struct Gather;
 
 impl Operator for Gather {
-    fn name(&self) -> &str {
-        "gather"
-    }
+    linear!("gather", |_, g, x| g.scatter_rows(x[1], x[0]));
 
     fn form(&self) -> Form {
         Form::RowLookup
@@ -105,10 +103,6 @@ impl Operator for Gather {
         Ok(())
     }
 
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.scatter_rows(x[1], x[0]))
-    }
-
     fn limit(&self, i: usize, args: &[&Type]) -> Option<usize> {
         (i == 1).then(|| args[0].shape.first().copied())?
     }
@@ -120,9 +114,7 @@ impl Operator for Gather {
 pub struct ScatterRows;
 
 impl Operator for ScatterRows {
-    fn name(&self) -> &str {
-        "scatter_rows"
-    }
+    linear!("scatter_rows", |_, g, x| g.gather(x[1]), reads 2);
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [rows, at, like] = arity::<3>("scatter_rows", args)?;
@@ -136,14 +128,6 @@ impl Operator for ScatterRows {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         zero(&mut out);
         self.add(args, out)
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.gather(x[1]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i < 2
     }
 
     fn limit(&self, i: usize, args: &[&Type]) -> Option<usize> {
@@ -183,9 +167,7 @@ impl Scatter for ScatterRows {
 pub struct Pick;
 
 impl Operator for Pick {
-    fn name(&self) -> &str {
-        "pick"
-    }
+    linear!("pick", |_, g, x| g.scatter_pick(x[1], x[0]));
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, at] = arity::<2>("pick", args)?;
@@ -214,10 +196,6 @@ impl Operator for Pick {
         Ok(())
     }
 
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.scatter_pick(x[1], x[0]))
-    }
-
     fn limit(&self, i: usize, args: &[&Type]) -> Option<usize> {
         (i == 1).then(|| args[0].shape.last().copied())?
     }
@@ -229,9 +207,7 @@ impl Operator for Pick {
 pub struct ScatterPick;
 
 impl Operator for ScatterPick {
-    fn name(&self) -> &str {
-        "scatter_pick"
-    }
+    linear!("scatter_pick", |_, g, x| g.pick(x[1]), reads 2);
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, at, like] = arity::<3>("scatter_pick", args)?;
@@ -247,14 +223,6 @@ impl Operator for ScatterPick {
         check_targets(indices, n)?;
         zero(&mut out);
         self.add(args, out)
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.pick(x[1]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i < 2
     }
 
     fn limit(&self, i: usize, args: &[&Type]) -> Option<usize> {

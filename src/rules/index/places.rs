@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use super::accumulate::zero;
 use super::lookup::{check_indices, index};
 use crate::rules::{
-    Argument, Case, Entry, Ex, Key, OpRef, Operator, Scatter, arity, real, same_dtype, same_shape,
+    Argument, Case, Entry, Ex, OpRef, Operator, Scatter, arity, linear, real, same_dtype,
+    same_shape,
 };
 
 fn check_shape(name: &str, x: &Type, shape: &Shape) -> Result<()> {
@@ -34,13 +35,10 @@ pub struct TakeFlat {
 }
 
 impl Operator for TakeFlat {
-    fn name(&self) -> &str {
-        "take_flat"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!("take_flat", |op, g, x| {
+        let shape = op.shape.clone();
+        g.with_new(AddFlat { shape }, &[x[1]])
+    });
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, at] = arity::<2>("take_flat", args)?;
@@ -61,13 +59,6 @@ impl Operator for TakeFlat {
         });
         Ok(())
     }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let op = AddFlat {
-            shape: self.shape.clone(),
-        };
-        (i == 0).then(|| g.with_new(op, &[x[1]]))
-    }
 }
 
 /// Zeros of a given shape with the elements of operand 0 added at the places that operand 1
@@ -79,13 +70,10 @@ pub struct AddFlat {
 }
 
 impl Operator for AddFlat {
-    fn name(&self) -> &str {
-        "add_flat"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!("add_flat", |op, g, x| {
+        let shape = op.shape.clone();
+        g.with_new(TakeFlat { shape }, &[x[1]])
+    });
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, at] = arity::<2>("add_flat", args)?;
@@ -103,13 +91,6 @@ impl Operator for AddFlat {
 
     fn scatter(&self) -> Option<&dyn Scatter> {
         Some(self)
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let op = TakeFlat {
-            shape: self.shape.clone(),
-        };
-        (i == 0).then(|| g.with_new(op, &[x[1]]))
     }
 }
 
@@ -187,9 +168,11 @@ impl Operator for Replace {
 pub struct ReplacedSum;
 
 impl Operator for ReplacedSum {
-    fn name(&self) -> &str {
-        "replaced_sum"
-    }
+    linear!(
+        "replaced_sum",
+        |_, g, x| x[0].zeros_like().with(&Replace, &[g, x[1]]),
+        reads 2
+    );
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, sources, like] = arity::<3>("replaced_sum", args)?;
@@ -211,14 +194,6 @@ impl Operator for ReplacedSum {
             }
         });
         Ok(())
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| x[0].zeros_like().with(&Replace, &[g, x[1]]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i < 2
     }
 }
 

@@ -143,3 +143,14 @@ pub(super) fn each_in_double(
         Ok(())
     })
 }
+
+/// Shapes of which tests draw matrices of any sides: square, tall, wide, of one element, and empty.
+pub(super) const SHAPES: [&[usize]; 7] = [
+    &[3, 3],
+    &[4, 2],
+    &[2, 2, 3],
+    &[1, 1],
+    &[0, 0],
+    &[2, 0],
+    &[0, 2, 2],
+];

@@ -8,6 +8,7 @@
 use crate::array::{Type, View, ViewMut, filled, with_real};
 use crate::error::Result;
 
+use super::aligned::{self, aligned};
 use super::batch::{each, instead, sides, square};
 use super::cholesky::lower_triangle;
 use super::dense::{Field, transpose};
@@ -16,8 +17,8 @@ use super::factor;
 use super::gemm::product;
 use super::spectral::{antisymmetric, diagonal_matrix, ratio, row, rows, runs, undifferentiated};
 use crate::rules::{
-    Argument, Case, Check, Diagonal, Distinct, Entry, Ex, Level, OpRef, Operator,
-    PackedRowsAdjoint, Pairs, Tril, arity, rows_and_columns, same_dtype, same_shape,
+    Argument, Case, Diagonal, Entry, Ex, Level, OpRef, Operator, PackedRowsAdjoint, Pairs, Tril,
+    arity, rows_and_columns, same_dtype, same_shape,
 };
 
 /// Eigenvectors as columns, and the eigenvalues, ascending, as a last row: (n + 1) × n.
@@ -118,9 +119,7 @@ fn align<T: Field>(t: &[T], n: usize, packed: &mut [T]) -> Result<()> {
 }
 
 impl Operator for EighAligned {
-    fn name(&self) -> &str {
-        "eigh_aligned"
-    }
+    aligned!("eigh_aligned", values: -1, from_zero: false);
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [packed, t] = arity::<2>("eigh_aligned", args)?;
@@ -139,25 +138,6 @@ impl Operator for EighAligned {
             align(x[1], n, out)
         }))
     }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let g = if i == 0 { g } else { x[1].zeros_like() };
-        Some(checked(g, x[0]))
-    }
-
-    fn jvp<'t>(&self, i: usize, t: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let t = if i == 0 { t } else { x[0].zeros_like() };
-        Some(checked(t, x[0]))
-    }
-}
-
-/// What exists only where no eigenvalues coincide.
-fn checked<'t>(x: Ex<'t>, packed: Ex<'t>) -> Ex<'t> {
-    let op = Distinct {
-        from_zero: false,
-        check: Check::Itself,
-    };
-    x.with_new(op, &[row(packed, -1)])
 }
 
 /// This file's entries of the rule table.
@@ -181,19 +161,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         reference: None,
         internal: Some("eigenvectors that have a derivative in a given direction"),
         cases: || {
-            let shapes: [(&[usize], &[usize]); 3] = [
-                (&[4, 3], &[3, 3]),
-                (&[2, 3, 2], &[2, 2, 2]),
-                (&[1, 0], &[0, 0]),
-            ];
-            let case = |(packed, t)| {
-                let args = vec![
-                    Argument::distinct(packed, &[(0.5, 3.0)]),
-                    Argument::real(t, &[(-1.0, 1.0)]),
-                ];
-                Case::new(OpRef::Static(&EighAligned), args)
-            };
-            shapes.map(case).into()
+            aligned::cases(
+                &EighAligned,
+                &[
+                    (&[4, 3], &[3, 3]),
+                    (&[2, 3, 2], &[2, 2, 2]),
+                    (&[1, 0], &[0, 0]),
+                ],
+            )
         },
     },
 ];

@@ -2,6 +2,8 @@
 //! made of their decompositions.
 
 #[cfg(feature = "linalg")]
+mod aligned;
+#[cfg(feature = "linalg")]
 mod batch;
 #[cfg(feature = "linalg")]
 mod dense;

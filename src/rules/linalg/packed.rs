@@ -6,7 +6,7 @@
 use crate::array::{Type, Typed, View, ViewMut, element_count, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::rules::{
-    Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, same_dtype, same_shape,
+    Argument, Case, Entry, Ex, OpRef, Operator, arity, linear, same_dtype, same_shape,
 };
 
 use super::batch::{instead, sides};
@@ -53,13 +53,11 @@ fn rows_of(name: &str, whole: &Type, like: &Type, rest: bool) -> Result<Type> {
 }
 
 impl Operator for PackedRows {
-    fn name(&self) -> &str {
-        "packed_rows"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!(
+        "packed_rows",
+        |op, g, x| g.with_new(PackedRowsAdjoint { rest: op.rest }, x),
+        reads 1
+    );
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, like] = arity::<2>("packed_rows", args)?;
@@ -80,24 +78,14 @@ impl Operator for PackedRows {
         });
         Ok(())
     }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.with_new(PackedRowsAdjoint { rest: self.rest }, x))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
-    }
 }
 
 impl Operator for PackedRowsAdjoint {
-    fn name(&self) -> &str {
-        "packed_rows_adjoint"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!(
+        "packed_rows_adjoint",
+        |op, g, x| g.with_new(PackedRows { rest: op.rest }, &[x[2]]),
+        reads 1
+    );
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, whole, like] = arity::<3>("packed_rows_adjoint", args)?;
@@ -120,14 +108,6 @@ impl Operator for PackedRowsAdjoint {
             }
         });
         Ok(())
-    }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        (i == 0).then(|| g.with_new(PackedRows { rest: self.rest }, &[x[2]]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
     }
 }
 

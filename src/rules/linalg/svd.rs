@@ -7,7 +7,8 @@
 use crate::array::{Type, View, ViewMut, filled, with_real};
 use crate::error::Result;
 
-use super::batch::{each, instead, sides};
+use super::aligned::{self, aligned};
+use super::batch::{SHAPES, each, instead, sides};
 use super::dense::{Field, transpose};
 use super::determinant::not_finite;
 use super::factor;
@@ -16,8 +17,8 @@ use super::spectral::{
     antisymmetric, diagonal_matrix, ratio, row, rows, runs, undifferentiated, zeros,
 };
 use crate::rules::{
-    Argument, Case, Check, Diagonal, Distinct, Entry, Ex, Level, OpRef, Operator,
-    PackedRowsAdjoint, Pairs, arity, rows_and_columns, same_dtype, same_shape,
+    Argument, Case, Diagonal, Entry, Ex, Level, OpRef, Operator, PackedRowsAdjoint, Pairs, arity,
+    rows_and_columns, same_dtype, same_shape,
 };
 
 /// The k = min(m, n) singular values, descending, as a row; below it the left singular vectors
@@ -205,9 +206,7 @@ fn align<T: Field>(t: &[T], [m, n]: [usize; 2], packed: &mut [T]) -> Result<()> 
 }
 
 impl Operator for SvdAligned {
-    fn name(&self) -> &str {
-        "svd_aligned"
-    }
+    aligned!("svd_aligned", values: 0, from_zero: true);
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, t] = arity::<2>("svd_aligned", args)?;
@@ -223,25 +222,6 @@ impl Operator for SvdAligned {
             align(x[1], sides, out)
         }))
     }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let g = if i == 0 { g } else { x[1].zeros_like() };
-        Some(checked(g, x[0]))
-    }
-
-    fn jvp<'t>(&self, i: usize, t: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let t = if i == 0 { t } else { x[0].zeros_like() };
-        Some(checked(t, x[0]))
-    }
-}
-
-/// What exists only where singular values differ from each other and from zero.
-fn checked<'t>(x: Ex<'t>, packed: Ex<'t>) -> Ex<'t> {
-    let op = Distinct {
-        from_zero: true,
-        check: Check::Itself,
-    };
-    x.with_new(op, &[row(packed, 0)])
 }
 
 /// This file's entries of the rule table.
@@ -253,17 +233,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         reference: None,
         internal: None,
         cases: || {
-            let shapes: [&[usize]; 7] = [
-                &[3, 3],
-                &[4, 2],
-                &[2, 2, 3],
-                &[1, 1],
-                &[0, 0],
-                &[2, 0],
-                &[0, 2, 2],
-            ];
             let case = |x| Case::new(OpRef::Static(&Svd), vec![Argument::dominant(x)]);
-            shapes.map(case).into()
+            SHAPES.map(case).into()
         },
     },
     Entry {
@@ -273,19 +244,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         reference: None,
         internal: Some("singular vectors that have a derivative in a given direction"),
         cases: || {
-            let shapes: [(&[usize], &[usize]); 3] = [
-                (&[6, 2], &[2, 3]),
-                (&[2, 4, 1], &[2, 2, 1]),
-                (&[1, 0], &[0, 0]),
-            ];
-            let case = |(packed, t)| {
-                let args = vec![
-                    Argument::distinct(packed, &[(0.5, 3.0)]),
-                    Argument::real(t, &[(-1.0, 1.0)]),
-                ];
-                Case::new(OpRef::Static(&SvdAligned), args)
-            };
-            shapes.map(case).into()
+            aligned::cases(
+                &SvdAligned,
+                &[
+                    (&[6, 2], &[2, 3]),
+                    (&[2, 4, 1], &[2, 2, 1]),
+                    (&[1, 0], &[0, 0]),
+                ],
+            )
         },
     },
 ];

@@ -291,7 +291,7 @@ extreme!(
 pub struct SumTo;
 
 impl Operator for SumTo {
-    linear!("sum_to", |_, g, x| g.broadcast_like(x[0]), like);
+    linear!("sum_to", |_, g, x| g.broadcast_like(x[0]), reads 1);
 
     fn form(&self) -> Form {
         Form::Shaped

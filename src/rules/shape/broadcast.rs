@@ -67,7 +67,7 @@ impl Operator for BroadcastTo {
 pub struct BroadcastLike;
 
 impl Operator for BroadcastLike {
-    linear!("broadcast_like", |_, g, x| g.sum_to(x[0]), like);
+    linear!("broadcast_like", |_, g, x| g.sum_to(x[0]), reads 1);
 
     fn form(&self) -> Form {
         Form::Repeated

@@ -118,7 +118,7 @@ impl Operator for DiagonalAdjoint {
     linear!(
         "diagonal_adjoint",
         |op, g, _| g.with_new(Diagonal { k: op.k }, &[]),
-        like
+        reads 1
     );
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
@@ -202,7 +202,7 @@ impl Operator for Trace {
 pub struct DiagonalLike;
 
 impl Operator for DiagonalLike {
-    linear!("diagonal_like", |_, g, _| g.trace(), like);
+    linear!("diagonal_like", |_, g, _| g.trace(), reads 1);
 
     fn form(&self) -> Form {
         Form::Diagonal

@@ -114,7 +114,7 @@ impl Part {
 }
 
 impl Operator for Part {
-    linear!("part", |op, g, x| g.with_new(op.adjoint(), &x[1..]), like);
+    linear!("part", |op, g, x| g.with_new(op.adjoint(), &x[1..]), reads 1);
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let whole = joined("part", self.axis, args.get(1..).unwrap_or_default())?;
@@ -166,7 +166,7 @@ impl Operator for PartAdjoint {
     linear!(
         "part_adjoint",
         |op, g, x| g.with_new(op.adjoint(), &x[1..]),
-        like
+        reads 1
     );
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {

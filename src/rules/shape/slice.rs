@@ -14,7 +14,7 @@ use crate::array::{
 use crate::error::{Error, Result};
 
 use crate::rules::{
-    Argument, Case, Entry, Ex, Key, OpRef, Operator, Scatter, ScatteredRows, arity, real,
+    Argument, Case, Entry, Ex, Key, OpRef, Operator, Scatter, ScatteredRows, arity, linear, real,
     same_dtype, same_shape,
 };
 
@@ -215,13 +215,10 @@ pub(super) fn range(start: Option<i64>, stop: Option<i64>, step: i64, n: i64) ->
 }
 
 impl Operator for BasicSlice {
-    fn name(&self) -> &str {
-        "slice"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!("slice", |op, g, x| {
+        let items = op.items.clone();
+        g.with_new(SliceAdjoint { items }, &[x[0]])
+    });
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("slice", args)?;
@@ -242,13 +239,6 @@ impl Operator for BasicSlice {
             copy_strided(args[0].real::<T>(), r.start, &r.steps, &r.shape, out);
         });
         Ok(())
-    }
-
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let op = TakeAdjoint {
-            items: self.items.clone(),
-        };
-        Some(g.with_new(op, &[x[0]]))
     }
 
     fn slice(&self) -> Option<&[SliceItem]> {
@@ -293,19 +283,20 @@ fn copy_into<T: Real>(x: &[T], to: &Resolved, out: &mut [T]) {
 
 /// Zeros shaped as operand 1 with operand 0 where the slice was.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct TakeAdjoint {
+pub struct SliceAdjoint {
     /// The slice.
     pub items: Vec<SliceItem>,
 }
 
-impl Operator for TakeAdjoint {
-    fn name(&self) -> &str {
-        "slice_adjoint"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+impl Operator for SliceAdjoint {
+    linear!(
+        "slice_adjoint",
+        |op, g, _| {
+            let items = op.items.clone();
+            g.with_new(BasicSlice { items }, &[])
+        },
+        reads 1
+    );
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [g, like] = arity::<2>("slice_adjoint", args)?;
@@ -328,20 +319,9 @@ impl Operator for TakeAdjoint {
     fn scatter(&self) -> Option<&dyn Scatter> {
         Some(self)
     }
-
-    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let op = BasicSlice {
-            items: self.items.clone(),
-        };
-        (i == 0).then(|| g.with_new(op, &[]))
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 0
-    }
 }
 
-impl Scatter for TakeAdjoint {
+impl Scatter for SliceAdjoint {
     fn add(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let r = resolve(&self.items, out.shape)?;
         with_real!(out.data.dtype(), T => {
@@ -441,7 +421,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         cases: || {
             let case = |(items, shape): (_, &[usize])| {
                 let args = vec![Argument::real(shape, ANY), Argument::shape_only(&[4, 3])];
-                Case::new(OpRef::new(TakeAdjoint { items }), args)
+                Case::new(OpRef::new(SliceAdjoint { items }), args)
             };
             examples().into_iter().map(case).collect()
         },

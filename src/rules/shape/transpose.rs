@@ -2,7 +2,7 @@
 
 use crate::array::{Real, Shape, SliceMut, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity};
+use crate::rules::{Argument, Case, Entry, OpRef, Operator, arity, linear};
 
 use super::slice::{copy_strided, strides};
 
@@ -37,13 +37,13 @@ pub struct Transpose {
 }
 
 impl Operator for Transpose {
-    fn name(&self) -> &str {
-        "transpose"
-    }
-
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
+    linear!("transpose", |op, g, _| {
+        let mut axes = op.axes.clone();
+        for (i, &a) in op.axes.iter().enumerate() {
+            axes[a] = i;
+        }
+        g.with_new(Transpose { axes }, &[])
+    });
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("transpose", args)?;
@@ -85,14 +85,6 @@ impl Operator for Transpose {
             copy_strided(args[0].real::<T>(), 0, &steps, out.shape, T::slice_mut(&mut out.data));
         });
         Ok(())
-    }
-
-    fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let mut inverse = self.axes.clone();
-        for (i, &a) in self.axes.iter().enumerate() {
-            inverse[a] = i;
-        }
-        Some(g.with_new(Transpose { axes: inverse }, &[]))
     }
 
     fn aliases(&self, args: &[&Type], _out: &Type) -> bool {
