@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LONGEST = 500
-GENERATED = {"_core.pyi", "_names.py", "_names.pyi"}
+GENERATED = {"_core.pyi", "_names.py", "_names.pyi", "functions.pyi"}
 
 Module = tuple[str, ...]
 Graph = dict[Path, dict[Path, set[str]]]

@@ -64,6 +64,8 @@ OURS = {entry["function"] for entry in ENTRIES} - MAIN - INNER
 SPECIAL = OTHERS.union(OURS, *(entry["scipy"] for entry in ENTRIES))
 # Functions that are not elementwise, with their signatures and homes, as src/python/export.rs says.
 EXPORTS = {name: (signature, home) for name, signature, home in _core.exported()}
+# The functions of NumPy's names.
+THEIRS = NUMPY | {name for name, (_, home) in EXPORTS.items() if home == "numpy"} | {"matmul"}
 NATIVE = {name for name, (_, home) in EXPORTS.items() if home != "inner"}
 # Modules whose public names are all exported by the package.
 WHOLE = ["arrays", "drawing", "transforms"]
@@ -119,7 +121,7 @@ def homes() -> dict[str, list[str]]:
     """What the package exports of each module, without what ``__init__.py`` itself imports."""
     whole = {name: ordered(set(import_module(f"wyrmling.{name}").__all__)) for name in WHOLE}
     taken = set().union(*whole.values())
-    return {"_core": ordered((MAIN | NATIVE) - taken)} | whole
+    return {"functions": ordered((MAIN | NATIVE) - taken)} | whole
 
 
 def names_file(text: str) -> str:
@@ -133,10 +135,40 @@ def names_file(text: str) -> str:
     return f"{head}{BEGIN}HOMES: dict[str, str] = {{\n{''.join(lines)}}}\n{flat}"
 
 
+def public_forms(name: str, parameters: str) -> str:
+    """The declarations of a function for variables, and for plain arguments."""
+    kinds = {"Iterable[_Like]": "Iterable[Variable]", "_Like": "Variable", "_Index": "Variable"}
+    found = list(re.finditer("|".join(map(re.escape, kinds)), parameters))
+    given = [f"{parameters[: m.start()]}{kinds[m[0]]}{parameters[m.end() :]}" for m in found]
+    forms = [(text, "Variable") for text in given]
+    plain = parameters.replace("_Like", "npt.ArrayLike").replace("_Index", "_Integers")
+    if name in THEIRS:
+        # They are NumPy's, with NumPy's arguments.
+        plain = f"{plain.partition('/')[0]}/, *args: Any, **kwargs: Any"
+    return "".join(
+        f"@overload\ndef {name}({text}) -> {result}: ...\n"
+        for text, result in [*forms, (plain, "Any")]
+    )
+
+
+def functions_stub(_: str) -> str:
+    """``functions.pyi`` anew."""
+    given = {name: text[1:].partition(") -> ")[0] for name, (text, _) in EXPORTS.items()}
+    given |= {name: signature(entry) for entry in ENTRIES for name in names(entry)}
+    given |= {entry["function"]: signature(entry) for entry in ENTRIES}
+    forms = "".join(public_forms(name, given[name]) for name in homes()["functions"])
+    return (
+        f"# Of functions.py, for type checkers: {BEGIN[2:]}\n"
+        "from collections.abc import Iterable\nfrom typing import Any, Literal, overload\n\n"
+        "import numpy.typing as npt\n\n"
+        "from ._core import Variable, _Axis, _Index, _Integers, _Like, _Shape\n\n" + forms
+    )
+
+
 def names_stub(_: str) -> str:
     """``_names.pyi`` anew."""
     lines = [f"# Of _names.py, for type checkers: {BEGIN[2:]}\n"]
-    for module, names in homes().items():
+    for module, names in sorted(homes().items()):
         items = "".join(f"    {name},\n" for name in names)
         lines.append(f"from .{module} import (\n{items})\n")
     listed = "".join(f'    "{name}",\n' for name in ordered(set().union(*homes().values())))
@@ -155,10 +187,12 @@ def special_file(text: str) -> str:
 FILES = {
     PACKAGE / "_core.pyi": stub_file,
     PACKAGE / "_names.py": names_file,
+    PACKAGE / "functions.pyi": functions_stub,
     PACKAGE / "_names.pyi": names_stub,
     PACKAGE / "special.py": special_file,
 }
 
 if __name__ == "__main__":
     for path, written in FILES.items():
-        path.write_text(written(path.read_text("utf-8")), "utf-8")
+        before = path.read_text("utf-8") if path.exists() else ""
+        path.write_text(written(before), "utf-8")

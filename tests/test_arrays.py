@@ -522,8 +522,9 @@ def test_a_bound_belongs_to_what_is_clipped():
     assert x.grad.tolist() == [1.0, 0.0, 1.0, 1.0]
     assert low.grad.item() == 1.0
     for bound in (np.array([np.nan, 1.0]), wy.Variable([np.nan, 1.0])):
-        np.testing.assert_array_equal(wy.clip([2.0, 0.0], bound).value, [np.nan, 1.0])
-        np.testing.assert_array_equal(wy.clip([2.0, 3.0], None, bound).value, [np.nan, 1.0])
+        above, below = wy.Variable([2.0, 0.0]), wy.Variable([2.0, 3.0])
+        np.testing.assert_array_equal(wy.clip(above, bound).value, [np.nan, 1.0])
+        np.testing.assert_array_equal(wy.clip(below, None, bound).value, [np.nan, 1.0])
     with pytest.raises(ValueError, match="given twice"):
         wy.clip(x, 0.0, min=1.0)
 
@@ -534,7 +535,7 @@ def test_linspace():
         got = np.linspace(start, stop, 4, endpoint=endpoint)
         expected = np.linspace([0.0, 1.0], 5.0, 4, endpoint=endpoint)
         np.testing.assert_allclose(got.value, expected)
-    assert wy.linspace(0.1, 0.7, 5).value[-1] == 0.7
+    assert wy.linspace(0.1, wy.Variable(0.7), 5).value[-1] == 0.7
     assert np.linspace(start, stop, 1, axis=1).shape == (2, 1)
     np.linspace(start, stop, 3).sum().backward()
     assert start.grad.tolist() == [1.5, 1.5]

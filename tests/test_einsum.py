@@ -120,7 +120,7 @@ def test_both_ways_to_write_it():
         (np.einsum(v, [0, 1], w, [1, 2], [2, 0]), (a @ b).T),
         (np.einsum(v, [..., 1], [1, ...]), a.T),
         (np.einsum(" i j , j k -> i k ", v, b), a @ b),
-        (wy.einsum("ij->ji", a), a.T),
+        (wy.einsum("ij->ji", wy.Variable(a)), a.T),
     ]:
         np.testing.assert_allclose(got.value, expected)
 

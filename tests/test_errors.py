@@ -122,7 +122,7 @@ def test_shapes_and_types_in_operators():
     refuses(TypeError, "^shape: expected integers, got None", lambda: wy.reshape(a, None))
     refuses(ValueError, "cannot be -2", lambda: a.reshape(-2))
     refuses(ValueError, "too large", lambda: a.reshape(2**40, 2**40))
-    refuses(ValueError, "too large", lambda: wy.broadcast_to(1.0, (2**40, 2**40)))
+    refuses(ValueError, "too large", lambda: wy.broadcast_to(wy.Variable(1.0), (2**40, 2**40)))
     refuses(ValueError, r"\(2, 3\)", lambda: wy.broadcast_to(a, (3, 2)))
     refuses(ValueError, "axis 2 is out of range", lambda: a.sum(axis=2))
     refuses(ValueError, "twice", lambda: a.sum(axis=(0, -2)))
@@ -138,7 +138,7 @@ def test_shapes_and_types_in_operators():
     refuses(ValueError, "length 1", lambda: a.squeeze(0))
     refuses(ValueError, "max", lambda: wy.max(np.zeros((0, 2))))
     refuses(ValueError, "empty", lambda: wy.softmax(np.zeros((2, 0))))
-    refuses(ValueError, "trace", lambda: wy.trace([1.0]))
+    refuses(ValueError, "trace", lambda: wy.trace(wy.Variable([1.0])))
     refuses(ValueError, "exactly one element", lambda: a.item())
     for number in (bool, float):
         refuses(
@@ -151,7 +151,7 @@ def test_shapes_and_types_in_operators():
     refuses(TypeError, "add: expected numbers.*complex128", lambda: a + np.zeros(3, complex))
     refuses(TypeError, "modulus", lambda: pow(a, 2, 3))
     refuses(TypeError, "dot: expected a variable", lambda: a.dot("x"))
-    refuses(TypeError, "exp: expected numbers", lambda: wy.exp("x"))
+    refuses(TypeError, "add: expected numbers", lambda: wy.add(a, "x"))
 
 
 def test_masked_arrays():
@@ -168,7 +168,7 @@ def test_masked_arrays():
         lambda: setattr(w, "value", masked),
         lambda: w * masked,
         lambda: w == masked,
-        lambda: wy.exp(masked),
+        lambda: wy.relu(masked),
         lambda: wy.maximum(w, masked),
         lambda: w[rows],
         lambda: w.backward(masked),
@@ -328,7 +328,7 @@ def test_what_is_no_dictionary_or_truth_value_is_named(setting):
             lambda name=name: wy.fit(loss, columns, optimizer=sgd, **{name: "no"}),
         )
     for f in (wy.sum, wy.mean, wy.max, wy.min, wy.logsumexp):
-        refuses(TypeError, "keepdims: expected True or False", lambda f=f: f([1.0], keepdims="no"))
+        refuses(TypeError, "keepdims: expected True or False", lambda f=f: f(x, keepdims="no"))
     refuses(TypeError, "power: expected a number", lambda: wy.sampling.Popularity([1], power="a"))
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "Parameter",
     "Popularity",
     "Program",
+    "Public",
     "Sampler",
     "SparseGrad",
     "Uniform",
@@ -164,6 +165,7 @@ __all__ = [
     "gradients",
     "greater",
     "greater_equal",
+    "has_variable",
     "heaviside",
     "hurwitz_zeta",
     "hypot",
@@ -240,6 +242,7 @@ __all__ = [
     "pow",
     "power",
     "psi",
+    "public",
     "pushforward",
     "qr",
     "rad2deg",
@@ -1028,6 +1031,17 @@ def evaluate_ranking(
     test: Csr,
     k: int,
 ) -> dict[str, npt.NDArray[Any]]: ...
+
+@final
+class Public:
+    @property
+    def function(self) -> Callable[..., Any]: ...
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]: ...
+
+def has_variable(args: tuple[Any, ...], kwargs: dict[str, Any], /) -> bool: ...
+def public(
+    function: Callable[..., Any], module: str, plainly: Callable[..., Any], /
+) -> Callable[..., Any]: ...
 
 _Place: TypeAlias = tuple[int, str | None]
 

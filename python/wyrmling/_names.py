@@ -5,7 +5,7 @@ Written by ``scripts/stubs.py``: ``__init__.py`` loads a module when one of its 
 
 # written by scripts/stubs.py
 HOMES: dict[str, str] = {
-    "_core": """
+    "functions": """
         abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh
         atan atan2 atanh broadcast_to cbrt ceil concatenate conj conjugate copysign cos cosh
         cross_entropy deg2rad degrees diag diagonal divide dot equal exp exp2 expand_dims expm1 fabs

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, arrays, linalg, numpy_factors, variable
+from . import _core, arrays, linalg, numpy_factors, plain, variable
 from .arrays import contraction, operand, parts, predicates, reductions
 
 Function = Callable[..., Any]
@@ -83,10 +83,10 @@ _OTHERS: dict[str, Function] = {
     "ndim": predicates.ndim,
     "real": operand.itself,
     "real_if_close": _real_if_close,
-    "row_stack": arrays.vstack,
+    "row_stack": plain.inner(arrays.vstack),
     "shape": predicates.shape,
     "size": predicates.size,
-    "trapz": arrays.trapezoid,
+    "trapz": plain.inner(arrays.trapezoid),
     "vecmat": contraction.vecmat,
 }
 
@@ -103,8 +103,8 @@ _WIDE: dict[str, Function] = {
 
 
 def _public(module: Any) -> dict[str, Function]:
-    """What a module exports, by name."""
-    return {name: getattr(module, name) for name in module.__all__}
+    """What a module exports, by name, without the question whether there is a variable."""
+    return {name: plain.inner(getattr(module, name)) for name in module.__all__}
 
 
 def _pairs(theirs: Any, named: dict[str, Function]) -> Iterable[tuple[Function, Function]]:
@@ -118,7 +118,7 @@ def _pairs(theirs: Any, named: dict[str, Function]) -> Iterable[tuple[Function, 
 def functions() -> dict[Function, Function]:
     """The functions of this NumPy that are ours, each with ours.
 
-    >>> functions()[np.cumsum] is arrays.cumsum
+    >>> functions()[np.cumsum] is plain.inner(arrays.cumsum)
     True
     """
     # The native module says which of its functions are NumPy's. Elementwise ones are registered

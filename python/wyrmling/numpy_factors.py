@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from . import linalg
 from .arrays.operand import Like
+from .linalg import matrices
 
 
 def _transposed(a: Any) -> Any:
@@ -46,9 +46,9 @@ def _qr(a: Any) -> Any:
     return np.concatenate(np.linalg.qr(a), axis=-2)
 
 
-def eigh(a: Like, UPLO: str = "L") -> linalg.EighResult:
+def eigh(a: Like, UPLO: str = "L") -> matrices.EighResult:
     """Return NumPy's eigenvalues and eigenvectors; see ``wyrmling.linalg.eigh``."""
-    return linalg.eigh_by(a, UPLO, _eigh)
+    return matrices.eigh_by(a, UPLO, _eigh)
 
 
 def svd(
@@ -56,12 +56,12 @@ def svd(
 ) -> Any:
     """Return NumPy's singular value decomposition; see ``wyrmling.linalg.svd``."""
     by = _svd(bool(full_matrices)) if compute_uv else None
-    return linalg.svd_by(a, full_matrices, compute_uv, hermitian, by)
+    return matrices.svd_by(a, full_matrices, compute_uv, hermitian, by)
 
 
 def qr(a: Like, mode: str = "reduced") -> Any:
     """Return NumPy's QR decomposition; see ``wyrmling.linalg.qr``."""
-    return linalg.qr_by(a, mode, _qr)
+    return matrices.qr_by(a, mode, _qr)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {"eigh": eigh, "svd": svd, "qr": qr}

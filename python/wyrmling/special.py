@@ -4,10 +4,11 @@ Besides there are those of Julia's DiffRules that neither NumPy nor SciPy has: t
 functions of degrees (``sind``), secants, cosecants and cotangents with their inverses, ``sinpi``
 and ``cospi``, and ``trigamma``.
 
-They take variables, numbers and whatever NumPy makes an array of, and return a variable. SciPy is
-not needed; where it is loaded, its own functions take variables too, those that are ufuncs. Orders
-of Bessel functions and of ``polygamma`` are integers. ``help`` on a function says what it computes,
-and the source of the formula.
+They take variables, numbers and whatever NumPy makes an array of. Given no variable they return
+arrays, and NumPy's scalars: the same numbers to the bit, in float32 if that came in, else float64.
+SciPy is not needed; where it is loaded, its own functions take variables too, those that are
+ufuncs. Orders of Bessel functions and of ``polygamma`` are integers. ``help`` on a function says
+what it computes, and the source of the formula.
 
 >>> import wyrmling as wy
 >>> x = wy.Variable(0.5)
@@ -19,6 +20,8 @@ and the source of the formula.
 
 from typing import Any
 
+from . import functions as _functions
+from . import plain as _plain
 from ._core import (
     Variable,
     airy_ai,
@@ -127,7 +130,7 @@ from ._core import (
     yv,
     yve,
 )
-from .arrays.logsumexp import logsumexp
+from .arrays import logsumexp
 from .arrays.operand import numbers
 
 __all__ = [
@@ -295,3 +298,21 @@ def zeta(x: Any, q: Any = None, /) -> Variable:
     numbers("zeta: x", x)
     numbers("zeta: q", q)
     return hurwitz_zeta(x, q)
+
+
+def _public() -> dict[str, _plain.Function]:
+    """The functions in their public form, which computes whatever NumPy has of these names."""
+    made: dict[int, _plain.Function] = {}
+    found = {}
+    for name in __all__:
+        ours = globals()[name]
+        if name == "logsumexp":
+            continue
+        if id(ours) not in made:
+            shared = None if _plain.numpys(name) else vars(_functions).get(name)
+            made[id(ours)] = shared or _plain.public(ours, __name__)
+        found[name] = made[id(ours)]
+    return found
+
+
+globals().update(_public())

@@ -85,11 +85,11 @@ def _round(self: Variable, ndigits: int | None = None) -> Any:
     """Implements ``round``: to that many decimals, to whole numbers without. Of what stands for a
     Python float the result is a plain number, as Python rounds it: its derivative is zero.
     """
-    from . import arrays
+    from .arrays import rounding
 
     if _core.is_number(self) and not _core.follows_input(self):
         return round(self.item(), ndigits)
-    return arrays.round(self, 0 if ndigits is None else ndigits)
+    return rounding.round(self, 0 if ndigits is None else ndigits)
 
 
 def _integer(function: Callable[[float], int]) -> Method:
@@ -222,9 +222,9 @@ class _OfArrays:
         self._name, self._function = name, function
 
     def __get__(self, instance: Variable | None, owner: type[Variable]) -> Any:
-        from . import arrays
+        from . import arrays, plain
 
-        method = getattr(arrays, self._function)
+        method = plain.inner(getattr(arrays, self._function))
         setattr(Variable, self._name, method)
         return method if instance is None else method.__get__(instance, owner)
 

@@ -162,8 +162,9 @@ fn scatter_rows(
 /// Raises ValueError if the shapes do not fit, IndexError for a key out of range, TypeError for
 /// one that cannot be an index.
 ///
-/// >>> replace([1.0, 2.0, 3.0], slice(1, None), 0.0).value
+/// >>> replace([1.0, 2.0, 3.0], slice(1, None), 0.0)
 /// array([1., 0., 0.])
+/// >>> from wyrmling import Variable
 /// >>> x = Variable([1.0, float("nan")])
 /// >>> replace(x, 1, x[0] * 5.0).sum().backward()
 /// >>> x.grad

@@ -86,7 +86,7 @@ of_two! {
     /// Matrix product, as ``x1 @ x2``: vectors count as a row on the left and as a column on
     /// the right, leading axes broadcast.
     ///
-    /// >>> matmul([[1.0, 2.0]], [3.0, 4.0]).value
+    /// >>> matmul([[1.0, 2.0]], [3.0, 4.0])
     /// array([11.])
     matmul => ops::matmul;
     /// NumPy's dot product: the product of vectors, of matrices, of numbers.
@@ -96,7 +96,7 @@ of_two! {
     dot => ops::dot;
     /// Products of all pairs of elements, as a matrix.
     ///
-    /// >>> outer([1.0, 2.0], [3.0, 4.0]).value
+    /// >>> outer([1.0, 2.0], [3.0, 4.0])
     /// array([[3., 4.],
     ///        [6., 8.]])
     outer => ops::outer;
@@ -109,7 +109,7 @@ of_two! {
 /// Integers looked up by an ``IndexInput`` are integers, which look up again: with the categories of
 /// some items in an array ``c``, ``w[gather(c, i)]`` are the rows of those of item ``i``.
 ///
-/// >>> gather([[1.0], [2.0], [3.0]], [2, 0]).value
+/// >>> gather([[1.0], [2.0], [3.0]], [2, 0])
 /// array([[3.],
 ///        [1.]])
 #[pyfunction]
@@ -164,10 +164,10 @@ fn transpose(a: &Bound<'_, PyAny>, axes: Option<&Bound<'_, PyAny>>) -> PyResult<
 /// (``"F"``). NumPy's other orders follow memory, which is not what variables are about: they raise
 /// ValueError.
 ///
-/// >>> reshape([1.0, 2.0, 3.0, 4.0], (2, -1)).value
+/// >>> reshape([1.0, 2.0, 3.0, 4.0], (2, -1))
 /// array([[1., 2.],
 ///        [3., 4.]])
-/// >>> reshape([1.0, 2.0, 3.0, 4.0], (2, 2), order="F").value
+/// >>> reshape([1.0, 2.0, 3.0, 4.0], (2, 2), order="F")
 /// array([[1., 3.],
 ///        [2., 4.]])
 #[pyfunction]
@@ -188,7 +188,7 @@ fn reshape(
 
 /// Repeated to a shape, by NumPy's rule for broadcasting.
 ///
-/// >>> broadcast_to([1.0, 2.0], (2, 2)).value
+/// >>> broadcast_to([1.0, 2.0], (2, 2))
 /// array([[1., 2.],
 ///        [1., 2.]])
 #[pyfunction]
@@ -216,7 +216,7 @@ fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
 
 /// The matrices of the last two axes without what is above diagonal ``k``.
 ///
-/// >>> tril([[1.0, 2.0], [3.0, 4.0]]).value
+/// >>> tril([[1.0, 2.0], [3.0, 4.0]])
 /// array([[1., 0.],
 ///        [3., 4.]])
 #[pyfunction]
@@ -230,7 +230,7 @@ fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 
 /// The matrices of the last two axes without what is below diagonal ``k``.
 ///
-/// >>> triu([[1.0, 2.0], [3.0, 4.0]]).value
+/// >>> triu([[1.0, 2.0], [3.0, 4.0]])
 /// array([[1., 2.],
 ///        [0., 4.]])
 #[pyfunction]
@@ -244,7 +244,7 @@ fn triu(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 
 /// Diagonal ``offset`` of the matrices that two axes make, as the last axis.
 ///
-/// >>> diagonal([[1.0, 2.0], [3.0, 4.0]]).value
+/// >>> diagonal([[1.0, 2.0], [3.0, 4.0]])
 /// array([1., 4.])
 #[pyfunction]
 #[pyo3(
@@ -279,7 +279,7 @@ pub(super) fn diagonal_of(
 
 /// Diagonal ``k`` of a matrix, or the matrix that has a vector along it.
 ///
-/// >>> diag([1.0, 2.0]).value
+/// >>> diag([1.0, 2.0])
 /// array([[1., 0.],
 ///        [0., 2.]])
 #[pyfunction]
@@ -292,7 +292,7 @@ fn diag(v: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 
 /// Arrays joined along an axis, flattened first if it is None.
 ///
-/// >>> concatenate([[1.0], [2.0, 3.0]]).value
+/// >>> concatenate([[1.0], [2.0, 3.0]])
 /// array([1., 2., 3.])
 #[pyfunction]
 #[pyo3(signature = (arrays, /, axis=Some(Integer::default(0))), text_signature = "(arrays, /, axis=0)")]
@@ -307,7 +307,7 @@ fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<Integer>) -> PyResult<PyV
 
 /// Arrays of one shape joined along a new axis.
 ///
-/// >>> stack([[1.0, 2.0], [3.0, 4.0]], axis=1).value
+/// >>> stack([[1.0, 2.0], [3.0, 4.0]], axis=1)
 /// array([[1., 3.],
 ///        [2., 4.]])
 #[pyfunction]

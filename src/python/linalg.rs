@@ -68,7 +68,7 @@ fn wrap<T>(found: impl Wrapped<T>) -> T {
 of_matrices! {
     /// The inverse. Raises LinAlgError if there is none.
     ///
-    /// >>> inv([[2.0, 0.0], [0.0, 4.0]]).value
+    /// >>> inv([[2.0, 0.0], [0.0, 4.0]])
     /// array([[0.5 , 0.  ],
     ///        [0.  , 0.25]])
     inv(a) -> PyVariable;
@@ -85,14 +85,14 @@ of_matrices! {
     /// The lower Cholesky factor, of what the lower triangle says. Raises LinAlgError if the
     /// matrix is not positive definite.
     ///
-    /// >>> cholesky([[4.0, 0.0], [2.0, 2.0]]).value
+    /// >>> cholesky([[4.0, 0.0], [2.0, 2.0]])
     /// array([[2., 0.],
     ///        [1., 1.]])
     cholesky(a) -> PyVariable;
     /// The pseudo-inverse; singular values up to ``rcond`` times the largest count as zero. Raises
     /// LinAlgError if the matrix has NaN or infinite elements.
     ///
-    /// >>> pinv([[2.0], [0.0]], 1e-15).value
+    /// >>> pinv([[2.0], [0.0]], 1e-15)
     /// array([[0.5, 0. ]])
     pinv(a, rcond: f64) -> PyVariable;
 }
@@ -120,13 +120,13 @@ factors! {
     /// Eigenvalues, ascending, and eigenvectors, of what the lower triangle says. Raises
     /// LinAlgError if the matrix has NaN or infinite elements.
     ///
-    /// >>> eigh([[2.0, 0.0], [0.0, 1.0]])[0].value
+    /// >>> eigh([[2.0, 0.0], [0.0, 1.0]])[0]
     /// array([1., 2.])
     eigh = Eigh, eigh_by -> (PyVariable, PyVariable);
     /// The reduced singular value decomposition: U, s and the transpose of V. Raises LinAlgError
     /// if the matrix has NaN or infinite elements.
     ///
-    /// >>> svd([[0.0, 2.0], [1.0, 0.0]])[1].value
+    /// >>> svd([[0.0, 2.0], [1.0, 0.0]])[1]
     /// array([2., 1.])
     svd = Svd, svd_by -> (PyVariable, PyVariable, PyVariable);
 }
@@ -134,7 +134,7 @@ factors! {
 /// The solution of ``a x = b``; ``b`` is one vector, or matrices. Raises LinAlgError if ``a`` is
 /// singular.
 ///
-/// >>> solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0]).value
+/// >>> solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
 /// array([1. , 0.5])
 #[pyfunction]
 #[pyo3(signature = (a, b, /))]
@@ -144,9 +144,9 @@ fn solve(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
 
 /// Dot products along an axis, which counts in each array by itself; the other axes broadcast.
 ///
-/// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).value
+/// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
 /// array([3., 7.])
-/// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [1.0, 2.0]], axis=0).value
+/// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [1.0, 2.0]], axis=0)
 /// array([ 4., 12.])
 #[pyfunction]
 #[pyo3(

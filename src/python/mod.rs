@@ -40,6 +40,7 @@ mod operand;
 mod operators;
 mod optim;
 mod pickle;
+mod plain;
 mod primitive;
 mod program;
 mod protocols;
@@ -117,6 +118,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(exported, module)?)?;
     linalg::register(module)?;
     pickle::register(module)?;
+    plain::register(module)?;
     reductions::register(module)?;
     functions::register(module)
 }

@@ -50,7 +50,7 @@ macro_rules! reductions {
 reductions! {
     /// Sum over axes: all of them, one, or a tuple of several.
     ///
-    /// >>> sum([[1.0, 2.0], [3.0, 4.0]], axis=0).value
+    /// >>> sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
     /// array([4., 6.])
     sum => Sum;
     /// Arithmetic mean over axes: all of them, one, or a tuple of several.
@@ -60,7 +60,7 @@ reductions! {
     mean => Mean;
     /// Largest element along axes; equal largest elements share the gradient.
     ///
-    /// >>> max([[1.0, 2.0], [3.0, 0.0]], axis=1).value
+    /// >>> max([[1.0, 2.0], [3.0, 0.0]], axis=1)
     /// array([2., 3.])
     max => Max;
     /// Smallest element along axes; equal smallest elements share the gradient.
@@ -77,7 +77,7 @@ reductions! {
 
 /// Exponentials along an axis, scaled to sum to 1, without overflow.
 ///
-/// >>> softmax([1000.0, 1000.0]).value
+/// >>> softmax([1000.0, 1000.0])
 /// array([0.5, 0.5])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
@@ -90,7 +90,7 @@ fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
 
 /// Logarithm of the softmax along an axis, without overflow.
 ///
-/// >>> log_softmax([1000.0, 0.0]).value
+/// >>> log_softmax([1000.0, 0.0])
 /// array([    0., -1000.])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Integer::default(-1)), text_signature = "(x, /, axis=-1)")]
@@ -108,7 +108,7 @@ fn log_softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
 /// the shape of the others, and so has the result. Raises IndexError if a target is not a
 /// class.
 ///
-/// >>> cross_entropy([[0.0, 0.0], [5.0, 5.0]], [1, 0]).value.round(6)
+/// >>> cross_entropy([[0.0, 0.0], [5.0, 5.0]], [1, 0]).round(6)
 /// array([0.693147, 0.693147])
 #[pyfunction]
 #[pyo3(signature = (logits, targets, /))]

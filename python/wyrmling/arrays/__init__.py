@@ -8,9 +8,16 @@ another length later; what computes with a length says so and then raises ValueE
 Here belongs what is composed of other functions, in Python, and has NumPy's arguments. What is an
 operator, what Rust is to have too, and what needs to see the graph belongs to ``src/graph/ops``.
 A name that is in both (``where``, ``trace``) is here what users call, and calls the other.
+
+Given nothing but plain arguments they are NumPy's functions. That is their public form, which they
+get at the end of this file, in one place for all (see ``wyrmling.plain``). The files beside this
+one import each other's functions as they are defined, which always give variables; ``array``, which
+is to make one, has that form alone.
 """
 
+from .. import plain as _plain
 from .._core import replace
+from . import plainly
 from .application import apply_along_axis, apply_over_axes, vectorize
 from .concatenators import c_, r_
 from .construction import full, geomspace, linspace, logspace, vander
@@ -263,3 +270,16 @@ __all__ = [
     "where",
     "zeros_like",
 ]
+
+
+def _public() -> dict[str, _plain.Function]:
+    """The functions in their public form."""
+    functions = {name: globals()[name] for name in __all__ if name != "array"}
+    return {
+        name: _plain.public(function, __name__, plainly.FUNCTIONS.get(name) or _plain.numpys(name))
+        for name, function in functions.items()
+        if not isinstance(function, type) and callable(function)
+    }
+
+
+globals().update(_public())

@@ -24,7 +24,7 @@ def apply_along_axis(
 
     Raises ValueError if there are no lanes.
 
-    >>> apply_along_axis(lambda lane: lane[1] * lane[0], 1, [[1.0, 2.0], [3.0, 4.0]]).value
+    >>> apply_along_axis(lambda lane: lane[1] * lane[0], 1, [[1.0, 2.0], [3.0, 4.0]])
     array([ 2., 12.])
     """
     x = constant(arr)

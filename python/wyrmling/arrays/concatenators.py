@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import Variable, concatenate, constant, expand_dims, transpose
+from .._core import Variable, concatenate, constant, expand_dims, has_variable, transpose
 
 
 class _Concatenator:
@@ -37,7 +37,9 @@ class _Concatenator:
         return axis, ndmin, trans1d
 
     def __getitem__(self, key: Any) -> Any:
-        """The arrays joined."""
+        """The arrays joined; by NumPy's own if none is a variable."""
+        if not has_variable((key,), {}):
+            return getattr(np, self._name)[key]
         items = key if isinstance(key, tuple) else (key,)
         axis, ndmin, trans1d = self._defaults
         if items and isinstance(items[0], str):

@@ -149,7 +149,7 @@ def vander(x: Like, N: int | None = None, increasing: bool = False) -> Variable:
     Without ``N`` there are as many as elements, and the length cannot change later. Raises
     ValueError unless ``x`` is a vector.
 
-    >>> vander([2.0, 3.0], 3).value
+    >>> vander([2.0, 3.0], 3)
     array([[4., 2., 1.],
            [9., 3., 1.]])
     """

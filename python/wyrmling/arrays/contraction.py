@@ -243,7 +243,7 @@ def einsum(*operands: Any, optimize: Any = True) -> Variable:
 
     Raises ValueError for subscripts that do not fit.
 
-    >>> einsum("ij,j->i", [[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).value
+    >>> einsum("ij,j->i", [[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
     array([3., 7.])
     >>> einsum("ii", [[1.0, 2.0], [3.0, 4.0]]).item()
     5.0
@@ -259,7 +259,7 @@ def einsum(*operands: Any, optimize: Any = True) -> Variable:
 def tensordot(a: Like, b: Like, axes: int | Sequence[Any] = 2) -> Variable:
     """Sum of products over the last axes of one and the first of another, or over those named.
 
-    >>> tensordot([[1.0, 2.0]], [[3.0], [4.0]], axes=1).value
+    >>> tensordot([[1.0, 2.0]], [[3.0], [4.0]], axes=1)
     array([[11.]])
     """
     x, y = constant(a), constant(b)
@@ -335,7 +335,7 @@ def vecmat(x1: Like, x2: Like, /) -> Variable:
 def kron(a: Like, b: Like) -> Variable:
     """Kronecker product: each element of one array times all of the other.
 
-    >>> kron([1.0, 10.0], [1.0, 2.0]).value
+    >>> kron([1.0, 10.0], [1.0, 2.0])
     array([ 1.,  2., 10., 20.])
     """
     x, y = constant(a), constant(b)
@@ -360,7 +360,7 @@ def cross(
 
     ``axis`` is all three. Raises ValueError for vectors of other lengths.
 
-    >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).value
+    >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     array([0., 0., 1.])
     """
 
@@ -392,7 +392,7 @@ def correlate(a: Like, v: Like, mode: Literal["valid", "same", "full"] = "valid"
     ``mode`` says where: wherever both overlap (``"full"``), wholly (``"valid"``), or at as many
     places as the longer has elements (``"same"``).
 
-    >>> correlate([1.0, 2.0, 3.0], [0.0, 1.0, 0.5]).value
+    >>> correlate([1.0, 2.0, 3.0], [0.0, 1.0, 0.5])
     array([3.5])
     """
     x, y = _vector("correlate", a), _vector("correlate", v)
@@ -415,7 +415,7 @@ def convolve(a: Like, v: Like, mode: Literal["full", "same", "valid"] = "full") 
 
     ``mode`` is as for ``correlate``.
 
-    >>> convolve([1.0, 2.0], [1.0, 3.0]).value
+    >>> convolve([1.0, 2.0], [1.0, 3.0])
     array([1., 5., 6.])
     """
     x, y = _vector("convolve", a), _vector("convolve", v)

@@ -50,7 +50,7 @@ def cov(
     ``fweights`` says how often each observation counts, and ``aweights`` how much it weighs. The
     divisor is the number of observations less ``ddof``, which is 1, or 0 with ``bias``.
 
-    >>> cov([[1.0, 2.0, 3.0], [1.0, 0.0, 2.0]]).value
+    >>> cov([[1.0, 2.0, 3.0], [1.0, 0.0, 2.0]])
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
@@ -96,7 +96,7 @@ def corrcoef(
     """The correlations of variables: their covariances over the roots of their variances, from
     -1 to 1.
 
-    >>> corrcoef([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).value
+    >>> corrcoef([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
     array([[ 1., -1.],
            [-1.,  1.]])
     """

@@ -26,7 +26,7 @@ def diff(
 
     ``prepend`` and ``append`` come before and behind first, a number as one element a lane.
 
-    >>> diff([1.0, 4.0, 9.0]).value
+    >>> diff([1.0, 4.0, 9.0])
     array([3., 5.])
     """
     times = integer("n", n)
@@ -77,7 +77,7 @@ def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) ->
 def ediff1d(ary: Like, to_end: Like | None = None, to_begin: Like | None = None) -> Variable:
     """Differences of neighbours in the flattened array, between other numbers if they are given.
 
-    >>> ediff1d([1.0, 4.0, 9.0], to_begin=0.0).value
+    >>> ediff1d([1.0, 4.0, 9.0], to_begin=0.0)
     array([0., 3., 5.])
     """
     x = diff(reshape(ary, -1))
@@ -150,7 +150,7 @@ def gradient(f: Like, *varargs: Like, axis: Axis = None, edge_order: int = 1) ->
     tuple of one for each axis. Raises ValueError for fewer than ``edge_order + 1`` elements along
     an axis, TypeError for another number of distances.
 
-    >>> gradient([1.0, 4.0, 9.0, 16.0]).value
+    >>> gradient([1.0, 4.0, 9.0, 16.0])
     array([3., 4., 6., 7.])
     """
     x = constant(f)

@@ -26,7 +26,7 @@ def take(
     for the nearest (``"clip"``); the latter two need integers, and hold for arrays of the same
     length only. Integers taken by a variable are integers, and can be taken by in turn.
 
-    >>> take([1.0, 2.0, 3.0], [2, -1, 0]).value
+    >>> take([1.0, 2.0, 3.0], [2, -1, 0])
     array([3., 3., 1.])
     """
     x = _core.table(a) if isinstance(indices, Variable) else constant(a)
@@ -58,7 +58,7 @@ def take_along_axis(arr: Like, indices: Any, axis: int | None = -1) -> Variable:
     ``indices`` has the shape of the array but for the axis, or 1 where it broadcasts; without an
     axis the array is flattened first. Raises IndexError if one is out of range.
 
-    >>> take_along_axis([[1.0, 2.0], [3.0, 4.0]], [[1], [0]]).value
+    >>> take_along_axis([[1.0, 2.0], [3.0, 4.0]], [[1], [0]], 1)
     array([[2.],
            [3.]])
     """
@@ -90,7 +90,7 @@ def take_along_axis(arr: Like, indices: Any, axis: int | None = -1) -> Variable:
 def where(*args: Any) -> Any:
     """``numpy.where``: a choice by three arguments, by one the places that are not zero.
 
-    >>> where([True, False], [1.0, 2.0], 0.0).value
+    >>> where([True, False], [1.0, 2.0], 0.0)
     array([1., 0.])
     >>> where(Variable([0.0, 2.0]))
     (array([1]),)

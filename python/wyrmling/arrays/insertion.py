@@ -76,7 +76,7 @@ def delete(arr: Like, obj: Any, axis: int | None = None) -> Variable:
 
     Raises IndexError for a place out of range.
 
-    >>> delete([1.0, 2.0, 3.0], [0, -1]).value
+    >>> delete([1.0, 2.0, 3.0], [0, -1])
     array([2.])
     """
     x = reshape(arr, -1) if axis is None else constant(arr)

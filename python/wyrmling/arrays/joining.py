@@ -70,7 +70,7 @@ def hstack(
 ) -> Variable:
     """Arrays joined along the second axis, vectors along their only one.
 
-    >>> hstack([[1.0, 2.0], [3.0]]).value
+    >>> hstack([[1.0, 2.0], [3.0]])
     array([1., 2., 3.])
     """
     parts = [atleast_1d(array) for array in tup]
@@ -86,7 +86,7 @@ def vstack(
 ) -> Variable:
     """Arrays joined along the first axis, vectors as rows.
 
-    >>> vstack([[1.0, 2.0], [3.0, 4.0]]).value
+    >>> vstack([[1.0, 2.0], [3.0, 4.0]])
     array([[1., 2.],
            [3., 4.]])
     """
@@ -97,7 +97,7 @@ def vstack(
 def dstack(tup: Sequence[Like]) -> Variable:
     """Arrays joined along the third axis.
 
-    >>> dstack([[1.0, 2.0], [3.0, 4.0]]).value
+    >>> dstack([[1.0, 2.0], [3.0, 4.0]])
     array([[[1., 3.],
             [2., 4.]]])
     """
@@ -107,7 +107,7 @@ def dstack(tup: Sequence[Like]) -> Variable:
 def column_stack(tup: Sequence[Like]) -> Variable:
     """Vectors as the columns of a matrix; matrices as they are.
 
-    >>> column_stack([[1.0, 2.0], [3.0, 4.0]]).value
+    >>> column_stack([[1.0, 2.0], [3.0, 4.0]])
     array([[1., 3.],
            [2., 4.]])
     """
@@ -125,7 +125,7 @@ def array_split(
 ) -> list[Variable]:
     """Parts of an array along an axis: so many of nearly equal length, or cut at these places.
 
-    >>> [part.value for part in array_split([1.0, 2.0, 3.0], 2)]
+    >>> [part for part in array_split([1.0, 2.0, 3.0], 2)]
     [array([1., 2.]), array([3.])]
     """
     x = itself(ary)
@@ -151,7 +151,7 @@ def split(
 
     Raises ValueError if there is no equal division.
 
-    >>> [part.value for part in split([1.0, 2.0, 3.0, 4.0], [1])]
+    >>> [part for part in split([1.0, 2.0, 3.0, 4.0], [1])]
     [array([1.]), array([2., 3., 4.])]
     """
     x = itself(ary)
@@ -168,7 +168,7 @@ def split(
 def hsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[Variable]:
     """Parts of an array along the second axis, of a vector along its only one.
 
-    >>> [part.value for part in hsplit([1.0, 2.0], 2)]
+    >>> hsplit([1.0, 2.0], 2)
     [array([1.]), array([2.])]
     """
     x = _with_axes("hsplit", ary, 1)
@@ -178,7 +178,7 @@ def hsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[
 def vsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[Variable]:
     """Parts of an array along the first axis, of two or more.
 
-    >>> [part.value for part in vsplit([[1.0], [2.0]], 2)]
+    >>> vsplit([[1.0], [2.0]], 2)
     [array([[1.]]), array([[2.]])]
     """
     return split(_with_axes("vsplit", ary, 2), indices_or_sections, 0)
@@ -187,7 +187,7 @@ def vsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[
 def dsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[Variable]:
     """Parts of an array along the third axis.
 
-    >>> [part.value for part in dsplit([[[1.0, 2.0]]], 2)]
+    >>> dsplit([[[1.0, 2.0]]], 2)
     [array([[[1.]]]), array([[[2.]]])]
     """
     return split(_with_axes("dsplit", ary, 3), indices_or_sections, 2)

@@ -23,7 +23,7 @@ def ldexp(x1: Like, x2: Like) -> Variable:
     the function has no derivative by it. Raises TypeError if it is a variable or holds other
     numbers, ValueError if shapes do not fit.
 
-    >>> ldexp([0.75, 1.0], [2, -1074]).value
+    >>> ldexp([0.75, 1.0], [2, -1074])
     array([3.e+000, 5.e-324])
     """
     x, rest = numbers("ldexp: x1", x1), _exponents(x2)

@@ -22,7 +22,7 @@ def logsumexp(
     gives the logarithm of the absolute value and the sign.
 
     >>> import numpy as np
-    >>> round(logsumexp([1000.0, 1000.0], b=[3.0, -1.0]).item() - 1000.0, 6)
+    >>> round(float(logsumexp([1000.0, 1000.0], b=[3.0, -1.0]) - 1000.0), 6)
     0.693147
     >>> value, sign = logsumexp([0.0, 0.0], b=[1.0, -3.0], return_sign=True)
     >>> round(value.item(), 6), sign.item()

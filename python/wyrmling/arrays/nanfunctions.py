@@ -74,7 +74,7 @@ def nancumsum(
 ) -> Any:
     """Sums of the elements up to each, NaN as 0.
 
-    >>> nancumsum([1.0, float("nan"), 2.0]).value
+    >>> nancumsum([1.0, float("nan"), 2.0])
     array([1., 1., 3.])
     """
     x = cast_to("nancumsum", a, dtype)
@@ -89,7 +89,7 @@ def nancumprod(
 ) -> Any:
     """Products of the elements up to each, NaN as 1.
 
-    >>> nancumprod([2.0, float("nan"), 3.0]).value
+    >>> nancumprod([2.0, float("nan"), 3.0])
     array([2., 2., 6.])
     """
     x = cast_to("nancumprod", a, dtype)
@@ -342,7 +342,7 @@ def nan_to_num(
     What is replaced has the gradient 0. Raises NotImplementedError for ``copy=False``: the value
     of a variable is not changed in place; ValueError for numbers that do not broadcast to ``x``.
 
-    >>> nan_to_num([1.0, np.nan, -np.inf], neginf=-5.0).value
+    >>> nan_to_num([1.0, np.nan, -np.inf], neginf=-5.0)
     array([ 1.,  0., -5.])
     """
     if not copy:

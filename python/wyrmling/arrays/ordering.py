@@ -31,7 +31,7 @@ def sort(
 ) -> Variable:
     """The elements in order along an axis, or of the flattened array.
 
-    >>> sort([3.0, 1.0, 2.0]).value
+    >>> sort([3.0, 1.0, 2.0])
     array([1., 2., 3.])
     """
     x, along = (reshape(a, -1), 0) if axis is None else (constant(a), axis)
@@ -51,7 +51,7 @@ def partition(a: Like, kth: Any, axis: int | None = -1) -> Variable:
 
     Raises ValueError for a place that there is not.
 
-    >>> partition([3.0, 1.0, 2.0], 1).value
+    >>> partition([3.0, 1.0, 2.0], 1)
     array([1., 2., 3.])
     """
     x = reshape(a, -1) if axis is None else constant(a)
@@ -115,7 +115,7 @@ def clip(
     The gradient goes to the element where it lies within the bounds or on one, else to the
     bound. ``min`` and ``max`` are other names for ``a_min`` and ``a_max``.
 
-    >>> clip([-1.0, 0.5, 2.0], 0.0, 1.0).value
+    >>> clip([-1.0, 0.5, 2.0], 0.0, 1.0)
     array([0. , 0.5, 1. ])
     """
     if (min is not None and a_min is not None) or (max is not None and a_max is not None):

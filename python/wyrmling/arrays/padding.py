@@ -143,11 +143,11 @@ def pad(array: Like, pad_width: Any, mode: str = "constant", **kwargs: Any) -> V
     Raises ValueError for other modes and arguments, negative widths, and no elements to fill in
     from; TypeError for a function as the mode, which would fill an array in place.
 
-    >>> pad([1.0, 2.0], (1, 2)).value
+    >>> pad([1.0, 2.0], (1, 2))
     array([0., 1., 2., 0., 0.])
-    >>> pad([1.0, 2.0, 3.0], 2, "reflect").value
+    >>> pad([1.0, 2.0, 3.0], 2, "reflect")
     array([3., 2., 1., 2., 3., 2., 1.])
-    >>> pad([1.0, 3.0], 2, "mean").value
+    >>> pad([1.0, 3.0], 2, "mean")
     array([2., 2., 1., 3., 2., 2.])
     """
     if callable(mode):

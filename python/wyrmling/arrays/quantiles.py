@@ -119,7 +119,7 @@ def quantile(
     for a method that is none; TypeError for a ``q`` that is no number, or a variable, and for
     ``weights``.
 
-    >>> quantile([1.0, 2.0, 3.0], [0.25, 1.0]).value
+    >>> quantile([1.0, 2.0, 3.0], [0.25, 1.0])
     array([1.5, 3. ])
     >>> quantile([1.0, 2.0, 3.0], 0.3, method="higher").item()
     2.0

@@ -14,7 +14,7 @@ def round(a: Like, decimals: int = 0) -> Variable:
     As ``numpy.round`` it rounds the element times a power of ten, which is not exact where the
     element has no such decimals. Raises ValueError if the element type does not hold that power.
 
-    >>> round([1.25, -3.5], 1).value, round([15.0, 25.0], -1).value
+    >>> round([1.25, -3.5], 1), round([15.0, 25.0], -1)
     (array([ 1.2, -3.5]), array([20., 20.]))
     """
     x = constant(a)

@@ -88,7 +88,7 @@ def ravel(a: Like, order: Literal["C", "F"] = "C") -> Variable:
 
     Raises ValueError for NumPy's other orders, which follow memory.
 
-    >>> ravel([[1.0, 2.0], [3.0, 4.0]], "F").value
+    >>> ravel([[1.0, 2.0], [3.0, 4.0]], "F")
     array([1., 3., 2., 4.])
     """
     if order not in ("C", "F"):
@@ -137,7 +137,7 @@ def atleast_3d(*arrays: Like) -> Any:
 def flip(m: Like, axis: Axis = None) -> Variable:
     """Elements in reverse order along axes, all of them for None.
 
-    >>> flip([1.0, 2.0, 3.0]).value
+    >>> flip([1.0, 2.0, 3.0])
     array([3., 2., 1.])
     """
     x = itself(m)
@@ -148,7 +148,7 @@ def flip(m: Like, axis: Axis = None) -> Variable:
 def flipud(m: Like) -> Variable:
     """Elements in reverse order along the first axis.
 
-    >>> flipud([[1.0], [2.0]]).value
+    >>> flipud([[1.0], [2.0]])
     array([[2.],
            [1.]])
     """
@@ -158,7 +158,7 @@ def flipud(m: Like) -> Variable:
 def fliplr(m: Like) -> Variable:
     """Elements in reverse order along the second axis.
 
-    >>> fliplr([[1.0, 2.0]]).value
+    >>> fliplr([[1.0, 2.0]])
     array([[2., 1.]])
     """
     return flip(m, 1)
@@ -167,7 +167,7 @@ def fliplr(m: Like) -> Variable:
 def rot90(m: Like, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
     """Rotate by ``k`` times 90 degrees in the plane of two axes, from the first to the second.
 
-    >>> rot90([[1.0, 2.0], [3.0, 4.0]]).value
+    >>> rot90([[1.0, 2.0], [3.0, 4.0]])
     array([[2., 4.],
            [1., 3.]])
     """
@@ -191,7 +191,7 @@ def roll(a: Like, shift: int | Sequence[int], axis: Axis = None) -> Variable:
 
     Without an axis the elements move in C order.
 
-    >>> roll([1.0, 2.0, 3.0], 1).value
+    >>> roll([1.0, 2.0, 3.0], 1)
     array([3., 1., 2.])
     """
     x = constant(a)
@@ -217,7 +217,7 @@ def _repeated(x: Variable, times: int, at: int) -> Variable:
 def tile(A: Like, reps: int | Sequence[int]) -> Variable:
     """Copies of an array side by side, so many along each axis.
 
-    >>> tile([1.0, 2.0], 2).value
+    >>> tile([1.0, 2.0], 2)
     array([1., 2., 1., 2.])
     """
     x = constant(A)
@@ -237,9 +237,9 @@ def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = Non
 
     Without an axis the array is flattened first.
 
-    >>> repeat([1.0, 2.0], 2).value
+    >>> repeat([1.0, 2.0], 2)
     array([1., 1., 2., 2.])
-    >>> repeat([1.0, 2.0], [1, 3]).value
+    >>> repeat([1.0, 2.0], [1, 3])
     array([1., 2., 2., 2.])
     """
     x = ravel(a) if axis is None else constant(a)
@@ -257,7 +257,7 @@ def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = Non
 def copy(a: Like) -> Variable:
     """The same values as a variable of its own.
 
-    >>> copy([1.0, 2.0]).value
+    >>> copy([1.0, 2.0])
     array([1., 2.])
     """
     # By a name of its own: what is assigned to it is not seen in what it was copied from.
@@ -320,7 +320,7 @@ def meshgrid(
     """Coordinates of the points of a grid, from those along each axis.
 
     >>> x, y = meshgrid([1.0, 2.0], [3.0, 4.0])
-    >>> x.value, y.value
+    >>> x, y
     (array([[1., 2.],
            [1., 2.]]), array([[3., 3.],
            [4., 4.]]))

@@ -39,7 +39,7 @@ def cumsum(
 
     ``dtype`` and ``out`` as in ``numpy.sum``, for variables; see ``arrays.reductions``.
 
-    >>> cumsum([1.0, 2.0, 3.0]).value
+    >>> cumsum([1.0, 2.0, 3.0])
     array([1., 3., 6.])
     """
     x = cast_to("cumsum", a, dtype)
@@ -73,7 +73,7 @@ def cumprod(
 
     ``dtype`` and ``out`` as for ``cumsum``.
 
-    >>> cumprod([1.0, 2.0, 3.0]).value
+    >>> cumprod([1.0, 2.0, 3.0])
     array([1., 2., 6.])
     """
     x = cast_to("cumprod", a, dtype)
@@ -111,7 +111,7 @@ def cumulative_sum(
 ) -> Any:
     """Sums of the elements up to each along an axis, with ``include_initial`` 0 in front of them.
 
-    >>> cumulative_sum([1.0, 2.0], include_initial=True).value
+    >>> cumulative_sum([1.0, 2.0], include_initial=True)
     array([0., 1., 3.])
     """
     return _cumulative("cumulative_sum", x, axis, dtype, out, include_initial)
@@ -128,7 +128,7 @@ def cumulative_prod(
 ) -> Any:
     """Products of the elements up to each along an axis, with ``include_initial`` 1 in front.
 
-    >>> cumulative_prod([3.0, 2.0], include_initial=True).value
+    >>> cumulative_prod([3.0, 2.0], include_initial=True)
     array([1., 3., 6.])
     """
     return _cumulative("cumulative_prod", x, axis, dtype, out, include_initial)
@@ -162,7 +162,7 @@ def prod(
 
     The other arguments are those of ``numpy.prod``, for variables; see ``arrays.reductions``.
 
-    >>> prod([[1.0, 2.0], [3.0, 4.0]], axis=0).value
+    >>> prod([[1.0, 2.0], [3.0, 4.0]], axis=0)
     array([3., 8.])
     >>> x = Variable([0.0, 2.0, 3.0])
     >>> prod(x).backward()

@@ -1,32 +1,8 @@
-"""Differentiable linear algebra, with the names, arguments and results of ``numpy.linalg``.
+"""The functions of ``wyrmling.linalg``, of variables: the package calls them, and exports them in
+their public form.
 
-NumPy's own functions call these when they are given a variable, but that the factors of
-``np.linalg.eigh``, ``svd`` and ``qr`` are NumPy's own, signs included. Matrices are the last two
-axes of an array, and any axes before them hold several; float32 and float64 are kept.
-
-Where there is no derivative there is an error, and no number that looks like one:
-
-- The gradient of ``det`` is the matrix of cofactors, for singular matrices too.
-- Eigenvalues and singular values have a gradient everywhere; that of one which is repeated is one
-  of several that would do, and sums over the repeated ones are exact. Their smooth functions (sums
-  of powers, norms) have second derivatives there too, by ``hessian``, ``hvp``, or ``jvp`` of
-  ``grad``; where the function is not smooth, that raises LinAlgError.
-- Asking for a derivative of *vectors* raises LinAlgError where two of their values coincide, or a
-  singular value is zero, also for a function that is smooth there as a whole, such as
-  ``(v * w) @ v.T``.
-- ``qr`` raises LinAlgError in the backward pass if columns depend on each other.
-- ``pinv`` is differentiated as if the rank could not change.
-- A norm has the gradient 0 at zero.
-
-``cholesky`` and ``eigh`` read one triangle, as NumPy's, and what is not read has no gradient:
-write ``cholesky((a + a.T) / 2)`` for the symmetric one.
-
->>> import numpy as np, wyrmling as wy
->>> a = wy.Variable([[2.0, 1.0], [1.0, 3.0]])
->>> np.linalg.slogdet(a).logabsdet.backward()
->>> a.grad.round(6)
-array([[ 0.6, -0.2],
-       [-0.2,  0.4]])
+What they compute, and which have a derivative where, stands at the head of the package. Here a
+plain argument is a constant, and the result is a variable.
 """
 
 from __future__ import annotations
@@ -37,50 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _core
-from ._core import Variable, constant
-from .arrays.contraction import cross as _cross
-from .arrays.contraction import tensordot
-from .arrays.contraction import trace as _trace
-from .arrays.least_squares import lstsq, matrix_rank, tensorinv, tensorsolve
-from .arrays.operand import Axis, Like, axes_of, integer
-from .arrays.roots import root
-
-__all__ = [
-    "EighResult",
-    "QRResult",
-    "SVDResult",
-    "SlogdetResult",
-    "cholesky",
-    "cond",
-    "cross",
-    "det",
-    "diagonal",
-    "eigh",
-    "eigvalsh",
-    "inv",
-    "lstsq",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "matrix_transpose",
-    "multi_dot",
-    "norm",
-    "outer",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "svd",
-    "svdvals",
-    "tensordot",
-    "tensorinv",
-    "tensorsolve",
-    "trace",
-    "vecdot",
-    "vector_norm",
-]
+from .. import _core
+from .._core import Variable, constant
+from ..arrays.contraction import cross as _cross
+from ..arrays.contraction import trace as _trace
+from ..arrays.operand import Axis, Like, axes_of, integer
+from ..arrays.roots import root
 
 
 class EighResult(NamedTuple):
@@ -133,7 +71,7 @@ def cholesky(a: Like, /, *, upper: bool = False) -> Variable:
 
     Reads that triangle of ``a``. Raises LinAlgError if ``a`` is not positive definite.
 
-    >>> cholesky([[4.0, 2.0], [2.0, 2.0]]).value
+    >>> cholesky([[4.0, 2.0], [2.0, 2.0]])
     array([[2., 0.],
            [1., 1.]])
     """
@@ -148,7 +86,7 @@ def eigh(a: Like, UPLO: str = "L") -> EighResult:
     The component of largest magnitude of each vector is positive, the first of those that are as
     large to rounding. Raises LinAlgError for NaN and infinity.
 
-    >>> eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.value.round(12)
+    >>> eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.round(12)
     array([1., 3.])
     """
     return eigh_by(a, UPLO, lambda _: None)
@@ -164,7 +102,7 @@ def eigh_by(a: Like, UPLO: str, by: Callable[[str], Any]) -> EighResult:
 def eigvalsh(a: Like, UPLO: str = "L") -> Variable:
     """Return the eigenvalues of symmetric matrices, ascending; see ``eigh``.
 
-    >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]]).value
+    >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]])
     array([1., 2.])
     """
     return eigh(a, UPLO).eigenvalues
@@ -180,7 +118,7 @@ def svd(
     positive, the first of those that are as large to rounding. Raises LinAlgError for NaN and
     infinity.
 
-    >>> svd([[3.0], [4.0]], full_matrices=False).S.value
+    >>> svd([[3.0], [4.0]], full_matrices=False).S
     array([5.])
     """
     return svd_by(a, full_matrices, compute_uv, hermitian, None)
@@ -202,7 +140,7 @@ def svd_by(a: Like, full_matrices: bool, compute_uv: bool, hermitian: bool, by: 
 def svdvals(x: Like, /) -> Variable:
     """Return the singular values, descending.
 
-    >>> svdvals([[0.0, 2.0], [1.0, 0.0]]).value
+    >>> svdvals([[0.0, 2.0], [1.0, 0.0]])
     array([2., 1.])
     """
     return _core.svd(x)[1]
@@ -215,7 +153,7 @@ def qr(a: Like, mode: str = "reduced") -> Any:
     of the element which it takes the place of, unless nothing stood below that. Other modes raise
     NotImplementedError.
 
-    >>> qr([[3.0], [4.0]]).R.value
+    >>> qr([[3.0], [4.0]]).R
     array([[-5.]])
     """
     return qr_by(a, mode, None)
@@ -237,7 +175,7 @@ def pinv(
     Singular values up to ``rcond`` (or ``rtol``) times the largest count as zero; 1e-15 if neither
     is given. Raises LinAlgError for NaN and infinity, ValueError if both are given.
 
-    >>> pinv([[2.0], [0.0]]).value
+    >>> pinv([[2.0], [0.0]])
     array([[0.5, 0. ]])
     """
     if hermitian:
@@ -251,7 +189,7 @@ def pinv(
 def matrix_power(a: Like, n: int) -> Variable:
     """Return matrices to the power of an integer, of the inverse if it is negative.
 
-    >>> matrix_power([[1.0, 1.0], [0.0, 1.0]], 5).value
+    >>> matrix_power([[1.0, 1.0], [0.0, 1.0]], 5)
     array([[1., 5.],
            [0., 1.]])
     """
@@ -416,7 +354,7 @@ def cond(x: Like, p: float | str | None = None) -> Variable:
 def cross(x1: Like, x2: Like, /, *, axis: int = -1) -> Variable:
     """Return the vector product of vectors of three components, along an axis.
 
-    >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).value
+    >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     array([0., 0., 1.])
     """
     return _cross(x1, x2, axis=axis)
@@ -425,7 +363,7 @@ def cross(x1: Like, x2: Like, /, *, axis: int = -1) -> Variable:
 def diagonal(x: Like, /, *, offset: int = 0) -> Variable:
     """Return diagonals of the matrices of the last two axes.
 
-    >>> diagonal([[1.0, 2.0], [3.0, 4.0]]).value
+    >>> diagonal([[1.0, 2.0], [3.0, 4.0]])
     array([1., 4.])
     """
     return _core.diagonal(x, offset, -2, -1)

@@ -1,0 +1,152 @@
+"""Differentiable linear algebra, with the names, arguments and results of ``numpy.linalg``.
+
+NumPy's own functions call these when they are given a variable, but that the factors of
+``np.linalg.eigh``, ``svd`` and ``qr`` are NumPy's own, signs included. Matrices are the last two
+axes of an array, and any axes before them hold several; float32 and float64 are kept.
+
+Where there is no derivative there is an error, and no number that looks like one:
+
+- The gradient of ``det`` is the matrix of cofactors, for singular matrices too.
+- Eigenvalues and singular values have a gradient everywhere; that of one which is repeated is one
+  of several that would do, and sums over the repeated ones are exact. Their smooth functions (sums
+  of powers, norms) have second derivatives there too, by ``hessian``, ``hvp``, or ``jvp`` of
+  ``grad``; where the function is not smooth, that raises LinAlgError.
+- Asking for a derivative of *vectors* raises LinAlgError where two of their values coincide, or a
+  singular value is zero, also for a function that is smooth there as a whole, such as
+  ``(v * w) @ v.T``.
+- ``qr`` raises LinAlgError in the backward pass if columns depend on each other.
+- ``pinv`` is differentiated as if the rank could not change.
+- A norm has the gradient 0 at zero.
+
+Plain arguments give plain results, to the bit those of a traced run; of integers and booleans the
+functions that only multiply, add or move elements are NumPy's, and give integers.
+
+``cholesky`` and ``eigh`` read one triangle, as NumPy's, and what is not read has no gradient:
+write ``cholesky((a + a.T) / 2)`` for the symmetric one.
+
+>>> import numpy as np, wyrmling as wy
+>>> a = wy.Variable([[2.0, 1.0], [1.0, 3.0]])
+>>> np.linalg.slogdet(a).logabsdet.backward()
+>>> a.grad.round(6)
+array([[ 0.6, -0.2],
+       [-0.2,  0.4]])
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .. import plain as _plain
+from ..arrays.contraction import tensordot
+from ..arrays.least_squares import lstsq, matrix_rank, tensorinv, tensorsolve
+from .matrices import (
+    EighResult,
+    QRResult,
+    SlogdetResult,
+    SVDResult,
+    cholesky,
+    cond,
+    cross,
+    det,
+    diagonal,
+    eigh,
+    eigvalsh,
+    inv,
+    matmul,
+    matrix_norm,
+    matrix_power,
+    matrix_transpose,
+    multi_dot,
+    norm,
+    outer,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    svdvals,
+    trace,
+    vecdot,
+    vector_norm,
+)
+
+__all__ = [
+    "EighResult",
+    "QRResult",
+    "SVDResult",
+    "SlogdetResult",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+
+# Functions that give integers of integers, as NumPy's do.
+_EXACT = {"cross", "matmul", "matrix_power", "multi_dot", "tensordot", "trace", "vecdot"}
+# Those that move elements or multiply single ones: NumPy's gives the same bits.
+_SAME = {"diagonal", "matrix_transpose", "outer"}
+
+
+def _whole(x: Any) -> bool:
+    """Whether an argument, or each item of a list of them, holds integers or booleans."""
+    if isinstance(x, list | tuple):
+        return all(map(_whole, x))
+    return np.asarray(x).dtype.kind in "iub"
+
+
+def _exact(name: str, ours: _plain.Function, theirs: _plain.Function) -> _plain.Function:
+    """NumPy's function for integers, ours for other numbers."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        inverts = name == "matrix_power" and any(np.ndim(n) == 0 and n < 0 for n in args[1:])
+        operands = args[:2] if name in ("cross", "tensordot") else args
+        if args and all(map(_whole, operands)) and not inverts:
+            return theirs(*args, **kwargs)
+        return _plain.value(ours(*args, **kwargs))
+
+    return function
+
+
+def _public() -> dict[str, _plain.Function]:
+    """The functions in their public form."""
+    made = {}
+    for name in __all__:
+        ours = globals()[name]
+        if isinstance(ours, type):
+            continue
+        theirs = vars(np.linalg).get(name)
+        if theirs is not None and name in _EXACT:
+            theirs = _exact(name, ours, theirs)
+        elif name not in _SAME:
+            theirs = None
+        made[name] = _plain.public(ours, __name__, theirs)
+    return made
+
+
+globals().update(_public())

@@ -1,0 +1,113 @@
+"""Plain in, plain out: the form in which users get the functions of the package.
+
+Inside the package a function makes variables of what it is given, and gives a variable. What users
+call is its public form: if no argument is a variable (a ``Parameter``, an ``Input``, what a
+transform traces, also inside lists and tuples, ``out=`` and ``where=``), the result is plain:
+arrays and NumPy's scalars, tuples and lists of them.
+
+- A function of NumPy's name and meaning is then NumPy's own, called as it was: element types,
+  integers, arguments, warnings and errors are NumPy's.
+- Any other, and all of ``wyrmling.special`` and ``wyrmling.linalg``, computes as it does for
+  variables, so that a function of these gives the same to the bit whether it is traced or not; the
+  value is given. float32 stays float32, integers and booleans become float64.
+
+What makes variables on purpose, ``array`` and the classes, has no such form.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Sequence, ValuesView
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._core import Variable, has_variable
+
+Function = Callable[..., Any]
+
+# Most items that are taken of what is no list or tuple, and may have no end.
+MOST_ITEMS = 1 << 20
+
+
+def value(x: Any) -> Any:
+    """The value of a variable, or of those in a tuple, list or dict: arrays and NumPy's scalars.
+
+    >>> value((Variable([1.0, 2.0]), 3))
+    (array([1., 2.]), 3)
+    """
+    if isinstance(x, Variable):
+        return x.value if x.ndim else x.value[()]
+    if isinstance(x, tuple):
+        parts = map(value, x)
+        return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
+    if isinstance(x, list):
+        return [value(item) for item in x]
+    return x
+
+
+def _opened(x: Any) -> Any:
+    """The items, of what NumPy or we would go through to find arrays; anything else as it is."""
+    if isinstance(x, Iterator | ValuesView) or (
+        isinstance(x, Sequence)
+        and not isinstance(x, list | tuple | str | bytes | bytearray | memoryview | range)
+    ):
+        # By a loop: list() would believe the length that it says it has.
+        items = [item for item in islice(x, MOST_ITEMS + 1)]  # noqa: C416
+        if len(items) > MOST_ITEMS:
+            raise ValueError(f"expected {MOST_ITEMS} items at most, got more")
+        return items
+    return x
+
+
+def plainly(ours: Function, theirs: Function | None = None) -> Function:
+    """What is called where no variable was found: ``theirs``, or ``ours`` for the value."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(map(_opened, args))
+        kwargs = {name: _opened(x) for name, x in kwargs.items()}
+        if has_variable(args, kwargs):
+            return ours(*args, **kwargs)
+        if theirs is not None:
+            return theirs(*args, **kwargs)
+        return value(ours(*args, **kwargs))
+
+    return function
+
+
+def public(ours: Function, module: str, theirs: Function | None = None) -> Function:
+    """The public form of a function, for the module that users import it from.
+
+    ``inner`` gives ``ours`` back.
+    """
+    without = plainly(ours, theirs)
+    if isinstance(ours, type(_core.exp)):
+        made: Function = _core.public(ours, module, without)
+        return made
+
+    @functools.wraps(ours)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return (ours if has_variable(args, kwargs) else without)(*args, **kwargs)
+
+    function.__module__ = module
+    return function
+
+
+def inner(function: Any) -> Any:
+    """The function that a public form stands for; any other as it is.
+
+    >>> import wyrmling as wy
+    >>> inner(wy.exp) is _core.exp, inner(wy.arrays.cumsum) is wy.arrays.statistics.cumsum
+    (True, True)
+    """
+    bound = getattr(function, "__self__", None)
+    if isinstance(bound, _core.Public):
+        return bound.function
+    return getattr(function, "__wrapped__", function)
+
+
+def numpys(name: str) -> Function | None:
+    """NumPy's function of this name, if this NumPy has it."""
+    # By the module's dictionary: getattr would warn of names that are deprecated.
+    found = vars(np).get(name)
+    return found if callable(found) else None
