@@ -186,9 +186,9 @@ def _apart(a: _Slot, b: _Slot) -> float:
 def _spread(wanted: list[float], weights: list[float], gaps: list[float]) -> list[float]:
     """The positions nearest to those wanted that keep the gaps, in weighted squares.
 
-    Less the gaps before them, positions must not decrease: isotonic regression, by pooling
-    adjacent violators (Ayer et al., "An empirical distribution function for sampling with
-    incomplete information", 1955).
+    With the gaps before them subtracted, positions must not decrease. That is isotonic regression,
+    by pooling adjacent violators (Ayer et al., "An empirical distribution function for sampling
+    with incomplete information", 1955).
     """
     offsets = [0.0]
     for gap in gaps:

@@ -99,7 +99,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         # For each output and input, how the output moves with each element of the input.
         blocks: list[list[Any]] = [[] for _ in run.outputs]
         for at, x in enumerate(run.inputs):
-            # What the columns will take, to know before there are many that there is no memory.
+            # Ask once for the memory of all columns: a lack of it shows before any is computed.
             for y in run.outputs:
                 np.empty(np.shape(y) + x.shape, x.dtype)
             columns = []

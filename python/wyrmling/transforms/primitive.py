@@ -53,7 +53,7 @@ def _array(name: str, result: Any) -> Any:
 
 
 class _Traced:
-    """An operator whose derivative is had by running its function on variables."""
+    """An operator whose derivative is found by running its function on variables."""
 
     def __init__(self, name: str, run: Rule) -> None:
         self.name = name
@@ -64,7 +64,7 @@ class _Traced:
 
     def vjp(self, i: int) -> "_Definition":
         def product(g: Any, y: Any, *x: Any) -> Any:
-            # By operand i alone: the others may be indices.
+            # Differentiate by operand i alone, since the others may be indices.
             pull = vjp(lambda at: self.run(*x[:i], at, *x[i + 1 :]), x[i])[1]
             return pull(g)[0]
 

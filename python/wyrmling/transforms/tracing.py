@@ -152,7 +152,7 @@ class Run:
             result, self.aux = result
         leaves, self.rebuild_output = tree.flatten(result, "the result")
         self.result = result
-        # By names of our own: what the function returned may be assigned to afterwards.
+        # As variables of our own: the caller may assign to those that the function returned.
         self.outputs = [_renamed(self._output(label, leaf)) for label, leaf in leaves]
         self.live = any(isinstance(x, Variable) for x in self.arguments) or _core.captures(
             self.variables, self.inputs
