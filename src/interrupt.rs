@@ -5,7 +5,7 @@
 //! and end with [`Error::Interrupted`]. Work that cannot look, such as one call into a library,
 //! runs in a thread that is left behind ([`leave`]).
 //!
-//! Whoever blocks, does it in slices of [`LOOK`] through [`wait`]. Between slices the thread's
+//! Code that blocks waits in slices of [`LOOK`], through [`wait`]. Between slices the thread's
 //! flag is read, and the binding to Python, which registers itself by `attend_by`, lets the
 //! interpreter go during each slice and runs the handlers of signals after it. So no thread that
 //! holds the interpreter's lock blocks others, and Ctrl-C ends every wait of the main thread.

@@ -313,7 +313,7 @@ mod tests {
         let plan = lookup.plan(&[[64].as_slice().into()], Wrt::All).unwrap();
         assert!(matches!(plan.sinks[..], [Some(Sink::Rows(_))]));
         assert!(memory(&plan) < 100_000, "{}", memory(&plan));
-        // Nor does a run of it count as a long one.
+        // And the run does not count as a long one.
         assert!(plan.bytes() < 100_000, "{}", plan.bytes());
     }
 

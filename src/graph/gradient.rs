@@ -93,8 +93,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     }
 
     /// The gradients of the sum of this value's elements times those of `seed` (ones, if there
-    /// is none) by leaves, as numbers. They are had faster than those of
-    /// [`gradients_from`](Self::gradients_from), and nothing is recorded.
+    /// is none) by leaves, as numbers. Computing these is faster than
+    /// [`gradients_from`](Self::gradients_from), since nothing is recorded.
     ///
     /// # Errors
     /// As [`gradients_from`](Self::gradients_from).

@@ -91,8 +91,8 @@ pub(crate) struct Scratch<T> {
     pub(super) distinct: DistinctRows,
     /// A copy of a row.
     pub(super) row: Vec<T>,
-    /// Of a row, or of many if rows are single numbers: the sum of gradients, copies of the
-    /// parameter and of two rows of state, and counts of steps.
+    /// Lines of numbers for one row, or for many rows if each is a single number: the sum of
+    /// gradients, copies of the parameter and of two rows of state, and counts of steps.
     pub(super) lines: [Vec<T>; 5],
 }
 

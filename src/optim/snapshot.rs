@@ -83,7 +83,7 @@ impl Optimizer {
                     show_shape(&found.shape)
                 )));
             }
-            // Not by `write`: what overflowed beside a parameter is infinite.
+            // Not by `write`, which refuses infinity: sums of squares may have overflowed.
             let mut access = slot.exclusive()?;
             with_real!(wanted.dtype, T => {
                 access.slice::<T>().copy_from_slice(array.view().real::<T>());

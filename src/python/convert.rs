@@ -85,7 +85,7 @@ fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyRe
 /// Refuses a masked array, whose mask would be lost.
 pub(super) fn refuse_masked(what: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
     let py = array.py();
-    // Only subclasses are asked, which are few.
+    // An array of the class itself has no mask, so only subclasses are asked for one.
     if array.get_type().is(py.get_type::<PyUntypedArray>())
         || !array.hasattr(intern!(py, "mask"))?
     {

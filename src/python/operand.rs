@@ -286,7 +286,7 @@ pub(super) fn comparison<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = left.py();
     match between(op, left, right, false)? {
-        // Of Python's numbers Python's booleans.
+        // A comparison of two Python numbers is a Python boolean.
         Some(z) if left.get().number && !z.settable() && is_python_number(right) => {
             Ok(PyBool::new(py, z.item()? != 0.0).to_owned().into_any())
         }

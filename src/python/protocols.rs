@@ -92,7 +92,7 @@ fn ufuncs(py: Python<'_>) -> PyResult<&'static ByAddress<Ufunc>> {
 /// Universal functions of SciPy that are made of several operators.
 const COMPOSED: [&str; 3] = ["airy", "airye", "sici"];
 
-/// Those behind SciPy's `zeta`, which is a function of Python.
+/// The ufuncs that SciPy's `zeta` calls, which is itself a function of Python.
 const BEHIND: [&str; 2] = ["_riemann_zeta", "_zeta"];
 
 /// SciPy's universal functions, if SciPy is there: we never import it.

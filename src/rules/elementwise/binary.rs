@@ -35,7 +35,7 @@ fn difference<'t>(x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
 
 fn logaddexp(x: f64, y: f64) -> f64 {
     let d = if x == y { 0.0 } else { (x - y).abs() };
-    // Not `max`, which takes the number of a number and NaN.
+    // Not `max`, which ignores a NaN.
     (if x > y { x } else { y }) + (-d).exp().ln_1p()
 }
 

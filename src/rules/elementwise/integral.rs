@@ -49,7 +49,7 @@ elementwise! { $
     SinInt = sinint, "∫_0^x sin(t) / t dt", "DLMF 6.2.9, 6.6.5, 6.9.1",
     (x) -> integral::sinint,
     vjp(g, y) = [Some({
-        // By sinc near 0, where its derivatives are smooth; not beyond, where it would round.
+        // Near 0 as sinc, whose derivatives are computed well there; farther out sinc would round x / π.
         let near = x.abs().less(x.constant(1.0));
         let (small, large) = (near.select(x, x.constant(0.0)), near.select(x.constant(1.0), x));
         g * near.select((small * (1.0 / PI)).sinc(), large.sin() / large)
@@ -67,7 +67,7 @@ elementwise! { $
     /// Exponential integral Ei.
     Expi = expi, "-∫_-x^∞ exp(-t) / t dt", "DLMF 6.2.5, 6.6.1, 6.12.2",
     (x) -> integral::expi,
-    // By halves, as the exponential alone overflows before the quotient does.
+    // e^x / x in two factors of e^(x/2), since e^x overflows before the quotient does.
     vjp(g, y) = [Some({
         let half = (x * 0.5).exp();
         g * (half / x * half)

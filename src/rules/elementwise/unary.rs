@@ -111,7 +111,7 @@ elementwise! { $
     } else if x < T::zero() {
         -T::one()
     } else {
-        // Without the sign of zero.
+        // -0.0 becomes 0.0, and NaN stays.
         x + T::zero()
     },
     vjp(g, y) = [None],

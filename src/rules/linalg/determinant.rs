@@ -215,7 +215,7 @@ impl Operator for CofactorSlope {
         if i == 1 {
             return Some(x[0].with(&CofactorSlope, &[e]));
         }
-        // Of ⟨G, C⟩ W - C Gᵀ W, with the cofactors C and W = A⁻ᵀ.
+        // The gradient of ⟨G, C⟩ W - C Gᵀ W, where C are the cofactors of A and W is A⁻ᵀ.
         let g = x[1];
         let c = x[0].with(&Cofactor, &[]);
         let purpose = Purpose::Derivative;

@@ -15,7 +15,7 @@ use super::batch::{instead, sides};
 /// from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PackedRows {
-    /// Those from there on.
+    /// Whether it is the rows from there on.
     pub rest: bool,
 }
 
@@ -26,7 +26,7 @@ pub struct PackedRowsAdjoint {
     pub rest: bool,
 }
 
-/// What of each matrix is meant: where it starts, and how many elements it has.
+/// The part of each matrix: where it starts, and how many elements it has.
 fn part(whole: &[usize], like: &[usize], rest: bool) -> (usize, usize) {
     let ([.., rows, columns], [.., first, _]) = (whole, like) else {
         return (0, 0);

@@ -210,7 +210,7 @@ pub struct Distinct {
     pub check: Check,
 }
 
-/// What of [`Distinct`] raises where values coincide.
+/// Which use of [`Distinct`] raises where values coincide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Check {
     /// Its derivatives: it is of vectors that somebody has asked for.

@@ -78,7 +78,8 @@ impl Operator for ArgSort {
             });
             order.clear();
             order.extend(0..n as u32);
-            // By index where elements are equal: stable, without the memory of a stable sort.
+            // Equal elements are ordered by index: the result is stable, and a stable sort would need
+            // memory.
             let key = |&i: &u32| lane[i as usize];
             order.sort_unstable_by(|i, j| compare(key(i), key(j)).then(i.cmp(j)));
             for (k, &i) in order.iter().enumerate() {

@@ -178,7 +178,7 @@ impl Operator for LogSumExp {
         Ok(())
     }
 
-    // Not exp(x - y): of a large y the logarithm is rounded away that the difference needs.
+    // Not exp(x - y): y is the largest x plus a logarithm, which is rounded away if that x is large.
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         let shares = x[0].with_new(Softmax { axis: self.axis }, &[]);
         let g = if self.keepdims {

@@ -94,7 +94,7 @@ const FUNCTIONS: [Tested; 8] = functions! {
     v_softplus, softplus, 4;
 };
 
-/// Those of angles that are not too large.
+/// The functions of angles, on angles that are not too large.
 const ANGLES: [Tested; 2] = functions! {
     v_sin, f64::sin, 1;
     v_cos, f64::cos, 1;
