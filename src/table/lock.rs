@@ -51,7 +51,7 @@ static RECORD: Mutex<Record> = Mutex::new(Record {
     turn: 0,
 });
 
-fn record() -> MutexGuard<'static, Record> {
+pub(super) fn record() -> MutexGuard<'static, Record> {
     // Nothing that could panic runs while it is locked.
     RECORD.lock().unwrap_or_else(|e| e.into_inner())
 }

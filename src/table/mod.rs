@@ -8,6 +8,8 @@ mod parameter;
 mod record;
 mod rows;
 mod storage;
+#[cfg(test)]
+mod tests;
 
 pub use access::Exclusive;
 pub use parameter::Param;
