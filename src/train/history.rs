@@ -31,3 +31,19 @@ pub enum Flow {
     /// End here, as after the last epoch.
     Stop,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throughput_is_that_of_all_epochs() {
+        let mut history = History {
+            samples: 600,
+            ..History::default()
+        };
+        assert_eq!(history.samples_per_second(), 0.0);
+        history.seconds = vec![2.0, 1.0];
+        assert_eq!(history.samples_per_second(), 400.0);
+    }
+}

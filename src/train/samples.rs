@@ -168,3 +168,54 @@ fn as_words_mut(buffer: &mut InputBuffer) -> &mut [u32] {
     // mutably.
     unsafe { std::slice::from_raw_parts_mut(start, count) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{Array, DType, Type};
+    use crate::exec::Leaf;
+    use crate::train::Source;
+
+    /// Feeds of three samples, of columns of these types but for the first axis.
+    fn feeds(columns: &[(DType, &[usize])]) -> Feeds {
+        let columns = columns.iter().zip(0..).map(|(&(dtype, shape), id)| {
+            let ty = Type::new(dtype, &[&[3], shape].concat());
+            let column = match dtype {
+                DType::U32 => Array::from(vec![0u32; 3]),
+                _ => Array::full(&ty, 1.0),
+            };
+            let name = String::new();
+            (Leaf::Input { id, ty, name }, (id, Source::Column(column)))
+        });
+        let (leaves, sources): (Vec<_>, Vec<_>) = columns.unzip();
+        Feeds::new(leaves.iter(), &sources).unwrap()
+    }
+
+    #[test]
+    fn small_samples_become_records() {
+        let words = |columns: &[(DType, &[usize])]| words_of(&feeds(columns));
+        let (double, index): ((_, &[usize]), (_, &[usize])) =
+            ((DType::F64, &[]), (DType::U32, &[]));
+        assert_eq!(words(&[(DType::F32, &[])]), Some(1));
+        assert_eq!(words(&[(DType::F64, &[])]), Some(2));
+        assert_eq!(words(&[(DType::U32, &[]), (DType::F32, &[])]), Some(2));
+        assert_eq!(words(&[(DType::U32, &[]), (DType::F64, &[])]), Some(3));
+        assert_eq!(words(&[(DType::F32, &[1]), (DType::F64, &[])]), Some(3));
+        assert_eq!(words(&[double; 2]), Some(4));
+        assert_eq!(words(&[index; 5]), None);
+        assert_eq!(words(&[(DType::F64, &[2])]), None);
+        assert_eq!(words(&[(DType::U32, &[]), (DType::F32, &[2])]), None);
+        assert_eq!(words(&[(DType::F64, &[0])]), None);
+    }
+
+    #[test]
+    fn columns_are_as_many_words_as_they_have_memory() {
+        assert_eq!(as_words(Slice::U32(&[7, 8, 9])), [7, 8, 9]);
+        assert_eq!(as_words(Slice::F32(&[1.0; 3])), [1f32.to_bits(); 3]);
+        assert_eq!(as_words(Slice::F64(&[0.0; 3])), [0; 6]);
+        for (dtype, count) in [(DType::U32, 3), (DType::F32, 3), (DType::F64, 6)] {
+            let mut buffers = feeds(&[(dtype, &[])]).buffers(3).unwrap();
+            assert_eq!(as_words_mut(&mut buffers[0]).len(), count, "{dtype}");
+        }
+    }
+}

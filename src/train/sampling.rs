@@ -399,6 +399,53 @@ mod tests {
         check_frequencies(&popular, None, &counts);
     }
 
+    /// Each weight of what is unknown leads to its item, and none to what is known.
+    #[test]
+    fn the_way_out_walks_over_known_items() {
+        let before = [0, 2, 5, 5, 6, 10, 11];
+        for known in 0u32..64 {
+            let row: Vec<u32> = (0..6).filter(|item| known >> item & 1 == 1).collect();
+            let unknown = (0..6usize).filter(|item| known >> item & 1 == 0);
+            let weighed = unknown.flat_map(|item| {
+                let weight = before[item + 1] - before[item];
+                std::iter::repeat_n(item as u32, weight as usize)
+            });
+            for (rank, item) in weighed.enumerate() {
+                let found = draw_between(&before, &row, rank as u64);
+                assert_eq!(found, item, "{row:?} {rank}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_sampler_tells_what_it_was_made_of() {
+        let uniform = Sampler::uniform(7).unwrap();
+        assert_eq!((uniform.weights(), uniform.known()), (None, None));
+        let (users, items) = ([2, 0, 2, 2, 5], [6, 3, 1, 6, 0]);
+        let pairs = Some((vec![0, 2, 2, 5], vec![3, 1, 6, 0]));
+        assert_eq!(uniform.reject(&users, &items).unwrap().known(), pairs);
+        // The largest weight is 2^61 over the number of items, which is rounded up to a power of two.
+        let unit = 2f64.powi(62 - 4);
+        for n in [8, 9, 15] {
+            let mut counts = vec![0.0; n];
+            counts[..4].copy_from_slice(&[1.0, 4.0, 0.5, 1e-300]);
+            let sampler = Sampler::popularity(&counts, 1.0).unwrap();
+            let mut weights = vec![0.0; n];
+            weights[..4].copy_from_slice(&[unit / 4.0, unit, unit / 8.0, 1.0]);
+            assert_eq!(sampler.weights(), Some(weights), "{n}");
+            assert_eq!(sampler.item_count(), n as u32);
+            assert_eq!(sampler.known(), None);
+            let all_but_last = vec![0; n - 1];
+            assert!(
+                sampler
+                    .clone()
+                    .reject(&all_but_last, &(1..n as u32).collect::<Vec<_>>())
+                    .is_ok()
+            );
+            assert!(sampler.reject(&[0], &[n as u32]).is_err());
+        }
+    }
+
     proptest! {
         #[test]
         fn what_is_drawn_is_unknown_and_has_weight(

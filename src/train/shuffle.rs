@@ -248,32 +248,60 @@ mod tests {
         );
     }
 
-    /// All 24 orders of 4 numbers are equally likely, both ways. With 23 degrees of
-    /// freedom the statistic exceeds 60 once in 30,000 seeds; ours is fixed.
-    #[test]
-    fn every_order_is_as_likely() {
-        type Way = fn(&mut [u32], &mut Xoshiro256PlusPlus);
-        let ways: [Way; 2] = [
+    /// All orders of `N` numbers are equally likely, both ways: the statistic of so many degrees of
+    /// freedom is below `most`.
+    fn check_orders<const N: usize>(orders: usize, rounds: usize, most: f64) {
+        type Way<const N: usize> = fn(&mut [u32; N], &mut Xoshiro256PlusPlus);
+        let ways: [Way<N>; 2] = [
             |order, rng| shuffle(order, |i| i, rng),
             |order, rng| scatter(order, &|i| i, rng),
         ];
         for way in ways {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
             let mut counts = std::collections::HashMap::new();
-            let rounds = 4800;
             for _ in 0..rounds {
-                let mut order = [0; 4];
+                let mut order = [0; N];
                 way(&mut order, &mut rng);
                 *counts.entry(order).or_insert(0) += 1;
             }
-            let expected = f64::from(rounds) / 24.0;
+            let expected = rounds as f64 / orders as f64;
             let statistic: f64 = counts
                 .values()
                 .map(|&count| (f64::from(count) - expected).powi(2) / expected)
                 .sum();
-            assert_eq!(counts.len(), 24);
-            assert!(statistic < 60.0, "{statistic}");
+            assert_eq!(counts.len(), orders);
+            assert!(statistic < most, "{N} numbers: {statistic}");
         }
+    }
+
+    /// With 23 and 119 degrees of freedom the statistics exceed these bounds once in 30,000 seeds;
+    /// ours is fixed.
+    #[test]
+    fn every_order_is_as_likely() {
+        check_orders::<4>(24, 4800, 60.0);
+        check_orders::<5>(120, 4800, 190.0);
+    }
+
+    /// Two thirds of all words are as many as there are pairs; the others would make some likelier.
+    #[test]
+    fn words_that_would_make_some_pairs_likelier_are_rejected() {
+        let words = |m: u64, n: u64| {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+            let mut word_by_word = rng.clone();
+            for _ in 0..1000 {
+                let (a, b) = draw_two(m, n, &mut rng);
+                assert!(a < m && b < n);
+            }
+            let mut words = 0;
+            while word_by_word != rng {
+                word_by_word.next_u64();
+                words += 1;
+            }
+            words
+        };
+        assert_eq!(words(10, 9), 1000);
+        let found = words(1 << 32, (1u64 << 33) / 3);
+        assert!((1400..1600).contains(&found), "{found}");
     }
 
     #[test]

@@ -29,6 +29,19 @@ mod tests {
     use proptest::prelude::*;
     use rand::Rng;
 
+    /// The first outputs of SplitMix64 from the state 0, as its authors' program prints them.
+    #[test]
+    fn words_are_mixed_as_splitmix64_mixes_them() {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let expected = [
+            0xe220_a839_7b1d_cdaf,
+            0x6e78_9e6a_a1b9_65f4,
+            0x06c4_5d18_8009_454f,
+            0xf88b_b8a8_724c_81ec,
+        ];
+        assert_eq!([0, 1, 2, 3].map(|n| mix(STEP.wrapping_mul(n))), expected);
+    }
+
     proptest! {
         #[test]
         fn streams_differ(seed in any::<u64>(), worker in 0usize..100, epoch in 0usize..100) {
