@@ -66,8 +66,9 @@ fn word(lock: &Lock) -> u64 {
 
 #[test]
 fn holders_decide_who_gets_a_lock() {
-    // How run 1 holds a lock, who asks for another and for it, and the answer.
-    let cases: [(Option<Mode>, Option<Run>, &[Run], Mode, &str); 16] = [
+    /// How run 1 holds a lock, who asks for another and for it, and the answer.
+    type Case<'a> = (Option<Mode>, Option<Run>, &'a [Run], Mode, &'a str);
+    let cases: [Case<'_>; 16] = [
         (None, Some(2), &[], PLAIN, "taken"),
         (None, Some(2), &[], SHARED, "taken"),
         (None, None, &[], SHARED, "taken"),

@@ -251,7 +251,7 @@ fn watched(
 ) -> (Variable, Fit) {
     let x = Input::new(vec![-1.0]);
     let watching = OpRef::new(Watching(watch));
-    let seen = Variable::apply(watching, &[x.clone().boxed()]).unwrap();
+    let seen = Variable::apply(watching, &[x.clone().boxed()]).expect("fitting types");
     let loss = (seen * w.clone()).sum().boxed();
     let column = Source::Column(vec![0.0, 1.0, 2.0, 3.0].into());
     (loss, once(vec![(x.id(), column)]))
@@ -341,7 +341,8 @@ fn settings_that_cannot_be_are_refused_by_name() {
     assert_eq!(change(|f| f.threads = 0), Ok(()));
     assert_eq!(change(|f| f.batch_size = usize::MAX), Ok(()));
     let before = w.value().unwrap().to_f64();
-    let refused: [(&str, fn(&mut Fit)); 3] = [
+    type Wrong = (&'static str, fn(&mut Fit));
+    let refused: [Wrong; 3] = [
         ("epochs: expected at least 1", |f| f.epochs = 0),
         ("batch_size: expected at least 1", |f| f.batch_size = 0),
         ("threads: expected at most 1024", |f| f.threads = 1025),
