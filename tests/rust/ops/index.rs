@@ -1,0 +1,236 @@
+//! Elements chosen and replaced, masks, and integers.
+
+use wyrmling::array::Dense;
+use wyrmling::graph::ops;
+use wyrmling::rules::SliceItem;
+use wyrmling::{Array, DType, Error, Variable};
+
+use super::{array, check, constant, count, input, range, refused};
+
+#[test]
+fn elements_are_chosen_and_replaced() {
+    let x = constant(count(&[4, 2]));
+    let at = |indices: Vec<u32>| Dense::from(indices);
+    check(
+        ops::gather(&x, &constant(vec![3u32, 0])),
+        &[2, 2],
+        &[6.0, 7.0, 0.0, 1.0],
+    );
+    for x in [x.clone(), input(count(&[4, 2]))] {
+        check(
+            ops::rows(&x, at(vec![3, 0]), &[]),
+            &[2, 2],
+            &[6.0, 7.0, 0.0, 1.0],
+        );
+        check(
+            ops::rows(&x, at(vec![3, 0]), &[0]),
+            &[2, 2],
+            &[6.0, 7.0, 0.0, 1.0],
+        );
+        check(
+            ops::rows(&x, at(vec![3, 2]), &[0, 1]),
+            &[2, 2],
+            &[6.0, 7.0, 4.0, 5.0],
+        );
+    }
+    let sliced = |items: &[SliceItem]| ops::slice(&x, items.to_vec());
+    check(sliced(&[SliceItem::At(-1)]), &[2], &[6.0, 7.0]);
+    check(
+        sliced(&[range(None, None, -2), SliceItem::At(1)]),
+        &[2],
+        &[7.0, 3.0],
+    );
+    check(
+        ops::take_flat(&x, at(vec![7, 0, 7])),
+        &[3],
+        &[7.0, 0.0, 7.0],
+    );
+    // Values broadcast, axes of length 1 in front are dropped, and of equal places the last counts.
+    let of_two = Dense::new(&[1, 2], vec![0u32, 5]).unwrap();
+    let replaced = |places: &Dense<u32>, values: Variable| ops::replace(&x, places, &values);
+    let expected = |a: f64, b: f64| [a, 1.0, 2.0, 3.0, 4.0, b, 6.0, 7.0];
+    check(
+        replaced(&of_two, constant(9.0)),
+        &[4, 2],
+        &expected(9.0, 9.0),
+    );
+    check(
+        replaced(&of_two, constant(vec![8.0, 9.0])),
+        &[4, 2],
+        &expected(8.0, 9.0),
+    );
+    let deep = array(&[1, 1, 1, 2], &[8.0, 9.0]);
+    check(
+        replaced(&of_two, constant(deep)),
+        &[4, 2],
+        &expected(8.0, 9.0),
+    );
+    check(
+        replaced(&at(vec![0, 5, 5]), input(vec![8.0, 7.0, 9.0])),
+        &[4, 2],
+        &expected(8.0, 9.0),
+    );
+    let single = constant(Array::from(vec![8.0f32, 9.0]));
+    check(
+        replaced(&at(vec![0, 5]), single),
+        &[4, 2],
+        &expected(8.0, 9.0),
+    );
+    refused(
+        replaced(&at(vec![8]), constant(1.0)),
+        Error::Index,
+        "replace",
+    );
+    refused(
+        replaced(&at(vec![0, 1]), constant(count(&[2, 2]))),
+        Error::Shape,
+        "",
+    );
+    let items = || vec![range(Some(1), Some(3), 1), SliceItem::At(0)];
+    let expected = [0.0, 1.0, 8.0, 3.0, 9.0, 5.0, 6.0, 7.0];
+    for (x, values) in [
+        (x.clone(), constant(vec![8.0, 9.0])),
+        (x.clone(), input(vec![8.0, 9.0])),
+        (input(count(&[4, 2])), constant(array(&[1, 2], &[8.0, 9.0]))),
+    ] {
+        check(ops::slice_replace(&x, items(), &values), &[4, 2], &expected);
+    }
+    let with_ones = [0.0, 1.0, 1.0, 3.0, 1.0, 5.0, 6.0, 7.0];
+    check(
+        ops::slice_replace(&x, items(), &constant(1.0)),
+        &[4, 2],
+        &with_ones,
+    );
+}
+
+#[test]
+fn masks_are_known_from_numbers() {
+    let x = input(vec![1.0, 5.0, 3.0]);
+    let plain = constant(vec![1.0, 5.0, 3.0]);
+    let two = constant(2.0);
+    let greater = |x: &Variable| ops::binary(&wyrmling::rules::Greater, x, &two).unwrap();
+    let not_equal = ops::not_equal(&x, &two).unwrap();
+    let one_minus = |x: &Variable| (constant(1.0) - x.clone()).boxed();
+    for mask in [greater(&x), not_equal.clone()] {
+        assert!(ops::is_mask(&mask), "{mask:?}");
+    }
+    let equal = ops::binary(&wyrmling::rules::Equal, &x, &two).unwrap();
+    assert!(ops::is_mask(&equal) && ops::is_mask(&one_minus(&equal)));
+    let less = greater(&x);
+    for number in [
+        x.clone(),
+        one_minus(&x),
+        one_minus(&less),
+        (two.clone() - equal.clone()).boxed(),
+        (x.clone() - equal.clone()).boxed(),
+        ops::unary(&wyrmling::rules::Exp, &x).unwrap(),
+    ] {
+        assert!(!ops::is_mask(&number), "{number:?}");
+    }
+    assert!(ops::is_logical("isnan") && !ops::is_logical("add"));
+    assert_eq!(
+        ops::constant_mask(&greater(&plain)).unwrap().to_f64(),
+        [0.0, 1.0, 1.0]
+    );
+    refused(
+        ops::constant_mask(&plain),
+        Error::Type,
+        "an index is integers, or a mask",
+    );
+    refused(
+        ops::constant_mask(&greater(&x)),
+        Error::Type,
+        "has as many elements as the mask has ones",
+    );
+    check(
+        ops::replace_where(&x, &greater(&x), &constant(0.0)),
+        &[3],
+        &[1.0, 0.0, 0.0],
+    );
+    let table = constant(count(&[3, 2]));
+    let number = constant(array(&[1, 1], &[9.0]));
+    let replaced = ops::replace_where(&table, &greater(&x), &number);
+    check(replaced, &[3, 2], &[0.0, 1.0, 9.0, 9.0, 9.0, 9.0]);
+    let text = "a mask of shape (3,) does not fit an array of shape (2, 3)";
+    let wide = constant(count(&[2, 3]));
+    refused(
+        ops::replace_where(&wide, &greater(&x), &two),
+        Error::Index,
+        text,
+    );
+}
+
+#[test]
+fn integers_stay_integers_where_they_can() {
+    let index = constant(vec![3u32, 0]);
+    let x = constant(vec![2.5, -1.5]);
+    assert!(index.is_integer() && !x.is_integer());
+    let numbers = ops::numbers(&index).unwrap();
+    assert_eq!(numbers.dtype(), DType::F64);
+    check(Ok(numbers), &[2], &[3.0, 0.0]);
+    let whole = ops::whole(&x).unwrap();
+    assert!(whole.is_integer());
+    check(Ok(whole.clone()), &[2], &[2.0, -1.0]);
+    // From the end of an axis of length 4.
+    let like = constant(count(&[2, 4]));
+    let at = ops::to_index(&whole, &like, 1).unwrap();
+    assert_eq!(at.value().unwrap().dtype(), DType::U32);
+    check(Ok(at), &[2], &[2.0, 3.0]);
+    refused(
+        ops::to_index(&x, &like, 1),
+        Error::Type,
+        "an index is integers, got numbers of type",
+    );
+    let both = [index.clone(), whole.clone()];
+    let sum = ops::of_integers(&wyrmling::rules::Add, &both, true).unwrap();
+    assert!(sum.is_integer());
+    check(Ok(sum), &[2], &[5.0, -1.0]);
+    let some = [index.clone(), x.clone()];
+    let sum = ops::of_integers(&wyrmling::rules::Add, &some, false).unwrap();
+    assert!(!sum.is_integer());
+    check(Ok(sum), &[2], &[5.5, -1.5]);
+    let ratio = ops::of_integers(&wyrmling::rules::Div, &[whole.clone(), whole.clone()], true);
+    assert!(!ratio.as_ref().unwrap().is_integer());
+    check(ratio, &[2], &[1.0, 1.0]);
+    let negative =
+        ops::of_integers(&wyrmling::rules::Neg, std::slice::from_ref(&index), true).unwrap();
+    assert!(negative.is_integer());
+    check(Ok(negative), &[2], &[-3.0, 0.0]);
+    let mask = constant(vec![1.0, 0.0]);
+    let chosen = ops::of_integers(
+        &wyrmling::rules::Where,
+        &[mask, whole.clone(), index],
+        false,
+    );
+    check(chosen, &[2], &[2.0, 0.0]);
+    // What has the elements of integers in another order holds integers.
+    let kept = [
+        ops::reshape(&whole, &[1, 2]),
+        ops::slice(&whole, vec![range(None, None, -1)]),
+        ops::concatenate(&[whole.clone(), whole.clone()], None),
+        ops::replace(&whole, &Dense::from(vec![0u32]), &first(&whole)),
+        ops::slice_replace(&whole, vec![SliceItem::At(0)], &first(&whole)),
+    ];
+    for (k, kept) in kept.into_iter().enumerate() {
+        assert!(kept.unwrap().is_integer(), "{k}");
+    }
+    let mixed = [
+        ops::concatenate(&[whole.clone(), x.clone()], None),
+        ops::replace(&whole, &Dense::from(vec![0u32]), &constant(0.5)),
+        ops::replace(&x, &Dense::from(vec![0u32]), &first(&whole)),
+        ops::slice_replace(&whole, vec![SliceItem::At(0)], &constant(0.5)),
+        ops::unary(&wyrmling::rules::Exp, &whole),
+    ];
+    for (k, mixed) in mixed.into_iter().enumerate() {
+        assert!(!mixed.unwrap().is_integer(), "{k}");
+    }
+    let mask = constant(vec![1.0, 0.0]);
+    assert!(ops::select(&mask, &whole, &whole).unwrap().is_integer());
+    assert!(!ops::select(&mask, &whole, &x).unwrap().is_integer());
+    assert!(!ops::select(&whole, &x, &x).unwrap().is_integer());
+}
+
+/// The first element.
+fn first(x: &Variable) -> Variable {
+    ops::slice(x, vec![SliceItem::At(0)]).expect("a vector")
+}
