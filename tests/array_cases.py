@@ -216,6 +216,8 @@ def solvable(a):
     return a + 4.0 * np.eye(a.shape[-1])
 
 
+NEW = np.lib.NumpyVersion(np.__version__) >= "2.0.0"  # arguments of NumPy 2
+
 SECOND = {
     "bincount": (lambda w: np.bincount([0, 3, 3, 1], w, minlength=6), [(4,)]),
     "histogram": (lambda w: np.histogram(DATA, EDGES, weights=w)[0], [(6,)]),
@@ -285,6 +287,38 @@ SECOND = {
     "pad minimum": (lambda x: np.pad(x, ((0, 0), (1, 1)), "minimum"), [(2, 3)]),
     "pad reflect odd": (lambda x: np.pad(x, (2, 1), "reflect", reflect_type="odd"), [(3,)]),
     "pad symmetric odd": (lambda x: np.pad(x, (2, 3), "symmetric", reflect_type="odd"), [(3,)]),
+    "pad reflect far": (lambda x: np.pad(x, (9, 4), "reflect", reflect_type="odd"), [(3,)]),
+    "pad symmetric far": (lambda x: np.pad(x, (7, 8), "symmetric", reflect_type="odd"), [(3,)]),
+    "add.at": (stored(lambda c, v: np.add.at(c, [0, 2, 0], v)), [(3, 2), (3, 1)]),
+    "subtract.at": (stored(lambda c, v: np.subtract.at(c, (0, [1, 1]), v)), [(2, 3), ()]),
+    "add.reduceat": (lambda x: np.add.reduceat(x, [0, 3, 1], axis=1), [(2, 5)]),
+    "maximum.reduceat": (lambda x: np.maximum.reduceat(x, [2, 0, 2]), [(4,)]),
+    "var mean": (
+        lambda x, m: np.var(x, 1, mean=m, correction=1) if NEW else x.sum(1) * m[0, 0],
+        [(2, 3), (2, 1)],
+    ),
+    "std mean": (
+        lambda x, m: np.std(x, mean=m, where=MASK) if NEW else x.sum() * m[0, 0],
+        [(2, 3), (1, 1)],
+    ),
+    "concatenate dtype": (
+        lambda x, y: np.concatenate([x, y], 1, dtype=np.float64),
+        [(2, 1), (2, 3)],
+    ),
+    "stack dtype": (lambda x, y: np.stack([x, y], -1, dtype=np.float64), [(3,), (3,)]),
+    "clip method": (lambda x: x.clip(min=0.5, max=1.5), [(2, 4)]),
+    "method sum": (lambda x: x.sum(1, where=MASK, initial=2.0), [(2, 3)]),
+    "method mean": (lambda x: x.mean(axis=0, where=MASK, keepdims=True), [(2, 3)]),
+    "method max": (lambda x: x.max(initial=1.0, where=MASK), [(2, 3)]),
+    "method min": (lambda x: x.min(0, initial=1.0), [(2, 3)]),
+    "method trace": (lambda x: x.trace(1, 0, 2), [(2, 2, 3)]),
+    "method compress": (lambda x: x.compress([True, False], 0), [(2, 3)]),
+    "method conj": (lambda x: x.conj() * x.real + x.imag, [(3,)]),
+    "method sort": (stored(lambda c: c.sort(0)), [(4, 2)]),
+    "method partition": (stored(lambda c: c.partition(1, 0)), [(2,)]),
+    "method put": (stored(lambda c, v: c.put([1, 0], v)), [(3,), ()]),
+    "method fill": (stored(lambda c: c.fill(3.0)), [(2, 2)]),
+    "method mT": (lambda x: (x.mT if hasattr(x, "mT") else x.swapaxes(1, 2)) * 1.0, [(2, 2, 3)]),
     "pad variable": (
         lambda x, y: of(x).pad(x, 1, constant_values=((y[0], 1.0),)),
         [(3,), (1,)],

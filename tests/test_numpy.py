@@ -142,11 +142,9 @@ def test_gradients_flow_through_numpy():
 def test_what_is_not_there_is_refused():
     v = wy.Variable([1.0, 2.0])
     for refused in [
-        lambda: np.unwrap(v),
         lambda: np.linalg.eigvals(v),
         lambda: np.hypot.reduce(v),
-        lambda: np.add.reduceat(v, [0, 1]),
-        lambda: np.modf(v),
+        lambda: np.hypot.reduceat(v, [0, 1]),
         lambda: np.add(v, v, out=np.zeros(2)),
         lambda: np.sin(v, dtype=np.complex128),
         lambda: np.sum(v, dtype=np.complex128),
@@ -156,14 +154,13 @@ def test_what_is_not_there_is_refused():
         with pytest.raises(TypeError):
             refused()
     for name, lacking in [
-        ("unwrap", lambda: np.unwrap(v)),
         ("linalg.eigvals", lambda: np.linalg.eigvals(v)),
-        ("linalg.lstsq", lambda: np.linalg.lstsq(v, v)),
         ("fft.fft", lambda: np.fft.fft(v)),
         ("nextafter", lambda: np.nextafter(np.ones(2), v)),
         ("left_shift", lambda: np.left_shift(v, 1)),
+        ("roots", lambda: np.roots(v)),
     ]:
-        match = rf"^numpy\.{name} is not among wyrmling's operators, .* docs/operators\.md"
+        match = rf"^numpy\.{name} is not among wyrmling's functions: .*"
         with pytest.raises(TypeError, match=match):
             lacking()
     with pytest.raises(TypeError, match=r"^scipy\.special\.fresnel is not among"):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, arrays, linalg, numpy_factors, plain, variable
-from .arrays import contraction, operand, parts, predicates, reductions
+from .arrays import contraction, joining, operand, parts, predicates, reductions
 
 Function = Callable[..., Any]
 
@@ -95,11 +95,69 @@ _OTHERS: dict[str, Function] = {
 _WIDE: dict[str, Function] = {
     "amax": reductions.max,
     "amin": reductions.min,
+    "concatenate": joining.concatenate_to,
     "max": reductions.max,
     "mean": reductions.mean,
     "min": reductions.min,
+    "stack": joining.stack_to,
     "sum": reductions.sum,
 }
+
+_INTEGERS = "it is for integers, which carry no gradient; give it .value"
+_COMPLEX = "its result is complex, which no variable is"
+_WINDOW = "compose it of np.fft's formulas as a product with a constant matrix of cosines and sines"
+# Functions of NumPy that are refused, each with the way out.
+REFUSED: dict[str, str] = {
+    "bitwise_count": _INTEGERS,
+    "bitwise_left_shift": _INTEGERS,
+    "bitwise_right_shift": _INTEGERS,
+    "gcd": _INTEGERS,
+    "isnat": "it is for dates; give it .value",
+    "ix_": "it is for indices; give it plain arrays of integers or booleans",
+    "lcm": _INTEGERS,
+    "left_shift": _INTEGERS,
+    "nextafter": "it has no derivative by its direction; give it .value",
+    "packbits": _INTEGERS,
+    "ravel_multi_index": _INTEGERS,
+    "right_shift": _INTEGERS,
+    "roots": f"{_COMPLEX}; of a real zero write Newton's iteration, or give it .value",
+    "sort_complex": f"{_COMPLEX}; use np.sort",
+    "spacing": "it is piecewise constant; give it .value",
+    "unpackbits": _INTEGERS,
+    "unravel_index": _INTEGERS,
+}
+_OF_LINALG = {
+    "eig": f"{_COMPLEX}; use np.linalg.eigh for symmetric matrices",
+    "eigvals": f"{_COMPLEX}; use np.linalg.eigvalsh for symmetric matrices",
+}
+
+
+def _refuse(name: str, way: str) -> Function:
+    """What is called in the place of a function that is refused."""
+
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"numpy.{name} is not among wyrmling's functions: {way}")
+
+    return refused
+
+
+def _refusals() -> dict[Function, Function]:
+    named = {name: _refuse(name, way) for name, way in REFUSED.items()}
+    spectral = {name: _refuse(f"linalg.{name}", way) for name, way in _OF_LINALG.items()}
+    waves = {
+        name: _refuse(f"fft.{name}", f"{_COMPLEX}; {_WINDOW}, or give it .value")
+        for name in np.fft.__all__
+    }
+    return dict([*_pairs(np, named), *_pairs(np.linalg, spectral), *_pairs(np.fft, waves)])
+
+
+def _with_out(name: str, ours: Function) -> Function:
+    """A function with the argument ``out``, which it has not by itself."""
+
+    def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        return reductions.finished(name, ours(*args, **kwargs), out)
+
+    return function
 
 
 def _public(module: Any) -> dict[str, Function]:
@@ -133,4 +191,7 @@ def functions() -> dict[Function, Function]:
     return dict([*_pairs(np, named), *_pairs(np.linalg, decompositions)])
 
 
-_core.register_functions(functions(), dict(_pairs(np, _WIDE)))
+# Native functions that have an ``out`` in NumPy.
+_WIDE |= {name: _with_out(name, getattr(_core, name)) for name in ("dot", "outer")}
+_WIDE["fix"] = _with_out("fix", _core.trunc)
+_core.register_functions(functions() | _refusals(), dict(_pairs(np, _WIDE)))

@@ -51,14 +51,68 @@ def value(name: str, x: Variable) -> Any:
     return predicates.value(name, x)
 
 
-def any_true(self: Variable, axis: Any = None) -> Any:
+def any_true(
+    self: Variable, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
     """Whether any element along axes is not zero, as a plain value."""
-    return np.any(value("any", self), axis=axis)
+    return np.any(value("any", self), axis, out, keepdims, where=value_of("any", where))
 
 
-def all_true(self: Variable, axis: Any = None) -> Any:
+def all_true(
+    self: Variable, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
     """Whether no element along axes is zero, as a plain value."""
-    return np.all(value("all", self), axis=axis)
+    return np.all(value("all", self), axis, out, keepdims, where=value_of("all", where))
+
+
+def value_of(name: str, x: Any) -> Any:
+    """As ``value``, for what may be plain already."""
+    return value(name, x) if isinstance(x, Variable) else x
+
+
+def searchsorted(self: Variable, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    """Where values would keep the elements in order, as plain integers."""
+    return np.searchsorted(value("searchsorted", self), value_of("searchsorted", v), side, sorter)
+
+
+def compress(self: Variable, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    """As ``wyrmling.compress``, whose first argument is the condition."""
+    from .arrays import selection
+
+    return selection.compress(condition, self, axis, out)
+
+
+def fill(self: Variable, value: Any) -> None:
+    """Stores a number in all elements."""
+    if np.ndim(value):
+        raise ValueError(f"fill: value: expected one number, got shape {np.shape(value)}")
+    self[...] = value
+
+
+def sort(self: Variable, axis: int = -1, kind: Any = None, *, stable: Any = None) -> None:
+    """Puts the elements in order along an axis, in the array itself."""
+    from .arrays import ordering
+
+    self[...] = ordering.sort(self, axis)
+
+
+def partition(self: Variable, kth: Any, axis: int = -1, kind: Any = "introselect") -> None:
+    """Puts the elements in an order of ``wyrmling.partition``, in the array itself."""
+    from .arrays import ordering
+
+    self[...] = ordering.partition(self, kth, axis)
+
+
+def to_device(self: Variable, device: str, /, *, stream: Any = None) -> Variable:
+    """The variable itself: there is one device. Raises ValueError for any but ``"cpu"``."""
+    if device != "cpu" or stream is not None:
+        raise ValueError(f"to_device: expected 'cpu' and no stream, got {device!r}")
+    return self
+
+
+def conjugate(self: Variable) -> Variable:
+    """The same numbers, which are real."""
+    return _core.conjugate(self)
 
 
 def nonzero(self: Variable) -> Any:
@@ -89,6 +143,9 @@ def _round(self: Variable, ndigits: int | None = None) -> Any:
 
     if _core.is_number(self) and not _core.follows_input(self):
         return round(self.item(), ndigits)
+    if ndigits is None and _core.is_scalar(self) and not _core.settable(self):
+        # One of NumPy's, which cannot change, becomes an integer of Python.
+        return round(self.item())
     return rounding.round(self, 0 if ndigits is None else ndigits)
 
 
@@ -185,7 +242,7 @@ def _in_place(symbol: str, operation: Callable[[Variable, Any], Any]) -> Method:
         if result is NotImplemented:
             return result
         view = _core.is_view(self)
-        if self.ndim == result.ndim == 0 and not view:
+        if result.ndim == 0 and _core.is_scalar(self):
             return result
         if result.shape != self.shape:
             raise ValueError(
@@ -215,6 +272,16 @@ def _attach(name: str, method: Method, doc: str | None = None) -> None:
     setattr(Variable, name, method)
 
 
+class _Refused:
+    """An attribute of NumPy's arrays that a variable has not: the error says what to use."""
+
+    def __init__(self, name: str, way: str) -> None:
+        self._name, self._way = name, way
+
+    def __get__(self, instance: Variable | None, owner: type[Variable]) -> Any:
+        raise AttributeError(f"a Variable has no attribute {self._name!r}: {self._way}")
+
+
 class _OfArrays:
     """A function of ``wyrmling.arrays`` as a method, loaded when it is asked for."""
 
@@ -239,9 +306,49 @@ METHODS: dict[str, Method] = {
     "__round__": _round,
     "all": all_true,
     "any": any_true,
+    "compress": compress,
+    "conj": conjugate,
+    "conjugate": conjugate,
+    "fill": fill,
     "flatten": flatten,
     "nonzero": nonzero,
+    "partition": partition,
+    "searchsorted": searchsorted,
+    "sort": sort,
+    "to_device": to_device,
     "tolist": tolist,
+}
+# Attributes of NumPy's arrays.
+PROPERTIES: dict[str, tuple[Callable[[Variable], Any], str]] = {
+    "device": (lambda self: "cpu", 'Where the values are: ``"cpu"``.'),
+    "imag": (lambda self: _core.broadcast_like(self.dtype.type(0.0), self), "Zeros."),
+    "itemsize": (lambda self: self.dtype.itemsize, "The bytes of an element."),
+    "mT": (_core.matrix_transpose, "The transposes of the matrices of the last two axes."),
+    "nbytes": (lambda self: self.size * self.dtype.itemsize, "The bytes of all elements."),
+    "real": (lambda self: self, "The variable itself."),
+}
+_MEMORY = "its memory is not to be seen; .value has the numbers as an array"
+REFUSED = dict.fromkeys(
+    (
+        "base",
+        "byteswap",
+        "ctypes",
+        "data",
+        "dump",
+        "dumps",
+        "flags",
+        "getfield",
+        "setfield",
+        "setflags",
+        "strides",
+        "tobytes",
+        "tofile",
+        "view",
+    ),
+    _MEMORY,
+) | {
+    "flat": "use .ravel(), or .reshape(-1), which is a view where NumPy's is",
+    "resize": "use np.resize, which gives a new array",
 }
 # Methods that are functions of wyrmling.arrays.
 OF_ARRAYS = {
@@ -249,13 +356,16 @@ OF_ARRAYS = {
     for name in (
         "argmax",
         "argmin",
+        "argpartition",
         "argsort",
         "astype",
+        "choose",
         "clip",
         "copy",
         "cumprod",
         "cumsum",
         "prod",
+        "put",
         "ravel",
         "repeat",
         "round",
@@ -268,6 +378,10 @@ OF_ARRAYS = {
 
 for _name, _function in METHODS.items():
     _attach(_name, _function)
+for _name, (_getter, _doc) in PROPERTIES.items():
+    setattr(Variable, _name, property(_getter, doc=_doc))
+for _name, _way in REFUSED.items():
+    setattr(Variable, _name, _Refused(_name, _way))
 for _name, _of in OF_ARRAYS.items():
     setattr(Variable, _name, _OfArrays(_name, _of))
 for _symbol, (_name, _logical) in LOGICAL.items():

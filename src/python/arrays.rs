@@ -46,6 +46,17 @@ fn follows_input(x: &Bound<'_, PyVariable>) -> PyResult<bool> {
     Ok(x.get().node()?.input_below())
 }
 
+/// Whether a value can become another one: something that it was made of can be assigned to, or
+/// follows an input.
+///
+/// >>> settable(Variable([1.0]) + 1.0), settable(constant([1.0]) + 1.0)
+/// (True, False)
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn settable(x: &Bound<'_, PyVariable>) -> PyResult<bool> {
+    Ok(x.get().node()?.settable())
+}
+
 /// Sums of the elements up to each, along an axis.
 ///
 /// >>> cumsum([1.0, 2.0, 3.0], 0).value
@@ -230,6 +241,21 @@ fn merge_axes(x: &Bound<'_, PyAny>, start: usize, count: usize) -> PyResult<PyVa
     Ok(PyVariable::new(ops::merge_axes(&x, start, count)?))
 }
 
+/// All elements along one axis, in C order: a view where NumPy makes one.
+///
+/// >>> ravel([[1.0, 2.0], [3.0, 4.0]]).value
+/// array([1., 2., 3., 4.])
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn ravel(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+    let array = node("ravel", x)?;
+    let flat = ops::reshape(&array, &[-1])?;
+    Ok(match x.cast::<PyVariable>() {
+        Ok(variable) => variable.get().raveled(&array, flat),
+        Err(_) => PyVariable::new(flat),
+    })
+}
+
 /// One axis as several; one length may be -1.
 ///
 /// >>> split_axis([1.0, 2.0, 3.0, 4.0], 0, (2, -1)).shape
@@ -297,6 +323,7 @@ exports! {
     constant "(x: _Like, /) -> Variable" inner;
     table "(x: _Like, /) -> Variable" inner;
     follows_input "(x: Variable, /) -> bool" inner;
+    settable "(x: Variable, /) -> bool" inner;
     cumsum "(x: _Like, axis: int, /) -> Variable" inner;
     argsort "(x: _Like, axis: int, /) -> Any" inner;
     argmax "(x: _Like, axis: int, keepdims: bool, /) -> Any" inner;
@@ -308,6 +335,7 @@ exports! {
     whole "(x: _Like, /) -> Any" inner;
     fixed "(x: _Like, by: str, axes: _Shape, /) -> Variable" inner;
     merge_axes "(x: _Like, start: int, count: int, /) -> Variable" inner;
+    ravel "(x: _Like, /) -> Variable" inner;
     split_axis "(x: _Like, axis: int, lengths: _Shape, /) -> Variable" inner;
     reshape_like "(x: _Like, like: _Like, /) -> Variable" inner;
     broadcast_like "(x: _Like, like: _Like, /) -> Variable" inner;

@@ -12,6 +12,7 @@ use super::convert::{integers, items, required, type_name};
 use super::export::exports;
 use super::memory_order::{MemoryOrder, reshaped};
 use super::operand::{holds_integers, node, nodes, pair, rows, table};
+use super::reductions::with_arguments;
 use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
@@ -295,14 +296,27 @@ fn diag(v: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 /// >>> concatenate([[1.0], [2.0, 3.0]])
 /// array([1., 2., 3.])
 #[pyfunction]
-#[pyo3(signature = (arrays, /, axis=Some(Integer::default(0))), text_signature = "(arrays, /, axis=0)")]
-fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<Integer>) -> PyResult<PyVariable> {
-    let parts = sequence("concatenate", arrays)?;
-    Ok(PyVariable::new(ops::concatenate(
-        &parts,
-        axis.map(|axis| axis.signed("concatenate: axis"))
-            .transpose()?,
-    )?))
+#[pyo3(
+    signature = (arrays, /, axis=Some(Integer::default(0)), *, out=None, dtype=None, casting=None),
+    text_signature = "(arrays, /, axis=0, *, out=None, dtype=None, casting='same_kind')"
+)]
+fn concatenate<'py>(
+    arrays: &Bound<'py, PyAny>,
+    axis: Option<Integer>,
+    out: Option<&Bound<'py, PyAny>>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    casting: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let axis = axis.map(|axis| axis.signed("concatenate: axis"));
+    let axis = axis.transpose()?;
+    let more = [("out", out), ("dtype", dtype), ("casting", casting)];
+    if more.iter().any(|(_, value)| value.is_some()) {
+        let axis = axis.into_pyobject(arrays.py())?;
+        let named = [&[("axis", Some(&axis))], &more[..]].concat();
+        return with_arguments(arrays, "wyrmling.arrays.joining", "concatenate_to", &named);
+    }
+    let joined = ops::concatenate(&sequence("concatenate", arrays)?, axis)?;
+    Ok(Bound::new(arrays.py(), PyVariable::new(joined))?.into_any())
 }
 
 /// Arrays of one shape joined along a new axis.
@@ -311,13 +325,26 @@ fn concatenate(arrays: &Bound<'_, PyAny>, axis: Option<Integer>) -> PyResult<PyV
 /// array([[1., 3.],
 ///        [2., 4.]])
 #[pyfunction]
-#[pyo3(signature = (arrays, /, axis=Integer::default(0)), text_signature = "(arrays, /, axis=0)")]
-fn stack(arrays: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
-    let parts = sequence("stack", arrays)?;
-    Ok(PyVariable::new(ops::stack(
-        &parts,
-        axis.signed("stack: axis")?,
-    )?))
+#[pyo3(
+    signature = (arrays, /, axis=Integer::default(0), *, out=None, dtype=None, casting=None),
+    text_signature = "(arrays, /, axis=0, *, out=None, dtype=None, casting='same_kind')"
+)]
+fn stack<'py>(
+    arrays: &Bound<'py, PyAny>,
+    axis: Integer,
+    out: Option<&Bound<'py, PyAny>>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    casting: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let axis = axis.signed("stack: axis")?;
+    let more = [("out", out), ("dtype", dtype), ("casting", casting)];
+    if more.iter().any(|(_, value)| value.is_some()) {
+        let axis = axis.into_pyobject(arrays.py())?.into_any();
+        let named = [&[("axis", Some(&axis))], &more[..]].concat();
+        return with_arguments(arrays, "wyrmling.arrays.joining", "stack_to", &named);
+    }
+    let joined = ops::stack(&sequence("stack", arrays)?, axis)?;
+    Ok(Bound::new(arrays.py(), PyVariable::new(joined))?.into_any())
 }
 
 /// Without axes of length 1: all of them, one, or a tuple of several.
@@ -378,8 +405,8 @@ exports! {
     diag "(v: _Like, /, k: int = 0) -> Variable" numpy;
     reshape "(a: _Like, /, shape: _Shape, order: Literal[\"C\", \"F\"] = \"C\") -> Variable" numpy;
     broadcast_to "(array: _Like, /, shape: _Shape) -> Variable" numpy;
-    concatenate "(arrays: Iterable[_Like], /, axis: int | None = 0) -> Variable" numpy;
-    stack "(arrays: Iterable[_Like], /, axis: int = 0) -> Variable" numpy;
+    concatenate "(arrays: Iterable[_Like], /, axis: int | None = 0, *, out: Variable | None = None, dtype: npt.DTypeLike | None = None, casting: str = 'same_kind') -> Variable" numpy;
+    stack "(arrays: Iterable[_Like], /, axis: int = 0, *, out: Variable | None = None, dtype: npt.DTypeLike | None = None, casting: str = 'same_kind') -> Variable" numpy;
     squeeze "(a: _Like, /, axis: _Axis = None) -> Variable" numpy;
     expand_dims "(a: _Like, /, axis: _Shape) -> Variable" numpy;
     operators "() -> list[tuple[str, str, str, str | None]]" inner;

@@ -35,7 +35,7 @@ use super::collect::Links;
 use super::view::Slot;
 use crate::error::{Error, Result};
 use crate::graph::{Kind, Parameter, Variable};
-use crate::rules::{Identity, SliceItem};
+use crate::rules::{BasicSlice, Identity, SliceItem};
 use crate::table::Param;
 
 /// A number that no other thread of this process has or had.
@@ -109,12 +109,17 @@ impl Handle {
     }
 
     /// Whether it is what an operator gave, and no view. Without axes that is a number in NumPy, while
-    /// what was given as an array stays one.
+    /// what was given as an array stays one, and `x[...]` makes one of a number.
     pub(super) fn is_result(&self) -> bool {
         let is_view = self.slot.get().is_some_and(|slot| slot.is_view());
         !is_view
             && match self.node.kind() {
-                Kind::Operation(op) => op.downcast::<Identity>().is_none(),
+                Kind::Operation(op) => {
+                    let whole = |slice: &BasicSlice| slice.items.is_empty();
+                    let is_array = op.downcast::<Identity>().is_some()
+                        || op.downcast::<BasicSlice>().is_some_and(whole);
+                    !is_array
+                }
                 _ => false,
             }
     }
@@ -122,11 +127,24 @@ impl Handle {
     /// A handle on `node`, which was made from `base`, the node of this handle: a view of it, if
     /// that is what the operators between them give in NumPy.
     pub(super) fn view(&self, base: &Variable, node: Variable) -> Self {
+        self.shared(base, node, false)
+    }
+
+    /// As [`view`](Self::view), of its elements along one axis: of a view that is a view too if they
+    /// lie one behind the other in memory, which is not known.
+    pub(super) fn raveled(&self, base: &Variable, node: Variable) -> Self {
+        self.shared(base, node, self.is_view())
+    }
+
+    fn shared(&self, base: &Variable, node: Variable, unsure: bool) -> Self {
         let of_leaf = leaf_id(&self.node).is_some();
-        let slot = match of_leaf {
+        let mut slot = match of_leaf {
             true => Some(Slot::of_leaf(&node)),
             false => Slot::view(self.slot(), base, &node),
         };
+        if let Some(slot) = slot.as_mut().filter(|_| unsure) {
+            slot.doubt();
+        }
         let handle = Handle::new(node);
         if let Some(slot) = slot {
             // Nobody else has it yet.

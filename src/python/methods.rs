@@ -20,7 +20,7 @@ use super::argument::{Given, Integer};
 use super::functions::{apply, diagonal_of};
 use super::length;
 use super::memory_order::{MemoryOrder, reshaped};
-use super::reductions::reduction;
+use super::reductions::{Named, reduced_with, reduction, with_arguments};
 use super::registry::{self, drop_slopes};
 use super::sparse::gradient;
 use super::variable::PyVariable;
@@ -30,15 +30,19 @@ use crate::graph::Independent;
 use crate::graph::ops::{self, Reduction};
 use crate::rules;
 
-impl PyVariable {
-    fn reduce(
-        &self,
-        kind: Reduction,
-        axis: Option<&Bound<'_, PyAny>>,
-        keepdims: Given<bool>,
-    ) -> PyResult<Self> {
-        Ok(Self::new(reduction(kind, &*self.node()?, axis, keepdims)?))
+/// A reduction over axes, with these arguments besides.
+fn reduce<'py>(
+    slf: &Bound<'py, PyVariable>,
+    kind: Reduction,
+    axis: Option<&Bound<'py, PyAny>>,
+    keepdims: Given<bool>,
+    more: &Named<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if more.iter().any(|(_, value)| value.is_some()) {
+        return reduced_with(slf.as_any(), kind, axis, keepdims, more);
     }
+    let found = reduction(kind, &*slf.get().node()?, axis, keepdims)?;
+    Ok(Bound::new(slf.py(), PyVariable::new(found))?.into_any())
 }
 
 #[pymethods]
@@ -234,41 +238,123 @@ impl PyVariable {
         Ok(self.view(&node, ops::transpose(&node, None)?))
     }
 
-    /// Sum of the diagonal of a matrix.
-    fn trace(&self) -> PyResult<Self> {
-        self.unary(&rules::Trace)
-    }
-    /// Sum over axes: all of them, one, or a tuple of several.
+    /// The sum of the diagonals of the matrices along two axes.
     #[pyo3(
-        signature = (axis=None, keepdims=Given::default(false)),
-        text_signature = "($self, axis=None, keepdims=False)"
+        signature = (offset=None, axis1=None, axis2=None, dtype=None, out=None),
+        text_signature = "($self, offset=0, axis1=0, axis2=1, dtype=None, out=None)"
     )]
-    fn sum(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
-        self.reduce(Reduction::Sum, axis, keepdims)
+    fn trace<'py>(
+        slf: &Bound<'py, Self>,
+        offset: Option<&Bound<'py, PyAny>>,
+        axis1: Option<&Bound<'py, PyAny>>,
+        axis2: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let given = [
+            ("offset", offset),
+            ("axis1", axis1),
+            ("axis2", axis2),
+            ("dtype", dtype),
+            ("out", out),
+        ];
+        if given.iter().all(|(_, value)| value.is_none()) && slf.get().ty()?.ndim() == 2 {
+            return Ok(Bound::new(slf.py(), slf.get().unary(&rules::Trace)?)?.into_any());
+        }
+        with_arguments(slf.as_any(), "wyrmling.arrays.contraction", "trace", &given)
     }
-    /// Arithmetic mean over axes.
+    /// Sum over axes: all of them, one, or a tuple of several. The other arguments are those of
+    /// ``numpy.sum``, for variables.
     #[pyo3(
-        signature = (axis=None, keepdims=Given::default(false)),
-        text_signature = "($self, axis=None, keepdims=False)"
+        signature = (axis=None, dtype=None, out=None, keepdims=Given::default(false), initial=None, r#where=None),
+        text_signature = "($self, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True)"
     )]
-    fn mean(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
-        self.reduce(Reduction::Mean, axis, keepdims)
+    fn sum<'py>(
+        slf: &Bound<'py, Self>,
+        axis: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: Given<bool>,
+        initial: Option<&Bound<'py, PyAny>>,
+        r#where: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        reduce(
+            slf,
+            Reduction::Sum,
+            axis,
+            keepdims,
+            &[
+                ("dtype", dtype),
+                ("out", out),
+                ("initial", initial),
+                ("where", r#where),
+            ],
+        )
     }
-    /// Largest element along axes; equal largest elements share the gradient.
+    /// Arithmetic mean over axes. The other arguments are those of ``numpy.mean``, for variables.
     #[pyo3(
-        signature = (axis=None, keepdims=Given::default(false)),
-        text_signature = "($self, axis=None, keepdims=False)"
+        signature = (axis=None, dtype=None, out=None, keepdims=Given::default(false), r#where=None),
+        text_signature = "($self, axis=None, dtype=None, out=None, keepdims=False, where=True)"
     )]
-    fn max(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
-        self.reduce(Reduction::Max, axis, keepdims)
+    fn mean<'py>(
+        slf: &Bound<'py, Self>,
+        axis: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: Given<bool>,
+        r#where: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        reduce(
+            slf,
+            Reduction::Mean,
+            axis,
+            keepdims,
+            &[("dtype", dtype), ("out", out), ("where", r#where)],
+        )
     }
-    /// Smallest element along axes; equal smallest elements share the gradient.
+    /// Largest element along axes; equal largest elements share the gradient. The other arguments
+    /// are those of ``numpy.max``, for variables.
     #[pyo3(
-        signature = (axis=None, keepdims=Given::default(false)),
-        text_signature = "($self, axis=None, keepdims=False)"
+        signature = (axis=None, out=None, keepdims=Given::default(false), initial=None, r#where=None),
+        text_signature = "($self, axis=None, out=None, keepdims=False, initial=None, where=True)"
     )]
-    fn min(&self, axis: Option<&Bound<'_, PyAny>>, keepdims: Given<bool>) -> PyResult<Self> {
-        self.reduce(Reduction::Min, axis, keepdims)
+    fn max<'py>(
+        slf: &Bound<'py, Self>,
+        axis: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: Given<bool>,
+        initial: Option<&Bound<'py, PyAny>>,
+        r#where: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        reduce(
+            slf,
+            Reduction::Max,
+            axis,
+            keepdims,
+            &[("out", out), ("initial", initial), ("where", r#where)],
+        )
+    }
+    /// Smallest element along axes; equal smallest elements share the gradient. The other
+    /// arguments are those of ``numpy.min``, for variables.
+    #[pyo3(
+        signature = (axis=None, out=None, keepdims=Given::default(false), initial=None, r#where=None),
+        text_signature = "($self, axis=None, out=None, keepdims=False, initial=None, where=True)"
+    )]
+    fn min<'py>(
+        slf: &Bound<'py, Self>,
+        axis: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: Given<bool>,
+        initial: Option<&Bound<'py, PyAny>>,
+        r#where: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        reduce(
+            slf,
+            Reduction::Min,
+            axis,
+            keepdims,
+            &[("out", out), ("initial", initial), ("where", r#where)],
+        )
     }
     /// The diagonal of each matrix, along a last axis.
     #[pyo3(

@@ -18,8 +18,8 @@ use pyo3::types::{PyFloat, PyTuple};
 use super::operand::{arithmetic, as_python, combined, comparison as compared};
 use super::variable::PyVariable;
 use super::{convert, index};
-use crate::array::show_shape;
-use crate::graph::ops;
+use crate::array::{Array, show_shape};
+use crate::graph::{Constant, Variable, ops};
 use crate::rules;
 
 type This<'py> = Bound<'py, PyVariable>;
@@ -82,6 +82,16 @@ fn quotient<'py>(left: &This<'py>, right: &Object<'py>, swapped: bool) -> PyResu
     Ok(PyTuple::new(left.py(), [quotient, rest])?.into_any())
 }
 
+/// Whether `x ** 0.5` is no square root: of numbers, unlike of arrays, Python and NumPy compute the
+/// power, which is 0.0 at -0.0 and infinite at minus infinity.
+fn is_no_root(variable: &PyVariable, base: &Variable) -> PyResult<bool> {
+    if !variable.is_scalar() || base.settable() || base.ty()?.ndim() != 0 {
+        return Ok(false);
+    }
+    let x = base.item()?;
+    Ok(x == f64::NEG_INFINITY || (x == 0.0 && x.is_sign_negative()))
+}
+
 impl PyVariable {
     /// The result of an operator that Python's numbers have too.
     fn kept(&self, op: &'static dyn rules::Operator) -> PyResult<Self> {
@@ -132,7 +142,14 @@ impl PyVariable {
                 if number {
                     as_python("pow", slf, other, false)?;
                 }
-                let power = ops::power(&*slf.get().node()?, exponent)?;
+                let base = slf.get().node()?;
+                let power = match exponent == 0.5 && is_no_root(slf.get(), &base)? {
+                    true => {
+                        let exponent = Constant::new(Array::scalar(base.dtype(), exponent));
+                        ops::binary(&rules::Pow, &base, &exponent.boxed())?
+                    }
+                    false => ops::power(&base, exponent)?,
+                };
                 Ok(Bound::new(slf.py(), Self::number(power, number))?.into_any())
             }
             _ => arithmetic(&rules::Pow, slf, other, false),
@@ -206,6 +223,12 @@ impl PyVariable {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let variable = slf.get();
+        if variable.is_scalar() && variable.ty()?.ndim() == 0 {
+            return Err(PyTypeError::new_err(
+                "x[...] = v: a number has no elements to assign to, in NumPy too: give it another \
+                 name (x = v), or make an array of it, wyrmling.array(x)",
+            ));
+        }
         // `x[key] += v` has assigned to the view when it assigns that here.
         if let Ok(view) = value.cast::<PyVariable>()
             && let Some(items) = index::slice_items(variable.node()?.ty()?.ndim(), key)?

@@ -151,7 +151,9 @@ fn full_name(py: Python<'_>, function: &Bound<'_, PyAny>) -> PyResult<String> {
 fn lacking(py: Python<'_>, function: &Bound<'_, PyAny>, method: &str) -> PyErr {
     match full_name(py, function) {
         Ok(name) => PyTypeError::new_err(format!(
-            "{name}{method} is not among wyrmling's operators, which docs/operators.md lists"
+            "{name}{method} is not among wyrmling's operators, which docs/operators.md lists; compose it \
+             of those, give it a derivative by wyrmling.primitive, or give it .value, which leaves the \
+             graph"
         )),
         Err(error) => error,
     }
@@ -180,6 +182,14 @@ fn ufunc<'py>(
     };
     let Some(entry) = entry else {
         let ours = registered(ufunc, false)?.ok_or_else(|| lacking(py, ufunc, ""))?;
+        // Those of all ufuncs, which ours have not.
+        let general = |name: &str| !["axis", "axes", "keepdims"].contains(&name);
+        if named
+            .iter()
+            .any(|&(name, value)| value.is_some() && general(name))
+        {
+            return with_arguments(ufunc, method, (x, more), named);
+        }
         return ours.call(inputs(x, more)?, Some(&dictionary(py, named)?));
     };
     if named.iter().any(|(_, value)| value.is_some()) {
@@ -245,7 +255,7 @@ fn meaningless(name: &str, named: &Named<'_, '_>) -> PyErr {
     let given = named.iter().filter(|(_, value)| value.is_some());
     let given: Vec<_> = given.map(|(name, _)| *name).collect();
     PyTypeError::new_err(format!(
-        "{name}: the arguments {given:?} have no meaning for variables"
+        "{name}: the arguments {given:?} have no meaning for variables; leave them out"
     ))
 }
 

@@ -1,6 +1,7 @@
 //! Functions along axes: `wyrmling.sum`, `wyrmling.softmax` and so on.
 
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict};
 
 use super::argument::{Given, Integer};
 use super::convert::{self, integers};
@@ -26,22 +27,68 @@ pub(super) fn reduction(
     })
 }
 
+/// Arguments by name, those that were given.
+pub(super) type Named<'a, 'py> = [(&'static str, Option<&'a Bound<'py, PyAny>>)];
+
+/// A function with arguments of NumPy's that operators have not, by that of Python which has them.
+#[cold]
+pub(super) fn with_arguments<'py>(
+    operand: &Bound<'py, PyAny>,
+    module: &str,
+    function: &str,
+    named: &Named<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = operand.py();
+    let given = PyDict::new(py);
+    for (name, value) in named {
+        if let Some(value) = value {
+            given.set_item(name, value)?;
+        }
+    }
+    py.import(module)?
+        .call_method(function, (operand,), Some(&given))
+}
+
+/// A reduction over axes, with these arguments besides.
+#[cold]
+pub(super) fn reduced_with<'py>(
+    operand: &Bound<'py, PyAny>,
+    kind: Reduction,
+    axis: Option<&Bound<'py, PyAny>>,
+    keepdims: Given<bool>,
+    more: &Named<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let keepdims = keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
+    let keepdims = PyBool::new(operand.py(), keepdims).to_owned().into_any();
+    let named = [&[("axis", axis), ("keepdims", Some(&keepdims))], more].concat();
+    with_arguments(operand, "wyrmling.arrays.reductions", kind.name(), &named)
+}
+
+/// Functions with arguments of NumPy's: an element type, a variable that takes the result, what the
+/// result starts from, and a mask.
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $name:ident => $kind:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident ($($more:ident = $key:literal),*) $text:literal => $kind:ident;)*) => {
         $(
             $(#[$doc])*
             #[pyfunction]
             #[pyo3(
-                signature = (a, /, axis=None, keepdims=Given::default(false)),
-                text_signature = "(a, /, axis=None, keepdims=False)"
+                signature = (a, /, axis=None, keepdims=Given::default(false), *, $($more=None),*),
+                text_signature = $text
             )]
-            fn $name(
-                a: &Bound<'_, PyAny>,
-                axis: Option<&Bound<'_, PyAny>>,
+            #[allow(clippy::too_many_arguments, reason = "as many as NumPy has")]
+            fn $name<'py>(
+                a: &Bound<'py, PyAny>,
+                axis: Option<&Bound<'py, PyAny>>,
                 keepdims: Given<bool>,
-            ) -> PyResult<PyVariable> {
+                $($more: Option<&Bound<'py, PyAny>>),*
+            ) -> PyResult<Bound<'py, PyAny>> {
+                if false $(|| $more.is_some())* {
+                    let more = [$(($key, $more)),*];
+                    return reduced_with(a, Reduction::$kind, axis, keepdims, &more);
+                }
                 let x = node(stringify!($name), a)?;
-                Ok(PyVariable::new(reduction(Reduction::$kind, &x, axis, keepdims)?))
+                let found = reduction(Reduction::$kind, &x, axis, keepdims)?;
+                Ok(Bound::new(a.py(), PyVariable::new(found))?.into_any())
             }
         )*
     };
@@ -52,27 +99,41 @@ reductions! {
     ///
     /// >>> sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
     /// array([4., 6.])
-    sum => Sum;
+    sum (dtype = "dtype", out = "out", initial = "initial", r#where = "where") "(a, /, axis=None, keepdims=False, *, dtype=None, out=None, initial=None, where=True)" => Sum;
     /// Arithmetic mean over axes: all of them, one, or a tuple of several.
     ///
     /// >>> mean([1.0, 2.0]).item()
     /// 1.5
-    mean => Mean;
+    mean (dtype = "dtype", out = "out", r#where = "where") "(a, /, axis=None, keepdims=False, *, dtype=None, out=None, where=True)" => Mean;
     /// Largest element along axes; equal largest elements share the gradient.
     ///
     /// >>> max([[1.0, 2.0], [3.0, 0.0]], axis=1)
     /// array([2., 3.])
-    max => Max;
+    max (out = "out", initial = "initial", r#where = "where") "(a, /, axis=None, keepdims=False, *, out=None, initial=None, where=True)" => Max;
     /// Smallest element along axes; equal smallest elements share the gradient.
     ///
     /// >>> min([1.0, 2.0]).item()
     /// 1.0
-    min => Min;
-    /// Logarithm of the sum of exponentials over axes, without overflow.
-    ///
-    /// >>> round(logsumexp([1000.0, 1000.0]).item() - 1000.0, 6)
-    /// 0.693147
-    logsumexp => LogSumExp;
+    min (out = "out", initial = "initial", r#where = "where") "(a, /, axis=None, keepdims=False, *, out=None, initial=None, where=True)" => Min;
+}
+
+/// Logarithm of the sum of exponentials over axes, without overflow.
+///
+/// >>> round(logsumexp([1000.0, 1000.0]).item() - 1000.0, 6)
+/// 0.693147
+#[pyfunction]
+#[pyo3(
+    signature = (a, /, axis=None, keepdims=Given::default(false)),
+    text_signature = "(a, /, axis=None, keepdims=False)"
+)]
+fn logsumexp(
+    a: &Bound<'_, PyAny>,
+    axis: Option<&Bound<'_, PyAny>>,
+    keepdims: Given<bool>,
+) -> PyResult<PyVariable> {
+    let x = node("logsumexp", a)?;
+    let found = reduction(Reduction::LogSumExp, &x, axis, keepdims)?;
+    Ok(PyVariable::new(found))
 }
 
 /// Exponentials along an axis, scaled to sum to 1, without overflow.
@@ -129,10 +190,10 @@ fn target(object: &Bound<'_, PyAny>, classes: usize) -> PyResult<Variable> {
 }
 
 exports! {
-    sum "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" numpy;
-    mean "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" numpy;
-    max "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" numpy;
-    min "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" numpy;
+    sum "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, dtype: npt.DTypeLike | None = None, out: Variable | None = None, initial: _Like | None = None, where: Any = True) -> Variable" numpy;
+    mean "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, dtype: npt.DTypeLike | None = None, out: Variable | None = None, where: Any = True) -> Variable" numpy;
+    max "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, out: Variable | None = None, initial: _Like | None = None, where: Any = True) -> Variable" numpy;
+    min "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, out: Variable | None = None, initial: _Like | None = None, where: Any = True) -> Variable" numpy;
     logsumexp "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" package;
     softmax "(x: _Like, /, axis: int = -1) -> Variable" package;
     log_softmax "(x: _Like, /, axis: int = -1) -> Variable" package;

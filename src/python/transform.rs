@@ -79,8 +79,7 @@ fn is_number(variable: &Bound<'_, PyVariable>) -> bool {
 #[pyfunction]
 fn is_scalar(variable: &Bound<'_, PyVariable>) -> PyResult<bool> {
     let variable = variable.get();
-    let number = variable.scalar || variable.handle.is_result();
-    Ok(number && variable.ty()?.ndim() == 0)
+    Ok(variable.is_scalar() && variable.ty()?.ndim() == 0)
 }
 
 /// A variable as one that stands for a Python float.

@@ -121,14 +121,26 @@ impl PyVariable {
         self.set_slope(None);
     }
 
+    /// Whether it stands for a number that is no array, if it has no axes.
+    pub(super) fn is_scalar(&self) -> bool {
+        self.scalar || self.handle.is_result()
+    }
+
     /// The variable of `node`, which was made from `base`, the node of this one: a view of it where
     /// NumPy makes one.
     pub(super) fn view(&self, base: &Variable, node: Variable) -> Self {
-        let scalar = self.scalar || self.handle.is_result();
-        match scalar && base.ty().is_ok_and(|ty| ty.ndim() == 0) {
+        match self.is_scalar() && base.ty().is_ok_and(|ty| ty.ndim() == 0) {
             // NumPy makes an array of its own of a number.
             true => PyVariable::new(node),
             false => PyVariable::of(self.handle.view(base, node)),
+        }
+    }
+
+    /// As [`view`](Self::view), for the elements along one axis.
+    pub(super) fn raveled(&self, base: &Variable, node: Variable) -> Self {
+        match self.is_scalar() && base.ty().is_ok_and(|ty| ty.ndim() == 0) {
+            true => PyVariable::new(node),
+            false => PyVariable::of(self.handle.raveled(base, node)),
         }
     }
 

@@ -291,6 +291,13 @@ impl Slot {
         }
     }
 
+    /// Makes it a view of which NumPy shares memory only for some layouts.
+    pub(super) fn doubt(&mut self) {
+        if let ViewOrigin::PartOf(view) = &mut self.origin {
+            view.unsure = true;
+        }
+    }
+
     /// Whether this is a view, of a leaf or of something else.
     pub(super) fn is_view(&self) -> bool {
         !matches!(self.origin, ViewOrigin::Own)

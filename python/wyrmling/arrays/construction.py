@@ -10,15 +10,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from .. import _core
 from .._core import (
     Variable,
     broadcast_like,
     broadcast_to,
+    concatenate,
     constant,
     expand_dims,
     fixed,
     stack,
-    where,
 )
 from .operand import Like, filling, integer, integers, numbers
 from .shaping import astype, broadcast_arrays, copy, moveaxis
@@ -29,12 +30,16 @@ def full(
     fill_value: Like,
     dtype: npt.DTypeLike | None = None,
     order: Literal["C", "F"] = "C",
+    *,
+    device: Literal["cpu"] | None = None,
+    like: Any = None,
 ) -> Any:
     """An array of one value, which may be a variable, or of what broadcasts to the shape.
 
     Its elements can be assigned. Of an element type that no variable holds, such as complex
     numbers, it is a plain array; raises TypeError if ``fill_value`` is a variable then. ``order``
-    says how NumPy lays an array out in memory, and means nothing for a variable.
+    says how NumPy lays an array out in memory, and means nothing for a variable, as ``device`` and
+    ``like``.
 
     >>> full(2, Variable(3.0)).value
     array([3., 3.])
@@ -73,6 +78,8 @@ def linspace(
     retstep: bool = False,
     dtype: npt.DTypeLike | None = None,
     axis: int = 0,
+    *,
+    device: Literal["cpu"] | None = None,
 ) -> Any:
     """``num`` numbers at equal distances, from ``start`` to ``stop``, along a new axis; with
     ``retstep`` also the distance.
@@ -87,13 +94,15 @@ def linspace(
         raise TypeError(f"linspace: retstep: expected True or False, got {retstep!r}")
     first, last = _ends("linspace", start, stop)
     gaps = num - 1 if endpoint else num
-    share = np.arange(num) / max(gaps, 1)
-    weights = share.reshape(num, *[1] * first.ndim).astype(first.dtype)
-    points = expand_dims(first, 0) * (1.0 - weights) + expand_dims(last, 0) * weights
+    span = last - first
+    step: Any = span / float(gaps) if gaps > 0 else span * np.nan
+    # As NumPy computes them: steps from the first, and the last itself.
+    places = np.arange(num, dtype=first.dtype).reshape(num, *[1] * first.ndim)
+    points = expand_dims(first, 0) + places * expand_dims(step if gaps > 0 else span, 0)
+    if endpoint and num > 1:
+        points = concatenate([points[:-1], expand_dims(last, 0)], 0)
     points = moveaxis(points if dtype is None else astype(points, dtype), 0, axis)
-    if not retstep:
-        return points
-    return points, (last - first) / gaps if gaps else (last - first) * np.nan
+    return (points, step) if retstep else points
 
 
 def logspace(
@@ -123,7 +132,8 @@ def geomspace(
     dtype: npt.DTypeLike | None = None,
     axis: int = 0,
 ) -> Any:
-    """``num`` numbers of equal ratios, from ``start`` to ``stop``, both of one sign.
+    """``num`` numbers of equal ratios, from ``start`` to ``stop``, both of one sign; in float64
+    unless ``dtype`` is given, as NumPy's.
 
     Raises ValueError if one is zero; of different signs the numbers between them are NaN.
 
@@ -135,11 +145,20 @@ def geomspace(
         if not np.all(end.value):
             raise ValueError(f"geomspace: {name}: expected numbers that are not zero, got 0")
     num = integer("geomspace: num", num)
-    share = np.asarray(linspace(0.0, 1.0, num, endpoint).value, first.dtype)
-    share = share.reshape(num, *[1] * first.ndim)
-    points = expand_dims(first, 0) * (expand_dims(last / first, 0) ** share)
-    # The last number is `last` itself: the power of the ratio is rounded.
-    points = moveaxis(where(share == 1.0, expand_dims(last, 0), points), 0, axis)
+    if num < 0:
+        raise ValueError(f"geomspace: num: expected 0 or more, got {num}")
+    # As NumPy computes them: powers of ten between the logarithms of positive ends, with the sign
+    # of the first outside, and the ends themselves. Where the signs differ the numbers between are
+    # NaN. It computes in float64, whatever the ends are.
+    first, last = (x if x.dtype == float else astype(x, float) for x in (first, last))
+    sign = _core.sign(first)
+    powers = linspace(_core.log10(first * sign), _core.log10(last * sign), num, endpoint)
+    points = constant(10.0) ** powers * expand_dims(sign, 0)
+    if num > 0:
+        behind = [expand_dims(last * sign * sign, 0)] if endpoint and num > 1 else []
+        inner = points[1 : num - len(behind)]
+        points = concatenate([expand_dims(first, 0), inner, *behind], 0)
+    points = moveaxis(points, 0, axis)
     return points if dtype is None else astype(points, dtype)
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _core
 from .._core import (
@@ -33,6 +34,7 @@ from .._core import (
 )
 from .._core import sum as sum_over
 from .operand import Like, axes_of, integers
+from .reductions import cast_to, finished
 from .shaping import moveaxis
 
 # An axis: its letter, or for an axis of an ellipsis its place, counted from the end.
@@ -233,13 +235,22 @@ def _contract(arrays: Sequence[Variable], labels: tuple[Labels, ...], out: Label
     return _ordered(result, names, out)
 
 
-def einsum(*operands: Any, optimize: Any = True) -> Variable:
+def einsum(
+    *operands: Any,
+    out: Variable | None = None,
+    dtype: npt.DTypeLike | None = None,
+    order: Literal["K", "A", "C", "F"] = "K",
+    casting: str = "safe",
+    optimize: Any = True,
+) -> Any:
     """Sums of products by subscripts: ``einsum("ij,jk->ik", a, b)`` is the matrix product.
 
-    Subscripts and operands are those of ``numpy.einsum``, in both ways to write them: an axis has
-    a letter, ``...`` stands for axes that broadcast, a letter twice in one operand is a diagonal,
+    Subscripts and operands are those of ``numpy.einsum``, in both ways to write them: an axis has a
+    letter, ``...`` stands for axes that broadcast, a letter twice in one operand is a diagonal,
     letters that the output lacks are summed. Without ``->`` the output has the letters that are
-    there once, in alphabetical order. The order of contraction is always optimized.
+    there once, in alphabetical order. The order of contraction is always optimized. ``dtype`` is
+    the type in which is computed, ``out`` a variable that stands for the result afterwards;
+    ``order``, which is about memory, and ``casting`` change nothing.
 
     Raises ValueError for subscripts that do not fit.
 
@@ -251,9 +262,9 @@ def einsum(*operands: Any, optimize: Any = True) -> Variable:
     subscripts, given = _given(operands)
     if not given:
         raise ValueError("einsum: expected subscripts and at least one operand")
-    arrays = [constant(x) for x in given]
-    labels, out = _parsed(subscripts, tuple(x.ndim for x in arrays))
-    return _contract(arrays, labels, out)
+    arrays = [cast_to("einsum", x, dtype) for x in given]
+    labels, kept = _parsed(subscripts, tuple(x.ndim for x in arrays))
+    return finished("einsum", _contract(arrays, labels, kept), out)
 
 
 def tensordot(a: Like, b: Like, axes: int | Sequence[Any] = 2) -> Variable:
@@ -424,13 +435,20 @@ def convolve(a: Like, v: Like, mode: Literal["full", "same", "valid"] = "full") 
     return correlate(x, y[::-1], mode)
 
 
-def trace(a: Like, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+def trace(
+    a: Like,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+) -> Any:
     """The sums of diagonals of the matrices that lie along two axes; see ``diagonal``.
 
     >>> trace([[1.0, 2.0], [3.0, 4.0]]).item(), trace([[1.0, 2.0], [3.0, 4.0]], 1).item()
     (5.0, 2.0)
     """
-    x = constant(a)
+    x = cast_to("trace", a, dtype)
     if x.ndim <= 2 and (offset, axis1, axis2) == (0, 0, 1):
-        return _core.trace(x)
-    return sum_over(diagonal(x, offset, axis1, axis2), -1)
+        return finished("trace", _core.trace(x), out)
+    return finished("trace", sum_over(diagonal(x, offset, axis1, axis2), -1), out)

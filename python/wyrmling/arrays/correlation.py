@@ -105,4 +105,5 @@ def corrcoef(
         return found / found
     deviations = diag(found) ** 0.5
     found = found / expand_dims(deviations, 1) / deviations
-    return clip(found, -1.0, 1.0)
+    bounded: Variable = clip(found, -1.0, 1.0)
+    return bounded

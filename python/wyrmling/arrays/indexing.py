@@ -18,9 +18,10 @@ def take(
     a: Like,
     indices: Any,
     axis: int | None = None,
+    out: Variable | None = None,
     mode: Literal["raise", "wrap", "clip"] = "raise",
-) -> Variable:
-    """Elements along an axis, or of the flattened array, by index.
+) -> Any:
+    """Elements along an axis, or of the flattened array, by index; see ``numpy.take``.
 
     An index out of range raises IndexError, counts on from the start (``mode="wrap"``) or stands
     for the nearest (``"clip"``); the latter two need integers, and hold for arrays of the same
@@ -29,6 +30,16 @@ def take(
     >>> take([1.0, 2.0, 3.0], [2, -1, 0])
     array([3., 3., 1.])
     """
+    found = _taken(a, indices, axis, mode)
+    if out is None:
+        return found
+    # Imported late: reductions take elements.
+    from .reductions import finished
+
+    return finished("take", found, out)
+
+
+def _taken(a: Like, indices: Any, axis: int | None, mode: str) -> Variable:
     x = _core.table(a) if isinstance(indices, Variable) else constant(a)
     x = reshape(x, -1) if axis is None else x
     axis = axis_of("take", 0 if axis is None else axis, x.ndim)

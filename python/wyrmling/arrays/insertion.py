@@ -68,7 +68,8 @@ def insert(arr: Like, obj: Any, values: Like, axis: int | None = None) -> Variab
     shape[axis] = count
     new = broadcast_to(new, shape)
     order = np.insert(np.arange(n), at, np.arange(n, n + count))
-    return take(concatenate([fixed(x, "insert", axis), new], axis), order, axis)
+    found: Variable = take(concatenate([fixed(x, "insert", axis), new], axis), order, axis)
+    return found
 
 
 def delete(arr: Like, obj: Any, axis: int | None = None) -> Variable:
@@ -84,7 +85,8 @@ def delete(arr: Like, obj: Any, axis: int | None = None) -> Variable:
     n = x.shape[axis]
     places = _places("delete", obj, n)
     kept = np.delete(np.arange(n), places if places.ndim else int(places))
-    return take(fixed(x, "delete", axis), kept, axis)
+    found: Variable = take(fixed(x, "delete", axis), kept, axis)
+    return found
 
 
 def _depth(arrays: Any) -> int:

@@ -67,7 +67,12 @@ def interp(
         segment = _segments(at, places)
         start, height = take(places, segment), take(heights, segment)
         rise, run = take(heights, segment + 1) - height, take(places, segment + 1) - start
-        found = height + rise / run * (at - start)
+        # Where the formula does not count, below and in segments of no length, it is computed of
+        # other numbers: times the gradient 0 an infinite slope or distance would be NaN.
+        inside = _core.logical_and(at >= first, at < last)
+        counts = _core.logical_and(inside, run > 0.0)
+        distance = where(counts, at - start, 0.0)
+        found = height + where(counts, rise, 0.0) / where(counts, run, 1.0) * distance
     else:
         found = heights[0] + at * 0.0
     # The formula above would give NaN at the last point if a neighbouring height is infinite.

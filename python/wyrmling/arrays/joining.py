@@ -12,15 +12,62 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import Variable, concatenate, constant, expand_dims, fixed, stack
-from .operand import Array, Like, along, axis_of, integers, itself
-from .shaping import astype, atleast_1d, atleast_2d, atleast_3d, copy
+from .operand import Array, Like, along, axis_of, integer, integers, itself
+from .reductions import finished
+from .shaping import astype, atleast_1d, atleast_2d, atleast_3d
+from .shaping import copy as copied
 
 
-def array(object: Any, dtype: npt.DTypeLike | None = None) -> Variable:
+def concatenate_to(
+    arrays: Sequence[Like],
+    axis: int | None = 0,
+    out: Variable | None = None,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "same_kind",
+) -> Any:
+    """``concatenate`` with NumPy's other arguments: an element type, or a variable that stands for
+    the result afterwards.
+
+    >>> concatenate_to([[1.0], [2.0]], dtype=np.float32).dtype
+    dtype('float32')
+    """
+    joined = concatenate(arrays, axis)
+    return finished("concatenate", _cast("concatenate", joined, dtype, casting), out)
+
+
+def stack_to(
+    arrays: Sequence[Like],
+    axis: int = 0,
+    out: Variable | None = None,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "same_kind",
+) -> Any:
+    """``stack`` with NumPy's other arguments; see ``concatenate_to``.
+
+    >>> stack_to([1.0, 2.0], dtype=np.float32).dtype
+    dtype('float32')
+    """
+    return finished("stack", _cast("stack", stack(arrays, axis), dtype, casting), out)
+
+
+def array(
+    object: Any,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    copy: bool = True,
+    order: Literal["K", "A", "C", "F"] = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    like: Any = None,
+) -> Variable:
     """A new variable, from variables, numbers and arrays in nested lists or tuples.
 
     Its elements can be assigned, and a leaf that it was made from is not affected. It is float64
-    unless what it is made of, or ``dtype``, is float32.
+    unless what it is made of, or ``dtype``, is float32. ``ndmin`` is the least number of axes, of
+    which those of length 1 come first; ``order``, ``subok`` and ``like`` change nothing. Raises
+    ValueError for ``copy=False``.
 
     >>> x = Variable(3.0)
     >>> a = array([[1.0, x], [x * x, 0.0]])
@@ -29,8 +76,13 @@ def array(object: Any, dtype: npt.DTypeLike | None = None) -> Variable:
     array([[1., 3.],
            [9., 3.]])
     """
+    if not copy:
+        raise ValueError("array: copy=False: a new variable is always made")
     made = _nested(object)
-    return copy(made if dtype is None else astype(made, dtype))
+    made = made if dtype is None else astype(made, dtype)
+    if made.ndim < integer("array: ndmin", ndmin):
+        made = expand_dims(made, tuple(range(ndmin - made.ndim)))
+    return copied(made)
 
 
 def _nested(item: Any) -> Any:
@@ -56,17 +108,17 @@ def append(arr: Like, values: Like, axis: int | None = None) -> Variable:
     return concatenate([_nested(arr), _nested(values)], axis)
 
 
-def _cast(name: str, x: Variable, dtype: npt.DTypeLike | None, casting: str) -> Variable:
-    if casting not in ("same_kind", "unsafe"):
-        raise ValueError(f"{name}: casting: expected 'same_kind' or 'unsafe', got {casting!r}")
-    return x if dtype is None else astype(x, dtype)
+def _cast(name: str, x: Variable, dtype: npt.DTypeLike | None, casting: Any) -> Any:
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise ValueError(f"{name}: casting: expected a rule of NumPy's, got {casting!r}")
+    return x if dtype is None else astype(x, dtype, casting=casting)
 
 
 def hstack(
     tup: Sequence[Like],
     *,
     dtype: npt.DTypeLike | None = None,
-    casting: Literal["same_kind", "unsafe"] = "same_kind",
+    casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "same_kind",
 ) -> Variable:
     """Arrays joined along the second axis, vectors along their only one.
 
@@ -75,14 +127,15 @@ def hstack(
     """
     parts = [atleast_1d(array) for array in tup]
     joined = concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1)
-    return _cast("hstack", joined, dtype, casting)
+    found: Variable = _cast("hstack", joined, dtype, casting)
+    return found
 
 
 def vstack(
     tup: Sequence[Like],
     *,
     dtype: npt.DTypeLike | None = None,
-    casting: Literal["same_kind", "unsafe"] = "same_kind",
+    casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "same_kind",
 ) -> Variable:
     """Arrays joined along the first axis, vectors as rows.
 
@@ -91,7 +144,8 @@ def vstack(
            [3., 4.]])
     """
     joined = concatenate([atleast_2d(array) for array in tup], 0)
-    return _cast("vstack", joined, dtype, casting)
+    found: Variable = _cast("vstack", joined, dtype, casting)
+    return found
 
 
 def dstack(tup: Sequence[Like]) -> Variable:

@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import Variable, constant, expand_dims, isnan, stack, where
+from . import reductions
 from .indexing import take
 from .operand import Axis, Like, filling
 from .predicates import value
 from .quantiles import places_of, shares, sorted_lanes
-from .reductions import cast_to, counted, extreme, finished, mask_of, mean, sum
+from .reductions import cast_to, counted, extreme, finished, mask_of, sum
 from .roots import root
-from .statistics import cumprod, cumsum, prod, variance
+from .statistics import cumprod, cumsum, divisor, prod, variance
 
 
 def _valid(name: str, x: Any, where_: Any = True) -> Any:
@@ -111,7 +112,7 @@ def nanmean(
     2.0
     """
     x = cast_to("nanmean", a, dtype)
-    result = mean(x, axis, keepdims=keepdims, where=_valid("nanmean", x, where))
+    result = reductions.mean(x, axis, keepdims=keepdims, where=_valid("nanmean", x, where))
     return finished("nanmean", result, out)
 
 
@@ -124,6 +125,8 @@ def nanvar(
     keepdims: bool = False,
     *,
     where: Any = True,
+    mean: Like | None = None,
+    correction: float | None = None,
 ) -> Any:
     """Variance over axes of what is not NaN; NaN where no more than ``ddof`` elements are left.
 
@@ -131,12 +134,15 @@ def nanvar(
     1.0
     """
     x = cast_to("nanvar", a, dtype)
-    return finished("nanvar", _nanvar("nanvar", x, axis, ddof, keepdims, where), out)
+    less = divisor("nanvar", ddof, correction)
+    return finished("nanvar", _nanvar("nanvar", x, axis, less, keepdims, where, mean), out)
 
 
-def _nanvar(name: str, x: Any, axis: Axis, ddof: float, keepdims: bool, where_: Any) -> Any:
+def _nanvar(
+    name: str, x: Any, axis: Axis, ddof: float, keepdims: bool, where_: Any, given: Any
+) -> Any:
     mask = _valid(name, x, where_)
-    found = variance(name, x, axis, ddof, keepdims, mask)
+    found = variance(name, x, axis, ddof, keepdims, mask, given)
     return where(counted(mask, x, axis, keepdims) > ddof, found, np.nan)
 
 
@@ -149,6 +155,8 @@ def nanstd(
     keepdims: bool = False,
     *,
     where: Any = True,
+    mean: Like | None = None,
+    correction: float | None = None,
 ) -> Any:
     """Standard deviation over axes of what is not NaN, with the gradient 0 where it is 0.
 
@@ -156,7 +164,8 @@ def nanstd(
     1.0
     """
     x = cast_to("nanstd", a, dtype)
-    return finished("nanstd", root(_nanvar("nanstd", x, axis, ddof, keepdims, where)), out)
+    less = divisor("nanstd", ddof, correction)
+    return finished("nanstd", root(_nanvar("nanstd", x, axis, less, keepdims, where, mean)), out)
 
 
 def _nanextreme(

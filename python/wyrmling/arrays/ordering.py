@@ -1,22 +1,29 @@
 """Order: sorted elements and their indices, the largest and the smallest, and bounds.
 
-Indices have no gradient; ``x[argsort(x)]`` has. Where what is ordered can change, they are
-variables of integers, which follow the order of whatever values a graph or program is given; else
-they are plain integers. Equal elements keep their order, and NaN
-comes last, as in NumPy.
+Every order is stable and found alike, whatever ``kind``. Indices have no gradient;
+``x[argsort(x)]`` has. Where what is ordered can change, they are variables of integers, which
+follow the order of whatever values a graph or program is given; else they are plain integers. Equal
+elements keep their order, and NaN comes last, as in NumPy.
 """
 
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _core
-from .._core import Variable, constant, fixed, reshape, where
+from .._core import Variable, constant, fixed, reshape
 from .operand import Like, axis_of, integers, numbers
+from .reductions import cast_to, finished, mask_of
 
 
 def argsort(
-    a: Like, axis: int | None = -1, *, kind: str | None = None, stable: bool | None = None
+    a: Like,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
 ) -> Any:
     """The indices that sort an array along an axis, or flattened; every sort here is stable.
 
@@ -27,7 +34,12 @@ def argsort(
 
 
 def sort(
-    a: Like, axis: int | None = -1, *, kind: str | None = None, stable: bool | None = None
+    a: Like,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
 ) -> Variable:
     """The elements in order along an axis, or of the flattened array.
 
@@ -45,7 +57,9 @@ def _within(name: str, kth: Any, n: int) -> None:
             raise ValueError(f"{name}: kth: {place} is out of range for {n} elements")
 
 
-def partition(a: Like, kth: Any, axis: int | None = -1) -> Variable:
+def partition(
+    a: Like, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
+) -> Variable:
     """The elements along an axis with those at the places ``kth`` where sorting would put them,
     smaller ones before and larger ones behind. Here all are in order, which is one such order.
 
@@ -60,7 +74,9 @@ def partition(a: Like, kth: Any, axis: int | None = -1) -> Variable:
     return sort(fixed(x, "partition", along), along)
 
 
-def argpartition(a: Like, kth: Any, axis: int | None = -1) -> Any:
+def argpartition(
+    a: Like, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
+) -> Any:
     """The indices that give ``partition``.
 
     >>> argpartition(Variable([3.0, 1.0, 2.0]), 1).value
@@ -72,15 +88,15 @@ def argpartition(a: Like, kth: Any, axis: int | None = -1) -> Any:
     return argsort(fixed(x, "argpartition", along), along)
 
 
-def _extreme(find: Any, a: Like, axis: int | None, keepdims: bool) -> Any:
-    x = constant(a)
+def _extreme(name: str, a: Like, axis: int | None, out: Any, keepdims: bool) -> Any:
+    x, find = constant(a), getattr(_core, name)
     if axis is not None:
-        return find(x, axis, keepdims)
+        return finished(name, find(x, axis, keepdims), out)
     found = find(reshape(x, -1), 0, False)
-    return np.reshape(found, (1,) * x.ndim) if keepdims else found
+    return finished(name, np.reshape(found, (1,) * x.ndim) if keepdims else found, out)
 
 
-def argmax(a: Like, axis: int | None = None, *, keepdims: bool = False) -> Any:
+def argmax(a: Like, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """The index of the largest element along an axis, or in the flattened array; the first.
 
     Raises ValueError if there are no elements.
@@ -88,10 +104,10 @@ def argmax(a: Like, axis: int | None = None, *, keepdims: bool = False) -> Any:
     >>> argmax([[1.0, 5.0], [7.0, 3.0]], axis=1)
     array([1, 0])
     """
-    return _extreme(_core.argmax, a, axis, keepdims)
+    return _extreme("argmax", a, axis, out, keepdims)
 
 
-def argmin(a: Like, axis: int | None = None, *, keepdims: bool = False) -> Any:
+def argmin(a: Like, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """The index of the smallest element along an axis, or in the flattened array; the first.
 
     Raises ValueError if there are no elements.
@@ -99,21 +115,25 @@ def argmin(a: Like, axis: int | None = None, *, keepdims: bool = False) -> Any:
     >>> int(argmin([[1.0, 5.0], [7.0, 3.0]]))
     0
     """
-    return _extreme(_core.argmin, a, axis, keepdims)
+    return _extreme("argmin", a, axis, out, keepdims)
 
 
 def clip(
     a: Like,
     a_min: Like | None = None,
     a_max: Like | None = None,
+    out: Variable | None = None,
     *,
     min: Like | None = None,
     max: Like | None = None,
-) -> Variable:
+    where: Any = True,
+    dtype: npt.DTypeLike | None = None,
+) -> Any:
     """Elements within bounds: what lies outside becomes the bound; None is no bound.
 
     The gradient goes to the element where it lies within the bounds or on one, else to the
-    bound. ``min`` and ``max`` are other names for ``a_min`` and ``a_max``.
+    bound. ``min`` and ``max`` are other names for ``a_min`` and ``a_max``. ``out``, ``where`` and
+    ``dtype`` as in NumPy's ufuncs, for variables.
 
     >>> clip([-1.0, 0.5, 2.0], 0.0, 1.0)
     array([0. , 0.5, 1. ])
@@ -121,19 +141,24 @@ def clip(
     if (min is not None and a_min is not None) or (max is not None and a_max is not None):
         raise ValueError("clip: a bound is given twice, as a_min or a_max and as min or max")
     low, high = a_min if min is None else min, a_max if max is None else max
-    x = constant(a)
+    x = cast_to("clip", a, dtype)
+    mask = mask_of("clip", where)
+    if mask is not None and out is None:
+        raise TypeError("clip: where: without out the other elements are not defined; use np.where")
     for name, bound in (("a_min", low), ("a_max", high)):
         if bound is not None:
             numbers(f"clip: {name}", bound)
     if low is not None:
-        x = _unless_nan(where(x < low, low, x), low)
+        x = _unless_nan(_core.where(x < low, low, x), low)
     if high is not None:
-        x = _unless_nan(where(x > high, high, x), high)
-    return x
+        x = _unless_nan(_core.where(x > high, high, x), high)
+    if mask is not None and isinstance(out, Variable):
+        x = _core.where(mask, x, out)
+    return finished("clip", x, out)
 
 
 def _unless_nan(x: Variable, bound: Like) -> Variable:
     """What a bound made of an array, or NaN where the bound is."""
     if not isinstance(bound, Variable) and not np.isnan(bound).any():
         return x
-    return where(constant(bound) == bound, x, bound)
+    return _core.where(constant(bound) == bound, x, bound)

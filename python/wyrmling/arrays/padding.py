@@ -110,23 +110,23 @@ def _of_ends(
     return [made[0], x, made[1]]
 
 
-def _odd(x: Variable, axis: int, mode: str, widths: tuple[int, int], padded: Variable) -> Variable:
-    """The mirrored elements mirrored once more, at the values of the ends."""
+def _odd(x: Variable, axis: int, mode: str, widths: tuple[int, int]) -> Variable:
+    """An array mirrored at points: what lies behind an end is twice the end less what lies before.
+
+    Both ends get as many elements as the array has, or one less, until there are enough.
+    """
     n = x.shape[axis]
-    most = n - 1 if mode == "reflect" else n
-    if max(widths) > most:
-        raise ValueError(
-            f"pad: reflect_type: 'odd' is here for widths up to {most} along {n} elements, got "
-            f"{max(widths)}; pad several times"
-        )
-    before, after = widths
-    first, last = x[along(axis, slice(0, 1))], x[along(axis, slice(-1, None))]
-    parts = [
-        2.0 * first - padded[along(axis, slice(0, before))],
-        x,
-        2.0 * last - padded[along(axis, slice(before + n, before + n + after))],
-    ]
-    return concatenate(parts, axis)
+    skipped = 1 if mode == "reflect" else 0
+    result, reach = x, 0
+    while reach < max(widths):
+        length = n + 2 * reach
+        first, last = result[along(axis, slice(0, 1))], result[along(axis, slice(length - 1, None))]
+        near = result[along(axis, slice(skipped, n))]
+        far = result[along(axis, slice(length - n, length - skipped))]
+        turned = along(axis, slice(None, None, -1))
+        result = concatenate([2.0 * first - near[turned], result, 2.0 * last - far[turned]], axis)
+        reach += n - skipped
+    return result[along(axis, slice(reach - widths[0], reach + n + widths[1]))]
 
 
 def pad(array: Like, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Variable:
@@ -190,6 +190,7 @@ def pad(array: Like, pad_width: Any, mode: str = "constant", **kwargs: Any) -> V
             x = concatenate(_of_ends(x, axis, mode, (before, after), ends), axis)
         else:
             places = np.pad(np.arange(n), (before, after), mode=mode)  # type: ignore[call-overload]
-            padded = take(x, places, axis)
-            x = _odd(x, axis, mode, (before, after), padded) if value == "odd" else padded
+            # One element alone is repeated, as NumPy does.
+            odd = value == "odd" and n > 1
+            x = _odd(x, axis, mode, (before, after)) if odd else take(x, places, axis)
     return x

@@ -21,6 +21,7 @@ def float_power(x1: Like, x2: Like) -> Variable:
     base = astype(numbers("float_power: x1", x1), np.float64)
     # A number keeps the rule that powers with one have.
     exponent: Any = x2
-    if not isinstance(exponent, int | float):
+    # That for 0.5 is the square root, which differs at -0.0 and minus infinity.
+    if not isinstance(exponent, int | float) or exponent == 0.5:
         exponent = astype(numbers("float_power: x2", x2), np.float64)
     return power(base, exponent)

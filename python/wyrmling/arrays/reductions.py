@@ -19,15 +19,21 @@ from .shaping import astype
 
 
 def finished(name: str, result: Any, out: Any) -> Any:
-    """The result, which ``out`` stands for afterwards if it is given.
+    """The result, which ``out`` stands for afterwards if it is given; a plain result is stored in a
+    plain array too.
 
-    Raises TypeError unless ``out`` is a variable, ValueError if it has another shape.
+    Raises TypeError for a plain array if the result is a variable, ValueError for another shape.
     """
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
     if out is None:
         return result
     if not isinstance(out, Variable):
+        if isinstance(out, np.ndarray) and not isinstance(result, Variable):
+            if out.shape != np.shape(result):
+                raise ValueError(f"{name}: out: expected shape {np.shape(result)}, got {out.shape}")
+            out[...] = result
+            return out
         raise TypeError(
             f"{name}: out: a plain array cannot take what is differentiated; make it by "
             "wyrmling.array(x) or np.zeros_like(v), or write x = x + v for x += v"

@@ -1,14 +1,16 @@
 """Numbers of few decimals: NumPy's functions, for variables too."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 from .._core import Variable, constant, rint
 from .operand import Like, integer
+from .reductions import finished
 
 
-def round(a: Like, decimals: int = 0) -> Variable:
+def round(a: Like, decimals: int = 0, out: Variable | None = None) -> Any:
     """Round to that many decimals, halves to the even neighbour; its derivative is 0.
 
     As ``numpy.round`` it rounds the element times a power of ten, which is not exact where the
@@ -23,15 +25,16 @@ def round(a: Like, decimals: int = 0) -> Variable:
     if abs(places) > most:
         raise ValueError(f"decimals: expected {-most} to {most} for {x.dtype}, got {places}")
     if places == 0:
-        return rint(x)
+        return finished("round", rint(x), out)
     power = 10.0 ** abs(places)
-    return rint(x * power) / power if places > 0 else rint(x / power) * power
+    found = rint(x * power) / power if places > 0 else rint(x / power) * power
+    return finished("round", found, out)
 
 
-def around(a: Like, decimals: int = 0) -> Variable:
+def around(a: Like, decimals: int = 0, out: Variable | None = None) -> Any:
     """The same as ``round``.
 
     >>> around(1.26, 1).item()
     1.3
     """
-    return round(a, decimals)
+    return round(a, decimals, out)

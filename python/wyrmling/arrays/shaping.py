@@ -93,7 +93,7 @@ def ravel(a: Like, order: Literal["C", "F"] = "C") -> Variable:
     """
     if order not in ("C", "F"):
         raise ValueError(f"ravel: order: expected 'C' or 'F', got {order!r}")
-    return reshape(a, -1, order)
+    return _core.ravel(a) if order == "C" else reshape(a, -1, order)
 
 
 def _at_least(arrays: tuple[Like, ...], places: Sequence[Sequence[int]]) -> Any:
@@ -251,11 +251,12 @@ def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = Non
         raise ValueError(f"repeats: a count cannot be {min(counts)}")
     if len(counts) == 1:
         return merge_axes(_repeated(x, counts[0], at + 1), at, 2)
-    return take(fixed(x, "repeat", at), np.repeat(np.arange(x.shape[at]), counts), at)
+    found: Variable = take(fixed(x, "repeat", at), np.repeat(np.arange(x.shape[at]), counts), at)
+    return found
 
 
-def copy(a: Like) -> Variable:
-    """The same values as a variable of its own.
+def copy(a: Like, order: Literal["K", "A", "C", "F"] = "K", subok: bool = False) -> Variable:
+    """The same values as a variable of its own; ``order`` and ``subok`` change nothing.
 
     >>> copy([1.0, 2.0])
     array([1., 2.])
@@ -264,13 +265,23 @@ def copy(a: Like) -> Variable:
     return constant(constant(a)[...])
 
 
-def astype(x: Like, dtype: npt.DTypeLike) -> Any:
+def astype(
+    x: Like,
+    dtype: npt.DTypeLike,
+    order: Literal["K", "A", "C", "F"] = "K",
+    casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+    *,
+    device: Literal["cpu"] | None = None,
+) -> Any:
     """Elements of another type, for integers and booleans without a gradient.
 
     Integers are rounded towards zero. They are a plain array, as booleans are, unless ``x`` can
     change: then they are variables, which can be compared, added to and looked up by. Raises
-    TypeError for other types than float32, float64, integers and booleans, ValueError for what is
-    no integer.
+    TypeError for other types than float32, float64, integers and booleans, and for what ``casting``
+    forbids; ValueError for what is no integer. The other arguments change nothing, for no variable
+    shares its elements after this.
 
     >>> astype([1.0, 2.0], np.float32).dtype
     dtype('float32')
@@ -278,6 +289,10 @@ def astype(x: Like, dtype: npt.DTypeLike) -> Any:
     array([ 1, -1])
     """
     found = np.dtype(dtype)
+    if casting != "unsafe":
+        own = x.dtype if isinstance(x, Variable) else np.asarray(x).dtype
+        if not np.can_cast(own, found, casting):
+            raise TypeError(f"astype: {own} is no {found} by casting={casting!r}")
     if found.kind in "iu":
         return _integers(x, found)
     if found.kind == "b":
@@ -300,7 +315,7 @@ def _integers(x: Like, dtype: np.dtype[Any]) -> Any:
     return made.astype(dtype)
 
 
-def broadcast_arrays(*arrays: Like) -> tuple[Variable, ...]:
+def broadcast_arrays(*arrays: Like, subok: bool = False) -> tuple[Variable, ...]:
     """Arrays repeated to their common shape.
 
     >>> [x.shape for x in broadcast_arrays([1.0, 2.0], [[3.0]])]
@@ -315,7 +330,10 @@ def broadcast_arrays(*arrays: Like) -> tuple[Variable, ...]:
 
 
 def meshgrid(
-    *xi: Like, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False
+    *xi: Like,
+    copy: bool = True,
+    sparse: bool = False,
+    indexing: Literal["xy", "ij"] = "xy",
 ) -> tuple[Variable, ...]:
     """Coordinates of the points of a grid, from those along each axis.
 
@@ -341,14 +359,17 @@ def full_like(
     a: Like,
     fill_value: Like,
     dtype: npt.DTypeLike | None = None,
-    *,
+    order: Literal["K", "A", "C", "F"] = "K",
+    subok: bool = True,
     shape: int | Sequence[int] | None = None,
+    *,
+    device: Literal["cpu"] | None = None,
 ) -> Any:
     """One value throughout an array's shape, as a variable whose elements can be assigned.
 
     The shape follows that of ``a``, if it is a variable and no other is given. Of an element type
     that no variable holds, such as integers, it is a plain array; raises TypeError if
-    ``fill_value`` is a variable then.
+    ``fill_value`` is a variable then. ``order``, ``subok`` and ``device`` change nothing.
 
     >>> full_like(Variable([1.0, 2.0]), 3.0).value
     array([3., 3.])
@@ -377,7 +398,13 @@ def _lengths(a: Like, shape: int | Sequence[int] | None) -> tuple[int, ...]:
 
 
 def zeros_like(
-    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
+    a: Like,
+    dtype: npt.DTypeLike | None = None,
+    order: Literal["K", "A", "C", "F"] = "K",
+    subok: bool = True,
+    shape: int | Sequence[int] | None = None,
+    *,
+    device: Literal["cpu"] | None = None,
 ) -> Any:
     """Zeros of an array's shape and element type; see ``full_like``.
 
@@ -391,7 +418,13 @@ def zeros_like(
 
 
 def ones_like(
-    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
+    a: Like,
+    dtype: npt.DTypeLike | None = None,
+    order: Literal["K", "A", "C", "F"] = "K",
+    subok: bool = True,
+    shape: int | Sequence[int] | None = None,
+    *,
+    device: Literal["cpu"] | None = None,
 ) -> Any:
     """Ones of an array's shape and element type; see ``full_like``.
 
@@ -402,11 +435,17 @@ def ones_like(
 
 
 def empty_like(
-    a: Like, dtype: npt.DTypeLike | None = None, *, shape: int | Sequence[int] | None = None
+    prototype: Like,
+    dtype: npt.DTypeLike | None = None,
+    order: Literal["K", "A", "C", "F"] = "K",
+    subok: bool = True,
+    shape: int | Sequence[int] | None = None,
+    *,
+    device: Literal["cpu"] | None = None,
 ) -> Any:
     """An array of an array's shape and element type, of zeros too; see ``full_like``.
 
     >>> empty_like(Variable([1.0, 2.0])).shape
     (2,)
     """
-    return zeros_like(a, dtype, shape=shape)
+    return zeros_like(prototype, dtype, shape=shape)

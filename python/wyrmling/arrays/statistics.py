@@ -188,20 +188,40 @@ def var(
     keepdims: bool = False,
     *,
     where: Any = True,
+    mean: Like | None = None,
+    correction: float | None = None,
 ) -> Any:
     """Variance over axes: the mean squared distance from the mean, its divisor less ``ddof``.
 
-    The other arguments are those of ``numpy.var``, for variables; see ``arrays.reductions``.
+    ``correction`` is another name of ``ddof``, and ``mean`` the mean if it is known, with the axes
+    kept. The other arguments are those of ``numpy.var``, for variables; see ``arrays.reductions``.
 
     >>> var([1.0, 2.0, 3.0, 4.0]).item()
     1.25
     """
     x = cast_to("var", a, dtype)
-    return finished("var", variance("var", x, axis, ddof, keepdims, mask_of("var", where)), out)
+    less = divisor("var", ddof, correction)
+    found = variance("var", x, axis, less, keepdims, mask_of("var", where), mean)
+    return finished("var", found, out)
+
+
+def divisor(name: str, ddof: Any, correction: Any) -> Any:
+    """By how much the divisor of a variance is less than the number of elements."""
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise ValueError(f"{name}: ddof and correction are the same, give one")
+    return correction
 
 
 def variance(
-    name: str, a: Like, axis: Axis, ddof: Any, keepdims: bool, mask: Any = None
+    name: str,
+    a: Like,
+    axis: Axis,
+    ddof: Any,
+    keepdims: bool,
+    mask: Any = None,
+    given: Like | None = None,
 ) -> Variable:
     """The variance over axes, of the elements that a mask takes if there is one."""
     x = constant(a)
@@ -211,14 +231,24 @@ def variance(
     if mask is not None:
         number = counted(mask, x, axes, keepdims=True)
         middle = _core.sum(masked(name, mask, x, 0.0), axes, keepdims=True) / number
+        middle = middle if given is None else _known(name, given, middle)
         squares = square(masked(name, mask, x - middle, 0.0))
         left = _core.maximum(counted(mask, x, axes, keepdims) - ddof, 0.0)
         return _core.sum(squares, axes, keepdims) / left
-    squares = square(x - mean(x, axes, keepdims=True))
+    middle = mean(x, axes, keepdims=True)
+    squares = square(x - (middle if given is None else _known(name, given, middle)))
     if ddof == 0:
         return mean(squares, axes, keepdims)
     left = _core.maximum(count(x, sorted(axes)) - ddof, 0.0)
     return _core.sum(squares, axes, keepdims) / left
+
+
+def _known(name: str, given: Like, middle: Any) -> Any:
+    """A mean that is given. Raises ValueError unless it has the shape of the mean, axes kept."""
+    found = constant(given)
+    if found.shape != middle.shape:
+        raise ValueError(f"{name}: mean: expected shape {middle.shape}, got {found.shape}")
+    return found
 
 
 def std(
@@ -230,6 +260,8 @@ def std(
     keepdims: bool = False,
     *,
     where: Any = True,
+    mean: Like | None = None,
+    correction: float | None = None,
 ) -> Any:
     """Standard deviation over axes, the root of the variance.
 
@@ -244,7 +276,8 @@ def std(
     array([0., 0.])
     """
     x = cast_to("std", a, dtype)
-    result = root(variance("std", x, axis, ddof, keepdims, mask_of("std", where)))
+    less = divisor("std", ddof, correction)
+    result = root(variance("std", x, axis, less, keepdims, mask_of("std", where), mean))
     return finished("std", result, out)
 
 
@@ -284,11 +317,11 @@ def average(
     return (result, total) if returned else result
 
 
-def ptp(a: Like, axis: Axis = None, *, keepdims: bool = False) -> Variable:
+def ptp(a: Like, axis: Axis = None, out: Variable | None = None, keepdims: bool = False) -> Any:
     """The largest element less the smallest, over axes.
 
     >>> ptp([1.0, 5.0, 2.0]).item()
     4.0
     """
     x = constant(a)
-    return _core.max(x, axis, keepdims) - _core.min(x, axis, keepdims)
+    return finished("ptp", _core.max(x, axis, keepdims) - _core.min(x, axis, keepdims), out)

@@ -1,12 +1,13 @@
 """Methods and arguments of NumPy's universal functions: ``np.add.reduce``, ``out=``, ``where=``.
 
 ``reduce`` is there for ``add``, ``multiply``, ``maximum``, ``minimum`` and ``logaddexp``,
-``accumulate`` for these too, ``outer`` for every function of two arrays. ``at`` and ``reduceat``
-change or read an array by places, which variables have other means for; they raise TypeError, and
-so does every argument that has no meaning here.
+``accumulate`` and ``reduceat`` for these too, ``outer`` for every function of two arrays, ``at``
+for ``add`` and ``subtract``. Others raise TypeError, and so does every argument that has no meaning
+here.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 from .. import _core
 from .._core import Variable, constant, expand_dims
 from . import reductions
+from .operand import along, axis_of, integers
+from .predicates import value
 from .statistics import cumprod, cumsum, prod, scan
 
 # The default values of arguments: NumPy passes them on if the caller wrote them, and they change
@@ -22,7 +25,9 @@ _DEFAULTS: dict[str, Any] = {"casting": "same_kind", "order": "K", "subok": True
 
 
 def _refused(name: str, arguments: Sequence[str]) -> TypeError:
-    return TypeError(f"{name}: the arguments {list(arguments)} have no meaning for variables")
+    return TypeError(
+        f"{name}: the arguments {list(arguments)} have no meaning for variables; leave them out"
+    )
 
 
 def _logaddexp_reduce(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
@@ -82,8 +87,62 @@ def _outer(ufunc: np.ufunc, x: Any, y: Any, **named: Any) -> Any:
     return ufunc(expand_dims(x, tuple(range(x.ndim, x.ndim + behind))), y, **named)
 
 
+def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
+    """``ufunc.at``: ``a[indices] += b``, in which a place that is named twice counts twice."""
+    name = f"{ufunc.__name__}.at"
+    if ufunc not in (np.add, np.subtract) or b is None:
+        raise TypeError(
+            f"numpy.{name} is not among wyrmling's functions; those of add and subtract are; where "
+            "no place is named twice assign to the elements: x[i] = x[i] * v"
+        )
+    if not isinstance(a, Variable):
+        raise TypeError(
+            f"{name}: a plain array cannot take what is differentiated; make it by "
+            "wyrmling.array(x) or np.zeros_like(v)"
+        )
+    # The places that NumPy finds for the indices, in C order.
+    places = np.arange(a.size).reshape(a.shape)[value(name, indices)]
+    x = _core.fixed(a, name, tuple(range(a.ndim)))
+    added = reductions.cast_to(name, _core.broadcast_to(b, places.shape), a.dtype)
+    flat = _core.reshape(added, -1)
+    sums = _core.scatter_rows(flat, places.ravel(), np.zeros(a.size, a.dtype))
+    sums = _core.reshape(sums, a.shape)
+    a[...] = x + sums if ufunc is np.add else x - sums
+
+
+def _reduceat(
+    ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+) -> Any:
+    """``ufunc.reduceat``: of the slices between indices; of one that is not below the next the
+    element there.
+    """
+    name = f"{ufunc.__name__}.reduceat"
+    if ufunc not in (np.add, np.multiply, np.maximum, np.minimum, np.logaddexp):
+        raise TypeError(
+            f"numpy.{name} is not among wyrmling's functions; those of add, multiply, maximum, "
+            "minimum and logaddexp are; take the parts by slices, and reduce each"
+        )
+    x = reductions.cast_to(name, x, dtype)
+    along_axis = axis_of(name, axis, x.ndim)
+    n = x.shape[along_axis]
+    places = integers(f"{name}: indices", value(name, indices))
+    if not places or min(places) < 0 or max(places) >= n:
+        raise IndexError(f"{name}: indices: expected numbers from 0 to {n - 1}, got {places}")
+    x = _core.fixed(x, name, along_axis)
+    found = []
+    for start, stop in pairwise([*places, n]):
+        end = stop if start < stop else start + 1
+        found.append(_reduce(ufunc, x[along(along_axis, slice(start, end))], along_axis))
+    return reductions.finished(name, _core.stack(found, along_axis), out)
+
+
 def _called(
-    ufunc: np.ufunc, *inputs: Any, dtype: Any = None, out: Any = None, where: Any = True
+    ufunc: np.ufunc,
+    *inputs: Any,
+    dtype: Any = None,
+    out: Any = None,
+    where: Any = True,
+    **more: Any,
 ) -> Any:
     """The function itself: ``dtype`` is the type in which it computes, and where ``where`` is not
     true ``out`` keeps what it has.
@@ -99,7 +158,7 @@ def _called(
             f"{name}: where: without out the other elements are not defined; choose them by "
             "np.where"
         )
-    result = ufunc(*inputs)
+    result = ufunc(*inputs, **more)
     if mask is None:
         return reductions.finished(name, result, out)
     before = out[0] if isinstance(out, tuple) else out
@@ -109,7 +168,9 @@ def _called(
 
 
 _METHODS: dict[str, tuple[Callable[..., Any], set[str]]] = {
-    "__call__": (_called, {"dtype", "out", "where"}),
+    "__call__": (_called, {"dtype", "out", "where", "axis", "axes", "keepdims"}),
+    "at": (_at, set()),
+    "reduceat": (_reduceat, {"axis", "dtype", "out"}),
     "reduce": (_reduce, {"axis", "dtype", "out", "keepdims", "initial", "where"}),
     "accumulate": (_accumulate, {"axis", "dtype", "out"}),
     "outer": (_outer, {"dtype", "out", "where"}),
@@ -131,17 +192,13 @@ def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], given: dict[str, 
     """
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     if method not in _METHODS:
-        means = {
-            "at": "assign to the elements: x[i] = v, or x = x + … for all of them",
-            "reduceat": "take the parts by slices, and reduce each",
-        }
-        way = means.get(method, "none is like it")
-        raise TypeError(f"numpy.{name} is not among wyrmling's functions; {way}")
+        here = ", ".join(sorted(_METHODS))
+        raise TypeError(f"numpy.{name} is not among wyrmling's functions; methods here are {here}")
     function, known = _METHODS[method]
     asked = {
-        key: value
-        for key, value in given.items()
-        if key == "axis" or not (value is None or _is_default(key, value))
+        key: each
+        for key, each in given.items()
+        if key == "axis" or not (each is None or _is_default(key, each))
     }
     if unknown := sorted(set(asked) - known):
         raise _refused(name, unknown)

@@ -18,6 +18,7 @@ from .._core import Variable, constant
 from ..arrays.contraction import cross as _cross
 from ..arrays.contraction import trace as _trace
 from ..arrays.operand import Axis, Like, axes_of, integer
+from ..arrays.reductions import finished
 from ..arrays.roots import root
 
 
@@ -212,7 +213,7 @@ def matrix_power(a: Like, n: int) -> Variable:
         power = power @ power
 
 
-def multi_dot(arrays: Sequence[Like]) -> Variable:
+def multi_dot(arrays: Sequence[Like], *, out: Variable | None = None) -> Any:
     """Return the product of several matrices, in the order that takes the fewest operations.
 
     The first and the last may be vectors, which count as a row and as a column.
@@ -247,7 +248,8 @@ def multi_dot(arrays: Sequence[Like]) -> Variable:
         return parts[i] if i == j else matmul(product(i, k), product(k + 1, j))
 
     result = product(0, len(parts) - 1)
-    return _core.squeeze(result, tuple(axis for axis, new in ((0, row), (1, column)) if new))
+    found = _core.squeeze(result, tuple(axis for axis, new in ((0, row), (1, column)) if new))
+    return finished("multi_dot", found, out)
 
 
 def vector_norm(
@@ -369,10 +371,11 @@ def diagonal(x: Like, /, *, offset: int = 0) -> Variable:
     return _core.diagonal(x, offset, -2, -1)
 
 
-def trace(x: Like, /, *, offset: int = 0) -> Variable:
+def trace(x: Like, /, *, offset: int = 0, dtype: Any = None) -> Variable:
     """Return the sums of diagonals of the matrices of the last two axes.
 
     >>> trace([[1.0, 2.0], [3.0, 4.0]]).item()
     5.0
     """
-    return _trace(x, offset, -2, -1)
+    found: Variable = _trace(x, offset, -2, -1, dtype)
+    return found
