@@ -109,12 +109,29 @@ def listed(text: str, head: str, tail: str, add: set[str], quote: str) -> str:
     return f"{before}{head}{items}{tail}{after}"
 
 
+def wrapped(text: str) -> str:
+    """The text with long declarations on several lines, as ruff writes them."""
+
+    def lines(line: str) -> str:
+        found = re.fullmatch(r"def (\w+)\((.*)\) -> (.*)", line)
+        if len(line) <= 100 or not found:
+            return line
+        name, parameters, rest = found.groups()
+        if len(parameters) <= 96:
+            return f"def {name}(\n    {parameters}\n) -> {rest}"
+        # Commas within brackets separate no parameters.
+        each = re.split(r", (?![^\[\]]*\])", parameters)
+        return f"def {name}(\n" + "".join(f"    {one},\n" for one in each) + f") -> {rest}"
+
+    return "\n".join(map(lines, text.split("\n")))
+
+
 def stub_file(text: str) -> str:
     """``_core.pyi`` anew."""
     text = listed(text, "__all__ = [\n", "]\n", ALL.union(EXPORTS), '"')
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return before + BEGIN + stubs() + "\n" + END + after
+    return before + BEGIN + wrapped(stubs()) + "\n" + END + after
 
 
 def homes() -> dict[str, list[str]]:
@@ -161,7 +178,7 @@ def functions_stub(_: str) -> str:
         f"# Of functions.py, for type checkers: {BEGIN[2:]}\n"
         "from collections.abc import Iterable\nfrom typing import Any, Literal, overload\n\n"
         "import numpy.typing as npt\n\n"
-        "from ._core import Variable, _Axis, _Index, _Integers, _Like, _Shape\n\n" + forms
+        "from ._core import Variable, _Axis, _Index, _Integers, _Like, _Shape\n\n" + wrapped(forms)
     )
 
 

@@ -328,6 +328,7 @@ SECOND = {
         lambda x, y: np.linalg.tensorsolve(solvable(x).reshape(2, 2, 4), y),
         [(4, 4), (2, 2)],
     ),
+    "tensorinv axes": (lambda x: np.linalg.tensorinv(solvable(x).reshape(2, 2, 4)), [(4, 4)]),
     "linalg.cross": (lambda x, y: np.linalg.cross(x, y), [(2, 3), (2, 3)]),
     "linalg.tensordot": (lambda x, y: np.linalg.tensordot(x, y, axes=1), [(2, 3), (3, 2)]),
 }

@@ -932,15 +932,68 @@ def diagonal(a: _Like, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Va
 def diag(v: _Like, /, k: int = 0) -> Variable: ...
 def reshape(a: _Like, /, shape: _Shape, order: Literal["C", "F"] = "C") -> Variable: ...
 def broadcast_to(array: _Like, /, shape: _Shape) -> Variable: ...
-def concatenate(arrays: Iterable[_Like], /, axis: int | None = 0) -> Variable: ...
-def stack(arrays: Iterable[_Like], /, axis: int = 0) -> Variable: ...
+def concatenate(
+    arrays: Iterable[_Like],
+    /,
+    axis: int | None = 0,
+    *,
+    out: Variable | None = None,
+    dtype: npt.DTypeLike | None = None,
+    casting: str = ...,
+) -> Variable: ...
+def stack(
+    arrays: Iterable[_Like],
+    /,
+    axis: int = 0,
+    *,
+    out: Variable | None = None,
+    dtype: npt.DTypeLike | None = None,
+    casting: str = ...,
+) -> Variable: ...
 def squeeze(a: _Like, /, axis: _Axis = None) -> Variable: ...
 def expand_dims(a: _Like, /, axis: _Shape) -> Variable: ...
 def operators() -> list[tuple[str, str, str, str | None]]: ...
-def sum(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable: ...
-def mean(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable: ...
-def max(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable: ...
-def min(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable: ...
+def sum(
+    a: _Like,
+    /,
+    axis: _Axis = None,
+    keepdims: bool = False,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    initial: Any = None,
+    where: Any = True,
+) -> Variable: ...
+def mean(
+    a: _Like,
+    /,
+    axis: _Axis = None,
+    keepdims: bool = False,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    where: Any = True,
+) -> Variable: ...
+def max(
+    a: _Like,
+    /,
+    axis: _Axis = None,
+    keepdims: bool = False,
+    *,
+    out: Variable | None = None,
+    initial: Any = None,
+    where: Any = True,
+) -> Variable: ...
+def min(
+    a: _Like,
+    /,
+    axis: _Axis = None,
+    keepdims: bool = False,
+    *,
+    out: Variable | None = None,
+    initial: Any = None,
+    where: Any = True,
+) -> Variable: ...
 def logsumexp(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable: ...
 def softmax(x: _Like, /, axis: int = -1) -> Variable: ...
 def log_softmax(x: _Like, /, axis: int = -1) -> Variable: ...

@@ -94,7 +94,15 @@ def ceil(x: Variable, /) -> Variable: ...
 @overload
 def ceil(x: npt.ArrayLike, /, *args: Any, **kwargs: Any) -> Any: ...
 @overload
-def concatenate(arrays: Iterable[Variable], /, axis: int | None = 0) -> Variable: ...
+def concatenate(
+    arrays: Iterable[Variable],
+    /,
+    axis: int | None = 0,
+    *,
+    out: Variable | None = None,
+    dtype: npt.DTypeLike | None = None,
+    casting: str = ...,
+) -> Variable: ...
 @overload
 def concatenate(arrays: Iterable[npt.ArrayLike], /, *args: Any, **kwargs: Any) -> Any: ...
 @overload
@@ -326,7 +334,16 @@ def matmul(x1: _Like, x2: Variable, /) -> Variable: ...
 @overload
 def matmul(x1: npt.ArrayLike, x2: npt.ArrayLike, /, *args: Any, **kwargs: Any) -> Any: ...
 @overload
-def max(a: Variable, /, axis: _Axis = None, keepdims: bool = False) -> Variable: ...
+def max(
+    a: Variable,
+    /,
+    axis: _Axis = None,
+    keepdims: bool = False,
+    *,
+    out: Variable | None = None,
+    initial: Any = None,
+    where: Any = True,
+) -> Variable: ...
 @overload
 def max(a: npt.ArrayLike, /, *args: Any, **kwargs: Any) -> Any: ...
 @overload
@@ -336,11 +353,29 @@ def maximum(x: _Like, y: Variable, /) -> Variable: ...
 @overload
 def maximum(x: npt.ArrayLike, y: npt.ArrayLike, /, *args: Any, **kwargs: Any) -> Any: ...
 @overload
-def mean(a: Variable, /, axis: _Axis = None, keepdims: bool = False) -> Variable: ...
+def mean(
+    a: Variable,
+    /,
+    axis: _Axis = None,
+    keepdims: bool = False,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    where: Any = True,
+) -> Variable: ...
 @overload
 def mean(a: npt.ArrayLike, /, *args: Any, **kwargs: Any) -> Any: ...
 @overload
-def min(a: Variable, /, axis: _Axis = None, keepdims: bool = False) -> Variable: ...
+def min(
+    a: Variable,
+    /,
+    axis: _Axis = None,
+    keepdims: bool = False,
+    *,
+    out: Variable | None = None,
+    initial: Any = None,
+    where: Any = True,
+) -> Variable: ...
 @overload
 def min(a: npt.ArrayLike, /, *args: Any, **kwargs: Any) -> Any: ...
 @overload
@@ -468,7 +503,15 @@ def squeeze(a: Variable, /, axis: _Axis = None) -> Variable: ...
 @overload
 def squeeze(a: npt.ArrayLike, /, *args: Any, **kwargs: Any) -> Any: ...
 @overload
-def stack(arrays: Iterable[Variable], /, axis: int = 0) -> Variable: ...
+def stack(
+    arrays: Iterable[Variable],
+    /,
+    axis: int = 0,
+    *,
+    out: Variable | None = None,
+    dtype: npt.DTypeLike | None = None,
+    casting: str = ...,
+) -> Variable: ...
 @overload
 def stack(arrays: Iterable[npt.ArrayLike], /, *args: Any, **kwargs: Any) -> Any: ...
 @overload
@@ -482,7 +525,17 @@ def subtract(x: _Like, y: Variable, /) -> Variable: ...
 @overload
 def subtract(x: npt.ArrayLike, y: npt.ArrayLike, /, *args: Any, **kwargs: Any) -> Any: ...
 @overload
-def sum(a: Variable, /, axis: _Axis = None, keepdims: bool = False) -> Variable: ...
+def sum(
+    a: Variable,
+    /,
+    axis: _Axis = None,
+    keepdims: bool = False,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    out: Variable | None = None,
+    initial: Any = None,
+    where: Any = True,
+) -> Variable: ...
 @overload
 def sum(a: npt.ArrayLike, /, *args: Any, **kwargs: Any) -> Any: ...
 @overload

@@ -405,8 +405,8 @@ exports! {
     diag "(v: _Like, /, k: int = 0) -> Variable" numpy;
     reshape "(a: _Like, /, shape: _Shape, order: Literal[\"C\", \"F\"] = \"C\") -> Variable" numpy;
     broadcast_to "(array: _Like, /, shape: _Shape) -> Variable" numpy;
-    concatenate "(arrays: Iterable[_Like], /, axis: int | None = 0, *, out: Variable | None = None, dtype: npt.DTypeLike | None = None, casting: str = 'same_kind') -> Variable" numpy;
-    stack "(arrays: Iterable[_Like], /, axis: int = 0, *, out: Variable | None = None, dtype: npt.DTypeLike | None = None, casting: str = 'same_kind') -> Variable" numpy;
+    concatenate "(arrays: Iterable[_Like], /, axis: int | None = 0, *, out: Variable | None = None, dtype: npt.DTypeLike | None = None, casting: str = ...) -> Variable" numpy;
+    stack "(arrays: Iterable[_Like], /, axis: int = 0, *, out: Variable | None = None, dtype: npt.DTypeLike | None = None, casting: str = ...) -> Variable" numpy;
     squeeze "(a: _Like, /, axis: _Axis = None) -> Variable" numpy;
     expand_dims "(a: _Like, /, axis: _Shape) -> Variable" numpy;
     operators "() -> list[tuple[str, str, str, str | None]]" inner;

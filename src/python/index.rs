@@ -234,6 +234,11 @@ pub(super) fn slice_items(ndim: usize, key: &Bound<'_, PyAny>) -> PyResult<Optio
 pub(super) fn get(x: &Variable, key: &Bound<'_, PyAny>) -> PyResult<(Variable, bool)> {
     let ty = x.ty()?;
     let found = match parse(ty.ndim(), key)? {
+        IndexKey::Rows(_) if ty.ndim() == 0 => {
+            return Err(PyIndexError::new_err(
+                "too many indices: a single number has no rows to look up",
+            ));
+        }
         IndexKey::Slice(items) => {
             let found = ops::slice(x, items)?;
             let is_number = found.ty()?.ndim() == 0 && !has_dots(key);

@@ -190,10 +190,10 @@ fn target(object: &Bound<'_, PyAny>, classes: usize) -> PyResult<Variable> {
 }
 
 exports! {
-    sum "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, dtype: npt.DTypeLike | None = None, out: Variable | None = None, initial: _Like | None = None, where: Any = True) -> Variable" numpy;
+    sum "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, dtype: npt.DTypeLike | None = None, out: Variable | None = None, initial: Any = None, where: Any = True) -> Variable" numpy;
     mean "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, dtype: npt.DTypeLike | None = None, out: Variable | None = None, where: Any = True) -> Variable" numpy;
-    max "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, out: Variable | None = None, initial: _Like | None = None, where: Any = True) -> Variable" numpy;
-    min "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, out: Variable | None = None, initial: _Like | None = None, where: Any = True) -> Variable" numpy;
+    max "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, out: Variable | None = None, initial: Any = None, where: Any = True) -> Variable" numpy;
+    min "(a: _Like, /, axis: _Axis = None, keepdims: bool = False, *, out: Variable | None = None, initial: Any = None, where: Any = True) -> Variable" numpy;
     logsumexp "(a: _Like, /, axis: _Axis = None, keepdims: bool = False) -> Variable" package;
     softmax "(x: _Like, /, axis: int = -1) -> Variable" package;
     log_softmax "(x: _Like, /, axis: int = -1) -> Variable" package;

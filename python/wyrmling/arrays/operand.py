@@ -65,7 +65,10 @@ def axis_of(name: str, axis: int, ndim: int) -> int:
     """An axis counted from the start. Raises ValueError if there is none, or TypeError."""
     axis = integer(f"{name}: axis", axis)
     if not -ndim <= axis < ndim:
-        raise ValueError(f"{name}: axis {axis} is out of range for an array of {ndim} dimension(s)")
+        # NumPy's error, a ValueError and an IndexError.
+        raise np.exceptions.AxisError(
+            f"{name}: axis {axis} is out of range for an array of {ndim} dimension(s)"
+        )
     return axis % ndim
 
 
