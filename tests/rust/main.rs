@@ -11,6 +11,7 @@ mod ir;
 mod operators;
 mod ops;
 mod optim;
+mod products;
 mod random_programs;
 mod rank;
 mod rows;

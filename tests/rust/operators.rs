@@ -1,31 +1,13 @@
 //! Operators of a downstream crate: they work as built-in ones do, and cannot break anything
 //! by saying what is not so.
 
-use std::sync::atomic::AtomicBool;
-
 use wyrmling::array::{Number, Real, SliceMut, View, ViewMut};
 use wyrmling::graph::{Independent, Parameter};
-use wyrmling::optim::Optimizer;
 use wyrmling::rules::{self, Ex, Kernel, Key, Map1, Map2, OpRef, Operator};
-use wyrmling::train::{self, Fit, Flow, History, Source};
 use wyrmling::{Array, DType, Error, Input, Result, Type, Variable};
 
+use crate::common::operators::{Floor, apply, reals, results};
 use crate::common::{Frozen, assert_close, dense, numbers};
-
-fn reals<'a>(view: &View<'a>) -> &'a [f64] {
-    view.real()
-}
-
-fn results<'s>(view: &'s mut ViewMut<'_>) -> &'s mut [f64] {
-    match &mut view.data {
-        SliceMut::F64(s) => s,
-        _ => panic!("these operators give float64"),
-    }
-}
-
-fn apply<const N: usize>(op: impl Operator, args: [&Variable; N]) -> Result<Variable> {
-    Variable::apply(OpRef::new(op), &args.map(Clone::clone))
-}
 
 /// Eager and frozen values and gradients of `y`, which must agree. Returns both.
 fn check(y: &Variable, leaf: &Independent, inputs: &[Input]) -> Result<(Vec<f64>, Vec<f64>)> {
@@ -230,175 +212,6 @@ fn operators_of_the_table_have_keys() {
     }
 }
 
-/// Which rule of an operator is wrong, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Fault {
-    VjpShape,
-    VjpType,
-    JvpShape,
-    JvpType,
-    /// The vector-Jacobian product has three elements, however many the operand has.
-    VjpLength,
-}
-
-/// The identity with a rule that is wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Faulty(Fault);
-
-impl Faulty {
-    fn wrong<'t>(self, x: Ex<'t>) -> Ex<'t> {
-        match self.0 {
-            Fault::VjpShape | Fault::JvpShape => x.expand_dims(&[0]),
-            Fault::VjpType | Fault::JvpType => x.with_new(rules::Cast { dtype: DType::F32 }, &[]),
-            Fault::VjpLength => {
-                let shape = [3].as_slice().into();
-                x.constant(1.0).with_new(rules::BroadcastTo { shape }, &[])
-            }
-        }
-    }
-}
-
-impl Operator for Faulty {
-    fn name(&self) -> &str {
-        "faulty"
-    }
-    fn key(&self) -> Option<&dyn Key> {
-        Some(self)
-    }
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        Ok(args[0].clone())
-    }
-    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        results(&mut out).copy_from_slice(reals(&args[0]));
-        Ok(())
-    }
-    fn vjp<'t>(&self, _: usize, g: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
-        match self.0 {
-            Fault::JvpShape | Fault::JvpType => Some(g),
-            _ => Some(self.wrong(g)),
-        }
-    }
-    fn jvp<'t>(&self, _: usize, t: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
-        matches!(self.0, Fault::JvpShape | Fault::JvpType).then(|| self.wrong(t))
-    }
-}
-
-/// Asserts that a product of another type was refused, by an error that names all there is to name.
-#[track_caller]
-fn refused<T>(result: Result<T>, fault: Fault, rule: &str) {
-    let error = result.err().expect("a wrong product is refused");
-    let kind = match fault {
-        Fault::VjpType | Fault::JvpType => matches!(error, Error::Type(_)),
-        _ => matches!(error, Error::Shape(_)),
-    };
-    assert!(kind, "{error:?}");
-    let text = error.to_string();
-    let found = match fault {
-        Fault::VjpShape | Fault::JvpShape => "float64 of shape (1, 4)",
-        Fault::VjpType | Fault::JvpType => "float32 of shape (4,)",
-        Fault::VjpLength => "float64 of shape (3,)",
-    };
-    for part in [
-        "faulty",
-        rule,
-        "operand 0",
-        found,
-        "expected float64 of shape (4,)",
-    ] {
-        assert!(text.contains(part), "{part:?} is not in {text:?}");
-    }
-}
-
-#[test]
-fn a_gradient_of_another_type_is_refused_wherever_it_enters() -> Result<()> {
-    for fault in [Fault::VjpShape, Fault::VjpType, Fault::VjpLength] {
-        // Straight from the rule to a leaf, and to a node between.
-        for between in [false, true] {
-            let parameter = Parameter::new(vec![1.0, 2.0, 3.0, 4.0]);
-            let leaf = Independent::new(vec![1.0, 2.0, 3.0, 4.0])?;
-            for x in [parameter.clone().boxed(), leaf.clone().boxed()] {
-                let inner = if between {
-                    (x.clone() * 2.0).boxed()
-                } else {
-                    x.clone()
-                };
-                let y = apply(Faulty(fault), [&inner])?;
-                let loss = (y.sum() + x.clone().sum()).boxed();
-                refused(loss.try_backward(), fault, "vjp");
-                refused(loss.gradients(&[&x]), fault, "vjp");
-                refused(loss.freeze(), fault, "vjp");
-                let direction = Independent::new(vec![1.0; 4])?.boxed();
-                let forward = Variable::tangents(&[&loss], &[&x], &[&direction]);
-                refused(forward, fault, "vjp");
-            }
-            assert!(
-                parameter.grad().is_none() && leaf.grad().is_none(),
-                "half changed"
-            );
-        }
-    }
-    for fault in [Fault::JvpShape, Fault::JvpType] {
-        let x = Parameter::new(vec![1.0, 2.0, 3.0, 4.0]).boxed();
-        let loss = apply(Faulty(fault), [&x])?.sum().boxed();
-        let direction = Independent::new(vec![1.0; 4])?.boxed();
-        refused(
-            Variable::tangents(&[&loss], &[&x], &[&direction]),
-            fault,
-            "jvp",
-        );
-        refused(loss.freeze()?.tangent(), fault, "jvp");
-        loss.try_backward()?;
-    }
-    Ok(())
-}
-
-/// A loss over an input whose gradient is right for three samples only.
-fn fits_three() -> Result<(Parameter, Variable, Input)> {
-    let parameter = Parameter::new(vec![2.0]);
-    let x = Input::new(vec![1.0, 2.0, 3.0]);
-    let scaled = (parameter.clone() * x.clone()).boxed();
-    Ok((
-        parameter,
-        apply(Faulty(Fault::VjpLength), [&scaled])?.sum().boxed(),
-        x,
-    ))
-}
-
-#[test]
-fn a_program_checks_gradients_for_the_lengths_that_it_runs_on() -> Result<()> {
-    let (parameter, loss, x) = fits_three()?;
-    let program = loss.freeze()?;
-    let three: Array = vec![1.0, 2.0, 3.0].into();
-    let four: Array = vec![1.0, 2.0, 3.0, 4.0].into();
-    program.value_and_grad(std::slice::from_ref(&three))?;
-    program.run(std::slice::from_ref(&four))?;
-    refused(
-        program.value_and_grad(std::slice::from_ref(&four)),
-        Fault::VjpLength,
-        "vjp",
-    );
-    // The tangent is had by that rule too, and so is the tangent's gradient.
-    let tangent = program.tangent()?;
-    let direction: Array = vec![1.0].into();
-    tangent.run(&[three, direction.clone()])?;
-    refused(tangent.run(&[four, direction]), Fault::VjpLength, "vjp");
-    // Four samples a batch, of eight.
-    let fit = Fit {
-        sources: vec![(x.id(), Source::Column(vec![0.5; 8].into()))],
-        epochs: 1,
-        batch_size: 4,
-        threads: 1,
-        seed: 0,
-        deterministic: false,
-    };
-    let go_on = &mut |_: usize, _: &History| Flow::Continue;
-    let optimizer = Optimizer::sgd(0.1)?;
-    let trained = train::fit(&program, &fit, &optimizer, &AtomicBool::new(false), go_on);
-    refused(trained, Fault::VjpLength, "vjp");
-    assert_eq!(parameter.value()?.to_f64(), [2.0]);
-    Ok(())
-}
-
 /// Claims to be elementwise and to keep its operand's memory, and does neither: the result is
 /// twice as long.
 #[derive(Debug, Clone)]
@@ -505,34 +318,6 @@ fn operators_take_any_number_of_operands() -> Result<()> {
         (vec![2.0], vec![1.0])
     );
     Ok(())
-}
-
-/// Numbers rounded down to indices.
-#[derive(Debug, Clone)]
-struct Floor;
-
-impl Operator for Floor {
-    fn name(&self) -> &str {
-        "floor"
-    }
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        Ok(Type::new(DType::U32, &args[0].shape))
-    }
-    fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
-        if let SliceMut::U32(out) = out.data {
-            for (o, x) in out.iter_mut().zip(reals(&args[0])) {
-                *o = *x as u32;
-            }
-        }
-        Ok(())
-    }
-    fn vjp<'t>(&self, _: usize, _: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
-        None
-    }
-    fn kernel(&self, dtype: DType) -> Option<Kernel> {
-        // There is none for indices; asking for it would panic.
-        Some(Kernel::one::<Cube>(dtype))
-    }
 }
 
 #[test]

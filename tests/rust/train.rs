@@ -13,30 +13,16 @@ use wyrmling::rules::{Ex, OpRef, Operator};
 use wyrmling::train::{self, Fit, Flow, History, Sampler, Source};
 use wyrmling::{Array, DType, Error, Input, Parameter, Result, Table, Type, Variable};
 
+use crate::common::fit::{fit, once};
 use crate::common::numbers;
 
 /// One epoch of single samples in one thread.
-fn once(sources: Vec<(u64, Source)>) -> Fit {
-    Fit {
-        sources,
-        epochs: 1,
-        batch_size: 1,
-        threads: 1,
-        seed: 3,
-        deterministic: false,
-    }
+fn singly(sources: Vec<(u64, Source)>) -> Fit {
+    once(sources, 1)
 }
 
-fn fit(loss: &Variable, fit: &Fit, lr: f64) -> Result<History> {
-    let mut watch = |_: usize, _: &History| Flow::Continue;
-    let stop = AtomicBool::new(false);
-    train::fit(
-        &loss.freeze()?,
-        fit,
-        &Optimizer::sgd(lr)?,
-        &stop,
-        &mut watch,
-    )
+fn train(loss: &Variable, setting: &Fit, lr: f64) -> Result<History> {
+    fit(&loss.freeze()?, setting, &Optimizer::sgd(lr)?)
 }
 
 /// Workers that compute together see parameters as the last round left them, so where all samples are
@@ -63,9 +49,9 @@ fn workers_that_take_turns_compute_in_rounds() {
             batch_size: batch,
             threads,
             deterministic: true,
-            ..once(vec![(x.id(), Source::Column(vec![1.0; count].into()))])
+            ..singly(vec![(x.id(), Source::Column(vec![1.0; count].into()))])
         };
-        let history = fit(&loss, &setting, LR).unwrap();
+        let history = train(&loss, &setting, LR).unwrap();
         // Whole batches in a row for each worker, as many for each or one more for the first.
         let batches = count.div_ceil(batch);
         let workers = threads.min(batches);
@@ -144,9 +130,9 @@ fn columns_of_all_kinds_are_taken_apart_and_put_together() {
                 let setting = Fit {
                     batch_size,
                     threads,
-                    ..once(sources)
+                    ..singly(sources)
                 };
-                fit(&loss.unwrap(), &setting, 1.0).unwrap();
+                train(&loss.unwrap(), &setting, 1.0).unwrap();
                 let found = table.value().unwrap().to_f64();
                 for (found, expected) in found.iter().zip(&expected) {
                     assert!(
@@ -198,14 +184,14 @@ fn items_are_drawn_for_the_user_of_the_sample() {
             let sampler = Arc::clone(&sampler);
             let setting = Fit {
                 batch_size,
-                ..once(vec![
+                ..singly(vec![
                     (user.id(), of(&column)),
                     (more.id(), of(&[3; 10])),
                     (most.id(), of(&[2; 10])),
                     (drawn.id(), Source::Sampled { sampler, given }),
                 ])
             };
-            fit(&loss, &setting, 1.0).unwrap();
+            train(&loss, &setting, 1.0).unwrap();
             let mut expected = vec![0.0; USERS as usize];
             for user in &column {
                 expected[((user + 2) % USERS) as usize] -= 1.0;
@@ -254,7 +240,7 @@ fn watched(
     let seen = Variable::apply(watching, &[x.clone().boxed()]).expect("fitting types");
     let loss = (seen * w.clone()).sum().boxed();
     let column = Source::Column(vec![0.0, 1.0, 2.0, 3.0].into());
-    (loss, once(vec![(x.id(), column)]))
+    (loss, singly(vec![(x.id(), column)]))
 }
 
 /// One worker has the tables for itself for an epoch; several move rows beside readers.
@@ -271,7 +257,7 @@ fn workers_share_the_tables_and_one_alone_does_not() {
             }
             Ok(())
         });
-        fit(&loss, &Fit { threads, ..setting }, 0.1).unwrap();
+        train(&loss, &Fit { threads, ..setting }, 0.1).unwrap();
         assert_eq!(*found.lock().unwrap(), [threads == 2; 4]);
     }
 }
@@ -292,7 +278,7 @@ fn a_worker_that_panics_ends_the_run() {
             epochs: 5,
             ..setting
         };
-        let ended = catch_unwind(AssertUnwindSafe(|| fit(&loss, &setting, 0.1)));
+        let ended = catch_unwind(AssertUnwindSafe(|| train(&loss, &setting, 0.1)));
         give.send(ended.is_err())
     });
     assert!(
@@ -334,7 +320,7 @@ fn settings_that_cannot_be_are_refused_by_name() {
     let change = |change: fn(&mut Fit)| {
         let mut setting = setting.clone();
         change(&mut setting);
-        fit(&loss, &setting, 0.1).map(|_| ())
+        train(&loss, &setting, 0.1).map(|_| ())
     };
     assert_eq!(change(|_| ()), Ok(()));
     assert_eq!(change(|f| f.threads = 1024), Ok(()));

@@ -1,4 +1,4 @@
-//! Each check, by a plan that breaks what it checks.
+//! Each check of a plan, with one thing wrong at a time.
 
 use super::*;
 use crate::array::Shape;

@@ -1,4 +1,4 @@
-//! Frequencies of what is drawn, and what is refused.
+//! Frequencies of what is drawn, what never is, and what a sampler tells of itself.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,6 +1,9 @@
 //! What several test files share: comparing arrays, and running a frozen graph in every
 //! way there is.
 
+pub mod fit;
+pub mod operators;
+
 use std::collections::HashMap;
 
 use wyrmling::array::Dense;

@@ -40,6 +40,21 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths.flat_map(below).collect()
 }
 
+/// The files of `src/rules/linalg` that are there without the feature `linalg`, by the list in its
+/// `mod.rs`; with it all are.
+fn is_compiled(file: &Path) -> bool {
+    let folder = file.parent().expect("a file is in a folder");
+    if cfg!(feature = "linalg") || !folder.ends_with("linalg") {
+        return true;
+    }
+    let text = std::fs::read_to_string(folder.join("mod.rs")).expect("a readable file");
+    let list = "#[cfg(not(feature = \"linalg\"))]\nfiles! {";
+    let list = text.split_once(list).expect("the list of files").1;
+    let list = list.split_once('}').expect("the end of the list").0;
+    let name = file.file_stem().and_then(|name| name.to_str());
+    list.split(',').any(|entry| Some(entry.trim()) == name)
+}
+
 /// The types of `src/rules` that implement `Operator`, by their definitions: a structure of
 /// their own, or a line `Name = name, "formula"`, `Name = "name"` or `Name, "name"` of a macro.
 fn defined_operators() -> Vec<String> {
@@ -50,7 +65,7 @@ fn defined_operators() -> Vec<String> {
         // What all operators share, and what macros make them of, defines none.
         let shared = file.ends_with("mod.rs");
         let operators = text.contains("impl Operator for") || text.contains("\nelementwise! {");
-        if shared || !operators {
+        if shared || !operators || !is_compiled(&file) {
             continue;
         }
         let before = found.len();

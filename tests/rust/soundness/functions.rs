@@ -1,7 +1,9 @@
-//! Functions of the ir that are put together wrongly.
+//! Functions and arrays that are put together wrongly.
 
+use std::panic::catch_unwind;
 use std::sync::Arc;
 
+use wyrmling::array::Dense;
 use wyrmling::exec::{Leaf, Program, interpret};
 use wyrmling::ir::{Expression, Function, Instruction, Terminator, adjoint};
 use wyrmling::rules::{self, OpRef};
@@ -147,4 +149,25 @@ fn types_in_a_function_are_those_of_its_leaves() {
     let wrong = program.run(&[vec![5u32].into()]);
     assert!(matches!(wrong, Err(Error::Index(_))));
     assert!(program.run(&[vec![4u32].into()]).is_ok());
+}
+
+#[test]
+fn shapes_whose_product_overflows_make_no_array() {
+    let shapes: [&[usize]; 4] = [
+        &[1 << 32, 1 << 32],
+        &[usize::MAX, 2],
+        &[0, usize::MAX, 16],
+        &[1 << 62],
+    ];
+    for shape in shapes {
+        assert!(Dense::new(shape, vec![1.0f64; 0]).is_err(), "{shape:?}");
+        assert!(Dense::<f64>::zeros(shape).is_err(), "{shape:?}");
+        let ty = Type::new(DType::F64, shape);
+        assert!(Array::zeros(&ty).is_err(), "{shape:?}");
+        assert!(Table::zeros(&ty, None).is_err(), "{shape:?}");
+        let full = catch_unwind(|| Array::full(&ty, 1.0));
+        assert!(full.is_err(), "{shape:?}: {:?}", full.map(|a| a.ty()));
+        let rows = wyrmling::Rows::new(ty, vec![0u32; 0].into(), vec![0.0f64; 0].into());
+        assert!(rows.is_err(), "{shape:?}");
+    }
 }

@@ -1,7 +1,6 @@
-//! Indices from anywhere (computed, constant, drawn, in variables and columns) that name no row.
+//! Indices are compared before memory is touched, whoever gives them.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use wyrmling::array::{Shape, SliceMut, View, ViewMut};
 use wyrmling::exec::{Leaf, Program};
@@ -9,11 +8,13 @@ use wyrmling::graph::Parameter;
 use wyrmling::ir::{Builder, Terminator};
 use wyrmling::optim::{Optimizer, Rule, Settings};
 use wyrmling::rules::{self, Ex, OpRef, Operator};
-use wyrmling::train::{self, Fit, Flow, History, Source};
+use wyrmling::train::{self, Fit, Source};
 use wyrmling::{Array, DType, Error, Input, Result, Table, Type, Variable};
 
 use super::lookup;
+use crate::common::fit::{column, fit, once};
 use crate::common::numbers;
+use crate::common::operators::Floor;
 
 /// Ones, whatever the numbers of its operand, which are not read; a gradient it has all the same.
 #[derive(Debug, Clone)]
@@ -40,30 +41,6 @@ impl Operator for Unread {
     }
 }
 
-/// Numbers rounded down to indices.
-#[derive(Debug, Clone)]
-struct Floor;
-
-impl Operator for Floor {
-    fn name(&self) -> &str {
-        "floor"
-    }
-    fn infer(&self, args: &[&Type]) -> Result<Type> {
-        Ok(Type::new(DType::U32, &args[0].shape))
-    }
-    fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
-        if let SliceMut::U32(out) = out.data {
-            for (o, x) in out.iter_mut().zip(args[0].real::<f64>()) {
-                *o = *x as u32;
-            }
-        }
-        Ok(())
-    }
-    fn vjp<'t>(&self, _: usize, _: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
-        None
-    }
-}
-
 /// A gradient is scattered by an index that the program computes, and no lookup has compared the
 /// index before: nothing reads what was looked up.
 #[test]
@@ -82,19 +59,10 @@ fn an_index_that_is_computed_is_compared_before_rows_are_written() {
             Optimizer::sgd(0.5).unwrap(),
             Optimizer::new(Rule::Adagrad { eps: 1e-6 }, Settings::new(0.5)).unwrap(),
         ] {
-            let train = |column: Vec<f64>, threads| {
+            let train = |samples: Vec<f64>, threads| {
                 table.param().table().write(&before).unwrap();
-                let fit = Fit {
-                    sources: vec![(x.id(), Source::Column(column.into()))],
-                    epochs: 1,
-                    batch_size: 3,
-                    threads,
-                    seed: 0,
-                    deterministic: false,
-                };
-                let stop = AtomicBool::new(false);
-                let mut watch = |_: usize, _: &History| Flow::Continue;
-                train::fit(&program, &fit, &optimizer, &stop, &mut watch)
+                let setting = once(vec![column(&x, samples)], 3);
+                fit(&program, &Fit { threads, ..setting }, &optimizer)
             };
             for threads in [1, 2] {
                 train(vec![1.5, 4.0, 1.0, 3.9, 0.0, 1.0], threads).unwrap();
@@ -189,17 +157,10 @@ fn indices_in_a_variable_are_compared_before_training() {
         ];
         let program = Program::new(b.finish("loss").unwrap(), leaves).unwrap();
         for threads in [1, 2] {
-            let fit = Fit {
-                sources: vec![(9, Source::Column(vec![0.0, 1.0, 2.0, 3.0].into()))],
-                epochs: 1,
-                batch_size: 2,
-                threads,
-                seed: 0,
-                deterministic: false,
-            };
-            let mut watch = |_: usize, _: &History| Flow::Continue;
-            let (stop, sgd) = (AtomicBool::new(false), Optimizer::sgd(0.1).unwrap());
-            let trained = train::fit(&program, &fit, &sgd, &stop, &mut watch);
+            let samples = Source::Column(vec![0.0, 1.0, 2.0, 3.0].into());
+            let setting = once(vec![(9, samples)], 2);
+            let sgd = Optimizer::sgd(0.1).unwrap();
+            let trained = fit(&program, &Fit { threads, ..setting }, &sgd);
             if right {
                 assert!(trained.is_ok());
                 assert_ne!(table.read().to_f64(), before.to_f64());
@@ -213,7 +174,7 @@ fn indices_in_a_variable_are_compared_before_training() {
 }
 
 /// Trains `Σ w[u] + Σ v[u]` for tables of five and three rows; `u` is drawn or from a column.
-fn train_two(u: Source, column: Vec<u32>) -> Result<()> {
+fn train_two(u: Source, of_other: Vec<u32>) -> Result<()> {
     let tables = [5, 3].map(|n| Parameter::new(numbers(DType::F64, &[n, 4], 1)));
     let before = tables.clone().map(|t| t.param().table().read().to_f64());
     let rows = Input::indices(vec![0, 0]);
@@ -221,17 +182,12 @@ fn train_two(u: Source, column: Vec<u32>) -> Result<()> {
     let [w, v] = tables.clone().map(|t| t.gather(rows.clone()).sum());
     let both = (w + v + tables[0].clone().gather(other.clone()).sum()).boxed();
     let program = both.freeze()?;
-    let fit = Fit {
-        sources: vec![(rows.id(), u), (other.id(), Source::Column(column.into()))],
+    let setting = once(vec![(rows.id(), u), column(&other, of_other)], 2);
+    let setting = Fit {
         epochs: 2,
-        batch_size: 2,
-        threads: 1,
-        seed: 0,
-        deterministic: false,
+        ..setting
     };
-    let mut watch = |_: usize, _: &History| Flow::Continue;
-    let (stop, sgd) = (AtomicBool::new(false), Optimizer::sgd(0.1)?);
-    let trained = train::fit(&program, &fit, &sgd, &stop, &mut watch);
+    let trained = fit(&program, &setting, &Optimizer::sgd(0.1)?);
     if trained.is_err() {
         let after = tables.map(|t| t.param().table().read().to_f64());
         assert_eq!(after, before, "nothing is changed");
@@ -241,18 +197,18 @@ fn train_two(u: Source, column: Vec<u32>) -> Result<()> {
 
 #[test]
 fn indices_are_compared_with_the_smallest_table_before_training() {
-    let column = |indices: [u32; 3]| Source::Column(indices.to_vec().into());
+    let given = |indices: [u32; 3]| Source::Column(indices.to_vec().into());
     let drawn = |n| Source::Sampled {
         sampler: Arc::new(train::Sampler::uniform(n).unwrap()),
         given: None,
     };
-    train_two(column([0, 2, 1]), vec![4, 0, 4]).unwrap();
+    train_two(given([0, 2, 1]), vec![4, 0, 4]).unwrap();
     train_two(drawn(3), vec![4, 0, 4]).unwrap();
     for (source, other) in [
-        (column([0, 3, 1]), 4),
-        (column([0, 1, 4]), 4),
-        (column([u32::MAX, 1, 0]), 4),
-        (column([0, 1, 2]), 5),
+        (given([0, 3, 1]), 4),
+        (given([0, 1, 4]), 4),
+        (given([u32::MAX, 1, 0]), 4),
+        (given([0, 1, 2]), 5),
         (drawn(4), 4),
         (drawn(1 << 31), 4),
     ] {

@@ -1,4 +1,4 @@
-//! An operator that says of itself what is not so, and each lie that it can tell.
+//! An operator that says of itself what is not so, in one respect and at some times.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use wyrmling::{DType, Error, Result, Type};
 
 /// What an operator says that is not so.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Lie {
+pub enum Lie {
     /// It tells the truth.
     None,
     /// The type of the result.
@@ -33,7 +33,7 @@ pub(super) enum Lie {
 
 /// Something in place of a type, or of a value of a type.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Wrong {
+pub enum Wrong {
     Longer,
     Shorter,
     Empty,
@@ -46,7 +46,7 @@ pub(super) enum Wrong {
     Error,
 }
 
-pub(super) const WRONG: [Wrong; 10] = [
+pub const WRONG: [Wrong; 10] = [
     Wrong::Longer,
     Wrong::Shorter,
     Wrong::Empty,
@@ -61,7 +61,7 @@ pub(super) const WRONG: [Wrong; 10] = [
 
 /// A kernel for something else.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Offer {
+pub enum Offer {
     Nothing,
     One,
     Three,
@@ -70,7 +70,7 @@ pub(super) enum Offer {
     Called,
 }
 
-pub(super) const OFFERS: [Offer; 6] = [
+const OFFERS: [Offer; 6] = [
     Offer::Nothing,
     Offer::One,
     Offer::Three,
@@ -116,7 +116,7 @@ impl Wrong {
 
 /// A gradient of any type: ones.
 #[derive(Debug, Clone)]
-pub(super) struct Fixed(fn(&Type) -> Type);
+struct Fixed(fn(&Type) -> Type);
 
 impl Operator for Fixed {
     fn name(&self) -> &str {
@@ -140,7 +140,7 @@ impl Operator for Fixed {
 
 /// Which calls of a method the lie is told in.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum When {
+pub enum When {
     Always,
     From(usize),
     Once(usize),
@@ -150,7 +150,7 @@ pub(super) enum When {
 /// `x · y` for two operands of one shape; with `like`, `2 x` in the shape of `x`, where of `y`
 /// nothing is read. What it says of itself is wrong in one respect.
 #[derive(Debug)]
-pub(super) struct Liar {
+pub struct Liar {
     lie: Lie,
     when: When,
     like: bool,
@@ -160,7 +160,7 @@ pub(super) struct Liar {
 }
 
 impl Liar {
-    pub(super) fn new(lie: Lie, when: When, like: bool) -> Self {
+    pub fn new(lie: Lie, when: When, like: bool) -> Self {
         Liar {
             lie,
             when,
@@ -182,20 +182,17 @@ impl Liar {
     }
 }
 
-pub(super) struct Product;
-
+struct Product;
 impl Map1 for Product {
     fn f<T: Real>(x: T) -> T {
         x
     }
 }
-
 impl Map2 for Product {
     fn f<T: Real>(x: T, y: T) -> T {
         x * y
     }
 }
-
 impl Map3 for Product {
     fn f<T: Real>(x: T, y: T, z: T) -> T {
         x * y * z
@@ -298,7 +295,7 @@ impl Operator for Liar {
 }
 
 /// All lies that there are, but those of gradients.
-pub(super) fn lies() -> Vec<Lie> {
+pub fn lies() -> Vec<Lie> {
     let mut lies = vec![
         Lie::None,
         Lie::Reads(0),
@@ -316,7 +313,7 @@ pub(super) fn lies() -> Vec<Lie> {
 }
 
 /// Whether the number is right whatever is said: how a result is computed is not what it is.
-pub(super) fn is_harmless(lie: Lie, like: bool) -> bool {
+pub fn is_harmless(lie: Lie, like: bool) -> bool {
     match lie {
         Lie::None | Lie::Name | Lie::Transposes | Lie::Jvp(_) => true,
         Lie::Reads(1) => like,

@@ -1,18 +1,20 @@
-//! Models of liars: graphs, programs and training with operators that lie, at any time.
+//! What operators may say of themselves, and rules may answer.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use wyrmling::array::{SliceMut, View, ViewMut};
+use wyrmling::array::{Slice, SliceMut, View, ViewMut};
 use wyrmling::exec::{Leaf, Program};
-use wyrmling::graph::{Constant, Parameter};
+use wyrmling::graph::{self, Constant, Parameter};
+use wyrmling::ir::Builder;
 use wyrmling::optim::{Optimizer, Rule, Settings};
 use wyrmling::rules::{self, Ex, OpRef, Operator};
-use wyrmling::train::{self, Fit, Flow, History, Source};
+use wyrmling::train::{Fit, History};
 use wyrmling::{Array, DType, Input, Result, Type, Variable};
 
 use super::liar::{Liar, Lie, WRONG, When, is_harmless, lies};
 use super::without_panic;
+use crate::common::fit::{column, fit, once};
 use crate::common::numbers;
 
 /// A model that reads rows of a table in an operator, and the whole of another table.
@@ -118,25 +120,17 @@ impl Model {
         let tables = self.tables.clone().map(|t| Arc::clone(t.param().table()));
         let before = tables.clone().map(|t| t.read());
         let columns = [
-            (self.rows.id(), Source::Column(self.rows.value()?)),
-            (self.x.id(), Source::Column(self.x.value()?)),
+            column(&self.rows, self.rows.value()?),
+            column(&self.x, self.x.value()?),
         ];
         let used = |id: u64| {
             let mut inputs = program.inputs();
             inputs.any(|l| matches!(l, Leaf::Input { id: i, .. } if *i == id))
         };
-        let fit = Fit {
-            sources: columns.into_iter().filter(|c| used(c.0)).collect(),
-            epochs: 1,
-            batch_size: 3,
-            threads,
-            seed: 0,
-            deterministic: false,
-        };
-        let mut watch = |_: usize, _: &History| Flow::Continue;
-        let stop = AtomicBool::new(false);
-        let sgd = Optimizer::sgd(1e-6)?;
-        let history = train::fit(program, &fit, &sgd, &stop, &mut watch);
+        let columns = columns.into_iter().filter(|c| used(c.0)).collect();
+        let setting = once(columns, 3);
+        let setting = Fit { threads, ..setting };
+        let history = fit(program, &setting, &Optimizer::sgd(1e-6)?);
         for (table, before) in tables.iter().zip(&before) {
             table.write(before)?;
         }
@@ -262,4 +256,68 @@ fn operators_that_claim_to_be_the_same_may_give_other_types() {
         let gradient = gradients[0].as_ref().unwrap().to_dense();
         assert_eq!(gradient.to_f64(), expected.to_f64());
     }
+}
+
+/// A rule may answer with a value of an algebra of its own, which names nothing here.
+#[test]
+fn a_rule_may_answer_with_a_value_of_its_own() {
+    #[derive(Debug)]
+    struct Stranger(u32);
+    impl Operator for Stranger {
+        fn name(&self) -> &str {
+            "stranger"
+        }
+        fn infer(&self, args: &[&Type]) -> Result<Type> {
+            Ok(args[0].clone())
+        }
+        fn eval(&self, _: &[View<'_>], _: ViewMut<'_>) -> Result<()> {
+            Ok(())
+        }
+        fn vjp<'t>(&self, _: usize, _: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
+            let stranger: &'static Builder = Box::leak(Box::new(Builder::new()));
+            let mut last = stranger.parameter(Type::scalar(DType::F64));
+            for _ in 0..self.0 {
+                last = stranger.parameter(Type::new(DType::F32, &[1000]));
+            }
+            Some(Ex::new(stranger, last))
+        }
+    }
+    for count in [0, 1, 2, 5, 1000] {
+        let x = graph::Independent::new(vec![1.0, 2.0]).unwrap();
+        let y = Variable::apply(OpRef::new(Stranger(count)), &[x.clone().boxed()]).unwrap();
+        let y = y.sum().boxed();
+        without_panic(&count, || {
+            let _ = y.try_backward();
+            let _ = y.freeze().and_then(|p| p.value_and_grad(&[]));
+            let _ = y.gradients(&[&x.clone().boxed()]);
+        });
+    }
+}
+
+/// Views are made by this crate alone, so an operator may panic at one whose shape is not that of
+/// its elements. Memory stays whole.
+#[test]
+fn every_operator_takes_views_that_lie() {
+    let numbers = numbers(DType::F64, &[7], 3).to_f64();
+    let indices = [0u32, 1, u32::MAX, 3];
+    let shapes: [&[usize]; 4] = [&[30, 30], &[], &[0], &[3, 1 << 12]];
+    let mut tried = 0;
+    for case in rules::table().flat_map(|entry| (entry.cases)()) {
+        for shape in shapes {
+            for kinds in 0..8 {
+                let view = |k: usize| match kinds >> k & 1 {
+                    0 => View::new(shape, Slice::F64(&numbers)),
+                    _ => View::new(shape, Slice::U32(&indices)),
+                };
+                let views: Vec<View<'_>> = (0..case.args.len()).map(view).collect();
+                let mut room = [0.0f64; 5];
+                let data = SliceMut::F64(&mut room);
+                let shape = &[40, 40];
+                let eval = || case.op.eval(&views, ViewMut { shape, data });
+                let _ = catch_unwind(AssertUnwindSafe(eval));
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 1000);
 }
