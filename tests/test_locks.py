@@ -438,3 +438,34 @@ print("done")
 """
     )
     assert out == "done"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize("holder", ["run", "value_and_grad"])
+def test_code_within_a_run_may_fork(holder: str) -> None:
+    """Child and parent both go on inside the run, which holds the table in either, and end it.
+    (What ``fit`` calls is in a thread that Python cannot fork.)"""
+    out = run(
+        ENTRIES
+        + HOLD
+        + f"""
+children = []
+
+def inside():
+    children.append(os.fork())
+    if children[0] == 0:
+        signal.alarm(30)
+    found.update({{name: outcome(entry) for name, entry in WRITES.items()}})
+
+{HOLDERS[holder]}
+assert len(found) == len(WRITES), found
+assert all(text.startswith("RuntimeError: parameter 'W' is ") for text in found.values()), found
+left = {{name: text for name, entry in ALL.items() if (text := outcome(entry)) != "ok"}}
+assert not left, left
+if children[0] == 0:
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
+print("done")
+"""
+    )
+    assert out == "done"

@@ -123,6 +123,17 @@ impl<V: Copy> Sink<V> {
     }
 }
 
+/// Which gradients a plan computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wrt {
+    /// None: the value alone.
+    Nothing,
+    /// Those of the trained parameters.
+    Parameters,
+    /// Those of parameters and variables.
+    All,
+}
+
 /// A program for concrete shapes.
 #[derive(Debug)]
 pub struct Plan {
@@ -184,7 +195,6 @@ impl Plan {
 
     /// Bytes that a run is on: of the arena and of all leaves but tables, of which what is read is
     /// copied to the arena.
-    #[cfg(any(test, feature = "python"))]
     pub(crate) fn bytes(&self) -> usize {
         let leaves = self.leaves.iter().zip(&self.tables);
         let arrays = leaves.filter(|(_, table)| table.is_none());
@@ -204,8 +214,7 @@ mod tests {
 
     use super::*;
     use crate::array::{DType, Dense};
-    use crate::exec::program::Wrt;
-    use crate::exec::{Leaf, Program};
+    use crate::exec::{Leaf, Program, Wrt};
     use crate::ir::{Builder, Terminator, ValueId};
     use crate::rules::{Add, Algebra, BasicSlice, Gather, Sin, SliceItem, Square, Sum, VecDot};
     use crate::table::Table;

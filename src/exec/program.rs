@@ -5,50 +5,20 @@
 
 use std::fmt;
 use std::sync::Arc;
-#[cfg(feature = "python")]
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::analysis::Request;
-use super::executor::Executor;
+use super::executor::{Executor, LONG_RUN};
 use super::leaf::{Leaf, Length, check_input, check_lengths};
 use super::lower::lower;
-use super::plan::{Plan, Sink};
+use super::plan::{Plan, Sink, Wrt};
+use super::ready::{Found, Plans, RunLength};
 use crate::array::{Array, Shape, Slice, Type};
 use crate::error::{Error, Result};
 use crate::ir::{Adjoint, Function, adjoint, pushforward};
-use crate::process::{Guard, Mutex};
 use crate::rules::check_indices;
 use crate::rules::differentiate::Product;
 use crate::table::{Gradient, Table, new_id};
-
-/// A run that takes longer is one that somebody may want to end.
-#[cfg(feature = "python")]
-const LONG: Duration = Duration::from_millis(20);
-
-/// Plans kept; the one unused for longest goes first.
-const KEPT: usize = 16;
-
-/// Which gradients a plan computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wrt {
-    /// None: the value alone.
-    Nothing,
-    /// Those of the trained parameters.
-    Parameters,
-    /// Those of parameters and variables.
-    All,
-}
-
-/// A plan with executors that are idle.
-struct Ready {
-    shapes: Vec<Shape>,
-    wrt: Wrt,
-    plan: Arc<Plan>,
-    idle: Vec<Executor>,
-    /// How long the longest run took, if it was on many numbers.
-    #[cfg(feature = "python")]
-    longest: Duration,
-}
 
 /// A frozen graph. See the [module documentation](self).
 pub struct Program {
@@ -63,7 +33,7 @@ pub struct Program {
     wrt: Vec<usize>,
     tables: Vec<Arc<Table>>,
     table_of: Vec<Option<usize>>,
-    ready: Mutex<Vec<Ready>>,
+    plans: Plans,
     fuse: bool,
 }
 
@@ -117,7 +87,7 @@ impl Program {
             wrt,
             tables,
             table_of,
-            ready: Mutex::new(Vec::new()),
+            plans: Plans::default(),
             fuse: true,
         })
     }
@@ -167,7 +137,7 @@ impl Program {
     /// the same numbers.
     pub fn unfused(mut self) -> Self {
         self.fuse = false;
-        self.ready = Mutex::new(Vec::new());
+        self.plans = Plans::default();
         self
     }
 
@@ -202,11 +172,6 @@ impl Program {
     /// [`value_and_grad`](Self::value_and_grad).
     pub fn differentiable(&self) -> impl Iterator<Item = &Leaf> {
         self.wrt.iter().map(|&k| &self.leaves[k])
-    }
-
-    fn lock(&self) -> Guard<'_, Vec<Ready>> {
-        // Entries are whole at all times, also if a thread panicked while it held the lock.
-        self.ready.lock()
     }
 
     /// The types of all leaves if inputs have the given shapes.
@@ -263,56 +228,19 @@ impl Program {
         lower(request).map(Arc::new)
     }
 
-    /// An idle executor, or a new one.
-    fn take(&self, shapes: &[Shape], wrt: Wrt) -> Result<Executor> {
-        {
-            let mut ready = self.lock();
-            let found = ready
-                .iter()
-                .position(|r| r.wrt == wrt && r.shapes == shapes);
-            if let Some(at) = found {
-                let mut entry = ready.remove(at);
-                let idle = entry.idle.pop();
-                let plan = Arc::clone(&entry.plan);
-                ready.push(entry);
-                drop(ready);
-                return idle.map_or_else(|| Executor::new(plan, &self.tables), Ok);
+    /// An idle executor, or a new one; `None` if the run is none of the wanted length.
+    fn take(&self, shapes: &[Shape], wrt: Wrt, length: RunLength) -> Result<Option<Executor>> {
+        let plan = match self.plans.take(shapes, wrt, length) {
+            Found::Executor(executor) => return Ok(Some(executor)),
+            Found::Other => return Ok(None),
+            Found::Plan(plan) => plan,
+            Found::Nothing => {
+                let plan = self.plan(shapes, wrt)?;
+                self.plans.keep(shapes, wrt, &plan);
+                plan
             }
-        }
-        let plan = self.plan(shapes, wrt)?;
-        let mut ready = self.lock();
-        if ready.len() >= KEPT {
-            ready.remove(0);
-        }
-        ready.push(Ready {
-            shapes: shapes.to_vec(),
-            wrt,
-            plan: Arc::clone(&plan),
-            idle: Vec::new(),
-            #[cfg(feature = "python")]
-            longest: Duration::ZERO,
-        });
-        drop(ready);
-        Executor::new(plan, &self.tables)
-    }
-
-    fn give_back(&self, executor: Executor) {
-        let mut ready = self.lock();
-        let entry = ready
-            .iter_mut()
-            .find(|r| Arc::ptr_eq(&r.plan, executor.plan()));
-        if let Some(entry) = entry {
-            entry.idle.push(executor);
-        }
-    }
-
-    /// Records how long a run of a plan took.
-    #[cfg(feature = "python")]
-    fn took(&self, plan: &Arc<Plan>, time: Duration) {
-        let mut ready = self.lock();
-        if let Some(entry) = ready.iter_mut().find(|r| Arc::ptr_eq(&r.plan, plan)) {
-            entry.longest = entry.longest.max(time);
-        }
+        };
+        Executor::new(plan, &self.tables).map(Some)
     }
 
     /// Number of steps in which the value is computed for inputs of the given shapes.
@@ -353,21 +281,15 @@ impl Program {
         })
     }
 
-    /// Whether a run may take so long that somebody will want it to end: one that needs a plan first,
-    /// or is as an earlier one that took long. A run in a thread of its own costs the start of that
-    /// thread, and products pack their operands into pages that are new to it.
-    #[cfg(feature = "python")]
-    pub(crate) fn is_long(&self, inputs: &[Array], wrt: Wrt) -> bool {
-        let ready = self.lock();
-        let found = ready.iter().find(|ready| {
-            let shapes = ready.shapes.iter().map(|shape| &shape[..]);
-            ready.wrt == wrt && shapes.eq(inputs.iter().map(Array::shape))
-        });
-        found.is_none_or(|ready| ready.longest > LONG)
-    }
-
-    /// Runs with one array for each input and hands the executor to `then`.
-    fn with<R>(&self, inputs: &[Array], wrt: Wrt, then: impl FnOnce(&Executor) -> R) -> Result<R> {
+    /// Runs with one array for each input and hands the executor to `then`; `None` if the run is
+    /// none of the wanted length.
+    fn with<R>(
+        &self,
+        inputs: &[Array],
+        wrt: Wrt,
+        length: RunLength,
+        then: impl FnOnce(&Executor) -> Result<R>,
+    ) -> Result<Option<R>> {
         let count = self.inputs().count();
         if inputs.len() != count {
             return Err(Error::Value(format!(
@@ -381,7 +303,9 @@ impl Program {
             }
         }
         let shapes: Vec<Shape> = inputs.iter().map(|a| a.shape().into()).collect();
-        let mut executor = self.take(&shapes, wrt)?;
+        let Some(mut executor) = self.take(&shapes, wrt, length)? else {
+            return Ok(None);
+        };
         let plan = Arc::clone(executor.plan());
         self.bind_variables(&mut executor)?;
         let leaves = self.leaves.iter().zip(&plan.bounds).enumerate();
@@ -394,18 +318,16 @@ impl Program {
             executor.bind(k, data);
         }
         let _reading = Table::reading(self.tables.iter().map(|table| &**table))?;
-        #[cfg(feature = "python")]
-        let started = (plan.bytes() > super::executor::LONG_RUN).then(Instant::now);
+        // Only of Python's runs somebody asks how long they take, and these are over at once.
+        let is_timed = cfg!(feature = "python") && plan.bytes() > LONG_RUN;
+        let started = is_timed.then(Instant::now);
         // SAFETY: every leaf but tables was just bound, to arrays that are borrowed here or held
         // by this program, and all their indices compared with the plan's bounds.
         unsafe { executor.run()? };
         let out = then(&executor);
-        #[cfg(feature = "python")]
-        if let Some(started) = started {
-            self.took(&plan, started.elapsed());
-        }
-        self.give_back(executor);
-        Ok(out)
+        let took = started.map(|started| started.elapsed());
+        self.plans.give_back(executor, took);
+        out.map(Some)
     }
 
     /// The value, for one array an input.
@@ -413,7 +335,14 @@ impl Program {
     /// # Errors
     /// [`Error::Type`], [`Error::Shape`] or [`Error::Index`] naming the input that does not fit.
     pub fn run(&self, inputs: &[Array]) -> Result<Array> {
-        self.with(inputs, Wrt::Nothing, |e| e.copy(&e.plan().result))?
+        let value = self.with(inputs, Wrt::Nothing, RunLength::Any, value);
+        value.map(must)
+    }
+
+    /// As [`run`](Self::run); `None` if the run may be long.
+    #[cfg(feature = "python")]
+    pub(crate) fn run_if_short(&self, inputs: &[Array]) -> Result<Option<Array>> {
+        self.with(inputs, Wrt::Nothing, RunLength::Short, value)
     }
 
     /// The value, and the gradient of the sum of its elements for every leaf of
@@ -421,21 +350,46 @@ impl Program {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub fn value_and_grad(&self, inputs: &[Array]) -> Result<(Array, Vec<Option<Gradient>>)> {
-        self.with(inputs, Wrt::All, |e| {
-            let value = e.copy(&e.plan().result)?;
-            let types = self.wrt.iter().map(|&k| &e.plan().leaves[k]);
-            let sinks = e.plan().sinks.iter().zip(types);
-            let gradient = |(sink, ty): (&Option<Sink>, &Type)| match sink {
-                None => Ok(None),
-                Some(Sink::Dense(place)) => Ok(Some(Gradient::Dense(e.copy(place)?))),
-                Some(Sink::Rows(parts)) => e
-                    .copy_rows(parts, ty)
-                    .map(|rows| Some(Gradient::Rows(rows))),
-            };
-            let gradients: Result<_> = sinks.map(gradient).collect();
-            Ok((value, gradients?))
-        })?
+    pub fn value_and_grad(&self, inputs: &[Array]) -> Result<Both> {
+        let both = self.with(inputs, Wrt::All, RunLength::Any, |e| self.both(e));
+        both.map(must)
+    }
+
+    /// As [`value_and_grad`](Self::value_and_grad); `None` if the run may be long.
+    #[cfg(feature = "python")]
+    pub(crate) fn value_and_grad_if_short(&self, inputs: &[Array]) -> Result<Option<Both>> {
+        self.with(inputs, Wrt::All, RunLength::Short, |e| self.both(e))
+    }
+
+    /// What a run computed.
+    fn both(&self, e: &Executor) -> Result<Both> {
+        let types = self.wrt.iter().map(|&k| &e.plan().leaves[k]);
+        let sinks = e.plan().sinks.iter().zip(types);
+        let gradient = |(sink, ty): (&Option<Sink>, &Type)| match sink {
+            None => Ok(None),
+            Some(Sink::Dense(place)) => Ok(Some(Gradient::Dense(e.copy(place)?))),
+            Some(Sink::Rows(parts)) => e
+                .copy_rows(parts, ty)
+                .map(|rows| Some(Gradient::Rows(rows))),
+        };
+        let gradients: Result<_> = sinks.map(gradient).collect();
+        Ok((value(e)?, gradients?))
+    }
+}
+
+/// A value, and gradients by leaves.
+type Both = (Array, Vec<Option<Gradient>>);
+
+/// The value that a run computed.
+fn value(e: &Executor) -> Result<Array> {
+    e.copy(&e.plan().result)
+}
+
+/// What a run gave for which any length was wanted.
+fn must<R>(result: Option<R>) -> R {
+    match result {
+        Some(result) => result,
+        None => unreachable!("runs of any length are wanted"),
     }
 }
 

@@ -15,7 +15,7 @@ use super::sparse::gradient;
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
 use crate::error::Result;
-use crate::exec::{Leaf, Program, Wrt};
+use crate::exec::{Leaf, Program};
 use crate::interrupt;
 use crate::ir::Expression;
 use crate::rules::Gather;
@@ -133,22 +133,25 @@ impl PyProgram {
         })
     }
 
-    /// Runs the program. A long run is left behind by Ctrl-C, and ends by itself after the step
-    /// that it is at.
+    /// Runs the program, by `short` if the run is a short one. A long run is left behind by Ctrl-C,
+    /// and ends by itself after the step that it is at.
     fn call<R: Send + 'static>(
         &self,
         py: Python<'_>,
         inputs: Vec<Array>,
-        wrt: Wrt,
-        run: fn(&Program, &[Array]) -> Result<R>,
+        short: fn(&Program, &[Array]) -> Result<Option<R>>,
+        any: fn(&Program, &[Array]) -> Result<R>,
     ) -> Result<R> {
         let program = &self.inner;
-        if self.stays_in_thread || !program.is_long(&inputs, wrt) {
-            return py.detach(|| run(program, &inputs));
+        if self.stays_in_thread {
+            return py.detach(|| any(program, &inputs));
+        }
+        if let Some(result) = py.detach(|| short(program, &inputs))? {
+            return Ok(result);
         }
         let program = Arc::clone(program);
         let membership = Membership::of_this_thread();
-        interrupt::leave(move || membership.join(|| run(&program, &inputs)))?
+        interrupt::leave(move || membership.join(|| any(&program, &inputs)))?
     }
 
     /// One array for each input, in the program's order.
@@ -184,7 +187,7 @@ impl PyProgram {
         inputs: Option<Given<Bound<'py, PyDict>>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arrays = self.arrays(inputs)?;
-        let value = self.call(py, arrays, Wrt::Nothing, Program::run)?;
+        let value = self.call(py, arrays, Program::run_if_short, Program::run)?;
         convert::to_numpy(py, value)
     }
 
@@ -199,7 +202,8 @@ impl PyProgram {
         inputs: Option<Given<Bound<'py, PyDict>>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         let arrays = self.arrays(inputs)?;
-        let (value, gradients) = self.call(py, arrays, Wrt::All, Program::value_and_grad)?;
+        let (short, any) = (Program::value_and_grad_if_short, Program::value_and_grad);
+        let (value, gradients) = self.call(py, arrays, short, any)?;
         let found = PyDict::new(py);
         for (leaf, grad) in self.leaves.iter().zip(gradients) {
             let grad = grad.map(|g| gradient(py, g)).transpose()?;

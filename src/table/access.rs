@@ -74,8 +74,11 @@ impl Table {
     /// # Errors
     /// [`Error::State`] if this thread, or a call that it is part of, has plain access; whatever
     /// ended the wait.
-    pub(crate) fn reading<'a>(tables: impl Iterator<Item = &'a Table>) -> Result<Reading<'a>> {
-        let _held = held(&sorted(tables), Mode::Shared)?;
+    pub(crate) fn reading<'a>(
+        tables: impl Iterator<Item = &'a Table> + Clone,
+    ) -> Result<Reading<'a>> {
+        let held = lock::hold(tables.clone().map(Table::lock), Mode::Shared)?;
+        let _held = held.map_err(|refused| refusal(&sorted(tables), refused, Mode::Shared))?;
         Ok(Reading { _held })
     }
 

@@ -12,6 +12,12 @@
 //!   that it works for, and hands them to threads that work for it ([`Membership`]). So code
 //!   that asks for what its own run holds is told ([`Refused::Own`]) and does not wait for itself.
 //!
+//! Most runs hold tables shared, for microseconds, and nothing else happens meanwhile. So a run that
+//! nobody is in the way of is counted in the locks' words as a brief reader is, and its thread
+//! notes what it holds. The record has to know of it only where others ask who holds what, or where
+//! it is this thread that asks: hence the thread enters its notes there before it asks for
+//! anything in the record, before it hands on its runs, and before it forks.
+//!
 //! Several locks are taken together or not at all, so nobody waits while it takes them one by
 //! one. A run within a run does hold something while it waits; if those it waits for wait for it
 //! in turn, which the record shows, it is told too ([`Refused::Circle`]).
@@ -24,7 +30,7 @@
 //! Limits: a thread that the caller starts within a run is not known to work for it. If the run
 //! waits for it, it must not ask for what the run holds.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 use smallvec::SmallVec;
@@ -35,13 +41,28 @@ use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, thread_local};
 use crate::error::Result;
 use crate::{interrupt, process};
 
-thread_local! {
-    /// The runs that this thread works for.
-    static RUNS: RefCell<Vec<Run>> = const { RefCell::new(Vec::new()) };
+/// A run that a thread works for.
+#[derive(Clone)]
+struct Own {
+    run: Run,
+    /// Locks in whose words it is counted, by number, of which the record does not know.
+    noted: SmallVec<[u64; 4]>,
 }
 
-fn own_runs() -> Runs {
-    RUNS.with(|runs| Runs::from_slice(&runs.borrow()))
+thread_local! {
+    /// The runs that this thread works for.
+    static RUNS: RefCell<Vec<Own>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The runs that this thread works for. What it has noted of them is entered in the record.
+fn own_runs(record: &mut Record) -> Runs {
+    let enter = |own: &mut Own| {
+        for id in own.noted.drain(..) {
+            record.entry_of(id).shared.push(own.run);
+        }
+        own.run
+    };
+    RUNS.with(|runs| runs.borrow_mut().iter_mut().map(enter).collect())
 }
 
 static RECORD: Mutex<Record> = Mutex::new(Record {
@@ -65,9 +86,30 @@ pub(super) struct Brief<'a> {
 impl Drop for Brief<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.word.fetch_sub(1, Ordering::Release) & BUSY != 0 {
-            record().wake();
+        leave(self.word);
+    }
+}
+
+/// Counts a reader in a word, unless somebody has or wants plain access.
+#[inline]
+fn enter(word: &AtomicU64) -> bool {
+    let mut seen = word.load(Ordering::Relaxed);
+    while seen & BUSY == 0 && seen >> 32 == u64::from(process::forks()) {
+        let entered =
+            word.compare_exchange_weak(seen, seen + 1, Ordering::Acquire, Ordering::Relaxed);
+        match entered {
+            Ok(_) => return true,
+            Err(found) => seen = found,
         }
+    }
+    false
+}
+
+/// Counts a reader out of a word, and tells whoever waits for that.
+#[inline]
+fn leave(word: &AtomicU64) {
+    if word.fetch_sub(1, Ordering::Release) & BUSY != 0 {
+        record().wake();
     }
 }
 
@@ -87,18 +129,8 @@ impl Lock {
     /// Why it was refused, or what ended the wait.
     #[inline]
     pub(super) fn brief(&self) -> Result<Result<Brief<'_>, Refused>> {
-        let mut word = self.word.load(Ordering::Relaxed);
-        while word & BUSY == 0 && word >> 32 == u64::from(process::forks()) {
-            let taken = self.word.compare_exchange_weak(
-                word,
-                word + 1,
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            );
-            match taken {
-                Ok(_) => return Ok(Ok(Brief { word: &self.word })),
-                Err(found) => word = found,
-            }
+        if enter(&self.word) {
+            return Ok(Ok(Brief { word: &self.word }));
         }
         let taken = take(&[(self, Mode::Shared)], None)?;
         Ok(taken.map(|()| Brief { word: &self.word }))
@@ -106,13 +138,14 @@ impl Lock {
 
     /// As [`Lock::brief`], without a wait: `None` if somebody has plain access or is to have it.
     pub(super) fn brief_at_once(&self) -> Option<Brief<'_>> {
+        let mut record = record();
         let request = Request {
             locks: &[(self, Mode::Shared)],
             run: None,
-            own: own_runs(),
+            own: own_runs(&mut record),
             since: None,
         };
-        match record().attempt(&request) {
+        match record.attempt(&request) {
             Attempt::Taken => Some(Brief { word: &self.word }),
             Attempt::Refused(_) | Attempt::Wait => None,
         }
@@ -128,14 +161,14 @@ impl Lock {
 
 /// Takes locks, all or none, and waits for them if need be.
 fn take(locks: &[(&Lock, Mode)], run: Option<Run>) -> Result<Result<(), Refused>> {
+    let mut record = record();
     let mut request = Request {
         locks,
         run,
-        own: own_runs(),
+        own: own_runs(&mut record),
         since: None,
     };
     loop {
-        let mut record = record();
         let attempt = record.attempt(&request);
         if !matches!(attempt, Attempt::Wait) {
             record.dequeue(&request);
@@ -159,24 +192,33 @@ fn take(locks: &[(&Lock, Mode)], run: Option<Run>) -> Result<Result<(), Refused>
             self::record().dequeue(&request);
             return Err(error);
         }
+        record = self::record();
     }
 }
 
 /// Locks that a run holds. They are given back in the thread that took them.
 pub(super) struct Held<'a> {
-    locks: SmallVec<[(&'a Lock, Mode); 4]>,
+    locks: Locks<'a>,
     run: Run,
+    /// In the words of which process it is counted, by the forks that led there, if it is.
+    counted: Option<u32>,
     _in_this_thread: PhantomData<*const ()>,
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        RUNS.with(|runs| {
+        if self.locks.is_empty() {
+            return;
+        }
+        let own = RUNS.with(|runs| {
             let mut runs = runs.borrow_mut();
-            if let Some(at) = runs.iter().rposition(|&run| run == self.run) {
-                runs.remove(at);
-            }
+            let at = runs.iter().rposition(|own| own.run == self.run);
+            at.map(|at| runs.remove(at))
         });
+        if own.is_some_and(|own| !own.noted.is_empty()) {
+            self.locks.iter().for_each(|(lock, _)| leave(&lock.word));
+            return;
+        }
         let mut record = record();
         // Entries are taken out of a list from its end.
         for (lock, mode) in self.locks.iter().rev() {
@@ -187,6 +229,10 @@ impl Drop for Held<'_> {
                     at.map(|at| entry.shared.swap_remove(at));
                 }
             });
+            // In a child nobody is counted who was counted in its parent.
+            if self.counted == Some(process::forks()) {
+                lock.word.fetch_sub(1, Ordering::Release);
+            }
         }
         record.wake();
     }
@@ -194,23 +240,37 @@ impl Drop for Held<'_> {
 
 /// A new run.
 fn new_run() -> Run {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
+    /// How many numbers a thread takes at once.
+    const BLOCK: u64 = 1 << 16;
+    static NEXT: AtomicU64 = AtomicU64::new(BLOCK);
+    thread_local! {
+        static OWN: Cell<Run> = const { Cell::new(0) };
+    }
+    OWN.with(|own| {
+        let run = match own.get() % BLOCK {
+            0 => NEXT.fetch_add(BLOCK, Ordering::Relaxed),
+            _ => own.get(),
+        };
+        own.set(run + 1);
+        run
+    })
 }
 
+/// Locks, and how they are asked for.
+type Locks<'a> = SmallVec<[(&'a Lock, Mode); 4]>;
+
 /// Locks, each once, in the order of their numbers.
-fn sorted<'a>(locks: impl Iterator<Item = &'a Lock>) -> SmallVec<[&'a Lock; 4]> {
-    let mut sorted: SmallVec<[&Lock; 4]> = locks.collect();
-    sorted.sort_unstable_by_key(|lock| lock.id);
-    sorted.dedup_by_key(|lock| lock.id);
-    sorted
+fn ordered(mut locks: Locks<'_>) -> Locks<'_> {
+    locks.sort_unstable_by_key(|(lock, _)| lock.id);
+    locks.dedup_by_key(|(lock, _)| lock.id);
+    locks
 }
 
 /// Takes locks for a new run of this thread, and waits for them if need be. A lock that is named
 /// twice is taken once.
 ///
 /// # Errors
-/// Why it was refused, or what ended the wait.
+/// Why it was refused, and for which lock in the order of their numbers, or what ended the wait.
 pub(super) fn hold<'a>(
     locks: impl Iterator<Item = &'a Lock>,
     mode: Mode,
@@ -223,15 +283,34 @@ fn hold_for<'a>(
     locks: impl Iterator<Item = &'a Lock>,
     mode: Mode,
 ) -> Result<Result<Held<'a>, Refused>> {
-    let wanted: SmallVec<[_; 4]> = sorted(locks).into_iter().map(|l| (l, mode)).collect();
-    Ok(take(&wanted, Some(run))?.map(|()| {
-        RUNS.with(|runs| runs.borrow_mut().push(run));
+    let locks: Locks<'a> = locks.map(|lock| (lock, mode)).collect();
+    let held = |locks, counted, noted| {
+        RUNS.with(|runs| runs.borrow_mut().push(Own { run, noted }));
         Held {
-            locks: wanted,
+            locks,
             run,
+            counted,
             _in_this_thread: PhantomData,
         }
-    }))
+    };
+    if mode == Mode::Shared && enter_all(&locks) {
+        let noted = locks.iter().map(|(lock, _)| lock.id).collect();
+        return Ok(Ok(held(locks, Some(process::forks()), noted)));
+    }
+    let locks = ordered(locks);
+    Ok(take(&locks, Some(run))?.map(|()| held(locks, None, SmallVec::new())))
+}
+
+/// Counts a reader in the words of all locks, or of none.
+#[inline]
+fn enter_all(locks: &Locks<'_>) -> bool {
+    for (k, (lock, _)) in locks.iter().enumerate() {
+        if !enter(&lock.word) {
+            locks[..k].iter().for_each(|(lock, _)| leave(&lock.word));
+            return false;
+        }
+    }
+    true
 }
 
 /// The right of a run to train what it has locked, for as long as this lives.
@@ -249,36 +328,35 @@ pub(super) fn train<'a>(
     locks: impl Iterator<Item = &'a Lock>,
 ) -> Result<Result<Trained<'a>, Refused>> {
     let run = new_run();
-    let all = sorted(locks);
+    let locks = ordered(locks.map(|lock| (lock, Mode::Shared)).collect());
     let mut record = record();
-    let trained = |lock: &&Lock| {
+    let trained = |(lock, _): &(&Lock, Mode)| {
         let entry = record.entry(lock.id);
         entry.is_some_and(|entry| entry.trained.is_some())
     };
-    if let Some(k) = all.iter().position(trained) {
+    if let Some(k) = locks.iter().position(trained) {
         return Ok(Err(Refused::Trained(k)));
     }
-    for lock in &all {
-        record.entry_of(lock).trained = Some(run);
+    for (lock, _) in &locks {
+        record.entry_of(lock.id).trained = Some(run);
     }
     // Who waits to change them is refused now.
     record.wake();
     drop(record);
-    let trained = Trained { locks: all, run };
-    let wanted = trained.locks.iter().map(|&lock| (lock, Mode::Shared));
-    let wanted: SmallVec<[_; 4]> = wanted.collect();
+    let trained = Trained {
+        locks: locks.iter().map(|(lock, _)| *lock).collect(),
+        run,
+    };
     // Whoever got plain access before ends it first.
-    Ok(match take(&wanted, Some(run))? {
-        Err(refused) => Err(refused),
-        Ok(()) => {
-            drop(Held {
-                locks: wanted,
-                run,
-                _in_this_thread: PhantomData,
-            });
-            Ok(trained)
-        }
-    })
+    Ok(take(&locks, Some(run))?.map(|()| {
+        drop(Held {
+            locks,
+            run,
+            counted: None,
+            _in_this_thread: PhantomData,
+        });
+        trained
+    }))
 }
 
 impl Trained<'_> {
@@ -308,18 +386,23 @@ pub(crate) struct Membership(Runs);
 impl Membership {
     /// That of this thread.
     pub(crate) fn of_this_thread() -> Self {
-        Membership(own_runs())
+        Membership(own_runs(&mut record()))
     }
 
     /// Does `work` in this thread as a part of the other's.
     pub(crate) fn join<R>(&self, work: impl FnOnce() -> R) -> R {
-        struct Restore(Vec<Run>);
+        struct Restore(Vec<Own>);
         impl Drop for Restore {
             fn drop(&mut self) {
                 RUNS.with(|runs| std::mem::swap(&mut *runs.borrow_mut(), &mut self.0));
             }
         }
-        let before = RUNS.with(|runs| std::mem::replace(&mut *runs.borrow_mut(), self.0.to_vec()));
+        let own = |&run: &Run| Own {
+            run,
+            noted: SmallVec::new(),
+        };
+        let own = self.0.iter().map(own).collect();
+        let before = RUNS.with(|runs| std::mem::replace(&mut *runs.borrow_mut(), own));
         let _restore = Restore(before);
         work()
     }
@@ -334,7 +417,9 @@ thread_local! {
 /// Keeps the record as it is until `after_fork`.
 #[cfg(feature = "python")]
 pub(crate) fn before_fork() {
-    FORKING.with(|held| held.replace(Some(record())));
+    let mut record = record();
+    own_runs(&mut record);
+    FORKING.with(|held| held.replace(Some(record)));
 }
 
 /// In a child, to be called when [`process`] has counted the fork: forgets what other threads
@@ -346,7 +431,7 @@ pub(crate) fn after_fork(is_child: bool) {
         return;
     };
     if is_child {
-        let own = own_runs();
+        let own = own_runs(&mut record);
         record.queue.clear();
         for entry in &mut record.entries {
             entry.wanted = 0;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Gradient, Table};
 use crate::array::Array;
 use crate::error::Result;
-use crate::process::{Guard, Mutex};
+use crate::process::{QuickGuard, QuickMutex};
 
 /// A handle on a table with a gradient of its own; works from any thread.
 ///
@@ -14,7 +14,7 @@ use crate::process::{Guard, Mutex};
 #[derive(Debug)]
 pub struct Param {
     table: Arc<Table>,
-    gradient: Mutex<Option<Gradient>>,
+    gradient: QuickMutex<Option<Gradient>>,
 }
 
 impl Param {
@@ -30,7 +30,7 @@ impl Param {
     pub fn on(table: Arc<Table>) -> Self {
         Param {
             table,
-            gradient: Mutex::new(None),
+            gradient: QuickMutex::new(None),
         }
     }
 
@@ -39,7 +39,7 @@ impl Param {
         &self.table
     }
 
-    fn slot(&self) -> Guard<'_, Option<Gradient>> {
+    fn slot(&self) -> QuickGuard<'_, Option<Gradient>> {
         // Whatever a panicking thread left in the slot is a whole gradient or none.
         self.gradient.lock()
     }

@@ -10,7 +10,7 @@ use crate::process;
 
 /// In a lock's word: somebody has or wants plain access, so brief readers ask the record.
 pub(super) const BUSY: u64 = 1 << 31;
-/// In a lock's word: the number of brief readers. Above [`BUSY`] it has the forks that led to
+/// In a lock's word: the number of brief readers, and of runs that are counted like those. Above [`BUSY`] it has the forks that led to
 /// the process which counted them; in a child they are not there.
 pub(super) const READERS: u64 = BUSY - 1;
 
@@ -126,13 +126,13 @@ impl Record {
         self.place(id).ok().map(|at| &self.entries[at])
     }
 
-    /// The entry of a lock, which is made if need be.
-    pub(super) fn entry_of(&mut self, lock: &Lock) -> &mut Entry {
-        let at = match self.place(lock.id) {
+    /// The entry of a lock, by its number, which is made if need be.
+    pub(super) fn entry_of(&mut self, id: u64) -> &mut Entry {
+        let at = match self.place(id) {
             Ok(at) => at,
             Err(at) => {
                 let entry = Entry {
-                    id: lock.id,
+                    id,
                     plain: None,
                     shared: SmallVec::new(),
                     trained: None,
@@ -252,8 +252,8 @@ impl Record {
                 (None, _) => {
                     lock.word.fetch_add(1, Ordering::Acquire);
                 }
-                (Some(run), Mode::Shared) => self.entry_of(lock).shared.push(run),
-                (Some(run), Mode::Plain) => self.entry_of(lock).plain = Some(run),
+                (Some(run), Mode::Shared) => self.entry_of(lock.id).shared.push(run),
+                (Some(run), Mode::Plain) => self.entry_of(lock.id).plain = Some(run),
             }
         }
     }
@@ -294,7 +294,7 @@ impl Record {
         request.since = Some((Instant::now(), ticket));
         for (lock, mode) in request.locks {
             if *mode == Mode::Plain {
-                self.entry_of(lock).wanted += 1;
+                self.entry_of(lock.id).wanted += 1;
                 lock.word.fetch_or(BUSY, Ordering::Relaxed);
             }
         }

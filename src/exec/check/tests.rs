@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::array::Shape;
-use crate::exec::program::Wrt;
+use crate::exec::Wrt;
 use crate::graph::{Input, Parameter};
 
 /// Samples of the plan: values of it fill several cache lines.

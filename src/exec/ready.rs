@@ -1,0 +1,115 @@
+//! What a program keeps between runs: plans for the shapes of inputs that it had, with executors
+//! that are idle.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::executor::Executor;
+use super::plan::{Plan, Wrt};
+use crate::array::{Shape, equal_shapes};
+use crate::process::QuickMutex;
+
+/// A run that takes longer is one that somebody may want to end.
+const LONG: Duration = Duration::from_millis(20);
+
+/// Plans kept; the one unused for longest goes first.
+const KEPT: usize = 16;
+
+/// Which runs are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunLength {
+    /// All.
+    Any,
+    /// Those that take little time for certain: there is a plan, and no run of it took long. Of
+    /// others somebody may want the end. They are left to a thread of their own; to start one
+    /// takes time, and products pack their operands into pages that are new to it.
+    #[cfg_attr(
+        not(feature = "python"),
+        allow(dead_code, reason = "the binding to Python asks for it")
+    )]
+    Short,
+}
+
+/// A plan with executors that are idle.
+struct Ready {
+    shapes: Vec<Shape>,
+    wrt: Wrt,
+    plan: Arc<Plan>,
+    idle: Vec<Executor>,
+    /// How long the longest run took, of those that were timed.
+    longest: Duration,
+}
+
+impl Ready {
+    fn is_for(&self, shapes: &[Shape], wrt: Wrt) -> bool {
+        let alike = |(a, b): (&Shape, &Shape)| equal_shapes(a, b);
+        self.wrt == wrt
+            && self.shapes.len() == shapes.len()
+            && self.shapes.iter().zip(shapes).all(alike)
+    }
+}
+
+/// What there is for a run.
+pub(super) enum Found {
+    Executor(Executor),
+    /// All executors are at work.
+    Plan(Arc<Plan>),
+    /// The run is none of the wanted length.
+    Other,
+    Nothing,
+}
+
+/// The plans of a program, those used last at the end. A forked child that loses them because a
+/// thread of its parent was at them plans anew.
+#[derive(Default)]
+pub(super) struct Plans(QuickMutex<Vec<Ready>>);
+
+impl Plans {
+    /// An idle executor for inputs of these shapes, or what else there is.
+    pub(super) fn take(&self, shapes: &[Shape], wrt: Wrt, length: RunLength) -> Found {
+        let mut ready = self.0.lock();
+        let found = ready.iter().position(|ready| ready.is_for(shapes, wrt));
+        let Some(at) = found else {
+            return match length {
+                RunLength::Any => Found::Nothing,
+                RunLength::Short => Found::Other,
+            };
+        };
+        if length == RunLength::Short && ready[at].longest > LONG {
+            return Found::Other;
+        }
+        let last = ready.len() - 1;
+        if at < last {
+            ready[at..].rotate_left(1);
+        }
+        match ready[last].idle.pop() {
+            Some(executor) => Found::Executor(executor),
+            None => Found::Plan(Arc::clone(&ready[last].plan)),
+        }
+    }
+
+    /// Keeps a plan.
+    pub(super) fn keep(&self, shapes: &[Shape], wrt: Wrt, plan: &Arc<Plan>) {
+        let mut ready = self.0.lock();
+        if ready.len() >= KEPT {
+            ready.remove(0);
+        }
+        ready.push(Ready {
+            shapes: shapes.to_vec(),
+            wrt,
+            plan: Arc::clone(plan),
+            idle: Vec::new(),
+            longest: Duration::ZERO,
+        });
+    }
+
+    /// Takes an executor back, after a run that took this long, if it was timed.
+    pub(super) fn give_back(&self, executor: Executor, took: Option<Duration>) {
+        let mut ready = self.0.lock();
+        let plan = executor.plan();
+        if let Some(entry) = ready.iter_mut().find(|r| Arc::ptr_eq(&r.plan, plan)) {
+            entry.longest = entry.longest.max(took.unwrap_or_default());
+            entry.idle.push(executor);
+        }
+    }
+}
