@@ -20,8 +20,8 @@ use std::fmt;
 
 pub use dense::Dense;
 pub use dtype::{DType, Element};
-pub(crate) use shape::size;
 pub use shape::{Broadcast, Shape, broadcast, element_count, normalize_axis, show as show_shape};
+pub(crate) use shape::{equal_shapes, size};
 pub use summary::Summary;
 pub(crate) use view::with_real;
 pub use view::{Number, Slice, SliceMut, Typed, View, ViewMut};

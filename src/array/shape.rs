@@ -38,6 +38,13 @@ pub(crate) fn size(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
+/// Whether two shapes are equal. Slices are compared by a call of the C library's `memcmp`, which
+/// takes longer than these few numbers do.
+#[inline]
+pub(crate) fn equal_shapes(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
+}
+
 /// A shape as Python writes it: `(3, 4)`, `(3,)`, `()`.
 pub fn show(shape: &[usize]) -> String {
     match shape {

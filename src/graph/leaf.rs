@@ -5,23 +5,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::asked::Asked;
-use super::node::{Core, IntoDyn, Kind, Leaves, Node, Variable, latest_serial};
-use super::value::{TableValue, Value};
+use super::flags::Flags;
+use super::node::{Core, IntoDyn, Kind, Node, Variable, latest_serial};
+use super::table_value::TableValue;
+use super::value::Value;
 use crate::array::{Array, show_shape};
 use crate::error::{Error, Result};
 use crate::rules::{Identity, OpRef};
 use crate::table::{Gradient, Param, Table, new_id, record_change};
 
-/// What is below an input.
-const INPUT: Leaves = Leaves {
-    input: true,
-    assigned: false,
-};
-/// What is below any other leaf that can be assigned.
-const ASSIGNED: Leaves = Leaves {
-    input: false,
-    assigned: true,
-};
+/// What a leaf has that records a gradient and can be assigned.
+const TRAINED: Flags = Flags::DIFFERENTIABLE.with_if(Flags::ASSIGNED, true);
 
 /// A trained parameter: a handle on a table.
 pub struct ParameterNode {
@@ -120,7 +114,7 @@ impl Variable<ParameterNode> {
     pub fn from_param(param: Arc<Param>) -> Self {
         let value = Value::Table(Rc::new(TableValue::new(Arc::clone(param.table()))));
         Variable(Rc::new(ParameterNode {
-            core: Core::leaf(value, true).with_leaves(ASSIGNED),
+            core: Core::leaf(value, TRAINED),
             param,
         }))
     }
@@ -225,19 +219,18 @@ impl Variable {
     /// Whether the elements are integers: indices, or numbers that [`whole`](super::ops::whole)
     /// marked.
     pub fn is_integer(&self) -> bool {
-        self.0.core().holds_integers()
+        self.0.core().flags().has(Flags::INTEGERS)
     }
 
     /// Whether an input is below, which may get another value and another length later.
     pub fn input_below(&self) -> bool {
-        self.0.core().leaves().input
+        self.0.core().flags().has(Flags::INPUT)
     }
 
     /// Whether the value can change: an input, a parameter or another leaf that can be assigned
     /// is below.
     pub fn settable(&self) -> bool {
-        let leaves = self.0.core().leaves();
-        leaves.input || leaves.assigned
+        self.0.core().flags().has(Flags::INPUT | Flags::ASSIGNED)
     }
 }
 
@@ -280,7 +273,7 @@ impl Variable<InputNode> {
         let value = Value::Dense(value.into());
         Variable(Rc::new(InputNode {
             id: new_id(),
-            core: Core::leaf(value, false).with_leaves(INPUT),
+            core: Core::leaf(value, Flags::INPUT),
             name,
             asked: Asked::default(),
         }))
@@ -311,7 +304,7 @@ impl Variable<IndependentNode> {
         }
         Ok(Variable(Rc::new(IndependentNode {
             id: new_id(),
-            core: Core::leaf(Value::Dense(value), true).with_leaves(ASSIGNED),
+            core: Core::leaf(Value::Dense(value), TRAINED),
             gradient: RefCell::new(None),
         })))
     }
@@ -326,7 +319,7 @@ impl Variable<ConstantNode> {
     /// A fixed value.
     pub fn new(value: impl Into<Array>) -> Self {
         Variable(Rc::new(ConstantNode {
-            core: Core::leaf(Value::Dense(value.into()), false),
+            core: Core::leaf(Value::Dense(value.into()), Flags::NONE),
         }))
     }
 
@@ -343,8 +336,7 @@ impl Variable<ConstantNode> {
                 value.dtype()
             )));
         }
-        let core = Core::leaf(Value::Dense(value), true);
-        core.trace();
+        let core = Core::leaf(Value::Dense(value), Flags::DIFFERENTIABLE | Flags::TRACED);
         Ok(Variable(Rc::new(ConstantNode { core })))
     }
 }

@@ -7,6 +7,7 @@ use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
 use super::asked::Asked;
+use super::flags::Flags;
 use super::value::Value;
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
@@ -50,15 +51,6 @@ pub(super) struct Hooks {
     pub(super) passed: bool,
 }
 
-/// Which kinds of leaves that get other values later are below a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Leaves {
-    /// An input, which may get another length too.
-    pub(super) input: bool,
-    /// A parameter or variable.
-    pub(super) assigned: bool,
-}
-
 /// What every node carries.
 pub struct Core {
     value: RefCell<Value>,
@@ -66,14 +58,7 @@ pub struct Core {
     version: Cell<u64>,
     /// The change counter when the value was last known to be current.
     checked: Cell<u64>,
-    /// Whether a leaf below records a gradient.
-    differentiable: bool,
-    /// Whether an argument of a function that is being differentiated is below.
-    traced: Cell<bool>,
-    /// Which leaves are below that get other values later.
-    leaves: Cell<Leaves>,
-    /// Whether the elements are integers, though they are of a floating-point type.
-    integers: Cell<bool>,
+    flags: Cell<Flags>,
     /// Grows from node to node of a thread, so that parents have less than their children.
     serial: u64,
     /// Asked when the gradient of this node is complete.
@@ -86,15 +71,13 @@ pub struct Core {
 impl Core {
     /// A core whose value was computed from what was there at `version`.
     #[inline]
-    pub(super) fn new(value: Value, version: u64, differentiable: bool, traced: bool) -> Self {
+    pub(super) fn new(value: Value, version: u64, flags: Flags) -> Self {
+        let integers = !value.dtype().is_real();
         Core {
             value: RefCell::new(value),
             version: Cell::new(version),
             checked: Cell::new(version),
-            differentiable,
-            traced: Cell::new(traced),
-            leaves: Cell::default(),
-            integers: Cell::new(false),
+            flags: Cell::new(flags.with_if(Flags::INTEGERS, integers)),
             serial: next_serial(),
             hooks: RefCell::new(None),
             mark: Cell::new(0),
@@ -103,8 +86,8 @@ impl Core {
     }
 
     /// The core of a leaf, which is current at all times.
-    pub(super) fn leaf(value: Value, differentiable: bool) -> Self {
-        let core = Core::new(value, changes(), differentiable, false);
+    pub(super) fn leaf(value: Value, flags: Flags) -> Self {
+        let core = Core::new(value, changes(), flags);
         core.checked.set(u64::MAX);
         core
     }
@@ -182,47 +165,27 @@ impl Core {
         self.checked.get() == u64::MAX
     }
 
+    /// What is known of the node.
+    #[inline]
+    pub(super) fn flags(&self) -> Flags {
+        self.flags.get()
+    }
+
     /// Whether a gradient flows through this node.
     #[inline]
     pub fn differentiable(&self) -> bool {
-        self.differentiable
+        self.flags().has(Flags::DIFFERENTIABLE)
     }
 
     /// Whether an argument of a function that is being differentiated is below.
     #[inline]
     pub(super) fn traced(&self) -> bool {
-        self.traced.get()
+        self.flags().has(Flags::TRACED)
     }
 
     /// Says that this is such an argument.
     pub(super) fn trace(&self) {
-        self.traced.set(true);
-    }
-
-    /// Which leaves are below that get other values later.
-    #[inline]
-    pub(super) fn leaves(&self) -> Leaves {
-        self.leaves.get()
-    }
-
-    /// Says which.
-    #[inline]
-    pub(super) fn with_leaves(self, leaves: Leaves) -> Self {
-        self.leaves.set(leaves);
-        self
-    }
-
-    /// Whether the elements are integers, of whatever type.
-    #[inline]
-    pub(super) fn holds_integers(&self) -> bool {
-        self.integers.get() || !self.dtype().is_real()
-    }
-
-    /// Says whether they are, though they are of a floating-point type.
-    #[inline]
-    pub(super) fn with_integers(self, integers: bool) -> Self {
-        self.integers.set(integers);
-        self
+        self.flags.set(self.flags() | Flags::TRACED);
     }
 
     /// Larger than that of any node that existed before in this thread, parents included.

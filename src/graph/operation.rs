@@ -10,7 +10,8 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::node::{Core, IntoDyn, Kind, Leaves, Node, Variable};
+use super::flags::Flags;
+use super::node::{Core, IntoDyn, Kind, Node, Variable};
 use super::value::{Value, apply};
 use super::{eager, long, release};
 use crate::array::Array;
@@ -45,7 +46,7 @@ const MOVING: &[&str] = &[
 /// Whether the result of an operator holds integers, where some of its operands do.
 #[cold]
 fn keeps_integers(name: &str, operands: &[&Core]) -> bool {
-    let integers = |cores: &[&Core]| cores.iter().all(|c| c.holds_integers());
+    let integers = |cores: &[&Core]| cores.iter().all(|c| c.flags().has(Flags::INTEGERS));
     match name {
         "concatenate" => integers(operands),
         "replace" | "slice_replace" => integers(&operands[..2]),
@@ -178,31 +179,25 @@ impl<O: AsOperator, P: Parents> Operation<O, P> {
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         // Before the values are read: a table may change meanwhile.
         let now = changes();
-        let (value, below, traced, leaves, integers) = parents.with_cores(|cores| {
+        let (value, below) = parents.with_cores(|cores| {
             let value = with_values(cores, |args| apply_patiently(&op, args, None));
-            let any = |flag: fn(&Core) -> bool| cores.iter().any(|c| flag(c));
-            let leaves = Leaves {
-                input: any(|c| c.leaves().input),
-                assigned: any(|c| c.leaves().assigned),
-            };
-            let integers = [TypeId::of::<Whole>(), TypeId::of::<FromIndex>()]
-                .contains(&op.get().type_key(Internal))
-                || (any(Core::holds_integers) && keeps_integers(op.get().name(), cores));
-            (
-                value,
-                any(Core::differentiable),
-                any(Core::traced),
-                leaves,
-                integers,
-            )
+            let flags = cores.iter().map(|core| core.flags());
+            let below = flags.fold(Flags::NONE, |all, flags| all | flags);
+            let key = op.get().type_key(Internal);
+            let integers = key == TypeId::of::<Whole>()
+                || key == TypeId::of::<FromIndex>()
+                || (below.has(Flags::INTEGERS) && keeps_integers(op.get().name(), cores));
+            let below = below.without(Flags::INTEGERS);
+            (value, below.with_if(Flags::INTEGERS, integers))
         });
         let value = value?;
         // Indices do not move a little: no gradient flows through them.
-        let differentiable = below && value.dtype().is_real();
+        let flags = match value.dtype().is_real() {
+            true => below,
+            false => below.without(Flags::DIFFERENTIABLE),
+        };
         Ok(Operation {
-            core: Core::new(value, now, differentiable, traced)
-                .with_leaves(leaves)
-                .with_integers(integers),
+            core: Core::new(value, now, flags),
             op,
             parents: Some(parents),
         })

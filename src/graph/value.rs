@@ -6,57 +6,18 @@
 //! trace (a multiple of the identity). An operator that has no shortcut for a form gets the array.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, DType, Dense, Number, Shape, Slice, Summary, Type, View};
+use super::table_value::TableValue;
+use crate::array::{Array, DType, Dense, Number, Shape, Slice, Type, View, equal_shapes};
 use crate::error::{Error, Result};
 use crate::rules::{
     Accumulate, Form, Internal, Kernel, MOST_OPERANDS, Operator, Region, Scatter, ScatteredRows,
     Transpose, result_type, shares,
 };
-use crate::table::{Gradient, Rows, Table, add_into};
-
-/// A table in a graph, with the copy that dense operators last used.
-pub struct TableValue {
-    table: Arc<Table>,
-    copy: RefCell<Option<(u64, Array)>>,
-}
-
-impl TableValue {
-    pub(crate) fn new(table: Arc<Table>) -> Self {
-        TableValue {
-            table,
-            copy: RefCell::new(None),
-        }
-    }
-
-    /// What the table holds, without a copy of it.
-    pub(super) fn summary(&self) -> Option<Summary> {
-        self.table.summary()
-    }
-
-    /// The copy that was made last, if the table has not changed since.
-    fn copied(&self, version: u64) -> Option<Array> {
-        let copy = self.copy.borrow();
-        let (_, array) = copy.as_ref().filter(|(at, _)| *at == version)?;
-        Some(array.clone())
-    }
-
-    fn dense(&self) -> Result<Array> {
-        let version = self.table.version();
-        if let Some(array) = self.copied(version) {
-            return Ok(array);
-        }
-        // Nothing is borrowed while this waits.
-        let array = self.table.try_read()?;
-        self.copy.replace(Some((version, array.clone())));
-        Ok(array)
-    }
-}
+use crate::table::{Gradient, Rows, add_into};
 
 /// Where a number stands that is [repeated](Value::Repeated).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,13 +43,19 @@ pub enum Value {
 }
 
 impl Value {
+    /// What stands where a value was moved out.
+    #[inline]
+    pub(super) fn none() -> Self {
+        Value::Dense(0.0.into())
+    }
+
     /// Element type and shape.
     pub fn ty(&self) -> Type {
         match self {
             Value::Dense(a) => a.ty(),
             Value::Rows(r) => r.ty().clone(),
             Value::Repeated(_, _, ty) => ty.clone(),
-            Value::Table(t) => t.table.ty().clone(),
+            Value::Table(t) => t.ty().clone(),
         }
     }
 
@@ -98,7 +65,7 @@ impl Value {
             Value::Dense(a) => a.dtype(),
             Value::Rows(r) => r.ty().dtype,
             Value::Repeated(_, _, ty) => ty.dtype,
-            Value::Table(t) => t.table.ty().dtype,
+            Value::Table(t) => t.ty().dtype,
         }
     }
 
@@ -109,7 +76,7 @@ impl Value {
             Value::Dense(a) => a.shape(),
             Value::Rows(r) => &r.ty().shape,
             Value::Repeated(_, _, ty) => &ty.shape,
-            Value::Table(t) => &t.table.ty().shape,
+            Value::Table(t) => &t.ty().shape,
         }
     }
 
@@ -118,7 +85,7 @@ impl Value {
     fn number<T: Number>(&self) -> Option<T> {
         match self {
             Value::Dense(a) => a.number(),
-            Value::Table(t) if t.table.ty().shape.is_empty() => t.dense().ok()?.number(),
+            Value::Table(t) if t.ty().shape.is_empty() => t.number(),
             _ => None,
         }
     }
@@ -317,7 +284,9 @@ fn alike<'v>(args: &[&'v Value]) -> Option<(DType, &'v [usize], [Slice<'v>; MOST
             None => common = Some((dtype, view.shape)),
             Some((other, _)) if *other != dtype => return None,
             Some((_, shape)) if shape.is_empty() => *shape = view.shape,
-            Some((_, shape)) if !view.shape.is_empty() && view.shape != *shape => return None,
+            Some((_, shape)) if !view.shape.is_empty() && !equal_shapes(view.shape, shape) => {
+                return None;
+            }
             _ => {}
         }
         *slice = view.data;
@@ -328,8 +297,9 @@ fn alike<'v>(args: &[&'v Value]) -> Option<(DType, &'v [usize], [Slice<'v>; MOST
 /// Memory for a result: that of an earlier one, if it has the type and nobody else holds it.
 #[inline]
 fn memory(reuse: Option<Array>, dtype: DType, shape: &[usize]) -> Result<Array> {
-    let fits =
-        |old: &mut Array| old.dtype() == dtype && old.shape() == shape && old.view_mut().is_some();
+    let fits = |old: &mut Array| {
+        old.dtype() == dtype && equal_shapes(old.shape(), shape) && old.view_mut().is_some()
+    };
     if let Some(mut old) = reuse
         && fits(&mut old)
     {
@@ -367,7 +337,7 @@ where
 fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Value>> {
     match args {
         [Value::Table(t), Value::Dense(Array::U32(index))] if op.form() == Form::RowLookup => {
-            Some(t.table.read_rows(index).map(Value::Dense))
+            Some(t.table().read_rows(index).map(Value::Dense))
         }
         [Value::Table(t)] => sliced(op, t),
         [Value::Repeated(Places::Diagonal, scale, ty), other]
@@ -386,8 +356,8 @@ fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Va
 
 /// A slice of a table, by the rows that it has elements of; `None` if there is a copy of all.
 fn sliced<O: Operator + ?Sized>(op: &O, table: &TableValue) -> Option<Result<Value>> {
-    let (items, ty) = (op.slice()?, table.table.ty());
-    if table.copied(table.table.version()).is_some() {
+    let (items, ty) = (op.slice()?, table.ty());
+    if table.has_copy() {
         return None;
     }
     let region = match (Region::new(items, &ty.shape), result_type(op, &[ty])) {
@@ -396,7 +366,7 @@ fn sliced<O: Operator + ?Sized>(op: &O, table: &TableValue) -> Option<Result<Val
         _ => return None,
     };
     let rows = Dense::from(region.rows()?.collect::<Vec<u32>>());
-    let rows = table.table.read_rows(&rows).map(Value::Dense);
+    let rows = table.table().read_rows(&rows).map(Value::Dense);
     Some(rows.and_then(|rows| apply(&region.within(), &[&rows], None)))
 }
 
@@ -485,8 +455,11 @@ fn scaled<O: Operator + ?Sized>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::rules::{BasicSlice, SliceItem};
+    use crate::table::Table;
 
     #[test]
     fn a_slice_of_a_table_copies_its_rows_alone() -> Result<()> {
@@ -494,7 +467,7 @@ mod tests {
         let table = Rc::new(TableValue::new(Arc::new(Table::zeros(&ty, None)?)));
         let (items, value) = (vec![SliceItem::At(-1)], Value::Table(Rc::clone(&table)));
         assert_eq!(apply(&BasicSlice { items }, &[&value], None)?.shape(), [4]);
-        assert!(table.copy.borrow().is_none());
+        assert!(!table.has_copy());
         Ok(())
     }
 }

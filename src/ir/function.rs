@@ -336,9 +336,9 @@ impl Algebra for Builder {
         self.state.borrow_mut().error.take()
     }
 
-    fn same_type(&self, a: Id, b: Id) -> bool {
-        let types = &self.state.borrow().types;
-        types[a as usize] == types[b as usize]
+    fn is_sound(&self, a: Id, b: Id) -> bool {
+        let state = self.state.borrow();
+        state.error.is_none() && state.types[a as usize] == state.types[b as usize]
     }
 }
 

@@ -22,7 +22,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use pyo3::PyVisit;
 use pyo3::exceptions::PyRuntimeError;
@@ -111,18 +111,28 @@ impl Link {
     }
 }
 
-/// The links of a handle, during a collection.
+/// The links of a handle, during a collection. Few handles ever have any, so there is no room for
+/// them before.
 #[derive(Default)]
-pub(super) struct Links(Mutex<Vec<Py<Link>>>);
+pub(super) struct Links(OnceLock<Box<Mutex<Vec<Py<Link>>>>>);
 
 impl Links {
+    fn set(&self, links: Vec<Py<Link>>) {
+        let old = std::mem::replace(&mut *locked(self.0.get_or_init(Box::default)), links);
+        drop(old);
+    }
+
     pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        locked(&self.0).iter().try_for_each(|link| visit.call(link))
+        match self.0.get() {
+            Some(links) => locked(links).iter().try_for_each(|link| visit.call(link)),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn clear(&self) {
-        let links = std::mem::take(&mut *locked(&self.0));
-        drop(links);
+        if self.0.get().is_some() {
+            self.set(Vec::new());
+        }
     }
 }
 
@@ -283,8 +293,10 @@ fn show(
             let numbers = numbers.into_iter().flatten();
             let found = numbers.filter_map(|n| links[n].as_ref().map(|link| link.clone_ref(py)));
             let found: Vec<_> = found.collect();
-            any |= !found.is_empty();
-            *locked(&own.0) = found;
+            if !found.is_empty() {
+                any = true;
+                own.set(found);
+            }
         });
         if any {
             shown.roots.push(PyWeakrefReference::new(object)?.unbind());

@@ -58,7 +58,7 @@ pub(super) struct PyVariable {
     pub(super) entry: OnceLock<Listing>,
     /// A leaf's gradient as a graph, if it is to be one. It is held here and not by the leaf's
     /// node, which it depends on: nodes must not hold each other in a circle.
-    slope: Mutex<Option<Handle>>,
+    slope: Mutex<Option<Box<Handle>>>,
     /// Whether it stands for a Python float, whose arithmetic raises what Python's does.
     pub(super) number: bool,
     /// Whether it stands for a single number that is no array: of Python's, or NumPy's.
@@ -158,14 +158,15 @@ impl PyVariable {
     }
 
     /// The gradient as a graph. No Python code may run while it is locked.
-    pub(super) fn slope(&self) -> MutexGuard<'_, Option<Handle>> {
+    pub(super) fn slope(&self) -> MutexGuard<'_, Option<Box<Handle>>> {
         // A panic cannot leave it half written: it is only ever replaced as a whole.
         self.slope.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// Replaces the gradient that is a graph.
     pub(super) fn set_slope(&self, slope: Option<Handle>) {
-        let change = |slope: &Option<Handle>| isize::from(slope.is_some());
+        let slope = slope.map(Box::new);
+        let change = |slope: &Option<Box<Handle>>| isize::from(slope.is_some());
         SLOPES.fetch_add(change(&slope), Relaxed);
         let old = std::mem::replace(&mut *self.slope(), slope);
         SLOPES.fetch_sub(change(&old), Relaxed);

@@ -111,18 +111,35 @@ fn checked<'t, O: Operator + ?Sized>(
     product: Option<Ex<'t>>,
 ) -> Result<Option<Ex<'t>>> {
     let cx = like.algebra();
+    if let Some(product) = product
+        && product.is_in(cx)
+        && cx.is_sound(product.id(), like.id())
+    {
+        return Ok(Some(product));
+    }
+    looked_at(op, rule, like, product)
+}
+
+/// As [`checked`], where it is not plain that nothing is wrong.
+#[inline(never)]
+fn looked_at<'t, O: Operator + ?Sized>(
+    op: &O,
+    rule: (&str, usize),
+    like: Ex<'t>,
+    product: Option<Ex<'t>>,
+) -> Result<Option<Ex<'t>>> {
+    let cx = like.algebra();
     if let Some(error) = cx.take_error() {
         return Err(error);
     }
     if let Some(product) = product {
         product.id_in(cx)?;
-    }
-    match product {
-        Some(product) if !cx.same_type(product.id(), like.id()) => {
-            Err(wrong(op, rule, &product.ty(), &like.ty()))
+        let (found, expected) = (product.ty(), like.ty());
+        if found != expected {
+            return Err(wrong(op, rule, &found, &expected));
         }
-        product => Ok(product),
     }
+    Ok(product)
 }
 
 /// The gradients of an instruction's operands for which `wanted` says so, from the gradient `g` of

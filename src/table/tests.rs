@@ -124,7 +124,7 @@ fn what_is_trained_is_changed_by_its_own_run_alone() {
     ] {
         let [free, lock] = locks();
         let mut record = empty();
-        record.entry_of(&lock).trained = Some(1);
+        record.entry_of(lock.id).trained = Some(1);
         let of = [(&free, mode), (&lock, mode)];
         let found = ask(&mut record, &request(&of, run, &[]));
         assert_eq!(found, answer, "{run:?} {mode:?}");
@@ -166,15 +166,15 @@ fn a_lock_is_busy_for_as_long_as_somebody_has_or_wants_it_alone() {
     for request in &mut wanting {
         record.enqueue(request);
     }
-    record.entry_of(&lock).trained = Some(9);
-    record.entry_of(&lock).shared.push(8);
-    assert_eq!(record.entry_of(&lock).wanted, 2);
+    record.entry_of(lock.id).trained = Some(9);
+    record.entry_of(lock.id).shared.push(8);
+    assert_eq!(record.entry_of(lock.id).wanted, 2);
     assert_eq!(word(&lock), BUSY);
     record.dequeue(&wanting[0]);
-    assert_eq!((word(&lock), record.entry_of(&lock).wanted), (BUSY, 1));
+    assert_eq!((word(&lock), record.entry_of(lock.id).wanted), (BUSY, 1));
     record.change(&lock, |entry| entry.plain = Some(4));
     record.dequeue(&wanting[1]);
-    assert_eq!((word(&lock), record.entry_of(&lock).wanted), (BUSY, 0));
+    assert_eq!((word(&lock), record.entry_of(lock.id).wanted), (BUSY, 0));
     record.change(&lock, |entry| entry.plain = None);
     assert_eq!(word(&lock), 0);
     // The entry is forgotten when it says nothing more, and no sooner.
@@ -204,7 +204,7 @@ fn the_queue_has_each_once_and_tells_of_who_leaves_it() {
     let Waiting { own, locks, .. } = &record.queue[0];
     assert_eq!(own[..], [5]);
     assert_eq!(locks[..], [(lock.id, PLAIN), (other.id, SHARED)]);
-    assert_eq!(record.entry_of(&lock).wanted, 2);
+    assert_eq!(record.entry_of(lock.id).wanted, 2);
     assert!(record.entry(other.id).is_none(), "that can be shared");
     assert_eq!(word(&other), 0);
     record.dequeue(&first);
@@ -214,7 +214,7 @@ fn the_queue_has_each_once_and_tells_of_who_leaves_it() {
     assert_eq!(record.turn, 1);
     record.dequeue(&first);
     assert_eq!(record.turn, 1, "it is gone already");
-    assert_eq!(record.entry_of(&lock).wanted, 1);
+    assert_eq!(record.entry_of(lock.id).wanted, 1);
     record.dequeue(&second);
     assert_eq!(record.turn, 2);
     assert!(record.queue.is_empty() && record.entries.is_empty());
@@ -306,7 +306,7 @@ fn readers_of_before_a_fork_are_not_waited_for() {
     for (plain, wanted, busy) in [(None, 0, 0), (Some(4), 0, BUSY), (None, 1, BUSY)] {
         let [lock] = locks();
         let mut record = empty();
-        let entry = record.entry_of(&lock);
+        let entry = record.entry_of(lock.id);
         (entry.plain, entry.wanted) = (plain, wanted);
         lock.word.store(OLD + 3, Ordering::Relaxed);
         record.renew(&lock);
