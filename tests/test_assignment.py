@@ -1,5 +1,7 @@
 """Assignment to elements, and in place operators: as NumPy's, with the right gradients."""
 
+import operator
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -209,3 +211,89 @@ def test_what_a_sign_gives_is_another_variable():
     assert (value, gradient.tolist()) == (10.0, [3.0, 5.0])
     rows = wy.IndexInput([1, 0])
     assert a[+rows].value.tolist() == [1.0, 77.0]
+
+
+# Where 0 is in x the old value is 0/0, and its derivative infinite.
+OVERWRITING = {
+    "...": lambda q, x: operator.setitem(q, ..., 2 * x),
+    ":": lambda q, x: operator.setitem(q, slice(None), 2 * x),
+    ": of a number": lambda q, x: operator.setitem(q, slice(None), x.sum()),
+    "from 0": lambda q, x: operator.setitem(q, slice(0, None), 2 * x),
+    "to the end": lambda q, x: operator.setitem(q, slice(None, 3), 2 * x),
+    "backwards": lambda q, x: operator.setitem(q, slice(None, None, -1), x),
+    "a new axis": lambda q, x: operator.setitem(q, None, 2 * x),
+    "rows": lambda q, x: operator.setitem(q, [2, 0, 1], x),
+    "a mask": lambda q, x: operator.setitem(q, np.array([True] * 3), x),
+    "a view": lambda q, x: operator.setitem(q.reshape(3, 1), ..., x[:, None]),
+    "a view of all": lambda q, x: operator.setitem(q[:], ..., 3 * x),
+    "copyto": lambda q, x: np.copyto(q, x),
+    "out": lambda q, x: np.multiply(x, 2.0, out=q),
+    "out of a sum": lambda q, x: np.cumsum(x, out=q),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", OVERWRITING)
+def test_what_is_overwritten_as_a_whole_has_no_gradient(name):
+    """No zero is multiplied by the infinite derivative of a value that matters no more."""
+    write, at = OVERWRITING[name], np.array([0.0, 1.0, 4.0])
+
+    def f(x):
+        q = np.sqrt(x) / x
+        write(q, x)
+        return (q * WEIGHTS).sum()
+
+    def plain(x):
+        q = np.zeros_like(x)
+        write(q, x)
+        return (q * WEIGHTS).sum()
+
+    value, gradient = wy.value_and_grad(f)(at)
+    expected = wy.value_and_grad(plain)(at)
+    assert value == expected[0]
+    np.testing.assert_array_equal(gradient, expected[1])
+    np.testing.assert_array_equal(wy.jacfwd(f)(at), gradient)
+    w = wy.Parameter(at)
+    program = wy.freeze(f(w))
+    np.testing.assert_array_equal(program.value_and_grad()[1][w], gradient)
+    i = wy.Input(at)
+    assert wy.freeze(f(i)).run({i: at + 1.0}) == f(at + 1.0)
+
+
+WEIGHTS = np.array([1.0, -2.0, 0.5])
+# A gradient that is infinite at one element and has no business at the others.
+CHOOSING = {
+    "maximum": lambda x: np.maximum(x, [0.0, 0.0, 5.0]),
+    "minimum": lambda x: -np.minimum(-x, [0.0, 0.0, -5.0]),
+    "fmax": lambda x: np.fmax(x, [0.0, 0.0, 5.0]),
+    "fmin": lambda x: -np.fmin(-x, [0.0, 0.0, -5.0]),
+    "relu": lambda x: x.relu(),
+    "clip": lambda x: np.clip(x, 0.0, 3.0),
+    "max": lambda x: np.stack([np.max(np.append(x[:1], 0.0)), x[1], x[2]]),
+    "min": lambda x: np.stack([-np.min(np.append(-x[:1], 0.0)), x[1], x[2]]),
+    "where": lambda x: np.where(x > 0.0, x, 0.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CHOOSING)
+def test_gradients_are_selected(name):
+    """What was not chosen has gradient 0, also where the gradient of the result is infinite."""
+    choose, x = CHOOSING[name], np.array([-1.0, 2.0, 4.0])
+    gradient = wy.grad(lambda x: np.sqrt(choose(x)).sum())(x)
+    assert not np.isnan(gradient).any(), gradient
+    assert np.isfinite(gradient[1:]).all()
+
+
+def test_assigning_to_integers_rounds_as_numpy_does():
+    x = wy.Input([1.5, 2.5])
+    for key in (0, slice(None), [1], ...):
+        q, plain = x.astype(int), np.array([1, 2])
+        q[key] = 7.75
+        plain[key] = 7.75
+        assert q.dtype == plain.dtype
+        assert q.value.tolist() == plain.tolist()
+        numbers = x * 1.0
+        numbers[key] = x.astype(int)[0]
+        assert numbers.dtype == np.float64
+        assert (numbers / 2).value.tolist() == (numbers.value / 2).tolist()

@@ -285,6 +285,68 @@ def test_training_with_a_table_that_is_an_input(rng):
         wy.fit(both, {i: items}, optimizer=wy.SGD(lr=0.05))
 
 
+@pytest.mark.parametrize("form", ["loss", "program"])
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_rule_for_tables_of_indices(form, given, threads, rng):
+    """An IndexInput that is only looked up in is data, as a whole: as it is unless it is given."""
+    other = (FEATURES + 1) % 6
+    features, i = wy.IndexInput(FEATURES, name="features"), wy.IndexInput([0], name="i")
+    target = wy.Input([0.0], name="target")
+    table = wy.Parameter(np.zeros((6, 2)), name="table")
+    loss = (table[features[i]].sum((1, 2)) - target).square().sum()
+    program = wy.freeze(loss)
+    known = other if given else FEATURES
+    bound = {features: other} if given else {}
+    start = np.arange(12.0).reshape(6, 2)
+    table.value = start
+    rows = np.array([4, 0, 2])
+    expected = ((start[known[rows]].sum((1, 2)) - 1.0) ** 2).sum()
+    data = {i: rows, target: np.ones(3)}
+    assert program.run({**data, **bound}) == expected
+    value, gradients = program.value_and_grad({**data, **bound})
+    assert value == expected
+    assert set(gradients) == {table}
+    if given:
+        features.value = other
+    for leaf, column in data.items():
+        leaf.value = column
+    assert loss.item() == expected
+    features.value = FEATURES
+    # The table has as many rows as it has, whatever the number of samples.
+    items = rng.integers(0, 5, 40)
+    table.value = np.zeros((6, 2))
+    columns = {i: items, target: np.ones(40), **bound}
+    trained = program if form == "program" else loss
+    wy.fit(
+        trained,
+        columns,
+        optimizer=wy.SGD(lr=0.05),
+        epochs=200,
+        batch_size=4,
+        threads=threads,
+        deterministic=True,
+    )
+    used = np.unique(known[items])
+    assert (table.value[used] != 0.0).all()
+    assert (np.delete(table.value, used, 0) == 0.0).all()
+    np.testing.assert_allclose(table.value[known[items]].sum((1, 2)), 1.0, atol=1e-2)
+    with pytest.raises(IndexError, match="out of range"):
+        wy.fit(trained, {**columns, features: FEATURES + 6}, optimizer=wy.SGD(lr=0.05))
+    with pytest.raises(ValueError, match="'features'"):
+        wy.fit(trained, {**columns, features: [1, 2]}, optimizer=wy.SGD(lr=0.05))
+
+
+def test_a_frozen_table_of_indices_is_as_it_was():
+    features, i = wy.IndexInput(FEATURES), wy.IndexInput([0])
+    program = wy.freeze(wy.Parameter(TABLE)[features[i]].sum())
+    features.value = FEATURES * 0
+    assert program.run({i: [3]}) == TABLE[FEATURES[3]].sum()
+    assert program.run({i: [3], features: FEATURES * 0}) == 2 * TABLE[0].sum()
+    with pytest.raises(ValueError, match="has no value"):
+        program.run({features: FEATURES})
+
+
 def test_features_out_of_range_are_refused():
     i = wy.IndexInput([0])
     table = wy.Parameter(np.zeros((3, 2)))

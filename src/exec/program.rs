@@ -127,6 +127,27 @@ impl Program {
         Ok(program)
     }
 
+    /// The same program with values for some of its inputs, which are then no inputs any more.
+    ///
+    /// # Errors
+    /// [`Error::Type`] or [`Error::Shape`] naming the input that a value does not fit, and whatever a
+    /// rule reports.
+    #[cfg(feature = "python")]
+    pub(crate) fn holding(&self, held: &[(u64, Array)]) -> Result<Program> {
+        let mut leaves = self.leaves.clone();
+        for leaf in &mut leaves {
+            if let Leaf::Input { id, ty, name } = leaf
+                && let Some((_, value)) = held.iter().find(|(other, _)| other == id)
+            {
+                check_input(name, ty, value)?;
+                *leaf = Leaf::Variable(*id, value.clone());
+            }
+        }
+        let mut program = Program::of(self.forward.clone(), leaves, self.products.clone())?;
+        program.fuse = self.fuse;
+        Ok(program.made_of(self.lengths.clone()))
+    }
+
     /// The same program, which refuses other lengths than these of some leaves.
     pub(crate) fn made_of(mut self, lengths: Vec<(usize, Vec<Length>)>) -> Self {
         self.lengths = lengths;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::node::{IntoDyn, Kind, Node, Variable};
 use super::{hook, lengths};
+use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program};
 use crate::ir::{Builder, Terminator, ValueId};
@@ -43,14 +44,6 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// [`Error::Type`] if a node has a [hook](Self::register_hook), and as
     /// [`forward`](Self::forward).
     pub fn freeze(&self) -> Result<Program> {
-        self.freeze_holding(&[])
-    }
-
-    /// As [`freeze`](Self::freeze), with the inputs of these numbers fixed as they are now.
-    ///
-    /// # Errors
-    /// As [`freeze`](Self::freeze).
-    pub fn freeze_holding(&self, held: &[u64]) -> Result<Program> {
         self.forward()?;
         let order = self.topological();
         let builder = Builder::new();
@@ -87,7 +80,6 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                     leaves.push(Leaf::Variable(id, value));
                     builder.parameter(ty)
                 }
-                Kind::Input(id, _) if held.contains(&id) => builder.fixed(node.value()?),
                 Kind::Input(id, name) => {
                     let ty = node.ty()?;
                     let inputs = leaves.iter().filter(|l| matches!(l, Leaf::Input { .. }));
@@ -114,13 +106,17 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         Ok(Program::new(builder.finish("loss")?, leaves)?.made_of(made_of))
     }
 
-    /// The numbers of the inputs below that hold indices and are only looked up in: tables of
-    /// features, say, which are the same for every batch.
-    pub fn looked_up(&self) -> Vec<u64> {
+    /// The inputs below that hold indices and are only looked up in, as numbers that tell inputs apart,
+    /// with their values: tables of features, say, which are the same for every batch.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn looked_up(&self) -> Result<Vec<(u64, Array)>> {
         // For each node that has elements of such an input alone, the input.
         let mut of: HashMap<usize, u64> = HashMap::new();
         let mut only: Vec<u64> = Vec::new();
-        for node in &self.topological() {
+        let nodes = self.topological();
+        for node in &nodes {
             let parents = node.parents();
             match node.kind() {
                 Kind::Input(id, _) if !node.dtype().is_real() => {
@@ -147,6 +143,14 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         if let Some(id) = of.get(&self.address()) {
             only.retain(|other| other != id);
         }
-        only
+        let mut tables = Vec::with_capacity(only.len());
+        for node in nodes {
+            if let Kind::Input(id, _) = node.kind()
+                && only.contains(&id)
+            {
+                tables.push((id, node.value()?));
+            }
+        }
+        Ok(tables)
     }
 }

@@ -75,11 +75,6 @@ impl<T> Given<T> {
         Given(Ok(value))
     }
 
-    /// The argument, unless it is of another kind.
-    pub(super) fn get(&self) -> Option<&T> {
-        self.0.as_ref().ok()
-    }
-
     /// The argument.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ use super::optim::PyOptimizer;
 use super::program::{BY_INPUT, PyProgram, bind, input_id, place};
 use super::sampling::PySampler;
 use super::variable::PyVariable;
+use crate::array::Array;
 use crate::error::Result;
 use crate::exec::Program;
 use crate::process::Mutex;
@@ -184,13 +185,39 @@ fn sources(
     Ok(sources)
 }
 
+/// The program with its tables of indices, which are the same for every batch: as they were, or as they
+/// are given. What a sampler draws is no table.
+fn with_tables(
+    program: Arc<Program>,
+    tables: &mut Vec<(u64, Array)>,
+    sources: &mut Vec<(u64, Source)>,
+) -> Result<Arc<Program>> {
+    let drawn = |id: u64, sources: &[(u64, Source)]| {
+        let mut samplers = sources.iter();
+        samplers.any(|(other, source)| *other == id && matches!(source, Source::Sampled { .. }))
+    };
+    tables.retain(|(id, _)| !drawn(*id, sources));
+    for (id, value) in &mut *tables {
+        if let Some(at) = sources.iter().position(|(other, _)| other == id)
+            && let (_, Source::Column(given)) = sources.remove(at)
+        {
+            *value = given;
+        }
+    }
+    match tables.is_empty() {
+        true => Ok(program),
+        false => program.holding(tables).map(Arc::new),
+    }
+}
+
 /// Minimises a loss over data by stochastic gradient steps, at native speed.
 ///
 /// ``loss`` is a variable or a Program; the sum of its elements over each batch is what is
 /// minimised. ``columns`` maps inputs to arrays with a row for each sample, ``sample`` maps
 /// index inputs to samplers that draw anew for every sample. Samples are shuffled every epoch
 /// and all are used, in batches of ``batch_size``; the last batch may be shorter. An ``IndexInput``
-/// that is only looked up in (``w[features[i]]``) needs no column: it is a table as it is now.
+/// that is only looked up in (``features`` in ``w[features[i]]``) is no column: it is a table, the same
+/// for every batch, as it is now, or was when the program was frozen; or as ``columns`` gives it.
 ///
 /// ``threads`` workers (0: one for each core) update the parameters without locks (Hogwild;
 /// Recht et al., 2011). Equal seeds give equal bits with ``threads=1``, and for any fixed
@@ -249,22 +276,14 @@ pub(super) fn fit(
     callback: Option<Bound<'_, PyAny>>,
     progress: Given<bool>,
 ) -> PyResult<PyHistory> {
+    let mut tables;
     let program = if let Ok(program) = loss.cast::<PyProgram>() {
+        tables = program.get().tables.clone();
         Arc::clone(&program.get().inner)
     } else if let Ok(variable) = loss.cast::<PyVariable>() {
         let node = variable.get().handle.node()?;
-        let mut held = node.looked_up();
-        if !held.is_empty() {
-            let sampled = sample.as_ref().and_then(|given| given.get());
-            for bound in columns.get().into_iter().chain(sampled) {
-                for key in bound.keys() {
-                    let id = key.cast::<PyVariable>().ok();
-                    let id = id.and_then(|v| v.get().handle.input_id());
-                    held.retain(|&other| Some(other) != id);
-                }
-            }
-        }
-        Arc::new(node.freeze_holding(&held)?)
+        tables = node.looked_up()?;
+        Arc::new(node.freeze()?)
     } else {
         return Err(PyTypeError::new_err(format!(
             "loss: expected a Variable or a Program, got {}",
@@ -284,8 +303,10 @@ pub(super) fn fit(
         )));
     };
     let optimizer = Arc::clone(&optimizer.get().inner);
+    let mut sources = sources(&program, columns, sample)?;
+    let program = with_tables(program, &mut tables, &mut sources)?;
     let settings = Fit {
-        sources: sources(&program, columns, sample)?,
+        sources,
         epochs: size("epochs", &epochs, 1)?,
         batch_size: size("batch_size", &batch_size, 1)?,
         threads: size("threads", &threads, 0)?,

@@ -64,6 +64,10 @@ impl PyInput {
 
 /// Data: row indices, for looking up rows with ``x[index]``.
 ///
+/// One that is itself only looked up in (``features`` in ``w[features[i]]``) is a table: it has the
+/// value that it was made with, or was assigned, unless it is given, in ``.value`` of what is built,
+/// ``freeze`` and ``fit`` alike, and no batch takes rows of it.
+///
 /// ``IndexInput(indices, name=None)``. Raises TypeError if the indices are not integers,
 /// IndexError if one is negative or needs more than 32 bits.
 #[pyclass(name = "IndexInput", module = "wyrmling", extends = PyVariable, frozen)]

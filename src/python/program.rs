@@ -30,6 +30,8 @@ pub(super) struct PyProgram {
     stays_in_thread: bool,
     /// The objects of the leaves that have gradients, in the program's order.
     leaves: Vec<Py<PyVariable>>,
+    /// The inputs that are tables of indices, with the values that they had.
+    pub(super) tables: Vec<(u64, Array)>,
 }
 
 /// What maps inputs to something.
@@ -130,6 +132,7 @@ impl PyProgram {
             stays_in_thread: program.stays_in_thread(),
             inner: Arc::new(program),
             leaves: objects,
+            tables: node.looked_up()?,
         })
     }
 
@@ -164,11 +167,18 @@ impl PyProgram {
             arrays[at] = Some(bind(program, at, &value)?);
         }
         let named = arrays.into_iter().zip(program.inputs());
+        let table = |leaf: &Leaf| {
+            let Leaf::Input { id, .. } = leaf else {
+                return None;
+            };
+            let found = self.tables.iter().find(|(other, _)| other == id);
+            found.map(|(_, value)| value.clone())
+        };
         let missing = |leaf| {
             PyValueError::new_err(format!("inputs: input '{}' has no value", input_name(leaf)))
         };
         named
-            .map(|(array, leaf)| array.ok_or_else(|| missing(leaf)))
+            .map(|(array, leaf)| array.or_else(|| table(leaf)).ok_or_else(|| missing(leaf)))
             .collect()
     }
 }
@@ -176,7 +186,9 @@ impl PyProgram {
 #[pymethods]
 impl PyProgram {
     /// The value, a new array, for ``inputs``: a dictionary from every Input of the graph to
-    /// its value. The first axis may have another length than when the graph was frozen.
+    /// its value. The first axis may have another length than when the graph was frozen. An
+    /// ``IndexInput`` that is only looked up in (``features`` in ``w[features[i]]``) has the value that
+    /// it had then unless it is given.
     ///
     /// Raises ValueError for an input without value, an input of another graph or a shape that
     /// does not fit, TypeError for a type that ``Input`` does not take, IndexError for an index out of range.

@@ -17,10 +17,10 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
-use crate::graph::{Kind, Variable};
+use crate::graph::{Kind, Variable, ops};
 use crate::rules::{
     self, BasicSlice, BroadcastLike, BroadcastTo, Diagonal, ExpandDims, FixedLengths, Identity,
-    LongAxes, OpRef, Reshape, ReshapeLike, SliceItem, SliceReplace, Squeeze, Transpose,
+    LongAxes, OpRef, Reshape, ReshapeLike, SliceItem, Squeeze, Transpose,
 };
 
 /// Which node a name stands for. See the [module documentation](self).
@@ -110,9 +110,7 @@ impl ViewStep {
     /// The array, after another value was assigned to the view.
     fn write(&self, base: &Variable, value: &Variable) -> Result<Variable> {
         if let Some(BasicSlice { items }) = self.op.downcast::<BasicSlice>() {
-            let items = items.clone();
-            let op = OpRef::new(SliceReplace { items });
-            return Variable::apply(op, &[base.clone(), value.clone()]);
+            return ops::slice_replace(base, items.clone(), value);
         }
         if let Some(Transpose { axes }) = self.op.downcast::<Transpose>() {
             let mut back = axes.clone();

@@ -3,8 +3,8 @@
 //! Places are numbers of elements in C order, made from any key of NumPy's by whoever calls; a mask
 //! stays a mask where one number is assigned, so that it may come from values that change.
 
-use super::shape::expand_dims;
-use super::{apply, cast, select};
+use super::shape::{broadcast_like, expand_dims, reshape_like};
+use super::{apply, cast, select, unary, whole};
 use crate::array::{Array, Dense, Shape, show_shape};
 use crate::error::{Error, Result};
 use crate::graph::{Constant, Kind, Variable};
@@ -78,7 +78,10 @@ pub fn take_flat(x: &Variable, places: Dense<u32>) -> Result<Variable> {
 /// `values` without leading axes of length 1 beyond `ndim`, as an assignment drops them, and of
 /// the element type of `x`.
 fn assigned(x: &Variable, values: &Variable, ndim: usize) -> Result<Variable> {
-    let values = cast(values, x.dtype())?;
+    let values = match x.is_integer() && x.dtype().is_real() {
+        true => whole(values)?,
+        false => cast(values, x.dtype())?,
+    };
     let shape = values.ty()?.shape;
     let ones = shape.iter().take_while(|&&n| n == 1).count();
     match ones.min(shape.len().saturating_sub(ndim)) {
@@ -131,11 +134,19 @@ pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<V
     for (k, &place) in places.as_slice().iter().enumerate() {
         room[place as usize] = k as u32 + 1;
     }
+    let base = match sources.as_slice().contains(&0) {
+        true => x.clone(),
+        false => without_value(x)?,
+    };
     let sources = Constant::new(sources).boxed();
-    Variable::apply(
-        OpRef::Static(&rules::Replace),
-        &[x.clone(), values, sources],
-    )
+    Variable::apply(OpRef::Static(&rules::Replace), &[base, values, sources])
+}
+
+/// Zeros like `x`, for what is overwritten as a whole: no gradient goes to the old value, whose
+/// derivative may be infinite.
+fn without_value(x: &Variable) -> Result<Variable> {
+    let zero = Constant::new(Array::scalar(x.dtype(), 0.0)).boxed();
+    broadcast_like(&zero, x)
 }
 
 /// `x` with a basic slice replaced by `values`, which broadcast to the slice's shape.
@@ -143,17 +154,39 @@ pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<V
 /// # Errors
 /// See the [module documentation](super).
 pub fn slice_replace(x: &Variable, items: Vec<SliceItem>, values: &Variable) -> Result<Variable> {
+    let all = SliceItem::Range {
+        start: None,
+        stop: None,
+        step: 1,
+    };
+    let is_whole = items.iter().all(|item| *item == all);
     let take = rules::BasicSlice { items };
     let ty = take.infer(&[&x.ty()?])?;
     let mut values = assigned(x, values, ty.ndim())?;
-    if x.input_below() || values.input_below() || values.ty()?.shape != ty.shape {
+    let follows = x.input_below() || values.input_below() || values.ty()?.shape != ty.shape;
+    if follows {
         // Like the slice, whatever length it has one day.
         let slice = apply(take.clone(), &[x])?;
         let args = [values, slice];
         values = Variable::apply(OpRef::Static(&BroadcastLike), &args)?;
     }
+    if is_whole {
+        if follows {
+            // Values that are longer than `x`, maybe one day, do not fit.
+            values = reshape_like(&values, x)?;
+        }
+        // A node of its own, for the values may be a leaf; `positive` makes no integers of numbers.
+        return match x.is_integer() {
+            true => unary(&rules::Identity, &values),
+            false => unary(&rules::Positive, &values),
+        };
+    }
+    let base = match !x.input_below() && ty.size() == x.ty()?.size() {
+        true => without_value(x)?,
+        false => x.clone(),
+    };
     let items = take.items;
-    apply(rules::SliceReplace { items }, &[x, &values])
+    apply(rules::SliceReplace { items }, &[&base, &values])
 }
 
 /// Whether a node is the result of a comparison or of a logical operator.

@@ -89,6 +89,12 @@ fn heaviside(x: f64, y: f64) -> f64 {
     }
 }
 
+/// The gradient of the operand that was chosen where `wins` holds, half of it where both are equal.
+/// It is selected and not multiplied by zero: elsewhere `g` may be infinite.
+fn chosen<'t>(g: Ex<'t>, wins: Ex<'t>, equal: Ex<'t>) -> Ex<'t> {
+    wins.select(g, equal.select(g * 0.5, g.constant(0.0)))
+}
+
 elementwise! { $
     /// Sum.
     Add = add, "x + y", "definition",
@@ -147,8 +153,8 @@ elementwise! { $
     Maximum = maximum, "max(x, y)", "definition",
     (x, y) => if x > y || x.is_nan() { x } else { y },
     vjp(g, out) = [
-        Some(g * (x.greater(y) + x.equal(y) * 0.5)),
-        Some(g * (y.greater(x) + x.equal(y) * 0.5))
+        Some(chosen(g, x.greater(y), x.equal(y))),
+        Some(chosen(g, y.greater(x), x.equal(y)))
     ],
     domain = [LOW_HIGH, HIGH_LOW],
     special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
@@ -158,8 +164,8 @@ elementwise! { $
     Minimum = minimum, "min(x, y)", "definition",
     (x, y) => if x < y || x.is_nan() { x } else { y },
     vjp(g, out) = [
-        Some(g * (x.less(y) + x.equal(y) * 0.5)),
-        Some(g * (y.less(x) + x.equal(y) * 0.5))
+        Some(chosen(g, x.less(y), x.equal(y))),
+        Some(chosen(g, y.less(x), x.equal(y)))
     ],
     domain = [LOW_HIGH, HIGH_LOW],
     special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
@@ -303,7 +309,10 @@ elementwise! { $
     /// The larger of two; of a number and NaN, the number.
     Fmax = fmax, "max(x, y)", "definition",
     (x, y) -> |x, y| if x >= y || y.is_nan() { x } else { y },
-    vjp(g, out) = [Some(g * (x.greater(y) + x.equal(y) * 0.5 + y.isnan())), Some(g * (y.greater(x) + x.equal(y) * 0.5 + x.isnan()))],
+    vjp(g, out) = [
+        Some(chosen(g, x.greater(y).logical_or(y.isnan()), x.equal(y))),
+        Some(chosen(g, y.greater(x).logical_or(x.isnan()), x.equal(y)))
+    ],
     domain = [LOW_HIGH, HIGH_LOW],
     special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["fmax"];
@@ -311,7 +320,10 @@ elementwise! { $
     /// The smaller of two; of a number and NaN, the number.
     Fmin = fmin, "min(x, y)", "definition",
     (x, y) -> |x, y| if x <= y || y.is_nan() { x } else { y },
-    vjp(g, out) = [Some(g * (x.less(y) + x.equal(y) * 0.5 + y.isnan())), Some(g * (y.less(x) + x.equal(y) * 0.5 + x.isnan()))],
+    vjp(g, out) = [
+        Some(chosen(g, x.less(y).logical_or(y.isnan()), x.equal(y))),
+        Some(chosen(g, y.less(x).logical_or(x.isnan()), x.equal(y)))
+    ],
     domain = [LOW_HIGH, HIGH_LOW],
     special = [[0.0, -0.0, 1.0], [0.0, -0.0, 1.0]],
     numpy = ["fmin"];
@@ -351,7 +363,7 @@ elementwise! { $
     /// 0 below 0, 1 above, y at 0.
     Heaviside = heaviside, "[x > 0] + y [x = 0]", "definition",
     (x, y) -> heaviside,
-    vjp(g, out) = [None, Some(g * x.equal(x.constant(0.0)))],
+    vjp(g, out) = [None, Some(x.equal(x.constant(0.0)).select(g, g.constant(0.0)))],
     domain = [LOW_HIGH, ALL],
     special = [[0.0, -0.0, 1.0], [0.0, 0.5]],
     numpy = ["heaviside"];

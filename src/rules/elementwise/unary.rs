@@ -169,7 +169,7 @@ elementwise! { $
     /// Rectifier; the gradient at 0 is 0.
     Relu = relu, "max(x, 0)", "definition",
     (x) => if x > T::zero() || x.is_nan() { x } else { T::zero() },
-    vjp(g, y) = [Some(g * x.greater(x.constant(0.0)))],
+    vjp(g, y) = [Some(x.greater(x.constant(0.0)).select(g, g.constant(0.0)))],
     domain = [NONZERO],
     special = [[0.0, -0.0, 5e-324]],
     method = relu;

@@ -272,7 +272,10 @@ macro_rules! extreme {
                 let y = restore(y, &self.axes, self.keepdims);
                 let g = restore(g, &self.axes, self.keepdims);
                 let mask = x[0].equal(y);
-                Some(mask * (g / mask.sum(self.axes.clone(), true)))
+                let share = g / mask.sum(self.axes.clone(), true);
+                // Selected and not multiplied by zero, for `g` may be infinite.
+                let rest = y.isnan().select(y, y.constant(0.0));
+                Some(mask.select(share, rest))
             }
         }
     };
