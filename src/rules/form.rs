@@ -1,5 +1,5 @@
-//! What an operator is to those who rearrange programs: laws that it obeys, by which a program or a
-//! gradient may be computed otherwise than operator by operator.
+//! Laws that operators obey. By them a program or a gradient is computed otherwise than operator by
+//! operator.
 
 /// The form of an operator. Whoever relies on one compares the types too, so that an operator that
 /// claims a form which is not its own gives wrong numbers and no more.

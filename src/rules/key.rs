@@ -2,8 +2,8 @@
 //!
 //! A program computes an operator once where it is applied to the same operands twice. Two are the
 //! same if they are of one type and their [keys](Operator::key) are equal. An operator without
-//! fields needs no key. One that has fields and gives no key is the same as nothing but itself, so
-//! that an attribute that nobody spoke of cannot be lost.
+//! fields needs no key. One that has fields and gives no key is the same as no other, so that no
+//! attribute can be lost by being left out.
 
 use std::any::Any;
 use std::hash::{Hash, Hasher};

@@ -152,7 +152,7 @@ impl Operator for Replace {
         Ok(())
     }
 
-    // By replacing again, not by multiplying with zeros: what was overwritten may be NaN.
+    // The gradient is replaced by zeros, not multiplied with them: what was overwritten may be NaN.
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         match i {
             0 => Some(g.with(&Replace, &[x[1].zeros_like(), x[2]])),

@@ -1,7 +1,7 @@
 //! Single dense matrices: their element types, their views and transposes, and what the crate `faer`
 //! needs before it is called.
 //!
-//! Memory is asked for beforehand, and its want is an [`Error::Memory`]: `faer` would abort. Long
+//! Memory is asked for beforehand, and a lack of it is an [`Error::Memory`]: `faer` would abort. Long
 //! calls own what they work on, so that Ctrl-C can leave them behind.
 
 use std::cell::Cell;
@@ -51,7 +51,7 @@ pub(super) fn scratch(needed: StackReq) -> Result<MemBuffer> {
     MemBuffer::try_new(needed).map_err(|_| no_memory())
 }
 
-/// The product of sides from which work takes some milliseconds, and the caller is to be heard.
+/// From this product of sides on a call takes some milliseconds, and must not keep Ctrl-C waiting.
 const LARGE: f64 = (1 << 21) as f64;
 
 /// Runs a call of `faer` on matrices of such sides, which owns all that it works on.

@@ -6,10 +6,10 @@
 //! the decomposition.
 //!
 //! All of it runs on one thread, and gives the same bits wherever it runs on one machine. Memory is
-//! asked for before the work begins, and its want is an [`Error::Memory`]: `faer` would abort.
+//! asked for before the work begins, and a lack of it is an [`Error::Memory`]: `faer` would abort.
 //! Matrices with NaN or infinite elements, on which an iteration need not end, never reach those
 //! algorithms that iterate. Matrices whose largest element is far from 1 are scaled by a power of
-//! two, as LAPACK does, so that squares neither overflow nor vanish.
+//! two, as LAPACK does, so that squares neither overflow nor underflow.
 //!
 //! Signs, which a decomposition leaves open, follow one convention: of an eigenvector, and of a left
 //! singular vector, the component of largest magnitude is positive, the first of those that are as
@@ -190,7 +190,7 @@ fn units<T: Field>(count: usize, length: usize) -> Result<Vec<T>> {
     Ok(out)
 }
 
-/// What an iteration that has not ended is.
+/// The error for an iteration that did not converge.
 fn no_convergence(name: &str) -> Error {
     Error::LinAlg(format!("{name}: the iteration did not converge"))
 }

@@ -47,7 +47,7 @@ pub(super) fn row(x: Ex<'_>, at: i64) -> Ex<'_> {
     taken(x, SliceItem::At(at))
 }
 
-/// x / y, 0 where y is zero: what is divided is zero there, or not asked for.
+/// x / y, 0 where y is zero: x is zero there, or the result is not used.
 pub(super) fn ratio<'t>(x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
     x.with(&Ratio, &[y])
 }
@@ -60,7 +60,7 @@ pub(super) fn diagonal_matrix(x: Ex<'_>) -> Ex<'_> {
     x.with_new(DiagonalMatrix { k: 0 }, &[])
 }
 
-/// What is as good as zero beside values of this size: a few times what an algorithm errs by.
+/// Below this a number counts as zero beside values of this size: a few times the error of an algorithm.
 fn nothing<T: Real>(values: &[T]) -> T {
     let largest = values.iter().fold(T::zero(), |m, x| m.max(x.abs()));
     largest * T::epsilon() * T::of(8.0 * values.len() as f64)
@@ -200,11 +200,10 @@ pub(super) fn undifferentiated<'t>(vectors: Ex<'t>, values: Ex<'t>, from_zero: b
     vectors.with_new(Distinct { from_zero, check }, &[values])
 }
 
-/// Operand 0, as something that has a derivative only where the values, operand 1, differ from each
-/// other.
+/// Operand 0, with a derivative only where the values, operand 1, differ from each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Distinct {
-    /// And from zero.
+    /// Whether they must differ from zero, too.
     pub from_zero: bool,
     /// What raises where they do not.
     pub check: Check,
@@ -213,11 +212,11 @@ pub struct Distinct {
 /// Which use of [`Distinct`] raises where values coincide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// Its derivatives: it is of vectors that somebody has asked for.
+    /// Its derivatives: operand 0 is vectors that the caller asked for.
     Derivatives,
-    /// Its gradient: it is of vectors that a gradient of the values is made of.
+    /// Its gradient: operand 0 is vectors that a gradient of the values is made of.
     Gradient,
-    /// Itself: it is such a derivative.
+    /// Itself: operand 0 is such a derivative.
     Itself,
 }
 
@@ -286,11 +285,11 @@ impl Operator for Distinct {
     }
 }
 
-/// A gradient of values, operand 0, as something that has a derivative by the values, operand 1, only
-/// if it is equal where they are, and zero where they are.
+/// A gradient of values, operand 0, with a derivative by the values, operand 1, only if its elements
+/// are equal where the values are equal, and zero where they are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Level {
-    /// Whether it must be zero where a value is.
+    /// Whether it must be zero where a value is zero.
     pub zero: bool,
 }
 

@@ -87,7 +87,7 @@ impl Region {
         shape
     }
 
-    /// What takes the elements of the slice of an array of these rows alone.
+    /// The operator that takes the elements of the slice out of an array of these rows alone.
     pub(crate) fn within(&self) -> BasicSlice {
         BasicSlice {
             items: self.within.clone(),
@@ -112,7 +112,7 @@ impl Region {
     /// Adds the elements of the slice to an array of these rows alone.
     ///
     /// # Errors
-    /// None, for what was resolved once is so again.
+    /// None: the items were resolved before.
     pub(crate) fn add_within<T: Number>(&self, values: &[T], to: &mut [T]) -> Result<()> {
         add_into(values, &resolve(&self.within, &self.rows_shape())?, to);
         Ok(())
