@@ -8,7 +8,7 @@ whether they are views).
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import wyrmling as wy
@@ -154,6 +154,7 @@ def compare(plain, traced):
 
 
 @settings(max_examples=500)
+@example((3,), [("take", 0, "first"), ("take", 1, "other half")])  # of a number: no axis
 @given(st.sampled_from([(3,), (2, 3), (3, 3), (2, 2, 3)]), steps)
 def test_programs_of_views(shape, program):
     x = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
