@@ -17,7 +17,7 @@ use numpy::{
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyDict};
 
 use super::convert::{items, refuse_masked, shown, type_name};
 use crate::array::show_shape;
@@ -210,4 +210,22 @@ pub(super) fn count(name: &str, object: &Bound<'_, PyAny>) -> PyResult<usize> {
             ))
         }
     })
+}
+
+/// Keyword arguments by name; `None` for one that was not given.
+pub(super) type Named<'a, 'py> = [(&'static str, Option<&'a Bound<'py, PyAny>>)];
+
+/// The keyword arguments that were given.
+pub(super) fn dictionary<'py>(
+    py: Python<'py>,
+    named: &Named<'_, 'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let kwargs = PyDict::new(py);
+    let given = named
+        .iter()
+        .filter_map(|&(name, value)| Some((name, value?)));
+    for (name, value) in given {
+        kwargs.set_item(name, value)?;
+    }
+    Ok(kwargs)
 }

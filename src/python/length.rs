@@ -24,10 +24,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
 
+use super::Object;
 use super::variable::PyVariable;
 use crate::graph::{Variable, ops};
-
-type Object<'py> = Bound<'py, PyAny>;
 
 /// The length of an axis of a variable that follows an input, or of several the product: an integer
 /// that knows what it is the length of.

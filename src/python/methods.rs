@@ -16,11 +16,11 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use super::argument::{Given, Integer};
+use super::argument::{Given, Integer, Named};
 use super::functions::{apply, diagonal_of};
 use super::length;
 use super::memory_order::{MemoryOrder, reshaped};
-use super::reductions::{Named, reduced_with, reduction, with_arguments};
+use super::reductions::{reduced_with, reduction, with_arguments};
 use super::registry::{self, drop_slopes};
 use super::sparse::gradient;
 use super::variable::PyVariable;

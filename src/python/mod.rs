@@ -56,6 +56,9 @@ mod view;
 
 use pyo3::prelude::*;
 
+/// Any object of Python.
+type Object<'py> = Bound<'py, PyAny>;
+
 /// What the functions that are not elementwise are to users: names, signatures, and for whom they
 /// are: ``numpy``, ``package`` or ``inner``.
 #[pyfunction]

@@ -17,13 +17,12 @@ use pyo3::types::{PyFloat, PyTuple};
 
 use super::operand::{arithmetic, as_python, combined, comparison as compared};
 use super::variable::PyVariable;
-use super::{convert, index};
+use super::{Object, convert, index};
 use crate::array::{Array, show_shape};
 use crate::graph::{Constant, Variable, ops};
 use crate::rules;
 
 type This<'py> = Bound<'py, PyVariable>;
-type Object<'py> = Bound<'py, PyAny>;
 
 /// The methods of operators between two operands that are entries of the rule table: of each symbol
 /// with the variable on the left and on the right, and of comparisons.

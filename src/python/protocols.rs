@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 
+use super::argument::{Named, dictionary};
 use super::elementwise::{self, Computing, Elementwise};
 use super::functions;
 use super::variable::PyVariable;
@@ -162,9 +163,6 @@ fn lacking(py: Python<'_>, function: &Bound<'_, PyAny>, method: &str) -> PyErr {
 /// Operands of a universal function: the first, and those that follow.
 type Inputs<'a, 'py> = (&'a Bound<'py, PyAny>, &'a Bound<'py, PyTuple>);
 
-/// Keyword arguments by name, those that were given.
-type Named<'a, 'py> = [(&'static str, Option<&'a Bound<'py, PyAny>>)];
-
 /// `__array_ufunc__`.
 fn ufunc<'py>(
     py: Python<'py>,
@@ -221,18 +219,6 @@ fn ufunc<'py>(
 /// The operands as one tuple.
 fn inputs<'py>(x: &Bound<'py, PyAny>, more: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
     Ok(PyTuple::new(x.py(), [x])?.add(more)?.cast_into()?)
-}
-
-/// The keyword arguments that were given.
-fn dictionary<'py>(py: Python<'py>, named: &Named<'_, 'py>) -> PyResult<Bound<'py, PyDict>> {
-    let kwargs = PyDict::new(py);
-    let given = named
-        .iter()
-        .filter_map(|&(name, value)| Some((name, value?)));
-    for (name, value) in given {
-        kwargs.set_item(name, value)?;
-    }
-    Ok(kwargs)
 }
 
 /// A method of a universal function, or the function with keyword arguments, by

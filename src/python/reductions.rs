@@ -1,9 +1,9 @@
 //! Functions along axes: `wyrmling.sum`, `wyrmling.softmax` and so on.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict};
+use pyo3::types::PyBool;
 
-use super::argument::{Given, Integer};
+use super::argument::{Given, Integer, Named, dictionary};
 use super::convert::{self, integers};
 use super::export::exports;
 use super::operand::node;
@@ -27,9 +27,6 @@ pub(super) fn reduction(
     })
 }
 
-/// Arguments by name, those that were given.
-pub(super) type Named<'a, 'py> = [(&'static str, Option<&'a Bound<'py, PyAny>>)];
-
 /// A function with arguments of NumPy's that operators have not, by that of Python which has them.
 #[cold]
 pub(super) fn with_arguments<'py>(
@@ -39,14 +36,8 @@ pub(super) fn with_arguments<'py>(
     named: &Named<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = operand.py();
-    let given = PyDict::new(py);
-    for (name, value) in named {
-        if let Some(value) = value {
-            given.set_item(name, value)?;
-        }
-    }
     py.import(module)?
-        .call_method(function, (operand,), Some(&given))
+        .call_method(function, (operand,), Some(&dictionary(py, named)?))
 }
 
 /// A reduction over axes, with these arguments besides.
