@@ -16,7 +16,7 @@ pub enum Leaf {
     /// A trained parameter.
     Parameter(Arc<Table>),
     /// A leaf that records a gradient, with the value it had.
-    Variable(u64, Array),
+    Independent(u64, Array),
     /// Data to be bound.
     Input {
         /// The input's identity.
@@ -33,7 +33,7 @@ impl Leaf {
     pub(super) fn ty(&self) -> Type {
         match self {
             Leaf::Parameter(table) => table.ty().clone(),
-            Leaf::Variable(_, value) => value.ty(),
+            Leaf::Independent(_, value) => value.ty(),
             Leaf::Input { ty, .. } => ty.clone(),
         }
     }
@@ -42,7 +42,7 @@ impl Leaf {
     pub(super) fn label(&self) -> String {
         match self {
             Leaf::Parameter(table) => table.label(),
-            Leaf::Variable(..) => "variable".to_owned(),
+            Leaf::Independent(..) => "variable".to_owned(),
             Leaf::Input { name, .. } => format!("input '{name}'"),
         }
     }

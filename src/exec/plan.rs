@@ -228,7 +228,7 @@ mod tests {
         let b = Builder::new();
         let parameter = |leaf: &Leaf| match leaf {
             Leaf::Parameter(table) => b.parameter(table.ty().clone()),
-            Leaf::Variable(_, value) => b.parameter(value.ty()),
+            Leaf::Independent(_, value) => b.parameter(value.ty()),
             Leaf::Input { ty, .. } => b.parameter(ty.clone()),
         };
         let parameters: Vec<ValueId> = leaves.iter().map(parameter).collect();
@@ -240,7 +240,7 @@ mod tests {
     fn a_long_chain_needs_the_memory_of_a_short_one() {
         const LENGTH: usize = 1000;
         const BUFFER: usize = 10_000 * size_of::<f64>();
-        let leaf = Leaf::Variable(0, Array::full(&Type::new(DType::F64, &[10_000]), 0.5));
+        let leaf = Leaf::Independent(0, Array::full(&Type::new(DType::F64, &[10_000]), 0.5));
         let chain = || {
             program(vec![leaf.clone()], |b, x| {
                 let sine = |x, _| b.try_apply(OpRef::Static(&Sin), &[x]).unwrap();

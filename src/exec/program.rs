@@ -72,7 +72,7 @@ impl Program {
                     tables.push(Arc::clone(table));
                     wrt.push(k);
                 }
-                Leaf::Variable(..) => wrt.push(k),
+                Leaf::Independent(..) => wrt.push(k),
                 Leaf::Input { .. } => {}
             }
         }
@@ -140,7 +140,7 @@ impl Program {
                 && let Some((_, value)) = held.iter().find(|(other, _)| other == id)
             {
                 check_input(name, ty, value)?;
-                *leaf = Leaf::Variable(*id, value.clone());
+                *leaf = Leaf::Independent(*id, value.clone());
             }
         }
         let mut program = Program::of(self.forward.clone(), leaves, self.products.clone())?;
@@ -279,7 +279,7 @@ impl Program {
     pub(crate) fn bind_variables(&self, executor: &mut Executor) -> Result<()> {
         let plan = Arc::clone(executor.plan());
         for (k, (leaf, bound)) in self.leaves.iter().zip(&plan.bounds).enumerate() {
-            if let Leaf::Variable(_, value) = leaf {
+            if let Leaf::Independent(_, value) = leaf {
                 let data = value.view().data;
                 if let (Some(n), Slice::U32(indices)) = (bound, data) {
                     check_indices(|| leaf.label(), indices, *n)?;

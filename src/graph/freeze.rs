@@ -77,7 +77,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                 Kind::Independent(id, _) => {
                     let value = node.value()?;
                     let ty = value.ty();
-                    leaves.push(Leaf::Variable(id, value));
+                    leaves.push(Leaf::Independent(id, value));
                     builder.parameter(ty)
                 }
                 Kind::Input(id, name) => {

@@ -74,7 +74,7 @@ pub(super) fn input_id(what: &str, key: &Bound<'_, PyAny>) -> PyResult<u64> {
 fn input_name(leaf: &Leaf) -> &str {
     match leaf {
         Leaf::Input { name, .. } => name,
-        Leaf::Parameter(_) | Leaf::Variable(..) => "",
+        Leaf::Parameter(_) | Leaf::Independent(..) => "",
     }
 }
 
@@ -123,7 +123,7 @@ impl PyProgram {
         for leaf in program.differentiable() {
             let id = match leaf {
                 Leaf::Parameter(table) => table.id(),
-                Leaf::Variable(id, _) | Leaf::Input { id, .. } => *id,
+                Leaf::Independent(id, _) | Leaf::Input { id, .. } => *id,
             };
             leaves.push(id);
         }

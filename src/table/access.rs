@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::lock::{self, Held, Mode, Refused, Trained};
+use super::lock::{self, HeldLocks, Mode, Refused, Trained};
 use super::storage::{Table, refusal};
 use crate::array::{Array, Number, show_shape, with_real};
 use crate::error::{Error, Result};
@@ -132,7 +132,7 @@ pub(super) fn sorted<'a>(tables: impl Iterator<Item = &'a Table>) -> Tables<'a> 
 }
 
 /// Takes the locks of tables for a new run.
-pub(super) fn held<'a>(tables: &Tables<'a>, mode: Mode) -> Result<Held<'a>> {
+pub(super) fn held<'a>(tables: &Tables<'a>, mode: Mode) -> Result<HeldLocks<'a>> {
     let locks = tables.iter().map(|table| table.lock());
     lock::hold(locks, mode)?.map_err(|refused| refusal(tables, refused, mode))
 }
@@ -160,7 +160,7 @@ impl Exclusive<'_> {
 /// Plain access to several tables.
 pub(crate) struct ExclusiveAll<'a> {
     pub(super) tables: Tables<'a>,
-    pub(super) _held: Held<'a>,
+    pub(super) _held: HeldLocks<'a>,
 }
 
 impl Drop for ExclusiveAll<'_> {
@@ -172,7 +172,7 @@ impl Drop for ExclusiveAll<'_> {
 
 /// Nobody has plain access while this lives.
 pub(crate) struct Reading<'a> {
-    pub(super) _held: Held<'a>,
+    pub(super) _held: HeldLocks<'a>,
 }
 
 /// The right to train tables, which ends when this is dropped.
@@ -183,7 +183,7 @@ pub(crate) struct Training<'a> {
 
 /// Locks held while workers run.
 pub(crate) struct Running<'a> {
-    pub(super) _held: Held<'a>,
+    pub(super) _held: HeldLocks<'a>,
 }
 
 impl Training<'_> {

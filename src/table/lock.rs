@@ -35,7 +35,7 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
-use super::record::{Attempt, BUSY, CHANGED, Record, Request, Run, Runs, unused};
+use super::record::{Attempt, BUSY, CHANGED, LockRequest, Record, Run, Runs, unused};
 pub(super) use super::record::{Lock, Mode, Refused};
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, thread_local};
 use crate::error::Result;
@@ -139,7 +139,7 @@ impl Lock {
     /// As [`Lock::brief`], without a wait: `None` if somebody has plain access or is to have it.
     pub(super) fn brief_at_once(&self) -> Option<Brief<'_>> {
         let mut record = record();
-        let request = Request {
+        let request = LockRequest {
             locks: &[(self, Mode::Shared)],
             run: None,
             own: own_runs(&mut record),
@@ -162,7 +162,7 @@ impl Lock {
 /// Takes locks, all or none, and waits for them if need be.
 fn take(locks: &[(&Lock, Mode)], run: Option<Run>) -> Result<Result<(), Refused>> {
     let mut record = record();
-    let mut request = Request {
+    let mut request = LockRequest {
         locks,
         run,
         own: own_runs(&mut record),
@@ -197,7 +197,7 @@ fn take(locks: &[(&Lock, Mode)], run: Option<Run>) -> Result<Result<(), Refused>
 }
 
 /// Locks that a run holds. They are given back in the thread that took them.
-pub(super) struct Held<'a> {
+pub(super) struct HeldLocks<'a> {
     locks: Locks<'a>,
     run: Run,
     /// In the words of which process it is counted, by the forks that led there, if it is.
@@ -205,7 +205,7 @@ pub(super) struct Held<'a> {
     _in_this_thread: PhantomData<*const ()>,
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldLocks<'_> {
     fn drop(&mut self) {
         if self.locks.is_empty() {
             return;
@@ -274,7 +274,7 @@ fn ordered(mut locks: Locks<'_>) -> Locks<'_> {
 pub(super) fn hold<'a>(
     locks: impl Iterator<Item = &'a Lock>,
     mode: Mode,
-) -> Result<Result<Held<'a>, Refused>> {
+) -> Result<Result<HeldLocks<'a>, Refused>> {
     hold_for(new_run(), locks, mode)
 }
 
@@ -282,11 +282,11 @@ fn hold_for<'a>(
     run: Run,
     locks: impl Iterator<Item = &'a Lock>,
     mode: Mode,
-) -> Result<Result<Held<'a>, Refused>> {
+) -> Result<Result<HeldLocks<'a>, Refused>> {
     let locks: Locks<'a> = locks.map(|lock| (lock, mode)).collect();
     let held = |locks, counted, noted| {
         RUNS.with(|runs| runs.borrow_mut().push(Own { run, noted }));
-        Held {
+        HeldLocks {
             locks,
             run,
             counted,
@@ -349,7 +349,7 @@ pub(super) fn train<'a>(
     };
     // Whoever got plain access before ends it first.
     Ok(take(&locks, Some(run))?.map(|()| {
-        drop(Held {
+        drop(HeldLocks {
             locks,
             run,
             counted: None,
@@ -364,7 +364,7 @@ impl Trained<'_> {
     ///
     /// # Errors
     /// Why it was refused, or what ended the wait.
-    pub(super) fn hold(&self, mode: Mode) -> Result<Result<Held<'_>, Refused>> {
+    pub(super) fn hold(&self, mode: Mode) -> Result<Result<HeldLocks<'_>, Refused>> {
         hold_for(self.run, self.locks.iter().copied(), mode)
     }
 }

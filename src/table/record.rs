@@ -62,7 +62,7 @@ pub(super) enum Attempt {
 }
 
 /// A lock that is in use or asked for.
-pub(super) struct Entry {
+pub(super) struct LockEntry {
     pub(super) id: u64,
     pub(super) plain: Option<Run>,
     /// A run as often as it has taken the lock.
@@ -72,7 +72,7 @@ pub(super) struct Entry {
     pub(super) wanted: usize,
 }
 
-impl Entry {
+impl LockEntry {
     /// The runs that keep others from access.
     pub(super) fn holders(&self, mode: Mode) -> impl Iterator<Item = Run> + '_ {
         let shared = match mode {
@@ -84,7 +84,7 @@ impl Entry {
 }
 
 /// What a thread asks for.
-pub(super) struct Request<'a> {
+pub(super) struct LockRequest<'a> {
     /// Each once, in the order of their numbers.
     pub(super) locks: &'a [(&'a Lock, Mode)],
     /// The run that is to hold them; `None` for a brief reader.
@@ -105,7 +105,7 @@ pub(super) struct Waiting {
 /// Who holds and wants what, in the whole process.
 pub(super) struct Record {
     /// In the order of their numbers.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<LockEntry>,
     /// In order of arrival.
     pub(super) queue: Vec<Waiting>,
     /// The next ticket.
@@ -122,16 +122,16 @@ impl Record {
         self.entries.binary_search_by_key(&id, |entry| entry.id)
     }
 
-    pub(super) fn entry(&self, id: u64) -> Option<&Entry> {
+    pub(super) fn entry(&self, id: u64) -> Option<&LockEntry> {
         self.place(id).ok().map(|at| &self.entries[at])
     }
 
     /// The entry of a lock, by its number, which is made if need be.
-    pub(super) fn entry_of(&mut self, id: u64) -> &mut Entry {
+    pub(super) fn entry_of(&mut self, id: u64) -> &mut LockEntry {
         let at = match self.place(id) {
             Ok(at) => at,
             Err(at) => {
-                let entry = Entry {
+                let entry = LockEntry {
                     id,
                     plain: None,
                     shared: SmallVec::new(),
@@ -147,7 +147,7 @@ impl Record {
 
     /// Changes an entry, sends brief readers to the record or no longer, and forgets an entry
     /// that says nothing.
-    pub(super) fn change(&mut self, lock: &Lock, change: impl FnOnce(&mut Entry)) {
+    pub(super) fn change(&mut self, lock: &Lock, change: impl FnOnce(&mut LockEntry)) {
         let Ok(at) = self.place(lock.id) else { return };
         let entry = &mut self.entries[at];
         change(entry);
@@ -189,7 +189,7 @@ impl Record {
     }
 
     /// Takes all that is asked for, if it is free.
-    pub(super) fn attempt(&mut self, request: &Request<'_>) -> Attempt {
+    pub(super) fn attempt(&mut self, request: &LockRequest<'_>) -> Attempt {
         let is_own = |run: &Run| request.own.contains(run);
         let mut free = true;
         for (k, (lock, mode)) in request.locks.iter().enumerate() {
@@ -217,7 +217,7 @@ impl Record {
     }
 
     /// Whether nobody who came before waits for any of this, or it has waited long enough.
-    pub(super) fn is_next(&self, request: &Request<'_>) -> bool {
+    pub(super) fn is_next(&self, request: &LockRequest<'_>) -> bool {
         let since = request.since;
         if !request.own.is_empty() || since.is_some_and(|(since, _)| since.elapsed() >= COURTESY) {
             return true;
@@ -235,7 +235,7 @@ impl Record {
 
     /// Whether no brief reader keeps one of the locks that are asked for alone. From now on they
     /// ask the record.
-    pub(super) fn have_readers_left(&self, request: &Request<'_>) -> bool {
+    pub(super) fn have_readers_left(&self, request: &LockRequest<'_>) -> bool {
         let mut left = true;
         for (lock, mode) in request.locks {
             if *mode == Mode::Plain {
@@ -246,7 +246,7 @@ impl Record {
         left
     }
 
-    pub(super) fn give(&mut self, request: &Request<'_>) {
+    pub(super) fn give(&mut self, request: &LockRequest<'_>) {
         for (lock, mode) in request.locks {
             match (request.run, mode) {
                 (None, _) => {
@@ -259,7 +259,7 @@ impl Record {
     }
 
     /// The lock whose holders wait, over however many others, for a run of this thread.
-    pub(super) fn circle(&self, request: &Request<'_>) -> Option<usize> {
+    pub(super) fn circle(&self, request: &LockRequest<'_>) -> Option<usize> {
         if request.own.is_empty() {
             return None;
         }
@@ -288,7 +288,7 @@ impl Record {
         request.locks.iter().position(reaches)
     }
 
-    pub(super) fn enqueue(&mut self, request: &mut Request<'_>) {
+    pub(super) fn enqueue(&mut self, request: &mut LockRequest<'_>) {
         let ticket = self.next;
         self.next += 1;
         request.since = Some((Instant::now(), ticket));
@@ -305,7 +305,7 @@ impl Record {
         });
     }
 
-    pub(super) fn dequeue(&mut self, request: &Request<'_>) {
+    pub(super) fn dequeue(&mut self, request: &LockRequest<'_>) {
         let Some((_, ticket)) = request.since else {
             return;
         };

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::lock::{self, Lock, Membership, Mode, Refused};
 use super::new_id;
-use super::record::{Attempt, BUSY, COURTESY, READERS, Record, Request, Run, Waiting};
+use super::record::{Attempt, BUSY, COURTESY, LockRequest, READERS, Record, Run, Waiting};
 use crate::array::{DType, Type};
 use crate::error::Error;
 use crate::{Table, interrupt};
@@ -37,8 +37,8 @@ fn locks<const N: usize>() -> [Lock; N] {
     locks
 }
 
-fn request<'a>(locks: &'a [(&'a Lock, Mode)], run: Option<Run>, own: &[Run]) -> Request<'a> {
-    Request {
+fn request<'a>(locks: &'a [(&'a Lock, Mode)], run: Option<Run>, own: &[Run]) -> LockRequest<'a> {
+    LockRequest {
         locks,
         run,
         own: own.into(),
@@ -47,7 +47,7 @@ fn request<'a>(locks: &'a [(&'a Lock, Mode)], run: Option<Run>, own: &[Run]) -> 
 }
 
 /// What comes of a first attempt, in words.
-fn ask(record: &mut Record, request: &Request<'_>) -> &'static str {
+fn ask(record: &mut Record, request: &LockRequest<'_>) -> &'static str {
     match record.attempt(request) {
         Attempt::Taken => "taken",
         Attempt::Wait => "wait",

@@ -14,7 +14,7 @@ use super::data::{Feeds, Source};
 use super::history::{Flow, History};
 use super::samples::Samples;
 use super::stream::stream;
-use super::worker::{Plans, RunContext, Worker};
+use super::worker::{BatchPlans, RunContext, Worker};
 use crate::error::{Error, Result};
 use crate::exec::{Program, Wrt};
 use crate::interrupt;
@@ -116,7 +116,7 @@ fn run(
     };
     let workers = workers.min(feeds.count.div_ceil(batch)).min(MOST_WORKERS);
     let rest = feeds.count % batch;
-    let plans = Plans {
+    let plans = BatchPlans {
         full: program.plan(&feeds.shapes(batch), Wrt::Parameters)?,
         rest: match rest {
             0 => None,

@@ -132,7 +132,11 @@ fn part_rows(parts: &[RowTerms<Place>]) -> usize {
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(shared: &'a RunContext<'a>, number: usize, plans: &Plans) -> Result<Self> {
+    pub(super) fn new(
+        shared: &'a RunContext<'a>,
+        number: usize,
+        plans: &BatchPlans,
+    ) -> Result<Self> {
         let program = shared.program;
         let sized = |plan: &Arc<Plan>, batch: usize| -> Result<Sized> {
             let mut executor = Executor::new(Arc::clone(plan), program.tables())?;
@@ -344,7 +348,7 @@ fn apply_sink<T: Number>(
 }
 
 /// The plans of a run: for whole batches, and for the last one if it is shorter.
-pub(super) struct Plans {
+pub(super) struct BatchPlans {
     pub full: Arc<Plan>,
     pub rest: Option<(Arc<Plan>, usize)>,
 }

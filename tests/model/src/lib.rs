@@ -45,7 +45,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 
-    use super::lock::{Held, Lock, Membership, Mode, Refused, hold, train};
+    use super::lock::{HeldLocks, Lock, Membership, Mode, Refused, hold, train};
     use shuttle::thread;
 
     /// A number for each lock of the process, as tables have.
@@ -94,7 +94,7 @@ mod tests {
             }
         }
 
-        fn hold(&self, mode: Mode) -> Result<Held<'_>, Refused> {
+        fn hold(&self, mode: Mode) -> Result<HeldLocks<'_>, Refused> {
             hold(std::iter::once(&self.lock), mode).expect("nobody interrupts")
         }
     }

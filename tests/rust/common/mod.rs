@@ -126,7 +126,7 @@ impl Frozen {
 fn identity(leaf: &Leaf) -> (u64, Type) {
     match leaf {
         Leaf::Parameter(table) => (table.id(), table.ty().clone()),
-        Leaf::Variable(id, value) => (*id, value.ty()),
+        Leaf::Independent(id, value) => (*id, value.ty()),
         Leaf::Input { .. } => panic!("an input has no gradient"),
     }
 }
@@ -147,7 +147,7 @@ fn arguments(program: &Program, inputs: &[Array]) -> (Vec<Array>, Vec<ValueId>, 
     for (leaf, &parameter) in program.leaves().iter().zip(parameters) {
         args.extend(match leaf {
             Leaf::Parameter(table) => Some(table.read()),
-            Leaf::Variable(_, value) => Some(value.clone()),
+            Leaf::Independent(_, value) => Some(value.clone()),
             Leaf::Input { .. } => inputs.next().cloned(),
         });
         if !matches!(leaf, Leaf::Input { .. }) {

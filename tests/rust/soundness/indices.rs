@@ -98,7 +98,7 @@ fn indices_in_a_variable_are_compared_as_those_of_an_input_are() {
         let function = lookup(table.ty(), &indices.ty());
         let leaves = vec![
             Leaf::Parameter(Arc::clone(&table)),
-            Leaf::Variable(7, indices),
+            Leaf::Independent(7, indices),
         ];
         Program::new(function, leaves)
     };
@@ -152,7 +152,7 @@ fn indices_in_a_variable_are_compared_before_training() {
         };
         let leaves = vec![
             Leaf::Parameter(Arc::clone(&table)),
-            Leaf::Variable(7, indices),
+            Leaf::Independent(7, indices),
             input,
         ];
         let program = Program::new(b.finish("loss").unwrap(), leaves).unwrap();
