@@ -204,7 +204,6 @@ def test_all_names_are_one_function(name):
         assert getattr(_core, alias) is getattr(_core, name)
     for module, aliases in ((wy, entry["numpy"]), (wy.special, entry["scipy"])):
         for alias in aliases:
-            assert getattr(module, alias) is getattr(module, aliases[0])
             assert plain.inner(getattr(module, alias)) is getattr(_core, name)
     for text in (entry["formula"], entry["source"]):
         assert text in getattr(_core, name).__doc__

@@ -1097,7 +1097,11 @@ class Public:
 
 def has_variable(args: tuple[Any, ...], kwargs: dict[str, Any], /) -> bool: ...
 def public(
-    function: Callable[..., Any], module: str, plainly: Callable[..., Any], /
+    function: Callable[..., Any],
+    module: str,
+    plainly: Callable[..., Any],
+    wide: tuple[Callable[..., Any], int, list[str]] | None = None,
+    /,
 ) -> Callable[..., Any]: ...
 
 _Place: TypeAlias = tuple[int, str | None]

@@ -28,15 +28,16 @@ _PLAIN: dict[str, plain.Function] = {"gather": _gather, "stop_gradient": _stop_g
 
 
 def _made() -> dict[str, plain.Function]:
-    made: dict[int, plain.Function] = {}
+    # Names of one function of ours are one function, if they are in NumPy (fabs is not abs).
+    made: dict[tuple[int, int], plain.Function] = {}
     found = {}
     for name in _names.HOMES["functions"].split():
         ours = getattr(_core, name)
-        if id(ours) not in made:
-            own = ours.__name__
-            theirs = plain.numpys(name) or plain.numpys(own) or _PLAIN.get(name)
-            made[id(ours)] = plain.public(ours, "wyrmling", theirs)
-        found[name] = made[id(ours)]
+        theirs = plain.numpys(name) or plain.numpys(ours.__name__) or _PLAIN.get(name)
+        both = id(ours), id(theirs)
+        if both not in made:
+            made[both] = plain.public(ours, "wyrmling", theirs)
+        found[name] = made[both]
     return found
 
 

@@ -82,7 +82,7 @@ def public(ours: Function, module: str, theirs: Function | None = None) -> Funct
     """
     without = plainly(ours, theirs)
     if isinstance(ours, type(_core.exp)):
-        made: Function = _core.public(ours, module, without)
+        made: Function = _core.public(ours, module, without, _wide(ours, theirs))
         return made
 
     @functools.wraps(ours)
@@ -91,6 +91,18 @@ def public(ours: Function, module: str, theirs: Function | None = None) -> Funct
 
     function.__module__ = module
     return function
+
+
+def _wide(ours: Any, theirs: Any) -> tuple[Function, int, list[str]] | None:
+    """NumPy's function, and the arguments that ours shares with it, by position and by name."""
+    if theirs is None or theirs is not numpys(theirs.__name__):
+        return None
+    behind = ours.__text_signature__.strip("()").split(", ")
+    alone = behind[: behind.index("/")]
+    names = [part.partition("=")[0] for part in behind[len(alone) + 1 :] if part != "*"]
+    # In NumPy dtype or out comes before it.
+    shared = [name for name in names if name != "keepdims" and "*" not in behind]
+    return theirs, len(alone) + len(shared), names
 
 
 def inner(function: Any) -> Any:

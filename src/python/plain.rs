@@ -31,11 +31,31 @@ pub(super) struct Public {
     function: Py<PyCFunction>,
     /// What is called if no variable is given.
     plainly: Py<PyAny>,
+    /// NumPy's function, which asks for ours again, for calls with arguments that ours has not.
+    wide: Option<Wide>,
     /// The module that users import the function from.
     module: Py<PyString>,
     /// Of `function`: its address, and what it is bound to, which is nothing or lives as long.
     address: ffi::PyCFunctionFastWithKeywords,
     bound: Option<Py<PyAny>>,
+}
+
+/// NumPy's function of the name of ours, and what they have in common.
+struct Wide {
+    function: Py<PyAny>,
+    /// How many arguments both take by position.
+    positional: usize,
+    /// The names of ours, interned, which are NumPy's.
+    names: Vec<Py<PyString>>,
+}
+
+impl Wide {
+    /// Whether a call has other arguments than ours takes. A name that is not interned counts as
+    /// another: NumPy's function gives the same then.
+    fn is_meant(&self, positional: usize, names: Option<Borrowed<'_, '_, PyTuple>>) -> bool {
+        let known = |name: Bound<'_, PyAny>| self.names.iter().any(|k| k.is(&name));
+        positional > self.positional || names.is_some_and(|names| !names.iter().all(known))
+    }
 }
 
 #[pymethods]
@@ -91,11 +111,13 @@ fn has_one(object: &Bound<'_, PyAny>, depth: usize, outer: Option<&Outer<'_>>) -
 #[pyfunction]
 #[pyo3(signature = (args, kwargs, /))]
 fn has_variable(args: &Bound<'_, PyTuple>, kwargs: &Bound<'_, PyDict>) -> bool {
-    args.iter_borrowed().any(|x| carries(&x)) || kwargs.values().iter().any(|x| carries(&x))
+    args.iter_borrowed().any(|x| carries(&x)) || kwargs.iter().any(|(_, x)| carries(&x))
 }
 
 /// A function of this module in its public form: called with a variable it is that function, else
 /// ``plainly`` is called with the same arguments. ``module`` is where users import it from.
+/// ``wide`` is NumPy's function, how many arguments both take by position, and which by name: it is
+/// called with all others, and asks the variables.
 ///
 /// Raises TypeError for what is no function of a native module.
 ///
@@ -103,13 +125,22 @@ fn has_variable(args: &Bound<'_, PyTuple>, kwargs: &Bound<'_, PyDict>) -> bool {
 /// >>> f(Variable(-1.0)).item(), f(-1.0)
 /// (0.0, 'plain')
 #[pyfunction]
-#[pyo3(signature = (function, module, plainly, /))]
+#[pyo3(signature = (function, module, plainly, wide=None, /))]
 fn public<'py>(
     function: &Bound<'py, PyCFunction>,
     module: &Bound<'py, PyString>,
     plainly: &Bound<'py, PyAny>,
+    wide: Option<(Py<PyAny>, usize, Vec<String>)>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = function.py();
+    let wide = wide.map(|(function, positional, names)| Wide {
+        function,
+        positional,
+        names: names
+            .iter()
+            .map(|name| PyString::intern(py, name).unbind())
+            .collect(),
+    });
     // SAFETY: The interpreter is attached, and `function` is a builtin function, which is all that
     // the three ask. What the last returns is borrowed, may be null, and is kept by `bound`.
     let (flags, address, bound) = unsafe {
@@ -137,6 +168,7 @@ fn public<'py>(
     let to = Public {
         function: function.clone().unbind(),
         plainly: plainly.clone().unbind(),
+        wide,
         module: module.clone().unbind(),
         address,
         bound: bound.map(Bound::unbind),
@@ -196,7 +228,10 @@ unsafe extern "C" fn call(
     };
     // SAFETY: Each is an object that the caller keeps.
     let argument = |&x: &*mut ffi::PyObject| unsafe { Borrowed::from_ptr(py, x) };
-    if given.iter().any(|x| carries(&argument(x))) {
+    let variable = given.iter().any(|x| carries(&argument(x)));
+    let wide = public.wide.as_ref();
+    let wide = wide.filter(|wide| variable && wide.is_meant(positional, names));
+    if variable && wide.is_none() {
         let bound = public.bound.as_ref().map_or(ptr::null_mut(), Py::as_ptr);
         // SAFETY: The function is called as the interpreter would call it, with the same arguments:
         // `address` is its own, by `public`, and so is what it is bound to.
@@ -219,7 +254,8 @@ unsafe extern "C" fn call(
         {
             kwargs.set_item(name, argument(x))?;
         }
-        public.plainly.bind(py).call(args, Some(&kwargs))
+        let function = wide.map_or(&public.plainly, |wide| &wide.function);
+        function.bind(py).call(args, Some(&kwargs))
     };
     // A panic must not unwind into the interpreter.
     let found = catch_unwind(AssertUnwindSafe(plainly)).unwrap_or_else(|_| {
