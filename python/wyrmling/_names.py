@@ -14,8 +14,8 @@ HOMES: dict[str, str] = {
         logical_and logical_not logical_or logical_xor logsigmoid matmul max maximum mean min
         minimum mod multiply negative not_equal outer positive pow power rad2deg radians reciprocal
         relu remainder reshape rint sigmoid sign signbit sin sinc sinh softmax softplus sqrt square
-        squeeze stack stop_gradient subtract sum tan tanh transpose tril triu true_divide trunc
-        vecdot
+        squeeze stack stop_gradient subtract sum tan tanh trace transpose tril triu true_divide
+        trunc vecdot where
     """,
     "arrays": """
         angle append apply_along_axis apply_over_axes argmax argmin argpartition argsort around
@@ -30,9 +30,9 @@ HOMES: dict[str, str] = {
         nanstd nansum nanvar ones_like pad partition percentile piecewise place poly polyadd polyder
         polydiv polyfit polyint polymul polysub polyval prod ptp put put_along_axis putmask quantile
         r_ ravel repeat replace resize roll rollaxis rot90 round select setdiff1d setxor1d sort
-        split std swapaxes take take_along_axis tensordot tile trace trapezoid trim_zeros union1d
-        unique unique_all unique_counts unique_inverse unique_values unstack unwrap vander var vdot
-        vectorize vsplit vstack where zeros_like
+        split std swapaxes take take_along_axis tensordot tile trapezoid trim_zeros union1d unique
+        unique_all unique_counts unique_inverse unique_values unstack unwrap vander var vdot
+        vectorize vsplit vstack zeros_like
     """,
     "drawing": """
         Drawing draw

@@ -133,7 +133,6 @@ from .arrays import (
     take_along_axis,
     tensordot,
     tile,
-    trace,
     trapezoid,
     trim_zeros,
     union1d,
@@ -150,7 +149,6 @@ from .arrays import (
     vectorize,
     vsplit,
     vstack,
-    where,
     zeros_like,
 )
 from .drawing import (
@@ -262,12 +260,14 @@ from .functions import (
     sum,
     tan,
     tanh,
+    trace,
     transpose,
     tril,
     triu,
     true_divide,
     trunc,
     vecdot,
+    where,
 )
 from .transforms import (
     Primitive,

@@ -101,6 +101,7 @@ _WIDE: dict[str, Function] = {
     "min": reductions.min,
     "stack": joining.stack_to,
     "sum": reductions.sum,
+    "trace": contraction.trace,
 }
 
 _INTEGERS = "it is for integers, which carry no gradient; give it .value"

@@ -15,6 +15,7 @@ What makes variables on purpose, ``array`` and the classes, has no such form.
 """
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Sequence, ValuesView
 from itertools import islice
 from typing import Any
@@ -25,6 +26,9 @@ from . import _core
 from ._core import Variable, has_variable
 
 Function = Callable[..., Any]
+
+# What stands for an argument that is not given.
+_NOTHING = object()
 
 # Most items that are taken of what is no list or tuple, and may have no end.
 MOST_ITEMS = 1 << 20
@@ -86,23 +90,27 @@ def public(ours: Function, module: str, theirs: Function | None = None) -> Funct
         return made
 
     @functools.wraps(ours)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        return (ours if has_variable(args, kwargs) else without)(*args, **kwargs)
+    def function(x: Any = _NOTHING, /, *args: Any, **kwargs: Any) -> Any:
+        # The first argument nearly always is the variable, and often the only one.
+        if isinstance(x, Variable):
+            return ours(x, *args, **kwargs) if args or kwargs else ours(x)
+        given = () if x is _NOTHING else (x, *args)
+        return (ours if has_variable(given, kwargs) else without)(*given, **kwargs)
 
     function.__module__ = module
     return function
 
 
-def _wide(ours: Any, theirs: Any) -> tuple[Function, int, list[str]] | None:
+def _wide(ours: Any, theirs: Function | None) -> tuple[Function, int, list[str]] | None:
     """NumPy's function, and the arguments that ours shares with it, by position and by name."""
     if theirs is None or theirs is not numpys(theirs.__name__):
-        return None
-    behind = ours.__text_signature__.strip("()").split(", ")
-    alone = behind[: behind.index("/")]
-    names = [part.partition("=")[0] for part in behind[len(alone) + 1 :] if part != "*"]
-    # In NumPy dtype or out comes before it.
-    shared = [name for name in names if name != "keepdims" and "*" not in behind]
-    return theirs, len(alone) + len(shared), names
+        return None  # It is no function that would ask a variable.
+    unnamed, _, rest = ours.__text_signature__.strip("()").partition("/")
+    placed, _, named = rest.partition("*")
+    # In NumPy dtype or out comes before keepdims.
+    shared = [name for name in re.findall(r"(\w+)=?[^,]*", placed) if name != "keepdims"]
+    names = [*shared, "keepdims", *re.findall(r"(\w+)=[^,]*", named)]
+    return theirs, unnamed.count(",") + len(shared), names
 
 
 def inner(function: Any) -> Any:

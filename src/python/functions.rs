@@ -16,7 +16,7 @@ use super::reductions::with_arguments;
 use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
-use crate::graph::ops;
+use crate::graph::ops::{self, Reduction};
 use crate::rules::{self, DESCRIPTIONS, Description};
 
 /// The result of `f` on an operand, which must be one.
@@ -35,15 +35,44 @@ pub(super) fn apply(
     Ok(PyVariable::new(f(&operand)?))
 }
 
-/// Sum of the diagonal of a matrix.
+/// The sums of diagonals of the matrices that lie along two axes; see ``diagonal``.
 ///
-/// >>> trace([[1.0, 2.0], [3.0, 4.0]]).item()
-/// 5.0
+/// >>> trace([[1.0, 2.0], [3.0, 4.0]]).item(), trace([[1.0, 2.0], [3.0, 4.0]], 1).item()
+/// (5.0, 2.0)
 #[pyfunction]
-#[pyo3(signature = (x, /))]
-fn trace(x: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
-    let x = node("trace", x)?;
-    Ok(PyVariable::new(ops::unary(&rules::Trace, &x)?))
+#[pyo3(
+    signature = (a, /, offset=Integer::default(0), axis1=Integer::default(0), axis2=Integer::default(1)),
+    text_signature = "(a, /, offset=0, axis1=0, axis2=1)"
+)]
+fn trace(
+    a: &Bound<'_, PyAny>,
+    offset: Integer,
+    axis1: Integer,
+    axis2: Integer,
+) -> PyResult<PyVariable> {
+    let x = node("trace", a)?;
+    let whole = x.is_integer();
+    let (k, axis1, axis2) = (
+        offset.signed("trace: offset")?,
+        axis1.signed("trace: axis1")?,
+        axis2.signed("trace: axis2")?,
+    );
+    let sums = match (k, axis1, axis2) {
+        (0, 0, 1) if x.ty()?.ndim() <= 2 && !whole => ops::unary(&rules::Trace, &x)?,
+        _ => {
+            let diagonals = ops::diagonal(&x, k, axis1, axis2)?;
+            ops::reduce(
+                Reduction::Sum,
+                &ops::numbers(&diagonals)?,
+                Some(&[-1]),
+                false,
+            )?
+        }
+    };
+    Ok(PyVariable::new(match whole {
+        true => ops::whole(&sums)?,
+        false => sums,
+    }))
 }
 
 /// The same values, through which no gradient passes: a constant, to whoever differentiates.
@@ -123,27 +152,42 @@ fn gather(x: &Bound<'_, PyAny>, index: &Bound<'_, PyAny>) -> PyResult<PyVariable
     Ok(PyVariable::new(rows(&x, index)?))
 }
 
-/// Elements of ``x`` where ``condition`` is not zero, elsewhere of ``y``; all three broadcast.
+/// Elements of ``x`` where ``condition`` is not zero, elsewhere of ``y``; all three broadcast. Of a
+/// condition alone the places that are not zero, as plain arrays.
 ///
-/// >>> where([True, False], [1.0, 2.0], 0.0).value
+/// >>> where([True, False], [1.0, 2.0], 0.0)
 /// array([1., 0.])
+/// >>> where(Variable([0.0, 2.0]))
+/// (array([1]),)
 #[pyfunction]
-#[pyo3(name = "where", signature = (condition, x, y, /))]
-fn select(
-    condition: &Bound<'_, PyAny>,
-    x: &Bound<'_, PyAny>,
-    y: &Bound<'_, PyAny>,
-) -> PyResult<PyVariable> {
+#[pyo3(name = "where", signature = (condition, x=None, y=None, /))]
+fn select<'py>(
+    condition: &Bound<'py, PyAny>,
+    x: Option<&Bound<'py, PyAny>>,
+    y: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = condition.py();
+    let (x, y) = match (x, y) {
+        (Some(x), Some(y)) => (x, y),
+        (None, None) => {
+            let questions = py.import("wyrmling.arrays.predicates")?;
+            return questions.getattr("places")?.call1((condition,));
+        }
+        _ => {
+            return Err(PyTypeError::new_err(
+                "where: expected both x and y, or neither",
+            ));
+        }
+    };
     let (a, b) = pair("where", x, y)?;
     let mask = ops::numbers(&node("where", condition)?)?;
     let integers = a.is_integer() || b.is_integer();
     let chosen = ops::select(&mask, &ops::numbers(&a)?, &ops::numbers(&b)?)?;
-    Ok(PyVariable::new(
-        match integers && holds_integers(x)? && holds_integers(y)? {
-            true => ops::whole(&chosen)?,
-            false => chosen,
-        },
-    ))
+    let chosen = match integers && holds_integers(x)? && holds_integers(y)? {
+        true => ops::whole(&chosen)?,
+        false => chosen,
+    };
+    Ok(Bound::new(py, PyVariable::new(chosen))?.into_any())
 }
 
 /// The axes in another order, reversed if none is given.
@@ -391,13 +435,13 @@ fn operators() -> Vec<Row> {
 }
 
 exports! {
-    trace "(x: _Like, /) -> Variable" inner;
+    trace "(a: _Like, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable" numpy;
     matmul "(x1: _Like, x2: _Like, /) -> Variable" package;
     dot "(x1: _Like, x2: _Like, /) -> Variable" numpy;
     outer "(x1: _Like, x2: _Like, /) -> Variable" numpy;
     stop_gradient "(x: _Like, /) -> Variable" package;
     gather "(x: _Like, index: _Index, /) -> Variable" package;
-    select as "where" "(condition: _Like, x: _Like, y: _Like, /) -> Variable" inner;
+    select as "where" "(condition: _Like, x: _Like | None = None, y: _Like | None = None, /) -> Variable" numpy;
     transpose "(a: _Like, /, axes: _Axis = None) -> Variable" numpy;
     tril "(m: _Like, /, k: int = 0) -> Variable" numpy;
     triu "(m: _Like, /, k: int = 0) -> Variable" numpy;

@@ -7,7 +7,7 @@ another length later; what computes with a length says so and then raises ValueE
 
 Here belongs what is composed of other functions, in Python, and has NumPy's arguments. What is an
 operator, what Rust is to have too, and what needs to see the graph belongs to ``src/graph/ops``.
-A name that is in both (``where``, ``trace``) is here what users call, and calls the other.
+A name that is in both (``cumsum``, ``argmax``) is here what users call, and calls the other.
 
 Given nothing but plain arguments they are NumPy's functions. That is their public form, which they
 get at the end of this file, in one place for all (see ``wyrmling.plain``). The files beside this
@@ -21,11 +21,11 @@ from . import plainly
 from .application import apply_along_axis, apply_over_axes, vectorize
 from .concatenators import c_, r_
 from .construction import full, geomspace, linspace, logspace, vander
-from .contraction import convolve, correlate, cross, einsum, inner, kron, tensordot, trace, vdot
+from .contraction import convolve, correlate, cross, einsum, inner, kron, tensordot, vdot
 from .correlation import corrcoef, cov
 from .differences import diff, ediff1d, gradient, trapezoid
 from .histogram import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
-from .indexing import take, take_along_axis, where
+from .indexing import take, take_along_axis
 from .insertion import block, delete, insert
 from .interpolation import interp
 from .joining import (
@@ -250,7 +250,6 @@ __all__ = [
     "take_along_axis",
     "tensordot",
     "tile",
-    "trace",
     "trapezoid",
     "trim_zeros",
     "union1d",
@@ -267,7 +266,6 @@ __all__ = [
     "vectorize",
     "vsplit",
     "vstack",
-    "where",
     "zeros_like",
 ]
 

@@ -8,13 +8,33 @@ arrays of what it is given before anybody is asked; that of ``wyrmling`` takes v
 import functools
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from .._core import Variable, constant, expand_dims, fixed, reshape, split_axis, stack
+from .._core import Variable, constant, expand_dims, fixed, has_variable, reshape, split_axis, stack
 from .operand import Array, Axis, Like, axes_of, axis_of
 from .shaping import broadcast_arrays, moveaxis
+
+
+class GivesVariables(Exception):
+    """A function that was given returned a variable."""
+
+
+def watched(function: Any) -> Any:
+    """The function, which raises GivesVariables in place of giving one; a number as it is."""
+    if not callable(function):
+        return function
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if has_variable((result,), {}):
+            raise GivesVariables
+        return result
+
+    return called
 
 
 def apply_along_axis(
@@ -108,7 +128,9 @@ class vectorize:
         functools.update_wrapper(self, pyfunc)
         self.pyfunc = pyfunc
         self.excluded = set(excluded or ())
-        self._plain = np.vectorize(pyfunc, otypes, doc, self.excluded or None, cache, signature)
+        self._plain = np.vectorize(
+            watched(pyfunc), otypes, doc, self.excluded or None, cache, signature
+        )
         self.otypes = [np.dtype(kind) for kind in otypes] if otypes is not None else None
         self.__doc__ = pyfunc.__doc__ if doc is None else doc
 
@@ -118,7 +140,9 @@ class vectorize:
         places += [name for name in kwargs if name not in self.excluded]
         given = dict(enumerate(args)) | kwargs
         if not any(isinstance(given[at], Variable) for at in places):
-            return self._plain(*args, **kwargs)
+            # The function may have variables from elsewhere: then it is called anew.
+            with suppress(GivesVariables):
+                return self._plain(*args, **kwargs)
         if self._axes is not None:
             return self._by_signature(args, kwargs, given, places)
         whole = broadcast_arrays(*(constant(given[at]) for at in places))

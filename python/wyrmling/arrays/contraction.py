@@ -443,12 +443,9 @@ def trace(
     dtype: npt.DTypeLike | None = None,
     out: Variable | None = None,
 ) -> Any:
-    """The sums of diagonals of the matrices that lie along two axes; see ``diagonal``.
+    """``wyrmling.trace`` with NumPy's further arguments.
 
-    >>> trace([[1.0, 2.0], [3.0, 4.0]]).item(), trace([[1.0, 2.0], [3.0, 4.0]], 1).item()
-    (5.0, 2.0)
+    >>> trace([[1.0, 2.0], [3.0, 4.0]], dtype=np.float32).dtype
+    dtype('float32')
     """
-    x = cast_to("trace", a, dtype)
-    if x.ndim <= 2 and (offset, axis1, axis2) == (0, 0, 1):
-        return finished("trace", _core.trace(x), out)
-    return finished("trace", sum_over(diagonal(x, offset, axis1, axis2), -1), out)
+    return finished("trace", _core.trace(cast_to("trace", a, dtype), offset, axis1, axis2), out)

@@ -10,8 +10,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, constant, fixed, gather, reshape, transpose
-from .operand import Array, Like, axis_of
-from .predicates import value
+from .operand import Like, axis_of
 
 
 def take(
@@ -96,17 +95,3 @@ def take_along_axis(arr: Like, indices: Any, axis: int | None = -1) -> Variable:
     if tuple(lanes) != x.shape:
         x = _core.broadcast_to(x, lanes)
     return _core.take_along_axis(x, places, axis)
-
-
-def where(*args: Any) -> Any:
-    """``numpy.where``: a choice by three arguments, by one the places that are not zero.
-
-    >>> where([True, False], [1.0, 2.0], 0.0)
-    array([1., 0.])
-    >>> where(Variable([0.0, 2.0]))
-    (array([1]),)
-    """
-    if len(args) == 1:
-        found: tuple[Array, ...] = np.nonzero(value("where", constant(args[0])))
-        return found
-    return _core.where(*args)

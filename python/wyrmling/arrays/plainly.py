@@ -4,16 +4,15 @@
 may return variables, of which NumPy's function would make arrays.
 """
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._core import has_variable
 from .._core import replace as _replace
 from . import application, selection
+from .application import GivesVariables, watched
 
 
 def astype(x: Any, dtype: npt.DTypeLike, /, *, copy: bool = True, device: Any = None) -> Any:
@@ -31,24 +30,6 @@ def replace(x: Any, key: Any, value: Any, /) -> Any:
     return y[()]
 
 
-class _GivesVariables(Exception):
-    """A function that was given returned a variable."""
-
-
-def _watched(function: Any) -> Any:
-    if not callable(function):
-        return function
-
-    @functools.wraps(function)
-    def watched(*args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
-        if has_variable((result,), {}):
-            raise _GivesVariables
-        return result
-
-    return watched
-
-
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
@@ -57,16 +38,16 @@ def apply_along_axis(
     Then it is called anew for the first lane.
     """
     try:
-        return np.apply_along_axis(_watched(func1d), axis, arr, *args, **kwargs)
-    except _GivesVariables:
+        return np.apply_along_axis(watched(func1d), axis, arr, *args, **kwargs)
+    except GivesVariables:
         return application.apply_along_axis(func1d, axis, arr, *args, **kwargs)
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """NumPy's, unless a function returns variables; then all are called anew."""
     try:
-        return np.piecewise(x, condlist, [_watched(f) for f in funclist], *args, **kw)
-    except _GivesVariables:
+        return np.piecewise(x, condlist, [watched(f) for f in funclist], *args, **kw)
+    except GivesVariables:
         return selection.piecewise(x, condlist, funclist, *args, **kw)
 
 

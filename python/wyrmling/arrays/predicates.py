@@ -13,8 +13,10 @@ for a program made from it would keep the answer whatever the input is.
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .._core import Variable, constant, follows_input, length
-from .operand import Axis, Like, axes_of, itself, plain
+from .operand import Array, Axis, Like, axes_of, itself, plain
 
 
 def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,6 +53,12 @@ def value(name: str, x: Any) -> Any:
         for item in x:
             value(name, item)
     return plain(x)
+
+
+def places(condition: Like) -> tuple[Array, ...]:
+    """The places that are not zero: ``numpy.where`` of one argument."""
+    found: tuple[Array, ...] = np.nonzero(value("where", constant(condition)))
+    return found
 
 
 def shape(a: Like) -> tuple[int, ...]:
