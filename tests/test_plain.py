@@ -485,7 +485,7 @@ def test_a_variable_may_be_any_argument():
     assert isinstance(wy.clip(a, None, max=v), wy.Variable)
     assert isinstance(wy.special.logsumexp(a, b=v), wy.Variable)
     assert isinstance(wy.linalg.multi_dot([np.eye(2), v]), wy.Variable)
-    assert isinstance(wy.r_[1.0, [v[0]]], wy.Variable)
+    assert isinstance(wy.r_[1.0, v[0]], wy.Variable)
     for leaf in (wy.Parameter(a), wy.Input(a), v, v * 2.0, v[:1]):
         assert isinstance(wy.exp(leaf), wy.Variable)
         assert isinstance(wy.cumsum(leaf), wy.Variable)

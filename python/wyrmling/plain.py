@@ -107,10 +107,10 @@ def _wide(ours: Any, theirs: Function | None) -> tuple[Function, int, list[str]]
         return None  # It is no function that would ask a variable.
     unnamed, _, rest = ours.__text_signature__.strip("()").partition("/")
     placed, _, named = rest.partition("*")
+    first, others = (re.findall(r"(\w+)=?[^,]*", part) for part in (placed, named))
     # In NumPy dtype or out comes before keepdims.
-    shared = [name for name in re.findall(r"(\w+)=?[^,]*", placed) if name != "keepdims"]
-    names = [*shared, "keepdims", *re.findall(r"(\w+)=[^,]*", named)]
-    return theirs, unnamed.count(",") + len(shared), names
+    shared = unnamed.count(",") + len(first) - ("keepdims" in first)
+    return theirs, shared, first + others
 
 
 def inner(function: Any) -> Any:
