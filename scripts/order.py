@@ -1,4 +1,5 @@
-"""Check the order of the files: none too long, and none that import each other in a circle.
+"""Check the order of the files: none too long, none that import each other in a circle, and in Rust
+no two types or macros of one name.
 
     python scripts/order.py
 
@@ -6,7 +7,8 @@ It reads ``src`` and ``python/wyrmling``. In Rust a file needs another if it nam
 the other defines, by a path or by ``use``, through whatever exports it again; exporting itself is
 no need, and neither are tests inside the file. In Python it needs what it imports when it is
 loaded. The file of a folder (``mod.rs``, ``__init__.py``) stands for the folder: that it uses files
-inside is no need. Names that a macro makes, as those of elementwise operators, are not seen.
+inside is no need. Names that a macro makes, as those of elementwise operators, are not seen, and
+types inside a function or an inner module need no name of their own.
 """
 
 import ast
@@ -18,6 +20,12 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LONGEST = 500
 GENERATED = {"_core.pyi", "_names.py", "_names.pyi", "functions.pyi"}
+# Names that several files may define.
+SHARED = {
+    "Field",  # of matrices, with the feature linalg and without it
+    "Sizes",  # of a product, in the operator and in its kernel without linalg
+    "Place",  # of a value in a plan, and of an object in a collection of Python's
+}
 
 Module = tuple[str, ...]
 Graph = dict[Path, dict[Path, set[str]]]
@@ -30,6 +38,7 @@ DEFINED = re.compile(
     r"(?:fn|struct|enum|union|trait|type|const|static(?: mut)?|macro_rules!) +(\w+)",
     re.MULTILINE,
 )
+NAMED = re.compile(r"\b(?:struct|enum|union|trait|type|macro_rules!) +(\w+)")
 USE = re.compile(r"\b(pub(?:\([^)]*\))? +)?use +([^;]+);")
 PATH = re.compile(r"\b\w+(?:::\w+)+")
 
@@ -240,10 +249,22 @@ def described(root: Path, graph: Graph, circle: list[Path]) -> str:
     return "\n".join(lines)
 
 
+def shared_names(root: Path, rust: Rust) -> list[str]:
+    """The types and macros that several files define, outside of tests and of functions."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for module, code in rust.code.items():
+        if module[-1:] != ("tests",):
+            for name in sorted(set(NAMED.findall(outermost(code))) - SHARED):
+                homes[name].append(str(rust.files[module].relative_to(root)))
+    several = sorted((name, files) for name, files in homes.items() if len(files) > 1)
+    return [f"{name} is defined in {', '.join(files)}" for name, files in several]
+
+
 def faults(root: Path) -> list[str]:
     """All that is out of order."""
-    found = long_files(root)
-    for graph in (Rust(root / "src").needs(), python_needs(root / "python" / "wyrmling")):
+    rust = Rust(root / "src")
+    found = long_files(root) + shared_names(root, rust)
+    for graph in (rust.needs(), python_needs(root / "python" / "wyrmling")):
         found += [described(root, graph, circle) for circle in circles(graph)]
     return found
 

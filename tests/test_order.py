@@ -1,4 +1,4 @@
-"""The order of the files: their length, and that none import each other in a circle."""
+"""The order of the files: their length, names, and that none import each other in a circle."""
 
 import runpy
 from pathlib import Path
@@ -30,6 +30,24 @@ def test_long_files_are_named_but_generated_ones(tmp_path):
     assert tree(tmp_path, files) == [
         "src/a.rs has 501 lines, more than 500",
         "python/wyrmling/b.py has 501 lines, more than 500",
+    ]
+
+
+def test_names_of_several_files_are_found_but_those_inside(tmp_path):
+    inner = (
+        "fn f() {\n    struct Guard;\n}\nmod sealed {\n    pub trait Sealed {}\n}\nfn part() {}\n"
+    )
+    tests = "#[cfg(test)]\nmod tests {\n    struct Model;\n}\n"
+    files = {
+        "src/lib.rs": "mod a;\nmod b;\nmod c;",
+        "src/a.rs": inner + tests + "pub struct Part<T> {\n    x: T,\n}\nmacro_rules! files {}",
+        "src/b.rs": inner + tests + "type Part<T> = Vec<T>;\nenum Only { Part }",
+        "src/c.rs": inner
+        + "// struct Only\nmacro_rules! files {}\nunsafe trait Other { type Only; }",
+    }
+    assert tree(tmp_path, files) == [
+        "Part is defined in src/a.rs, src/b.rs",
+        "files is defined in src/a.rs, src/c.rs",
     ]
 
 
