@@ -1,6 +1,6 @@
 //! Whether the inputs of a graph have the lengths that it is made of.
 //!
-//! [`asked`](super::asked) says what an input was asked for, and when; a graph is made of the answers
+//! [`asked`] says what an input was asked for, and when; a graph is made of the answers
 //! that are older than one of its nodes.
 
 use super::asked;
