@@ -3,7 +3,8 @@
 //! A flag says that the caller wants to have its thread back ([`until`] names the flag for the
 //! work of a thread, [`check`] looks at it). Loops that may take long look at it now and then
 //! and end with [`Error::Interrupted`]. Work that cannot look, such as one call into a library,
-//! runs in a thread that is left behind ([`leave`]).
+//! runs in a thread that is left behind ([`leave`]). What must stay in the thread of its caller, as
+//! a walk over a graph must, looks for itself whether there was a signal ([`Pace`]).
 //!
 //! Code that blocks waits in slices of [`LOOK`], through [`wait`]. Between slices the thread's
 //! flag is read, and the binding to Python, which registers itself by `attend_by`, lets the
@@ -16,9 +17,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::process;
 
 /// How long a wait lasts before it looks whether it should end.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
@@ -63,6 +65,12 @@ pub(crate) fn is_asked() -> bool {
     !stop.is_null() && unsafe { &*stop }.load(Ordering::Relaxed)
 }
 
+/// Whether this thread does the work of another one.
+#[cfg(feature = "python")]
+pub(crate) fn is_delegated() -> bool {
+    !STOP.get().is_null()
+}
+
 /// Fails if the work of this thread should end.
 ///
 /// # Errors
@@ -88,6 +96,71 @@ pub(crate) fn wait(slice: WaitOnce<'_>) -> Result<()> {
     check()
 }
 
+/// Work of about so many nanoseconds lies between two looks of a [`Pace`] at the clock.
+const STRIDE: usize = 1 << 22;
+
+/// Long work in the thread of its caller, a loop over the nodes of a graph say: every [`LOOK`] it
+/// looks whether it should end. A binding lets other threads of its language go on then, and runs
+/// the handlers of signals, which may do anything: nothing may be half changed at that moment.
+/// Short work does not even look at the clock.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    work: usize,
+    /// When it looked last, or began to look at the clock.
+    last: Option<Instant>,
+}
+
+impl Pace {
+    /// Counts work of about `cost` nanoseconds.
+    ///
+    /// # Errors
+    /// As [`look`].
+    #[inline]
+    pub(crate) fn step(&mut self, cost: usize) -> Result<()> {
+        self.work = self.work.saturating_add(cost);
+        match self.work < STRIDE {
+            true => Ok(()),
+            false => self.long(),
+        }
+    }
+
+    /// Counts work that may have taken long.
+    ///
+    /// # Errors
+    /// As [`look`].
+    #[inline]
+    pub(crate) fn large_step(&mut self) -> Result<()> {
+        self.step(STRIDE)
+    }
+
+    #[cold]
+    fn long(&mut self) -> Result<()> {
+        self.work = 0;
+        let now = Instant::now();
+        let last = *self.last.get_or_insert(now);
+        if now - last < LOOK {
+            return Ok(());
+        }
+        self.last = Some(now);
+        look()
+    }
+}
+
+/// Looks once whether the work of this thread should end.
+///
+/// # Errors
+/// [`Error::Interrupted`] if the caller asked for it, and what a signal handler raised.
+fn look() -> Result<()> {
+    // Work with a flag is another thread's, which looks for signals, and so is that of a pool.
+    if !STOP.get().is_null() || rayon::current_thread_index().is_some() {
+        return check();
+    }
+    match ATTEND.get() {
+        Some(attend) => attend(&|_| ()),
+        None => Ok(()),
+    }
+}
+
 /// Does `work`, which may not look for long whether it should end, in a thread of its own and waits for
 /// it. If the caller wants its thread back, the work is left to end by itself, which it does
 /// sooner if it looks at its flag now and then; it owns its operands for that reason. A thread
@@ -107,6 +180,7 @@ pub(crate) fn leave<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static
             let _ = give.send(until(&left, work));
         })
         .map_err(|e| Error::State(format!("cannot start a thread: {e}")))?;
+    let forks = process::forks();
     let get = std::sync::Mutex::new(get);
     let result = std::sync::Mutex::new(None);
     loop {
@@ -124,6 +198,12 @@ pub(crate) fn leave<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static
         if waited.is_err() {
             stop.store(true, Ordering::Relaxed);
             waited?;
+        }
+        if process::forks() != forks {
+            return Err(Error::State(
+                "a handler of signals forked the process: the operation goes on in the parent alone"
+                    .into(),
+            ));
         }
         let mut result = result.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(result) = result.take() {

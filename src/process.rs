@@ -200,6 +200,12 @@ pub(crate) fn before_fork() {
     HELD.set(Some(gate));
 }
 
+/// Whether this thread is between `before_fork` and `after_fork`.
+#[cfg(feature = "python")]
+pub(crate) fn is_forking() -> bool {
+    HELD.with_borrow(Option::is_some)
+}
+
 /// Lets critical sections begin again, in parent and child; the child counts the fork.
 #[cfg(feature = "python")]
 pub(crate) fn after_fork(is_child: bool) {

@@ -17,6 +17,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use crate::error::Result;
+use crate::interrupt::Pace;
 
 /// The least work for a thread, in steps of about a nanosecond. Waking one takes some 10 µs.
 const LEAST: usize = 1 << 15;
@@ -69,15 +70,37 @@ pub(crate) fn each<P: Send>(
     });
 }
 
+/// As [`each`], for work that may fail or take long. No part is begun after one has failed, or
+/// after the caller was asked to end.
+///
+/// # Errors
+/// That of one of the parts, and what ends long work.
+pub(crate) fn try_each<P: Send>(
+    threads: usize,
+    parts: impl Iterator<Item = P> + Send,
+    f: impl Fn(P) -> Result<()> + Sync,
+) -> Result<()> {
+    let parts = Mutex::new(parts);
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let failure = OnceLock::new();
+    together(threads, &|| {
+        let mut pace = Pace::default();
+        while failure.get().is_none()
+            && let Some(part) = next()
+        {
+            if let Err(error) = pace.large_step().and_then(|()| f(part)) {
+                failure.get_or_init(|| error);
+            }
+        }
+    });
+    failure.into_inner().map_or(Ok(()), Err)
+}
+
 /// Calls `f` with every part, by all threads: those of the pool that the caller belongs to if it
 /// is a worker, else those of this module. It is for work that takes so long that the cost of
 /// waking threads does not matter.
 pub(crate) fn all<P: Send>(parts: impl ExactSizeIterator<Item = P> + Send, f: impl Fn(P) + Sync) {
-    let threads = match rayon::current_thread_index() {
-        Some(_) => rayon::current_num_threads(),
-        None => pool().map_or(1, ThreadPool::current_num_threads),
-    };
-    each(threads.min(parts.len()), parts, f);
+    each(all_threads(parts.len()), parts, f);
 }
 
 /// As [`all`], for work that may fail. No part is begun after one has failed.
@@ -88,15 +111,16 @@ pub(crate) fn try_all<P: Send>(
     parts: impl ExactSizeIterator<Item = P> + Send,
     f: impl Fn(P) -> Result<()> + Sync,
 ) -> Result<()> {
-    let failure = OnceLock::new();
-    all(parts, |part| {
-        if failure.get().is_none()
-            && let Err(error) = f(part)
-        {
-            failure.get_or_init(|| error);
-        }
-    });
-    failure.into_inner().map_or(Ok(()), Err)
+    try_each(all_threads(parts.len()), parts, f)
+}
+
+/// As many threads as there are for so many parts.
+fn all_threads(parts: usize) -> usize {
+    let threads = match rayon::current_thread_index() {
+        Some(_) => rayon::current_num_threads(),
+        None => pool().map_or(1, ThreadPool::current_num_threads),
+    };
+    threads.min(parts)
 }
 
 /// Calls `work` in `threads` threads, this one included. `work` is a trait object, so that this

@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -119,6 +120,157 @@ def an_assigned_variable(payload: Payload) -> None:
     x.register_hook(lambda g: touch(payload, x))
 
 
+def identity() -> Any:
+    """A primitive that does nothing, and gives a gradient."""
+
+    @wy.primitive
+    def same(x: Any) -> Any:
+        return np.asarray(x) * 1.0
+
+    same.defvjp(lambda g, ans, x: g)
+    return same
+
+
+def program_in_its_primitive(payload: Payload) -> None:
+    held: list[Any] = [payload]
+
+    @wy.primitive
+    def double(x: Any) -> Any:
+        touch(held)
+        return 2.0 * np.asarray(x)
+
+    double.defvjp(lambda g, ans, x: 2.0 * g)
+    held.append(wy.freeze(double(wy.Parameter([1.0, 2.0])).sum()))
+
+
+def program_that_ran_in_its_primitive(payload: Payload) -> None:
+    """Plans and executors hold the operator, too, for several shapes."""
+    held: list[Any] = [payload]
+
+    @wy.primitive
+    def double(x: Any) -> Any:
+        touch(held)
+        return 2.0 * np.asarray(x)
+
+    double.defvjp(lambda g, ans, x: 2.0 * g + 0.0 * len(held))
+    s = wy.Input([1.0, 2.0])
+    program = wy.freeze((double(s) * wy.Parameter([1.0])).sum())
+    held.append(program)
+    program.run({s: [1.0, 2.0]})
+    program.value_and_grad({s: [1.0, 2.0, 3.0]})
+
+
+def program_and_graph_in_their_primitive(payload: Payload) -> None:
+    """A node and two programs share the operator."""
+    held: list[Any] = [payload]
+
+    @wy.primitive
+    def double(x: Any) -> Any:
+        touch(held)
+        return 2.0 * np.asarray(x)
+
+    double.defvjp(lambda g, ans, x: 2.0 * g)
+    y = double(wy.Parameter([1.0, 2.0]))
+    z = y.sum()
+    held += [y, z, wy.freeze(z), wy.freeze(y * y)]
+
+
+def program_in_a_rule_of_its_primitive(payload: Payload) -> None:
+    held: list[Any] = [payload]
+    same = identity()
+    same.defvjp(lambda g, ans, x: g + 0.0 * len(held))
+    held.append(wy.freeze(same(wy.Parameter([1.0, 2.0])).sum()))
+
+
+def program_in_a_hook_of_its_parameter(payload: Payload) -> None:
+    w = wy.Parameter([1.0, 2.0])
+    program = wy.freeze((w * 2.0).sum())
+    w.register_hook(lambda g: touch(payload, program))
+
+
+def programs_in_each_others_primitives(payload: Payload) -> None:
+    held: list[Any] = [payload]
+
+    def make() -> Any:
+        same = wy.primitive(lambda x: np.asarray(x) * float(len(held) > 0))
+        same.defvjp(lambda g, ans, x: g)
+        return wy.freeze(same(wy.Parameter([1.0])).sum())
+
+    held += [make(), make()]
+
+
+def program_that_was_trained_in_its_primitive(payload: Payload) -> None:
+    held: list[Any] = [payload]
+
+    @wy.primitive
+    def same(x: Any) -> Any:
+        touch(held)
+        return np.asarray(x) * 1.0
+
+    same.defvjp(lambda g, ans, x: g)
+    w, i = wy.Parameter([[1.0], [2.0]]), wy.IndexInput([0])
+    program = wy.freeze(same(w[i]).sum())
+    optimizer = wy.Adam()
+    history = wy.fit(program, {i: [0, 1]}, optimizer=optimizer, callback=lambda *a: touch(held))
+    held += [program, optimizer, history]
+
+
+def optimizer_in_a_hook(payload: Payload) -> None:
+    w = wy.Parameter([1.0, 2.0])
+    optimizer = wy.Adam()
+    loss = (w * w).sum()
+    w.register_hook(lambda g: touch(payload, optimizer, loss))
+    loss.backward()
+    optimizer.step([w])
+
+
+def iterator_in_a_hook(payload: Payload) -> None:
+    y = wy.Variable([1.0, 2.0]) * 1.0
+    rows = iter(y)
+    next(rows)
+    y.register_hook(lambda g: touch(payload, rows))
+
+
+def view_in_a_hook_of_its_array(payload: Payload) -> None:
+    y = wy.Variable([1.0, 2.0, 3.0]) * 1.0
+    part = y[1:]
+    y.register_hook(lambda g: touch(payload, part))
+    part[0] = 2.0
+    part.register_hook(lambda g: touch(payload, y))
+
+
+def pullback_that_its_function_holds(payload: Payload) -> None:
+    held: list[Any] = [payload]
+
+    def f(x: Any) -> Any:
+        return np.sum(x * x) + 0.0 * len(held)
+
+    held.append(wy.vjp(f, np.ones(3))[1])
+
+
+def transforms_that_their_function_holds(payload: Payload) -> None:
+    held: list[Any] = [payload]
+
+    def f(x: Any) -> Any:
+        held.append(x)
+        return np.sum(x * x)
+
+    held += [wy.grad(f), wy.hessian(f), wy.jacfwd(f), wy.checkpoint(f)]
+    held[1](np.ones(2))
+    held[2](np.ones(2))
+    held[4](wy.Variable([1.0]))
+
+
+def hooks_within_a_transform(payload: Payload) -> None:
+    def f(x: Any) -> Any:
+        y = x * x
+        y.register_hook(lambda g: touch(payload, y, x))
+        return np.sum(y)
+
+    wy.grad(f)(np.ones(2))
+    wy.hessian(f)(np.ones(2))
+
+
 CIRCLES: list[Callable[[Payload], None]] = [
     hook_on_itself,
     hook_on_a_leaf_that_refers_to_the_loss,
@@ -131,6 +283,19 @@ CIRCLES: list[Callable[[Payload], None]] = [
     a_gradient_that_is_a_graph,
     attribute_of_a_subclass,
     an_assigned_variable,
+    program_in_its_primitive,
+    program_that_ran_in_its_primitive,
+    program_and_graph_in_their_primitive,
+    program_in_a_rule_of_its_primitive,
+    program_in_a_hook_of_its_parameter,
+    programs_in_each_others_primitives,
+    program_that_was_trained_in_its_primitive,
+    optimizer_in_a_hook,
+    iterator_in_a_hook,
+    view_in_a_hook_of_its_array,
+    pullback_that_its_function_holds,
+    transforms_that_their_function_holds,
+    hooks_within_a_transform,
 ]
 
 
@@ -160,6 +325,7 @@ def test_memory_stays_flat_over_thousands_of_circles() -> None:
             payload.numbers = np.ones(5000)
             hook_on_a_leaf_that_refers_to_the_loss(payload)
             primitive_on_its_result(payload)
+            program_and_graph_in_their_primitive(payload)
         gc.collect()
 
     some(200)
@@ -209,6 +375,41 @@ def test_a_collection_takes_nothing_from_what_is_in_use() -> None:
         x.value = [float(k), 1.0]
         assert kept.item() == 4.0 * (k + 1.0)
         assert program.run() == 6.0
+
+
+def test_a_program_that_is_in_use_keeps_its_operators() -> None:
+    """The collector frees nothing of a program that somebody holds, also while it runs in another
+    thread, and when its object is gone but a run of it is under way."""
+    held: list[Any] = []
+    calls: list[int] = []
+
+    @wy.primitive
+    def double(x: Any) -> Any:
+        gc.collect()
+        calls.append(len(held))
+        return 2.0 * np.asarray(x)
+
+    double.defvjp(lambda g, ans, x: 2.0 * g)
+    w, i = wy.Parameter([[1.0], [2.0]]), wy.IndexInput([0])
+    held.append(wy.freeze(double(w[i]).sum()))
+    gc.collect()
+
+    def run() -> None:
+        for _ in range(5):
+            assert held[0].run({i: [1]}) == 4.0
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    for _ in range(20):
+        gc.collect()
+    thread.join()
+    sgd = wy.SGD(lr=1e-9)
+    # The list gives it away; the call alone holds the program.
+    data = {i: [0, 1, 0]}
+    wy.fit(held.pop(), data, optimizer=sgd, batch_size=1, callback=lambda *_: touch(gc.collect()))
+    assert calls[-3:] == [0, 0, 0]
+    with pytest.raises(IndexError):
+        held.pop()
 
 
 def test_what_a_finalizer_does_within_a_collection_is_no_danger() -> None:

@@ -33,6 +33,38 @@ def interrupted(call):
         return
     raise AssertionError("it was not interrupted")
 
+def cut_short(call):
+    # As `interrupted`, of a call that is short on some machines: it is timed first.
+    start = time.monotonic()
+    call()
+    whole = time.monotonic() - start
+
+    def ring():
+        time.sleep(whole / 8)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    # It gets its turn only if the call lets the interpreter go.
+    thread = threading.Thread(target=ring, daemon=True)
+    start = time.monotonic()
+    try:
+        thread.start()
+        call()
+    except KeyboardInterrupt:
+        thread.join()
+        return
+    raise AssertionError(f"it was not interrupted: {whole} s, then {time.monotonic() - start} s")
+
+def chain(x, length):
+    for _ in range(length):
+        x = x * 1.0000001 + 0.5
+    return x.sum()
+
+@wy.primitive
+def same(x):
+    return np.asarray(x) * 1.0
+
+same.defvjp(lambda g, ans, x: g)
+
 def for_ever(call):
     def loop():
         while True:
@@ -90,6 +122,120 @@ CALLS = {
     loss = (w[i] - 1.0).square().sum()
     column = np.zeros(1_000_000, np.int64)
     interrupted(lambda: wy.fit(loss, {i: column}, optimizer=wy.SGD(lr=1e-9), epochs=10**6))
+    """,
+    "training with one huge step": """
+    w = wy.Parameter(np.full((6000, 6000), 1e-4, np.float32))
+    i = wy.IndexInput([0])
+    product = w @ w
+    for _ in range(8):
+        product = product @ w
+    loss = product[i].sum()
+    column = {i: np.zeros(10, np.int64)}
+    interrupted(lambda: wy.fit(loss, column, optimizer=wy.SGD(lr=1e-9), batch_size=1))
+    # What was left behind lets go by itself; who comes next waits for it.
+    v = wy.Parameter(np.ones(3))
+    assert len(wy.fit(v[i].sum(), column, optimizer=wy.SGD(lr=0.5), batch_size=10).loss) == 1
+    assert v.value.tolist() == [-4.0, 1.0, 1.0]
+    assert w.value.shape == (6000, 6000)
+    """,
+    "a product in a program with an operator of the caller's": """
+    w = wy.Parameter(np.full((6000, 6000), 1e-4))
+    program = wy.freeze((same(w) @ w @ w @ w).sum())
+    interrupted(program.run)
+    """,
+    "planning such a program": """
+    s = wy.Input([1.0, 2.0])
+    program = wy.freeze(chain(same(s), 30_000))
+    lengths = iter(range(3, 100))
+    cut_short(lambda: program.run({s: np.ones(next(lengths))}))
+    """,
+    "freezing a long graph": """
+    y = chain(wy.Parameter(np.ones(3)), 100_000)
+    cut_short(lambda: wy.freeze(y))
+    assert np.isfinite(wy.freeze(y).run())
+    """,
+    "fitting a long graph": """
+    i = wy.IndexInput([0])
+    y = chain(wy.Parameter(np.ones((3, 1)))[i], 100_000)
+    cut_short(lambda: wy.fit(y, {i: [0]}, optimizer=wy.SGD(lr=1e-9)))
+    """,
+    "the gradient of a long graph": """
+    x = wy.Parameter(np.ones(3))
+    y = chain(x, 400_000)
+    cut_short(y.backward)
+    x.zero_grad()
+    y.backward()
+    slope = x.grad[0]
+    assert 1.0 < slope < 1.1
+    """,
+    "the gradient of a long graph, as a graph": """
+    x = wy.Parameter(np.ones(3))
+    y = chain(x, 50_000)
+    cut_short(lambda: y.backward(create_graph=True))
+    """,
+    "a derivative of a long function": """
+    cut_short(lambda: wy.grad(lambda x: chain(x, 50_000))(np.ones(3)))
+    """,
+    "a long graph whose leaf was set": """
+    x = wy.Parameter(np.ones(3))
+    y = chain(x, 400_000)
+    before = y.item()
+
+    def again():
+        x.value = x.value
+        return y.item()
+
+    cut_short(again)
+    assert y.item() == before
+    assert y.shape == ()
+    """,
+    "a special function of many numbers": """
+    x = wy.Variable(np.full(2_000_000, 1.5))
+    interrupted(for_ever(lambda: wy.special.zeta(x, x)))
+    rows = wy.Variable(np.full((1, 1000), 1.5))
+    cut_short(lambda: wy.special.zeta(rows, wy.Variable(np.full((1000, 1), 2.5))))
+    """,
+    "a sort": """
+    x = wy.Variable(np.random.default_rng(0).random(4_000_000))
+    cut_short(lambda: np.sort(x))
+    """,
+    "a sort of many rows": """
+    x = wy.Variable(np.random.default_rng(0).random((500_000, 16)))
+    cut_short(lambda: np.sort(x))
+    """,
+    "inverses of many matrices": """
+    x = wy.Variable(np.broadcast_to(np.eye(3), (500_000, 3, 3)))
+    cut_short(lambda: wy.linalg.inv(x))
+    """,
+    "rows one by one": """
+    x = wy.Variable(np.ones(400_000))
+    cut_short(lambda: list(x))
+    """,
+    "rows of a sparse gradient": """
+    rows = np.random.default_rng(0).integers(0, 100_000, 2_000_000)
+    g = wy.SparseGrad(rows, np.ones((2_000_000, 4)), (100_000, 4))
+    cut_short(g.coalesce)
+    """,
+    "samplers": """
+    rng = np.random.default_rng(0)
+    counts = rng.random(3_000_000)
+    cut_short(lambda: wy.sampling.Popularity(counts))
+    pairs = rng.integers(0, 100_000, (2, 3_000_000))
+    users = wy.IndexInput([0])
+    cut_short(lambda: wy.sampling.Uniform(100_000, positives=tuple(pairs), given=users))
+    """,
+    "sets of pairs": """
+    from wyrmling import _core
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, 100_000, (2, 3_000_000)).astype(np.uint32)
+    cut_short(lambda: _core.Csr(*pairs, 100_000, 100_000))
+    one = _core.Csr(np.zeros(10**5, np.uint32), np.arange(10**5, dtype=np.uint32), 1, 10**5)
+    cut_short(lambda: one.select(np.zeros(1024, np.uint32)))
+    """,
+    "arrays that are read": """
+    numbers, indices = np.ones(50_000_000), np.zeros(20_000_000, np.int64)
+    cut_short(lambda: wy.Parameter(numbers))
+    cut_short(lambda: wy.IndexInput(indices))
     """,
 }
 

@@ -219,6 +219,105 @@ def test_a_step_is_not_starved_by_programs_that_come_and_go() -> None:
     assert out == "done"
 
 
+def test_who_steps_in_another_thread_makes_nobody_wait_for_ever() -> None:
+    """A thread that steps is a holder, too: every request is answered beside it."""
+    out = run(
+        ENTRIES
+        + """
+        done = threading.Event()
+        refused = []
+
+        def stepping():
+            adam = wy.Adam(lr=1e-3)
+            while not done.is_set():
+                (W * 1.0).sum().backward()
+                try:
+                    adam.step([W])
+                except RuntimeError as e:
+                    refused.append(str(e))
+                W.zero_grad()
+
+        thread = threading.Thread(target=stepping)
+        thread.start()
+        bad = {}
+        for _ in range(20):
+            for name, entry in ALL.items():
+                text = outcome(entry)
+                if text != "ok":
+                    bad[name] = text
+        done.set()
+        thread.join()
+        assert not bad, bad
+        assert all("trained" in text for text in refused), refused[:3]
+        print("done")
+        """.replace("\n        ", "\n")
+    )
+    assert out == "done"
+
+
+def test_everything_at_once_ends() -> None:
+    """Training by two workers, another program, printing, assignment, pickles, copies, collections
+    and hooks that let their graphs go, each a fixed number of times in a thread of its own."""
+    out = run(
+        ENTRIES
+        + HOLD
+        + """
+        import gc
+        failed = []
+
+        def told(e):
+            text = str(e)
+            return "neither could go on" in text or "being" in text
+
+        def guarded(work, times):
+            def loop():
+                for _ in range(times):
+                    try:
+                        work()
+                    except RuntimeError as e:
+                        if not told(e):
+                            failed.append(repr(e))
+                    except BaseException as e:
+                        failed.append(repr(e))
+            return loop
+
+        def hooked():
+            held = [(W * 2.0).sum()]
+            held[0].register_hook(lambda g: held.clear())
+            y = held[0] + 1.0
+            y.backward()
+            del y
+
+        def assign():
+            W.value = np.ones((4, 2))
+
+        data = {i: np.array([0, 1, 2, 3])}
+        works = {
+            lambda: wy.fit(other, data, optimizer=wy.SGD(lr=1e-3), batch_size=1, threads=2): 30,
+            lambda: wy.fit(program, data, optimizer=wy.Adam(), batch_size=1, epochs=2): 30,
+            lambda: program.run({i: [0, 3]}): 200,
+            lambda: other.value_and_grad({i: [1]}): 200,
+            lambda: print(W, V, file=io.StringIO()): 200,
+            assign: 200,
+            lambda: pickle.loads(pickle.dumps(W)): 200,
+            lambda: copy.deepcopy([W, V]): 200,
+            hooked: 200,
+            step: 100,
+            gc.collect: 30,
+        }
+        threads = [threading.Thread(target=guarded(w, n)) for w, n in works.items()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failed, failed[:3]
+        assert outcome(ALL["value"]) == outcome(ALL["assign"]) == outcome(ALL["fit 2"]) == "ok"
+        print("done")
+        """.replace("\n        ", "\n")
+    )
+    assert out == "done"
+
+
 # What waits for a parameter that another thread holds.
 WAITS = {
     "fit 1": ["print", "value", "lookup", "graph", "backward", "run", "value_and_grad", "freeze"],
@@ -357,6 +456,71 @@ print("done")
 """
     )
     assert out == "done"
+
+
+# Code that forks, and what its child sees when it returns to the call that it is in: the call goes
+# on, is told, or, in a thread that is not there to return from, the child says so and ends.
+FORKS = {
+    "hook": ("hooked()", "ok"),
+    "eager": ("probe(W * 1.0)", "ok"),
+    "run": ("program.run({i: [0]})", "ok"),
+    "value_and_grad": ("program.value_and_grad({i: [0]})", "ok"),
+    "callback": ("watched(threads=1)", "told"),
+    "callback of two": ("watched(threads=2)", "told"),
+    "callback with an operator": ("watched(own=True)", "told"),
+    "fit 1": ("hold_by_fit(threads=1)", "ended"),
+    "fit 2": ("hold_by_fit(threads=2)", "ended"),
+    "fit 2 deterministic": ("hold_by_fit(threads=2, deterministic=True)", "ended"),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize("caller", FORKS)
+def test_a_child_that_returns_into_the_call_that_forked_it_does_not_hang(caller: str) -> None:
+    call, expected = FORKS[caller]
+    out = run(
+        ENTRIES
+        + HOLD
+        + f"""
+main, child = os.getpid(), None
+
+def inside():
+    global child
+    if child is None:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+
+def hooked():
+    y = (W * 2.0).sum()
+    y.register_hook(lambda g: inside())
+    y.backward()
+
+def watched(threads=1, own=False):
+    loss = program if own else other
+    data = {{i: np.array([0, 1, 2, 3])}}
+    first = inside
+    def callback(*_):
+        first()
+    if own:
+        globals()["inside"] = lambda: None
+    wy.fit(loss, data, optimizer=wy.SGD(lr=1e-3), batch_size=1, threads=threads, epochs=3,
+           callback=callback)
+
+text = outcome(lambda: {call})
+if os.getpid() != main:
+    inside = lambda: None
+    # The child's own calls work.
+    bad = {{name: answer for name, entry in ALL.items() if (answer := outcome(entry)) != "ok"}}
+    good = "ok" if text == "ok" else "told" if "forked within this call" in text else text
+    print(text, bad, file=sys.stderr, flush=True)
+    os._exit({{"ok": 10, "told": 11}}.get(good, 12) if not bad else 13)
+assert text == "ok", text
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print({{10: "ok", 11: "told", 1: "ended"}}.get(code, code))
+"""
+    )
+    assert out == expected
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")

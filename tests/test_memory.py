@@ -148,3 +148,153 @@ def test_what_cannot_be_had_is_a_memory_error():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "20\n"
+
+
+STEPWISE = """
+    import os, resource, sys
+    import numpy as np, wyrmling as wy
+    import wyrmling.sampling
+    from wyrmling import _core
+
+    rng = np.random.default_rng(0)
+
+    def variable(*shape, dtype=float):
+        return wy.Variable(rng.normal(size=shape).astype(dtype))
+
+    def chain(length):
+        x = wy.Parameter(np.ones(50))
+        y = x
+        for _ in range(length):
+            y = np.sin(y) * 1.5
+        return y.sum()
+
+    WORK
+
+    page = resource.getpagesize()
+    refused, done = 0, 0
+    # With less the C library has no memory for a thread's own data, and ends the process.
+    for headroom in [24, 48, 96, 192, 384, 768, 1536]:
+        used = int(open("/proc/self/statm").read().split()[0]) * page
+        limit = used + headroom * 10**6
+        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+        try:
+            call()
+        except MemoryError:
+            refused += 1
+        except RuntimeError as e:
+            # Its stack is memory, too.
+            if "cannot start a thread" not in str(e):
+                raise
+            refused += 1
+        else:
+            done += 1
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+    assert done, "it never had the memory"
+    print("done")
+"""
+
+# What makes `call`, which takes tens of megabytes or more.
+WORKS = {
+    "matmul": "x = variable(700, 700)\ncall = lambda: x @ x",
+    "matmul float32": "x = variable(900, 900, dtype=np.float32)\ncall = lambda: x @ x",
+    "matmul and its gradient": "x = variable(700, 700)\ncall = lambda: (x @ x).sum().backward()",
+    "matmuls": "x = variable(200, 60, 60)\ncall = lambda: x @ x",
+    "matmul frozen": """
+        w = wy.Parameter(rng.normal(size=(600, 600)))
+        program = wy.freeze((w @ w).sum())
+        call = program.value_and_grad
+    """,
+    "solve": "x = variable(600, 600)\ncall = lambda: wy.linalg.solve(x, x)",
+    "solve of many": "x = variable(2000, 20, 20)\ncall = lambda: wy.linalg.solve(x, x)",
+    "inv and its gradient": """
+        x = variable(500, 500)
+        call = lambda: wy.linalg.inv(x).sum().backward()
+    """,
+    "det": "x = variable(700, 700)\ncall = lambda: wy.linalg.det(x).backward()",
+    "slogdet": "x = variable(700, 700)\ncall = lambda: wy.linalg.slogdet(x)[1].backward()",
+    "cholesky": """
+        a = rng.normal(size=(500, 500))
+        x = wy.Variable(a @ a.T + 500 * np.eye(500))
+        call = lambda: wy.linalg.cholesky(x).sum().backward()
+    """,
+    "qr": "x = variable(500, 400)\ncall = lambda: wy.linalg.qr(x)[0].sum().backward()",
+    "svd": """
+        x = variable(300, 200)
+        call = lambda: wy.linalg.svd(x, full_matrices=False)[1].sum().backward()
+    """,
+    "eigh": "x = variable(300, 300)\ncall = lambda: wy.linalg.eigh(x)[0].sum().backward()",
+    "eigvalsh float32": """
+        x = variable(300, 300, dtype=np.float32)
+        call = lambda: wy.linalg.eigvalsh(x).sum().backward()
+    """,
+    "einsum": """
+        x = variable(300, 300)
+        call = lambda: np.einsum("ij,jk,kl->il", x, x, x).sum().backward()
+    """,
+    "sort": "x = variable(2_000_000)\ncall = lambda: np.sort(x).sum().backward()",
+    "cumsum": "x = variable(2_000_000)\ncall = lambda: np.cumsum(x).sum().backward()",
+    "elementwise": "x = variable(2_000_000)\ncall = lambda: np.exp(np.sin(x)).sum().backward()",
+    "an outer sum": """
+        x = variable(3000)
+        call = lambda: np.exp(x[:, None] * x[None, :]).sum().backward()
+    """,
+    "hessian": "call = lambda: wy.hessian(lambda v: np.sum(np.sin(v)) ** 2)(np.ones(500))",
+    "popularity": "counts = rng.random(500_000)\ncall = lambda: wy.sampling.Popularity(counts)",
+    "known items": """
+        users = wy.IndexInput([0])
+        pairs = tuple(rng.integers(0, 10**6, (2, 500_000)))
+        call = lambda: wy.sampling.Uniform(10**6, positives=pairs, given=users)
+    """,
+    "ranking": """
+        users, items = np.ones((2000, 8), np.float32), np.ones((50_000, 8), np.float32)
+        call = lambda: _core.top_k(users, items, None, None, 50)
+    """,
+    "evaluation": """
+        users, items = np.ones((200, 8), np.float32), np.ones((50_000, 8), np.float32)
+        numbers = np.arange(200, dtype=np.uint32)
+        test = _core.Csr(numbers, numbers, 200, 50_000)
+        none = _core.Csr(numbers[:0], numbers[:0], 200, 50_000)
+        call = lambda: _core.evaluate_ranking(users, items, None, none, test, 5)
+    """,
+    "selection": """
+        pairs = _core.Csr(np.zeros(10**5, np.uint32), np.arange(10**5, dtype=np.uint32), 1, 10**5)
+        call = lambda: pairs.select(np.zeros(200, np.uint32))
+    """,
+    "distinct rows": """
+        w = wy.Parameter(np.zeros((1000, 8)))
+        w[rng.integers(0, 1000, 500_000)].sum().backward()
+        adam = wy.Adam()
+        call = lambda: adam.step([w])
+    """,
+    "training": """
+        w, i, j = wy.Parameter(np.ones((100_000, 32))), wy.IndexInput([0]), wy.IndexInput([0])
+        loss = wy.freeze(((w[i] - w[j]) ** 2).sum())
+        rows = rng.integers(0, 100_000, 500_000)
+        sampler = wy.sampling.Popularity(np.ones(100_000))
+        call = lambda: wy.fit(
+            loss, {i: rows}, sample={j: sampler}, optimizer=wy.Adam(), batch_size=4096
+        )
+    """,
+    "pickles": """
+        import pickle
+        w = wy.Parameter(np.ones(2_000_000))
+        call = lambda: pickle.loads(pickle.dumps(w))
+    """,
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("work", WORKS)
+def test_little_memory_ends_in_a_memory_error_or_an_answer(work):
+    """Limits from little to enough: nothing aborts the process on the way."""
+    code = textwrap.dedent(STEPWISE).replace("WORK", textwrap.dedent(WORKS[work]).strip())
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-2000:]

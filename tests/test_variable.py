@@ -391,3 +391,56 @@ def test_forward_mode_passes_over_no_hook():
             forward()
     # A derivative of the gradient has what the hook made of it.
     np.testing.assert_allclose(wy.jacfwd(wy.grad(hooked))(x), np.diag(42.0 * x))
+
+
+def hooked_cube(x):
+    y = x * x * x
+    y.register_hook(lambda g: g * 7.0)
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        wy.hessian(hooked_cube),
+        wy.jacrev(wy.grad(hooked_cube)),
+        wy.jacfwd(wy.grad(hooked_cube)),
+        wy.jacrev(wy.jacrev(hooked_cube)),
+        lambda x: np.stack([wy.hvp(hooked_cube)(x, e) for e in np.eye(len(x))]),
+    ],
+    ids=["hessian", "reverse", "forward", "jacrev twice", "hvp"],
+)
+def test_a_hook_makes_the_gradient_once_whatever_is_derived_of_it(second):
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(wy.grad(hooked_cube)(x), 21.0 * x**2)
+    np.testing.assert_allclose(second(x), np.diag(42.0 * x))
+
+
+def test_hooks_of_each_order_are_called_in_their_own_run():
+    calls = []
+
+    def f(x):
+        y = x * x * x
+        y.register_hook(lambda g: (calls.append("inner"), g * 3.0)[1])
+        return y * 1.0
+
+    def slope(x):
+        z = x * 1.0
+        z.register_hook(lambda g: (calls.append("outer"), g * 5.0)[1])
+        return wy.grad(f)(z)
+
+    # 3 times 3x², of which 5 times the derivative, 18x; and the derivative of that.
+    assert slope(wy.Variable(2.0)).item() == 36.0
+    calls.clear()
+    assert wy.grad(slope)(2.0) == 180.0
+    assert calls == ["inner", "outer"]
+    assert wy.grad(wy.grad(slope))(2.0) == 90.0
+    # All rows of a Jacobian pass the hook.
+    rows = wy.jacrev(lambda x: f(x) * np.array([1.0, 2.0]))(2.0)
+    np.testing.assert_allclose(rows, [36.0, 72.0])
+    # A pass by `backward` is one of its own, of whatever order.
+    calls.clear()
+    x = wy.Variable(2.0)
+    (f(x) ** 2).backward(create_graph=True)
+    x.grad.backward()
+    assert calls == ["inner", "inner"]

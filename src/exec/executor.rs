@@ -16,7 +16,9 @@ use crate::array::{
     Array, DType, Dense, Element, Shape, Slice, Type, Typed, View, ViewMut, room, size, with_real,
 };
 use crate::error::Result;
-use crate::interrupt;
+use crate::interrupt::{self, Pace};
+#[cfg(feature = "python")]
+use crate::rules::OpRef;
 use crate::rules::{MOST_OPERANDS, Operand};
 use crate::table::{self, Table, moves};
 
@@ -102,6 +104,16 @@ impl Executor {
         &self.plan
     }
 
+    /// Calls `f` with every operator that this holds, besides those of its plan.
+    #[cfg(feature = "python")]
+    pub(super) fn operators(&self, f: &mut dyn FnMut(&OpRef)) {
+        for step in &self.steps {
+            if let Linked::Kernel { op, .. } = step {
+                f(op);
+            }
+        }
+    }
+
     /// Runs all steps, unless the work of this thread should end on the way.
     ///
     /// # Errors
@@ -116,9 +128,11 @@ impl Executor {
         let leaves = &self.leaves[..];
         // A run on little memory is over before anybody can ask for it to end.
         let looks = self.plan.arena_bytes > LONG_RUN;
+        let mut pace = Pace::default();
         for step in &self.steps {
             if looks {
                 interrupt::check()?;
+                pace.large_step()?;
             }
             // SAFETY (of all reads and writes below): memory is live and initialised (see
             // `link`). A step writes its own results only, in the arena or in registers, which

@@ -157,6 +157,16 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Calls `f` with every operator that this holds but for elementwise ones.
+    #[cfg(feature = "python")]
+    pub(super) fn operators(&self, f: &mut dyn FnMut(&OpRef)) {
+        for step in &self.steps {
+            if let Step::Kernel { op, .. } = step {
+                f(op);
+            }
+        }
+    }
+
     /// Number of steps, for tests of fusion and for the curious.
     pub fn steps(&self) -> usize {
         self.steps.len()

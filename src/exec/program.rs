@@ -302,6 +302,23 @@ impl Program {
         })
     }
 
+    /// Calls `f` with every operator that this holds, as often as it holds it, but for runs that are
+    /// under way.
+    #[cfg(feature = "python")]
+    pub(crate) fn operators(&self, f: &mut dyn FnMut(&crate::rules::OpRef)) {
+        for function in [&self.forward, &self.adjoint.function] {
+            let blocks = function.blocks.iter();
+            for i in blocks.flat_map(|block| &block.instructions) {
+                if let crate::ir::Expression::Apply(op, _) = &i.expression {
+                    f(op);
+                }
+            }
+        }
+        let products = self.products.iter().chain(&self.adjoint.products);
+        products.for_each(|product| f(&product.op));
+        self.plans.operators(f);
+    }
+
     /// Runs with one array for each input and hands the executor to `then`; `None` if the run is
     /// none of the wanted length.
     fn with<R>(

@@ -8,6 +8,8 @@ use super::executor::Executor;
 use super::plan::{Plan, Wrt};
 use crate::array::{Shape, equal_shapes};
 use crate::process::QuickMutex;
+#[cfg(feature = "python")]
+use crate::rules::OpRef;
 
 /// A run that takes longer is one that somebody may want to end.
 const LONG: Duration = Duration::from_millis(20);
@@ -85,6 +87,15 @@ impl Plans {
         match ready[last].idle.pop() {
             Some(executor) => Found::Executor(executor),
             None => Found::Plan(Arc::clone(&ready[last].plan)),
+        }
+    }
+
+    /// Calls `f` with every operator that is held here, as often as it is, but for executors at work.
+    #[cfg(feature = "python")]
+    pub(super) fn operators(&self, f: &mut dyn FnMut(&OpRef)) {
+        for ready in self.0.lock().iter() {
+            ready.plan.operators(f);
+            ready.idle.iter().for_each(|executor| executor.operators(f));
         }
     }
 

@@ -10,10 +10,11 @@ use smallvec::SmallVec;
 
 use super::hook;
 use super::node::{Kind, Node};
-use super::order::{Order, refresh, topological};
+use super::order::{NODE, Order, refresh, topological};
 use super::value::{Places, Value};
 use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
+use crate::interrupt::Pace;
 use crate::table::{Gradient, changes, own_changes};
 
 /// Checks that a gradient fits what it is the gradient of.
@@ -56,14 +57,14 @@ type Arrived<'a> = SmallVec<[(&'a Rc<dyn Node>, Value); 4]>;
 ///
 /// A rule or hook of the caller's may walk over the same nodes meanwhile, which hold one gradient
 /// each: an inner walk puts back what it found there.
-fn descend(order: &Order, seed: Value) -> Result<Arrived<'_>> {
+fn descend(order: &Order, seed: Value, run: hook::Run) -> Result<Arrived<'_>> {
     let inner = Descent::begin();
     let outer = inner.is_inner.then(|| {
         let held = order.iter().map(|node| node.core().partial.take());
         held.collect::<Vec<_>>()
     });
     let changes = OwnChanges::begin();
-    let arrived = pass_down(order, seed).and_then(|arrived| {
+    let arrived = pass_down(order, seed, run).and_then(|arrived| {
         changes.check(order.last())?;
         Ok(arrived)
     });
@@ -135,7 +136,7 @@ impl Drop for Descent {
     }
 }
 
-fn pass_down(order: &Order, seed: Value) -> Result<Arrived<'_>> {
+fn pass_down(order: &Order, seed: Value, run: hook::Run) -> Result<Arrived<'_>> {
     let mut arrived = SmallVec::new();
     let mut result = match order.last() {
         Some(root) => root.core().collect(seed),
@@ -143,7 +144,11 @@ fn pass_down(order: &Order, seed: Value) -> Result<Arrived<'_>> {
     };
     // Consumers before parents: the reverse of a topological order. After an error the rest
     // is only cleared.
+    let mut pace = Pace::default();
     for node in order.iter().rev() {
+        if result.is_ok() {
+            result = pace.step(NODE);
+        }
         let Some(g) = node.core().partial.borrow_mut().take() else {
             continue;
         };
@@ -151,7 +156,7 @@ fn pass_down(order: &Order, seed: Value) -> Result<Arrived<'_>> {
             continue;
         }
         let g = match hook::any(node.core()) {
-            true => hook::passed(node.core(), g),
+            true => hook::passed(node.core(), g, run),
             false => Ok(g),
         };
         result = g.and_then(|g| match node.core().is_leaf() {
@@ -202,15 +207,16 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     let seed = seed(&**root, grad)?;
     let mut order = Order::new();
     topological(root, |n| n.core().differentiable(), &mut order);
-    let gradients = descend(&order, seed)?
-        .into_iter()
-        .map(|(leaf, g)| match (leaf.kind(), g) {
-            // A variable is no table: it is small, and read as an array.
-            (Kind::Independent(..), Value::Rows(rows)) if rows.has_slice() => {
-                Ok((leaf, Gradient::Dense(rows.try_to_dense()?)))
-            }
-            (_, g) => Ok((leaf, g.into_gradient()?)),
-        });
+    let gradients =
+        descend(&order, seed, None)?
+            .into_iter()
+            .map(|(leaf, g)| match (leaf.kind(), g) {
+                // A variable is no table: it is small, and read as an array.
+                (Kind::Independent(..), Value::Rows(rows)) if rows.has_slice() => {
+                    Ok((leaf, Gradient::Dense(rows.try_to_dense()?)))
+                }
+                (_, g) => Ok((leaf, g.into_gradient()?)),
+            });
     // All are there before a leaf gets one. Only for a copy of an old gradient that somebody else
     // holds may memory lack after that: the leaves before then have theirs.
     for (leaf, g) in gradients.collect::<Result<SmallVec<[_; 4]>>>()? {
@@ -246,7 +252,8 @@ pub(super) fn gradient_values(
     }
     let mut order = Order::new();
     topological(root, |n| n.core().differentiable(), &mut order);
-    for (leaf, g) in descend(&order, seed)? {
+    let run = hook::run(leaves.iter().map(|x| x.core()));
+    for (leaf, g) in descend(&order, seed, run)? {
         for (x, found) in leaves.iter().zip(&mut found) {
             if Rc::ptr_eq(x, leaf) {
                 *found = Some(g.clone());

@@ -11,10 +11,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::node::{IntoDyn, Kind, Node, Variable};
+use super::order::NODE;
 use super::{hook, lengths};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program};
+use crate::interrupt::Pace;
 use crate::ir::{Builder, Terminator, ValueId};
 use crate::rules::Gather;
 
@@ -53,7 +55,9 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let mut args: Vec<ValueId> = Vec::new();
         let mut made_of = Vec::new();
         let asked = lengths::asked_of(order.iter().map(|node| &*node.0));
+        let mut pace = Pace::default();
         for node in &order {
+            pace.step(NODE)?;
             if hook::any(node.0.core()) {
                 return Err(Error::Type(
                     "freeze: a variable of this graph has a hook, which a program cannot call; \

@@ -18,7 +18,7 @@ use crate::rules::differentiate::{self, PassObserver};
 use crate::table::Gradient;
 
 /// Calls the hooks of nodes when their gradients are complete.
-struct CallHooks<'n>(&'n Nodes);
+struct CallHooks<'n>(&'n Nodes, hook::Run);
 
 impl PassObserver for CallHooks<'_> {
     fn complete(&mut self, value: Id, gradient: Id) -> Result<Id> {
@@ -27,7 +27,7 @@ impl PassObserver for CallHooks<'_> {
         if !hook::any(core) {
             return Ok(gradient);
         }
-        let passed = hook::passed_node(core, self.0.get(gradient))?;
+        let passed = hook::passed_node(core, self.0.get(gradient), self.1)?;
         Ok(self.0.name(&passed))
     }
 }
@@ -83,9 +83,11 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let Some(&root) = values.last() else {
             return Ok(vec![None; wrt.len()]);
         };
+        let run = hook::run(wrt.iter().map(|x| x.0.core()));
         let wrt: Vec<Id> = wrt.iter().map(|x| nodes.name(x)).collect();
         let root = (root, seed.map(|seed| nodes.name(seed)));
-        let found = differentiate::gradients(&nodes, &values, root, &wrt, &mut CallHooks(&nodes))?;
+        let found =
+            differentiate::gradients(&nodes, &values, root, &wrt, &mut CallHooks(&nodes, run))?;
         Ok(found
             .into_iter()
             .map(|id| id.map(|id| nodes.get(id)))

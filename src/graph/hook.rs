@@ -3,7 +3,9 @@
 //! A hook of a node is called once a backward pass, when the gradient of the node is complete
 //! and before its parents see it; at a leaf, before the gradient is added to what is there. What
 //! it gives back takes the gradient's place. Gradients that are graphs pass the same hooks as
-//! nodes. A frozen program has none, so a graph with hooks is not frozen; forward mode has no
+//! nodes. In nested transforms a hook is shown the gradient of the innermost one, as a rule of the
+//! function's own: `hessian` is the derivative of the gradient that the hook has made, in either
+//! mode. `backward()` of a gradient that is a graph is a pass of its own, which is shown. A frozen program has none, so a graph with hooks is not frozen; forward mode has no
 //! gradients, so it refuses nodes with hooks ([`check_forward`]).
 
 use std::cell::Cell;
@@ -34,7 +36,7 @@ pub(super) fn any(core: &Core) -> bool {
 /// [`Error::State`].
 pub(super) fn check_forward(core: &Core) -> Result<()> {
     match core.hooks().borrow().as_deref() {
-        Some(Hooks { passed: false, .. }) => Err(Error::State(
+        Some(Hooks { passed: None, .. }) => Err(Error::State(
             "forward mode: a variable has a hook on its gradient, which jvp and jacfwd would pass \
              over; use vjp or jacrev, or remove the hook"
                 .into(),
@@ -56,8 +58,28 @@ fn check(expected: &Type, found: &Type) -> Result<()> {
     )))
 }
 
+/// The run of a function whose arguments a gradient is asked for, if it is one: the serial number of
+/// the oldest. Runs within it have larger ones.
+pub(super) type Run = Option<u64>;
+
+/// The run that has these arguments.
+pub(super) fn run<'a>(wrt: impl Iterator<Item = &'a Core> + Clone) -> Run {
+    let traced = wrt.clone().all(Core::traced);
+    traced.then(|| wrt.map(Core::serial).min()).flatten()
+}
+
+/// Whether the hooks of a node have made the gradient of a run within this one already.
+fn have_seen(core: &Core, run: Run) -> bool {
+    let hooks = core.hooks().borrow();
+    let inner = hooks.as_deref().and_then(|hooks| hooks.passed);
+    run.zip(inner).is_some_and(|(run, inner)| run < inner)
+}
+
 /// A gradient after the hooks of its node.
-pub(super) fn passed(core: &Core, g: Value) -> Result<Value> {
+pub(super) fn passed(core: &Core, g: Value, run: Run) -> Result<Value> {
+    if have_seen(core, run) {
+        return Ok(g);
+    }
     let ty = core.ty();
     list(core).list.into_iter().try_fold(g, |g, (_, hook)| {
         let g = g.into_gradient()?;
@@ -72,10 +94,13 @@ pub(super) fn passed(core: &Core, g: Value) -> Result<Value> {
 }
 
 /// A gradient that is a node, after the hooks of its node.
-pub(super) fn passed_node(core: &Core, g: Variable) -> Result<Variable> {
+pub(super) fn passed_node(core: &Core, g: Variable, run: Run) -> Result<Variable> {
+    if have_seen(core, run) {
+        return Ok(g);
+    }
     let ty = core.ty();
     if let Some(hooks) = core.hooks().borrow_mut().as_mut() {
-        hooks.passed = true;
+        hooks.passed = Some(run.unwrap_or(0));
     }
     list(core).list.into_iter().try_fold(g, |g, (_, hook)| {
         Ok(match hook.node(g.clone())? {

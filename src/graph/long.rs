@@ -1,13 +1,15 @@
 //! Operators that take long: they are applied in a thread that can be left behind, so that a signal
 //! ends the wait for them.
 
+use std::any::TypeId;
+
 use smallvec::SmallVec;
 
 use super::value::{Places, Value, apply};
 use crate::array::{Array, Type};
 use crate::error::Result;
 use crate::interrupt;
-use crate::rules::{Internal, MatMul, OpRef, Operator};
+use crate::rules::{ArgSort, Internal, MatMul, OpRef, Operator};
 use crate::table::Rows;
 
 /// Elements below which no operator takes long.
@@ -39,8 +41,14 @@ fn long_operands<O: Operator + ?Sized>(
     args: &[&Value],
     elements: usize,
 ) -> Option<Vec<Array>> {
+    let is = |id| op.type_key(Internal) == id;
+    // A sort takes some 60 ns an element, others about one.
+    let elements = match is(TypeId::of::<ArgSort>()) {
+        true => elements.saturating_mul(32),
+        false => elements,
+    };
     let product = match args {
-        [x, _] if op.type_key(Internal) == std::any::TypeId::of::<MatMul>() => {
+        [x, _] if is(TypeId::of::<MatMul>()) => {
             // Both have the summed axis: the result has at most the product of the others.
             let summed = x.shape().last().copied().unwrap_or(1).max(1);
             let others = args.iter().map(|x| x.ty().size() / summed);

@@ -48,7 +48,7 @@ pub trait Hook: std::any::Any {
 pub(super) struct Hooks {
     pub(super) list: Vec<(u64, Rc<dyn Hook>)>,
     /// Whether a gradient that is a graph has passed them: what it became is in that graph.
-    pub(super) passed: bool,
+    pub(super) passed: Option<u64>,
 }
 
 /// What every node carries.
@@ -145,8 +145,9 @@ impl Core {
     /// # Errors
     /// As [`Value::dense`].
     pub(super) fn collect(&self, grad: Value) -> Result<()> {
-        let mut partial = self.partial.borrow_mut();
-        *partial = Some(match partial.take() {
+        // Nothing is borrowed meanwhile: a handler of signals may walk over this node.
+        let before = self.partial.take();
+        let now = match before {
             None => grad,
             // Rows stay rows for a leaf, which may be a large table. For any other node they are
             // added up in place once there are as many as it has.
@@ -156,7 +157,8 @@ impl Core {
                 }
                 sum => sum,
             },
-        });
+        };
+        self.partial.replace(Some(now));
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::node::Node;
 use super::{asked, lengths};
 use crate::error::Result;
+use crate::interrupt::Pace;
 use crate::table::changes;
 
 /// Nodes in the order of a walk; those of a small graph need no allocation.
@@ -73,11 +74,14 @@ pub(super) fn topological(
     }
 }
 
+/// About how many nanoseconds a node of a few numbers takes in a walk.
+pub(super) const NODE: usize = 500;
+
 /// Recomputes whatever below `root` is out of date.
 ///
 /// # Errors
-/// Whatever an operator reports on the new values, or that an input has another length than one that
-/// was asked for ([`lengths`]); nodes from there up stay out of date.
+/// Whatever an operator reports on the new values, that an input has another length than one that
+/// was asked for ([`lengths`]), and what ends long work; nodes from there up stay out of date.
 pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     let now = changes();
     if root.core().is_current(now) {
@@ -90,7 +94,9 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     }
     let (mut order, mut parents) = (Order::new(), Vec::new());
     topological(root, |n| !n.core().is_current(now), &mut order);
+    let mut pace = Pace::default();
     for node in order {
+        pace.step(NODE)?;
         if !node.core().is_leaf() {
             node.parents(&mut parents);
             let newest = parents.iter().map(|p| p.version()).max();

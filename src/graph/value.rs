@@ -231,7 +231,7 @@ pub(crate) fn apply<O: Operator + ?Sized>(
     {
         let mut out = memory(reuse, dtype, shape)?;
         if let Some(view) = out.view_mut() {
-            kernel.apply_split(&slices[..args.len()], view.data);
+            kernel.apply_split(&slices[..args.len()], view.data)?;
         }
         return Ok(Value::Dense(out));
     }

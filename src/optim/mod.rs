@@ -215,6 +215,7 @@ impl Optimizer {
         // the same optimizer and table only; `Rows` checked its indices against the table.
         let copy = |touched: Touched<'_>| unsafe { touched.copy() };
         let before: Vec<Array> = touched().map(copy).collect::<Result<_>>()?;
+        interrupt::check()?;
         let apply = |item: &Work<'_>| {
             // SAFETY: as above.
             unsafe { self.apply(Access::Alone, item) }?;
@@ -263,6 +264,7 @@ impl Optimizer {
     fn prepare<'p>(&self, params: &[&'p Param]) -> Result<Vec<Work<'p>>> {
         let mut work: Vec<Work<'p>> = Vec::new();
         for param in params {
+            interrupt::check()?;
             let Some(gradient) = param.gradient() else {
                 continue;
             };

@@ -8,19 +8,20 @@
 //! So for the time of a full collection the graph is shown as objects. When one starts, all
 //! variables that there are walk down their graphs once. What nodes hold of Python's ([`Held`])
 //! moves to objects that the collector traverses ([`Link`]); a variable refers to the link of its
-//! node, and a link to those of the nodes below. When the collection ends, links that are still
+//! node, and a link to those of the nodes below. An operator has a link of its own, to which all
+//! nodes and programs that hold it refer. When the collection ends, links that are still
 //! there give back what they hold, and go. A circle that nobody else refers to is cleared by the
 //! collector meanwhile.
 //!
-//! A node that something else holds too, such as a walk that is under way, or an operator that a
-//! program shares, keeps what it has, and so do the nodes below it: nothing of theirs is freed in
-//! that collection. To find that out, references are counted.
+//! A node that something else holds too, such as a walk that is under way, keeps what it has, and so
+//! do the nodes below it; an operator that something else holds, such as a run of a program that is
+//! under way, keeps what it has: nothing of theirs is freed in that collection. To find that out,
+//! references are counted.
 //!
 //! Limits: only full collections free such circles (`gc.collect()`, and those that Python makes by
 //! itself when many objects survive), and only they pay for the walk, if there is a hook or operator
-//! of the caller's own at all. Circles through a `Program` that has such an operator stay.
+//! of the caller's own at all.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -31,7 +32,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyWeakrefMethods, PyWeakrefReference};
 
+use super::holders::{Holders, What};
 use crate::graph::Variable;
+use crate::process;
+use crate::rules::OpRef;
 
 /// A mutex that is locked with the interpreter's lock held, while no Python code runs.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -136,88 +140,52 @@ impl Links {
     }
 }
 
-/// What refers to nodes: their links, and the nodes, each as often as it is referred to.
+/// A Python object that holds parts of graphs.
 pub(super) trait Root {
-    /// Calls `f` with every handle.
-    fn each(&self, f: &mut dyn FnMut(&Links, Vec<Variable>));
+    /// Calls `f` with all that it holds, in parts, each with the links that show it.
+    fn each(&self, f: &mut dyn FnMut(&Links, Vec<What>));
 }
 
-/// What the nodes of a kind hold: finds the [`Held`] of a node that are its alone.
-pub(super) type Holdings = fn(&Variable, &mut dyn FnMut(&Held));
+/// Finds what the hooks of a node hold.
+type Hooks = fn(&Variable, &mut dyn FnMut(&Held));
 
-/// A node in the walk.
-struct Seen {
-    node: Variable,
-    /// References from handles and from nodes that were seen.
-    found: usize,
-    parents: Vec<usize>,
-    /// Whether something that was not seen holds it, or a node above it.
-    shared: bool,
+/// What an operator holds, if it is one of the caller's own.
+type Definition = for<'a> fn(&'a OpRef) -> Option<&'a Held>;
+
+/// Adds a link that is not there yet.
+fn add(py: Python<'_>, link: Option<&Py<Link>>, links: &mut Vec<Py<Link>>) {
+    if let Some(link) = link
+        && !links.iter().any(|other| other.is(link))
+    {
+        links.push(link.clone_ref(py));
+    }
 }
 
-/// The nodes below some others, parents first.
-#[derive(Default)]
-struct Walk {
-    places: HashMap<usize, usize>,
-    nodes: Vec<Seen>,
-    order: Vec<usize>,
-}
-
-impl Walk {
-    /// The number of a node, and whether it is new.
-    fn number(&mut self, node: &Variable) -> (usize, bool) {
-        let next = self.nodes.len();
-        let number = *self.places.entry(node.address()).or_insert(next);
-        if number == next {
-            self.nodes.push(Seen {
-                node: node.clone(),
-                found: 0,
-                parents: Vec::new(),
-                shared: false,
-            });
-        }
-        self.nodes[number].found += 1;
-        (number, number == next)
-    }
-
-    /// Walks down from a node to which something refers.
-    fn add(&mut self, root: &Variable) -> usize {
-        let (root, is_new) = self.number(root);
-        let mut stack: Vec<(usize, Option<std::vec::IntoIter<Variable>>)> = Vec::new();
-        if is_new {
-            stack.push((root, None));
-        }
-        while let Some((number, parents)) = stack.pop() {
-            let mut parents =
-                parents.unwrap_or_else(|| self.nodes[number].node.parents().into_iter());
-            let Some(parent) = parents.next() else {
-                self.order.push(number);
-                continue;
-            };
-            let (place, is_new) = self.number(&parent);
-            self.nodes[number].parents.push(place);
-            stack.push((number, Some(parents)));
-            if is_new {
-                stack.push((place, None));
-            }
-        }
-        root
-    }
-
-    /// Finds out which nodes are held by something that was not seen.
-    fn find_shared(&mut self) {
-        for &number in self.order.iter().rev() {
-            let seen = &self.nodes[number];
-            // One reference is the walk's own.
-            if seen.shared || seen.node.owners() != seen.found + 1 {
-                self.nodes[number].shared = true;
-                for k in 0..self.nodes[number].parents.len() {
-                    let parent = self.nodes[number].parents[k];
-                    self.nodes[parent].shared = true;
-                }
-            }
+/// Makes a link that holds what is in some places.
+fn link(
+    py: Python<'_>,
+    places: Vec<Arc<Mutex<Place>>>,
+    below: Vec<Py<Link>>,
+    shown: &mut Shown,
+) -> PyResult<Py<Link>> {
+    let link = Link {
+        held: Mutex::default(),
+        below: Mutex::new(below),
+    };
+    let link = Bound::new(py, link)?;
+    let weak = PyWeakrefReference::new(&link)?.unbind();
+    for place in places {
+        let mut held = locked(&link.get().held);
+        let away = Place::Away(weak.clone_ref(py), held.len());
+        let mut place_now = locked(&place);
+        match std::mem::replace(&mut *place_now, away) {
+            Place::Here(object) => held.push((object, Arc::downgrade(&place))),
+            // No collection begins within another.
+            other => *place_now = other,
         }
     }
+    shown.links.push(weak);
+    Ok(link.unbind())
 }
 
 /// What a collection that is under way has shown: links, and objects whose handles have some.
@@ -229,73 +197,54 @@ struct Shown {
 
 static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
 
-/// Shows the graphs of some objects to the collector.
+/// Shows what some objects refer to, to the collector.
 fn show(
     py: Python<'_>,
     roots: &[(Bound<'_, PyAny>, &dyn Root)],
-    holdings: Holdings,
+    finder: Finder,
 ) -> PyResult<Shown> {
-    let mut walk = Walk::default();
-    let mut handles: Vec<(usize, Vec<usize>)> = Vec::new();
-    for (k, (_, root)) in roots.iter().enumerate() {
-        root.each(&mut |_, nodes| {
-            let numbers = nodes.iter().map(|node| walk.add(node)).collect();
-            handles.push((k, numbers));
+    let mut holders = Holders::new(finder.is_own);
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for (_, root) in roots {
+        root.each(&mut |_, held| {
+            parts.push(held.into_iter().map(|what| holders.add(what)).collect());
         });
     }
-    walk.find_shared();
+    holders.find_shared();
     let mut shown = Shown::default();
     let mut links: Vec<Option<Py<Link>>> = Vec::new();
-    links.resize_with(walk.nodes.len(), || None);
-    for &number in &walk.order {
-        let seen = &walk.nodes[number];
-        if seen.shared {
+    links.resize_with(holders.len(), || None);
+    for (number, holder) in holders.in_order() {
+        if holder.is_shared {
             continue;
         }
         let mut below: Vec<Py<Link>> = Vec::new();
-        for parent in &seen.parents {
-            if let Some(link) = &links[*parent]
-                && !below.iter().any(|other| other.is(link))
-            {
-                below.push(link.clone_ref(py));
-            }
+        for &at in &holder.below {
+            add(py, links[at].as_ref(), &mut below);
         }
-        let mut places = Vec::new();
-        holdings(&seen.node, &mut |held| places.push(Arc::clone(&held.0)));
-        if places.is_empty() && below.len() <= 1 {
-            links[number] = below.pop();
-            continue;
+        let mut places: Vec<Arc<Mutex<Place>>> = Vec::new();
+        let mut hold = |held: &Held| places.push(Arc::clone(&held.0));
+        match &holder.what {
+            What::Node(node) => (finder.hooks)(node, &mut hold),
+            What::Operator(op) => (finder.definition)(op).into_iter().for_each(hold),
+            What::Other(_) => {}
         }
-        let link = Link {
-            held: Mutex::default(),
-            below: Mutex::new(below),
+        links[number] = match places.is_empty() && below.len() <= 1 {
+            true => below.pop(),
+            false => Some(link(py, places, below, &mut shown)?),
         };
-        let link = Bound::new(py, link)?;
-        let weak = PyWeakrefReference::new(&link)?.unbind();
-        for place in places {
-            let mut held = locked(&link.get().held);
-            let away = Place::Away(weak.clone_ref(py), held.len());
-            let mut place_now = locked(&place);
-            match std::mem::replace(&mut *place_now, away) {
-                Place::Here(object) => held.push((object, Arc::downgrade(&place))),
-                // No collection begins within another.
-                other => *place_now = other,
-            }
-        }
-        shown.links.push(weak);
-        links[number] = Some(link.unbind());
     }
-    let mut handles = handles.into_iter();
+    let mut parts = parts.into_iter();
     for (object, root) in roots {
         let mut any = false;
-        root.each(&mut |own, _| {
-            let numbers = handles.next().map(|(_, numbers)| numbers);
-            let numbers = numbers.into_iter().flatten();
-            let found = numbers.filter_map(|n| links[n].as_ref().map(|link| link.clone_ref(py)));
-            let found: Vec<_> = found.collect();
+        root.each(&mut |to, _| {
+            let mut found = Vec::new();
+            for number in parts.next().into_iter().flatten() {
+                add(py, links[number].as_ref(), &mut found);
+            }
             if !found.is_empty() {
                 any = true;
-                own.set(found);
+                to.set(found);
             }
         });
         if any {
@@ -332,7 +281,10 @@ fn take_back(py: Python<'_>, shown: Shown, finder: Finder) {
 pub(super) struct Finder {
     /// The object as a root, if it is one.
     pub root: for<'a> fn(&'a Bound<'_, PyAny>) -> Option<&'a dyn Root>,
-    pub holdings: Holdings,
+    pub hooks: Hooks,
+    pub definition: Definition,
+    /// Whether an operator has a definition.
+    pub is_own: fn(&OpRef) -> bool,
 }
 
 static FINDER: Mutex<Option<Finder>> = Mutex::new(None);
@@ -352,7 +304,7 @@ fn collecting(py: Python<'_>, phase: &str, info: &Bound<'_, PyDict>) -> PyResult
     }
     let generation = info.get_item(intern!(py, "generation"))?;
     let is_full = generation.is_some_and(|g| g.extract().is_ok_and(|g: u32| g == 2));
-    if !is_full || COUNT.load(Relaxed) == 0 {
+    if !is_full || COUNT.load(Relaxed) == 0 || process::is_forking() {
         return Ok(());
     }
     let gc = py.import(intern!(py, "gc"))?;
@@ -366,7 +318,7 @@ fn collecting(py: Python<'_>, phase: &str, info: &Bound<'_, PyDict>) -> PyResult
         .iter()
         .filter_map(|object| Some((object.clone(), (finder.root)(object)?)))
         .collect();
-    let shown = show(py, &roots, finder.holdings)?;
+    let shown = show(py, &roots, finder)?;
     *locked(&SHOWN) = Some(shown);
     Ok(())
 }

@@ -11,13 +11,14 @@ use numpy::{
     PyArray1, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray,
     PyUntypedArrayMethods,
 };
-use pyo3::exceptions::{PyIndexError, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::array::{Array, DType, Dense, Element, Shape, room, show_shape};
 use crate::error::Error;
+use crate::interrupt::Pace;
 
 /// What an array was made from, which decides whether its element type binds others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +58,29 @@ fn refuse(what: &str, found: &str) -> PyErr {
     ))
 }
 
+/// Elements that are copied between two looks for signals.
+const COPIED: usize = 1 << 20;
+
 /// The elements as this type, in C order. Callers ask for types that hold every element.
 fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<T>> {
     fn copy<T: numpy::Element + Copy>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Vec<T>> {
-        let mut data = room(array.shape())?;
-        // SAFETY: as `PyArrayMethods::to_vec`, which is this without the check for memory: the
-        // slice is gone before any other code runs, under the interpreter's lock.
-        data.extend_from_slice(unsafe { array.as_slice()? });
+        let count = array.len();
+        let mut data = room(&[count])?;
+        let mut pace = Pace::default();
+        while data.len() < count {
+            // SAFETY: as `PyArrayMethods::to_vec`, which is this without the check for memory: the
+            // slice is gone before any other code runs, under the interpreter's lock, and taken anew
+            // after it.
+            let all = unsafe { array.as_slice()? };
+            if all.len() != count {
+                return Err(PyRuntimeError::new_err(
+                    "an array was resized by a signal handler or thread while it was read",
+                ));
+            }
+            let part = COPIED.min(count - data.len());
+            data.extend_from_slice(&all[data.len()..data.len() + part]);
+            pace.step(part)?;
+        }
         Ok(data)
     }
     if let Ok(typed) = array.cast::<PyArrayDyn<T>>()
@@ -217,7 +234,11 @@ fn narrow<T: Copy + Into<i128>>(
     rows: RowCount<'_>,
 ) -> PyResult<Vec<u32>> {
     let mut out = room(&[values.len()])?;
+    let mut pace = Pace::default();
     for (at, &value) in values.iter().enumerate() {
+        if at % COPIED == COPIED - 1 {
+            pace.large_step()?;
+        }
         let value: i128 = value.into();
         let place = match &mut from_end {
             Some(from_end) if value < 0 => {

@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList};
 
 use super::argument::{Given, Integer};
 use super::convert::type_name;
-use super::long_call::{Caller, long_call};
+use super::long_call::{Caller, long_call_left, wait_for_left};
 use super::optim::PyOptimizer;
 use super::program::{BY_INPUT, PyProgram, bind, input_id, place};
 use super::sampling::PySampler;
@@ -95,7 +95,7 @@ impl PyHistory {
 
 /// Calls what watches a run, in the thread that called `fit`.
 struct Watcher<'a> {
-    caller: &'a Caller<'a>,
+    caller: &'a Caller,
     callbacks: Arc<[Py<PyAny>]>,
     record: GrowingHistory,
 }
@@ -314,6 +314,7 @@ pub(super) fn fit(
         deterministic: deterministic.named("deterministic", "True or False")?,
     };
     let progress = progress.named("progress", "True or False")?;
+    wait_for_left()?;
     let mut callbacks: Vec<Py<PyAny>> = callback.into_iter().map(Bound::unbind).collect();
     let bar = if progress {
         let bar = py.import("wyrmling.progress")?.getattr("Progress")?;
@@ -323,7 +324,8 @@ pub(super) fn fit(
     };
     callbacks.extend(bar.clone().map(Bound::unbind));
     let callbacks = Arc::from(callbacks);
-    let result = long_call(py, |caller| {
+    let stays_in_thread = program.stays_in_thread();
+    let work = move |caller: &Caller| {
         let record = GrowingHistory::default();
         let mut watcher = Watcher {
             caller,
@@ -331,7 +333,9 @@ pub(super) fn fit(
             record,
         };
         train::fit(&program, &settings, &optimizer, caller.stop(), &mut watcher)
-    });
+    };
+    // Operators of the caller's own are Python code, which must not be left behind.
+    let result = long_call_left(py, !stays_in_thread, work);
     if let Some(bar) = bar {
         bar.call_method0(intern!(py, "close"))?;
     }

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::collect::Links;
+use super::holders::What;
 use super::view::Slot;
 use crate::error::{Error, Result};
 use crate::graph::{Kind, Parameter, Variable};
@@ -201,14 +202,15 @@ impl Handle {
         &self.links
     }
 
-    /// The nodes that are held, for the garbage collector alone.
-    pub(super) fn held(&self) -> Vec<Variable> {
-        let mut nodes = vec![self.node.clone()];
-        // What views share is held by all of them: it is left out, and not freed in a circle.
-        if let Some(slot) = self.slot.get().filter(|slot| Rc::strong_count(slot) == 1) {
-            slot.held(&mut nodes);
-        }
-        nodes
+    /// What it holds, for the garbage collector alone.
+    pub(super) fn held(&self) -> Vec<What> {
+        let slot = self
+            .slot
+            .get()
+            .map(|slot| What::Other(Rc::<Slot>::clone(slot)));
+        std::iter::once(What::Node(self.node.clone()))
+            .chain(slot)
+            .collect()
     }
 
     /// Whether anybody asked for the node.

@@ -13,6 +13,7 @@ use super::convert::{self, type_name};
 use super::depth::deeper;
 use super::error::raised;
 use super::handle::Handle;
+use super::holders::What;
 use super::sparse::gradient;
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
@@ -91,7 +92,7 @@ impl HookHandle {
 }
 
 impl Root for HookHandle {
-    fn each(&self, f: &mut dyn FnMut(&Links, Vec<Variable>)) {
+    fn each(&self, f: &mut dyn FnMut(&Links, Vec<What>)) {
         f(self.handle.links(), self.handle.held());
     }
 }

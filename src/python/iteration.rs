@@ -1,11 +1,14 @@
 //! `len()` of a variable, and iteration over its first axis.
 
+use pyo3::PyVisit;
 use pyo3::exceptions::PyTypeError;
+use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
 
 use super::length;
 use super::variable::PyVariable;
 use crate::graph::ops;
+use crate::interrupt::Pace;
 use crate::rules::SliceItem;
 
 #[pymethods]
@@ -25,6 +28,7 @@ impl PyVariable {
             of: slf.unbind(),
             next: 0,
             count,
+            pace: Pace::default(),
         })
     }
 }
@@ -35,10 +39,18 @@ struct RowIterator {
     of: Py<PyVariable>,
     next: usize,
     count: usize,
+    pace: Pace,
 }
+
+/// About how many nanoseconds a row takes.
+const ROW: usize = 1000;
 
 #[pymethods]
 impl RowIterator {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.of)
+    }
+
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
@@ -47,6 +59,8 @@ impl RowIterator {
         if self.next >= self.count {
             return Ok(None);
         }
+        // `list` and others do not look for signals themselves.
+        self.pace.step(ROW)?;
         let variable = self.of.get();
         let node = variable.node()?;
         let row = ops::slice(&node, vec![SliceItem::At(self.next as i64)])?;

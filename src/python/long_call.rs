@@ -11,18 +11,26 @@
 //!
 //! [`attend_once`] is how everything else in the crate waits: for a table, or for another thread.
 //!
+//! Work that owns all that it needs ([`long_call_left`]) is left behind if it does not stop soon, as
+//! one huge product within a step of training does not: it goes on to where it looks, and lets go of
+//! what it has locked then. Who begins another such call waits for that ([`wait_for_left`]).
+//!
 //! A call costs a new thread, some 30 µs. Python delivers signals to its main thread alone:
 //! Ctrl-C does not stop a long call from another one.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
+use std::time::{Duration, Instant};
 
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::error::raised;
 use crate::error::{Error, Result};
 use crate::interrupt::{self, LOOK, WaitOnce};
+use crate::process::{self, Mutex};
 use crate::table::lock::Membership;
 
 /// Waits once without the interpreter's lock, and runs the handlers of signals. A thread that
@@ -46,15 +54,15 @@ pub(super) fn attend_once(slice: WaitOnce<'_>) -> Result<()> {
 type PythonCall = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
 
 /// The thread that called, as the work sees it.
-pub(super) struct Caller<'a> {
-    stop: &'a AtomicBool,
+pub(super) struct Caller {
+    stop: Arc<AtomicBool>,
     requests: Sender<PythonCall>,
 }
 
-impl<'a> Caller<'a> {
+impl Caller {
     /// Set when the work should end, with [`Error::Interrupted`].
-    pub(super) fn stop(&self) -> &'a AtomicBool {
-        self.stop
+    pub(super) fn stop(&self) -> &AtomicBool {
+        &self.stop
     }
 
     /// Runs `f` in the calling thread and waits for what it returns.
@@ -85,14 +93,18 @@ impl<'a> Caller<'a> {
 /// What a signal handler or a request of the work raised, else the error of the work.
 pub(super) fn long_call<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce(&Caller<'_>) -> Result<T> + Send,
+    work: impl FnOnce(&Caller) -> Result<T> + Send,
 ) -> PyResult<T> {
     let (mut work, mut result) = (Some(work), None);
     attend(py, &mut |caller| {
         result = work.take().map(|work| work(caller));
     })?;
-    let panicked = || Error::State("this call met a bug of wyrmling; please report it".into());
     Ok(result.unwrap_or_else(|| Err(panicked()))?)
+}
+
+/// What is reported of work that ended without a result.
+fn panicked() -> Error {
+    Error::State("this call met a bug of wyrmling; please report it".into())
 }
 
 /// Runs `work` in another thread, and attends to its requests and to signals until it has ended
@@ -100,41 +112,194 @@ pub(super) fn long_call<T: Send>(
 ///
 /// # Errors
 /// What a signal handler or a request raised.
-fn attend(py: Python<'_>, work: &mut (dyn FnMut(&Caller<'_>) + Send)) -> PyResult<()> {
-    let stop = &AtomicBool::new(false);
+fn attend(py: Python<'_>, work: &mut (dyn FnMut(&Caller) + Send)) -> PyResult<()> {
     let membership = &Membership::of_this_thread();
     py.detach(|| {
         thread::scope(|scope| {
-            let (requests, inbox) = mpsc::channel();
-            let caller = Caller { stop, requests };
+            let (caller, listener) = connect();
             let worker = thread::Builder::new()
                 .name("wyrmling".into())
                 .spawn_scoped(scope, move || {
-                    membership.join(|| interrupt::until(stop, || work(&caller)));
+                    membership.join(|| interrupt::until(caller.stop(), || work(&caller)));
                 })
-                .map_err(|e| Error::State(format!("cannot start a thread: {e}")))?;
-            let mut raised = None;
-            loop {
-                // None when the interpreter is shutting down.
-                let seen = match inbox.recv_timeout(LOOK) {
-                    Ok(request) => Python::try_attach(|py| {
-                        request(py)?;
-                        // Requests may come so often that there is no other look.
-                        py.check_signals()
-                    }),
-                    Err(RecvTimeoutError::Timeout) => Python::try_attach(|py| py.check_signals()),
-                    Err(RecvTimeoutError::Disconnected) => break,
-                };
-                if !matches!(seen, Some(Ok(()))) || interrupt::is_asked() {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                if let Some(Err(error)) = seen {
-                    raised.get_or_insert(error);
-                }
-            }
+                .map_err(no_thread)?;
+            let heard = listener.listen(None);
             // A panic is seen by what the work has left undone.
             let _ = worker.join();
-            raised.map_or(Ok(()), Err)
+            heard.map(|_| ())
         })
     })
+}
+
+fn no_thread(error: std::io::Error) -> Error {
+    Error::State(format!("cannot start a thread: {error}"))
+}
+
+/// From so many elements on work on each of them may take 20 ms.
+const LONG: usize = 1 << 20;
+
+/// Runs `work` on so many elements: in a thread that Ctrl-C leaves behind, if they are many. It calls
+/// no Python, and ends by itself.
+///
+/// # Errors
+/// As [`interrupt::leave`], and those of the work.
+pub(super) fn patiently<R: Send + 'static>(
+    elements: usize,
+    work: impl FnOnce() -> Result<R> + Send + 'static,
+) -> Result<R> {
+    match elements < LONG {
+        true => work(),
+        false => interrupt::leave(work)?,
+    }
+}
+
+/// How long work that was asked to stop may take to do so before it is left behind.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// Work that was left behind: how many forks led to its process, and what it sets when it has ended.
+type Left = (u32, Arc<AtomicBool>);
+
+static LEFT: Mutex<Vec<Left>> = Mutex::new(Vec::new());
+
+/// Waits until all work that was left behind has ended.
+///
+/// # Errors
+/// What a signal handler raised.
+pub(super) fn wait_for_left() -> Result<()> {
+    let is_under_way = || {
+        let mut left = LEFT.lock();
+        // A forked child does not have the threads of its parent.
+        left.retain(|(forks, ended)| *forks == process::forks() && !ended.load(Ordering::Acquire));
+        !left.is_empty()
+    };
+    while is_under_way() {
+        interrupt::wait(&thread::sleep)?;
+    }
+    Ok(())
+}
+
+/// As [`long_call`], of work that owns what it needs. With `leaves` it is left behind if it does not
+/// stop soon when it is asked to; it must not call Python then but by the caller, for it may go on when
+/// the interpreter is gone.
+///
+/// # Errors
+/// As [`long_call`], and [`Error::State`] in a child that Python code forked meanwhile, where the
+/// work is not.
+pub(super) fn long_call_left<T: Send + 'static>(
+    py: Python<'_>,
+    leaves: bool,
+    work: impl FnOnce(&Caller) -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let membership = Membership::of_this_thread();
+    let forks = process::forks();
+    let ended = Arc::new(AtomicBool::new(false));
+    let own = Arc::clone(&ended);
+    let (give, get) = mpsc::sync_channel(1);
+    let (caller, listener) = connect();
+    let worker = thread::Builder::new().name("wyrmling".into());
+    let worker = worker.spawn(move || {
+        struct Ended(Arc<AtomicBool>);
+        impl Drop for Ended {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Release);
+            }
+        }
+        let _ended = Ended(own);
+        let result = membership.join(|| interrupt::until(caller.stop(), || work(&caller)));
+        // Nobody is there any more if the caller has left.
+        let _ = give.send(result);
+    });
+    worker.map_err(no_thread)?;
+    let heard = py.detach(move || listener.listen(leaves.then_some(GRACE)));
+    if process::forks() != forks {
+        return Err(heard.err().unwrap_or_else(|| forked().into()));
+    }
+    if let Ok(true) = heard {
+        return Ok(py
+            .detach(move || get.recv())
+            .unwrap_or_else(|_| Err(panicked()))?);
+    }
+    LEFT.lock().push((forks, ended));
+    Err(heard.err().unwrap_or_else(|| Error::Interrupted.into()))
+}
+
+/// What is reported in a child that was forked by a callback or a handler of signals.
+fn forked() -> Error {
+    Error::State(
+        "the process was forked within this call, which goes on in the parent alone; end the child \
+         with os._exit, or fork before the call"
+            .into(),
+    )
+}
+
+/// To be called when Python code has returned to a thread of this module's: in a child that the code
+/// has forked there is nothing to return to, for the thread that called is not there. It ends, and
+/// says so.
+pub(super) fn end_in_child(py: Python<'_>, forks_before: u32) -> PyResult<()> {
+    if process::forks() == forks_before || !interrupt::is_delegated() {
+        return Ok(());
+    }
+    PyErr::from(forked()).display(py);
+    let os = py.import(intern!(py, "os"))?;
+    os.call_method1(intern!(py, "_exit"), (1,)).map(drop)
+}
+
+/// The two ends between work and the thread that called.
+fn connect() -> (Caller, Listener) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (requests, inbox) = mpsc::channel();
+    let caller = Caller {
+        stop: Arc::clone(&stop),
+        requests,
+    };
+    (caller, Listener { stop, inbox })
+}
+
+/// The work, as the thread that called sees it.
+struct Listener {
+    stop: Arc<AtomicBool>,
+    inbox: Receiver<PythonCall>,
+}
+
+impl Listener {
+    /// Attends to requests and signals until the work has ended, or for so long after it was asked to
+    /// stop: whether it has ended.
+    ///
+    /// # Errors
+    /// What a signal handler or a request raised.
+    fn listen(&self, grace: Option<Duration>) -> PyResult<bool> {
+        let mut raised = None;
+        let mut asked: Option<Instant> = None;
+        let forks = process::forks();
+        let has_ended = loop {
+            // None when the interpreter is shutting down.
+            let seen = match self.inbox.recv_timeout(LOOK) {
+                Ok(request) => Python::try_attach(|py| {
+                    request(py)?;
+                    // Requests may come so often that there is no other look.
+                    py.check_signals()
+                }),
+                Err(RecvTimeoutError::Timeout) => Python::try_attach(|py| py.check_signals()),
+                Err(RecvTimeoutError::Disconnected) => break true,
+            };
+            if !matches!(seen, Some(Ok(()))) || interrupt::is_asked() {
+                self.stop.store(true, Ordering::Relaxed);
+                asked.get_or_insert_with(Instant::now);
+            }
+            if let Some(Err(error)) = seen {
+                raised.get_or_insert(error);
+            }
+            if process::forks() != forks {
+                break false;
+            }
+            let waited = asked.map(|since| since.elapsed());
+            if waited
+                .zip(grace)
+                .is_some_and(|(waited, grace)| waited >= grace)
+            {
+                break false;
+            }
+        };
+        raised.map_or(Ok(has_ended), Err)
+    }
 }

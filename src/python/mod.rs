@@ -26,6 +26,7 @@ mod fit;
 mod fork;
 mod functions;
 mod handle;
+mod holders;
 mod hook;
 mod index;
 mod io;
@@ -84,13 +85,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
                 if let Ok(variable) = object.cast::<variable::PyVariable>() {
                     return Some(variable.get());
                 }
+                if let Ok(program) = object.cast::<program::PyProgram>() {
+                    return Some(program.get());
+                }
                 let handle = object.cast::<hook::HookHandle>().ok()?;
                 Some(handle.get())
             },
-            holdings: |node, f| {
-                hook::holdings(node, f);
-                primitive::holdings(node, f);
-            },
+            hooks: hook::holdings,
+            definition: primitive::definition,
+            is_own: primitive::is_own,
         },
     )?;
     module.add_class::<variable::PyVariable>()?;

@@ -19,12 +19,13 @@ use super::collect::Held;
 use super::convert::items;
 use super::depth::deeper;
 use super::error::raised;
+use super::long_call::end_in_child;
 use super::variable::PyVariable;
 use super::{convert, operand};
 use crate::array::{Array, Dense, Shape, Slice, SliceMut, Type, View, ViewMut};
 use crate::error::{Error, Result};
-use crate::graph::{Kind, Variable};
-use crate::process::Mutex;
+use crate::graph::Variable;
+use crate::process::{self, Mutex};
 use crate::rules::{Ex, Key, OpRef, Operator};
 
 /// How the type of the result is known.
@@ -94,8 +95,13 @@ impl Primitive {
     }
 
     fn call(&self, args: Vec<Array>) -> Result<Array> {
-        Python::attach(|py| deeper(&self.name, || call(py, &self.definition.get(py)?, args)))
-            .map_err(raised)
+        Python::attach(|py| {
+            let forks = process::forks();
+            let result = deeper(&self.name, || call(py, &self.definition.get(py)?, args));
+            end_in_child(py, forks)?;
+            result
+        })
+        .map_err(raised)
     }
 
     /// The operator that the definition gives for a product, whose result is of the type of its
@@ -219,18 +225,15 @@ impl Operator for Missing {
     }
 }
 
-/// Calls `f` with what the operator of a node holds, if no other node or program has it.
-pub(super) fn holdings(node: &Variable, f: &mut dyn FnMut(&Held)) {
-    let Kind::Operation(op) = node.kind() else {
-        return;
-    };
-    // The node has one reference, and this is another.
-    if let OpRef::Shared(shared) = &op
-        && Arc::strong_count(shared) == 2
-        && let Some(primitive) = op.downcast::<Primitive>()
-    {
-        f(&primitive.definition);
-    }
+/// What an operator holds, if it is one written in Python.
+pub(super) fn definition(op: &OpRef) -> Option<&Held> {
+    op.downcast::<Primitive>()
+        .map(|primitive| &primitive.definition)
+}
+
+/// Whether an operator is one written in Python.
+pub(super) fn is_own(op: &OpRef) -> bool {
+    definition(op).is_some()
 }
 
 /// Applies the operator that a definition describes to variables, numbers and arrays.

@@ -9,7 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::argument::Given;
+use super::collect::{Links, Root};
 use super::convert::{self, type_name};
+use super::holders::What;
+use super::primitive;
 use super::registry;
 use super::sparse::gradient;
 use super::variable::PyVariable;
@@ -23,7 +26,7 @@ use crate::table::lock::Membership;
 
 /// A frozen loss, and its gradient, compiled; made by ``freeze``. Works in every thread and
 /// releases the interpreter while it runs. Ctrl-C ends a run. ``str(program)`` shows it.
-#[pyclass(name = "Program", module = "wyrmling", frozen)]
+#[pyclass(name = "Program", module = "wyrmling", frozen, weakref)]
 pub(super) struct PyProgram {
     pub(super) inner: Arc<Program>,
     /// Whether it calls operators written in Python.
@@ -32,6 +35,21 @@ pub(super) struct PyProgram {
     leaves: Vec<Py<PyVariable>>,
     /// The inputs that are tables of indices, with the values that they had.
     pub(super) tables: Vec<(u64, Array)>,
+    /// What the collector sees of its operators.
+    links: Links,
+}
+
+impl Root for PyProgram {
+    fn each(&self, f: &mut dyn FnMut(&Links, Vec<What>)) {
+        let mut held = Vec::new();
+        // Most have no operator of the caller's own. What a run holds too, is not this object's alone.
+        if self.stays_in_thread && Arc::strong_count(&self.inner) == 1 {
+            self.inner.operators(&mut |op| {
+                held.extend(primitive::is_own(op).then(|| What::Operator(op.clone())));
+            });
+        }
+        f(&self.links, held);
+    }
 }
 
 /// What maps inputs to something.
@@ -133,6 +151,7 @@ impl PyProgram {
             inner: Arc::new(program),
             leaves: objects,
             tables: node.looked_up()?,
+            links: Links::default(),
         })
     }
 
@@ -256,7 +275,12 @@ impl PyProgram {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.links.traverse(&visit)?;
         self.leaves.iter().try_for_each(|leaf| visit.call(leaf))
+    }
+
+    fn __clear__(&self) {
+        self.links.clear();
     }
 }
 

@@ -11,6 +11,9 @@ use super::long_call::long_call;
 use crate::array::room;
 use crate::rank::{self, Factors, Metrics};
 
+/// From so many users on a selection may take long.
+const LONG_SELECTION: usize = 1 << 10;
+
 /// A copy that nobody else writes to.
 fn copied(numbers: &[u32]) -> PyResult<Vec<u32>> {
     let mut copy = room(&[numbers.len()])?;
@@ -84,9 +87,14 @@ impl PyCsr {
     /// The rows of some users (uint32), in that order.
     ///
     /// Raises IndexError for a user that is not below their number.
-    fn select(&self, users: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn select(&self, py: Python<'_>, users: &Bound<'_, PyAny>) -> PyResult<Self> {
         let users = borrowed::<u32, Ix1>("users", users)?;
-        Ok(PyCsr(self.0.select(users.as_slice()?)?))
+        // A copy: other threads may write to the array.
+        let users = copied(users.as_slice()?)?;
+        if users.len() < LONG_SELECTION {
+            return Ok(PyCsr(self.0.select(&users)?));
+        }
+        Ok(PyCsr(long_call(py, |_| self.0.select(&users))?))
     }
 }
 

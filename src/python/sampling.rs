@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use super::argument::{Given, Integer};
 use super::convert;
+use super::long_call::patiently;
 use super::program::input_id;
 use crate::array::DType;
 use crate::error::Error;
@@ -55,7 +56,9 @@ fn create<S: pyo3::PyClass<BaseType = PySampler>>(
             let users = convert::indices("positives: users", &users, &|| None)?;
             let n = sampler.item_count() as usize;
             let items = convert::indices("positives: items", &items, &|| Some(n))?;
-            sampler.reject(users.as_slice(), items.as_slice())?
+            patiently(users.as_slice().len(), move || {
+                sampler.reject(users.as_slice(), items.as_slice())
+            })?
         }
         (Some(_), None) => {
             return Err(PyTypeError::new_err(
@@ -131,10 +134,11 @@ impl PyPopularity {
             ))
             .into());
         }
-        let sampler = Sampler::popularity(
-            counts.try_to_dtype(DType::F64)?.view().real::<f64>(),
-            power.named("power", "a number")?,
-        )?;
+        let power = power.named("power", "a number")?;
+        let sampler = patiently(counts.size(), move || {
+            let counts = counts.try_to_dtype(DType::F64)?;
+            Sampler::popularity(counts.view().real::<f64>(), power)
+        })?;
         create(PyPopularity, sampler, positives, given)
     }
 }

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::convert;
+use super::long_call::patiently;
 use crate::array::{Array, Dense, Type, element_count, show_shape};
 use crate::error::Error;
 use crate::table::{Gradient, Rows};
@@ -32,6 +33,13 @@ pub(super) fn gradient(py: Python<'_>, gradient: Gradient) -> PyResult<Bound<'_,
 #[pyclass(module = "wyrmling", frozen)]
 pub(super) struct SparseGrad {
     rows: Rows,
+}
+
+impl SparseGrad {
+    /// How many numbers it holds.
+    fn size(&self) -> usize {
+        self.rows.len() * self.rows.ty().shape[1..].iter().product::<usize>()
+    }
 }
 
 #[pymethods]
@@ -83,13 +91,16 @@ impl SparseGrad {
 
     /// The same gradient with ascending indices, each once.
     fn coalesce(&self) -> PyResult<Self> {
-        let rows = self.rows.try_coalesce()?;
+        let rows = self.rows.clone();
+        let rows = patiently(self.size(), move || rows.try_coalesce())?;
         Ok(SparseGrad { rows })
     }
 
     /// The whole array, zeros included.
     fn to_dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        convert::to_numpy(py, self.rows.try_to_dense()?)
+        let rows = self.rows.clone();
+        let dense = patiently(self.size(), move || rows.try_to_dense())?;
+        convert::to_numpy(py, dense)
     }
 
     /// Number of rows held, counting repeats.

@@ -21,6 +21,7 @@ use pyo3::types::PyWeakrefReference;
 use super::collect::{Links, Root};
 use super::convert;
 use super::handle::Handle;
+use super::holders::What;
 use crate::array::{Array, Type};
 use crate::graph::{Variable, ops};
 use crate::rules::Operator;
@@ -69,7 +70,7 @@ pub(super) struct PyVariable {
 static SLOPES: AtomicIsize = AtomicIsize::new(0);
 
 impl Root for PyVariable {
-    fn each(&self, f: &mut dyn FnMut(&Links, Vec<Variable>)) {
+    fn each(&self, f: &mut dyn FnMut(&Links, Vec<What>)) {
         f(self.handle.links(), self.handle.held());
         if let Some(slope) = &*self.slope() {
             f(slope.links(), slope.held());

@@ -16,6 +16,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::holders::{Holding, What};
 use crate::error::{Error, Result};
 use crate::graph::{Kind, Variable, ops};
 use crate::rules::{
@@ -280,15 +281,6 @@ impl Slot {
         Ok(true)
     }
 
-    /// Adds the nodes that this holds itself.
-    pub(super) fn held(&self, nodes: &mut Vec<Variable>) {
-        nodes.push(self.node.borrow().clone());
-        if let ViewOrigin::PartOf(view) = &self.origin {
-            let others = view.links.iter().flat_map(|link| &link.others);
-            nodes.extend(others.cloned());
-        }
-    }
-
     /// Makes it a view of which NumPy shares memory only for some layouts.
     pub(super) fn doubt(&mut self) {
         if let ViewOrigin::PartOf(view) = &mut self.origin {
@@ -315,6 +307,18 @@ impl Slot {
                 .op
                 .downcast::<rules::BasicSlice>()
                 .is_some_and(|take| take.items == items)
+    }
+}
+
+impl Holding for Slot {
+    fn held(&self) -> Vec<What> {
+        let mut held = vec![What::Node(self.node.borrow().clone())];
+        if let ViewOrigin::PartOf(view) = &self.origin {
+            let others = view.links.iter().flat_map(|link| &link.others);
+            held.extend(others.cloned().map(What::Node));
+            held.extend([&view.base, &view.root].map(|slot| What::Other(Rc::<Slot>::clone(slot))));
+        }
+        held
     }
 }
 

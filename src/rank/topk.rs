@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ndarray::s;
 
-use super::csr::Csr;
+use super::csr::{Csr, room};
 use super::factors::{Factors, not_a_number};
 use crate::error::{Error, Result};
 use crate::split;
@@ -97,8 +97,9 @@ impl Search<'_, '_> {
         let n_items = self.factors.n_items();
         let users = self.factors.users();
         let users = users.slice(s![first..first + rows, ..]);
-        let mut leaders: Vec<Leaders> = (0..rows).map(|_| Leaders::new(self.k)).collect();
-        let mut tile = vec![0.0; rows * ITEMS.min(n_items)];
+        let leaders = (0..rows).map(|_| Leaders::new(self.k));
+        let mut leaders: Vec<Leaders> = leaders.collect::<Result<_>>()?;
+        let mut tile = filled(rows, ITEMS.min(n_items), 0.0)?;
         for start in (0..n_items).step_by(ITEMS) {
             if self.stop.load(Relaxed) {
                 return Err(Error::Interrupted);
@@ -155,12 +156,12 @@ struct Leaders {
 }
 
 impl Leaders {
-    fn new(k: usize) -> Leaders {
-        Leaders {
+    fn new(k: usize) -> Result<Leaders> {
+        Ok(Leaders {
             k,
-            candidates: Vec::new(),
+            candidates: room(2 * k, "candidates")?,
             bar: f32::NAN,
-        }
+        })
     }
 
     /// Considers the scores of the items from `first` on, which are later than any

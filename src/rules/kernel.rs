@@ -12,7 +12,15 @@ use smallvec::SmallVec;
 use super::Operator;
 use super::elementwise::{LANES, Map1, Map2, Map3, map1, map2, map3};
 use crate::array::{DType, Real, Slice, SliceMut, Typed, with_real};
+use crate::error::Result;
 use crate::split;
+
+/// Elements from which on one operator may take long.
+const MANY: usize = 1 << 16;
+
+/// Elements that are computed between two looks whether to end: some microseconds, and up to 50 ms of
+/// the slowest special functions.
+const PART: usize = 1 << 14;
 
 /// Operands that a kernel may have.
 pub const MOST_OPERANDS: usize = 3;
@@ -259,26 +267,30 @@ impl Kernel {
 
     /// As [`apply`](Self::apply), by several threads if there are many elements.
     ///
+    /// # Errors
+    /// What ends long work.
+    ///
     /// # Panics
     /// As [`apply`](Self::apply).
-    pub(crate) fn apply_split(&self, args: &[Slice<'_>], mut to: SliceMut<'_>) {
+    pub(crate) fn apply_split(&self, args: &[Slice<'_>], mut to: SliceMut<'_>) -> Result<()> {
+        if to.len() <= MANY {
+            self.apply(args, to);
+            return Ok(());
+        }
         // A quarter of a nanosecond an element, as the quickest take.
         let threads = split::threads(to.len() / 4);
-        if threads == 1 {
-            self.apply(args, to);
-            return;
-        }
-        let length = split::part(to.len(), 4 * threads, LANES);
+        let length = split::part(to.len(), 4 * threads, LANES).min(PART);
         with_real!(to.dtype(), T => {
             let parts = T::slice_mut(&mut to).chunks_mut(length).enumerate();
-            split::each(threads, parts, |(number, to)| {
+            split::try_each(threads, parts, |(number, to)| {
                 let start = number * length;
                 let part = args.iter().map(|&s| match s.len() {
                     1 => s,
                     _ => s.part(start, to.len()),
                 });
                 self.apply(&part.collect::<SmallVec<[_; MOST_OPERANDS]>>(), T::tag_mut(to));
-            });
-        });
+                Ok(())
+            })
+        })
     }
 }

@@ -20,6 +20,7 @@ mod map;
 
 use crate::array::{Broadcast, DType, Slice, Type, View, ViewMut, broadcast};
 use crate::error::{Error, Result};
+use crate::interrupt::Pace;
 
 use super::{Ex, Kernel, ScalarFunction, real, same_dtype};
 pub(super) use map::{LANES, map1, map2, map3};
@@ -51,16 +52,26 @@ pub(super) fn infer(name: &str, count: usize, args: &[&Type]) -> Result<Type> {
 
 /// Runs an elementwise kernel over the broadcast space of `out`, by several threads if operands
 /// and result are large and of one shape.
-pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) {
+///
+/// # Errors
+/// What ends long work.
+pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
     let plain = |v: &View<'_>| v.shape == out.shape || v.data.len() == 1;
     if args.iter().all(plain) {
         let slices: smallvec::SmallVec<[Slice<'_>; 3]> = args.iter().map(|a| a.data).collect();
-        kernel.apply_split(&slices, out.data);
-        return;
+        return kernel.apply_split(&slices, out.data);
     }
     let walk = Broadcast::new(out.shape, args.iter().map(|a| a.shape));
     let run = walk.run();
+    let (mut pace, mut outcome) = (Pace::default(), Ok(()));
     walk.for_each(|offsets, number| {
+        if outcome.is_ok() {
+            // An element takes up to a microsecond.
+            outcome = pace.step(run.saturating_mul(64));
+        }
+        if outcome.is_err() {
+            return;
+        }
         let slices: smallvec::SmallVec<[Slice<'_>; 3]> = args
             .iter()
             .enumerate()
@@ -71,6 +82,7 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) {
             .collect();
         kernel.apply(&slices, out.data.part(number * run, run));
     });
+    outcome
 }
 
 /// `g` times the derivative of an operator of order `n` (0 if it has none) in one operand, from
@@ -114,8 +126,8 @@ impl Definition {
     }
 
     #[inline(never)]
-    pub(super) fn eval(&self, n: i32, args: &[View<'_>], out: ViewMut<'_>) {
-        eval(self.kernel(n, out.data.dtype()), args, out);
+    pub(super) fn eval(&self, n: i32, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
+        eval(self.kernel(n, out.data.dtype()), args, out)
     }
 
     pub(super) fn kernel(&self, n: i32, dtype: DType) -> Kernel {
@@ -241,8 +253,7 @@ macro_rules! elementwise {
                     args: &[$crate::array::View<'_>],
                     out: $crate::array::ViewMut<'_>,
                 ) -> $crate::error::Result<()> {
-                    Self::DEFINITION.eval(inner!(@order self $operands), args, out);
-                    Ok(())
+                    Self::DEFINITION.eval(inner!(@order self $operands), args, out)
                 }
                 fn vjp<'t>(
                     &self,

@@ -8,13 +8,12 @@
 //! An element of the result is a sum in the order of the inner axis, whatever part of the result is
 //! computed: the bits do not depend on the number of threads.
 
-use std::sync::OnceLock;
-
 use faer::{Accum, MatMut, MatRef, Par};
 
 pub(super) use super::dense::Field;
 use super::dense::{matrix, prepare};
 use crate::error::Result;
+use crate::interrupt::Pace;
 use crate::split;
 
 /// Parts of a large result are multiples of this, so that registers are full.
@@ -23,14 +22,33 @@ pub(super) const UNIT: usize = 32;
 /// Products of at most so many multiplications need no memory.
 const SMALL: usize = 16 * 16 * 16;
 
+/// Multiplications between two looks whether to end: some 50 ms.
+const LARGE: usize = 1 << 30;
+
 /// Writes one product, by this thread.
-fn part<T: Field>(out: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) -> Result<()> {
-    if out
-        .nrows()
-        .saturating_mul(out.ncols())
-        .saturating_mul(a.ncols())
-        > SMALL
-    {
+fn part<T: Field>(
+    out: MatMut<'_, T>,
+    a: MatRef<'_, T>,
+    b: MatRef<'_, T>,
+    pace: &mut Pace,
+) -> Result<()> {
+    let (rows, columns) = (out.nrows(), out.ncols());
+    let work = rows.saturating_mul(columns).saturating_mul(a.ncols());
+    // A part of one row or column would be summed in another order.
+    if work > LARGE && rows.max(columns) > UNIT + 1 {
+        pace.large_step()?;
+        // In halves of the longer side, so that what is packed twice is little.
+        let half = (rows.max(columns) / 2).next_multiple_of(UNIT);
+        if rows >= columns {
+            let (first, second) = out.split_at_row_mut(half);
+            part(first, a.subrows(0, half), b, pace)?;
+            return part(second, a.subrows(half, rows - half), b, pace);
+        }
+        let (first, second) = out.split_at_col_mut(half);
+        part(first, a, b.subcols(0, half), pace)?;
+        return part(second, a, b.subcols(half, columns - half), pace);
+    }
+    if work > SMALL {
         prepare()?;
     }
     faer::linalg::matmul::matmul(out, Accum::Replace, a, b, T::of(1.0), Par::Seq);
@@ -61,7 +79,7 @@ pub(super) fn multiply<T: Field>(
         width += UNIT;
     }
     if width >= length {
-        return part(out, a, b);
+        return part(out, a, b, &mut Pace::default());
     }
     let mut rest = Some(out);
     let parts = (0..length).step_by(width).map_while(move |start| {
@@ -73,18 +91,14 @@ pub(super) fn multiply<T: Field>(
         rest = Some(others);
         Some((start, own))
     });
-    let failure = OnceLock::new();
-    split::each(threads, parts, |(start, out)| {
+    split::try_each(threads, parts, |(start, out)| {
         let (rows, columns) = (out.nrows(), out.ncols());
-        let done = match by_rows {
-            true => part(out, a.subrows(start, rows), b),
-            false => part(out, a, b.subcols(start, columns)),
-        };
-        if let Err(error) = done {
-            failure.get_or_init(|| error);
+        let pace = &mut Pace::default();
+        match by_rows {
+            true => part(out, a.subrows(start, rows), b, pace),
+            false => part(out, a, b.subcols(start, columns), pace),
         }
-    });
-    failure.into_inner().map_or(Ok(()), Err)
+    })
 }
 
 /// [`multiply`] by this thread.

@@ -194,7 +194,9 @@ impl Operator for MatMul {
             let failure = OnceLock::new();
             let one = |i: usize, j: usize, out: &mut [T], threads: usize| {
                 let (x, y) = (&x[i * ma..(i + 1) * ma], &y[j * mb..(j + 1) * mb]);
-                if let Err(error) = product(*self, s, x, y, out, threads) {
+                if failure.get().is_none()
+                    && let Err(error) = product(*self, s, x, y, out, threads)
+                {
                     failure.get_or_init(|| error);
                 }
             };
