@@ -143,7 +143,7 @@ methods = {
         (_core.Program, wy.freeze((wy.Parameter([1.0]) * 2.0).sum())),
     ]
     for name in dir(obj)
-    if not name.startswith("_") and callable(getattr(obj, name, None))
+    if not name.startswith("_") and callable(getattr(type(obj), name, None))
 }
 names = sorted({**functions, **methods})
 calls = 0
