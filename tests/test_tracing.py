@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import wyrmling as wy
 
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 2.0, -2.5, 1e308, -1e308, 1e-320, 0.5, 3.0]
+NOT_FINITE = [math.inf, -math.inf, math.nan]
 
 # Functions of one number.
 FUNCTIONS = {
@@ -68,6 +69,39 @@ FUNCTIONS = {
     "index": lambda x: [1.0, 2.0, 3.0][int(x > 0.0)] * x,
     "nested": lambda x: 1.0 / wy.grad(lambda y: y * y)(x),
     "nested value": lambda x: 1.0 / wy.value_and_grad(lambda y: y * y)(x)[0],
+    "round itself": lambda x: round(x) * 1.0,
+    "round divided": lambda x: round(x) / 0,
+    "by round": lambda x: 1 // round(x) + 0.0,
+    "round to a power": lambda x: round(x) ** -1 * 1.0,
+    "floor divided": lambda x: math.floor(x) / 0,
+    "ceil": lambda x: math.ceil(x) * 1.0,
+    "trunc": lambda x: math.trunc(x) * 1.0,
+    "int itself": lambda x: int(x) * 1.0,
+    "x // -2.5": lambda x: x // -2.5,
+    "x % -3": lambda x: x % -3.0,
+    "x % inf": lambda x: x % math.inf,
+    "x % -inf": lambda x: x % -math.inf,
+    "divmod by -inf": lambda x: divmod(x, -math.inf)[1],
+    "float_power": lambda x: np.float_power(x, 0.5),
+    "floor_divide": lambda x: np.floor_divide(x, 0.0),
+    "mod": lambda x: np.mod(x, -0.0),
+    "fmod": lambda x: np.fmod(x, 0.0),
+    "sign": np.sign,
+    "maximum of nan": lambda x: np.maximum(x, math.nan),
+    "maximum of zeros": lambda x: np.maximum(x, -0.0),
+    "fmax of nan": lambda x: np.fmax(math.nan, x),
+    "fmin": lambda x: np.fmin(x, 0.0),
+    "clip of crossed bounds": lambda x: np.clip(x, 2.0, 1.0),
+    "clip by nan": lambda x: np.clip(x, math.nan, 1.0),
+    "nan_to_num": lambda x: np.nan_to_num(x, nan=1.0, posinf=2.0, neginf=-3.0),
+    "heaviside": lambda x: np.heaviside(x, 0.5),
+    "copysign": lambda x: np.copysign(3.0, x),
+    "copysign of x": lambda x: np.copysign(x, -0.0),
+    "where": lambda x: np.where(x > 0.0, x, math.nan) * 1.0,
+    "linspace": lambda x: np.linspace(x, 3.0, 4)[2],
+    "linspace to": lambda x: np.linspace(3.0, x, 4)[-1],
+    "geomspace": lambda x: np.geomspace(abs(x) + 1e-300, 3.0, 4)[-1],
+    "interp": lambda x: np.interp(x, [0.0, 1.0, 1.0], [1.0, 3.0, 2.0]),
     "argmax": lambda x: np.argmax(np.stack([x, 0.5, -x])) * x,
 }
 
@@ -99,7 +133,9 @@ def same(plain, traced):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_numbers(name, kind):
     f = FUNCTIONS[name]
-    for number in NUMBERS:
+    for number in [*NUMBERS, *NOT_FINITE]:
+        if name in ("while", "index") and number in NOT_FINITE:
+            continue  # endless
         x = kind(number)
         plain = outcome(lambda x=x: f(x))
         if plain is TypeError and kind is np.array:
@@ -185,3 +221,59 @@ def test_answers_are_plain_while_traced():
     parameter = wy.Parameter(x)
     wy.grad(lambda y: seen.append((y * parameter) > 1.0) or np.sum(y))(x)
     assert isinstance(seen[-1], wy.Variable)
+
+
+def test_numbers_take_no_assignment():
+    """A number of NumPy's has no elements to assign to; an array without axes has."""
+
+    def assigned(x):
+        x[...] = 2.0
+        return x * 1.0
+
+    for f in (assigned, lambda x: assigned(np.sum(x)), lambda x: assigned(x * 2.0)):
+        for number in (1.5, np.float64(1.5)):
+            for call in (f, wy.grad(f)):
+                with pytest.raises(TypeError, match="assign"):
+                    call(number)
+    value, slope = wy.value_and_grad(assigned)(np.array(1.5))
+    assert (value, slope) == (2.0, 0.0)
+    # What takes a result stays an array, which has views.
+    out = wy.array(0.0)
+    np.sum(wy.Variable([1.0, 2.0]), out=out)
+    view = out[None]
+    view[0] = 7.0
+    assert out.item() == 7.0
+    other = out
+    other += 1.0
+    assert out.item() == 8.0
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("xp", [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0], [0.0, 1.0, 2.0]])
+def test_interp_has_finite_gradients(xp):
+    xp = np.array(xp)
+    fp = np.arange(1.0, 1.0 + len(xp)) ** 2
+    for x in (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, *NOT_FINITE):
+        value, slopes = wy.value_and_grad(np.interp, argnums=(0, 1, 2))(x, xp, fp)
+        np.testing.assert_array_equal(value, np.interp(x, xp, fp))
+        assert all(np.isfinite(slope).all() for slope in slopes)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sort(x) @ np.arange(1.0, 5.0),
+        lambda x: np.median(x) * 4.0,
+        lambda x: np.quantile(x, 0.4) * 4.0,
+        lambda x: np.max(x) + np.min(x),
+        lambda x: np.nanmedian(x) * 4.0,
+        lambda x: np.partition(x, 1)[1] * 4.0,
+    ],
+)
+def test_ties_have_a_gradient_of_the_right_sum(f):
+    """Where elements are equal, moving all alike changes the result alike."""
+    x = np.array([2.0, 2.0, 2.0, 2.0])
+    slope = wy.grad(f)(x)
+    assert np.isfinite(slope).all()
+    moved = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
+    assert slope.sum() == pytest.approx(moved, rel=1e-6)

@@ -172,6 +172,11 @@ def _reversed(self: Variable) -> Iterator[Variable]:
     return reversed(list(self))
 
 
+def _dir(self: Variable) -> list[str]:
+    """Implements ``dir``: what there is, without what is refused."""
+    return [name for name in object.__dir__(self) if name not in REFUSED]
+
+
 # Logical operators.
 
 _OPERANDS = (Variable, int, float, np.number, np.bool_, list, tuple)
@@ -279,6 +284,8 @@ class _Refused:
         self._name, self._way = name, way
 
     def __get__(self, instance: Variable | None, owner: type[Variable]) -> Any:
+        if instance is None:
+            return self
         raise AttributeError(f"a Variable has no attribute {self._name!r}: {self._way}")
 
 
@@ -298,6 +305,7 @@ class _OfArrays:
 
 METHODS: dict[str, Method] = {
     "__ceil__": _integer(math.ceil),
+    "__dir__": _dir,
     "__floor__": _integer(math.floor),
     "__trunc__": _integer(math.trunc),
     "__format__": _format,

@@ -25,9 +25,9 @@ use crate::interrupt::Pace;
 pub(super) enum Origin {
     /// A Python number: takes the type of what it meets.
     Number,
-    /// Booleans: likewise.
+    /// Booleans, and integers of 8 and 16 bits: likewise.
     Mask,
-    /// A list or tuple, or integers of NumPy: float64, unless it is assigned to something of
+    /// A list or tuple, or larger integers of NumPy: float64, unless it is assigned to something of
     /// another type.
     List,
     /// Floats in an array or NumPy scalar: keep their type.
@@ -182,11 +182,12 @@ fn numbers(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, Origin, bo
     };
     let array = match (dtype.kind(), dtype.itemsize()) {
         (b'f', 2 | 4) => Dense::<f32>::from_vec(shape, elements(&found)?).into(),
-        (b'f', 8) | (b'i' | b'u', _) => Dense::<f64>::from_vec(shape, elements(&found)?).into(),
-        (b'b', _) => {
+        // Integers that float32 holds meet it in float32, as in NumPy.
+        (b'b', _) | (b'i' | b'u', 1 | 2) => {
             let values = Dense::<f64>::from_vec(shape, elements(&found)?);
             return Ok((values.into(), Origin::Mask, false));
         }
+        (b'f', 8) | (b'i' | b'u', _) => Dense::<f64>::from_vec(shape, elements(&found)?).into(),
         _ => return Err(refuse(what, &describe(object, &dtype))),
     };
     let half = (dtype.kind(), dtype.itemsize()) == (b'f', 2);

@@ -119,6 +119,9 @@ def logspace(
     >>> logspace(0.0, Variable(2.0), 3).value
     array([  1.,  10., 100.])
     """
+    if np.ndim(base):
+        # NumPy makes arrays of numbers then, which have an element type.
+        start, stop = (np.asarray(end, float) if number(end) else end for end in (start, stop))
     first, last, power = _ends("logspace", start, stop, ("base", base))
     points = expand_dims(power, axis) ** linspace(first, last, num, endpoint, axis=axis)
     return points if dtype is None else astype(points, dtype)
@@ -172,7 +175,8 @@ def vander(x: Like, N: int | None = None, increasing: bool = False) -> Variable:
     array([[4., 2., 1.],
            [9., 3., 1.]])
     """
-    base = constant(x)
+    # In float64, as NumPy's, which multiplies by integers.
+    base = astype(x, float)
     if base.ndim != 1:
         raise ValueError(f"vander: x: expected one axis, got shape {base.shape}")
     if N is None:

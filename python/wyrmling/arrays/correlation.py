@@ -54,6 +54,8 @@ def cov(
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
+    # In float64 unless another type is given, as NumPy has it.
+    dtype = np.float64 if dtype is None else dtype
     x = _rows("cov", "m", m, rowvar, dtype)
     if y is not None:
         x = concatenate([x, _rows("cov", "y", y, rowvar, dtype)], 0)

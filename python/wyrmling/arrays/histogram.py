@@ -16,6 +16,7 @@ from .construction import linspace
 from .differences import diff
 from .operand import Array, Like, integer
 from .predicates import value
+from .shaping import astype
 
 
 def _summed(weights: Like, places: Array, count: int) -> Variable:
@@ -42,7 +43,8 @@ def bincount(x: Any, weights: Like | None = None, minlength: int = 0) -> Any:
         raise ValueError(
             f"bincount: weights: expected one for each of {places.shape}, got {np.shape(weights)}"
         )
-    return _summed(weights, places.astype(np.int64), len(counts))
+    # In float64, as NumPy adds them up.
+    return _summed(astype(weights, float), places.astype(np.int64), len(counts))
 
 
 def _variable_edges(name: str, a: Variable, bins: Any) -> Variable:
@@ -175,7 +177,7 @@ def histogramdd(
         places = places * length + at
     rows = np.flatnonzero(known)
     if isinstance(weights, Variable):
-        heavy = fixed(weights, "histogramdd", 0)[rows]
+        heavy = fixed(astype(weights, float), "histogramdd", 0)[rows]
         found: Any = _summed(heavy, places[rows], int(np.prod(shape)))
         found = reshape(found, shape)
     else:

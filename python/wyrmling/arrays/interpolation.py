@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Variable, concatenate, constant, expand_dims, fixed, where
+from .._core import Variable, concatenate, expand_dims, fixed, where
 from .indexing import take
 from .operand import Like
 from .ordering import argsort
+from .shaping import astype
 
 
 def _segments(x: Variable, xp: Variable) -> Any:
@@ -34,7 +35,7 @@ def interp(
     value there; with ``period`` it repeats, and ``xp`` may be in any order. There is a gradient by
     ``x``, the slope of its segment (at a point, of the one that begins there), by ``xp`` and by
     ``fp``. Raises ValueError unless there are as many ``xp`` as ``fp``, one at least, and for a
-    period of 0.
+    period of 0. It computes in float64.
 
     >>> x = Variable([0.5, 3.0])
     >>> y = interp(x, [0.0, 1.0, 2.0], [0.0, 10.0, 0.0])
@@ -42,7 +43,8 @@ def interp(
     >>> y.value, x.grad
     (array([5., 0.]), array([10.,  0.]))
     """
-    at, places, heights = constant(x), constant(xp), constant(fp)
+    # In float64, whatever the types, as NumPy has it.
+    at, places, heights = (astype(each, float) for each in (x, xp, fp))
     if places.ndim != 1 or heights.ndim != 1 or places.shape != heights.shape:
         raise ValueError(
             f"interp: expected xp and fp of one length, got shapes {places.shape} and "

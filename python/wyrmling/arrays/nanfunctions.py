@@ -16,7 +16,7 @@ from . import reductions
 from .indexing import take
 from .operand import Axis, Like, filling
 from .predicates import value
-from .quantiles import places_of, shares, sorted_lanes
+from .quantiles import kind_of, places_of, shares, sorted_lanes
 from .reductions import cast_to, counted, extreme, finished, mask_of, sum
 from .roots import root
 from .statistics import cumprod, cumsum, divisor, prod, variance
@@ -256,10 +256,19 @@ def _places(share: float, number: Any, n: int, method: str) -> Any:
 
 
 def _nanquantile(
-    name: str, a: Like, q: Any, axis: Axis, out: Any, keepdims: bool, method: str = "linear"
+    name: str,
+    a: Like,
+    q: Any,
+    axis: Axis,
+    out: Any,
+    keepdims: bool,
+    method: str = "linear",
+    kind: Any = None,
 ) -> Any:
     """Quantiles of the elements of each lane that are no NaN, which come last in order."""
     ordered, axes, n = sorted_lanes(name, a, axis)
+    if kind is not None and ordered.dtype != kind:
+        ordered = ordered.astype(kind)
     number = counted(ordered == ordered, ordered, -1)
     at = np.arange(n)
     values = where(ordered == ordered, ordered, 0.0)
@@ -316,7 +325,7 @@ def nanquantile(
     2.0
     """
     places = shares("nanquantile", q, 1, method, weights)
-    return _nanquantile("nanquantile", a, places, axis, out, keepdims, method)
+    return _nanquantile("nanquantile", a, places, axis, out, keepdims, method, kind_of(q, method))
 
 
 def nanpercentile(
@@ -336,7 +345,7 @@ def nanpercentile(
     2.0
     """
     places = shares("nanpercentile", q, 100, method, weights)
-    return _nanquantile("nanpercentile", a, places, axis, out, keepdims, method)
+    return _nanquantile("nanpercentile", a, places, axis, out, keepdims, method, kind_of(q, method))
 
 
 def nan_to_num(

@@ -120,7 +120,7 @@ def polyder(p: Like, m: int = 1) -> Any:
         raise ValueError(f"polyder: m: expected 0 or more, got {times}")
     x = _coefficients("polyder", "p", p)
     for _ in range(min(times, x.size)):
-        x = x[:-1] * np.arange(x.size - 1, 0, -1).astype(x.dtype)
+        x = x[:-1] * np.arange(x.size - 1, 0, -1)
     return x
 
 
@@ -141,7 +141,7 @@ def polyint(p: Like, m: int = 1, k: Like | None = None) -> Any:
     if given.size < times:
         raise ValueError(f"polyint: k: expected one constant or {times}, got {given.size}")
     for j in range(times):
-        scaled = x / np.arange(x.size, 0, -1).astype(x.dtype)
+        scaled = x / np.arange(x.size, 0, -1)
         x = concatenate([scaled, given[j : j + 1]])
     return x
 

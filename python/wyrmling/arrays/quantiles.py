@@ -32,6 +32,9 @@ METHODS = (
     "weibull",
 )
 
+# Those that give one of the elements.
+_CHOOSING = ("closest_observation", "higher", "inverted_cdf", "lower", "nearest")
+
 
 def sorted_lanes(name: str, a: Like, axis: Axis) -> tuple[Variable, tuple[int, ...], int]:
     """The elements over some axes in order along a last one; those axes, and its length."""
@@ -91,6 +94,13 @@ def shares(name: str, q: Any, whole: float, method: str, weights: Any) -> Array:
     return found
 
 
+def kind_of(q: Any, method: str) -> Any:
+    """The element type that shares bring along, unless they are a number of Python's or choose an
+    element: NumPy's rule.
+    """
+    return None if isinstance(q, int | float) or method in _CHOOSING else np.dtype(float)
+
+
 def places_of(q: Array, n: int, method: str) -> Array:
     """Where among ``n`` elements in order the quantiles lie, counted from 0."""
     if method == "linear":
@@ -124,17 +134,21 @@ def quantile(
     >>> quantile([1.0, 2.0, 3.0], 0.3, method="higher").item()
     2.0
     """
-    places = shares("quantile", q, 1, method, weights)
-    return finished("quantile", _quantile("quantile", a, places, axis, method, keepdims), out)
+    places, kind = shares("quantile", q, 1, method, weights), kind_of(q, method)
+    return finished("quantile", _quantile("quantile", a, places, axis, method, keepdims, kind), out)
 
 
-def _quantile(name: str, a: Like, q: Array, axis: Axis, method: str, keepdims: bool) -> Variable:
+def _quantile(
+    name: str, a: Like, q: Array, axis: Axis, method: str, keepdims: bool, kind: Any
+) -> Variable:
     ordered, axes, n = sorted_lanes(name, a, axis)
     if n == 0:
         raise ValueError(f"{name} of no elements is not defined (shape {np.shape(a)})")
     places = places_of(q.ravel(), n, method)
     below = np.floor(places).astype(int)
     above = np.minimum(below + 1, n - 1)
+    if kind is not None and ordered.dtype != kind:
+        ordered = ordered.astype(kind)
     share = (places - below).astype(ordered.dtype)
     low, high = take(ordered, below, -1), take(ordered, above, -1)
     last = ordered[..., -1:]
@@ -159,5 +173,6 @@ def percentile(
     >>> percentile([1.0, 2.0, 3.0], 25).item()
     1.5
     """
-    places = shares("percentile", q, 100, method, weights)
-    return finished("percentile", _quantile("percentile", a, places, axis, method, keepdims), out)
+    places, kind = shares("percentile", q, 100, method, weights), kind_of(q, method)
+    found = _quantile("percentile", a, places, axis, method, keepdims, kind)
+    return finished("percentile", found, out)

@@ -1,0 +1,142 @@
+"""Element types: as NumPy 2 has them (NEP 50), and what no variable holds is refused by name.
+
+Python's numbers take the type of what they meet, NumPy's keep theirs. Arrays of any layout, byte
+order or subclass mean their numbers.
+"""
+
+import array_cases
+import numpy as np
+import pytest
+import test_arrays
+import test_numpy_coverage
+
+import wyrmling as wy
+
+CASES = test_arrays.CASES | array_cases.ONCE | test_numpy_coverage.MORE
+# NumPy's linalg computes with float64 constants here and there.
+CASES = {name: case for name, case in CASES.items() if not name.startswith("linalg.")}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CASES)
+def test_functions_give_the_types_of_numpys(name):
+    f, shapes = CASES[name]
+    args = test_numpy_coverage.drawn(shapes, np.float32)
+    got, expected = f(*[wy.Variable(a) for a in args]), f(*args)
+    assert got.dtype == np.asarray(expected).dtype
+    got = wy.vjp(f, *args)[0]
+    assert np.asarray(got).dtype == np.asarray(expected).dtype
+
+
+OPERANDS = [1, 2.0, True, [1, 2], [1.0, 2.0], [True, False]]
+OPERANDS += [
+    kind(value)
+    for kind in (np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint64)
+    for value in (2, [1, 2])
+]
+OPERANDS += [np.bool_(True), np.array([True, False]), np.array(2.0), np.array(2), np.array(2, "i1")]
+FUNCTIONS = (
+    np.add,
+    np.multiply,
+    np.power,
+    np.maximum,
+    np.arctan2,
+    np.floor_divide,
+    np.copysign,
+    np.float_power,
+    lambda x, y: x + y,
+    lambda x, y: x**y,
+    lambda x, y: np.where([True, False], x, y),
+)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("k", range(len(FUNCTIONS)))
+def test_constants_promote_as_numpys(k, kind):
+    f, x = FUNCTIONS[k], np.array([1.5, 2.0], kind)
+    for other in OPERANDS:
+        for call in (lambda x, o=other: f(x, o), lambda x, o=other: f(o, x)):
+            got, expected = call(wy.Variable(x)), call(x)
+            assert got.dtype == expected.dtype, (other, type(other))
+            np.testing.assert_allclose(got.value, expected, rtol=1e-6)
+
+
+REFUSED = {
+    "complex": np.array([1.0j, 2.0]),
+    "a complex number": 1j,
+    "half": np.array([1.0, 2.0], np.float16),
+    "long": np.array([1.0, 2.0], np.longdouble),
+    "objects": np.array([1.0, 2.0], object),
+    "text": np.array(["a", "b"]),
+    "dates": np.array(["2020-01-01", "2021-01-01"], "M8[D]"),
+    "masked": np.ma.array([1.0, 2.0], mask=[False, True]),
+}
+TAKING = {
+    "add": lambda v, x: np.add(v, x),
+    "maximum": lambda v, x: np.maximum(v, x),
+    "concatenate": lambda v, x: np.concatenate([v, np.atleast_1d(x)]),
+    "stack": lambda v, x: np.stack([v, np.atleast_1d(x)]),
+    "where": lambda v, x: np.where([True, False], v, x),
+    "dot": lambda v, x: np.dot(v, x),
+    "outer": lambda v, x: np.outer(v, x),
+    "interp": lambda v, x: np.interp(v, x, x),
+    "clip": lambda v, x: np.clip(v, x, None),
+    "einsum": lambda v, x: np.einsum("i,i", v, x),
+    "Variable": lambda v, x: wy.Variable(x),
+    "grad": lambda v, x: wy.grad(np.sum)(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("name", TAKING)
+def test_what_no_variable_holds_is_refused(name, what):
+    if np.size(np.longdouble(1.0)) and what == "long" and np.dtype(np.longdouble).itemsize == 8:
+        pytest.skip("here it is float64")
+    if what == "masked" and name in ("concatenate", "stack"):
+        pytest.skip("np.atleast_1d in the case itself")
+    x = REFUSED[what]
+    with pytest.raises(TypeError) as caught:
+        TAKING[name](wy.Variable([1.5, 2.0]), x)
+    assert len(str(caught.value)) > 20
+
+
+LAYOUTS = {
+    "swapped": lambda x: x.astype(x.dtype.newbyteorder()),
+    "strided": lambda x: np.repeat(x, 2, 0)[::2],
+    "negative": lambda x: x[::-1][::-1],
+    "Fortran": np.asfortranarray,
+    "transposed": lambda x: np.ascontiguousarray(x.T).T,
+    "read-only": lambda x: np.lib.stride_tricks.as_strided(x, writeable=False),
+    "broadcast": lambda x: np.broadcast_to(x, x.shape),
+    "matrix": np.asmatrix,
+    "subclass": lambda x: x.view(type("Sub", (np.ndarray,), {})),
+    "record": lambda x: np.rec.fromarrays([x], names="a").a,
+    "memoryview": lambda x: np.asarray(memoryview(np.ascontiguousarray(x))),
+    "unaligned": lambda x: np.frombuffer(b"0" + x.tobytes(), x.dtype, offset=1).reshape(x.shape),
+}
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_arrays_of_any_layout_mean_their_numbers(layout, dtype):
+    x = np.arange(1, 7).reshape(2, 3).astype(dtype)
+    laid = LAYOUTS[layout](x)
+    v = wy.Variable(np.ones((2, 3), np.float64))
+    np.testing.assert_array_equal((v + laid).value, x + 1.0)
+    np.testing.assert_array_equal(np.multiply(laid, v).value, x)
+    np.testing.assert_array_equal(wy.Variable(laid).value, x)
+    if dtype is not np.int32:
+        slope = wy.grad(lambda a: np.sum(a * a))(laid)
+        np.testing.assert_array_equal(slope, 2 * x)
+        assert slope.dtype == dtype
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (3, 0), (1,)])
+def test_arrays_of_few_elements(shape):
+    x = np.full(shape, 2.0)
+    for f in (np.sum, lambda x: np.sum(np.sin(x) * 2.0), lambda x: np.sum(np.cumsum(x))):
+        value, slope = wy.value_and_grad(f)(x)
+        assert value == pytest.approx(f(x))
+        assert np.shape(slope) == shape
