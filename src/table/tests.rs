@@ -355,12 +355,12 @@ fn is_forgotten(lock: &Lock) -> bool {
     word(lock) == 0 && record.entry(lock.id).is_none() && !record.queue.iter().any(asks)
 }
 
-/// Waits until somebody wants the lock alone, or waits for it.
-fn until_wanted(lock: &Lock) {
+/// Waits until somebody waits for the lock, or has given up.
+fn until_wanted(lock: &Lock, ended: impl Fn() -> bool) {
     loop {
         let record = lock::record();
         let asks = |waiting: &Waiting| waiting.locks.iter().any(|&(id, _)| id == lock.id);
-        if record.queue.iter().any(asks) {
+        if record.queue.iter().any(asks) || ended() {
             return;
         }
         drop(record);
@@ -385,7 +385,7 @@ fn threads_get_what_they_wait_for_and_leave_nothing_behind() {
                     got_too.store(true, Ordering::SeqCst);
                 });
                 if (held, wanted) != (SHARED, SHARED) {
-                    until_wanted(&lock);
+                    until_wanted(&lock, || false);
                     assert!(!got.load(Ordering::SeqCst), "{held:?} {wanted:?}");
                     drop(holder);
                 }
@@ -408,7 +408,7 @@ fn a_wait_for_brief_readers_ends_with_the_last() {
             let locks = [&*lock_too].into_iter();
             drop(lock::hold(locks, PLAIN).unwrap().unwrap());
         });
-        until_wanted(&lock);
+        until_wanted(&lock, || false);
         let turn = lock::record().turn;
         drop(readers);
         assert!(lock::record().turn > turn, "who waits is told");
@@ -430,7 +430,7 @@ fn a_wait_that_is_interrupted_leaves_the_queue() {
         let wait = || lock::hold([&*theirs].into_iter(), PLAIN).map(|_| ());
         give.send(interrupt::until(&asked, wait))
     });
-    until_wanted(&lock);
+    until_wanted(&lock, || false);
     assert_eq!(word(&lock) & BUSY, BUSY);
     stop.store(true, Ordering::Relaxed);
     let ended = get.recv_timeout(EVER).expect("the wait ends");
@@ -445,15 +445,13 @@ fn a_thread_works_for_a_run_no_longer_than_it_says() {
     let plain = table.exclusive().unwrap();
     let membership = Membership::of_this_thread();
     let theirs = Arc::clone(&table);
-    let (ready, go_on) = channel();
     let worker = thread::spawn(move || {
         let state = |read: crate::Result<_>| matches!(read, Err(Error::State(_)));
         membership.join(|| assert!(state(theirs.try_read())));
-        ready.send(()).unwrap();
         // It is no part of the run any more, so it waits.
         theirs.try_read().is_ok()
     });
-    go_on.recv().unwrap();
+    until_wanted(table.lock(), || worker.is_finished());
     drop(plain);
     assert!(worker.join().unwrap());
 }

@@ -7,6 +7,7 @@ mod common;
 mod examples;
 mod exec;
 mod graph;
+mod hooks;
 mod ir;
 mod operators;
 mod ops;

@@ -277,3 +277,103 @@ fn state_out_of_range_ends_a_fit() {
         }
     }
 }
+
+#[test]
+fn settings_that_cannot_be_are_refused_by_name() {
+    let settings = |lr, l2, clip| Settings { lr, l2, clip };
+    let plain = settings(0.1, 0.0, None);
+    let adam = |beta1, beta2, eps| Rule::Adam { beta1, beta2, eps };
+    let (nan, inf) = (f64::NAN, f64::INFINITY);
+    for (name, rule, settings) in [
+        ("lr", ADAM, settings(0.0, 0.0, None)),
+        ("lr", ADAM, settings(-1.0, 0.0, None)),
+        ("lr", ADAM, settings(nan, 0.0, None)),
+        ("lr", ADAM, settings(inf, 0.0, None)),
+        ("l2", ADAM, settings(0.1, -1e-9, None)),
+        ("l2", ADAM, settings(0.1, inf, None)),
+        ("clip", ADAM, settings(0.1, 0.0, Some(0.0))),
+        ("clip", ADAM, settings(0.1, 0.0, Some(inf))),
+        ("momentum", Rule::Sgd { momentum: 1.0 }, plain),
+        ("momentum", Rule::Sgd { momentum: -0.1 }, plain),
+        ("eps", Rule::Adagrad { eps: 0.0 }, plain),
+        ("eps", Rule::Adagrad { eps: inf }, plain),
+        ("beta1", adam(1.0, 0.9, 1e-8), plain),
+        ("beta2", adam(0.9, nan, 1e-8), plain),
+        ("eps", adam(0.9, 0.9, 0.0), plain),
+    ] {
+        let error = Optimizer::new(rule, settings).unwrap_err();
+        assert!(matches!(error, Error::Value(_)), "{error:?}");
+        assert!(
+            error.to_string().starts_with(&format!("{name}: expected")),
+            "{error}"
+        );
+    }
+    for rule in RULES {
+        assert!(Optimizer::new(rule, settings(1e-300, 0.0, Some(1e300))).is_ok());
+    }
+}
+
+/// Clipping would hide that it is infinite.
+#[test]
+fn a_gradient_that_is_not_finite_is_refused_and_not_clipped() {
+    let settings = Settings {
+        lr: 0.1,
+        l2: 0.0,
+        clip: Some(1.0),
+    };
+    for rule in RULES {
+        for rows in [None, Some(&[1u32, 3][..])] {
+            let w = Parameter::new(column(&[1.0; 8], 2));
+            let before = bits(&w);
+            let optimizer = Optimizer::new(rule, settings).unwrap();
+            for factor in [f64::INFINITY, f64::NAN] {
+                collect(&w, factor, rows);
+                let refused = optimizer.step(&[w.param()]);
+                assert!(matches!(refused, Err(Error::NotFinite(_))), "{refused:?}");
+                assert_eq!(bits(&w), before);
+            }
+        }
+    }
+}
+
+/// What an optimizer remembers, put into another one, has it go on as the first does.
+#[test]
+fn state_is_taken_out_and_put_back() {
+    for (rule, arrays) in RULES.into_iter().zip([0, 1, 1, 3]) {
+        let new = || Optimizer::new(rule, Settings::new(0.05)).unwrap();
+        let w = Parameter::new(column(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2));
+        let first = new();
+        for rows in [&[0, 1][..], &[1, 1]] {
+            collect(&w, 0.5, Some(rows));
+            first.step(&[w.param()]).unwrap();
+        }
+        let snapshots = first.snapshot().unwrap();
+        assert_eq!(snapshots.len(), usize::from(arrays > 0));
+        let before = w.param().table().read();
+        let go_on = |optimizer: &Optimizer| {
+            w.param().table().write(&before).unwrap();
+            collect(&w, 0.25, Some(&[1, 2]));
+            optimizer.step(&[w.param()]).unwrap();
+            bits(&w)
+        };
+        let second = new();
+        for snapshot in &snapshots {
+            assert_eq!(snapshot.slots.len(), arrays);
+            second.restore(snapshot).unwrap();
+            // Wrong in one respect each; nothing is changed then.
+            let mut fewer = snapshot.clone();
+            fewer.slots.pop();
+            assert!(matches!(second.restore(&fewer), Err(Error::Shape(_))));
+            let mut other = snapshot.clone();
+            other.slots[0] = column(&[0.0; 4], 2);
+            assert!(matches!(second.restore(&other), Err(Error::Shape(_))));
+            other.slots[0] = Array::from(ndarray::Array2::<f64>::zeros((3, 2)));
+            assert!(matches!(second.restore(&other), Err(Error::Type(_))));
+        }
+        let expected = go_on(&first);
+        assert_eq!(go_on(&second), expected, "{rule:?}");
+        if arrays > 0 {
+            assert_ne!(go_on(&new()), expected, "{rule:?}");
+        }
+    }
+}
