@@ -57,7 +57,7 @@ type Arrived<'a> = SmallVec<[(&'a Rc<dyn Node>, Value); 4]>;
 ///
 /// A rule or hook of the caller's may walk over the same nodes meanwhile, which hold one gradient
 /// each: an inner walk puts back what it found there.
-fn descend(order: &Order, seed: Value, run: hook::Run) -> Result<Arrived<'_>> {
+fn descend(order: &Order, seed: Value, run: hook::TransformRun) -> Result<Arrived<'_>> {
     let inner = Descent::begin();
     let outer = inner.is_inner.then(|| {
         let held = order.iter().map(|node| node.core().partial.take());
@@ -136,7 +136,7 @@ impl Drop for Descent {
     }
 }
 
-fn pass_down(order: &Order, seed: Value, run: hook::Run) -> Result<Arrived<'_>> {
+fn pass_down(order: &Order, seed: Value, run: hook::TransformRun) -> Result<Arrived<'_>> {
     let mut arrived = SmallVec::new();
     let mut result = match order.last() {
         Some(root) => root.core().collect(seed),

@@ -18,7 +18,7 @@ use crate::rules::differentiate::{self, PassObserver};
 use crate::table::Gradient;
 
 /// Calls the hooks of nodes when their gradients are complete.
-struct CallHooks<'n>(&'n Nodes, hook::Run);
+struct CallHooks<'n>(&'n Nodes, hook::TransformRun);
 
 impl PassObserver for CallHooks<'_> {
     fn complete(&mut self, value: Id, gradient: Id) -> Result<Id> {

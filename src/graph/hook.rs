@@ -60,23 +60,23 @@ fn check(expected: &Type, found: &Type) -> Result<()> {
 
 /// The run of a function whose arguments a gradient is asked for, if it is one: the serial number of
 /// the oldest. Runs within it have larger ones.
-pub(super) type Run = Option<u64>;
+pub(super) type TransformRun = Option<u64>;
 
 /// The run that has these arguments.
-pub(super) fn run<'a>(wrt: impl Iterator<Item = &'a Core> + Clone) -> Run {
+pub(super) fn run<'a>(wrt: impl Iterator<Item = &'a Core> + Clone) -> TransformRun {
     let traced = wrt.clone().all(Core::traced);
     traced.then(|| wrt.map(Core::serial).min()).flatten()
 }
 
 /// Whether the hooks of a node have made the gradient of a run within this one already.
-fn have_seen(core: &Core, run: Run) -> bool {
+fn have_seen(core: &Core, run: TransformRun) -> bool {
     let hooks = core.hooks().borrow();
     let inner = hooks.as_deref().and_then(|hooks| hooks.passed);
     run.zip(inner).is_some_and(|(run, inner)| run < inner)
 }
 
 /// A gradient after the hooks of its node.
-pub(super) fn passed(core: &Core, g: Value, run: Run) -> Result<Value> {
+pub(super) fn passed(core: &Core, g: Value, run: TransformRun) -> Result<Value> {
     if have_seen(core, run) {
         return Ok(g);
     }
@@ -94,7 +94,7 @@ pub(super) fn passed(core: &Core, g: Value, run: Run) -> Result<Value> {
 }
 
 /// A gradient that is a node, after the hooks of its node.
-pub(super) fn passed_node(core: &Core, g: Variable, run: Run) -> Result<Variable> {
+pub(super) fn passed_node(core: &Core, g: Variable, run: TransformRun) -> Result<Variable> {
     if have_seen(core, run) {
         return Ok(g);
     }

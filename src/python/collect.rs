@@ -147,10 +147,10 @@ pub(super) trait Root {
 }
 
 /// Finds what the hooks of a node hold.
-type Hooks = fn(&Variable, &mut dyn FnMut(&Held));
+type HeldHooks = fn(&Variable, &mut dyn FnMut(&Held));
 
 /// What an operator holds, if it is one of the caller's own.
-type Definition = for<'a> fn(&'a OpRef) -> Option<&'a Held>;
+type HeldDefinition = for<'a> fn(&'a OpRef) -> Option<&'a Held>;
 
 /// Adds a link that is not there yet.
 fn add(py: Python<'_>, link: Option<&Py<Link>>, links: &mut Vec<Py<Link>>) {
@@ -281,8 +281,8 @@ fn take_back(py: Python<'_>, shown: Shown, finder: Finder) {
 pub(super) struct Finder {
     /// The object as a root, if it is one.
     pub root: for<'a> fn(&'a Bound<'_, PyAny>) -> Option<&'a dyn Root>,
-    pub hooks: Hooks,
-    pub definition: Definition,
+    pub hooks: HeldHooks,
+    pub definition: HeldDefinition,
     /// Whether an operator has a definition.
     pub is_own: fn(&OpRef) -> bool,
 }
