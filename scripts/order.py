@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LONGEST = 500
-GENERATED = {"_core.pyi", "_names.py", "_names.pyi", "functions.pyi"}
+GENERATED = {"_core.pyi", "_names.py", "_names.pyi", "functions.pyi", "__init__.pyi", "special.pyi"}
 # Names that several files may define.
 SHARED = {
     "Field",  # of matrices, with the feature linalg and without it

@@ -6,17 +6,25 @@ It comes from the rule table, and from ``__all__`` of submodules. ``_names.py`` 
 of ``python/wyrmling`` list what ``wyrmling`` exports: the functions that NumPy has, those that are
 methods of ``Variable``, and all of ``arrays``, ``transforms`` and ``drawing``. ``_core.pyi``
 declares these functions, and ``special.py`` exports those that NumPy has not, or that
-SciPy has too; what else these two list stays. ``tests/test_elementwise.py`` says if one is not
+SciPy has too; what else these two list stays. ``functions.pyi``, ``arrays/__init__.pyi``,
+``linalg/__init__.pyi`` and ``special.pyi`` declare functions in their public form: of variables a
+variable, of plain arguments what is plain. ``tests/test_elementwise.py`` says if one is not
 current.
 """
 
+import ast
+import inspect
 import re
+import subprocess
+import sys
 import textwrap
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from wyrmling import _core
+import numpy as np
+
+from wyrmling import _core, plain
 
 PACKAGE = Path(__file__).parent.parent / "python" / "wyrmling"
 BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
@@ -168,11 +176,16 @@ def public_forms(name: str, parameters: str) -> str:
     )
 
 
-def functions_stub(_: str) -> str:
-    """``functions.pyi`` anew."""
+def native_signatures() -> dict[str, str]:
+    """The parameters of all native functions."""
     given = {name: text[1:].partition(") -> ")[0] for name, (text, _) in EXPORTS.items()}
     given |= {name: signature(entry) for entry in ENTRIES for name in names(entry)}
-    given |= {entry["function"]: signature(entry) for entry in ENTRIES}
+    return given | {entry["function"]: signature(entry) for entry in ENTRIES}
+
+
+def functions_stub(_: str) -> str:
+    """``functions.pyi`` anew."""
+    given = native_signatures()
     forms = "".join(public_forms(name, given[name]) for name in homes()["functions"])
     return (
         f"# Of functions.py, for type checkers: {BEGIN[2:]}\n"
@@ -180,6 +193,76 @@ def functions_stub(_: str) -> str:
         "import numpy.typing as npt\n\n"
         "from ._core import Variable, _Axis, _Index, _Integers, _Like, _Shape\n\n" + wrapped(forms)
     )
+
+
+def given_forms(name: str, function: Any) -> str:
+    """The declarations of a function of Python, from its signature."""
+    (node,) = ast.parse(inspect.getsource(function)).body
+    assert isinstance(node, ast.FunctionDef)
+    of_arrays = {"Like": "Variable", "Sequence[Like]": "Sequence[Variable]"}
+    node.args.defaults = [ast.Constant(...) for _ in node.args.defaults]
+    node.args.kw_defaults = [d and ast.Constant(...) for d in node.args.kw_defaults]
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    required = arguments[: len(arguments) - len(node.args.defaults)]
+    result = ast.unparse(node.returns or ast.Constant(None))
+    whole = ast.unparse(node.args)
+    forms = []
+    for argument in required if result != "Any" else []:
+        before = argument.annotation
+        if before is not None and (kind := of_arrays.get(ast.unparse(before))):
+            argument.annotation = ast.Name(kind)
+            forms.append((ast.unparse(node.args), result))
+            argument.annotation = before
+    if vars(np).get(name) is not None and "*" not in whole:
+        whole += ", *args: Any, **kwargs: Any"
+    mark = "@overload\n" if forms else ""
+    text = "".join(
+        f"{mark}def {name}({parameters}) -> {made}: ...\n"
+        for parameters, made in [*forms, (whole, "Any" if forms else result)]
+    )
+    return text
+
+
+def tidy(text: str) -> str:
+    """A stub as ruff writes it, without imports that nothing needs."""
+    ruff = [sys.executable, "-m", "ruff"]
+    for command in (["check", "--fix", "--quiet", "--select", "F401,I"], ["format"]):
+        call = [*ruff, *command, "--stdin-filename", str(PACKAGE / "stub.pyi"), "-"]
+        text = subprocess.run(call, input=text, capture_output=True, text=True, check=True).stdout
+    return text
+
+
+def module_stub(module: str) -> str:
+    """The stub of a module of functions in their public form."""
+    public, signatures = import_module(f"wyrmling.{module}"), native_signatures()
+    package = public.__spec__.parent
+    made, lines = "", [f"# Of {module}, for type checkers: {BEGIN[2:]}"]
+    for name in public.__all__:
+        function = plain.inner(getattr(public, name))
+        if inspect.isfunction(function) and function.__name__ == name:
+            made += given_forms(name, function)
+            results = re.findall(r"\w+Result", inspect.getsource(function))
+            lines += [
+                f"from {function.__module__} import {result}"
+                for result in {*results} - {*public.__all__}
+            ]
+        elif name in signatures:
+            made += public_forms(name, signatures[name])
+        else:
+            home = getattr(function, "__module__", type(function).__module__)
+            lines.append(f"from {home} import {name} as {name}")
+    lines += [
+        "from collections.abc import Callable, Iterable, Sequence",
+        "from typing import Any, Literal, SupportsIndex, overload",
+        "import numpy.typing as npt",
+        "from wyrmling._core import Variable, _Axis, _Index, _Integers, _Like, _Shape",
+        "from wyrmling.arrays.operand import Array, Axis, Like",
+    ]
+    text = "\n".join(dict.fromkeys(lines)).replace(f"from {package}.", "from .")
+    if package != "wyrmling":
+        text = text.replace("from wyrmling.", "from ..")
+    listed = "".join(f'    "{name}",\n' for name in public.__all__)
+    return tidy(f"{text}\n\n__all__ = [\n{listed}]\n\n{made}")
 
 
 def names_stub(_: str) -> str:
@@ -207,6 +290,9 @@ FILES = {
     PACKAGE / "functions.pyi": functions_stub,
     PACKAGE / "_names.pyi": names_stub,
     PACKAGE / "special.py": special_file,
+    PACKAGE / "arrays" / "__init__.pyi": lambda _: module_stub("arrays"),
+    PACKAGE / "linalg" / "__init__.pyi": lambda _: module_stub("linalg"),
+    PACKAGE / "special.pyi": lambda _: module_stub("special"),
 }
 
 if __name__ == "__main__":
