@@ -5,10 +5,10 @@ no two types or macros of one name.
 
 It reads ``src`` and ``python/wyrmling``. In Rust a file needs another if it names something that
 the other defines, by a path or by ``use``, through whatever exports it again; exporting itself is
-no need, and neither are tests inside the file. In Python it needs what it imports when it is
-loaded. The file of a folder (``mod.rs``, ``__init__.py``) stands for the folder: that it uses files
-inside is no need. Names that a macro makes, as those of elementwise operators, are not seen, and
-types inside a function or an inner module need no name of their own.
+no need, and neither are tests inside the file. In Python it needs what it imports, also inside a
+function. The file of a folder (``mod.rs``, ``__init__.py``) stands for the folder: that it uses
+files inside is no need. Names that a macro makes, as those of elementwise operators, are not seen,
+and types inside a function or an inner module need no name of their own.
 """
 
 import ast
@@ -24,7 +24,6 @@ GENERATED = {"_core.pyi", "_names.py", "_names.pyi", "functions.pyi", "__init__.
 SHARED = {
     "Field",  # of matrices, with the feature linalg and without it
     "Sizes",  # of a product, in the operator and in its kernel without linalg
-    "Place",  # of a value in a plan, and of an object in a collection of Python's
 }
 
 Module = tuple[str, ...]
@@ -189,7 +188,7 @@ def leaves(tree: str) -> list[tuple[str, Module]]:
 
 
 def python_needs(package: Path) -> Graph:
-    """Which file of a Python package imports which when it is loaded."""
+    """Which file of a Python package imports which, at once or when a function is called."""
     files = {}
     for path in sources(package.parent, package.name, "*.py"):
         parts = path.relative_to(package.parent).with_suffix("").parts
@@ -197,7 +196,7 @@ def python_needs(package: Path) -> Graph:
     graph: Graph = {path: defaultdict(set) for path in files.values()}
     for module, path in files.items():
         inside = module if path.name == "__init__.py" else module[:-1]
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(node, ast.ImportFrom):
                 continue
             base = inside[: len(inside) - node.level + 1] if node.level else ()

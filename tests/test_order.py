@@ -113,5 +113,8 @@ def test_circles_of_python_are_found(tmp_path):
     assert tree(tmp_path, files) == [
         "2 files need each other:\n"
         "  python/wyrmling/a.py -> python/wyrmling/b.py: two\n"
-        "  python/wyrmling/b.py -> python/wyrmling/a.py: a"
+        "  python/wyrmling/b.py -> python/wyrmling/a.py: a",
+        "2 files need each other:\n"
+        "  python/wyrmling/c.py -> python/wyrmling/d.py: d\n"
+        "  python/wyrmling/d.py -> python/wyrmling/c.py: c",
     ]

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core, arrays, linalg, numpy_factors, plain, variable
 from .arrays import contraction, joining, operand, parts, predicates, reductions
+from .arrays.output import finished
 
 Function = Callable[..., Any]
 
@@ -156,7 +157,7 @@ def _with_out(name: str, ours: Function) -> Function:
     """A function with the argument ``out``, which it has not by itself."""
 
     def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        return reductions.finished(name, ours(*args, **kwargs), out)
+        return finished(name, ours(*args, **kwargs), out)
 
     return function
 

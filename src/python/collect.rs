@@ -45,19 +45,19 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// How many [`Held`] there are.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-enum Place {
+enum HeldAt {
     Here(Py<PyAny>),
     /// In a link, at a place among what it holds.
     Away(Py<PyWeakrefReference>, usize),
 }
 
 /// A Python object that a node holds. See the [module documentation](self).
-pub(super) struct Held(Arc<Mutex<Place>>);
+pub(super) struct Held(Arc<Mutex<HeldAt>>);
 
 impl Held {
     pub(super) fn new(object: Py<PyAny>) -> Self {
         COUNT.fetch_add(1, Relaxed);
-        Held(Arc::new(Mutex::new(Place::Here(object))))
+        Held(Arc::new(Mutex::new(HeldAt::Here(object))))
     }
 
     /// The object.
@@ -67,8 +67,8 @@ impl Held {
     /// being freed can see.
     pub(super) fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (link, at) = match &*locked(&self.0) {
-            Place::Here(object) => return Ok(object.bind(py).clone()),
-            Place::Away(link, at) => (link.clone_ref(py), *at),
+            HeldAt::Here(object) => return Ok(object.bind(py).clone()),
+            HeldAt::Away(link, at) => (link.clone_ref(py), *at),
         };
         let link = link.bind(py).upgrade_as::<Link>()?;
         let object = link.and_then(|link| {
@@ -88,7 +88,7 @@ impl Drop for Held {
 }
 
 /// An object, and where it is to go when the collection ends.
-type Moved = (Py<PyAny>, Weak<Mutex<Place>>);
+type Moved = (Py<PyAny>, Weak<Mutex<HeldAt>>);
 
 /// What a node holds during a collection.
 #[pyclass(module = "wyrmling._core", frozen, weakref)]
@@ -164,7 +164,7 @@ fn add(py: Python<'_>, link: Option<&Py<Link>>, links: &mut Vec<Py<Link>>) {
 /// Makes a link that holds what is in some places.
 fn link(
     py: Python<'_>,
-    places: Vec<Arc<Mutex<Place>>>,
+    places: Vec<Arc<Mutex<HeldAt>>>,
     below: Vec<Py<Link>>,
     shown: &mut Shown,
 ) -> PyResult<Py<Link>> {
@@ -176,10 +176,10 @@ fn link(
     let weak = PyWeakrefReference::new(&link)?.unbind();
     for place in places {
         let mut held = locked(&link.get().held);
-        let away = Place::Away(weak.clone_ref(py), held.len());
+        let away = HeldAt::Away(weak.clone_ref(py), held.len());
         let mut place_now = locked(&place);
         match std::mem::replace(&mut *place_now, away) {
-            Place::Here(object) => held.push((object, Arc::downgrade(&place))),
+            HeldAt::Here(object) => held.push((object, Arc::downgrade(&place))),
             // No collection begins within another.
             other => *place_now = other,
         }
@@ -222,7 +222,7 @@ fn show(
         for &at in &holder.below {
             add(py, links[at].as_ref(), &mut below);
         }
-        let mut places: Vec<Arc<Mutex<Place>>> = Vec::new();
+        let mut places: Vec<Arc<Mutex<HeldAt>>> = Vec::new();
         let mut hold = |held: &Held| places.push(Arc::clone(&held.0));
         match &holder.what {
             What::Node(node) => (finder.hooks)(node, &mut hold),
@@ -263,7 +263,7 @@ fn take_back(py: Python<'_>, shown: Shown, finder: Finder) {
         let held = std::mem::take(&mut *locked(&link.get().held));
         for (object, place) in held {
             if let Some(place) = place.upgrade() {
-                *locked(&place) = Place::Here(object);
+                *locked(&place) = HeldAt::Here(object);
             }
         }
     }

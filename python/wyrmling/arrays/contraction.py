@@ -34,7 +34,8 @@ from .._core import (
 )
 from .._core import sum as sum_over
 from .operand import Like, axes_of, integers
-from .reductions import cast_to, finished
+from .output import finished
+from .reductions import cast_to
 from .shaping import moveaxis
 
 # An axis: its letter, or for an axis of an ellipsis its place, counted from the end.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._core import Variable, concatenate, constant, expand_dims, fixed, stack
 from .operand import Array, Like, along, axis_of, integer, integers, itself
-from .reductions import finished
+from .output import finished
 from .shaping import astype, atleast_1d, atleast_2d, atleast_3d
 from .shaping import copy as copied
 

@@ -15,9 +15,10 @@ from .._core import Variable, constant, expand_dims, isnan, stack, where
 from . import reductions
 from .indexing import take
 from .operand import Axis, Like, filling
+from .output import finished
 from .predicates import value
 from .quantiles import kind_of, places_of, shares, sorted_lanes
-from .reductions import cast_to, counted, extreme, finished, mask_of, sum
+from .reductions import cast_to, counted, extreme, mask_of, sum
 from .roots import root
 from .statistics import cumprod, cumsum, divisor, prod, variance
 

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from .. import _core
 from .._core import Variable, constant, fixed, reshape
 from .operand import Like, axis_of, integers, numbers
-from .reductions import cast_to, finished, mask_of
+from .output import finished
+from .reductions import cast_to, mask_of
 
 
 def argsort(

@@ -6,7 +6,9 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, constant, fmod, isinf, isnan, trunc, where
+from .ldexp import ldexp
 from .operand import Like, along, axis_of
+from .output import finished
 from .predicates import value
 
 
@@ -32,8 +34,6 @@ def frexp(x: Like, /) -> tuple[Variable, Any]:
     >>> number.value, power
     (array([0.75, 0.5 ]), array([ 2, -1], dtype=int32))
     """
-    from .ldexp import ldexp
-
     x = constant(x)
     _, power = np.frexp(value("frexp", x))
     return ldexp(x, -power), power
@@ -103,13 +103,9 @@ def is_complex(x: Like) -> Any:
 
 def isposinf(x: Like, out: Any = None) -> Any:
     """Whether each element is positive infinity."""
-    from .reductions import finished
-
     return finished("isposinf", _core.equal(x, np.inf), out)
 
 
 def isneginf(x: Like, out: Any = None) -> Any:
     """Whether each element is negative infinity."""
-    from .reductions import finished
-
     return finished("isneginf", _core.equal(x, -np.inf), out)

@@ -12,7 +12,7 @@ from .._core import Variable, constant, expand_dims, fixed, mean, merge_axes, sp
 from .indexing import take
 from .operand import Array, Axis, Like, axes_of
 from .ordering import sort
-from .reductions import finished
+from .output import finished
 from .shaping import moveaxis
 
 # NumPy's, all of them.

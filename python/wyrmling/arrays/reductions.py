@@ -15,34 +15,8 @@ import numpy.typing as npt
 from .. import _core
 from .._core import Variable, broadcast_like, concatenate, constant, reshape_like
 from .operand import Axis, Like, axes_of
+from .output import finished
 from .shaping import astype
-
-
-def finished(name: str, result: Any, out: Any) -> Any:
-    """The result, which ``out`` stands for afterwards if it is given; a plain result is stored in a
-    plain array too.
-
-    Raises TypeError for a plain array if the result is a variable, ValueError for another shape.
-    """
-    if isinstance(out, tuple) and len(out) == 1:
-        (out,) = out
-    if out is None:
-        return result
-    if not isinstance(out, Variable):
-        if isinstance(out, np.ndarray) and not isinstance(result, Variable):
-            if out.shape != np.shape(result):
-                raise ValueError(f"{name}: out: expected shape {np.shape(result)}, got {out.shape}")
-            out[...] = result
-            return out
-        raise TypeError(
-            f"{name}: out: a plain array cannot take what is differentiated; make it by "
-            "wyrmling.array(x) or np.zeros_like(v), or write x = x + v for x += v"
-        )
-    found = constant(result)
-    if found.shape != out.shape:
-        raise ValueError(f"{name}: out: expected shape {found.shape}, got {out.shape}")
-    out[...] = found
-    return out
 
 
 def mask_of(name: str, where: Any) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._core import Variable, constant, rint
 from .operand import Like, integer
-from .reductions import finished
+from .output import finished
 
 
 def round(a: Like, decimals: int = 0, out: Variable | None = None) -> Any:

@@ -9,8 +9,8 @@ from .. import _core
 from .._core import Variable, constant, replace, reshape, where
 from .indexing import take
 from .operand import Like, axis_of
+from .output import finished
 from .predicates import value
-from .reductions import finished
 from .shaping import broadcast_arrays, zeros_like
 
 

@@ -25,7 +25,8 @@ from .._core import (
     squeeze,
 )
 from .operand import Axis, Like, along, axes_of, axis_of
-from .reductions import cast_to, counted, finished, mask_of, masked
+from .output import finished
+from .reductions import cast_to, counted, mask_of, masked
 from .roots import root
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import Variable, constant, fixed, where
+from .joining import array
 from .operand import Array, Like, axis_of, integers
 from .predicates import value
 
@@ -104,8 +105,6 @@ def putmask(a: Any, mask: Any, values: Like) -> None:
 
 def _vector(name: str, values: Any) -> Variable:
     """Values, which may be variables in a list, along one axis, whose length cannot change."""
-    from .joining import array
-
     return fixed(constant(array(values)).reshape(-1), name, 0)
 
 

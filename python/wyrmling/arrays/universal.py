@@ -16,6 +16,7 @@ from .. import _core
 from .._core import Variable, constant, expand_dims
 from . import reductions
 from .operand import along, axis_of, integers
+from .output import finished
 from .predicates import value
 from .statistics import cumprod, cumsum, prod, scan
 
@@ -37,7 +38,7 @@ def _logaddexp_reduce(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any,
     result = _core.logsumexp(x, axis, keepdims)
     if initial is not None:
         result = _core.logaddexp(result, initial)
-    return reductions.finished("logaddexp", result, out)
+    return finished("logaddexp", result, out)
 
 
 def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, **given: Any) -> Any:
@@ -78,7 +79,7 @@ def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, out: 
             f"numpy.{name} is not among wyrmling's functions; those of add, multiply, maximum, "
             "minimum and logaddexp are"
         )
-    return reductions.finished(name, result, out)
+    return finished(name, result, out)
 
 
 def _outer(ufunc: np.ufunc, x: Any, y: Any, **named: Any) -> Any:
@@ -133,7 +134,7 @@ def _reduceat(
     for start, stop in pairwise([*places, n]):
         end = stop if start < stop else start + 1
         found.append(_reduce(ufunc, x[along(along_axis, slice(start, end))], along_axis))
-    return reductions.finished(name, _core.stack(found, along_axis), out)
+    return finished(name, _core.stack(found, along_axis), out)
 
 
 def _called(
@@ -160,11 +161,11 @@ def _called(
         )
     result = ufunc(*inputs, **more)
     if mask is None:
-        return reductions.finished(name, result, out)
+        return finished(name, result, out)
     before = out[0] if isinstance(out, tuple) else out
     if isinstance(before, Variable):
         result = _core.where(mask, result, before)
-    return reductions.finished(name, result, out)
+    return finished(name, result, out)
 
 
 _METHODS: dict[str, tuple[Callable[..., Any], set[str]]] = {

@@ -18,7 +18,7 @@ from .._core import Variable, constant
 from ..arrays.contraction import cross as _cross
 from ..arrays.contraction import trace as _trace
 from ..arrays.operand import Axis, Like, axes_of, integer
-from ..arrays.reductions import finished
+from ..arrays.output import finished
 from ..arrays.roots import root
 
 

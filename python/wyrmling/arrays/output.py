@@ -1,0 +1,34 @@
+"""What ``out=`` means: the variable or the plain array that is to hold a result."""
+
+from typing import Any
+
+import numpy as np
+
+from .._core import Variable, constant
+
+
+def finished(name: str, result: Any, out: Any) -> Any:
+    """The result, which ``out`` stands for afterwards if it is given; a plain result is stored in a
+    plain array too.
+
+    Raises TypeError for a plain array if the result is a variable, ValueError for another shape.
+    """
+    if isinstance(out, tuple) and len(out) == 1:
+        (out,) = out
+    if out is None:
+        return result
+    if not isinstance(out, Variable):
+        if isinstance(out, np.ndarray) and not isinstance(result, Variable):
+            if out.shape != np.shape(result):
+                raise ValueError(f"{name}: out: expected shape {np.shape(result)}, got {out.shape}")
+            out[...] = result
+            return out
+        raise TypeError(
+            f"{name}: out: a plain array cannot take what is differentiated; make it by "
+            "wyrmling.array(x) or np.zeros_like(v), or write x = x + v for x += v"
+        )
+    found = constant(result)
+    if found.shape != out.shape:
+        raise ValueError(f"{name}: out: expected shape {found.shape}, got {out.shape}")
+    out[...] = found
+    return out
