@@ -133,9 +133,21 @@ impl Pace {
         self.step(STRIDE)
     }
 
+    /// Counts a step of a program, of which several may pass without a look at the clock.
+    ///
+    /// # Errors
+    /// As [`look`].
+    #[inline]
+    pub(crate) fn program_step(&mut self) -> Result<()> {
+        self.step(STRIDE / 4)
+    }
+
     #[cold]
     fn long(&mut self) -> Result<()> {
         self.work = 0;
+        if !STOP.get().is_null() {
+            return check();
+        }
         let now = Instant::now();
         let last = *self.last.get_or_insert(now);
         if now - last < LOOK {

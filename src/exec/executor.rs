@@ -132,7 +132,7 @@ impl Executor {
         for step in &self.steps {
             if looks {
                 interrupt::check()?;
-                pace.large_step()?;
+                pace.program_step()?;
             }
             // SAFETY (of all reads and writes below): memory is live and initialised (see
             // `link`). A step writes its own results only, in the arena or in registers, which
