@@ -6,8 +6,8 @@ package is imported, is what has no form there:
 - methods of NumPy's arrays that are made of several operators, the functions of
   ``wyrmling.arrays``, and those that NumPy answers from the value;
 - ``&``, ``|``, ``^`` and ``~``, which are logical, on masks alone: arrays whose elements are all 0
-  or 1, as those of ``x > 0``, whatever their type. Any other raises TypeError. Whether they are is
-  asked once, of the values at hand;
+  or 1, as those of ``x > 0``, whatever their type. Any other raises TypeError: so does what follows
+  an input and is no answer of a comparison, for its zeros and ones may be others later;
 - ``x += v`` and its kin, since what a native class offers for them cannot return another object.
   A variable that was computed is the name of a node of a graph, and nothing in a graph changes: to
   assign to it, as ``x[key] = v`` does too, is to let the name stand for another node. NumPy's
@@ -184,6 +184,12 @@ _OPERANDS = (Variable, int, float, np.number, np.bool_, list, tuple)
 
 def _mask(name: str, x: Any) -> Any:
     """An operand of a logical operator. Raises TypeError if it is no mask."""
+    if isinstance(x, Variable) and (_core.is_boolean(x) or _core.follows_input(x)):
+        if _core.is_boolean(x):
+            return x
+        raise TypeError(
+            f"{name}: expected a mask, as x > 0; this follows an input, whose numbers may be others"
+        )
     values = x.value if isinstance(x, Variable) else np.asarray(x)
     if values.dtype != bool and not np.all((values == 0) | (values == 1)):
         kind = f"shape {values.shape} and type {values.dtype}"

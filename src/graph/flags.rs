@@ -1,7 +1,7 @@
 //! What is known of a node from its operands, as a set of flags.
 //!
 //! An operation has the flags of all its operands: one `|` each, since every operator pays for it.
-//! [`Flags::INTEGERS`] is the exception, which an operator keeps or not.
+//! [`Flags::INTEGERS`] and [`Flags::BOOLEANS`] are exceptions, which an operator keeps or not.
 
 use std::ops::BitOr;
 
@@ -22,6 +22,10 @@ impl Flags {
     pub(super) const ASSIGNED: Flags = Flags(1 << 3);
     /// The elements are integers, of whatever type.
     pub(super) const INTEGERS: Flags = Flags(1 << 4);
+    /// The elements are zeros and ones that stand for false and true.
+    pub(super) const BOOLEANS: Flags = Flags(1 << 5);
+    /// They are no numbers, but one of both.
+    pub(super) const DISCRETE: Flags = Flags(1 << 4 | 1 << 5);
 
     /// Whether at least one of the flags `any` is in this set.
     #[inline]

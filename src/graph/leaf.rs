@@ -222,6 +222,17 @@ impl Variable {
         self.0.core().flags().has(Flags::INTEGERS)
     }
 
+    /// Whether the elements are zeros and ones that stand for false and true, as those of comparisons.
+    pub fn is_boolean(&self) -> bool {
+        self.0.core().flags().has(Flags::BOOLEANS)
+    }
+
+    /// Whether the elements are integers or booleans.
+    #[cfg(feature = "python")]
+    pub(crate) fn is_discrete(&self) -> bool {
+        self.0.core().flags().has(Flags::DISCRETE)
+    }
+
     /// Whether an input is below, which may get another value and another length later.
     pub fn input_below(&self) -> bool {
         self.0.core().flags().has(Flags::INPUT)

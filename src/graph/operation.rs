@@ -16,10 +16,11 @@ use super::value::{Value, apply};
 use super::{eager, long, release};
 use crate::array::Array;
 use crate::error::Result;
-use crate::rules::{FromIndex, Internal, OpRef, Operator, Whole};
+use crate::rules::{Form, FromIndex, Internal, OpRef, Operator, Whole};
 use crate::table::changes;
 
-/// Operators whose results have the elements of operand 0, so that integers stay integers.
+/// Operators whose results have the elements of operand 0, so that integers stay integers, and booleans
+/// booleans.
 const MOVING: &[&str] = &[
     "broadcast_like",
     "broadcast_to",
@@ -43,16 +44,20 @@ const MOVING: &[&str] = &[
     "transpose",
 ];
 
-/// Whether the result of an operator holds integers, where some of its operands do.
+/// What the result of an operator holds, integers or booleans or neither, where some of its operands
+/// hold one of them.
 #[cold]
-fn keeps_integers(name: &str, operands: &[&Core]) -> bool {
-    let integers = |cores: &[&Core]| cores.iter().all(|c| c.flags().has(Flags::INTEGERS));
-    match name {
-        "concatenate" => integers(operands),
-        "replace" | "slice_replace" => integers(&operands[..2]),
-        "where" => integers(&operands[1..]),
-        _ => MOVING.contains(&name) && integers(&operands[..1]),
-    }
+fn kept(name: &str, operands: &[&Core]) -> Flags {
+    let of = match name {
+        "concatenate" => operands,
+        "replace" | "slice_replace" => &operands[..2],
+        "where" => &operands[1..],
+        _ if MOVING.contains(&name) => &operands[..1],
+        _ => return Flags::NONE,
+    };
+    let all = |flag: Flags| of.iter().all(|core| core.flags().has(flag));
+    let flags = Flags::NONE.with_if(Flags::INTEGERS, all(Flags::INTEGERS));
+    flags.with_if(Flags::BOOLEANS, all(Flags::BOOLEANS))
 }
 
 /// Calls `f` with the values of some nodes.
@@ -184,11 +189,14 @@ impl<O: AsOperator, P: Parents> Operation<O, P> {
             let flags = cores.iter().map(|core| core.flags());
             let below = flags.fold(Flags::NONE, |all, flags| all | flags);
             let key = op.get().type_key(Internal);
-            let integers = key == TypeId::of::<Whole>()
-                || key == TypeId::of::<FromIndex>()
-                || (below.has(Flags::INTEGERS) && keeps_integers(op.get().name(), cores));
-            let below = below.without(Flags::INTEGERS);
-            (value, below.with_if(Flags::INTEGERS, integers))
+            let integers = key == TypeId::of::<Whole>() || key == TypeId::of::<FromIndex>();
+            let held = match below.has(Flags::DISCRETE) {
+                true => kept(op.get().name(), cores),
+                false => Flags::NONE,
+            };
+            let held = held.with_if(Flags::INTEGERS, integers);
+            let held = held.with_if(Flags::BOOLEANS, op.get().form() == Form::Truth);
+            (value, below.without(Flags::DISCRETE) | held)
         });
         let value = value?;
         // Indices do not move a little: no gradient flows through them.

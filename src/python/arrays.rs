@@ -67,7 +67,7 @@ fn cumsum(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     let axis = axis.signed("cumsum: axis")?;
     let x = node("cumsum", x)?;
     let sums = ops::cumsum(&ops::numbers(&x)?, axis)?;
-    Ok(PyVariable::new(match x.is_integer() {
+    Ok(PyVariable::new(match x.is_discrete() {
         true => ops::whole(&sums)?,
         false => sums,
     }))
@@ -301,6 +301,16 @@ fn count(x: &Bound<'_, PyAny>, axes: &Bound<'_, PyAny>) -> PyResult<PyVariable> 
     Ok(PyVariable::new(ops::count(&node("count", x)?, &axes)?))
 }
 
+/// Whether ``x`` holds zeros and ones that stand for false and true, as comparisons give.
+///
+/// >>> is_boolean(Variable([1.0]) > 0.5), is_boolean(Variable([1.0]))
+/// (True, False)
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn is_boolean(x: &PyVariable) -> PyResult<bool> {
+    Ok(x.node()?.is_boolean())
+}
+
 /// The length of ``x`` along axes, of several the product, as ``x.shape`` has it for the caller of
 /// the function that asks.
 ///
@@ -340,5 +350,6 @@ exports! {
     reshape_like "(x: _Like, like: _Like, /) -> Variable" inner;
     broadcast_like "(x: _Like, like: _Like, /) -> Variable" inner;
     count "(x: _Like, axes: _Shape, /) -> Variable" inner;
+    is_boolean "(x: Variable, /) -> bool" inner;
     length_of as "length" "(x: Variable, axes: _Shape, /) -> int" inner;
 }

@@ -52,7 +52,7 @@ fn wrapped<'py>(
     op: &'static dyn Operator,
     x: Variable,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match ops::is_logical(op.name()) {
+    match op.form() == rules::Form::Truth {
         true => answer(py, x),
         false => Ok(Bound::new(py, PyVariable::new(x))?.into_any()),
     }
@@ -83,7 +83,7 @@ pub(super) fn two<'py>(
         && x.is_instance_of::<PyVariable>()
         && let Some(exponent) = convert::number(y)?
         && let base = node(name, x)?
-        && !base.is_integer()
+        && !base.is_discrete()
     {
         return wrapped(py, op, ops::power(&base, exponent)?);
     }

@@ -11,7 +11,7 @@ use super::argument::{Given, Integer};
 use super::convert::{integers, items, required, type_name};
 use super::export::exports;
 use super::memory_order::{MemoryOrder, reshaped};
-use super::operand::{holds_integers, node, nodes, pair, rows, table};
+use super::operand::{holds_integers, node, nodes, not_both_booleans, pair, rows, table};
 use super::reductions::with_arguments;
 use super::variable::PyVariable;
 use crate::Result;
@@ -96,6 +96,7 @@ pub(super) fn two(
     f: impl FnOnce(&Variable, &Variable) -> Result<Variable>,
 ) -> PyResult<PyVariable> {
     let (x, y) = pair(name, x, y)?;
+    not_both_booleans(name, &x, &y)?;
     Ok(PyVariable::new(f(&ops::numbers(&x)?, &ops::numbers(&y)?)?))
 }
 

@@ -269,7 +269,7 @@ pub(super) fn replace(
     let ty = x.ty()?;
     let key = match parse(ty.ndim(), key)? {
         IndexKey::Slice(items) => return Ok(ops::slice_replace(x, items, &value)?),
-        IndexKey::Mask(mask) if ops::is_mask(&mask) && value.ty()?.size() == 1 => {
+        IndexKey::Mask(mask) if mask.is_boolean() && value.ty()?.size() == 1 => {
             return Ok(ops::replace_where(x, &mask, &value)?);
         }
         IndexKey::Mask(mask) => plain(key.py(), &mask)?,

@@ -90,11 +90,11 @@ pub(super) fn pair(
     Ok((x.into_node(dtype)?, y.into_node(dtype)?))
 }
 
-/// Whether an object holds integers: a variable of them, an integer, a boolean, or what NumPy makes
+/// Whether an object holds integers or booleans: a variable of them, an integer, a boolean, or what NumPy makes
 /// an array of integers or booleans of.
 pub(super) fn holds_integers(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if let Ok(variable) = object.cast::<PyVariable>() {
-        return Ok(variable.get().node()?.is_integer());
+        return Ok(variable.get().node()?.is_discrete());
     }
     if object.is_instance_of::<PyFloat>() {
         return Ok(false);
@@ -116,18 +116,43 @@ pub(super) fn computed(
     objects: &[&Bound<'_, PyAny>],
     nodes: &[Variable],
 ) -> PyResult<Variable> {
-    if nodes.iter().any(Variable::is_integer) {
-        let mut all = true;
-        for object in objects {
-            all = all && holds_integers(object)?;
-        }
-        return Ok(ops::of_integers(op, nodes, all)?);
+    if nodes.iter().any(Variable::is_discrete) {
+        return discrete(op, objects, nodes);
     }
     Ok(match nodes {
         [x] => ops::unary(op, x)?,
         [x, y] => ops::binary(op, x, y)?,
         _ => Variable::apply(OpRef::Static(op), nodes)?,
     })
+}
+
+/// Whether an object holds booleans: a variable of them, a boolean, or what NumPy makes an array of
+/// booleans of.
+fn holds_booleans(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if let Ok(variable) = object.cast::<PyVariable>() {
+        return Ok(variable.get().node()?.is_boolean());
+    }
+    let number = object.is_instance_of::<PyFloat>() || object.is_instance_of::<PyLength>();
+    Ok(object.is_instance_of::<PyBool>() || (!number && is_mask(object)?))
+}
+
+/// The result of an operator on objects of which some are integers or booleans, and the nodes that
+/// stand for them.
+#[cold]
+fn discrete(
+    op: &'static dyn Operator,
+    objects: &[&Bound<'_, PyAny>],
+    nodes: &[Variable],
+) -> PyResult<Variable> {
+    let (mut integers, mut booleans) = (true, true);
+    for object in objects {
+        booleans = booleans && holds_booleans(object)?;
+        integers = integers && holds_integers(object)?;
+    }
+    if booleans || !nodes.iter().any(Variable::is_integer) && !integers {
+        return Ok(ops::of_booleans(op, nodes, booleans)?);
+    }
+    Ok(ops::of_integers(op, nodes, integers)?)
 }
 
 /// What a question is answered by, such as a comparison or `argmax`: a variable if the answer can
@@ -305,14 +330,21 @@ fn between(
     swapped: bool,
 ) -> PyResult<Option<Variable>> {
     let x = left.get().handle.node()?;
-    if x.is_integer() {
-        let x = ops::numbers(&x)?;
+    if x.is_discrete() {
+        // Booleans have the type of the floats that they meet, of Python's float64.
+        let x = match x.is_boolean() && right.is_instance_of::<PyFloat>() {
+            true => ops::cast(&x, DType::F64)?,
+            false => ops::numbers(&x)?,
+        };
         let Some(y) = other(op.name(), &x, right)? else {
             return Ok(None);
         };
-        let all = holds_integers(right)?;
+        let x = match x.is_boolean() && y.dtype() == DType::F32 && !y.is_discrete() {
+            true => ops::cast(&x, DType::F32)?,
+            false => x,
+        };
         let nodes = if swapped { [y, x] } else { [x, y] };
-        return Ok(Some(ops::of_integers(op, &nodes, all)?));
+        return discrete(op, &[left.as_any(), right], &nodes).map(Some);
     }
     let Some(y) = other(op.name(), &x, right)? else {
         return Ok(None);
@@ -329,6 +361,19 @@ fn between(
     Ok(Some(z?))
 }
 
+/// Refuses a product of two arrays of booleans, which is boolean in NumPy.
+///
+/// # Errors
+/// TypeError.
+pub(super) fn not_both_booleans(name: &str, x: &Variable, y: &Variable) -> PyResult<()> {
+    match x.is_boolean() && y.is_boolean() {
+        true => Err(PyTypeError::new_err(format!(
+            "{name}: of booleans NumPy's is boolean, and ours would count; use .astype(float)"
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// The result of a function of two, written as an operator between a variable and any object.
 pub(super) fn combined<'py>(
     name: &str,
@@ -343,6 +388,7 @@ pub(super) fn combined<'py>(
         return Ok(py.NotImplemented().into_bound(py));
     };
     let y = ops::numbers(&y)?;
+    not_both_booleans(name, &x, &y)?;
     let z = if swapped { f(&y, &x) } else { f(&x, &y) };
     Ok(Bound::new(py, PyVariable::new(z?))?.into_any())
 }

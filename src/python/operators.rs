@@ -136,7 +136,7 @@ impl PyVariable {
             return Err(PyTypeError::new_err("pow() of a variable takes no modulus"));
         }
         match convert::number(other)? {
-            Some(exponent) if !slf.get().node()?.is_integer() => {
+            Some(exponent) if !slf.get().node()?.is_discrete() => {
                 let number = slf.get().number;
                 if number {
                     as_python("pow", slf, other, false)?;

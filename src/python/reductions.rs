@@ -8,6 +8,7 @@ use super::convert::{self, integers};
 use super::export::exports;
 use super::operand::node;
 use super::variable::PyVariable;
+use crate::array::DType;
 use crate::graph::Variable;
 use crate::graph::ops::{self, Reduction};
 
@@ -20,9 +21,14 @@ pub(super) fn reduction(
 ) -> PyResult<Variable> {
     let axis = integers("axis", axis)?;
     let keepdims = keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
-    let reduced = ops::reduce(kind, &ops::numbers(x)?, axis.as_deref(), keepdims)?;
+    let mut numbers = ops::numbers(x)?;
+    if x.is_boolean() && !matches!(kind, Reduction::Max | Reduction::Min) {
+        // Of float32 not all counts would be exact.
+        numbers = ops::cast(&numbers, DType::F64)?;
+    }
+    let reduced = ops::reduce(kind, &numbers, axis.as_deref(), keepdims)?;
     Ok(match kind {
-        Reduction::Sum if x.is_integer() => ops::whole(&reduced)?,
+        Reduction::Sum if x.is_discrete() => ops::whole(&reduced)?,
         _ => reduced,
     })
 }

@@ -33,7 +33,9 @@ use crate::rules::Operator;
 /// integer arrays become float64. A graph belongs to the thread that built it.
 ///
 /// All operators are elementwise, as NumPy's, and so are comparisons: ``x == y`` and ``x < y``
-/// are 1.0 where that holds and 0.0 elsewhere. A variable is hashed by identity, so that it can
+/// are 1.0 where that holds and 0.0 elsewhere. They mean booleans, as NumPy's: the sum of two is whether
+/// one holds, the product whether both do, a difference is refused, and with integers they count as 0
+/// and 1. A variable is hashed by identity, so that it can
 /// be a key of a dictionary; ask ``is`` whether two are the same object.
 ///
 /// ``x[...]`` takes every key that NumPy takes, and an IndexInput or other indices of ours, which
@@ -189,9 +191,10 @@ impl PyVariable {
     /// The result of an operator without attributes.
     pub(super) fn unary(&self, op: &'static dyn Operator) -> PyResult<Self> {
         let node = self.node()?;
-        Ok(Self::new(match node.is_integer() {
-            true => ops::of_integers(op, &[node.into_owned()], true)?,
-            false => ops::unary(op, &node)?,
+        Ok(Self::new(match () {
+            () if !node.is_discrete() => ops::unary(op, &node)?,
+            () if node.is_boolean() => ops::of_booleans(op, &[node.into_owned()], true)?,
+            () => ops::of_integers(op, &[node.into_owned()], true)?,
         }))
     }
 

@@ -18,6 +18,8 @@ pub enum Form {
     Quotient,
     /// Minus operand 0.
     Negation,
+    /// Whether something holds of each element: zeros and ones that stand for false and true.
+    Truth,
     /// Operand 0 in the shape of operand 1: operand 0 itself where the two have one shape.
     Shaped,
     /// Operand 0 repeated, to a shape that operand 1 may give: operand 0 itself where it has that
@@ -48,13 +50,27 @@ const fn same(a: &str, b: &str) -> bool {
 impl Form {
     /// The form of an operator that a macro of the table declares, by the name that it has there.
     pub(super) const fn of(operator: &str) -> Self {
-        const FORMS: [(&str, Form); 6] = [
+        const FORMS: [(&str, Form); 20] = [
             ("Add", Form::Sum),
             ("Sub", Form::Difference),
             ("Mul", Form::Product),
             ("Div", Form::Quotient),
             ("Neg", Form::Negation),
             ("reshape_like", Form::Shaped),
+            ("Greater", Form::Truth),
+            ("GreaterEqual", Form::Truth),
+            ("Less", Form::Truth),
+            ("LessEqual", Form::Truth),
+            ("Equal", Form::Truth),
+            ("NotEqual", Form::Truth),
+            ("LogicalAnd", Form::Truth),
+            ("LogicalOr", Form::Truth),
+            ("LogicalXor", Form::Truth),
+            ("LogicalNot", Form::Truth),
+            ("IsNan", Form::Truth),
+            ("IsInf", Form::Truth),
+            ("IsFinite", Form::Truth),
+            ("SignBit", Form::Truth),
         ];
         let mut k = 0;
         while k < FORMS.len() {

@@ -270,7 +270,10 @@ def vector_norm(
     if ord == -math.inf:
         return _core.min(_core.abs(x), axis, keepdims)
     if ord == 0:
-        return _core.sum(x != 0.0, axis, keepdims)
+        # In the type of x, and not as an integer.
+        return _core.sum(
+            _core.where(x != 0.0, np.ones((), x.dtype), np.zeros((), x.dtype)), axis, keepdims
+        )
     if ord == 1:
         return _core.sum(_core.abs(x), axis, keepdims)
     total = _core.sum(_core.square(x) if ord == 2 else _core.abs(x) ** ord, axis, keepdims)

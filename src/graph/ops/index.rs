@@ -4,10 +4,10 @@
 //! stays a mask where one number is assigned, so that it may come from values that change.
 
 use super::shape::{broadcast_like, expand_dims, reshape_like};
-use super::{apply, cast, select, unary, whole};
+use super::{apply, cast, select, truth, unary, whole};
 use crate::array::{Array, Dense, Shape, show_shape};
 use crate::error::{Error, Result};
-use crate::graph::{Constant, Kind, Variable};
+use crate::graph::{Constant, Variable};
 use crate::rules::{self, BroadcastLike, OpRef, Operator, SliceItem};
 
 /// Rows of `x` at `index`.
@@ -78,9 +78,14 @@ pub fn take_flat(x: &Variable, places: Dense<u32>) -> Result<Variable> {
 /// `values` without leading axes of length 1 beyond `ndim`, as an assignment drops them, and of
 /// the element type of `x`.
 fn assigned(x: &Variable, values: &Variable, ndim: usize) -> Result<Variable> {
-    let values = match x.is_integer() && x.dtype().is_real() {
-        true => whole(values)?,
-        false => cast(values, x.dtype())?,
+    let values = match () {
+        () if x.is_boolean() && !values.is_boolean() => truth(values)?,
+        () if x.is_integer() && x.dtype().is_real() => whole(values)?,
+        () => values.clone(),
+    };
+    let values = match values.dtype() == x.dtype() {
+        true => values,
+        false => cast(&values, x.dtype())?,
     };
     let shape = values.ty()?.shape;
     let ones = shape.iter().take_while(|&&n| n == 1).count();
@@ -91,29 +96,6 @@ fn assigned(x: &Variable, values: &Variable, ndim: usize) -> Result<Variable> {
             apply(rules::Squeeze { axes }, &[&values])
         }
     }
-}
-
-/// Operators whose results are zeros and ones that stand for false and true.
-const LOGICAL: &[&str] = &[
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "logical_not",
-    "isnan",
-    "isinf",
-    "isfinite",
-    "signbit",
-];
-
-/// Whether an operator of this name gives zeros and ones that stand for false and true.
-pub fn is_logical(name: &str) -> bool {
-    LOGICAL.contains(&name)
 }
 
 /// `x` with the elements at these places replaced by `values`, which broadcast to the places'
@@ -176,7 +158,7 @@ pub fn slice_replace(x: &Variable, items: Vec<SliceItem>, values: &Variable) -> 
             values = reshape_like(&values, x)?;
         }
         // A node of its own, for the values may be a leaf; `positive` makes no integers of numbers.
-        return match x.is_integer() {
+        return match x.is_integer() || x.is_boolean() {
             true => unary(&rules::Identity, &values),
             false => unary(&rules::Positive, &values),
         };
@@ -187,21 +169,6 @@ pub fn slice_replace(x: &Variable, items: Vec<SliceItem>, values: &Variable) -> 
     };
     let items = take.items;
     apply(rules::SliceReplace { items }, &[&base, &values])
-}
-
-/// Whether a node is the result of a comparison or of a logical operator.
-pub fn is_mask(x: &Variable) -> bool {
-    match x.kind() {
-        Kind::Operation(op) if op.name() == "sub" => {
-            // `not_equal` is one minus `equal`.
-            let parents = x.parents();
-            matches!(parents[0].kind(), Kind::Constant)
-                && parents[0].item().is_ok_and(|one| one == 1.0)
-                && matches!(parents[1].kind(), Kind::Operation(op) if op.name() == "equal")
-        }
-        Kind::Operation(op) => LOGICAL.contains(&op.name()),
-        _ => false,
-    }
 }
 
 /// `x` with one number in the place of the elements where a mask holds; the mask may lack the
@@ -228,7 +195,7 @@ pub fn replace_where(x: &Variable, mask: &Variable, number: &Variable) -> Result
 /// # Errors
 /// [`Error::Type`] if the node is no mask, or one whose value can change.
 pub fn constant_mask(mask: &Variable) -> Result<Array> {
-    if !is_mask(mask) {
+    if !mask.is_boolean() {
         return Err(Error::Type(format!(
             "an index is integers, or a mask: the result of a comparison; got numbers of type {}",
             mask.dtype()

@@ -5,9 +5,9 @@
 //! whose results are marked again.
 
 use super::{binary, unary};
-use crate::array::{DType, Type};
+use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
-use crate::graph::Variable;
+use crate::graph::{Constant, Variable};
 use crate::rules::{self, OpRef};
 
 /// A node as numbers to calculate with: indices as float64, any other as it is.
@@ -30,6 +30,16 @@ pub fn whole(x: &Variable) -> Result<Variable> {
         true => Ok(x.clone()),
         false => unary(&rules::Whole, x),
     }
+}
+
+/// Whether elements are not zero.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn truth(x: &Variable) -> Result<Variable> {
+    let x = numbers(x)?;
+    let zero = Constant::new(Array::scalar(x.dtype(), 0.0)).boxed();
+    binary(&rules::NotEqual, &x, &zero)
 }
 
 /// Integers as indices along an axis of `like`; those that are indices already, which are never
@@ -74,6 +84,43 @@ const KEEPING: &[&str] = &[
     "sub",
     "trunc",
 ];
+
+/// The result of an operator on operands of which some hold booleans, and `all` if it is so; where
+/// others are numbers, they are as they must be. NumPy's meaning: a sum is `or`, a product is `and`, and
+/// other arithmetic is that of integers.
+///
+/// # Errors
+/// [`Error::Type`] for what NumPy refuses, as the difference; see the [module documentation](super).
+pub fn of_booleans(
+    op: &'static dyn rules::Operator,
+    operands: &[Variable],
+    all: bool,
+) -> Result<Variable> {
+    if !all {
+        return match operands {
+            [x, y] => binary(op, x, y),
+            _ => Variable::apply(OpRef::Static(op), operands),
+        };
+    }
+    let instead: &'static dyn rules::Operator = match op.name() {
+        "add" | "maximum" | "fmax" => &rules::LogicalOr,
+        "mul" | "minimum" | "fmin" => &rules::LogicalAnd,
+        "sub" | "neg" | "positive" | "sign" => {
+            return Err(Error::Type(format!(
+                "{}: booleans have none, as in NumPy; use ^ or ~, or .astype(float)",
+                op.name()
+            )));
+        }
+        "where" => op,
+        "abs" => return Ok(operands[0].clone()),
+        _ => return of_integers(op, operands, true),
+    };
+    match operands {
+        [x] => unary(instead, x),
+        [x, y] => binary(instead, x, y),
+        _ => Variable::apply(OpRef::Static(instead), operands),
+    }
+}
 
 /// The result of an operator on operands of which some hold integers; marked as integers if
 /// `all` operands hold them and the operator gives integers then.

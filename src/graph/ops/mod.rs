@@ -148,13 +148,16 @@ fn axis_of(name: &str, x: &Variable, axis: i64) -> Result<usize> {
     normalize_axis(name, axis, x.ty()?.ndim())
 }
 
-/// `x` with elements of another floating-point type.
+/// `x` as numbers of a floating-point type.
 ///
 /// # Errors
 /// See the [module documentation](self).
 pub fn cast(x: &Variable, dtype: DType) -> Result<Variable> {
-    if x.dtype() == dtype {
-        return Ok(x.clone());
+    if x.dtype() != dtype {
+        return apply(rules::Cast { dtype }, &[x]);
     }
-    apply(rules::Cast { dtype }, &[x])
+    match x.is_integer() || x.is_boolean() {
+        true => unary(&rules::Positive, x),
+        false => Ok(x.clone()),
+    }
 }

@@ -112,22 +112,24 @@ fn masks_are_known_from_numbers() {
     let not_equal = ops::not_equal(&x, &two).unwrap();
     let one_minus = |x: &Variable| (constant(1.0) - x.clone()).boxed();
     for mask in [greater(&x), not_equal.clone()] {
-        assert!(ops::is_mask(&mask), "{mask:?}");
+        assert!(mask.is_boolean(), "{mask:?}");
     }
     let equal = ops::binary(&wyrmling::rules::Equal, &x, &two).unwrap();
-    assert!(ops::is_mask(&equal) && ops::is_mask(&one_minus(&equal)));
+    assert!(equal.is_boolean());
     let less = greater(&x);
     for number in [
         x.clone(),
         one_minus(&x),
         one_minus(&less),
+        one_minus(&equal),
         (two.clone() - equal.clone()).boxed(),
         (x.clone() - equal.clone()).boxed(),
         ops::unary(&wyrmling::rules::Exp, &x).unwrap(),
     ] {
-        assert!(!ops::is_mask(&number), "{number:?}");
+        assert!(!number.is_boolean(), "{number:?}");
     }
-    assert!(ops::is_logical("isnan") && !ops::is_logical("add"));
+    let parts = ops::reshape(&greater(&x), &[3, 1]).unwrap();
+    assert!(parts.is_boolean() && ops::truth(&x).unwrap().is_boolean());
     assert_eq!(
         ops::constant_mask(&greater(&plain)).unwrap().to_f64(),
         [0.0, 1.0, 1.0]
