@@ -51,3 +51,22 @@ def test_regression():
         optimizer.step(loss.parameters())
     np.testing.assert_allclose(slope.value, 3.0, atol=0.05)
     np.testing.assert_allclose(intercept.value, 5.0, atol=0.05)
+
+
+def test_a_pullback_inside_of_a_gradient():
+    """It is plain where nothing outside can want its gradient, and differentiated where it can."""
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+
+    def of_constants(x):
+        (g,) = wy.vjp(lambda z: z**2, y)[1](np.ones(2))
+        assert isinstance(g, np.ndarray)
+        return (g * x).sum()
+
+    def of_the_argument(x):
+        return wy.vjp(lambda z: z**3, x)[1](np.ones(2))[0].sum()
+
+    assert wy.grad(of_constants)(x).tolist() == [6.0, 8.0]
+    assert wy.grad(of_the_argument)(x).tolist() == [6.0, 12.0]
+    assert wy.jvp(of_the_argument, (x,), (np.ones(2),)) == (15.0, 18.0)
+    assert wy.grad(lambda x: wy.grad(of_the_argument)(x).sum())(x).tolist() == [6.0, 6.0]
+    assert wy.grad(lambda s: wy.vjp(lambda z: z**2, y)[1](np.ones(2) * s)[0].sum())(2.0) == 14.0
