@@ -3,6 +3,7 @@
 Gradients are compared with exact identities, or with sums that are written out.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -37,6 +38,39 @@ def test_gradients_of_logsumexp_are_shares_at_any_offset(dtype, rng):
             shares = np.exp(wide - wide.max(axis, keepdims=True))
             shares /= shares.sum(axis, keepdims=True)
             np.testing.assert_allclose(slope, shares, rtol=32 * np.finfo(dtype).eps, atol=1e-37)
+
+
+INFINITE = list(itertools.product([-np.inf, 0.0, 1.0, np.inf, np.nan], repeat=3))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weights", [None, 1.0, [1.0, 1.0, 1.0]], ids=str)
+def test_infinite_terms_share_the_gradient_of_logsumexp(dtype, weights):
+    """As those of a maximum do: -inf alone is a sum of nothing, of which each part is as good."""
+    x = np.array(INFINITE, dtype)
+    if weights is not None:
+        x = x[~(x == np.inf).any(axis=1)]  # An infinite sum of weighted terms has no derivative.
+    names = {} if weights is None else {"b": weights}
+    value = wy.logsumexp(x, axis=1, **names)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(value, np.logaddexp.reduce(x, axis=1), rtol=1e-6)
+    slope = wy.grad(lambda x: np.sum(wy.logsumexp(x, axis=1, **names)))(x)
+    assert slope.dtype == dtype
+    largest = x.max(axis=1, keepdims=True)
+    ties = np.where(x == largest, 1.0, 0.0)
+    with np.errstate(all="ignore"):
+        finite = np.exp(x - largest)
+        expected = np.where(np.isinf(largest), ties, finite)
+        expected = np.where(np.isnan(largest), np.nan, expected)
+        expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(slope, expected, rtol=1e-6)
+    columns = wy.grad(lambda x: np.sum(wy.logsumexp(x, axis=0, **names)))
+    if weights is None:
+        np.testing.assert_array_equal(columns(x.T), slope.T)
+    alone = wy.grad(lambda x: wy.logsumexp(x, **names))(
+        np.full(4 if weights == 1.0 else 3, -np.inf)
+    )
+    np.testing.assert_array_equal(alone, np.full_like(alone, 1.0 / len(alone)))
 
 
 @pytest.mark.parametrize("dtype", TYPES)

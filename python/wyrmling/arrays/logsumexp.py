@@ -38,15 +38,20 @@ def logsumexp(
     # The largest of the terms that count; it only shifts the others.
     counts: Any = _core.not_equal(factor, 0.0)
     largest = _core.stop_gradient(_core.max(_core.where(counts, x, -np.inf), axis, True))
+    # Where all terms that count are exp(-inf) only the plain sum below has a derivative.
+    nothing: Any = _core.equal(largest, -np.inf)
     shift = _core.where(_core.isfinite(largest), largest, 0.0)
-    exponent = x - shift
+    exponent = _core.where(nothing, 0.0, x) - shift
     # Zero times a term that overflows is zero.
     most = np.log(np.finfo(exponent.dtype).max)
     small: Any = _core.less(exponent, float(most))
     exponent = _core.where(_core.logical_or(counts, small), exponent, -np.inf)
     total = _core.sum(factor * _core.exp(exponent), axis, True)
-    sign = _core.sign(total)
+    sign = _core.where(nothing, 0.0, _core.sign(total))
+    total = _core.where(nothing, 1.0, total)
     result = _core.log(_core.abs(total) if return_sign else total) + shift
+    plain = _core.logsumexp(_core.where(counts, x, -np.inf), axis, True)
+    result = _core.where(nothing, plain, result)
     if not keepdims:
         axes = tuple(range(x.ndim)) if axis is None else axis
         result, sign = (_core.squeeze(part, axes) if x.ndim else part for part in (result, sign))

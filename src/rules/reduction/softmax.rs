@@ -71,6 +71,29 @@ multiversion! {
     }
 }
 
+/// The softmax, but where the largest elements are infinite they have equal shares.
+fn shares<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
+    softmax(x, out, a);
+    for at in a.starts() {
+        let places = (0..a.length).map(|j| at + j * a.inner);
+        let max = |m: T, k: usize| m.max(x[k]);
+        let m = places.clone().fold(T::neg_infinity(), max);
+        if m.is_finite() {
+            continue;
+        }
+        let mut total = T::zero();
+        for k in places.clone() {
+            out[k] = match x[k] {
+                nan if nan.is_nan() => nan,
+                v if v == m => T::one(),
+                _ => T::zero(),
+            };
+            total += out[k];
+        }
+        places.for_each(|k| out[k] /= total);
+    }
+}
+
 fn check(name: &str, x: &Type, axis: usize) -> Result<()> {
     real(name, x)?;
     match x.shape.get(axis) {
@@ -137,6 +160,12 @@ along_axis!(
     LogSoftmax, "log_softmax", log_softmax, |axes, g, y| g - y.exp() * g.sum(axes, true)
 );
 
+along_axis!(
+    /// Shares in a sum of exponentials: the softmax, but where infinite elements are the largest they
+    /// share equally, as they do in a maximum.
+    Shares, "shares", shares, |axes, g, y| y * (g - (g * y).sum(axes, true))
+);
+
 /// Logarithm of the sum of exponentials along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LogSumExp {
@@ -180,7 +209,7 @@ impl Operator for LogSumExp {
 
     // Not exp(x - y): y is the largest x plus a logarithm, which is rounded away if that x is large.
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let shares = x[0].with_new(Softmax { axis: self.axis }, &[]);
+        let shares = x[0].with_new(Shares { axis: self.axis }, &[]);
         let g = if self.keepdims {
             g
         } else {
@@ -219,6 +248,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         reference: None,
         internal: None,
         cases: || cases(|axis| vec![OpRef::new(Softmax { axis })]),
+    },
+    Entry {
+        name: "shares",
+        formula: "exp(x_i) / Σ_j exp(x_j)",
+        source: "definition",
+        reference: None,
+        internal: Some("gradient of `logsumexp`"),
+        cases: || cases(|axis| vec![OpRef::new(Shares { axis })]),
     },
     Entry {
         name: "log_softmax",
