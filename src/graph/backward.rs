@@ -207,16 +207,17 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     let seed = seed(&**root, grad)?;
     let mut order = Order::new();
     topological(root, |n| n.core().differentiable(), &mut order);
-    let gradients =
-        descend(&order, seed, None)?
-            .into_iter()
-            .map(|(leaf, g)| match (leaf.kind(), g) {
-                // A variable is no table: it is small, and read as an array.
-                (Kind::Independent(..), Value::Rows(rows)) if rows.has_slice() => {
-                    Ok((leaf, Gradient::Dense(rows.try_to_dense()?)))
-                }
-                (_, g) => Ok((leaf, g.into_gradient()?)),
-            });
+    let gradients = descend(&order, seed, None)?
+        .into_iter()
+        .map(|(leaf, g)| match g {
+            // Only a table is so large that rows are worth it; others are read as arrays.
+            Value::Rows(rows)
+                if rows.has_slice() && matches!(leaf.kind(), Kind::Independent(..)) =>
+            {
+                Ok((leaf, Gradient::Dense(rows.try_to_dense()?)))
+            }
+            g => Ok((leaf, g.into_gradient()?)),
+        });
     // All are there before a leaf gets one. Only for a copy of an old gradient that somebody else
     // holds may memory lack after that: the leaves before then have theirs.
     for (leaf, g) in gradients.collect::<Result<SmallVec<[_; 4]>>>()? {

@@ -5,9 +5,10 @@
 
 use std::ops::BitOr;
 
-/// A set of flags.
+/// A set of flags. It is as wide as what stands beside it in a node: bytes among words are copied in
+/// pieces that overlap, and then read as a whole, for which the processor waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Flags(u8);
+pub(super) struct Flags(u64);
 
 impl Flags {
     /// None.

@@ -146,19 +146,19 @@ impl Core {
     /// As [`Value::dense`].
     pub(super) fn collect(&self, grad: Value) -> Result<()> {
         // Nothing is borrowed meanwhile: a handler of signals may walk over this node.
-        let before = self.partial.take();
-        let now = match before {
-            None => grad,
-            // Rows stay rows for a leaf, which may be a large table. For any other node they are
-            // added up in place once there are as many as it has.
-            Some(sum) => match sum.add(grad)? {
-                Value::Rows(rows) if !self.is_leaf() && rows.is_many() => {
-                    Value::Dense(rows.try_to_dense()?)
-                }
-                sum => sum,
-            },
+        let Some(sum) = self.partial.take() else {
+            self.partial.replace(Some(grad));
+            return Ok(());
         };
-        self.partial.replace(Some(now));
+        // Rows stay rows for a leaf, which may be a large table. For any other node they are added
+        // up in place once there are as many as it has.
+        let sum = match sum.add(grad)? {
+            Value::Rows(rows) if !self.is_leaf() && rows.is_many() => {
+                Value::Dense(rows.try_to_dense()?)
+            }
+            sum => sum,
+        };
+        self.partial.replace(Some(sum));
         Ok(())
     }
 
