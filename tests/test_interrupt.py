@@ -124,24 +124,24 @@ CALLS = {
     interrupted(lambda: wy.fit(loss, {i: column}, optimizer=wy.SGD(lr=1e-9), epochs=10**6))
     """,
     "training with one huge step": """
-    w = wy.Parameter(np.full((6000, 6000), 1e-4, np.float32))
-    i = wy.IndexInput([0])
-    product = w @ w
-    for _ in range(8):
-        product = product @ w
-    loss = product[i].sum()
-    column = {i: np.zeros(10, np.int64)}
-    interrupted(lambda: wy.fit(loss, column, optimizer=wy.SGD(lr=1e-9), batch_size=1))
+    w = wy.Parameter(np.full((3000, 3000), 1e-4, np.float32))
+    s = wy.Input(np.ones((2, 3000), np.float32), name="s")
+    loss = (s @ w @ w @ w).sum()
+    column = {s: np.ones((8000, 3000), np.float32)}
+    interrupted(lambda: wy.fit(loss, column, optimizer=wy.SGD(lr=1e-12), batch_size=8000))
     # What was left behind lets go by itself; who comes next waits for it.
-    v = wy.Parameter(np.ones(3))
+    v, i = wy.Parameter(np.ones(3)), wy.IndexInput([0])
+    column = {i: np.zeros(10, np.int64)}
     assert len(wy.fit(v[i].sum(), column, optimizer=wy.SGD(lr=0.5), batch_size=10).loss) == 1
     assert v.value.tolist() == [-4.0, 1.0, 1.0]
-    assert w.value.shape == (6000, 6000)
+    assert w.value.shape == (3000, 3000)
     """,
     "a product in a program with an operator of the caller's": """
-    w = wy.Parameter(np.full((6000, 6000), 1e-4))
-    program = wy.freeze((same(w) @ w @ w @ w).sum())
-    interrupted(program.run)
+    w = wy.Parameter(np.full((4000, 4000), 1e-4))
+    s = wy.Input(np.ones((2, 4000)), name="s")
+    program = wy.freeze((same(s) @ w @ w @ w).sum())
+    long = np.ones((4000, 4000))
+    interrupted(lambda: program.run({s: long}))
     """,
     "planning such a program": """
     s = wy.Input([1.0, 2.0])
