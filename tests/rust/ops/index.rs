@@ -216,11 +216,18 @@ fn integers_stay_integers_where_they_can() {
     for (k, kept) in kept.into_iter().enumerate() {
         assert!(kept.unwrap().is_integer(), "{k}");
     }
+    // Numbers that are assigned to integers become integers, as in NumPy.
+    let at = Dense::from(vec![0u32]);
+    for assigned in [
+        ops::replace(&whole, &at, &constant(7.5)),
+        ops::slice_replace(&whole, vec![SliceItem::At(0)], &constant(7.5)),
+    ] {
+        assert!(assigned.as_ref().unwrap().is_integer());
+        check(assigned, &[2], &[7.0, -1.0]);
+    }
     let mixed = [
         ops::concatenate(&[whole.clone(), x.clone()], None),
-        ops::replace(&whole, &Dense::from(vec![0u32]), &constant(0.5)),
         ops::replace(&x, &Dense::from(vec![0u32]), &first(&whole)),
-        ops::slice_replace(&whole, vec![SliceItem::At(0)], &constant(0.5)),
         ops::unary(&wyrmling::rules::Exp, &whole),
     ];
     for (k, mixed) in mixed.into_iter().enumerate() {
