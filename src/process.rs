@@ -7,9 +7,9 @@
 //! - [`Mutex`] is a mutex that nobody holds while the process forks: `before_fork` waits until
 //!   all critical sections have ended and lets none begin. They must be short, must not nest and
 //!   must not run code of the caller's;
-//! - [`QuickMutex`] is one that a child which finds it locked by a thread of its parent takes over,
-//!   with a default in the place of what that thread may have left half changed. It is for what
-//!   can be lost so, where a [`Mutex`], which asks for two locks in turn, would be felt;
+//! - [`QuickMutex`] can be taken over in a child if a thread of the parent held it at the fork; its
+//!   value is then reset to the default, since that thread may have left it half changed. Use it
+//!   for data that may be lost, where the two locks of a [`Mutex`] cost too much;
 //! - [`forks`] counts the forks that led to this process, so that a record can be told to be of
 //!   threads that are gone. [`crate::table::lock`] uses it.
 //!

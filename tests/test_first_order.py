@@ -1,4 +1,4 @@
-"""Three first-order examples, with gradients worked out by hand."""
+"""Worked examples of first-order gradients, checked by hand."""
 
 import numpy as np
 

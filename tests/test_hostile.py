@@ -1,5 +1,5 @@
-"""Objects that lie: every function of the native module meets lists without end or with a false
-length, and numbers of any size; it raises an ordinary exception, soon.
+"""Malicious sequences: every function of the native module meets endless iterators, a wrong
+``__len__`` and huge numbers; each call raises an ordinary exception in bounded time.
 
 The functions are found by looking, so a new one is tried without a line here.
 """

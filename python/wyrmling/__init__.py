@@ -2,8 +2,8 @@
 
 Operators on ``Parameter``, ``Input``, ``IndexInput`` and ``Variable`` record how values were
 computed; ``backward`` collects gradients. ``freeze`` compiles a loss to a ``Program``, and
-``fit`` trains it without Python in the loop. ``grad`` and its kin differentiate functions of plain
-NumPy code by running them, ``draw`` shows a graph.
+``fit`` trains it without Python in the loop. Transforms such as ``grad`` differentiate functions of
+plain NumPy code by running them, ``draw`` shows a graph.
 
 A function that has the name of one of NumPy's is that function, for variables too. These are of
 this package: ``relu``, ``sigmoid``, ``logsigmoid``, ``softplus``, ``softmax``, ``log_softmax``,

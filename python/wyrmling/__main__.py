@@ -287,7 +287,8 @@ def _parser() -> argparse.ArgumentParser:
             f"--{what}-column",
             type=_column,
             metavar="COLUMN",
-            help=f"the column of the {what}: its name in the header, or its number from 1",
+            help=f"the column of the {what}: its name in the header, or its number from 1 "
+            "(in read_interactions, from 0)",
         )
     option(
         "--delimiter",

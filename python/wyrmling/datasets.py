@@ -162,7 +162,8 @@ def read_interactions(
         delimiter: what separates fields, where that is not found out.
         header: whether the first line names the columns, where that is not found out.
         ratings: False leaves ratings out, which may then be missing or anything else.
-        user_column: the users' column, by its name in the header or its number from 0.
+        user_column: the users' column, by its name in the header or its number from 0 (on the
+            command line, ``--user-column`` counts from 1).
         item_column: the items' column.
         rating_column: the ratings' column.
 

@@ -8,13 +8,13 @@ package is imported, is what has no form there:
 - ``&``, ``|``, ``^`` and ``~``, which are logical, on masks alone: arrays whose elements are all 0
   or 1, as those of ``x > 0``, whatever their type. Any other raises TypeError: so does what follows
   an input and is no answer of a comparison, for its zeros and ones may be others later;
-- ``x += v`` and its kin, since what a native class offers for them cannot return another object.
-  A variable that was computed is the name of a node of a graph, and nothing in a graph changes: to
-  assign to it, as ``x[key] = v`` does too, is to let the name stand for another node. NumPy's
-  arrays change in place and its numbers do not, so ``x += v`` gives every name of an array the new
-  value, and the arrays that it is a view of, and rebinds one name of a number. The other names of
-  a leaf (a ``Parameter``, an ``Input`` or what ``Variable(...)`` makes) keep it: its ``value`` is
-  what one assigns.
+- ``x += v`` and other augmented assignments, since what a native class offers for them cannot
+  return another object. A variable that was computed is the name of a node of a graph, and nothing
+  in a graph changes: to assign to it, as ``x[key] = v`` does too, is to let the name stand for
+  another node. NumPy's arrays change in place and its numbers do not, so ``x += v`` gives every
+  name of an array the new value, and the arrays that it is a view of, and rebinds one name of a
+  number. The other names of a leaf (a ``Parameter``, an ``Input`` or what ``Variable(...)`` makes)
+  keep it: its ``value`` is what one assigns.
 
 >>> x = Variable([1.0, -2.0, 3.0])
 >>> x.cumsum().value

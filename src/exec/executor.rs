@@ -52,8 +52,8 @@ impl Executor {
     /// Memory for a plan that reads the given tables.
     ///
     /// # Errors
-    /// [`Memory`](crate::Error::Memory) if it cannot be had, [`Value`](crate::Error::Value) if the plan does not fit together
-    /// ([`super::check`]).
+    /// [`Memory`](crate::Error::Memory) if it cannot be had, [`Value`](crate::Error::Value) if the
+    /// plan does not fit together ([`super::check`]).
     pub(crate) fn new(plan: Arc<Plan>, tables: &[Arc<Table>]) -> Result<Self> {
         plan.check(tables)?;
         let arena = Arena::new(plan.arena_bytes)?;

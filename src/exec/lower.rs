@@ -18,8 +18,8 @@ use crate::ir::{ValueId, simplify, specialize};
 /// Plans a function of one block.
 ///
 /// # Errors
-/// Whatever an operator reports about the leaves' types, and [`Shape`](crate::Error::Shape) if a rule gives a
-/// product of the wrong type for them.
+/// Whatever an operator reports about the leaves' types, and [`Shape`](crate::Error::Shape) if a
+/// rule gives a product of the wrong type for them.
 pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     let products = request.products.into_iter().flatten();
     let special = specialize(request.function, &request.leaves, products)?;

@@ -5,8 +5,9 @@
 //! it gives back takes the gradient's place. Gradients that are graphs pass the same hooks as
 //! nodes. In nested transforms a hook is shown the gradient of the innermost one, as a rule of the
 //! function's own: `hessian` is the derivative of the gradient that the hook has made, in either
-//! mode. `backward()` of a gradient that is a graph is a pass of its own, which is shown. A frozen program has none, so a graph with hooks is not frozen; forward mode has no
-//! gradients, so it refuses nodes with hooks ([`check_forward`]).
+//! mode. `backward()` of a gradient that is a graph is a pass of its own, which is shown. A frozen
+//! program has none, so a graph with hooks is not frozen; forward mode has no gradients, so it refuses
+//! nodes with hooks ([`check_forward`]).
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -70,8 +70,8 @@ fn also(returned: &mut Vec<ValueId>, found: Vec<Option<ValueId>>) -> Vec<Option<
 ///
 /// # Errors
 /// [`Error::Value`] if there are several blocks or `wrt` names a value that does not exist, as
-/// [`Function::check`], [`Error::Shape`] or [`Error::Type`] if a rule gives a gradient of another type than its
-/// operand's, and whatever an operator of a rule reports.
+/// [`Function::check`], [`Error::Shape`] or [`Error::Type`] if a rule gives a gradient of another
+/// type than its operand's, and whatever an operator of a rule reports.
 pub fn adjoint(function: &Function, wrt: &[ValueId]) -> Result<Adjoint> {
     let values = values(function, wrt)?;
     let (_, results) = function.straight()?;

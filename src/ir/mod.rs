@@ -2,9 +2,10 @@
 //!
 //! A [`Function`] is a list of [`Block`]s with parameters. Each instruction applies one
 //! operator of the rule table to values and names its result; a block ends in a return,
-//! a jump or a branch. Freezing a graph gives one block. Nothing in the crate makes
-//! jumps or branches yet: they are for control flow read from source, to come, and tests
-//! make them by hand. [`adjoint()`] and [`tangent()`] read the same rules as `.backward()` and append
+//! a jump or a branch. Freezing a graph gives one block. Jumps and branches are public for users who
+//! put functions together by hand, with loops and conditions; the interpreter runs them, and
+//! `tests/rust/ir.rs` tests both. They stay because source-to-source differentiation of control flow
+//! will stand on them; nothing else in the crate makes them. [`adjoint()`] and [`tangent()`] read the same rules as `.backward()` and append
 //! the instructions that compute gradients or tangents. Functions print.
 
 mod derive;

@@ -26,7 +26,9 @@ use crate::train::{self, Fit, Flow, Observer, Source};
 /// A record that grows while a run goes on.
 pub(super) type GrowingHistory = Arc<Mutex<train::History>>;
 
-/// The record of a training run, an entry an epoch.
+/// The record of a training run. ``loss`` and ``seconds`` are lists with an entry for each epoch,
+/// ``samples`` is the number of samples in an epoch, and ``samples_per_second`` the speed of the whole
+/// run.
 #[pyclass(name = "History", module = "wyrmling", frozen)]
 pub(super) struct PyHistory {
     /// One for all callbacks of a run: a copy for each epoch would cost the square of their

@@ -117,6 +117,10 @@ of_two! {
     /// Matrix product, as ``x1 @ x2``: vectors count as a row on the left and as a column on
     /// the right, leading axes broadcast.
     ///
+    /// ``(…, m, k)`` by ``(…, k, n)`` gives ``(…, m, n)``, without the axis that a vector lacks; it is
+    /// float32 if both operands are, else float64. Raises ValueError if the lengths ``k`` differ, or
+    /// for a number.
+    ///
     /// >>> matmul([[1.0, 2.0]], [3.0, 4.0])
     /// array([11.])
     matmul => ops::matmul;

@@ -42,9 +42,16 @@ impl PyParameter {
 /// ``Input(value, name=None)``; the name appears in messages. The first axis may change its
 /// length: what is built by operators and functions follows it, and ``x.shape[0]`` in arithmetic with
 /// variables. A graph that was built with an integer made of a length (``len(x)``, a loop over rows,
-/// ``np.ones(x.shape)``) raises ValueError for any other length. The element type stays that of ``value``: float64 for ``Input([0.0])``, float32 for
-/// ``Input(np.zeros(1, np.float32))``. Either takes numbers, lists, integers and booleans,
-/// rounded to it; float64 also takes float32, and float32 refuses float64.
+/// ``np.ones(x.shape)``) raises ValueError for any other length. The element type stays that of
+/// ``value``: float64 for ``Input([0.0])``, float32 for ``Input(np.zeros(1, np.float32))``. Either
+/// takes numbers, lists, integers and booleans, rounded to it; float64 also takes float32, and
+/// float32 refuses float64.
+///
+/// >>> x = Input([1.0, 2.0], name="x")
+/// >>> y = (x * x).sum()
+/// >>> x.value = [1.0, 2.0, 3.0]
+/// >>> y.item()
+/// 14.0
 #[pyclass(name = "Input", module = "wyrmling", extends = PyVariable, frozen)]
 pub(super) struct PyInput;
 

@@ -144,6 +144,9 @@ fn solve(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
 
 /// Dot products along an axis, which counts in each array by itself; the other axes broadcast.
 ///
+/// The result has the broadcast shape without the axis; it is float32 if both operands are, else
+/// float64. Raises ValueError if the shapes do not fit or there is no such axis.
+///
 /// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
 /// array([3., 7.])
 /// >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [1.0, 2.0]], axis=0)

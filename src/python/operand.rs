@@ -90,8 +90,8 @@ pub(super) fn pair(
     Ok((x.into_node(dtype)?, y.into_node(dtype)?))
 }
 
-/// Whether an object holds integers or booleans: a variable of them, an integer, a boolean, or what NumPy makes
-/// an array of integers or booleans of.
+/// Whether an object holds integers or booleans: a variable of them, an integer, a boolean, or what
+/// NumPy makes an array of integers or booleans of.
 pub(super) fn holds_integers(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if let Ok(variable) = object.cast::<PyVariable>() {
         return Ok(variable.get().node()?.is_discrete());

@@ -123,7 +123,8 @@ impl PyOptimizer {
     }
 }
 
-/// Stochastic gradient descent, with momentum if asked: ``v ← momentum v + g; w ← w - lr v``.
+/// Stochastic gradient descent, with momentum if asked: ``v ← momentum v + g; w ← w - lr v``
+/// (Polyak, 1964; in the form of Sutskever et al., 2013, without dampening).
 ///
 /// ``clip`` bounds each element of a gradient, then ``l2`` times the parameter is added, once a
 /// step, so that larger batches weaken it; both, and momentum, act on the rows that have a
@@ -181,10 +182,12 @@ impl PyAdagrad {
     }
 }
 
-/// Steps scaled by running averages of the gradient and its square (Kingma and Ba, 2015).
+/// Steps scaled by running averages of the gradient and its square (Kingma and Ba, 2015):
+/// ``m ← beta1 m + (1 - beta1) g; v ← beta2 v + (1 - beta2) g²; w ← w - lr m̂ / (√v̂ + eps)``, with
+/// ``m̂ = m / (1 - beta1ᵗ)`` and ``v̂ = v / (1 - beta2ᵗ)``.
 ///
-/// Averages and their correction count the updates of each row, so that rows which are rarely
-/// looked up are treated alike. ``l2`` and ``clip`` as for ``SGD``.
+/// ``t`` counts the updates of each row, so that a row that is first looked up late in training is
+/// treated as on its first step. ``l2`` and ``clip`` as for ``SGD``.
 ///
 /// >>> Adam()
 /// Adam(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8, l2=0.0, clip=None)

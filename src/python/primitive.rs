@@ -3,7 +3,8 @@
 //! An operator of the caller's is a definition, an object with a `name`, a function `call` of
 //! plain arrays, and functions `vjp(i)` and `jvp(i)` that give the definition of the product for
 //! operand `i`: an operator like any other, so that the eager graph, graphs of gradients and
-//! frozen programs all have it, to any order. `python/wyrmling/transforms/primitive.py` makes definitions.
+//! frozen programs all have it, to any order. `python/wyrmling/transforms/primitive.py` makes
+//! definitions.
 //!
 //! Limits: a program that holds one takes the interpreter's lock for each call.
 

@@ -210,7 +210,8 @@ impl PyProgram {
     /// it had then unless it is given.
     ///
     /// Raises ValueError for an input without value, an input of another graph or a shape that
-    /// does not fit, TypeError for a type that ``Input`` does not take, IndexError for an index out of range.
+    /// does not fit, TypeError for a type that ``Input`` does not take, IndexError for an index out of
+    /// range.
     #[pyo3(signature = (inputs=None))]
     fn run<'py>(
         &self,

@@ -94,6 +94,9 @@ macro_rules! reductions {
 reductions! {
     /// Sum over axes: all of them, one, or a tuple of several.
     ///
+    /// The result lacks the axes, or has them with length 1 if ``keepdims``. It has the type of ``a``
+    /// unless ``dtype`` is given. Raises ValueError if there is no such axis.
+    ///
     /// >>> sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
     /// array([4., 6.])
     sum (dtype = "dtype", out = "out", initial = "initial", r#where = "where") "(a, /, axis=None, keepdims=False, *, dtype=None, out=None, initial=None, where=True)" => Sum;
@@ -133,7 +136,10 @@ fn logsumexp(
     Ok(PyVariable::new(found))
 }
 
-/// Exponentials along an axis, scaled to sum to 1, without overflow.
+/// Exponentials along an axis, scaled to sum to 1, without overflow: ``exp(x - max) / Σ exp(x - max)``.
+///
+/// The result has the shape of ``x`` and its type, float64 for integers. Raises ValueError if there
+/// is no such axis.
 ///
 /// >>> softmax([1000.0, 1000.0])
 /// array([0.5, 0.5])
@@ -146,7 +152,8 @@ fn softmax(x: &Bound<'_, PyAny>, axis: Integer) -> PyResult<PyVariable> {
     )?))
 }
 
-/// Logarithm of the softmax along an axis, without overflow.
+/// Logarithm of the softmax along an axis, without overflow. Shape, type and errors are those of
+/// ``softmax``.
 ///
 /// >>> log_softmax([1000.0, 0.0])
 /// array([    0., -1000.])

@@ -1,5 +1,4 @@
-//! Laws that operators obey. By them a program or a gradient is computed otherwise than operator by
-//! operator.
+//! The algebraic form of an operator, which the optimiser and gradients use to rewrite expressions.
 
 /// The form of an operator. Whoever relies on one compares the types too, so that an operator that
 /// claims a form which is not its own gives wrong numbers and no more.

@@ -58,8 +58,8 @@ pub(crate) fn power_derivative(n: i32, x: f64, y: f64) -> f64 {
     }
 }
 
-/// `x^(y - m)`. For negative `x` its sign is that of `x^y` changed `m` times, also where `y - m` rounds to
-/// `y`.
+/// `x^(y - m)`. For negative `x` its sign is that of `x^y` changed `m` times, also where `y - m`
+/// rounds to `y`.
 fn shifted(x: f64, y: f64, m: u32) -> f64 {
     let exponent = y - f64::from(m);
     if x.is_sign_positive() || x.is_nan() || y != y.floor() {

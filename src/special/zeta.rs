@@ -5,8 +5,8 @@
 use super::euler_maclaurin::{euler_maclaurin, inverse_power};
 use super::jet::{self, Jet};
 
-/// ζ(s, q) = Σ_k (q + k)^-s for `s > 1` (DLMF 25.11.1); NaN for `s < 1`. For `q ≤ 0` it is infinite at the
-/// poles, the integers, and elsewhere NaN unless `s` is an integer.
+/// ζ(s, q) = Σ_k (q + k)^-s for `s > 1` (DLMF 25.11.1); NaN for `s < 1`. For `q ≤ 0` it is infinite
+/// at the poles, the integers, and elsewhere NaN unless `s` is an integer.
 pub(crate) fn hurwitz_zeta(s: f64, q: f64) -> f64 {
     if s.is_nan() || q.is_nan() || s < 1.0 || q == f64::NEG_INFINITY {
         f64::NAN
@@ -78,7 +78,8 @@ pub(super) fn positive(s: f64, q: f64, n: usize) -> Jet {
 fn negative(s: f64, q: f64) -> f64 {
     let part = q - q.floor();
     let value = if q > -20.0 {
-        // Summed from the most negative term on: terms of opposite signs cancel before larger ones are added.
+        // Summed from the most negative term on: terms of opposite signs cancel before larger ones
+        // are added.
         positive(s, q, 0)[0]
     } else {
         // The sum from q on is the sum over q's fraction plus a difference of two such sums below zero,

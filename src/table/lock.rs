@@ -10,17 +10,17 @@
 //!   may do anything: a run of a program, a step of an optimizer, an epoch of training. It has a
 //!   number, and one record for the process says which run holds what. A thread knows the runs
 //!   that it works for, and hands them to threads that work for it ([`Membership`]). So code
-//!   that asks for what its own run holds is told ([`Refused::Own`]) and does not wait for itself.
+//!   that requests a lock held by its own run gets [`Refused::Own`] instead of deadlocking.
 //!
-//! Most runs hold tables shared, for microseconds, and nothing else happens meanwhile. So a run that
-//! nobody is in the way of is counted in the locks' words as a brief reader is, and its thread
-//! notes what it holds. The record has to know of it only where others ask who holds what, or where
-//! it is this thread that asks: hence the thread enters its notes there before it asks for
-//! anything in the record, before it hands on its runs, and before it forks.
+//! Most runs hold tables shared, for microseconds, and nothing else happens meanwhile. So an
+//! uncontended run is counted in the locks' words as a brief reader is, and its thread notes what
+//! it holds. The record has to know of it only where other threads read who holds what, or where
+//! this thread does: hence the thread enters its notes there before it requests anything of the
+//! record, before it hands on its runs, and before it forks.
 //!
 //! Several locks are taken together or not at all, so nobody waits while it takes them one by
 //! one. A run within a run does hold something while it waits; if those it waits for wait for it
-//! in turn, which the record shows, it is told too ([`Refused::Circle`]).
+//! in turn, which the record shows, it gets [`Refused::Circle`].
 //!
 //! Waits are in order of arrival, so that nobody waits for ever behind others who come and go.
 //! The order binds for a tenth of a second only: a program that waits for a thread of its own,

@@ -10,8 +10,8 @@ use crate::process;
 
 /// In a lock's word: somebody has or wants plain access, so brief readers ask the record.
 pub(super) const BUSY: u64 = 1 << 31;
-/// In a lock's word: the number of brief readers, and of runs that are counted like those. Above [`BUSY`] it has the forks that led to
-/// the process which counted them; in a child they are not there.
+/// In a lock's word: the number of brief readers, and of runs that are counted like those. Above
+/// [`BUSY`] it has the forks that led to the process which counted them; in a child they are not there.
 pub(super) const READERS: u64 = BUSY - 1;
 
 /// How long others are let go first because they came first.

@@ -3,7 +3,8 @@
 Each has NumPy's name, arguments and result, takes variables, numbers and whatever NumPy makes an
 array of, and is called where NumPy's own is given a variable. They are composed of operators,
 which have the derivatives. Most follow the shape of what they are given, so that an input may get
-another length later; what computes with a length says so and then raises ValueError.
+another length later. What computes with a length is *length-specialised*: it holds for arrays of
+the same length only, and an input that gets another one raises ValueError.
 
 Here belongs what is composed of other functions, in Python, and has NumPy's arguments. What is an
 operator, what Rust is to have too, and what needs to see the graph belongs to ``src/graph/ops``.
@@ -14,6 +15,8 @@ get at the end of this file, in one place for all (see ``wyrmling.plain``). The 
 one import each other's functions as they are defined, which always give variables; ``array``, which
 is to make one, has that form alone.
 """
+
+from __future__ import annotations
 
 from .. import plain as _plain
 from .._core import replace

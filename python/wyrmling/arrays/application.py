@@ -1,9 +1,12 @@
 """Functions of lanes or numbers applied throughout an array.
 
-Both call the function so many times, and compute with lengths: they hold for arrays of the same
-lengths only, and an input that gets another one raises ValueError. ``numpy.vectorize`` makes plain
-arrays of what it is given before anybody is asked; that of ``wyrmling`` takes variables.
+Each calls the function once for every lane or number. ``numpy.vectorize`` makes plain arrays of
+what it is given before a variable is asked; that of ``wyrmling`` takes variables.
+
+Limit: length-specialised (see the package).
 """
+
+from __future__ import annotations
 
 import functools
 import re

@@ -6,6 +6,8 @@ leading string of integers, which says along which axis, how many axes there are
 the axes of smaller arrays go.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -4,6 +4,8 @@
 takes a variable.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -6,6 +6,8 @@ batch, axes that both have and that are summed are contracted, and the others of
 its rows and columns. Several such axes are merged to one for the product and split again.
 """
 
+from __future__ import annotations
+
 import string
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

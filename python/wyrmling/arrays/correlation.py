@@ -1,5 +1,7 @@
 """Covariance and correlation: NumPy's functions, for variables too."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,11 @@
 """Differences of neighbours, derivatives and integrals by them: NumPy's, for variables too.
 
-They are made of slices, which follow the length of what they are given; but ``gradient`` holds for
-arrays of the same length only, and an input that gets another one raises ValueError.
+They are made of slices, which follow the length of what they are given.
+
+Limit: ``gradient`` is length-specialised (see the package).
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any

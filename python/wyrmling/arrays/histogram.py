@@ -5,6 +5,8 @@ an input, whose bins would stay. Counts have no gradient by what is counted; sum
 one by the weights, and edges that are made of the smallest and the largest element by these.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

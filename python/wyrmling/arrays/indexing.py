@@ -1,8 +1,10 @@
 """Elements by index: NumPy's functions, for variables too.
 
-Indices are integers, or a variable that holds them: an ``IndexInput``, or what ``argsort`` and
-its kin give.
+Indices are integers, or a variable that holds them: an ``IndexInput``, or what ``argsort``,
+``argmax`` and ``argmin`` give.
 """
+
+from __future__ import annotations
 
 from typing import Any, Literal
 

@@ -1,8 +1,9 @@
 """Elements put in and left out by place, and arrays set together of blocks.
 
-``insert`` and ``delete`` compute with the length along the axis: they hold for arrays of the same
-length only, and an input that gets another one raises ValueError.
+Limit: ``insert`` and ``delete`` are length-specialised (see the package).
 """
+
+from __future__ import annotations
 
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Piecewise linear interpolation: NumPy's function, for variables too."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,9 @@
 """Arrays joined and split: NumPy's functions, for variables too.
 
-Splitting in equal parts computes with lengths: it holds for arrays of the same length only, and an
-input that gets another one raises ValueError.
+Limit: splitting in equal parts is length-specialised (see the package).
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,5 +1,7 @@
 """Powers of two: NumPy's function, for variables too."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from .._core import Variable

@@ -1,5 +1,7 @@
 """The logarithm of a sum of exponentials: SciPy's function, for variables too."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,9 +1,12 @@
 """Functions that leave NaN out or replace it: NumPy's, for variables too.
 
 Elements that are NaN have the gradient 0. Where there is nothing else the result is NaN, but for
-sums and products, which are those of no elements. Medians and quantiles compute with lengths: they
-hold for arrays of the same length only, and an input that gets another one raises ValueError.
+sums and products, which are those of no elements.
+
+Limit: medians and quantiles are length-specialised (see the package).
 """
+
+from __future__ import annotations
 
 from typing import Any
 

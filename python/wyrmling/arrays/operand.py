@@ -1,5 +1,7 @@
 """What the array functions take, and axes as NumPy names them."""
 
+from __future__ import annotations
+
 import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias

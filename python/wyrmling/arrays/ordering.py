@@ -6,6 +6,8 @@ follow the order of whatever values a graph or program is given; else they are p
 elements keep their order, and NaN comes last, as in NumPy.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What ``out=`` means: the variable or the plain array that is to hold a result."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

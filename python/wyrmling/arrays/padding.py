@@ -1,8 +1,9 @@
 """Arrays padded: NumPy's function, for variables too.
 
-Padding by anything but a constant computes with lengths: it holds for arrays of the same length
-only, and an input that gets another one raises ValueError.
+Limit: padding by anything but a constant is length-specialised (see the package).
 """
+
+from __future__ import annotations
 
 from typing import Any
 

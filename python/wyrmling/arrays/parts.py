@@ -1,5 +1,7 @@
 """Numbers in parts, and their phases: NumPy's functions, for variables too."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -4,6 +4,8 @@
 may return variables, of which NumPy's function would make arrays.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -4,6 +4,8 @@ The number of coefficients determines the result's shape, so it cannot change la
 is not here: roots are complex in general.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Powers in double precision: NumPy's function, for variables too."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

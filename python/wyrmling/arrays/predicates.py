@@ -10,6 +10,8 @@ for a program made from it would keep the answer whatever the input is.
 (True, (array([1]),))
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,8 +1,9 @@
 """Medians and quantiles: NumPy's functions, for variables too.
 
-They compute with lengths: they hold for arrays of the same length only, and an input that gets
-another one raises ValueError.
+Limit: length-specialised (see the package).
 """
+
+from __future__ import annotations
 
 from typing import Any
 

@@ -6,6 +6,8 @@ afterwards as after an assignment; a plain array cannot take what is differentia
 of ``wyrmling`` of the same names have none of them and are called where none is given.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,9 +1,9 @@
-"""Arrays of another size: repeated, trimmed, taken apart, put on a diagonal: NumPy's functions, for
-variables too.
+"""Arrays resized, trimmed, unstacked, or put on a diagonal: NumPy's functions, for variables too.
 
-They compute with lengths: they hold for arrays of the same lengths only, and an input that gets
-another one raises ValueError.
+Limit: length-specialised (see the package).
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod

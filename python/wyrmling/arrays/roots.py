@@ -1,5 +1,7 @@
 """Roots of sums of what is not negative, as norms and standard deviations are."""
 
+from __future__ import annotations
+
 from .._core import Variable, where
 
 

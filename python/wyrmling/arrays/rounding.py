@@ -1,5 +1,7 @@
 """Numbers of few decimals: NumPy's functions, for variables too."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

@@ -1,5 +1,7 @@
 """A choice among functions, arrays or elements by conditions: NumPy's, for variables too."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

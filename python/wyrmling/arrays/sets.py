@@ -4,6 +4,8 @@ Which elements are equal is asked once, of the values at hand: raises TypeError 
 input. Indices and counts are plain arrays; of equal elements the first has the gradient.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,9 +1,12 @@
 """Arrays in another shape or order: NumPy's functions, for variables too.
 
 They are made of slices, transposes and broadcasts, which follow the shape of what they are
-given. ``roll`` and ``repeat`` with counts compute with lengths: they hold for arrays of the same
-length only, and an input that gets another one raises ValueError.
+given.
+
+Limit: ``roll``, and ``repeat`` with counts, are length-specialised (see the package).
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Literal

@@ -1,9 +1,11 @@
-"""Running sums and products, moments and quantiles: NumPy's functions, for variables too.
+"""Running sums and products, mean, variance and range: NumPy's functions, for variables too.
 
-Products are trees of products of two, so that their gradients are right where elements are
-zero. They and quantiles compute with lengths: they hold for arrays of the same length only, and
-an input that gets another one raises ValueError.
+Products are trees of products of two, so that their gradients are right where elements are zero.
+
+Limit: cumulative and full products are length-specialised (see the package).
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any

@@ -5,6 +5,8 @@ seen through all its names and views, as after ``x[key] = v``, and the rest keep
 plain array cannot take what is differentiated, and a leaf keeps its value: both raise TypeError.
 """
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 import numpy as np

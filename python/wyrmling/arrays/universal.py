@@ -6,6 +6,8 @@ for ``add`` and ``subtract``. Others raise TypeError, and so does every argument
 here.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any

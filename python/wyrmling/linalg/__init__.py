@@ -32,6 +32,8 @@ array([[ 0.6, -0.2],
        [-0.2,  0.4]])
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

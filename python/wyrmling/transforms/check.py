@@ -1,5 +1,7 @@
 """Derivatives against finite differences."""
 
+from __future__ import annotations
+
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,7 +37,7 @@ def _inner(a: Any, b: Any) -> float:
     return float(sum(np.sum(x.astype(np.float64) * y) for x, y in pairs))
 
 
-def _directions(like: Any, rng: "np.random.Generator") -> Any:
+def _directions(like: Any, rng: np.random.Generator) -> Any:
     """A random tree of the form, shapes and dtypes of another; of length 1 as a whole."""
     leaves, rebuild = tree.flatten(like)
     drawn = [rng.standard_normal(np.shape(leaf)) for _, leaf in leaves]
@@ -101,7 +103,7 @@ def _check(
     order: int,
     modes: tuple[str, ...],
     bounds: list[float],
-    rng: "np.random.Generator",
+    rng: np.random.Generator,
     taken: str,
 ) -> None:
     atol, rtol, eps = bounds

@@ -3,6 +3,8 @@
 A direction costs a few times what the function does, however many results there are.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

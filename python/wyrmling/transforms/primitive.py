@@ -9,6 +9,8 @@ The graph asks a *definition* for what it needs (``src/python/primitive.rs``): i
 ``call(*arrays)``, and the definitions of its products, ``vjp(i)`` and ``jvp(i)``.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -31,8 +33,8 @@ class _Definition(Protocol):
     name: str
 
     def call(self, *arrays: Any) -> Any: ...
-    def vjp(self, i: int) -> "_Definition | None": ...
-    def jvp(self, i: int) -> "_Definition | None": ...
+    def vjp(self, i: int) -> _Definition | None: ...
+    def jvp(self, i: int) -> _Definition | None: ...
 
 
 def _array(name: str, result: Any) -> Any:
@@ -62,7 +64,7 @@ class _Traced:
     def call(self, *arrays: Any) -> Any:
         return _array(self.name, self.run(*arrays))
 
-    def vjp(self, i: int) -> "_Definition":
+    def vjp(self, i: int) -> _Definition:
         def product(g: Any, y: Any, *x: Any) -> Any:
             # Differentiate by operand i alone, since the others may be indices.
             pull = vjp(lambda at: self.run(*x[:i], at, *x[i + 1 :]), x[i])[1]
@@ -83,7 +85,7 @@ class _Bound:
 
     def __init__(
         self,
-        of: "Primitive",
+        of: Primitive,
         args: Sequence[Any],
         kwargs: dict[str, Any],
         at: Sequence[tuple[int, int]],
@@ -129,7 +131,7 @@ class _Bound:
             iter([tangent if k == leaf else _rest(x) for k, (_, x) in enumerate(labelled)])
         )
 
-    def _product(self, i: int, rules: dict[int, Rule | None], mode: str) -> "_Definition | None":
+    def _product(self, i: int, rules: dict[int, Rule | None], mode: str) -> _Definition | None:
         rule = rules[self.at[i][0]]
         if rule is None:
             return None
@@ -149,12 +151,12 @@ class _Bound:
 
         return _Traced(f"{self.name}.{mode}{i}", product)
 
-    def vjp(self, i: int) -> "_Definition | None":
+    def vjp(self, i: int) -> _Definition | None:
         if self.at[i][0] in self.of.vjps:
             return self._product(i, self.of.vjps, "vjp")
         raise NotImplementedError(self._missing(self.at[i][0]))
 
-    def jvp(self, i: int) -> "_Definition | None":
+    def jvp(self, i: int) -> _Definition | None:
         if self.at[i][0] in self.of.jvps:
             return self._product(i, self.of.jvps, "jvp")
         if self.at[i][0] in self.of.vjps:
@@ -288,9 +290,7 @@ class Primitive:
                 )
         into.update(zip(places, rules, strict=True))
 
-    def defvjp(
-        self, *rules: Rule | None, argnums: int | Sequence[int] | None = None
-    ) -> "Primitive":
+    def defvjp(self, *rules: Rule | None, argnums: int | Sequence[int] | None = None) -> Primitive:
         """Sets rules for reverse mode: one for each argument, or for those of ``argnums``.
 
         A rule is called as ``rule(g, ans, *args, **kwargs)`` with the gradient of the result, the
@@ -303,9 +303,7 @@ class Primitive:
         self._define("defvjp", self.vjps, rules, argnums)
         return self
 
-    def defjvp(
-        self, *rules: Rule | None, argnums: int | Sequence[int] | None = None
-    ) -> "Primitive":
+    def defjvp(self, *rules: Rule | None, argnums: int | Sequence[int] | None = None) -> Primitive:
         """Sets rules for forward mode: ``rule(t, ans, *args, **kwargs)`` with the tangent of its
         argument returns that of the result. Only needed where the rule of ``defvjp``, transposed,
         is not good enough.

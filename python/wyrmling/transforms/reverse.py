@@ -5,6 +5,8 @@ The cost of a gradient is a few times that of the function, however many argumen
 what was computed on the way.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Second derivatives, by taking first ones twice."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 

@@ -5,6 +5,8 @@ are differentiated, what stands for them during the run, what the function may r
 whether results are plain or variables.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 import operator

@@ -4,6 +4,8 @@ Whatever is not such a container (or None, which has no leaves) is a leaf. Dicts
 of their keys; named tuples stay what they are.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,8 +1,8 @@
 //! Integers: which nodes hold them, and how they become numbers and indices.
 //!
 //! A node holds integers ([`Variable::is_integer`]) if it holds indices, or if
-//! [`Whole`](rules::Whole) made it, or if it has the elements of such a node in another shape or order. Their arithmetic is that of float64,
-//! whose results are marked again.
+//! [`Whole`](rules::Whole) made it, or if it has the elements of such a node in another shape or
+//! order. Their arithmetic is that of float64, whose results are marked again.
 
 use super::{binary, unary};
 use crate::array::{Array, DType, Type};

@@ -1,9 +1,10 @@
 //! The QR decomposition of matrices that are not wide.
 //!
-//! An operator has one result, so Q and R are one array, one below the other; [`PackedRows`](super::PackedRows) takes
-//! it apart. The rule is Walter and Lehmann 2010, "Algorithmic differentiation of linear algebra
-//! functions", <https://arxiv.org/abs/1001.1654>, section 4.3. It needs R⁻¹, and is refused for
-//! matrices whose columns depend on each other, where there is no derivative.
+//! An operator has one result, so Q and R are one array, one below the other;
+//! [`PackedRows`](super::PackedRows) takes it apart. The rule is Walter and Lehmann 2010,
+//! "Algorithmic differentiation of linear algebra functions", <https://arxiv.org/abs/1001.1654>,
+//! section 4.3. It needs R⁻¹, and is refused for matrices whose columns depend on each other, where
+//! there is no derivative.
 
 use crate::array::{Type, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
