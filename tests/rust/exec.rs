@@ -1,11 +1,13 @@
 //! Programs: other batch lengths, shared tables, large shapes, threads, errors.
 
+use wyrmling::array::{View, ViewMut};
 use wyrmling::exec::{self, Program};
-use wyrmling::graph::{Constant, Independent, IntoDyn, Parameter};
+use wyrmling::graph::{Constant, Independent, IntoDyn, Parameter, ops};
 use wyrmling::ir::{Builder, Terminator};
-use wyrmling::rules::{self, OpRef, SliceItem};
+use wyrmling::rules::{self, Ex, OpRef, SliceItem};
 use wyrmling::{Array, DType, Error, Gradient, Input, Result, Type, Variable};
 
+use crate::common::operators::{reals, results};
 use crate::common::{self, Frozen, assert_close, dense, rounding};
 
 fn numbers(shape: &[usize], seed: u32) -> Array {
@@ -417,6 +419,46 @@ fn a_program_takes_one_leaf_for_each_parameter() -> Result<()> {
     assert_eq!(value.item()?, 9.0);
     assert_eq!(grads.collect::<Result<Vec<_>>>()?, [3.0, 3.0]);
     Ok(())
+}
+
+/// The sum of the products of rows with `a + b`, where `a` has a number for each of the rows' and `b`
+/// has one for each column; its gradient is that sum as it is.
+#[derive(Debug, Clone)]
+struct Weighted;
+
+impl rules::Operator for Weighted {
+    fn name(&self) -> &str {
+        "weighted"
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        Ok(Type::new(args[0].dtype, &[]))
+    }
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let [rows, a, b] = [0, 1, 2].map(|k| reals(&args[k]));
+        let terms = rows.iter().zip(a).zip(b.iter().cycle());
+        results(&mut out)[0] = terms.map(|((x, a), b)| x * (a + b)).sum();
+        Ok(())
+    }
+    fn vjp<'t>(&self, i: usize, _: Ex<'t>, _: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        (i == 0).then(|| x[1] + x[2])
+    }
+}
+
+/// The summands of rows are added to the table one by one where each has a number for every element,
+/// and not where one is repeated.
+#[test]
+fn sums_of_rows_and_of_what_is_repeated_are_added_to_tables() {
+    let weighted = |columns: fn(&Variable) -> Result<Variable>| {
+        let build = move |p: &[Variable], x: &[Variable]| {
+            let rows = ops::gather(&p[0], &x[0])?;
+            let a = ops::gather(&p[1], &x[0])?;
+            apply(Weighted, [&rows, &a.tanh().boxed(), &columns(&p[2])?])
+        };
+        let parameters = [numbers(&[9, 3], 1), numbers(&[9, 3], 2), numbers(&[3], 3)];
+        check_batches(&parameters, indices, &build)
+    };
+    assert_eq!(weighted(|b| Ok(b.clone())), 0);
+    assert_eq!(weighted(|b| Ok((b.clone() * 2.0).boxed())), 0);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use wyrmling::graph::{Constant, Hook, Independent, Parameter};
 use wyrmling::rules::SliceItem;
-use wyrmling::{Array, Error, Gradient, Input, Result, Variable};
+use wyrmling::{Array, DType, Error, Gradient, Input, Result, Type, Variable};
 
 /// What a hook does with a gradient, and those that it has seen.
 struct Seen<F> {
@@ -91,6 +91,22 @@ fn hooks_that_do_not_fit_are_refused() -> Result<()> {
     let x = x.boxed();
     assert!(matches!(loss.gradients(&[&x]), Err(Error::Shape(_))));
     square.remove_hook(id);
+    // At a leaf no rule stands behind the hook that would refuse what it gives.
+    let wrong: [fn(Array) -> Result<Option<Array>>; 3] = [
+        |_| Ok(Some(vec![1.0; 3].into())),
+        |_| Ok(Some(vec![1.0f32; 2].into())),
+        |_| Ok(Some(Array::full(&Type::new(DType::F64, &[1, 2]), 1.0))),
+    ];
+    for change in wrong {
+        let id = x.register_hook(Seen::new(change))?;
+        for result in [loss.try_backward(), loss.gradients(&[&x]).map(|_| ())] {
+            let text = result.expect_err("it does not fit").to_string();
+            let expected = "hook: expected a gradient of float64 and shape (2,), got ";
+            assert!(text.contains(expected), "{text}");
+        }
+        assert!(x.grad().is_none());
+        x.remove_hook(id);
+    }
     assert!(
         Input::new(1.0)
             .register_hook(Seen::new(|_| Ok(None)))

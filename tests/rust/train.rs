@@ -313,6 +313,43 @@ fn a_run_that_is_stopped_ends_after_the_batches_at_hand() {
     }
 }
 
+/// A worker that waits for a table of somebody else is heard, too: the flag ends its wait.
+#[test]
+fn a_run_that_is_stopped_ends_the_waits_of_its_workers() {
+    for threads in [1, 2] {
+        let table = Arc::new(Table::new(&vec![1.0].into(), None).unwrap());
+        let held = table.exclusive().unwrap();
+        let (waits, waiting) = channel();
+        let (give, get) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (asked, theirs) = (Arc::clone(&stop), Arc::clone(&table));
+        let run = std::thread::spawn(move || {
+            let w = Parameter::new(1.0);
+            let waits = Mutex::new(waits);
+            let (loss, setting) = watched(&w, move |x| {
+                if x[0] >= 0.0 {
+                    waits.lock().unwrap().send(()).unwrap();
+                    theirs.try_read()?;
+                }
+                Ok(())
+            });
+            let program = loss.freeze().unwrap();
+            let setting = Fit { threads, ..setting };
+            let sgd = Optimizer::sgd(0.1).unwrap();
+            let mut watch = |_: usize, _: &History| Flow::Continue;
+            let ended = train::fit(&program, &setting, &sgd, &asked, &mut watch);
+            give.send(matches!(ended, Err(Error::Interrupted)))
+        });
+        let limit = Duration::from_secs(60);
+        waiting.recv_timeout(limit).expect("a worker waits");
+        stop.store(true, Ordering::Relaxed);
+        let interrupted = get.recv_timeout(limit);
+        drop(held);
+        assert_eq!(interrupted, Ok(true));
+        run.join().unwrap().unwrap();
+    }
+}
+
 #[test]
 fn settings_that_cannot_be_are_refused_by_name() {
     let w = Parameter::new(1.0);
