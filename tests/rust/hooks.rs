@@ -92,7 +92,8 @@ fn hooks_that_do_not_fit_are_refused() -> Result<()> {
     assert!(matches!(loss.gradients(&[&x]), Err(Error::Shape(_))));
     square.remove_hook(id);
     // At a leaf no rule stands behind the hook that would refuse what it gives.
-    let wrong: [fn(Array) -> Result<Option<Array>>; 3] = [
+    type Change = fn(Array) -> Result<Option<Array>>;
+    let wrong: [Change; 3] = [
         |_| Ok(Some(vec![1.0; 3].into())),
         |_| Ok(Some(vec![1.0f32; 2].into())),
         |_| Ok(Some(Array::full(&Type::new(DType::F64, &[1, 2]), 1.0))),
