@@ -46,13 +46,17 @@ def cut_short(call):
     # It gets its turn only if the call lets the interpreter go.
     thread = threading.Thread(target=ring, daemon=True)
     start = time.monotonic()
+    ended = None
     try:
         thread.start()
         call()
+        ended = time.monotonic() - start
+        thread.join()
     except KeyboardInterrupt:
         thread.join()
-        return
-    raise AssertionError(f"it was not interrupted: {whole} s, then {time.monotonic() - start} s")
+        if ended is None:
+            return
+    raise AssertionError(f"it was not interrupted: {whole} s, then {ended} s")
 
 def chain(x, length):
     for _ in range(length):
@@ -112,6 +116,16 @@ CALLS = {
     # Whole steps were made: all elements are alike.
     value = w.value
     assert (value == value[0]).all()
+    """,
+    "one step on a huge parameter": """
+    w = wy.Parameter(np.zeros(12_000_000, np.float32))
+    w.sum().backward()
+    adam, before = wy.Adam(), []
+    def step():
+        before[:] = [w.value]
+        adam.step([w])
+    cut_short(step)
+    assert (w.value == before[0]).all()
     """,
     "an elementwise operator on many numbers": """
     x = wy.Variable(np.ones(50_000_000))
@@ -233,7 +247,7 @@ CALLS = {
     cut_short(lambda: one.select(np.zeros(1024, np.uint32)))
     """,
     "arrays that are read": """
-    numbers, indices = np.ones(50_000_000), np.zeros(20_000_000, np.int64)
+    numbers, indices = np.ones(50_000_000), np.zeros(60_000_000, np.int64)
     cut_short(lambda: wy.Parameter(numbers))
     cut_short(lambda: wy.IndexInput(indices))
     """,

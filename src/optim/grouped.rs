@@ -17,8 +17,9 @@ use crate::interrupt;
 use crate::simd::{Isa, Machine, Scalar};
 use crate::table::moves;
 
-/// How many numbers of a whole gradient are applied at a time by a worker alone.
-const PIECE: usize = 1 << 20;
+/// How many numbers of a whole gradient are applied by a worker alone between two looks whether it
+/// should end.
+pub(super) const PIECE: usize = 1 << 20;
 
 /// A part of a gradient. Occurrences of rows are counted over all parts.
 struct Occurrences<'a, T> {
@@ -133,9 +134,12 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
         }
     };
     let length = if WIDTH > 0 { WIDTH } else { length };
+    // It looks whether it should end after so many of them, a power of two: seldom enough to cost
+    // nothing where they are short.
+    let often = 1_usize << (PIECE / length.clamp(1, PIECE)).ilog2();
     let mut part = 0;
     for k in 0..times {
-        if length == PIECE && interrupt::is_asked() {
+        if k & (often - 1) == often - 1 && interrupt::is_asked() {
             return;
         }
         let (row, n, g) = match source {

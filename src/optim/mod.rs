@@ -339,3 +339,50 @@ impl Optimizer {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::array::{DType, Dense};
+
+    #[test]
+    fn no_part_of_a_step_is_long_before_it_looks() {
+        const COUNT: usize = 3 * grouped::PIECE;
+        let (asked, mut rules) = (AtomicBool::new(true), Vec::new());
+        rules.extend([0.0, 0.5].map(|momentum| Rule::Sgd { momentum }));
+        rules.push(Rule::Adagrad { eps: 1e-10 });
+        rules.push(Rule::Adam {
+            beta1: 0.9,
+            beta2: 0.999,
+            eps: 1e-8,
+        });
+        for rule in rules {
+            for shape in [&[COUNT][..], &[COUNT / 48, 48], &[12, COUNT / 12]] {
+                let param = Param::on(Arc::new(
+                    Table::zeros(&Type::new(DType::F32, shape), None).unwrap(),
+                ));
+                let ones = Dense::new(shape, vec![1.0_f32; COUNT]).unwrap();
+                param.accumulate(Gradient::Dense(ones.into())).unwrap();
+                let optimizer = Optimizer::new(rule, Settings::new(0.5)).unwrap();
+                let work = optimizer.prepare(&[&param]).unwrap();
+                for touched in work[0].all_touched() {
+                    // The counts of steps are few, but for rows of one number.
+                    let few = touched.table.ty().size() < grouped::PIECE;
+                    // SAFETY: nobody else has the table.
+                    let copy = interrupt::until(&asked, || unsafe { touched.copy() });
+                    assert_eq!(copy.is_ok(), few, "{rule:?} {shape:?}");
+                }
+                // SAFETY: as above.
+                interrupt::until(&asked, || unsafe {
+                    optimizer.apply(Access::Alone, &work[0])
+                })
+                .unwrap();
+                let changed = param.table().read().to_f64();
+                let changed = changed.iter().filter(|&&x| x != 0.0).count();
+                assert!(changed <= grouped::PIECE, "{rule:?} {shape:?}: {changed}");
+            }
+        }
+    }
+}

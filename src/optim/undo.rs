@@ -4,8 +4,11 @@
 //! What it will touch is copied first: as many numbers as the gradient has, for the parameter
 //! and for each slot of its state.
 
+use super::grouped::PIECE;
 use crate::array::{Array, Dense, Number, with_real};
 use crate::error::Result;
+use crate::interrupt;
+use crate::simd::Scalar;
 use crate::table::{Table, moves};
 
 /// The rows `rows`, or all, of a table.
@@ -16,36 +19,43 @@ pub(super) struct Touched<'a> {
 }
 
 impl<'a> Touched<'a> {
-    /// Numbers at a time, and how often.
-    fn shape(self) -> (usize, usize) {
-        match self.rows {
+    /// Where there are numbers, and how many: row by row, or all in pieces.
+    fn places<T: Number>(self) -> impl Iterator<Item = (*mut T, usize)> + 'a {
+        let (start, size) = (self.table.pointer::<T>(), self.table.ty().size());
+        let (length, count) = match self.rows {
             Some(rows) => (self.table.width(), rows.len()),
-            None => (self.table.ty().size(), 1),
-        }
-    }
-
-    /// Where the numbers of each row start.
-    fn starts<T: Number>(self) -> impl Iterator<Item = *mut T> + 'a {
-        let (width, count) = self.shape();
-        let start = self.table.pointer::<T>();
+            None => (PIECE, size.div_ceil(PIECE)),
+        };
         let row = move |k: usize| self.rows.map_or(k, |rows| rows[k] as usize);
-        (0..count).map(move |k| start.wrapping_add(row(k) * width))
+        (0..count).map(move |k| {
+            let at = row(k) * length;
+            (start.wrapping_add(at), length.min(size - at))
+        })
     }
 
     /// A copy of the rows.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory,
+    /// [`Error::Interrupted`](crate::Error::Interrupted) if the caller asked to stop.
     ///
     /// # Safety
     /// The table has the rows, and others reach them by moves if at all.
     pub(super) unsafe fn copy(self) -> Result<Array> {
-        let (width, count) = self.shape();
+        let count = self.rows.map_or(self.table.rows(), <[u32]>::len);
         Ok(with_real!(self.table.ty().dtype, T => {
-            let mut out = Dense::<T>::zeros(&[count, width])?;
-            for (to, at) in out.make_mut()?.chunks_exact_mut(width.max(1)).zip(self.starts::<T>()) {
-                // SAFETY: the caller's promise; `to` is as long as a row.
+            let mut out = Dense::<T>::zeros(&[count, self.table.width()])?;
+            let (mut rest, mut unseen) = (out.make_mut()?, 0);
+            for (at, length) in self.places::<T>() {
+                let (to, others) = rest.split_at_mut(length);
+                // SAFETY: the caller's promise; `to` is as long as the place.
                 unsafe { moves::load_row(at, to) };
+                rest = others;
+                unseen += length;
+                if unseen >= PIECE {
+                    interrupt::check()?;
+                    unseen = 0;
+                }
             }
             out.into()
         }))
@@ -56,14 +66,13 @@ impl<'a> Touched<'a> {
     /// # Safety
     /// As for [`copy`](Self::copy), and `copy` is one of these rows.
     pub(super) unsafe fn restore(self, copy: &Array) {
-        let (width, _) = self.shape();
         with_real!(self.table.ty().dtype, T => {
-            let numbers = copy.view().real::<T>();
-            for (from, at) in numbers.chunks_exact(width.max(1)).zip(self.starts::<T>()) {
-                for (k, &x) in from.iter().enumerate() {
-                    // SAFETY: the caller's promise; `from` is as long as a row.
-                    unsafe { moves::store(at.wrapping_add(k), x) };
-                }
+            let mut rest = copy.view().real::<T>();
+            for (at, length) in self.places::<T>() {
+                let (from, others) = rest.split_at(length);
+                // SAFETY: the caller's promise; `from` is as long as the place.
+                unsafe { moves::store_row_on(Scalar, at, from) };
+                rest = others;
             }
         });
     }
@@ -73,11 +82,10 @@ impl<'a> Touched<'a> {
     /// # Safety
     /// As for [`copy`](Self::copy).
     pub(super) unsafe fn is_finite(self) -> bool {
-        let (width, _) = self.shape();
         with_real!(self.table.ty().dtype, T => {
-            self.starts::<T>().all(|at| {
+            self.places::<T>().all(|(at, length)| {
                 // SAFETY: the caller's promise.
-                (0..width).all(|k| unsafe { moves::load(at.wrapping_add(k)) }.is_finite())
+                (0..length).all(|k| unsafe { moves::load(at.wrapping_add(k)) }.is_finite())
             })
         })
     }

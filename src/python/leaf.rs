@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use super::convert;
+use super::long_call::patiently;
 use super::variable::PyVariable;
 use crate::graph::{Input, Parameter};
 use crate::table::Param;
@@ -31,7 +32,8 @@ impl PyParameter {
         name: Option<String>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (array, _) = convert::array("value", value)?;
-        let param = Param::new(&array, name)?;
+        let count = array.view().data.len();
+        let param = patiently(count, move || Param::new(&array, name))?;
         let base = PyVariable::new(Parameter::from_param(Arc::new(param)).boxed());
         Ok(PyClassInitializer::from(base).add_subclass(PyParameter))
     }
