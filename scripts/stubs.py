@@ -32,6 +32,8 @@ BEGIN, END = "# written by scripts/stubs.py\n", "# until here\n"
 OTHERS = {"log_softmax", "logsumexp", "softmax"}
 # Those that wyrmling.arrays has, with arguments that the native ones have not.
 WRITTEN = {"logsumexp"}
+# Those that special.py has itself, since the native ones of the same names have another default.
+OVER_ALL = {"log_softmax", "softmax"}
 # Operators that are parts of functions of special.py, and expressions that apply them.
 PARTS = {
     "airy_ai": "airy(x)[0]",
@@ -278,9 +280,8 @@ def names_stub(_: str) -> str:
 
 def special_file(text: str) -> str:
     """``special.py`` anew."""
-    text = listed(
-        text, "from ._core import (\n", ")\n", (SPECIAL - WRITTEN) | set(PARTS) | {"Variable"}, ""
-    )
+    native = (SPECIAL - WRITTEN - OVER_ALL) | set(PARTS) | {"Variable"}
+    text = listed(text, "from ._core import (\n", ")\n", native, "")
     return listed(text, "__all__ = [\n", "]\n", SPECIAL | COMPOSED, '"')
 
 

@@ -131,5 +131,7 @@ def test_what_only_special_has_is_not_in_the_package():
     # What both have is one function, but that NumPy's names are NumPy's functions of plain arrays.
     for name in set(wy.special.__all__) & set(wy.__all__):
         here, there = getattr(wy, name), getattr(wy.special, name)
+        if name in ("softmax", "log_softmax"):
+            continue  # over the last axis, and over SciPy's: all
         assert plain.inner(here) is plain.inner(there)
         assert (here is there) == (not hasattr(np, name))

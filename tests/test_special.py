@@ -74,6 +74,36 @@ def test_gradients_of_scaled_airy_functions_do_not_cancel_far_out(which, order, 
     np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (2, 0), (1,), (), (0, 1, 2)])
+def test_softmax_over_scipys_axes(name, axis, rng):
+    ours, theirs = getattr(special, name), getattr(scipy.special, name)
+    for shape in ((2, 3, 4), (2, 1, 1)):
+        x, weights = rng.normal(size=shape), rng.normal(size=shape)
+        np.testing.assert_allclose(ours(x, axis), theirs(x, axis), rtol=1e-12, atol=1e-15)
+        np.testing.assert_array_equal(wy.vjp(lambda v: ours(v, axis=axis), x)[0], ours(x, axis))
+        wy.check_grads(lambda v: np.sum(ours(v, axis) * weights), (x,))  # noqa: B023
+        node, other = wy.Input(x), rng.normal(size=(3, 3, 2))
+        found = wy.freeze(ours(node, axis)).run({node: x})
+        np.testing.assert_allclose(found, theirs(x, axis), rtol=1e-12, atol=1e-15)
+    node = wy.Input(rng.normal(size=(2, 3, 4)))
+    found = wy.freeze(ours(node, axis)).run({node: other})
+    np.testing.assert_allclose(found, theirs(other, axis), rtol=1e-12, atol=1e-15)
+    single = ours(np.ones((2, 2, 2), np.float32), axis)
+    assert single.dtype == np.float32
+
+
+def test_defaults_of_softmax():
+    x = np.array([[0.0, 1.0], [2.0, 3.0]])
+    for name in ("softmax", "log_softmax"):
+        theirs = getattr(scipy.special, name)
+        np.testing.assert_allclose(getattr(special, name)(x), theirs(x), rtol=1e-14)
+        np.testing.assert_allclose(getattr(wy, name)(x), theirs(x, -1), rtol=1e-14)
+        np.testing.assert_allclose(getattr(special, name)(2.0), theirs(2.0))
+        with pytest.raises(ValueError, match="empty"):
+            getattr(special, name)(np.zeros((2, 0)))
+
+
 def test_scaled_airy_functions_below_zero_are_those_that_do_not_grow(rng):
     x = rng.uniform(-30, 0, 50)
     _, _, bi, slope = scipy.special.airy(x)

@@ -52,6 +52,29 @@ TAKEN = {
     "reversed": lambda a: next(iter(reversed(a))),
     "diagonal": lambda a: np.diagonal(a) if a.ndim > 1 else a,
     "broadcast": lambda a: np.broadcast_to(a, (2, *a.shape)),
+    "astype without a copy": lambda a: a.astype(float, copy=False),
+    "np.astype without a copy": lambda a: np.astype(a, float, copy=False),
+    "astype in C order without a copy": lambda a: a.astype(float, "C", copy=False),
+    "method conj": lambda a: a.conj(),
+    "method conjugate": lambda a: a.conjugate(),
+    ".real": lambda a: a.real,
+    "real_if_close": np.real_if_close,
+    "permute_dims": np.permute_dims,
+    "mT": lambda a: a[None].mT[0],
+    "fliplr": lambda a: np.fliplr(a[None]),
+    "no turn": lambda a: np.rot90(a[None], 0)[0],
+    "unstack": lambda a: np.unstack(a, axis=-1)[0],
+    "no diff": lambda a: np.diff(a, n=0),
+    "no derivative": lambda a: np.polyder(a[..., 0].ravel(), 0),
+    "no integral": lambda a: np.polyint(a[..., 0].ravel(), 0),
+    "power 1": lambda a: np.linalg.matrix_power(a[..., :1, None], 1),
+    "over no axes": lambda a: np.apply_over_axes(np.sum, a, []),
+    "over an axis": lambda a: np.apply_over_axes(lambda x, k: x[:1], a, [0]),
+    "lanes that are assigned": lambda a: (np.apply_along_axis(_doubled, 0, a), a)[1],
+    "einsum of one": lambda a: np.einsum("...i->i...", a),
+    "einsum of one with its axes": lambda a: np.einsum("...i->...i", a),
+    "meshgrid without a copy": lambda a: np.meshgrid(a[..., 0].ravel(), copy=False)[0],
+    "open grid without a copy": lambda a: np.meshgrid(a, a, copy=False, sparse=True)[0],
     # Copies.
     "copy": lambda a: a.copy(),
     "np.copy": np.copy,
@@ -72,7 +95,33 @@ TAKEN = {
     "triu": lambda a: np.triu(a) if a.ndim > 1 else a.copy(),
     "pad": lambda a: np.pad(a, 0),
     "nan_to_num": lambda a: np.nan_to_num(a),
+    "conj": np.conj,
+    "positive": np.positive,
+    "round": lambda a: np.round(a, 9),
+    "sum over no axes": lambda a: np.sum(a, axis=()),
+    "max over no axes": lambda a: np.max(a, axis=()),
+    "meshgrid": lambda a: np.meshgrid(a, a)[0],
+    "meshgrid of one": lambda a: np.meshgrid(a)[0],
+    "open grid": lambda a: np.meshgrid(a, a, sparse=True)[1],
+    "delete": lambda a: np.delete(a, [], 0),
+    "insert": lambda a: np.insert(a, [], [], 0),
+    "append": lambda a: np.append(a, []),
+    "resize": lambda a: np.resize(a, a.shape),
+    "compress": lambda a: np.compress([True] * len(a), a, 0),
+    "extract": lambda a: np.extract(a > 0.0, a),
+    "unwrap": np.unwrap,
+    "full_like": lambda a: np.full_like(a, a),
+    "polyadd": lambda a: np.polyadd(a[..., 0].ravel(), [0.0]),
+    "einsum of two": lambda a: np.einsum("...i,->...i", a, 1.0),
+    "block": lambda a: np.block([a]),
 }
+
+
+def _doubled(lane):
+    lane *= 2.0
+    return lane
+
+
 KEYS = {
     "0": 0,
     "-1": -1,
@@ -238,9 +287,13 @@ def test_what_is_not_known_is_refused():
     kept = y.ravel().copy()
     y[0] = 5.0
     assert kept.value.sum() == 3.0
-    for part in (np.diagonal(y), np.broadcast_to(y, (2, 2, 3)), y.diagonal(), np.diag(y)):
+    parts = [np.diagonal(y), np.broadcast_to(y, (2, 2, 3)), y.diagonal(), np.diag(y)]
+    parts.append(np.einsum("ii->i", y[:, :2]))  # NumPy writes through this one
+    for part in parts:
         with pytest.raises(ValueError, match="read-only"):
             part[0] = 1.0
+    y[1, 1] = 7.0
+    assert parts[-1].value[1] == 7.0
 
 
 def test_a_long_chain_of_views():

@@ -20,6 +20,7 @@ what it computes, and the source of the formula.
 
 from typing import Any
 
+from . import _core
 from . import functions as _functions
 from . import plain as _plain
 from ._core import (
@@ -45,6 +46,7 @@ from ._core import (
     beta,
     betaln,
     cbrt,
+    constant,
     cosd,
     cosdg,
     cosint,
@@ -70,6 +72,7 @@ from ._core import (
     exp1,
     exp2,
     exp10,
+    expand_dims,
     expi,
     expit,
     expm1,
@@ -101,14 +104,15 @@ from ._core import (
     log1p,
     log_expit,
     log_ndtr,
-    log_softmax,
     loggamma,
     logit,
+    merge_axes,
     ndtr,
     ndtri,
     polygamma,
     psi,
     rel_entr,
+    reshape_like,
     rgamma,
     riemann_zeta,
     sec,
@@ -118,9 +122,9 @@ from ._core import (
     sindg,
     sinint,
     sinpi,
-    softmax,
     tand,
     tandg,
+    transpose,
     trigamma,
     xlog1py,
     xlogy,
@@ -131,7 +135,7 @@ from ._core import (
     yve,
 )
 from .arrays import logsumexp
-from .arrays.operand import numbers
+from .arrays.operand import Axis, Like, axes_of, numbers
 
 __all__ = [
     "airy",
@@ -300,6 +304,45 @@ def zeta(x: Any, q: Any = None, /) -> Variable:
     return hurwitz_zeta(x, q)
 
 
+def softmax(x: Like, axis: Axis = None) -> Variable:
+    """Return exp(x) / sum(exp(x)) over axes, all of them by default, without overflow.
+
+    That of ``wyrmling.softmax`` is over the last axis. Raises ValueError for no elements.
+
+    >>> softmax([[0.0, 0.0], [0.0, 0.0]])
+    array([[0.25, 0.25],
+           [0.25, 0.25]])
+    """
+    return _over_axes(_core.softmax, "softmax", x, axis)
+
+
+def log_softmax(x: Like, axis: Axis = None) -> Variable:
+    """Return the logarithm of ``softmax`` over axes, all of them by default, without underflow.
+
+    >>> log_softmax([[1000.0, 0.0]])
+    array([[    0., -1000.]])
+    """
+    return _over_axes(_core.log_softmax, "log_softmax", x, axis)
+
+
+def _over_axes(function: Any, name: str, x: Like, axis: Axis) -> Variable:
+    """What a function along one axis gives over several, which are merged."""
+    x = constant(x)
+    axes = axes_of(name, axis, x.ndim)
+    if len(axes) == 1:
+        found: Variable = function(x, axes[0])
+        return found
+    if not axes:
+        # Of one number, and of each alone.
+        return reshape_like(function(expand_dims(x, x.ndim), x.ndim), x)
+    others = [k for k in range(x.ndim) if k not in axes]
+    order = [*others, *axes]
+    moved = transpose(x, order)
+    merged = merge_axes(moved, len(others), len(axes))
+    found = reshape_like(function(merged, len(others)), moved)
+    return transpose(found, [order.index(k) for k in range(x.ndim)])
+
+
 def _public() -> dict[str, _plain.Function]:
     """The functions in their public form, which computes whatever NumPy has of these names."""
     made: dict[int, _plain.Function] = {}
@@ -309,7 +352,9 @@ def _public() -> dict[str, _plain.Function]:
         if name == "logsumexp":
             continue
         if id(ours) not in made:
-            shared = None if _plain.numpys(name) else vars(_functions).get(name)
+            shared = vars(_functions).get(name)
+            if _plain.numpys(name) or _plain.inner(shared) is not ours:
+                shared = None  # that of wyrmling has another meaning
             made[id(ours)] = shared or _plain.public(ours, __name__)
         found[name] = made[id(ours)]
     return found

@@ -111,8 +111,8 @@ def to_device(self: Variable, device: str, /, *, stream: Any = None) -> Variable
 
 
 def conjugate(self: Variable) -> Variable:
-    """The same numbers, which are real."""
-    return _core.conjugate(self)
+    """The variable itself, which is real."""
+    return self
 
 
 def nonzero(self: Variable) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._core import Variable, constant, expand_dims, fixed, has_variable, reshape, split_axis, stack
-from .operand import Array, Axis, Like, axes_of, axis_of
+from .operand import Array, Axis, Like, axes_of, axis_of, itself
 from .shaping import broadcast_arrays, moveaxis
 
 
@@ -50,7 +50,7 @@ def apply_along_axis(
     >>> apply_along_axis(lambda lane: lane[1] * lane[0], 1, [[1.0, 2.0], [3.0, 4.0]])
     array([ 2., 12.])
     """
-    x = constant(arr)
+    x = itself(arr)
     axis = axis_of("apply_along_axis", axis, x.ndim)
     others = [k for k in range(x.ndim) if k != axis]
     outer = tuple(x.shape[k] for k in others)
@@ -74,9 +74,9 @@ def apply_over_axes(func: Callable[..., Any], a: Like, axes: Axis) -> Any:
     >>> apply_over_axes(np.sum, Variable([[1.0, 2.0], [3.0, 4.0]]), [0, 1]).value
     array([[10.]])
     """
-    x = constant(a)
+    x = itself(a)
     for axis in axes_of("apply_over_axes", axes, x.ndim):
-        found = constant(func(x, axis))
+        found = itself(func(x, axis))
         if found.ndim != x.ndim:
             found = expand_dims(found, axis)
         if found.ndim != x.ndim:

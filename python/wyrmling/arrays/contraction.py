@@ -35,7 +35,7 @@ from .._core import (
     vecdot,
 )
 from .._core import sum as sum_over
-from .operand import Like, axes_of, integers
+from .operand import Like, axes_of, integers, itself
 from .output import finished
 from .reductions import cast_to
 from .shaping import moveaxis
@@ -253,7 +253,8 @@ def einsum(
     letters that the output lacks are summed. Without ``->`` the output has the letters that are
     there once, in alphabetical order. The order of contraction is always optimized. ``dtype`` is
     the type in which is computed, ``out`` a variable that stands for the result afterwards;
-    ``order``, which is about memory, and ``casting`` change nothing.
+    ``order``, which is about memory, and ``casting`` change nothing. Where one operand is neither
+    summed nor multiplied the result is a view of it; a diagonal is one that cannot be assigned to.
 
     Raises ValueError for subscripts that do not fit.
 
@@ -265,7 +266,8 @@ def einsum(
     subscripts, given = _given(operands)
     if not given:
         raise ValueError("einsum: expected subscripts and at least one operand")
-    arrays = [cast_to("einsum", x, dtype) for x in given]
+    view = len(given) == 1 and dtype is None and out is None
+    arrays = [itself(x) if view else cast_to("einsum", x, dtype) for x in given]
     labels, kept = _parsed(subscripts, tuple(x.ndim for x in arrays))
     return finished("einsum", _contract(arrays, labels, kept), out)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, concatenate, constant, expand_dims, fixed, reshape
-from .operand import Axis, Like, along, axes_of, axis_of, integer
+from .operand import Axis, Like, along, axes_of, axis_of, integer, itself
 from .shaping import astype
 
 
@@ -25,7 +25,7 @@ def diff(
     prepend: Like | None = None,
     append: Like | None = None,
 ) -> Variable:
-    """Differences of neighbours along an axis, taken ``n`` times.
+    """Differences of neighbours along an axis, taken ``n`` times; the array itself for 0.
 
     ``prepend`` and ``append`` come before and behind first, a number as one element a lane.
 
@@ -35,6 +35,8 @@ def diff(
     times = integer("n", n)
     if times < 0:
         raise ValueError(f"n: expected 0 or more, got {times}")
+    if times == 0:
+        return itself(a)
     x = constant(a)
     axis = axis_of("diff", axis, x.ndim)
 
@@ -47,7 +49,7 @@ def diff(
 
     parts = [end(e) for e in (prepend,) if e is not None]
     parts += [x, *(end(e) for e in (append,) if e is not None)]
-    if len(parts) > 1 and times:
+    if len(parts) > 1:
         x = concatenate(parts, axis)
     if times > x.shape[axis]:
         # More differences than elements leave an empty array of this length, so the loop below

@@ -16,7 +16,7 @@ from .._core import Variable, concatenate, constant, fixed
 from .construction import vander
 from .contraction import convolve
 from .least_squares import lstsq
-from .operand import Like, integer
+from .operand import Like, integer, itself
 from .predicates import value
 from .shaping import zeros_like
 
@@ -112,7 +112,7 @@ def polydiv(u: Like, v: Like) -> tuple[Any, Any]:
 
 
 def polyder(p: Like, m: int = 1) -> Any:
-    """The derivative of a polynomial, taken ``m`` times.
+    """The derivative of a polynomial, taken ``m`` times; the polynomial itself for 0.
 
     >>> polyder(Variable([2.0, 1.0, 5.0])).value
     array([4., 1.])
@@ -120,6 +120,8 @@ def polyder(p: Like, m: int = 1) -> Any:
     times = integer("polyder: m", m)
     if times < 0:
         raise ValueError(f"polyder: m: expected 0 or more, got {times}")
+    if times == 0:
+        return itself(p)
     x = _coefficients("polyder", "p", p)
     for _ in range(min(times, x.size)):
         x = x[:-1] * np.arange(x.size - 1, 0, -1)
@@ -127,7 +129,8 @@ def polyder(p: Like, m: int = 1) -> Any:
 
 
 def polyint(p: Like, m: int = 1, k: Like | None = None) -> Any:
-    """The integral of a polynomial, taken ``m`` times, with the constants ``k``, 0 by default.
+    """The integral of a polynomial, taken ``m`` times, with the constants ``k``, 0 by default; the
+    polynomial itself for no time.
 
     >>> polyint(Variable([4.0, 1.0]), k=5.0).value
     array([2., 1., 5.])
@@ -135,6 +138,8 @@ def polyint(p: Like, m: int = 1, k: Like | None = None) -> Any:
     times = integer("polyint: m", m)
     if times < 0:
         raise ValueError(f"polyint: m: expected 0 or more, got {times}")
+    if times == 0:
+        return itself(p)
     x = _coefficients("polyint", "p", p)
     given = constant(np.zeros(times, x.dtype) if k is None else k)
     given = fixed(_core.reshape(given, -1), "polyint", 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._core import Variable, where
 
 
-def root(total: Variable, power: float = 0.5) -> Variable:
+def root(total: Variable, power: float | Variable = 0.5) -> Variable:
     """``total ** power``, with the gradient 0 where the total is 0.
 
     A root is steep without end at zero, and times the gradient of the sum, which is zero there

@@ -264,7 +264,11 @@ def copy(a: Like, order: Literal["K", "A", "C", "F"] = "K", subok: bool = False)
     >>> copy([1.0, 2.0])
     array([1., 2.])
     """
-    # By a name of its own: what is assigned to it is not seen in what it was copied from.
+    return _own(a)
+
+
+def _own(a: Like) -> Variable:
+    """A copy: what is assigned to it is not seen in what it was copied from."""
     return constant(constant(a)[...])
 
 
@@ -283,8 +287,9 @@ def astype(
     Integers are rounded towards zero. They are a plain array, as booleans are, unless ``x`` can
     change: then they are variables, which can be compared, added to and looked up by. Raises
     TypeError for other types than float32, float64, integers and booleans, and for what ``casting``
-    forbids; ValueError for what is no integer. The other arguments change nothing, for no variable
-    shares its elements after this.
+    forbids; ValueError for what is no integer. ``copy=False`` gives a variable of this type itself.
+    An ``order`` "C" or "F" leaves it open then whether that is a copy, for a variable has no
+    layout: to assign to it is an error, as to a reshaped array. The other arguments change nothing.
 
     >>> astype([1.0, 2.0], np.float32).dtype
     dtype('float32')
@@ -296,6 +301,8 @@ def astype(
         own = x.dtype if isinstance(x, Variable) else np.asarray(x).dtype
         if not np.can_cast(own, found, casting):
             raise TypeError(f"astype: {own} is no {found} by casting={casting!r}")
+    if not copy and isinstance(x, Variable) and x.dtype == found:
+        return reshape(x, x.shape) if order in ("C", "F") and x.ndim > 1 else x
     if found.kind in "iu":
         return _integers(x, found)
     if found.kind == "b":
@@ -338,7 +345,8 @@ def meshgrid(
     sparse: bool = False,
     indexing: Literal["xy", "ij"] = "xy",
 ) -> tuple[Variable, ...]:
-    """Coordinates of the points of a grid, from those along each axis.
+    """Coordinates of the points of a grid, from those along each axis, in arrays of their own; with
+    ``copy=False`` in views, which cannot be assigned to where they are broadcast.
 
     >>> x, y = meshgrid([1.0, 2.0], [3.0, 4.0])
     >>> x, y
@@ -355,7 +363,8 @@ def meshgrid(
         if indexing == "xy" and len(xi) > 1:
             grid = swapaxes(grid, 0, 1)
         grids.append(grid)
-    return tuple(grids) if sparse else broadcast_arrays(*grids)
+    made = tuple(grids) if sparse else broadcast_arrays(*grids)
+    return tuple(map(_own, made)) if copy else made
 
 
 def full_like(

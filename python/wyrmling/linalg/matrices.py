@@ -17,8 +17,9 @@ from .. import _core
 from .._core import Variable, constant
 from ..arrays.contraction import cross as _cross
 from ..arrays.contraction import trace as _trace
-from ..arrays.operand import Axis, Like, axes_of, integer
+from ..arrays.operand import Axis, Like, axes_of, integer, itself
 from ..arrays.output import finished
+from ..arrays.predicates import value
 from ..arrays.roots import root
 
 
@@ -194,7 +195,7 @@ def matrix_power(a: Like, n: int) -> Variable:
     array([[1., 5.],
            [0., 1.]])
     """
-    power, n = constant(a), integer("matrix_power: n", n)
+    power, n = itself(a), integer("matrix_power: n", n)
     shape = power.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise np.linalg.LinAlgError(f"matrix_power: expected square matrices, got shape {shape}")
@@ -253,11 +254,13 @@ def multi_dot(arrays: Sequence[Like], *, out: Variable | None = None) -> Any:
 
 
 def vector_norm(
-    x: Like, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str = 2
+    x: Like, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str | Variable = 2
 ) -> Variable:
     """Return the norm of vectors: (Σ |x|^ord)^(1/ord), or its limit for ±inf and 0.
 
-    ``axis`` is one axis or several, along which the vectors lie; all if it is None.
+    ``axis`` is one axis or several, along which the vectors lie; all if it is None. The norm is
+    differentiated by an ``ord`` that is a variable, too; raises TypeError for one that is 0 or
+    infinite, where there is no derivative by it, or follows an input.
 
     >>> vector_norm([3.0, 4.0]).item()
     5.0
@@ -265,6 +268,21 @@ def vector_norm(
     if isinstance(ord, str):
         raise ValueError(f"norm: {ord!r} is no order of a norm of vectors")
     x = constant(x)
+    if isinstance(ord, Variable):
+        # By the formula alone: special orders would be constants.
+        given = value("norm: ord", ord)
+        if given.ndim or given == 0 or not np.isfinite(given):
+            raise TypeError(
+                "norm: ord: expected one number to be differentiated by, neither 0 nor infinite; "
+                f"got {given}: give float(ord.value) for the norm of that order"
+            )
+        size = _core.abs(x)
+        if given > 0:
+            return root(_core.sum(size**ord, axis, keepdims), 1.0 / ord)
+        # With a zero the sum is infinite, and the norm 0 whatever the order.
+        zero: Any = size == 0.0
+        powers = _core.sum(_core.where(zero, 1.0, size) ** ord, axis, keepdims)
+        return _core.where(_core.sum(zero, axis, keepdims) > 0, 0.0, powers ** (1.0 / ord))
     if ord == math.inf:
         return _largest(_core.abs(x), axis, keepdims)
     if ord == -math.inf:
@@ -290,6 +308,10 @@ def _largest(x: Variable, axis: Axis, keepdims: bool) -> Variable:
 
 def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, int], keepdims: bool) -> Variable:
     row, column = axes
+    if isinstance(ord, Variable):
+        raise TypeError(
+            "norm: ord: a norm of matrices has no derivative by its order; give float(ord.value)"
+        )
     if ord in (None, "fro", "f"):
         return vector_norm(x, axis=axes, keepdims=keepdims)
     reduce: Callable[..., Variable]
@@ -309,13 +331,14 @@ def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, int], keepdims: bool) -
 
 
 def norm(
-    x: Like, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False
+    x: Like, ord: float | str | Variable | None = None, axis: Axis = None, keepdims: bool = False
 ) -> Variable:
     """Return the norm of vectors or matrices, as ``numpy.linalg.norm``.
 
     ``axis`` is one axis of vectors, or two of matrices; if it is None, ``x`` is one vector or
     matrix. ``ord`` is a number for vectors, and for matrices "fro" (if None is given), "nuc",
-    1, -1, 2, -2, inf or -inf.
+    1, -1, 2, -2, inf or -inf. It is differentiated by an order for vectors as ``vector_norm``;
+    NumPy asks about ``x`` alone, so that of a plain ``x`` only this function does so.
 
     >>> norm([[3.0, 0.0], [0.0, 4.0]]).item(), norm([[3.0, 0.0], [0.0, 4.0]], "nuc").item()
     (5.0, 7.0)
@@ -332,7 +355,9 @@ def norm(
     raise ValueError(f"norm: expected one axis or two, got {axes} of shape {x.shape}")
 
 
-def matrix_norm(x: Like, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Variable:
+def matrix_norm(
+    x: Like, /, *, keepdims: bool = False, ord: float | str | Variable | None = "fro"
+) -> Variable:
     """Return the norm of the matrices of the last two axes; see ``norm``.
 
     >>> matrix_norm([[3.0, 4.0]]).item()
@@ -341,7 +366,7 @@ def matrix_norm(x: Like, /, *, keepdims: bool = False, ord: float | str | None =
     return norm(x, ord, (-2, -1), keepdims)
 
 
-def cond(x: Like, p: float | str | None = None) -> Variable:
+def cond(x: Like, p: float | str | Variable | None = None) -> Variable:
     """Return the condition number: the norm times that of the inverse, by default that of ord 2.
 
     >>> cond([[4.0, 0.0], [0.0, 2.0]]).item()
@@ -349,7 +374,7 @@ def cond(x: Like, p: float | str | None = None) -> Variable:
     """
     if 0 in np.shape(x):
         raise np.linalg.LinAlgError(f"cond: expected elements, got shape {np.shape(x)}")
-    if p in (None, 2, -2):
+    if not isinstance(p, Variable) and p in (None, 2, -2):
         values = svdvals(x)
         large, small = values[..., 0], values[..., -1]
         return small / large if p == -2 else large / small
