@@ -146,8 +146,10 @@ fn pass_down(order: &Order, seed: Value, run: hook::TransformRun) -> Result<Arri
     // is only cleared.
     let mut pace = Pace::default();
     for node in order.iter().rev() {
-        if result.is_ok() {
-            result = pace.step(NODE);
+        if result.is_ok()
+            && let Err(error) = pace.step(NODE)
+        {
+            result = Err(error);
         }
         let Some(g) = node.core().partial.borrow_mut().take() else {
             continue;

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use smallvec::SmallVec;
 
-use super::long::{LARGE, apply_long, long};
-use super::value::{Places, Value, apply};
+use super::long::{apply_long, long};
+use super::value::{Places, Value, apply, apply_arrays, apply_numbers};
 use crate::array::{Array, DType, Type, equal_shapes};
 use crate::error::{Error, Result};
 use crate::rules::differentiate;
@@ -108,6 +108,21 @@ fn repeated(op: &dyn Operator, form: Form, x: &Value, y: &Value) -> Option<Resul
     Some(apply(op, &[&number, other], None))
 }
 
+/// As [`apply`], where [`apply_numbers`] gives nothing: what may take long can be left behind, and
+/// numbers are repeated without an array.
+#[inline(never)]
+fn apply_patiently(op: &OpRef, form: Form, args: &[&Value]) -> Result<Value> {
+    if let Some(operands) = long(&**op, args) {
+        return apply_long(op.clone(), operands);
+    }
+    if let [x, y] = args
+        && let Some(value) = repeated(&**op, form, x, y)
+    {
+        return value;
+    }
+    apply_arrays(&**op, args, None)
+}
+
 impl Algebra for Eager<'_> {
     fn apply(&self, op: OpRef, args: &[Id]) -> Id {
         let value = {
@@ -123,28 +138,14 @@ impl Algebra for Eager<'_> {
             {
                 return args[0];
             }
-            let large = |x: &Value| matches!(x, Value::Dense(x) if x.view().data.len() >= LARGE);
-            let operands = match (0..args.len()).any(|k| large(get(k))) {
-                false => None,
-                true => long(
-                    &*op,
-                    &(0..args.len()).map(get).collect::<SmallVec<[_; 4]>>(),
-                ),
+            let result = |operands: &[&Value]| match apply_numbers(&*op, operands) {
+                Some(number) => Ok(number),
+                None => apply_patiently(&op, form, operands),
             };
-            if let Some(operands) = operands {
-                apply_long(op, operands)
-            } else {
-                match args {
-                    [_] => apply(&*op, &[get(0)], None),
-                    [_, _] => match repeated(&*op, form, get(0), get(1)) {
-                        Some(value) => value,
-                        None => apply(&*op, &[get(0), get(1)], None),
-                    },
-                    _ => {
-                        let all: SmallVec<[&Value; 4]> = (0..args.len()).map(get).collect();
-                        apply(&*op, &all, None)
-                    }
-                }
+            match args {
+                [_] => result(&[get(0)]),
+                [_, _] => result(&[get(0), get(1)]),
+                _ => result(&(0..args.len()).map(get).collect::<SmallVec<[_; 4]>>()),
             }
         };
         match value {

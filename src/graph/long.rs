@@ -13,7 +13,7 @@ use crate::rules::{ArgSort, Internal, MatMul, OpRef, Operator};
 use crate::table::Rows;
 
 /// Elements below which no operator takes long.
-pub(super) const LARGE: usize = 1 << 16;
+const LARGE: usize = 1 << 16;
 
 /// Multiplications, or elements, from which on an operator may take so long (some 20 ms) that its
 /// caller wants to leave.

@@ -144,11 +144,23 @@ impl Core {
     ///
     /// # Errors
     /// As [`Value::dense`].
+    #[inline]
     pub(super) fn collect(&self, grad: Value) -> Result<()> {
+        let mut partial = self.partial.borrow_mut();
+        if partial.is_none() {
+            *partial = Some(grad);
+            return Ok(());
+        }
+        drop(partial);
+        self.collect_more(grad)
+    }
+
+    /// As [`collect`](Self::collect), where a gradient is there already.
+    #[inline(never)]
+    fn collect_more(&self, grad: Value) -> Result<()> {
         // Nothing is borrowed meanwhile: a handler of signals may walk over this node.
         let Some(sum) = self.partial.take() else {
-            self.partial.replace(Some(grad));
-            return Ok(());
+            return self.collect(grad);
         };
         // Rows stay rows for a leaf, which may be a large table. For any other node they are added
         // up in place once there are as many as it has.

@@ -4,7 +4,6 @@
 //! `Operation<Mul, (Variable<ParameterNode>, Variable<InputNode>)>`. The compiler sees through the
 //! whole expression, and evaluating a node involves no dispatch.
 
-use std::any::TypeId;
 use std::cell::Ref;
 use std::rc::Rc;
 
@@ -12,11 +11,11 @@ use smallvec::SmallVec;
 
 use super::flags::Flags;
 use super::node::{Core, IntoDyn, Kind, Node, Variable};
-use super::value::{Value, apply};
+use super::value::{Value, apply_arrays, apply_numbers};
 use super::{eager, long, release};
 use crate::array::Array;
 use crate::error::Result;
-use crate::rules::{Form, FromIndex, Internal, OpRef, Operator, Whole};
+use crate::rules::{Form, OpRef, Operator};
 use crate::table::changes;
 
 /// Operators whose results have the elements of operand 0, so that integers stay integers, and booleans
@@ -162,11 +161,14 @@ impl AsOperator for OpRef {
     }
 }
 
-/// As [`apply`]; what may take long can be left behind.
+/// As [`apply`](super::value::apply); what may take long can be left behind.
 #[inline]
 fn apply_patiently<O: AsOperator>(op: &O, args: &[&Value], reuse: Option<Array>) -> Result<Value> {
+    if let Some(number) = apply_numbers(op.get(), args) {
+        return Ok(number);
+    }
     match long::long(op.get(), args) {
-        None => apply(op.get(), args, reuse),
+        None => apply_arrays(op.get(), args, reuse),
         Some(operands) => long::apply_long(op.share(), operands),
     }
 }
@@ -184,21 +186,21 @@ impl<O: AsOperator, P: Parents> Operation<O, P> {
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
         // Before the values are read: a table may change meanwhile.
         let now = changes();
-        let (value, below) = parents.with_cores(|cores| {
-            let value = with_values(cores, |args| apply_patiently(&op, args, None));
+        let below = parents.with_cores(|cores| {
             let flags = cores.iter().map(|core| core.flags());
             let below = flags.fold(Flags::NONE, |all, flags| all | flags);
-            let key = op.get().type_key(Internal);
-            let integers = key == TypeId::of::<Whole>() || key == TypeId::of::<FromIndex>();
-            let held = match below.has(Flags::DISCRETE) {
-                true => kept(op.get().name(), cores),
-                false => Flags::NONE,
+            let below = match below.has(Flags::DISCRETE) {
+                true => below.without(Flags::DISCRETE) | kept(op.get().name(), cores),
+                false => below,
             };
-            let held = held.with_if(Flags::INTEGERS, integers);
-            let held = held.with_if(Flags::BOOLEANS, op.get().form() == Form::Truth);
-            (value, below.without(Flags::DISCRETE) | held)
+            match op.get().form() {
+                Form::Integers => below | Flags::INTEGERS,
+                Form::Truth => below | Flags::BOOLEANS,
+                _ => below,
+            }
         });
-        let value = value?;
+        let value = parents
+            .with_cores(|cores| with_values(cores, |args| apply_patiently(&op, args, None)))?;
         // Indices do not move a little: no gradient flows through them.
         let flags = match value.dtype().is_real() {
             true => below,

@@ -19,6 +19,9 @@ use crate::rules::{
 };
 use crate::table::{Gradient, Rows, add_into};
 
+// Every operator moves values: no form is larger than an array and a tag.
+const _: () = assert!(size_of::<Value>() <= size_of::<Array>() + size_of::<usize>());
+
 /// Where a number stands that is [repeated](Value::Repeated).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Places {
@@ -198,23 +201,38 @@ impl From<Gradient> for Value {
 /// # Errors
 /// Whatever [`Operator::infer`] (where it is asked: [`Operator::kernel`]) and [`Operator::eval`]
 /// report.
+#[inline]
 pub(crate) fn apply<O: Operator + ?Sized>(
     op: &O,
     args: &[&Value],
     reuse: Option<Array>,
 ) -> Result<Value> {
-    if let Some(first) = args.first()
-        && first.shape().is_empty()
-    {
-        let number = match first.dtype() {
-            DType::F64 => numbers::<f64, O>(op, args),
-            DType::F32 => numbers::<f32, O>(op, args),
-            DType::U32 => None,
-        };
-        if let Some(number) = number {
-            return Ok(number);
-        }
+    match apply_numbers(op, args) {
+        Some(number) => Ok(number),
+        None => apply_arrays(op, args, reuse),
     }
+}
+
+/// As [`apply`], of an elementwise operator and single numbers; `None` if these are something else.
+#[inline]
+pub(super) fn apply_numbers<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Value> {
+    let first = args.first()?;
+    if !first.shape().is_empty() {
+        return None;
+    }
+    match first.dtype() {
+        DType::F64 => numbers::<f64, O>(op, args),
+        DType::F32 => numbers::<f32, O>(op, args),
+        DType::U32 => None,
+    }
+}
+
+/// As [`apply`], where [`apply_numbers`] gives nothing.
+pub(super) fn apply_arrays<O: Operator + ?Sized>(
+    op: &O,
+    args: &[&Value],
+    reuse: Option<Array>,
+) -> Result<Value> {
     if args.iter().any(|a| !matches!(a, Value::Dense(_)))
         && let Some(shortcut) = structured(op, args)
     {

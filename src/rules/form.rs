@@ -19,6 +19,8 @@ pub enum Form {
     Negation,
     /// Whether something holds of each element: zeros and ones that stand for false and true.
     Truth,
+    /// Integers, as numbers of float64, of operands that may be none.
+    Integers,
     /// Operand 0 in the shape of operand 1: operand 0 itself where the two have one shape.
     Shaped,
     /// Operand 0 repeated, to a shape that operand 1 may give: operand 0 itself where it has that

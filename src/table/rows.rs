@@ -24,6 +24,8 @@ enum At {
 struct Placed {
     at: At,
     values: Array,
+    /// Rows in this part and in those before it.
+    end: usize,
 }
 
 impl Placed {
@@ -40,9 +42,8 @@ impl Placed {
 #[derive(Debug, Clone)]
 pub struct Rows {
     ty: Type,
+    // Nothing else: every value of a graph has room for this, and is moved with it.
     parts: Vec<Placed>,
-    /// Rows in all parts.
-    len: usize,
 }
 
 /// Checks that values are of a type and shape.
@@ -91,10 +92,10 @@ impl Rows {
     }
 
     fn of(ty: Type, at: At, values: Array) -> Self {
-        let part = Placed { at, values };
+        let mut part = Placed { at, values, end: 0 };
+        part.end = part.len();
         Rows {
             ty,
-            len: part.len(),
             parts: vec![part],
         }
     }
@@ -111,17 +112,17 @@ impl Rows {
 
     /// Number of rows held, counting repeats.
     pub fn len(&self) -> usize {
-        self.len
+        self.parts.last().map_or(0, |part| part.end)
     }
 
     /// Whether no row is held.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// Whether there are as many rows as in the whole array, or more.
     pub(crate) fn is_many(&self) -> bool {
-        self.len >= self.ty.shape.first().copied().unwrap_or(1)
+        self.len() >= self.ty.shape.first().copied().unwrap_or(1)
     }
 
     /// Whether a part is a slice of all rows, whose gradient is an array.
@@ -139,15 +140,19 @@ impl Rows {
     /// Adds rows of an array of the same type. How many there are may grow without bound.
     pub(crate) fn append(&mut self, other: Rows) {
         debug_assert_eq!(self.ty, other.ty);
-        self.len += other.len;
-        self.parts.extend(other.parts);
+        let start = self.len();
+        self.parts
+            .extend(other.parts.into_iter().map(|part| Placed {
+                end: start + part.end,
+                ..part
+            }));
     }
 
     /// Adds rows of an array of the same type, and sums equal ones when they get many, so that a
     /// gradient that is never cleared does not grow without bound.
     pub(crate) fn extend(&mut self, other: Rows) {
         self.append(other);
-        if self.len > 2 * self.ty.shape[0].max(1024) {
+        if self.len() > 2 * self.ty.shape[0].max(1024) {
             *self = self.coalesce();
         }
     }
@@ -166,7 +171,7 @@ impl Rows {
     /// [`Error::Memory`] if there is not the memory.
     pub fn try_concat(&self) -> Result<(Vec<u32>, Array)> {
         let rows = self.ty.shape.get(1..).unwrap_or_default();
-        let shape: Shape = [&[self.len], rows].concat().into();
+        let shape: Shape = [&[self.len()], rows].concat().into();
         let mut indices = room(&shape[..1])?;
         for part in &self.parts {
             match &part.at {

@@ -9,7 +9,7 @@
 
 use crate::array::{DType, SliceMut, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Form, Key, OpRef, Operator, arity, real};
 
 use super::lookup::index;
 
@@ -23,6 +23,10 @@ pub struct FromIndex;
 impl Operator for FromIndex {
     fn name(&self) -> &str {
         "from_index"
+    }
+
+    fn form(&self) -> Form {
+        Form::Integers
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
@@ -52,6 +56,10 @@ pub struct Whole;
 impl Operator for Whole {
     fn name(&self) -> &str {
         "whole"
+    }
+
+    fn form(&self) -> Form {
+        Form::Integers
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
