@@ -21,5 +21,6 @@ if [ $# -eq 0 ]; then
 fi
 CARGO_TARGET_DIR=$PWD/target/mutants
 export CARGO_TARGET_DIR
+# Given to all calls of cargo, so that no other test binary is linked for each mutant.
 exec nice -n 19 cargo mutants --output target --jobs 1 --test-tool cargo --no-times \
-  --cargo-arg=--locked --no-shuffle "$@" -- --lib --test rust
+  --cargo-arg=--locked --cargo-arg=--lib --cargo-arg=--test=rust --no-shuffle "$@"

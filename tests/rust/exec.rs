@@ -421,8 +421,8 @@ fn a_program_takes_one_leaf_for_each_parameter() -> Result<()> {
     Ok(())
 }
 
-/// The sum of the products of rows with `a + b`, where `a` has a number for each of the rows' and `b`
-/// has one for each column; its gradient is that sum as it is.
+/// The sum of the products of rows with `a + b`, where `a` has a number for each row and `b` has one
+/// for each column; its gradient is that sum as it is.
 #[derive(Debug, Clone)]
 struct Weighted;
 
@@ -435,8 +435,11 @@ impl rules::Operator for Weighted {
     }
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let [rows, a, b] = [0, 1, 2].map(|k| reals(&args[k]));
-        let terms = rows.iter().zip(a).zip(b.iter().cycle());
-        results(&mut out)[0] = terms.map(|((x, a), b)| x * (a + b)).sum();
+        let products = rows.chunks(b.len()).zip(a).flat_map(|(row, a)| {
+            let products = row.iter().zip(b);
+            products.map(move |(x, b)| x * (a + b))
+        });
+        results(&mut out)[0] = products.sum();
         Ok(())
     }
     fn vjp<'t>(&self, i: usize, _: Ex<'t>, _: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
@@ -444,17 +447,16 @@ impl rules::Operator for Weighted {
     }
 }
 
-/// The summands of rows are added to the table one by one where each has a number for every element,
-/// and not where one is repeated.
+/// A program adds the summands of rows to the table one by one, but for summands that are repeated.
 #[test]
-fn sums_of_rows_and_of_what_is_repeated_are_added_to_tables() {
+fn sums_of_what_is_repeated_are_added_to_rows_of_tables() {
     let weighted = |columns: fn(&Variable) -> Result<Variable>| {
         let build = move |p: &[Variable], x: &[Variable]| {
             let rows = ops::gather(&p[0], &x[0])?;
             let a = ops::gather(&p[1], &x[0])?;
             apply(Weighted, [&rows, &a.tanh().boxed(), &columns(&p[2])?])
         };
-        let parameters = [numbers(&[9, 3], 1), numbers(&[9, 3], 2), numbers(&[3], 3)];
+        let parameters = [numbers(&[9, 3], 1), numbers(&[9, 1], 2), numbers(&[3], 3)];
         check_batches(&parameters, indices, &build)
     };
     assert_eq!(weighted(|b| Ok(b.clone())), 0);

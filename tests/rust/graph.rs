@@ -188,6 +188,13 @@ fn an_assignment_that_does_not_fit_is_refused_or_reported() {
     let wrong = a.set_value(vec![1.0f32]);
     assert!(matches!(wrong, Err(Error::Type(_))), "another element type");
     assert!(matches!(p.set_value(vec![1.0]), Err(Error::Shape(_))));
+    for axes in [matrix(2, 1, vec![7.0, 7.0]), Array::from(7.0)] {
+        let wrong = a.set_value(axes).unwrap_err().to_string();
+        assert!(
+            wrong.contains("expected 1 axes as in shape (2,)"),
+            "{wrong}"
+        );
+    }
     assert_eq!(sum.value().unwrap().to_f64(), [4.0, 6.0]);
     a.set_value(vec![1.0, 2.0, 3.0]).unwrap();
     for _ in 0..2 {
@@ -304,6 +311,8 @@ fn a_rule_that_fails_leaves_gradients_as_they_were() {
     let both = good.clone() + bad.clone();
     for _ in 0..2 {
         assert!(matches!(both.try_backward(), Err(Error::Shape(_))));
+        let graph = both.clone().boxed().gradients(&[&p.clone().boxed()]);
+        assert!(matches!(graph, Err(Error::Shape(_))));
         assert_eq!(dense(p.grad()), [5.0, 5.0]);
         assert_eq!(dense(q.grad()), [3.0]);
     }

@@ -129,6 +129,8 @@ fn hooks_that_do_not_fit_are_refused() -> Result<()> {
 fn a_hook_may_not_set_what_the_gradient_depends_on() -> Result<()> {
     let (x, square, loss) = model()?;
     let other = Independent::new(1.0)?;
+    // What was set before counts for nothing.
+    other.set_value(0.5)?;
     let sets = other.clone();
     let id = square.register_hook(Seen::new(move |_| {
         sets.set_value(2.0)?;

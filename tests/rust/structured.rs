@@ -1,11 +1,12 @@
 //! Values of graphs that are not kept as arrays, diagonals above all: what operators make of them is
 //! what they make of the arrays.
 
+use wyrmling::array::{View, ViewMut};
 use wyrmling::graph::{Constant, Independent, ops};
-use wyrmling::rules::MatMul;
-use wyrmling::{Array, DType, Result, Variable};
+use wyrmling::rules::{self, Ex, MatMul, Operator};
+use wyrmling::{Array, DType, Error, Result, Type, Variable};
 
-use crate::common::operators::apply;
+use crate::common::operators::{apply, reals, results};
 use crate::common::{assert_close, numbers, rounding};
 
 /// The gradients of a graph at some leaves, from the trace, whose gradient is a diagonal, and from
@@ -20,7 +21,7 @@ fn check(y: &Variable, leaves: &[Independent], what: &str) -> Result<()> {
         _ => eye.into(),
     };
     for scale in [1.0, -2.5] {
-        let number = |x: f64| Constant::new(Array::full(&wyrmling::Type::new(ty.dtype, &[]), x));
+        let number = |x: f64| Constant::new(Array::full(&Type::new(ty.dtype, &[]), x));
         let trace = y.clone().trace() * number(scale);
         let sum = (y.clone() * Constant::new(eye.clone())).sum() * number(scale);
         let found = |loss: &Variable| -> Result<Vec<Array>> {
@@ -58,6 +59,61 @@ fn diagonals_in_products_are_those_of_arrays() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Half of the square; its rule multiplies the operand by the gradient, and not the gradient by it.
+#[derive(Debug, Clone)]
+struct HalfSquare;
+
+impl Operator for HalfSquare {
+    fn name(&self) -> &str {
+        "half_square"
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        Ok(args[0].clone())
+    }
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let halves = reals(&args[0]).iter().map(|x| x * x / 2.0);
+        results(&mut out)
+            .iter_mut()
+            .zip(halves)
+            .for_each(|(to, x)| *to = x);
+        Ok(())
+    }
+    fn vjp<'t>(&self, _: usize, g: Ex<'t>, _: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        Some(x[0] * g)
+    }
+}
+
+#[test]
+fn a_product_with_a_gradient_on_the_right_is_that_of_arrays() -> Result<()> {
+    for shape in [[3, 3], [2, 3]] {
+        let x = Independent::new(numbers(DType::F64, &shape, 1))?;
+        let y = apply(HalfSquare, [&x.clone().boxed()])?;
+        check(&y, std::slice::from_ref(&x), "on the right")?;
+        x.zero_grad();
+        (y.sum() * 3.0).backward();
+        let found = x.grad().expect("it matters").to_dense();
+        let expected = (x.clone() * 3.0).value()?;
+        assert_close(&found, &expected, rounding(DType::F64), "of a sum");
+    }
+    Ok(())
+}
+
+/// Operands of two element types are refused, whichever way they would be computed.
+#[test]
+fn element_types_do_not_mix() {
+    let arrays = |dtype| [[].as_slice(), &[3], &[2, 3]].map(|shape| numbers(dtype, shape, 1));
+    for (a, b) in [(DType::F64, DType::F32), (DType::F32, DType::F64)] {
+        for (a, b) in arrays(a)
+            .iter()
+            .flat_map(|a| arrays(b).map(|b| (a.clone(), b)))
+        {
+            let args = [a, b].map(|x| Constant::new(x).boxed());
+            let sum = apply(rules::Add, args.each_ref());
+            assert!(matches!(sum, Err(Error::Type(_))), "{sum:?}");
+        }
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn products_take_vectors_and_matrices() {
     );
     check(ops::matmul(&v, &many), &[2, 2], &[16.0, 22.0, 52.0, 58.0]);
     for (x, y) in [(&number, &v), (&v, &number)] {
-        refused(ops::matmul(x, y), Error::Shape, "matmul");
+        refused(ops::matmul(x, y), Error::Shape, "matmul: shapes (");
         check(ops::dot(x, y), &[3], &[2.0, 4.0, 6.0]);
     }
     check(ops::dot(&v, &v), &[], &[14.0]);
@@ -64,6 +64,9 @@ fn products_take_vectors_and_matrices() {
 #[test]
 fn decompositions_come_apart() {
     let product = |x: &Variable, y: &Variable| ops::matmul(x, y).unwrap();
+    let many = numbers(DType::F64, &[3, 2, 4], 5);
+    let [q, r] = ops::qr(&constant(many.clone())).unwrap();
+    assert_close(&product(&q, &r).value().unwrap(), &many, 1e-12, "qr");
     for shape in [[3, 3], [4, 2], [2, 4]] {
         let a = numbers(DType::F64, &shape, 5);
         let x = constant(a.clone());
@@ -90,6 +93,14 @@ fn decompositions_come_apart() {
         constant(vec![1.0, 2.0]),
     ];
     check(ops::solve(&a, &b), &[2], &[1.0 / 11.0, 7.0 / 11.0]);
+    let twice = ops::expand_dims(&a, &[0]).unwrap();
+    let twice = ops::concatenate(&[twice.clone(), twice], Some(0)).unwrap();
+    let solution = [1.0 / 11.0, 7.0 / 11.0];
+    check(
+        ops::solve(&twice, &b),
+        &[2, 2],
+        &[solution, solution].concat(),
+    );
     let matrix = ops::expand_dims(&b, &[1]).unwrap();
     check(ops::solve(&a, &matrix), &[2, 1], &[1.0 / 11.0, 7.0 / 11.0]);
     check(ops::det(&a), &[], &[11.0]);
