@@ -109,7 +109,7 @@ fn programs_take_other_lengths_than_they_were_built_with() {
     fn last(x: &Variable) -> Result<u32> {
         Ok(x.ty()?.shape[0] as u32 - 1)
     }
-    let builds: [(&str, Build); 12] = [
+    let builds: [(&str, Build); 13] = [
         ("vecdot", |x, _| {
             ops::vecdot(x, &constant(array(&[1, 2], &[2.0, 3.0])))
         }),
@@ -124,6 +124,10 @@ fn programs_take_other_lengths_than_they_were_built_with() {
         }),
         ("replaced", |x, _| {
             ops::slice_replace(x, vec![range(None, None, 1)], &constant(1.0))
+        }),
+        ("replaced by as many", |x, _| {
+            let values = constant(count(&[1, 2]));
+            ops::slice_replace(x, vec![range(None, None, 1)], &values)
         }),
         ("assigned", |x, y| {
             ops::slice_replace(

@@ -108,6 +108,12 @@ fn exponentials_are_normalised_along_axes() {
     check(
         ops::cross_entropy(&logits, &targets),
         &[6],
+        &picked.clone().collect::<Vec<_>>(),
+    );
+    let targets = ops::reshape(&targets, &[2, 3]).unwrap();
+    check(
+        ops::cross_entropy(&x, &targets),
+        &[2, 3],
         &picked.collect::<Vec<_>>(),
     );
 }
