@@ -12,7 +12,7 @@ use super::executor::{Executor, LONG_RUN};
 use super::leaf::{Leaf, Length, check_input, check_lengths};
 use super::lower::lower;
 use super::plan::{Plan, Sink, Wrt};
-use super::ready::{Found, Plans, RunLength};
+use super::plan_cache::{Found, Plans, RunLength};
 use crate::array::{Array, Shape, Slice, Type};
 use crate::error::{Error, Result};
 use crate::ir::{Adjoint, Function, adjoint, pushforward};

@@ -40,10 +40,12 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
     );
     if adds(target.rule, target.settings) {
         let lr = target.settings.lr;
-        // SAFETY: handed on, and terms were just found to be as long as the indices imply.
+        // SAFETY: `sgd::rows` has the conditions of this function; terms were just found to be as long
+        // as the indices imply, and the scratch as long as a row.
         unsafe { sgd::rows(access, target.table, lr, parts, &mut scratch.row) };
     } else {
-        // SAFETY: handed on, and as above.
+        // SAFETY: `grouped::rows` has the conditions of this function; terms were just found to be as
+        // long as the indices imply, and the scratch as long as a row.
         unsafe { grouped::rows(access, target, parts, scratch) };
     }
 }
@@ -66,6 +68,7 @@ pub(crate) unsafe fn dense<T: Number>(
         gradient.len() == expected,
         "a gradient has its table's shape"
     );
-    // SAFETY: handed on, and the gradient was just found to be as long as the table.
+    // SAFETY: `grouped::all` has the conditions of this function, and the gradient was just found to be
+    // as long as the table.
     unsafe { grouped::all(access, target, gradient, scratch) };
 }

@@ -98,12 +98,12 @@ impl DistinctRows {
                 while ((entry >> 32) as u32 ^ row).min((entry as u32).saturating_sub(base - 1)) != 0
                 {
                     at = (at + 1) & mask as u64;
-                    // SAFETY: as above.
+                    // SAFETY: `mask` keeps `at` below the table's length, a power of two.
                     entry = unsafe { *table.get_unchecked(at as usize) };
                 }
                 let new = (entry as u32) < base;
                 let place = if new { base + len as u32 } else { entry as u32 };
-                // SAFETY: as above for `at`; `len` is at most the number of occurrences before
+                // SAFETY: `at` is below the table's length, as before; `len` is at most the number of occurrences before
                 // this one, and so less than `count`.
                 unsafe {
                     // Written over by the next new row if this one is not new.

@@ -35,7 +35,8 @@ struct Occurrences<'a, T> {
 #[inline(always)]
 unsafe fn product<T: Number>(term: &Term<&[T]>, k: usize, width: usize) -> ScaledRow<T> {
     debug_assert!(term.rows.len() >= (k + 1) * width);
-    // SAFETY: the caller's promise; a term has a factor for each row or none at all.
+    // SAFETY: the term has row `k`, of `width` numbers, so they end within its rows; it has a factor for
+    // each row or none at all, which `apply::rows` has compared.
     unsafe {
         let factor = term.scale.map_or(T::one(), |s| *s.get_unchecked(k));
         (factor, term.rows.as_ptr().add(k * width))
@@ -64,14 +65,16 @@ unsafe fn gradient<const WIDTH: usize, M: Machine, T: Number>(
     let mut part = *part;
     let mut next = distinct.next(number);
     if let ([only], None) = (parts[part].terms, next) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `number` is an occurrence in this part, which ends behind it and begins where the one
+        // before ends. The only term has a row for each occurrence in its part, as long as `sum`.
         return unsafe { product(only, number - parts[part].start, width) };
     }
     let mut none = true;
     loop {
         let Occurrences { start, terms, .. } = parts[part];
         for term in terms {
-            // SAFETY: as above.
+            // SAFETY: `number` is an occurrence in `part`, for each of which its terms have a row, as long
+            // as `sum`. So `x` and `sum` have `width` numbers, which is `WIDTH` if that is not 0.
             unsafe {
                 let (factor, x) = product(term, number - start, width);
                 let sum = to;
@@ -145,7 +148,8 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
         let (row, n, g) = match source {
             GradientSource::Rows(parts, distinct) => {
                 let sum = &mut sum[..length];
-                // SAFETY: the caller's promise.
+                // SAFETY: by the conditions of `rows` the terms have a row of `update.width` numbers for
+                // each occurrence; that is `length`, which is `WIDTH` if that is not 0, and `sum`'s.
                 let g = unsafe { gradient::<WIDTH, M, T>(m, parts, distinct, k, &mut part, sum) };
                 (distinct.rows()[k] as usize, length, g)
             }
@@ -156,7 +160,7 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
         };
         // A constant where `WIDTH` is given.
         let n = if WIDTH > 0 { WIDTH } else { n };
-        let (start, slots) = update.place(row * length);
+        let (start, slots) = update.pointers_at(row * length);
         let mut copies = [&mut a[..], &mut b[..]];
         let place = match access {
             Access::Alone => (start, slots),
@@ -172,11 +176,13 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
                 (w.as_mut_ptr(), copies.each_mut().map(|c| c.as_mut_ptr()))
             }
         };
-        // SAFETY: as above. A worker alone is the only one to use the table and its state, and
-        // nobody else has the copies.
+        // SAFETY: the table has the row (the index is one of its rows, or `k` counts pieces of it), and
+        // the gradient and the place have `n` numbers each. A worker alone is the only one to use the
+        // table and its state; else the place is in the copies, which nobody else has.
         unsafe { update.apply::<WIDTH, M>(m, row, g, place, n) };
         if access == Access::Shared {
-            // SAFETY: as above.
+            // SAFETY: `start` and the slots are the places that were loaded above, valid for `n` numbers,
+            // which everybody reads and writes by moves.
             unsafe {
                 moves::store_row_on(m, start, &w[..n]);
                 for (copy, at) in copies.iter().zip(slots).take(update.slots) {
@@ -210,7 +216,8 @@ unsafe fn run<T: Number>(
         source: &GradientSource<'_, T>,
         lines: &mut [Vec<T>; 5],
     ) {
-        // SAFETY: handed on.
+        // SAFETY: `each_row` has the conditions of `run`, whose arguments it gets. `WIDTH` is 0, or the
+        // width of every row, which is matched.
         unsafe {
             // Code is compiled anew for each width, so there are two.
             let width = match source {
@@ -237,11 +244,13 @@ unsafe fn run<T: Number>(
         source: &GradientSource<'_, T>,
         lines: &mut [Vec<T>; 5],
     ) {
-        // SAFETY: handed on.
+        // SAFETY: the CPU has AVX2 and FMA by the conditions of this function, as `assume` requires; the
+        // others are those of `body`, which gets the same arguments.
         unsafe { body(crate::simd::Avx2::assume(), access, update, source, lines) }
     }
 
-    // SAFETY: handed on; every instruction set but the baseline includes AVX2 with FMA.
+    // SAFETY: both have the conditions of `run`, whose arguments they get. `avx2` is called only if the
+    // instruction set found on this CPU is AVX2 or AVX-512: each stands for AVX2 with FMA, too.
     unsafe {
         match Isa::active() {
             #[cfg(target_arch = "x86_64")]
@@ -303,7 +312,8 @@ unsafe fn numbers<T: Number>(
     unsafe { run(Access::Alone, &local, &source, &mut Default::default()) };
     for (copy, (table, _)) in copies.iter().zip(tables).filter(|(_, t)| t.1) {
         for (&from, &row) in copy.iter().zip(rows) {
-            // SAFETY: as above.
+            // SAFETY: `row` is one of the table's, of a single number, which everybody reads and writes
+            // by moves, or nobody else at all.
             unsafe { moves::store(table.wrapping_add(row as usize), from) };
         }
     }
@@ -341,11 +351,12 @@ pub(super) unsafe fn rows<T: Number>(
     } = scratch;
     distinct.group(&indices);
     if update.width == 1 {
-        // SAFETY: handed on.
+        // SAFETY: `numbers` has the conditions of this function, and `group` has just grouped the rows.
         unsafe { numbers(&update, &each, distinct, lines) };
     } else {
         distinct.link(&indices);
-        // SAFETY: handed on.
+        // SAFETY: `run` has the conditions of this function. `each` has the terms of each part, and
+        // `distinct` has the rows of the same parts, grouped and linked.
         unsafe {
             run(
                 access,
@@ -368,6 +379,7 @@ pub(super) unsafe fn all<T: Number>(
     scratch: &mut Scratch<T>,
 ) {
     let source = GradientSource::All(gradient);
-    // SAFETY: handed on.
+    // SAFETY: `run` has the conditions of this function: the gradient has as many numbers as the table,
+    // and others use the table and its state as `access` says.
     unsafe { run(access, &Update::new(target), &source, &mut scratch.lines) };
 }

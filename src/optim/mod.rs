@@ -217,11 +217,13 @@ impl Optimizer {
         let before: Vec<Array> = touched().map(copy).collect::<Result<_>>()?;
         interrupt::check()?;
         let apply = |item: &Work<'_>| {
-            // SAFETY: as above.
+            // SAFETY: nobody else uses the table, since `_locks` holds exclusive access until this function
+            // returns, nor its state, which is reached through the same optimizer and table only.
             unsafe { self.apply(Access::Alone, item) }?;
             // What was left half-way is taken back.
             interrupt::check()?;
-            // SAFETY: as above.
+            // SAFETY: `_locks` holds exclusive access to the table until this function returns; the rows
+            // touched are those of `item`, whose indices `Rows` checked against the table.
             match unsafe { item.touched().is_finite() } {
                 true => Ok(()),
                 false => Err(item.error("no parameter was changed")),
@@ -230,7 +232,8 @@ impl Optimizer {
         let applied = work.iter().try_for_each(apply);
         if applied.is_err() {
             for (touched, copy) in touched().zip(&before) {
-                // SAFETY: as above.
+                // SAFETY: `_locks` holds exclusive access to the tables until this function returns, and
+                // `copy` was made of the same rows, which `touched()` names in the same order.
                 unsafe { touched.restore(copy) };
             }
         }
@@ -253,7 +256,8 @@ impl Optimizer {
             unsafe { self.apply(Access::Shared, item) }?;
             item.table.touch();
         }
-        // SAFETY: as above.
+        // SAFETY: `_locks` excludes plain access to the tables until this function returns, so everybody
+        // moves rows; the rows' indices were checked against their table by `Rows`.
         match work.iter().find(|w| !unsafe { w.touched().is_finite() }) {
             Some(failed) => Err(failed.error("other workers have seen it")),
             None => Ok(()),
@@ -321,7 +325,8 @@ impl Optimizer {
             match &work.rows {
                 None => {
                     let mut scratch = Scratch::<T>::new(work.table.width(), 0)?;
-                    // SAFETY: handed on; a gradient has its table's type.
+                    // SAFETY: others reach the table and its state as `access` says, by the condition of
+                    // this function; a gradient has its table's type and so its shape.
                     unsafe { apply::dense(access, &target, numbers, &mut scratch) };
                 }
                 Some(indices) => {
@@ -331,7 +336,8 @@ impl Optimizer {
                         false => Scratch::new(width, indices.len())?,
                     };
                     let parts = OnePart { indices, rows: numbers };
-                    // SAFETY: handed on; `Rows` checked its indices against the table.
+                    // SAFETY: others reach the table and its state as `access` says, by the condition of
+                    // this function; `Rows` checked its indices against the table.
                     unsafe { apply::rows(access, &target, &parts, &mut scratch) };
                 }
             }

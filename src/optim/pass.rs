@@ -54,7 +54,9 @@ pub(super) struct Add<T, const NONE: bool> {
 impl<T: Real, const NONE: bool> Pass<T> for Add<T, NONE> {
     #[inline(always)]
     unsafe fn at<V: Vector<T>>(&self, at: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Pass::at` is called where the instruction set of `V` is available and the pass has
+        // `V::LANES` numbers from `at` on. Whoever makes an `Add` (`grouped::gradient`) gives pointers
+        // to as many numbers as it passes to `each`: `x` to read, `sum` its own to read and write.
         unsafe {
             let (x, to) = (V::load(self.x.add(at)), self.sum.add(at));
             let factor = V::splat(self.factor);

@@ -33,10 +33,13 @@ impl Reach for Shared {
 #[inline(always)]
 unsafe fn begin<A: Reach, M: Machine, T: Real>(m: M, at: *mut T, copy: &mut [T]) -> &mut [T] {
     if A::ACCESS == Access::Alone {
-        // SAFETY: the caller's promise.
+        // SAFETY: `at` is a row of `copy.len()` numbers in the table's memory, hence valid and aligned.
+        // `A` is `Alone`, so nobody else uses it while the slice lives: `add` and `add_two` drop it
+        // before they take the next row.
         return unsafe { std::slice::from_raw_parts_mut(at, copy.len()) };
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `at` is a row of `copy.len()` numbers in the table's memory, and `A` is not `Alone`, so
+    // everybody writes it by moves only.
     unsafe { moves::load_row_on(m, at, copy) };
     copy
 }
@@ -48,7 +51,8 @@ unsafe fn begin<A: Reach, M: Machine, T: Real>(m: M, at: *mut T, copy: &mut [T])
 #[inline(always)]
 unsafe fn finish<A: Reach, M: Machine, T: Real>(m: M, at: *mut T, copy: &[T]) {
     if A::ACCESS == Access::Shared {
-        // SAFETY: the caller's promise.
+        // SAFETY: `at` is a row of `copy.len()` numbers in the table's memory, and `A` is `Shared`, so
+        // everybody reads and writes it by moves only.
         unsafe { moves::store_row_on(m, at, copy) };
     }
 }
@@ -64,8 +68,8 @@ multiversion! {
             let rows = indices.iter().zip(term.rows.chunks_exact(W)).enumerate();
             for (k, (&i, x)) in rows {
                 let factor = term.factor(k, step);
-                // SAFETY: the caller of `rows` promises that `i` is a row of the table, and
-                // who else uses it.
+                // SAFETY: only `rows` calls this. By its conditions `i` is a row of the table, whose
+                // rows have `copy.len()`, that is `W`, numbers, and others use the table as `A` says.
                 unsafe {
                     let at = start.wrapping_add(i as usize * W);
                     let w = begin::<A, M, T>(m, at, copy);
@@ -90,7 +94,8 @@ multiversion! {
             let first = first.0.iter().zip(first.1.chunks_exact(W));
             let second = second.0.iter().zip(second.1.chunks_exact(W));
             for ((&i, (&a, x)), (&b, y)) in indices.iter().zip(first).zip(second) {
-                // SAFETY: as in `add`.
+                // SAFETY: only `rows` calls this. By its conditions `i` is a row of the table, whose
+                // rows have `copy.len()`, that is `W`, numbers, and others use the table as `A` says.
                 unsafe {
                     let at = start.wrapping_add(i as usize * W);
                     let w = begin::<A, M, T>(m, at, copy);
@@ -104,11 +109,15 @@ multiversion! {
 
 /// Adds `step` times a term to single numbers, which are moved alike by one worker and by
 /// many.
-fn add_numbers<T: Number>(table: &Table, indices: &[u32], step: T, term: Term<&[T]>) {
+///
+/// # Safety
+/// The table has rows of one number, `indices` are rows of it, and others reach it by moves if at all.
+unsafe fn add_numbers<T: Number>(table: &Table, indices: &[u32], step: T, term: Term<&[T]>) {
     let start = table.pointer::<T>();
     for (k, (&i, &x)) in indices.iter().zip(term.rows).enumerate() {
         let at = start.wrapping_add(i as usize);
-        // SAFETY: as in `add`.
+        // SAFETY: `i` is a row of the table, of one number, so `at` is valid and aligned; others reach
+        // it by moves if at all.
         unsafe { moves::store(at, moves::load(at) + term.factor(k, step) * x) };
     }
 }
@@ -154,7 +163,9 @@ pub(super) unsafe fn rows<T: Number, P: GradientRows<T>>(
         for t in 0..terms {
             let term = parts.term(p, t);
             match access {
-                _ if copy.len() == 1 => add_numbers(table, indices, step, term),
+                // SAFETY: `copy` is as long as a row, so rows have one number; indices are rows of the
+                // table, which others reach by moves (`Shared`) or not at all (`Alone`).
+                _ if copy.len() == 1 => unsafe { add_numbers(table, indices, step, term) },
                 Access::Alone => add(table, indices, step, term, copy, Alone),
                 Access::Shared => add(table, indices, step, term, copy, Shared),
             }

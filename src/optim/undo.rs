@@ -48,7 +48,8 @@ impl<'a> Touched<'a> {
             let (mut rest, mut unseen) = (out.make_mut()?, 0);
             for (at, length) in self.places::<T>() {
                 let (to, others) = rest.split_at_mut(length);
-                // SAFETY: the caller's promise; `to` is as long as the place.
+                // SAFETY: the place is `length` numbers of the table, which others reach by moves if at
+                // all; `to` is as long.
                 unsafe { moves::load_row(at, to) };
                 rest = others;
                 unseen += length;
@@ -70,7 +71,8 @@ impl<'a> Touched<'a> {
             let mut rest = copy.view().real::<T>();
             for (at, length) in self.places::<T>() {
                 let (from, others) = rest.split_at(length);
-                // SAFETY: the caller's promise; `from` is as long as the place.
+                // SAFETY: the place is `length` numbers of the table, which others reach by moves if at
+                // all; `from` is as long.
                 unsafe { moves::store_row_on(Scalar, at, from) };
                 rest = others;
             }
@@ -84,7 +86,8 @@ impl<'a> Touched<'a> {
     pub(super) unsafe fn is_finite(self) -> bool {
         with_real!(self.table.ty().dtype, T => {
             self.places::<T>().all(|(at, length)| {
-                // SAFETY: the caller's promise.
+                // SAFETY: the place is `length` numbers of the table, which others reach by moves if at
+                // all.
                 (0..length).all(|k| unsafe { moves::load(at.wrapping_add(k)) }.is_finite())
             })
         })

@@ -65,7 +65,7 @@ impl<'a, T: Number> Update<'a, T> {
 
     /// The parameter and its state from number `at` on.
     #[inline(always)]
-    pub(super) fn place(&self, at: usize) -> Pointers<T> {
+    pub(super) fn pointers_at(&self, at: usize) -> Pointers<T> {
         let (start, slots) = self.tables;
         (
             start.wrapping_add(at),
@@ -88,8 +88,9 @@ impl<'a, T: Number> Update<'a, T> {
         length: usize,
     ) {
         let lr = T::of(self.lr);
-        // SAFETY: handed on. A count of steps is a single number, which is moved alike by one
-        // worker and by many.
+        // SAFETY: `by` has the conditions of this function and gets the same gradient, place, length
+        // and width. `row` is one of the table's, and there is a count for each row: a single number,
+        // which one worker and many alike reach by moves.
         unsafe {
             match self.rule {
                 Rule::Sgd { momentum: 0.0 } => {
@@ -146,7 +147,8 @@ impl<'a, T: Number> Update<'a, T> {
             x,
             place,
         };
-        // SAFETY: handed on.
+        // SAFETY: the step reads and writes `length` numbers, which the gradient and the place have by
+        // the conditions of this function; `length` is `WIDTH` if that is not 0.
         unsafe { each::<WIDTH, M, T>(m, length, &step) }
     }
 }
@@ -172,7 +174,10 @@ impl<T: Number, F: Formula<T>> Pass<T> for RowStep<T, F> {
     unsafe fn at<V: Vector<T>>(&self, at: usize) {
         let (w, slots) = self.place;
         let slots = slots.map(|slot| slot.wrapping_add(at));
-        // SAFETY: the caller's promise; a rule has as many slots as its formula.
+        // SAFETY: `Pass::at` is called where the instruction set of `V` is available and the step has
+        // `V::LANES` numbers from `at` on: of the gradient to read, of the parameter and of each slot
+        // to read and write, which nobody else uses meanwhile (`Update::apply`). Only the formula's
+        // `SLOTS` slots are touched, and the rule's state has so many.
         unsafe {
             let w = w.add(at);
             let old = V::load(w);

@@ -21,7 +21,7 @@ use super::functions::{apply, diagonal_of};
 use super::length;
 use super::memory_order::{MemoryOrder, reshaped};
 use super::reductions::{reduced_with, reduction, with_arguments};
-use super::registry::{self, drop_slopes};
+use super::registry::{self, drop_grad_graphs};
 use super::sparse::gradient;
 use super::variable::PyVariable;
 use super::{convert, operand, transform};
@@ -131,9 +131,12 @@ impl PyVariable {
     /// ``backward(create_graph=True)``, or None. Only leaves that record a gradient have one.
     #[getter]
     fn grad<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let slope = self.slope().as_ref().map(|h| h.node().map(Cow::into_owned));
-        if let Some(slope) = slope.transpose()? {
-            return Ok(Some(Bound::new(py, Self::new(slope))?.into_any()));
+        let graph = self
+            .grad_graph()
+            .as_ref()
+            .map(|h| h.node().map(Cow::into_owned));
+        if let Some(graph) = graph.transpose()? {
+            return Ok(Some(Bound::new(py, Self::new(graph))?.into_any()));
         }
         let grad = match self.handle.param() {
             Some(param) => param.gradient(),
@@ -183,7 +186,7 @@ impl PyVariable {
             Some(grad) => node.backward_from(convert::array_of("grad", grad, node.dtype())?)?,
         }
         // The new gradient is plain numbers, so a gradient that is a graph no longer holds.
-        drop_slopes(py, &node);
+        drop_grad_graphs(py, &node);
         Ok(())
     }
 
@@ -199,7 +202,7 @@ impl PyVariable {
     fn zero_grad(&self, py: Python<'_>) -> PyResult<()> {
         let node = self.node()?;
         node.zero_grad();
-        drop_slopes(py, &node);
+        drop_grad_graphs(py, &node);
         Ok(())
     }
 
@@ -408,7 +411,7 @@ impl PyVariable {
         let node = self.node()?;
         let differentiated = node.differentiable() || node.traced_below();
         if differentiated || node.settable() {
-            let asked = py.import(intern!(py, "wyrmling.asked"))?;
+            let asked = py.import(intern!(py, "wyrmling.array_refusal"))?;
             let said = asked.call_method1(intern!(py, "refusal"), (differentiated,))?;
             return Err(PyTypeError::new_err(said.extract::<String>()?));
         }

@@ -192,7 +192,7 @@ impl PySampler {
             Some(weights) => (weights.into_pyarray(py), 1.0).into_pyobject(py)?,
         };
         let named = PyDict::new(py);
-        if let (Some(input), Some((users, items))) = (input, inner.known()) {
+        if let (Some(input), Some((users, items))) = (input, inner.positives()) {
             let pairs = (users.into_pyarray(py), items.into_pyarray(py));
             named.set_item(intern!(py, "positives"), pairs)?;
             named.set_item(intern!(py, "given"), input)?;

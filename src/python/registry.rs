@@ -52,10 +52,12 @@ fn listed<'py>(py: Python<'py>, root: &Variable) -> Vec<Bound<'py, PyVariable>> 
 }
 
 /// Forgets the gradients that are graphs of the leaves below a node.
-pub(super) fn drop_slopes(py: Python<'_>, node: &Variable) {
-    if PyVariable::any_slope() {
+pub(super) fn drop_grad_graphs(py: Python<'_>, node: &Variable) {
+    if PyVariable::any_grad_graph() {
         let leaves = listed(py, node);
-        leaves.iter().for_each(|leaf| leaf.get().set_slope(None));
+        leaves
+            .iter()
+            .for_each(|leaf| leaf.get().set_grad_graph(None));
     }
 }
 

@@ -218,15 +218,15 @@ pub(super) fn backward(
         let Some(object) = registry::object(py, leaf)? else {
             continue;
         };
-        let slope = object.get().slope();
-        let old = match &*slope {
+        let kept = object.get().grad_graph();
+        let old = match &*kept {
             Some(old) => Some(old.node()?.into_owned()),
             None => match leaf.grad() {
                 Some(old) => Some(Constant::new(old.try_to_dense()?).boxed()),
                 None => None,
             },
         };
-        drop(slope);
+        drop(kept);
         let sum = match old {
             Some(old) => ops::binary(&rules::Add, &old, &gradient)?,
             None => gradient,
@@ -235,7 +235,7 @@ pub(super) fn backward(
         found.push((object, sum, value));
     }
     for (object, sum, value) in found {
-        object.get().set_slope(Some(Handle::new(sum)));
+        object.get().set_grad_graph(Some(Handle::new(sum)));
         object.get().node()?.set_grad(value);
     }
     Ok(())

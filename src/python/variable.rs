@@ -61,7 +61,7 @@ pub(super) struct PyVariable {
     pub(super) entry: OnceLock<Listing>,
     /// A leaf's gradient as a graph, if it is to be one. It is held here and not by the leaf's
     /// node, which it depends on: nodes must not hold each other in a circle.
-    slope: Mutex<Option<Box<Handle>>>,
+    grad_graph: Mutex<Option<Box<Handle>>>,
     /// Whether it stands for a Python float, whose arithmetic raises what Python's does.
     pub(super) number: bool,
     /// Whether it stands for a single number that is no array: of Python's, or NumPy's.
@@ -69,13 +69,13 @@ pub(super) struct PyVariable {
 }
 
 /// How many leaves have a gradient that is a graph. While it is 0 no leaf is searched for one.
-static SLOPES: AtomicIsize = AtomicIsize::new(0);
+static GRAD_GRAPHS: AtomicIsize = AtomicIsize::new(0);
 
 impl Root for PyVariable {
     fn each(&self, f: &mut dyn FnMut(&Links, Vec<What>)) {
         f(self.handle.links(), self.handle.held());
-        if let Some(slope) = &*self.slope() {
-            f(slope.links(), slope.held());
+        if let Some(graph) = &*self.grad_graph() {
+            f(graph.links(), graph.held());
         }
     }
 }
@@ -91,7 +91,7 @@ impl PyVariable {
         PyVariable {
             handle,
             entry: OnceLock::new(),
-            slope: Mutex::new(None),
+            grad_graph: Mutex::new(None),
             number: false,
             scalar: false,
         }
@@ -105,15 +105,15 @@ impl PyVariable {
             scalar: number,
             handle: Handle::new(node),
             entry: OnceLock::new(),
-            slope: Mutex::new(None),
+            grad_graph: Mutex::new(None),
         }
     }
 
     /// Shows the collector what the graph holds.
     pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         self.handle.links().traverse(visit)?;
-        match &*self.slope() {
-            Some(slope) => slope.links().traverse(visit),
+        match &*self.grad_graph() {
+            Some(graph) => graph.links().traverse(visit),
             None => Ok(()),
         }
     }
@@ -121,7 +121,7 @@ impl PyVariable {
     /// Ends what the collector saw.
     pub(super) fn clear(&self) {
         self.handle.links().clear();
-        self.set_slope(None);
+        self.set_grad_graph(None);
     }
 
     /// Whether it stands for a number that is no array, if it has no axes.
@@ -161,26 +161,26 @@ impl PyVariable {
     }
 
     /// The gradient as a graph. No Python code may run while it is locked.
-    pub(super) fn slope(&self) -> MutexGuard<'_, Option<Box<Handle>>> {
+    pub(super) fn grad_graph(&self) -> MutexGuard<'_, Option<Box<Handle>>> {
         // A panic cannot leave it half written: it is only ever replaced as a whole.
-        self.slope.lock().unwrap_or_else(|e| e.into_inner())
+        self.grad_graph.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// Replaces the gradient that is a graph.
-    pub(super) fn set_slope(&self, slope: Option<Handle>) {
-        let slope = slope.map(Box::new);
-        let change = |slope: &Option<Box<Handle>>| isize::from(slope.is_some());
-        SLOPES.fetch_add(change(&slope), Relaxed);
-        let old = std::mem::replace(&mut *self.slope(), slope);
-        SLOPES.fetch_sub(change(&old), Relaxed);
+    pub(super) fn set_grad_graph(&self, graph: Option<Handle>) {
+        let graph = graph.map(Box::new);
+        let change = |graph: &Option<Box<Handle>>| isize::from(graph.is_some());
+        GRAD_GRAPHS.fetch_add(change(&graph), Relaxed);
+        let old = std::mem::replace(&mut *self.grad_graph(), graph);
+        GRAD_GRAPHS.fetch_sub(change(&old), Relaxed);
         // Dropping the last handle frees the graph and may run Python code, so the lock is released
         // before.
         drop(old);
     }
 
     /// Whether any leaf has a gradient that is a graph.
-    pub(super) fn any_slope() -> bool {
-        SLOPES.load(Relaxed) != 0
+    pub(super) fn any_grad_graph() -> bool {
+        GRAD_GRAPHS.load(Relaxed) != 0
     }
 
     /// The type and shape of the value.
@@ -224,8 +224,8 @@ impl PyVariable {
 
 impl Drop for PyVariable {
     fn drop(&mut self) {
-        if Self::any_slope() {
-            self.set_slope(None);
+        if Self::any_grad_graph() {
+            self.set_grad_graph(None);
         }
     }
 }

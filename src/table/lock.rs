@@ -20,7 +20,7 @@
 //!
 //! Several locks are taken together or not at all, so nobody waits while it takes them one by
 //! one. A run within a run does hold something while it waits; if those it waits for wait for it
-//! in turn, which the record shows, it gets [`Refused::Circle`].
+//! in turn, which the record shows, it gets [`Refused::Deadlock`].
 //!
 //! Waits are in order of arrival, so that nobody waits for ever behind others who come and go.
 //! The order binds for a tenth of a second only: a program that waits for a thread of its own,

@@ -15,7 +15,7 @@ pub(super) const BUSY: u64 = 1 << 31;
 pub(super) const READERS: u64 = BUSY - 1;
 
 /// How long others are let go first because they came first.
-pub(super) const COURTESY: Duration = Duration::from_millis(100);
+pub(super) const FAIRNESS_WINDOW: Duration = Duration::from_millis(100);
 
 /// A number that no other run of this process has.
 pub(super) type Run = u64;
@@ -49,7 +49,7 @@ pub(super) enum Refused {
     /// The run that asks, or one that it is part of, holds it.
     Own(usize),
     /// Whoever holds it waits for what a run of this thread holds.
-    Circle(usize),
+    Deadlock(usize),
     /// It is being trained by another run.
     Trained(usize),
 }
@@ -211,7 +211,7 @@ impl Record {
             return Attempt::Taken;
         }
         match self.circle(request) {
-            Some(k) => Attempt::Refused(Refused::Circle(k)),
+            Some(k) => Attempt::Refused(Refused::Deadlock(k)),
             None => Attempt::Wait,
         }
     }
@@ -219,7 +219,9 @@ impl Record {
     /// Whether nobody who came before waits for any of this, or it has waited long enough.
     pub(super) fn is_next(&self, request: &LockRequest<'_>) -> bool {
         let since = request.since;
-        if !request.own.is_empty() || since.is_some_and(|(since, _)| since.elapsed() >= COURTESY) {
+        if !request.own.is_empty()
+            || since.is_some_and(|(since, _)| since.elapsed() >= FAIRNESS_WINDOW)
+        {
             return true;
         }
         let older = self

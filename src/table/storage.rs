@@ -279,7 +279,7 @@ impl Table {
 /// What to report when a lock is refused that was asked for in some mode.
 #[cold]
 pub(super) fn refusal(tables: &[&Table], refused: Refused, mode: Mode) -> Error {
-    let (Refused::Own(k) | Refused::Circle(k) | Refused::Trained(k)) = refused;
+    let (Refused::Own(k) | Refused::Deadlock(k) | Refused::Trained(k)) = refused;
     let label = tables[k].label();
     Error::State(match (refused, mode) {
         (Refused::Trained(_), _) => {
@@ -294,7 +294,7 @@ pub(super) fn refusal(tables: &[&Table], refused: Refused, mode: Mode) -> Error 
             "{label} is being read by the very call that this code runs in, which would wait for \
              itself: change the parameter when that call has ended"
         ),
-        (Refused::Circle(_), _) => format!(
+        (Refused::Deadlock(_), _) => format!(
             "{label} is in use by a thread that waits for what this call holds, so that neither \
              could go on: read and change parameters outside of programs' own functions, or in \
              one thread at a time"

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::lock::{self, Lock, Membership, Mode, Refused};
 use super::new_id;
-use super::record::{Attempt, BUSY, COURTESY, LockRequest, READERS, Record, Run, Waiting};
+use super::record::{Attempt, BUSY, FAIRNESS_WINDOW, LockRequest, READERS, Record, Run, Waiting};
 use crate::array::{DType, Type};
 use crate::error::Error;
 use crate::{Table, interrupt};
@@ -53,8 +53,8 @@ fn ask(record: &mut Record, request: &LockRequest<'_>) -> &'static str {
         Attempt::Wait => "wait",
         Attempt::Refused(Refused::Own(0)) => "own 0",
         Attempt::Refused(Refused::Own(_)) => "own 1",
-        Attempt::Refused(Refused::Circle(0)) => "circle 0",
-        Attempt::Refused(Refused::Circle(_)) => "circle 1",
+        Attempt::Refused(Refused::Deadlock(0)) => "circle 0",
+        Attempt::Refused(Refused::Deadlock(_)) => "circle 1",
         Attempt::Refused(Refused::Trained(0)) => "trained 0",
         Attempt::Refused(Refused::Trained(_)) => "trained 1",
     }
@@ -245,7 +245,9 @@ fn who_came_first_goes_first_for_as_long_as_courtesy_lasts() {
         record.enqueue(&mut asking);
         assert_eq!(record.is_next(&asking), next, "in the queue");
         let (_, ticket) = asking.since.expect("it waits");
-        asking.since = Instant::now().checked_sub(COURTESY).map(|t| (t, ticket));
+        asking.since = Instant::now()
+            .checked_sub(FAIRNESS_WINDOW)
+            .map(|t| (t, ticket));
         assert!(record.is_next(&asking), "it waited long enough");
     }
     // Those behind, and the request itself, are no hindrance.
@@ -260,7 +262,7 @@ fn who_came_first_goes_first_for_as_long_as_courtesy_lasts() {
     let shared = [(&lock, SHARED)];
     let mut late = request(&shared, Some(3), &[]);
     record.enqueue(&mut late);
-    late.since = Instant::now().checked_sub(COURTESY).map(|t| (t, 9));
+    late.since = Instant::now().checked_sub(FAIRNESS_WINDOW).map(|t| (t, 9));
     assert_eq!(ask(&mut record, &late), "wait");
 }
 

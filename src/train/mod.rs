@@ -46,8 +46,8 @@
 mod data;
 mod fit;
 mod history;
-mod known;
 mod parallel;
+mod positives;
 mod samples;
 pub mod sampling;
 mod shuffle;

@@ -3,16 +3,16 @@
 //! A [`Sampler`] never changes, so all workers share one; each draws by a
 //! generator of its own, from [`stream`].
 //!
-//! Every distribution is exact, with the user's known positives or without. If all items
-//! are equally likely, a number `r` is drawn, and bisection in the sorted list of known
+//! Every distribution is exact, with the user's positives or without. If all items
+//! are equally likely, a number `r` is drawn, and bisection in the sorted list of positive
 //! items finds the `r`-th item that the user does not know: nothing is rejected. Items
 //! with weights are drawn by the alias method (A. J. Walker, 1977; crate `rand_distr`),
 //! and an item that the user knows is drawn again, up to 16 times. Then one of the
-//! unknown items is found by a walk over the known ones, which takes time, but bounded
+//! unknown items is found by a walk over the positive ones, which takes time, but bounded
 //! time, for a user who knows nearly everything. Weights are integers, so that no
 //! rounding error gives an item of weight 0 a chance.
 //!
-//! Limits: known positives take 4 bytes each, and 8 a user up to the largest id.
+//! Limits: positives take 4 bytes each, and 8 a user up to the largest id.
 
 use std::hint::select_unpredictable;
 
@@ -20,7 +20,7 @@ use rand::Rng;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 
-use super::known::Known;
+use super::positives::Positives;
 pub use super::stream::stream;
 use crate::array::room;
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone)]
 pub struct Sampler {
     items: Items,
-    known: Option<Known>,
+    positives: Option<Positives>,
 }
 
 /// What is drawn from.
@@ -55,7 +55,7 @@ enum Items {
     },
 }
 
-/// How many drawn items may be known ones before the walk over all known ones.
+/// How many drawn items may be positives before the walk over all positives.
 const TRIES: usize = 16;
 
 impl Sampler {
@@ -70,7 +70,7 @@ impl Sampler {
         let n = item_count("n", n)?;
         Ok(Sampler {
             items: Items::Uniform { n },
-            known: None,
+            positives: None,
         })
     }
 
@@ -131,13 +131,13 @@ impl Sampler {
             .map_err(|e| Error::Value(format!("counts cannot be drawn from: {e}")))?;
         Ok(Sampler {
             items: Items::Weighted { alias, before },
-            known: None,
+            positives: None,
         })
     }
 
     /// The same, but never an item that the user knows: user `users[k]` knows item
     /// `items[k]`. Pairs may be in any order and may repeat. A user who is not among
-    /// them knows nothing. Replaces what was known before.
+    /// them has no positives. Replaces those given before.
     ///
     /// # Errors
     ///
@@ -145,8 +145,8 @@ impl Sampler {
     /// one of the sampler's, [`Error::Value`] if a user knows every item that can be drawn,
     /// [`Error::Memory`] if there is no memory for so many users.
     pub fn reject(self, users: &[u32], items: &[u32]) -> Result<Sampler> {
-        let known = Known::new(users, items, self.item_count())?;
-        for (user, row) in known.rows() {
+        let positives = Positives::new(users, items, self.item_count())?;
+        for (user, row) in positives.rows() {
             if self.items.mass_without(row) == 0 {
                 return Err(Error::Value(format!(
                     "user {user} knows every item that can be drawn; nothing is left to sample"
@@ -154,15 +154,15 @@ impl Sampler {
             }
         }
         Ok(Sampler {
-            known: Some(known),
+            positives: Some(positives),
             ..self
         })
     }
 
     /// What users know, as [`reject`](Sampler::reject) takes it: users and items, a pair an
     /// entry, each pair once.
-    pub fn known(&self) -> Option<(Vec<u32>, Vec<u32>)> {
-        let rows = self.known.as_ref()?.rows();
+    pub fn positives(&self) -> Option<(Vec<u32>, Vec<u32>)> {
+        let rows = self.positives.as_ref()?.rows();
         Some(
             rows.flat_map(|(user, row)| row.iter().map(move |&item| (user, item)))
                 .unzip(),
@@ -192,8 +192,8 @@ impl Sampler {
     /// One item, for user `given` if one is given.
     #[inline]
     pub fn draw<R: Rng>(&self, rng: &mut R, given: Option<u32>) -> u32 {
-        let row = match (&self.known, given) {
-            (Some(known), Some(user)) => known.row(user),
+        let row = match (&self.positives, given) {
+            (Some(positives), Some(user)) => positives.row(user),
             _ => &[],
         };
         self.items.draw(rng, row)
@@ -211,10 +211,10 @@ impl Sampler {
                 "fill: one user for each item to draw"
             );
         }
-        match (&self.known, given, &self.items) {
-            (Some(known), Some(users), _) => {
+        match (&self.positives, given, &self.items) {
+            (Some(positives), Some(users), _) => {
                 for (out, &user) in out.iter_mut().zip(users) {
-                    *out = self.items.draw(rng, known.row(user));
+                    *out = self.items.draw(rng, positives.row(user));
                 }
             }
             (_, _, &Items::Uniform { n }) => {
@@ -256,8 +256,8 @@ impl Items {
                 let rank = below(rng, u64::from(left)) as u32;
                 // `rank` unknown items lie before the item that is sought, and `row[k] - k`
                 // before `row[k]`. So `row[k]` lies before it if the latter are no more.
-                let known_before = count_while(row, |k, item| item - k as u32 <= rank);
-                rank + known_before as u32
+                let positives_before = count_while(row, |k, item| item - k as u32 <= rank);
+                rank + positives_before as u32
             }
             Items::Weighted { alias, before } => {
                 for _ in 0..TRIES {
@@ -301,12 +301,12 @@ fn count_while(row: &[u32], holds: impl Fn(usize, u32) -> bool) -> usize {
 }
 
 /// The unknown item on which `rank` falls, if the unknown items lie side by side,
-/// each as long as its weight: walks over the known ones, then bisects.
+/// each as long as its weight: walks over the positives, then bisects.
 #[cold]
 fn draw_between(before: &[u64], row: &[u32], rank: u64) -> u32 {
     let mut rank = rank;
-    for &known in row {
-        let (start, end) = (before[known as usize], before[known as usize + 1]);
+    for &item in row {
+        let (start, end) = (before[item as usize], before[item as usize + 1]);
         if rank < start {
             break;
         }

@@ -79,21 +79,21 @@ impl AnyScratch {
 }
 
 /// A plan for one batch length, ready to run.
-struct Sized {
+struct BatchExecutor {
     executor: Executor,
     batch: usize,
 }
 
 /// A parameter that a program has a gradient of.
 struct TrainedParameter<'a> {
-    /// The number of the gradient.
+    /// The index of the gradient in the program.
     number: usize,
     target: StepTarget<'a>,
     scratch: AnyScratch,
 }
 
 /// An input as it is staged.
-struct Fed {
+struct StagedInput {
     leaf: usize,
     /// Elements in a sample.
     row: usize,
@@ -114,10 +114,10 @@ impl Drop for StopOnPanic<'_> {
 pub(super) struct Worker<'a> {
     shared: &'a RunContext<'a>,
     number: usize,
-    full: Sized,
-    rest: Option<Sized>,
+    full: BatchExecutor,
+    rest: Option<BatchExecutor>,
     /// The inputs, and what is staged for each.
-    inputs: Vec<Fed>,
+    inputs: Vec<StagedInput>,
     staged: Vec<InputBuffer>,
     /// Samples that there is room for: whole batches.
     room: usize,
@@ -138,10 +138,10 @@ impl<'a> Worker<'a> {
         plans: &BatchPlans,
     ) -> Result<Self> {
         let program = shared.program;
-        let sized = |plan: &Arc<Plan>, batch: usize| -> Result<Sized> {
+        let sized = |plan: &Arc<Plan>, batch: usize| -> Result<BatchExecutor> {
             let mut executor = Executor::new(Arc::clone(plan), program.tables())?;
             program.bind_variables(&mut executor)?;
-            Ok(Sized { executor, batch })
+            Ok(BatchExecutor { executor, batch })
         };
         let full = sized(&plans.full, shared.batch)?;
         let rest = match &plans.rest {
@@ -181,7 +181,9 @@ impl<'a> Worker<'a> {
             number,
             full,
             rest,
-            inputs: inputs.map(|((leaf, _), row)| Fed { leaf, row }).collect(),
+            inputs: inputs
+                .map(|((leaf, _), row)| StagedInput { leaf, row })
+                .collect(),
             staged: shared.feeds.buffers(room)?,
             room,
             trained: trained.collect::<Result<_>>()?,

@@ -1,6 +1,6 @@
 //! Elements chosen and replaced: lookups of rows, slices, places and masks.
 //!
-//! Places are numbers of elements in C order, made from any key of NumPy's by whoever calls; a mask
+//! Places are flat indices (positions in C order), made from any key of NumPy's by whoever calls; a mask
 //! stays a mask where one number is assigned, so that it may come from values that change.
 
 use super::shape::{broadcast_like, expand_dims, reshape_like};

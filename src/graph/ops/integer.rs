@@ -1,7 +1,7 @@
 //! Integers: which nodes hold them, and how they become numbers and indices.
 //!
 //! A node holds integers ([`Variable::is_integer`]) if it holds indices, or if
-//! [`Whole`](rules::Whole) made it, or if it has the elements of such a node in another shape or
+//! [`AsInteger`](rules::AsInteger) made it, or if it has the elements of such a node in another shape or
 //! order. Their arithmetic is that of float64, whose results are marked again.
 
 use super::{binary, unary};
@@ -28,7 +28,7 @@ pub fn numbers(x: &Variable) -> Result<Variable> {
 pub fn whole(x: &Variable) -> Result<Variable> {
     match x.is_integer() {
         true => Ok(x.clone()),
-        false => unary(&rules::Whole, x),
+        false => unary(&rules::AsInteger, x),
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Indices are 32 bits wide and never negative, and arithmetic is for floats, which hold every
 //! integer up to 2^53. So `argmax(x) - 1` is computed in float64 and marked as integers by
-//! [`Whole`], and becomes indices again where it looks something up ([`ToIndex`]), which counts
+//! [`AsInteger`], and becomes indices again where it looks something up ([`ToIndex`]), which counts
 //! negative ones from the end and compares all with the length. Nothing wraps around: what is no
 //! integer, or too large to be exact, is an error. No gradient passes through any of them.
 
@@ -51,9 +51,9 @@ impl Operator for FromIndex {
 /// Numbers as integers, rounded towards zero, in float64: the result of arithmetic on integers,
 /// and of `astype(int)`. NaN and what is not below 2^53 are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Whole;
+pub struct AsInteger;
 
-impl Operator for Whole {
+impl Operator for AsInteger {
     fn name(&self) -> &str {
         "whole"
     }
@@ -180,7 +180,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         internal: Some("marks the results of arithmetic on integers, and of astype(int)"),
         cases: || {
             let case = |shape: &[usize]| {
-                Case::new(OpRef::Static(&Whole), vec![Argument::real(shape, WHOLE)])
+                Case::new(
+                    OpRef::Static(&AsInteger),
+                    vec![Argument::real(shape, WHOLE)],
+                )
             };
             vec![case(&[2, 3]), case(&[])]
         },

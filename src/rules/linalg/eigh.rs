@@ -17,8 +17,8 @@ use super::factor;
 use super::gemm::product;
 use super::spectral::{antisymmetric, diagonal_matrix, ratio, row, rows, runs, undifferentiated};
 use crate::rules::{
-    Argument, Case, Diagonal, Entry, Ex, Level, OpRef, Operator, PackedRowsAdjoint, Pairs, Tril,
-    arity, rows_and_columns, same_dtype, same_shape,
+    Argument, Case, Diagonal, Entry, Ex, OpRef, Operator, PackedRowsAdjoint, Pairs,
+    SymmetricGradientCheck, Tril, arity, rows_and_columns, same_dtype, same_shape,
 };
 
 /// Eigenvectors as columns, and the eigenvalues, ascending, as a last row: (n + 1) × n.
@@ -57,7 +57,7 @@ impl Operator for Eigh {
         let w = row(y, -1);
         let v = undifferentiated(rows(y, None, Some(-1)), w, false);
         let (by_v, by_w) = (rows(g, None, Some(-1)), row(g, -1));
-        let by_w = by_w.with_new(Level { zero: false }, &[w]);
+        let by_w = by_w.with_new(SymmetricGradientCheck { zero: false }, &[w]);
         let turn = antisymmetric(v.matmul(by_v, true, false)) * 0.5;
         let gaps = w.with_new(Pairs { sum: false }, &[]);
         let inner = ratio(turn, gaps) + diagonal_matrix(by_w);

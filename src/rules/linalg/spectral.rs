@@ -10,8 +10,8 @@
 //!   ([`realigned`](Operator::realigned)): then first-order perturbation theory holds, the terms that
 //!   would be divided by zero are zero themselves, and a function of the values that is smooth and
 //!   symmetric has the right second derivatives (Kato, "Perturbation theory for linear operators",
-//!   chapter II). A gradient that is not symmetric in values that coincide has none: [`Level`]
-//!   refuses;
+//!   chapter II). A gradient that is not symmetric in values that coincide has none:
+//!   [`SymmetricGradientCheck`] refuses;
 //! - in reverse mode no direction is known. The gradient of values needs the vectors, but not their
 //!   derivative; a gradient of that gradient does, and is refused ([`Distinct`] again).
 
@@ -288,20 +288,21 @@ impl Operator for Distinct {
 /// A gradient of values, operand 0, with a derivative by the values, operand 1, only if its elements
 /// are equal where the values are equal, and zero where they are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Level {
+pub struct SymmetricGradientCheck {
     /// Whether it must be zero where a value is zero.
     pub zero: bool,
 }
 
-/// Zeros of the shape of the gradient of values; raised where [`Level`] has no derivative.
+/// The tangent of [`SymmetricGradientCheck`]: zeros of the shape of the gradient of values, or
+/// [`Error::LinAlg`] where there is no derivative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct LevelSlope {
-    /// As in [`Level`].
+pub struct SymmetricGradientCheckSlope {
+    /// As in [`SymmetricGradientCheck`].
     pub zero: bool,
 }
 
 /// Checks the operands of both.
-fn level(name: &str, args: &[&Type]) -> Result<Type> {
+fn checked_type(name: &str, args: &[&Type]) -> Result<Type> {
     let [gradient, values] = arity::<2>(name, args)?;
     same_dtype(name, gradient, values)?;
     values_of(name, values)?;
@@ -311,7 +312,7 @@ fn level(name: &str, args: &[&Type]) -> Result<Type> {
 
 /// Whether numbers are equal wherever values coincide, to half of their digits: they are functions of
 /// values that differ by rounding.
-fn is_level<T: Real>(numbers: &[T], values: &[T], zero: bool) -> bool {
+fn is_symmetric<T: Real>(numbers: &[T], values: &[T], zero: bool) -> bool {
     let largest = numbers.iter().fold(T::zero(), |m, x| m.max(x.abs()));
     let near = largest * T::epsilon().sqrt();
     let equal = |run: std::ops::Range<usize>| {
@@ -322,9 +323,9 @@ fn is_level<T: Real>(numbers: &[T], values: &[T], zero: bool) -> bool {
     runs(values).into_iter().all(equal) && !(zero && last.iter().any(|x| x.abs() > near))
 }
 
-impl Operator for Level {
+impl Operator for SymmetricGradientCheck {
     fn name(&self) -> &str {
-        "level"
+        "symmetric_gradient_check"
     }
 
     fn key(&self) -> Option<&dyn Key> {
@@ -332,7 +333,7 @@ impl Operator for Level {
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        level("level", args)
+        checked_type("symmetric_gradient_check", args)
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
@@ -353,14 +354,14 @@ impl Operator for Level {
     fn jvp<'t>(&self, i: usize, t: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         Some(match i {
             0 => t,
-            _ => x[0].with_new(LevelSlope { zero: self.zero }, &[x[1]]),
+            _ => x[0].with_new(SymmetricGradientCheckSlope { zero: self.zero }, &[x[1]]),
         })
     }
 }
 
-impl Operator for LevelSlope {
+impl Operator for SymmetricGradientCheckSlope {
     fn name(&self) -> &str {
-        "level_slope"
+        "symmetric_gradient_check_slope"
     }
 
     fn key(&self) -> Option<&dyn Key> {
@@ -368,7 +369,7 @@ impl Operator for LevelSlope {
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        level("level_slope", args)
+        checked_type("symmetric_gradient_check_slope", args)
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
@@ -377,7 +378,7 @@ impl Operator for LevelSlope {
             T::slice_mut(&mut out.data).fill(T::default());
             let numbers = args[0].real::<T>().chunks_exact(n);
             let values = args[1].real::<T>().chunks_exact(n);
-            numbers.zip(values).all(|(numbers, values)| is_level(numbers, values, self.zero))
+            numbers.zip(values).all(|(numbers, values)| is_symmetric(numbers, values, self.zero))
         });
         fine.then_some(()).ok_or_else(|| {
             Error::LinAlg(
@@ -454,24 +455,24 @@ pub(super) const ENTRIES: &[Entry] = &[
         },
     },
     Entry {
-        name: "level",
+        name: "symmetric_gradient_check",
         formula: "x",
         source: "definition",
         reference: None,
         internal: Some("refuses second derivatives where a function of values is not smooth"),
-        cases: || of_levels(|zero| OpRef::new(Level { zero })),
+        cases: || of_checks(|zero| OpRef::new(SymmetricGradientCheck { zero })),
     },
     Entry {
-        name: "level_slope",
+        name: "symmetric_gradient_check_slope",
         formula: "0",
         source: "definition",
         reference: None,
-        internal: Some("the tangent of level"),
-        cases: || of_levels(|zero| OpRef::new(LevelSlope { zero })),
+        internal: Some("the tangent of symmetric_gradient_check"),
+        cases: || of_checks(|zero| OpRef::new(SymmetricGradientCheckSlope { zero })),
     },
 ];
 
-fn of_levels(op: fn(bool) -> OpRef) -> Vec<Case> {
+fn of_checks(op: fn(bool) -> OpRef) -> Vec<Case> {
     let shapes: [&[usize]; 3] = [&[3], &[2, 2], &[0]];
     let case = |x: &[usize]| {
         [false, true].map(|zero| {

@@ -17,8 +17,8 @@ use super::spectral::{
     antisymmetric, diagonal_matrix, ratio, row, rows, runs, undifferentiated, zeros,
 };
 use crate::rules::{
-    Argument, Case, Diagonal, Entry, Ex, Level, OpRef, Operator, PackedRowsAdjoint, Pairs, arity,
-    rows_and_columns, same_dtype, same_shape,
+    Argument, Case, Diagonal, Entry, Ex, OpRef, Operator, PackedRowsAdjoint, Pairs,
+    SymmetricGradientCheck, arity, rows_and_columns, same_dtype, same_shape,
 };
 
 /// The k = min(m, n) singular values, descending, as a row; below it the left singular vectors
@@ -67,7 +67,7 @@ impl Operator for Svd {
 
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
         let (s, by_s) = (row(y, 0), row(g, 0));
-        let by_s = by_s.with_new(Level { zero: true }, &[s]);
+        let by_s = by_s.with_new(SymmetricGradientCheck { zero: true }, &[s]);
         let [u, v] = undifferentiated(rows(y, Some(1), None), s, true).halves(x[0]);
         let [by_u, by_v] = rows(g, Some(1), None).halves(x[0]);
         let (inside_u, inside_v) = (u.matmul(by_u, true, false), v.matmul(by_v, true, false));

@@ -103,10 +103,10 @@ fn the_way_out_walks_over_known_items() {
 #[test]
 fn a_sampler_tells_what_it_was_made_of() {
     let uniform = Sampler::uniform(7).unwrap();
-    assert_eq!((uniform.weights(), uniform.known()), (None, None));
+    assert_eq!((uniform.weights(), uniform.positives()), (None, None));
     let (users, items) = ([2, 0, 2, 2, 5], [6, 3, 1, 6, 0]);
     let pairs = Some((vec![0, 2, 2, 5], vec![3, 1, 6, 0]));
-    assert_eq!(uniform.reject(&users, &items).unwrap().known(), pairs);
+    assert_eq!(uniform.reject(&users, &items).unwrap().positives(), pairs);
     // The largest weight is 2^61 over the number of items, which is rounded up to a power of two.
     let unit = 2f64.powi(62 - 4);
     for n in [8, 9, 15] {
@@ -117,7 +117,7 @@ fn a_sampler_tells_what_it_was_made_of() {
         weights[..4].copy_from_slice(&[unit / 4.0, unit, unit / 8.0, 1.0]);
         assert_eq!(sampler.weights(), Some(weights), "{n}");
         assert_eq!(sampler.item_count(), n as u32);
-        assert_eq!(sampler.known(), None);
+        assert_eq!(sampler.positives(), None);
         let all_but_last = vec![0; n - 1];
         assert!(
             sampler

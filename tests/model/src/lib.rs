@@ -204,7 +204,7 @@ mod tests {
                     let _held = mine.hold(Mode::Shared).expect("nobody refuses");
                     mine.using(Mode::Shared, || match other.hold(Mode::Plain) {
                         Ok(_held) => other.using(Mode::Plain, || ()),
-                        Err(Refused::Circle(0)) => told.store(true, Ordering::SeqCst),
+                        Err(Refused::Deadlock(0)) => told.store(true, Ordering::SeqCst),
                         Err(refused) => panic!("{refused:?}"),
                     });
                 }));

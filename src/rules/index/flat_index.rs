@@ -1,7 +1,7 @@
-//! Elements by their places in an array: selected, and replaced by others.
+//! Elements by flat index: selected, and replaced by others.
 //!
-//! A place is the number of an element in C order. Whatever key NumPy takes names some places
-//! of an array of one shape, and other places of another: so the operators hold the shape that
+//! A flat index, or place, is the position of an element in C order, as `np.ravel` counts. A key of
+//! NumPy's selects other places in an array of another shape: so the operators hold the shape that
 //! the places were computed for, or take them as an array of that shape, and refuse all others.
 //! For what follows the shape there are slices and `gather`.
 

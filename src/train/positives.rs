@@ -1,4 +1,4 @@
-//! What users know: the items that a sampler must not draw for them.
+//! Positives: the items that each user had, which a sampler must not draw as negatives for them.
 //!
 //! The rows of a [`Csr`]. Users may have any numbers of 32 bits: where the largest is far beyond
 //! how many there are, a row stands for one of those that occur, found by bisection.
@@ -7,27 +7,27 @@ use crate::array::room;
 use crate::error::Result;
 use crate::rank::Csr;
 
-/// The items that each user knows, sorted and distinct.
+/// The positives of each user, sorted and distinct.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct Positives {
     /// Which user each row is of, rising; `None` if every user up to the last has a row.
     users: Option<Vec<u32>>,
     rows: Csr,
 }
 
-impl Known {
-    /// Groups pairs, user `users[k]` knows item `items[k]`, by user.
+impl Positives {
+    /// Groups pairs, user `users[k]` had item `items[k]`, by user.
     ///
     /// # Errors
     /// As [`Csr::from_pairs`].
-    pub(super) fn new(users: &[u32], items: &[u32], n_items: u32) -> Result<Known> {
+    pub(super) fn new(users: &[u32], items: &[u32], n_items: u32) -> Result<Positives> {
         let n_users = users
             .iter()
             .max()
             .map_or(0, |&last| (last as usize).saturating_add(1));
         if n_users <= 16 * users.len() + 1024 {
             let rows = Csr::from_pairs(users, items, n_users, n_items as usize)?;
-            return Ok(Known { users: None, rows });
+            return Ok(Positives { users: None, rows });
         }
         let mut distinct = room(&[users.len()])?;
         distinct.extend_from_slice(users);
@@ -37,7 +37,7 @@ impl Known {
         let mut places: Vec<u32> = room(&[users.len()])?;
         places.extend(users.iter().map(row));
         let rows = Csr::from_pairs(&places, items, distinct.len(), n_items as usize)?;
-        Ok(Known {
+        Ok(Positives {
             users: Some(distinct),
             rows,
         })

@@ -1,5 +1,5 @@
-//! What a program keeps between runs: plans for the shapes of inputs that it had, with executors
-//! that are idle.
+//! The plan cache of a program: plans by the shapes of its inputs, with executors that are idle. The
+//! plan that was unused for longest is dropped first.
 
 use std::sync::Arc;
 use std::time::Duration;
