@@ -177,7 +177,6 @@ REFUSED_BY_INDEX = {
     "array": r"^np\.array: .*would be a constant.*np\.stack",
     "np.r_": r"^np\.r_\[i\]: .*use wyrmling\.r_",
     "nonzero": "follows an input",
-    "any": "follows an input",
     "int": r"\.item\(\)",
     "float": r"\.item\(\)",
     "math": r"\.item\(\)",

@@ -6,7 +6,9 @@ the error says what asked for the length. ``FOLLOWING`` are those that follow.
 
 import copy
 import itertools
+import json
 import math
+import numbers
 import operator
 import pickle
 
@@ -69,6 +71,23 @@ PROGRAMS = {
     "linspace": lambda x: x.sum() + np.linspace(0.0, 1.0, x.shape[0]).sum(),
     "broadcast a constant": lambda x: x.sum() + np.broadcast_to(2.0, x.shape).sum(),
     "broadcast": lambda x: np.broadcast_to(x[:1], x.shape).sum(),
+    "zeros of integers": lambda x: x + np.zeros_like(x, dtype=int),
+    "full of integers": lambda x: x * np.full_like(x, 2, dtype=int),
+    "full of small integers": lambda x: x * np.full_like(x[:, 0], 2, dtype=np.uint8)[:, None],
+    "ones of booleans": lambda x: x * np.ones_like(x, dtype=bool),
+    "isreal": lambda x: (x * np.isreal(x)).sum(),
+    "iscomplex": lambda x: x + np.iscomplex(x),
+    "isfinite": lambda x: x * np.isfinite(x),
+    "nbytes": lambda x: x.sum() / x.nbytes,
+    "product of a vector with itself": lambda x: x[:1, 0] @ x[:, 0],
+    "dot of lengths": lambda x: np.dot(x[:, 0], x[:1, 1]),
+    "inner of lengths": lambda x: np.inner(x[:1, 0], x[:, 1]),
+    "vdot of lengths": lambda x: np.vdot(x[:1, 0], x[:, 1]),
+    "tensordot of lengths": lambda x: np.tensordot(x[:1, 0], x[:, 1], 1),
+    "einsum of lengths": lambda x: np.einsum("i,i->", x[:1, 0], x[:, 1]),
+    "einsum of columns": lambda x: np.einsum("ij,ij->j", x[:1], x),
+    "vecdot of lengths": lambda x: wy.vecdot(x.sum(1), x.reshape(-1, 1)),
+    "vecdot along an axis": lambda x: wy.vecdot(x, x * 2.0, axis=0),
     "ones like": lambda x: x.sum() + np.ones_like(x).sum(),
     "reshape by len": lambda x: x.reshape(len(x), -1),
     "reshape by shape": lambda x: x.reshape(x.shape[0], -1),
@@ -92,7 +111,9 @@ PROGRAMS = {
 }
 FOLLOWING = """shape, shape first, shape taken apart, shape times a variable, shape minus, size,
 np.size, np.size of an axis, np.shape, np.divide, np.multiply, np.maximum, ones like, mean,
-reshape open, columns, columns by len, compared with another, len of a row"""
+reshape open, columns, columns by len, compared with another, len of a row, zeros of integers,
+full of integers, full of small integers, ones of booleans, isreal, iscomplex, isfinite,
+vecdot along an axis"""
 
 
 def apart(x):
@@ -170,6 +191,8 @@ def test_a_length_is_an_integer_elsewhere():
     assert np.zeros((n, d), np.float32).shape == (2, 4)
     assert (np.ones(3, np.float32) * n).dtype == np.float32
     assert np.asarray(n).dtype == np.int64
+    assert isinstance(n, numbers.Integral)
+    assert json.dumps([int(n), *x.value.shape]) == "[2, 2, 4]"
     assert [copy.copy(n), copy.deepcopy(n), pickle.loads(pickle.dumps(n))] == [2, 2, 2]
     with pytest.raises(TypeError):
         n + "text"

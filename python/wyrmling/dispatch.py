@@ -16,39 +16,37 @@ from .arrays.output import finished
 
 Function = Callable[..., Any]
 
-# NumPy's own functions, called with the values of the variables.
+# NumPy's own functions, called with the values of the variables: those whose answers a graph would
+# keep.
 _OF_VALUES = (
-    "all",
-    "allclose",
-    "any",
     "argwhere",
-    "array2string",
-    "array_equal",
     "array_equiv",
+    "digitize",
+    "flatnonzero",
+    "isin",
+    "lexsort",
+    "nonzero",
+    "searchsorted",
+)
+# And those that show or save values, or ask for types and shapes.
+_OF_VALUES_NOW = (
+    "array2string",
     "array_repr",
     "array_str",
     "can_cast",
     "common_type",
-    "count_nonzero",
     "diag_indices_from",
-    "digitize",
     "einsum_path",
-    "flatnonzero",
-    "isclose",
     "iscomplexobj",
     "isfortran",
-    "isin",
     "isrealobj",
-    "lexsort",
     "may_share_memory",
     "min_scalar_type",
-    "nonzero",
     "result_type",
     "save",
     "savetxt",
     "savez",
     "savez_compressed",
-    "searchsorted",
     "shares_memory",
     "tril_indices_from",
     "triu_indices_from",
@@ -67,15 +65,21 @@ def _real_if_close(a: Any, tol: float = 100) -> Any:
 
 # Functions of ours under names of NumPy's that wyrmling does not export.
 _OTHERS: dict[str, Function] = {
+    "all": predicates.all,
+    "allclose": predicates.allclose,
     "amax": _core.max,
     "amin": _core.min,
+    "any": predicates.any,
+    "array_equal": predicates.array_equal,
     "bitwise_and": variable.LOGICAL["&"][1],
     "bitwise_or": variable.LOGICAL["|"][1],
     "bitwise_xor": variable.LOGICAL["^"][1],
+    "count_nonzero": predicates.count_nonzero,
     "divmod": _divmod,
     "fix": _core.trunc,
     "i0": _core.i0,
     "invert": variable.invert,
+    "isclose": predicates.isclose,
     "iscomplex": parts.is_complex,
     "isreal": parts.is_real,
     "matmul": _core.matmul,
@@ -187,6 +191,8 @@ def functions() -> dict[Function, Function]:
     native += [name for entry in _core.elementwise() for name in entry["numpy"]]
     named = {name: getattr(_core, name) for name in native}
     named |= {name: predicates.of_values(getattr(np, name)) for name in _OF_VALUES}
+    now = predicates.value_now
+    named |= {name: predicates.of_values(getattr(np, name), now) for name in _OF_VALUES_NOW}
     named |= _public(arrays) | _OTHERS
     decompositions = {name: f for name, f in _public(linalg).items() if name.islower()}
     decompositions |= numpy_factors.FUNCTIONS

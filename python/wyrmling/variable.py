@@ -7,7 +7,8 @@ package is imported, is what has no form there:
   ``wyrmling.arrays``, and those that NumPy answers from the value;
 - ``&``, ``|``, ``^`` and ``~``, which are logical, on masks alone: arrays whose elements are all 0
   or 1, as those of ``x > 0``, whatever their type. Any other raises TypeError: so does what follows
-  an input and is no answer of a comparison, for its zeros and ones may be others later;
+  an input or a parameter and is no answer of a comparison, for its zeros and ones may be others
+  later;
 - ``x += v`` and other augmented assignments, since what a native class offers for them cannot
   return another object. A variable that was computed is the name of a node of a graph, and nothing
   in a graph changes: to assign to it, as ``x[key] = v`` does too, is to let the name stand for
@@ -41,38 +42,30 @@ Method = Callable[..., Any]
 # Methods whose result is a plain value.
 
 
-def value(name: str, x: Variable) -> Any:
-    """The value of a variable, for a function of this name. Raises TypeError if it follows an
-    input, whose value now says nothing of later.
-    """
-    # Imported late: it is rarely asked, and the import would load all array functions.
-    from .arrays import predicates
-
-    return predicates.value(name, x)
+# What is imported within functions is rarely asked for, and would load all array functions.
 
 
 def any_true(
     self: Variable, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
-    """Whether any element along axes is not zero, as a plain value."""
-    return np.any(value("any", self), axis, out, keepdims, where=value_of("any", where))
+    """Whether any element along axes is not zero, as ``numpy.any``."""
+    from .arrays import predicates
+
+    return predicates.any(self, axis, out, keepdims, where=where)
 
 
 def all_true(
     self: Variable, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
-    """Whether no element along axes is zero, as a plain value."""
-    return np.all(value("all", self), axis, out, keepdims, where=value_of("all", where))
+    """Whether no element along axes is zero, as ``numpy.all``."""
+    from .arrays import predicates
 
-
-def value_of(name: str, x: Any) -> Any:
-    """As ``value``, for what may be plain already."""
-    return value(name, x) if isinstance(x, Variable) else x
+    return predicates.all(self, axis, out, keepdims, where=where)
 
 
 def searchsorted(self: Variable, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     """Where values would keep the elements in order, as plain integers."""
-    return np.searchsorted(value("searchsorted", self), value_of("searchsorted", v), side, sorter)
+    return np.searchsorted(self, v, side, sorter)
 
 
 def compress(self: Variable, condition: Any, axis: Any = None, out: Any = None) -> Any:
@@ -117,7 +110,7 @@ def conjugate(self: Variable) -> Variable:
 
 def nonzero(self: Variable) -> Any:
     """The indices of the elements that are not zero, as plain arrays."""
-    return np.nonzero(value("nonzero", self))
+    return np.nonzero(self)
 
 
 def tolist(self: Variable) -> Any:
@@ -153,7 +146,9 @@ def _integer(function: Callable[[float], int]) -> Method:
     """The method by which a function of ``math`` makes an integer of a number."""
 
     def method(self: Variable) -> int:
-        return function(value(function.__name__, self).item())
+        from .arrays import predicates
+
+        return function(predicates.value_now(function.__name__, self).item())
 
     return method
 
@@ -182,13 +177,20 @@ def _dir(self: Variable) -> list[str]:
 _OPERANDS = (Variable, int, float, np.number, np.bool_, list, tuple)
 
 
+def _changes(x: Variable) -> bool:
+    """Whether the value of a variable is another one later, in a program or by training."""
+    return _core.follows_input(x) or _core.follows_parameter(x)
+
+
 def _mask(name: str, x: Any) -> Any:
     """An operand of a logical operator. Raises TypeError if it is no mask."""
-    if isinstance(x, Variable) and (_core.is_boolean(x) or _core.follows_input(x)):
+    if isinstance(x, Variable) and (_core.is_boolean(x) or _changes(x)):
         if _core.is_boolean(x):
             return x
+        leaf = "an input" if _core.follows_input(x) else "a parameter"
         raise TypeError(
-            f"{name}: expected a mask, as x > 0; this follows an input, whose numbers may be others"
+            f"{name}: expected a mask, as x > 0 or x != 0; this follows {leaf}, whose numbers may "
+            "be others later"
         )
     values = x.value if isinstance(x, Variable) else np.asarray(x)
     if values.dtype != bool and not np.all((values == 0) | (values == 1)):
@@ -332,13 +334,20 @@ METHODS: dict[str, Method] = {
     "to_device": to_device,
     "tolist": tolist,
 }
+
+
+def _nbytes(self: Variable) -> int:
+    # An integer, so a graph that is built with it is for this length alone.
+    return _core.length(self, range(self.ndim)) * self.dtype.itemsize
+
+
 # Attributes of NumPy's arrays.
 PROPERTIES: dict[str, tuple[Callable[[Variable], Any], str]] = {
     "device": (lambda self: "cpu", 'Where the values are: ``"cpu"``.'),
     "imag": (lambda self: _core.broadcast_like(self.dtype.type(0.0), self), "Zeros."),
     "itemsize": (lambda self: self.dtype.itemsize, "The bytes of an element."),
     "mT": (_core.matrix_transpose, "The transposes of the matrices of the last two axes."),
-    "nbytes": (lambda self: self.size * self.dtype.itemsize, "The bytes of all elements."),
+    "nbytes": (_nbytes, "The bytes of all elements."),
     "real": (lambda self: self, "The variable itself."),
 }
 _MEMORY = "its memory is not to be seen; .value has the numbers as an array"

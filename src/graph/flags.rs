@@ -21,6 +21,8 @@ impl Flags {
     pub(super) const INPUT: Flags = Flags(1 << 2);
     /// A parameter or variable is below, which may get another value later.
     pub(super) const ASSIGNED: Flags = Flags(1 << 3);
+    /// A parameter is below, which training changes.
+    pub(super) const PARAMETER: Flags = Flags(1 << 6);
     /// The elements are integers, of whatever type.
     pub(super) const INTEGERS: Flags = Flags(1 << 4);
     /// The elements are zeros and ones that stand for false and true.

@@ -114,7 +114,7 @@ impl Variable<ParameterNode> {
     pub fn from_param(param: Arc<Param>) -> Self {
         let value = Value::Table(Rc::new(TableValue::new(Arc::clone(param.table()))));
         Variable(Rc::new(ParameterNode {
-            core: Core::leaf(value, TRAINED),
+            core: Core::leaf(value, TRAINED.with_if(Flags::PARAMETER, true)),
             param,
         }))
     }
@@ -236,6 +236,11 @@ impl Variable {
     /// Whether an input is below, which may get another value and another length later.
     pub fn input_below(&self) -> bool {
         self.0.core().flags().has(Flags::INPUT)
+    }
+
+    /// Whether a parameter is below, which training gives another value.
+    pub fn parameter_below(&self) -> bool {
+        self.0.core().flags().has(Flags::PARAMETER)
     }
 
     /// Whether the value can change: an input, a parameter or another leaf that can be assigned

@@ -46,6 +46,16 @@ fn follows_input(x: &Bound<'_, PyVariable>) -> PyResult<bool> {
     Ok(x.get().node()?.input_below())
 }
 
+/// Whether a value follows a parameter, so that training makes it another one.
+///
+/// >>> follows_parameter(Parameter([1.0]) + 1.0), follows_parameter(Variable([1.0]))
+/// (True, False)
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn follows_parameter(x: &Bound<'_, PyVariable>) -> PyResult<bool> {
+    Ok(x.get().node()?.parameter_below())
+}
+
 /// Whether a value can become another one: something that it was made of can be assigned to, or
 /// follows an input.
 ///
@@ -333,6 +343,7 @@ exports! {
     constant "(x: _Like, /) -> Variable" inner;
     table "(x: _Like, /) -> Variable" inner;
     follows_input "(x: Variable, /) -> bool" inner;
+    follows_parameter "(x: Variable, /) -> bool" inner;
     settable "(x: Variable, /) -> bool" inner;
     cumsum "(x: _Like, axis: int, /) -> Variable" inner;
     argsort "(x: _Like, axis: int, /) -> Any" inner;

@@ -1,10 +1,10 @@
 //! Numbers and arrays between Python and Rust.
 //!
 //! float32 and float64 keep their type; integers and lists become float64; booleans become zeros
-//! and ones. What is given to a leaf that has a type already takes that type ([`array_of`]), float16
-//! too, save that float64 never becomes float32. Everything else is
+//! and ones. What is given to a leaf that has a type already takes that type ([`array_of`]), save that
+//! float64 never becomes float32. Everything else is
 //! refused by name: a complex number, text or an object has no silent conversion, and neither
-//! has a wider float. Arrays of any strides are read; what goes out is a new array that nobody
+//! has a wider float or float16, which variables do not keep. Arrays of any strides are read; what goes out is a new array that nobody
 //! else holds.
 
 use numpy::{
@@ -156,20 +156,8 @@ pub(super) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
 /// # Errors
 /// TypeError for what holds no numbers, and for float16, which variables do not keep.
 pub(super) fn array(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, Origin)> {
-    let (array, origin, half) = numbers(what, object)?;
-    if half {
-        return Err(PyTypeError::new_err(format!(
-            "{what}: expected float32 or float64, got float16, which variables do not keep; \
-             convert it with .astype(np.float32)"
-        )));
-    }
-    Ok((array, origin))
-}
-
-/// As [`array`], float16 as float32; and whether it was float16.
-fn numbers(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, Origin, bool)> {
     if let Some(x) = number(object)? {
-        return Ok((Array::from(x), Origin::Number, false));
+        return Ok((Array::from(x), Origin::Number));
     }
     let found = as_numpy(what, object)?;
     let shape = Shape::from_slice(found.shape());
@@ -181,17 +169,22 @@ fn numbers(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, Origin, bo
         Origin::Array
     };
     let array = match (dtype.kind(), dtype.itemsize()) {
-        (b'f', 2 | 4) => Dense::<f32>::from_vec(shape, elements(&found)?).into(),
+        (b'f', 4) => Dense::<f32>::from_vec(shape, elements(&found)?).into(),
         // Integers that float32 holds meet it in float32, as in NumPy.
         (b'b', _) | (b'i' | b'u', 1 | 2) => {
             let values = Dense::<f64>::from_vec(shape, elements(&found)?);
-            return Ok((values.into(), Origin::Mask, false));
+            return Ok((values.into(), Origin::Mask));
         }
         (b'f', 8) | (b'i' | b'u', _) => Dense::<f64>::from_vec(shape, elements(&found)?).into(),
+        (b'f', 2) => {
+            return Err(PyTypeError::new_err(format!(
+                "{what}: expected float32 or float64, got float16, which variables do not keep; \
+                 convert it with .astype(np.float32)"
+            )));
+        }
         _ => return Err(refuse(what, &describe(object, &dtype))),
     };
-    let half = (dtype.kind(), dtype.itemsize()) == (b'f', 2);
-    Ok((array, origin, half))
+    Ok((array, origin))
 }
 
 /// An object as an array of a given type of numbers. Numbers, booleans, lists and integers are
@@ -201,7 +194,7 @@ fn numbers(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, Origin, bo
 /// As [`array`]; TypeError for an array of float64 where float32 is wanted: what wrote it
 /// computed with digits that would be lost.
 pub(super) fn array_of(what: &str, object: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Array> {
-    let (array, origin, _) = numbers(what, object)?;
+    let (array, origin) = array(what, object)?;
     if origin == Origin::Array && (array.dtype(), dtype) == (DType::F64, DType::F32) {
         return Err(Error::Type(format!(
             "{what}: expected float32, got float64 of shape {}; convert it with \

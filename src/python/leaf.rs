@@ -47,7 +47,10 @@ impl PyParameter {
 /// ``np.ones(x.shape)``) raises ValueError for any other length. The element type stays that of
 /// ``value``: float64 for ``Input([0.0])``, float32 for ``Input(np.zeros(1, np.float32))``. Either
 /// takes numbers, lists, integers and booleans, rounded to it; float64 also takes float32, and
-/// float32 refuses float64.
+/// float32 refuses float64; no leaf takes float16.
+///
+/// ``x.shape`` of what follows an input holds integers of a class of their own, ``numbers.Integral`` but
+/// no ``int``: ``int(x.shape[0])`` or ``x.value.shape`` is what ``json`` and ``isinstance(n, int)`` want.
 ///
 /// >>> x = Input([1.0, 2.0], name="x")
 /// >>> y = (x * x).sum()

@@ -52,6 +52,14 @@ fn asked_by_package(py: Python<'_>, up: usize) -> PyResult<bool> {
     Ok(name.to_str()?.starts_with("wyrmling."))
 }
 
+/// Says that lengths are integers, to whoever asks for `numbers.Integral`.
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let integral = py.import("numbers")?.getattr("Integral")?;
+    integral.call_method1("register", (py.get_type::<PyLength>(),))?;
+    Ok(())
+}
+
 /// The length of some axes of what follows an input.
 fn of<'py>(variable: &Bound<'py, PyVariable>, axes: &[usize]) -> PyResult<Object<'py>> {
     let ty = variable.get().ty()?;

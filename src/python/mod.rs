@@ -101,6 +101,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<leaf::PyParameter>()?;
     module.add_class::<leaf::PyInput>()?;
     module.add_class::<leaf::PyIndexInput>()?;
+    length::register(module)?;
     module.add_class::<sparse::SparseGrad>()?;
     module.add_class::<optim::PyOptimizer>()?;
     module.add_class::<optim::PySgd>()?;

@@ -12,6 +12,7 @@ from .ldexp import ldexp
 from .operand import Like, along, axis_of
 from .output import finished
 from .predicates import value
+from .shaping import full_like
 
 
 def modf(x: Like, /) -> tuple[Variable, Variable]:
@@ -95,12 +96,14 @@ def imag(val: Like) -> Any:
 
 def is_real(x: Like) -> Any:
     """Whether each element is a real number, as every one of a variable is."""
-    return np.ones(constant(x).shape, bool)[()]
+    x = constant(x)
+    return full_like(x, True, bool)[()] if _core.follows_input(x) else np.ones(x.shape, bool)[()]
 
 
 def is_complex(x: Like) -> Any:
     """Whether each element is a complex number, as none of a variable is."""
-    return np.zeros(constant(x).shape, bool)[()]
+    x = constant(x)
+    return full_like(x, False, bool)[()] if _core.follows_input(x) else np.zeros(x.shape, bool)[()]
 
 
 def isposinf(x: Like, out: Any = None) -> Any:

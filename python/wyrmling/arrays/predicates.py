@@ -1,38 +1,49 @@
 """Questions about values: NumPy's functions whose results carry no gradient.
 
-The answer is about the value as it is now, as that of ``.value`` is, and is a plain array, number
-or boolean: nothing remembers that it came from a variable. Of what follows an input none is given,
-for a program made from it would keep the answer whatever the input is.
+The answer is a plain array, number or boolean about the value as it is now. Above an input or a
+parameter, of which models are made, the value becomes another one, and a program made of the graph
+would keep the answer. There ``any``, ``all``, ``count_nonzero``, ``isclose``, ``allclose`` and
+``array_equal`` are operators, whose answers follow the value and have a truth in ``if`` where no
+input is below; the others, whose results have another length or a use as plain integers, raise
+TypeError and want ``.value``.
 
 >>> import numpy as np
->>> from wyrmling import Variable
+>>> from wyrmling import Parameter, Variable
 >>> np.allclose(Variable([1.0, 2.0]), [1.0, 2.0]), np.nonzero(Variable([0.0, 3.0]))
 (True, (array([1]),))
+>>> np.any(Parameter([0.0, 3.0])).item()
+1.0
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .._core import Variable, constant, follows_input, length
+from .. import _core
+from .._core import Variable, constant, follows_input, follows_parameter, length
 from .operand import Array, Axis, Like, axes_of, itself, plain
+from .output import finished
 
 
-def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NumPy that is given the values of variables.
+def of_values(
+    function: Callable[..., Any], read: Callable[[str, Any], Any] | None = None
+) -> Callable[..., Any]:
+    """A function of NumPy that is given the values of variables, as ``read`` gives them.
 
     >>> of_values(len)(constant([0.0, 2.0]))
     2
     """
 
     name = getattr(function, "__name__", "the function")
+    read = value if read is None else read
 
     def asked(*args: Any, **kwargs: Any) -> Any:
         for given in (*args, *kwargs.values()):
-            value(name, given)
+            read(name, given)
         return function(*plain(args), **plain(kwargs))
 
     return asked
@@ -41,20 +52,141 @@ def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
 def value(name: str, x: Any) -> Any:
     """The value of a variable, or of those in a tuple or list; anything else as it is.
 
-    Raises TypeError for a variable that follows an input, whose value now says nothing of later.
+    Raises TypeError for a variable that follows an input or a parameter, whose value now says
+    nothing of later.
     """
+    return _read(name, x, changes)
+
+
+def value_now(name: str, x: Any) -> Any:
+    """As ``value``, of what is only shown, saved or made a number of Python: raises TypeError for
+    what follows an input alone.
+    """
+    return _read(name, x, follows_input)
+
+
+def _read(name: str, x: Any, refused: Callable[[Variable], bool]) -> Any:
     if isinstance(x, Variable):
-        if follows_input(x):
-            raise TypeError(
-                f"{name}: this follows an input, and the answer would be a constant, whatever the "
-                "input is later; compare and choose by operators (x > 0, np.where), or give "
-                ".value for the answer of now"
-            )
+        if refused(x):
+            raise TypeError(f"{name}: {_leaf_below(x)}")
         return x.value
     if isinstance(x, tuple | list):
         for item in x:
-            value(name, item)
+            _read(name, item, refused)
     return plain(x)
+
+
+def _leaf_below(x: Variable) -> str:
+    """Why the value of a variable is no answer for good."""
+    one, other = ("an input", "the input is")
+    if not follows_input(x):
+        one, other = ("a parameter", "that is")
+    return (
+        f"this follows {one}, and the answer would be a constant, whatever {other} later; compare "
+        "and choose by operators (x > 0, np.where), or give .value for the answer of now"
+    )
+
+
+def changes(*given: Any) -> bool:
+    """Whether one of these is a variable that follows an input or a parameter.
+
+    >>> changes(1.0, _core.Input([1.0])), changes(Variable([1.0]))
+    (True, False)
+    """
+    return builtins.any(
+        isinstance(x, Variable) and (follows_input(x) or follows_parameter(x)) for x in given
+    )
+
+
+def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    """How many elements along axes are not zero: integers, which follow what can change.
+
+    >>> count_nonzero(_core.Parameter([0.0, 3.0, 1.0])).item()
+    2.0
+    """
+    if not changes(a):
+        return np.count_nonzero(value("count_nonzero", a), axis, keepdims=keepdims)
+    return _core.sum(_core.not_equal(a, 0), axis, keepdims)
+
+
+def any(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
+    """Whether any element along axes is not zero, of those that ``where`` says; it follows what can
+    change.
+
+    >>> bool(any(_core.Parameter([0.0, 3.0])))
+    True
+    """
+    if not changes(a, where, out):
+        return np.any(value("any", a), axis, out, keepdims, where=value("any", where))
+    found = _core.not_equal(a, 0)
+    found = found if where is True else _core.logical_and(found, where)
+    return finished("any", _core.sum(found, axis, keepdims) > 0, out)
+
+
+def all(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
+    """Whether no element along axes is zero, of those that ``where`` says; it follows what can
+    change.
+
+    >>> bool(all(_core.Parameter([0.0, 3.0])))
+    False
+    """
+    if not changes(a, where, out):
+        return np.all(value("all", a), axis, out, keepdims, where=value("all", where))
+    found = _core.equal(a, 0)
+    found = found if where is True else _core.logical_and(found, where)
+    return finished("all", _core.sum(found, axis, keepdims) == 0, out)
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether elements differ by ``atol + rtol * abs(b)`` at most, as ``numpy.isclose``; it follows
+    what can change.
+
+    >>> isclose(_core.Parameter([1.0, 2.0]), [1.0, 3.0]).value
+    array([1., 0.])
+    """
+    if not changes(a, b, rtol, atol):
+        a, b, rtol, atol = (value("isclose", x) for x in (a, b, rtol, atol))
+        return np.isclose(a, b, rtol, atol, equal_nan)
+    x, y = constant(a), constant(b)
+    near = _core.abs(x - y) <= atol + rtol * _core.abs(y)
+    # Of infinities only equal ones are close.
+    found = _core.logical_or(_core.logical_and(near, _core.isfinite(y)), x == y)
+    if equal_nan:
+        found = _core.logical_or(found, _core.logical_and(_core.isnan(x), _core.isnan(y)))
+    return found
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether all elements are close, as ``isclose`` says.
+
+    >>> bool(allclose(_core.Parameter([1.0, 2.0]), [1.0, 3.0]))
+    False
+    """
+    found = all(isclose(a, b, rtol, atol, equal_nan))
+    return found if isinstance(found, Variable) else bool(found)
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether two arrays have one shape and equal elements; it follows what can change, but the
+    shape.
+
+    >>> bool(array_equal(_core.Parameter([1.0, 2.0]), [1.0, 2.0]))
+    True
+    """
+    if not changes(a1, a2):
+        return np.array_equal(value("array_equal", a1), value("array_equal", a2), equal_nan)
+    x, y = constant(a1), constant(a2)
+    if x.shape != y.shape:
+        value("array_equal", [x if follows_input(x) else None, y if follows_input(y) else None])
+        return False
+    found = x == y
+    if equal_nan:
+        found = _core.logical_or(found, _core.logical_and(_core.isnan(x), _core.isnan(y)))
+    return all(found)
 
 
 def places(condition: Like) -> tuple[Array, ...]:

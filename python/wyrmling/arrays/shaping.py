@@ -381,7 +381,8 @@ def full_like(
 
     The shape follows that of ``a``, if it is a variable and no other is given. Of an element type
     that no variable holds, such as integers, it is a plain array; raises TypeError if
-    ``fill_value`` is a variable then. ``order``, ``subok`` and ``device`` change nothing.
+    ``fill_value`` is a variable then. Integers and booleans like what follows an input follow its
+    length, and other types raise TypeError there. ``order``, ``subok`` and ``device`` change nothing.
 
     >>> full_like(Variable([1.0, 2.0]), 3.0).value
     array([3., 3.])
@@ -397,11 +398,24 @@ def full_like(
         filled: Like = astype(fill_value, kind)
     elif kind in (np.float32, np.float64):
         filled = np.asarray(fill_value, kind)
+    elif shape is None and isinstance(a, Variable) and _core.follows_input(a):
+        return _discrete_like(a, np.full((), fill_value, kind))
     else:
         return np.full(_lengths(a, shape), fill_value, kind)
     if shape is None and isinstance(a, Variable):
         return copy(broadcast_like(filled, a))
     return copy(broadcast_to(filled, _lengths(a, shape)))
+
+
+def _discrete_like(a: Variable, value: Any) -> Any:
+    """An integer or boolean throughout the shape of what follows an input."""
+    if value.dtype.kind not in "iub":
+        raise TypeError(
+            f"full_like: {value.dtype} is no type of what follows an input; use np.full_like(x.value, "
+            "...), which is a constant"
+        )
+    filled = broadcast_like(value.astype(np.float64), a)
+    return _core.not_equal(filled, 0) if value.dtype.kind == "b" else _core.whole(filled)
 
 
 def _lengths(a: Like, shape: int | Sequence[int] | None) -> tuple[int, ...]:

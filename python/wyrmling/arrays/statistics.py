@@ -30,6 +30,7 @@ from .operand import Axis, Like, along, axes_of, axis_of
 from .output import finished
 from .reductions import cast_to, counted, mask_of, masked
 from .roots import root
+from .shaping import astype
 
 
 def cumsum(
@@ -173,12 +174,14 @@ def prod(
     array([6., 0., 0.])
     """
     x = cast_to("prod", a, dtype)
+    discrete = _core.is_boolean(x) or x.dtype.kind == "i"
     if (mask := mask_of("prod", where)) is not None:
         x = masked("prod", mask, x, 1.0)
     axes = axes_of("prod", axis, x.ndim)
     for k in axes:
         x = _product(x, k)
     result = x if keepdims or not axes else squeeze(x, axes)
+    result = astype(result, int) if discrete else result
     return finished("prod", result if initial is None else result * initial, out)
 
 

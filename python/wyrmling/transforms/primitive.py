@@ -49,6 +49,11 @@ def _array(name: str, result: Any) -> Any:
     if not tree.is_leaf(result) or result is None:
         raise TypeError(f"{name}: expected one array, got {described(result)}; join them to one")
     array = np.asarray(result)
+    if array.dtype == np.float16:
+        raise TypeError(
+            f"{name}: expected float32 or float64, got float16, which variables do not keep; convert "
+            "it with .astype(np.float32)"
+        )
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name}: expected a number or an array, got {described(result)}")
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

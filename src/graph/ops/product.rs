@@ -25,9 +25,19 @@ pub fn vecdot(x: &Variable, y: &Variable) -> Result<Variable> {
     if a.is_empty() || a.last() != b.last() {
         return Err(vector_error("vecdot", x, y)?);
     }
+    if a.len() == 1 && b.len() == 1 {
+        // Vectors have no leading axes, so that nothing of them is repeated.
+        return Variable::apply(OpRef::Static(&rules::VecDot), &args);
+    }
+    let follow = args.iter().any(Variable::input_below);
+    if follow && a.last() == Some(&1) {
+        // A length of 1 may become another for one of them, which must not repeat the other.
+        let z = matmul(&expand_dims(&args[0], &[-2])?, &expand_dims(&args[1], &[-1])?)?;
+        return squeeze(&z, Some(&[-2, -1]));
+    }
     // Lengths that agree now need not agree when an input gets another; where they do, programs
     // drop what repeats nothing.
-    if a != b || args.iter().any(Variable::input_below) {
+    if a != b || follow {
         // The result of the first has the joint shape.
         args[0] = binary(&BroadcastLike, &args[0], &args[1])?;
         args[1] = binary(&BroadcastLike, &args[1], &args[0])?;
