@@ -79,14 +79,6 @@ PROGRAMS = {
     "iscomplex": lambda x: x + np.iscomplex(x),
     "isfinite": lambda x: x * np.isfinite(x),
     "nbytes": lambda x: x.sum() / x.nbytes,
-    "product of a vector with itself": lambda x: x[:1, 0] @ x[:, 0],
-    "dot of lengths": lambda x: np.dot(x[:, 0], x[:1, 1]),
-    "inner of lengths": lambda x: np.inner(x[:1, 0], x[:, 1]),
-    "vdot of lengths": lambda x: np.vdot(x[:1, 0], x[:, 1]),
-    "tensordot of lengths": lambda x: np.tensordot(x[:1, 0], x[:, 1], 1),
-    "einsum of lengths": lambda x: np.einsum("i,i->", x[:1, 0], x[:, 1]),
-    "einsum of columns": lambda x: np.einsum("ij,ij->j", x[:1], x),
-    "vecdot of lengths": lambda x: wy.vecdot(x.sum(1), x.reshape(-1, 1)),
     "vecdot along an axis": lambda x: wy.vecdot(x, x * 2.0, axis=0),
     "ones like": lambda x: x.sum() + np.ones_like(x).sum(),
     "reshape by len": lambda x: x.reshape(len(x), -1),
@@ -164,6 +156,36 @@ def test_these_follow(name, rng):
     for n in (2, 5):
         new = rng.normal(size=(n, 4))
         np.testing.assert_allclose(program.run({x: new}), PROGRAMS[name](new), rtol=1e-12)
+
+
+PRODUCTS = {
+    "matmul": lambda x, y: x @ y,
+    "dot": lambda x, y: np.dot(x, y),
+    "inner": lambda x, y: np.inner(x, y),
+    "vdot": lambda x, y: np.vdot(x, y),
+    "tensordot": lambda x, y: np.tensordot(x, y, 1),
+    "vecdot": lambda x, y: wy.vecdot(x, y),
+    "vecdot of rows": lambda x, y: wy.vecdot(x, y.reshape(1, -1)),
+    "vecdot of sums": lambda x, y: wy.vecdot(x[:, None].sum(1), y.reshape(1, -1)),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_length_of_one_that_is_summed_over_repeats_nothing(name):
+    """Built of vectors of one element; NumPy refuses one element against three."""
+    f = PRODUCTS[name]
+    for one in (lambda x: x[:1], lambda x: wy.Parameter([2.0])):
+        x = wy.Input([2.0])
+        program = wy.freeze(f(one(x), x))
+        assert np.sum(program.run({x: [2.0]})) == 4.0
+        with pytest.raises(ValueError, match=r"shape|fit"):
+            program.run({x: [1.0, 2.0, 3.0]})
+    x, y = wy.Input([2.0]), wy.Input([3.0])
+    program = wy.freeze(f(x, y))
+    assert np.sum(program.run({x: [1.0, 2.0, 3.0], y: [1.0, 1.0, 2.0]})) == 9.0
+    for a, b in (([1.0], [1.0, 2.0]), ([1.0, 2.0], [1.0])):
+        with pytest.raises(ValueError, match=r"shape|fit"):
+            program.run({x: a, y: b})
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

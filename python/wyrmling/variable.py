@@ -338,7 +338,7 @@ METHODS: dict[str, Method] = {
 
 def _nbytes(self: Variable) -> int:
     # An integer, so a graph that is built with it is for this length alone.
-    return _core.length(self, range(self.ndim)) * self.dtype.itemsize
+    return _core.length(self, tuple(range(self.ndim))) * self.dtype.itemsize
 
 
 # Attributes of NumPy's arrays.

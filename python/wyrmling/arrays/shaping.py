@@ -382,7 +382,8 @@ def full_like(
     The shape follows that of ``a``, if it is a variable and no other is given. Of an element type
     that no variable holds, such as integers, it is a plain array; raises TypeError if
     ``fill_value`` is a variable then. Integers and booleans like what follows an input follow its
-    length, and other types raise TypeError there. ``order``, ``subok`` and ``device`` change nothing.
+    length, and other types raise TypeError there. ``order``, ``subok`` and ``device`` change
+    nothing.
 
     >>> full_like(Variable([1.0, 2.0]), 3.0).value
     array([3., 3.])
@@ -411,8 +412,8 @@ def _discrete_like(a: Variable, value: Any) -> Any:
     """An integer or boolean throughout the shape of what follows an input."""
     if value.dtype.kind not in "iub":
         raise TypeError(
-            f"full_like: {value.dtype} is no type of what follows an input; use np.full_like(x.value, "
-            "...), which is a constant"
+            f"full_like: {value.dtype} is no type of what follows an input; use "
+            "np.full_like(x.value, ...), which is a constant"
         )
     filled = broadcast_like(value.astype(np.float64), a)
     return _core.not_equal(filled, 0) if value.dtype.kind == "b" else _core.whole(filled)

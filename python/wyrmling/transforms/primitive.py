@@ -51,8 +51,8 @@ def _array(name: str, result: Any) -> Any:
     array = np.asarray(result)
     if array.dtype == np.float16:
         raise TypeError(
-            f"{name}: expected float32 or float64, got float16, which variables do not keep; convert "
-            "it with .astype(np.float32)"
+            f"{name}: expected float32 or float64, got float16, which variables do not keep; "
+            "convert it with .astype(np.float32)"
         )
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name}: expected a number or an array, got {described(result)}")

@@ -32,7 +32,10 @@ pub fn vecdot(x: &Variable, y: &Variable) -> Result<Variable> {
     let follow = args.iter().any(Variable::input_below);
     if follow && a.last() == Some(&1) {
         // A length of 1 may become another for one of them, which must not repeat the other.
-        let z = matmul(&expand_dims(&args[0], &[-2])?, &expand_dims(&args[1], &[-1])?)?;
+        let z = matmul(
+            &expand_dims(&args[0], &[-2])?,
+            &expand_dims(&args[1], &[-1])?,
+        )?;
         return squeeze(&z, Some(&[-2, -1]));
     }
     // Lengths that agree now need not agree when an input gets another; where they do, programs
