@@ -129,7 +129,7 @@ ARRAYS = {
     "histogram": (lambda f, x: f([0.1, 0.5, 0.7], 2, weights=x), [V]),
     "histogram2d": (lambda f, x: f([0.1, 0.5, 0.7], [0.1, 0.2, 0.3], 2, weights=x), [V]),
     "histogram_bin_edges": (lambda f, x: f(x, 3), [V]),
-    "histogramdd": (lambda f, x: f([[0.1], [0.5], [0.7]], 2, weights=x), [V]),
+    "histogramdd": (lambda f, x: f(np.array([[0.1], [0.5], [0.7]]), 2, weights=x), [V]),
     "hsplit": (lambda f, x: f(x, [1]), [V]),
     "hstack": (lambda f, x, y: f([x, y]), [V, V]),
     "imag": (one, [V]),
@@ -389,6 +389,26 @@ def test_with_a_variable_they_give_variables(ours, theirs, name, example):
         got = result(act, getattr(ours, name), mixed)
         assert not isinstance(got, Exception), got
         assert name in ANSWERS or _core.has_variable((got,), {})
+
+
+@every_function
+def test_of_variables_in_an_array_of_objects_no_gradient_is_lost(ours, theirs, name, example):
+    act, shapes = example
+    w = wy.Parameter(2.0)
+    args = [given("float64", shape) for shape in shapes]
+    # Of the first argument of these the shape is asked alone.
+    for k in range(1 if name.endswith("_like") else 0, len(args)):
+        objects = np.empty(shapes[k], object)
+        objects[...] = args[k]
+        objects.flat[0] = w * 2.0
+        for mixed in (objects, [objects]):
+            with_one = [mixed if i == k else x for i, x in enumerate(args)]
+            got = result(act, getattr(ours, name), with_one)
+            if isinstance(got, Exception):
+                # The usual refusal, or that of a list that does not fit.
+                assert isinstance(got, TypeError) or mixed is not objects, got
+            else:
+                assert name in ANSWERS or _core.has_variable((got,), {}), got
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32"])

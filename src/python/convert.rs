@@ -132,7 +132,11 @@ fn as_numpy<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
 /// How messages call an array.
 fn describe(object: &Bound<'_, PyAny>, dtype: &Bound<'_, PyArrayDescr>) -> String {
     if object.is_instance_of::<PyUntypedArray>() {
-        format!("an array of dtype {dtype}")
+        let hint = match dtype.kind() {
+            b'O' => " (np.stack(list) makes one variable of several)",
+            _ => "",
+        };
+        format!("an array of dtype {dtype}{hint}")
     } else {
         format!("{} (dtype {dtype})", type_name(object))
     }

@@ -2,7 +2,7 @@
 //!
 //! A function of ours makes variables of all that it is given, and gives a variable. What users
 //! call is [`public`]'s form of it, which looks at the arguments first: is one of them a variable,
-//! also inside lists and tuples, it goes on to our function as it was called; else to a function of
+//! also inside lists, tuples and arrays of objects, it goes on to our function as it was called; else to a function of
 //! Python, which `python/wyrmling/plain.py` gives: NumPy's of that name, or ours and then the value
 //! of the result. The package itself calls the functions below it.
 //!
@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::slice;
 
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::intern;
@@ -77,7 +78,7 @@ const DEEPEST: usize = 64;
 /// The lists that one stands in, innermost first, since a list may hold itself.
 struct Outer<'a>(*mut ffi::PyObject, Option<&'a Outer<'a>>);
 
-/// Whether an object is a variable, or a list or tuple that has one somewhere.
+/// Whether an object is a variable, or a list, tuple or array of objects that has one somewhere.
 #[inline]
 fn carries(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyVariable>() || has_one(object, DEEPEST, None)
@@ -101,10 +102,18 @@ fn has_one(object: &Bound<'_, PyAny>, depth: usize, outer: Option<&Outer<'_>>) -
     if let Ok(tuple) = object.cast::<PyTuple>() {
         return tuple.iter().any(found);
     }
+    if let Ok(array) = object.cast::<PyUntypedArray>()
+        && array.dtype().kind() == b'O'
+    {
+        let items = array.getattr(intern!(array.py(), "flat"));
+        let items = items.and_then(|items| items.try_iter());
+        return items.is_ok_and(|mut items| items.any(|item| item.is_ok_and(found)));
+    }
     false
 }
 
-/// Whether there is a variable among the arguments of a call, also inside lists and tuples.
+/// Whether there is a variable among the arguments of a call, also inside lists, tuples and arrays
+/// of objects.
 ///
 /// >>> has_variable((1.0, [Variable(2.0)]), {}), has_variable((1.0,), {"b": [2.0]})
 /// (True, False)

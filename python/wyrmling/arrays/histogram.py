@@ -36,7 +36,8 @@ def bincount(x: Any, weights: Like | None = None, minlength: int = 0) -> Any:
     >>> bincount([0, 2, 2], weights=Variable([1.0, 2.0, 3.0])).value
     array([1., 0., 5.])
     """
-    places = np.asarray(value("bincount", x))
+    # A copy: NumPy relies on the range that it has found, whatever a thread writes meanwhile.
+    places = np.array(value("bincount", x))
     least = integer("bincount: minlength", minlength)
     counts = np.bincount(places, minlength=least)
     if weights is None:
@@ -178,6 +179,10 @@ def histogramdd(
         known &= inside
         places = places * length + at
     rows = np.flatnonzero(known)
+    if weights is not None and np.shape(weights) != known.shape:
+        raise ValueError(
+            f"histogramdd: weights: expected shape {known.shape}, got {np.shape(weights)}"
+        )
     if isinstance(weights, Variable):
         heavy = fixed(astype(weights, float), "histogramdd", 0)[rows]
         found: Any = _summed(heavy, places[rows], int(np.prod(shape)))
