@@ -149,7 +149,10 @@ def value_of(y):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of variances of one element
-@pytest.mark.parametrize(("built", "run"), [(1, 3), (3, 1)])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # and of cross products in the plane
+@pytest.mark.parametrize(
+    ("built", "run"), [(b, r) for b in (1, 3) for r in (0, 1, 2, 3, 5) if b != r]
+)
 @pytest.mark.parametrize("name", CASES)
 def test_every_function_of_arrays(name, built, run, rng):
     """The first axis of the first operand is the batch, where the function takes that length."""
@@ -164,7 +167,11 @@ def test_every_function_of_arrays(name, built, run, rng):
     except (ValueError, IndexError, TypeError):
         return
     x = wy.Input(old)
-    y = f(x, *values)
+    try:
+        y = f(x, *values)
+    except ValueError:  # `var` by means that NumPy would repeat
+        assert name == "var mean"
+        return
     if not isinstance(y, wy.Variable):
         return
     np.testing.assert_allclose(y.value, before, rtol=1e-10, atol=1e-10)
