@@ -9,7 +9,7 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import wyrmling as wy
@@ -177,22 +177,29 @@ def evaluated(expression, x):
     if not isinstance(expression, tuple):
         return expression
     function, *operands = expression
-    return function(*(evaluated(operand, x) for operand in operands))
+    value = function(*(evaluated(operand, x) for operand in operands))
+    if isinstance(value, complex):
+        # A power of a negative float. Tracing ends here, whatever Python makes of it further on.
+        raise TypeError(f"{function.__name__} is complex")
+    return value
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@settings(max_examples=500)
+@settings(max_examples=500, derandomize=True)
 @given(
     expressions, st.sampled_from(NUMBERS[:6] + NUMBERS[9:]), st.sampled_from([float, np.float64])
 )
+@example((operator.truediv, (operator.pow, "x", "x"), 0), -2.5, float)
+@example((operator.mul, (operator.pow, "x", 0.5), (operator.pow, "x", 0.5)), -2.5, float)
+@example((operator.truediv, (operator.pow, "x", "x"), 0), -2.5, np.float64)
 def test_expressions(expression, number, kind):
     def f(x):
         return evaluated(expression, x) + 0.0 * x
 
     plain = outcome(lambda: f(kind(number)))
     traced = outcome(lambda: wy.value_and_grad(f)(kind(number))[0])
-    if plain is TypeError or (not isinstance(plain, type) and not np.isfinite(plain)):
-        return  # complex on the way, or a power that rounds to infinity elsewhere
+    if not isinstance(plain, type) and not np.isfinite(plain):
+        return  # a power that rounds to infinity elsewhere
     same(plain, traced)
 
 
