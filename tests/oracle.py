@@ -228,7 +228,11 @@ for _name in ("sin", "cos", "tan", "sec", "csc", "cot"):
 
 
 def derivative(
-    function: Function, at: tuple[float, ...], orders: tuple[int, ...], fine: int = 30
+    function: Function,
+    at: tuple[float, ...],
+    orders: tuple[int, ...],
+    fine: int = 30,
+    refined: bool = False,
 ) -> Any:
     """The mixed derivative of the given order in each argument, at numbers; NaN if it is not real.
 
@@ -259,4 +263,10 @@ def derivative(
             # Of a difference near a zero, the terms that it is of.
             size += abs(weight) * max(abs(mp.re(value)), 1)
         # What is left of terms that cancel.
-        return result if abs(result) > size * mpf(10) ** (5 - digits) else mpf(0)
+        if abs(result) <= size * mpf(10) ** (5 - digits):
+            return mpf(0)
+    if 0 < abs(result) < mpf(10) ** -fine and not refined:
+        # If there is only the error of the differences, it falls with the square of the step.
+        finer = derivative(function, at, orders, fine + 1, refined=True)
+        return mpf(0) if abs(finer) < abs(result) / 50 else result
+    return result

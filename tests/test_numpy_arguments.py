@@ -3,6 +3,7 @@ names the argument, at special points too.
 """
 
 import inspect
+import itertools
 import warnings
 
 import array_cases
@@ -289,6 +290,41 @@ def test_logsumexp_with_factors():
     )
     sign = wy.special.logsumexp(np.ones(2), return_sign=True)[1]
     assert sign.item() == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of infinity less infinity
+def test_infinite_terms_of_logsumexp_share_its_gradient():
+    """With factors and without, as ``logaddexp``'s two do: equal shares, which do not change."""
+    inf = np.inf
+    numbers = (-inf, -1.0, 2.0, inf, np.nan)
+    for x in map(np.array, itertools.product(numbers, repeat=2)):
+        for plain, pair in (
+            (wy.special.logsumexp, lambda x: np.logaddexp(x[0], x[1])),
+            (lambda x: wy.special.logsumexp(x, b=[1.0, 1.0]), wy.special.logsumexp),
+            (lambda x: wy.special.logsumexp(x, b=[-1.0, -1.0], return_sign=True)[0], wy.logsumexp),
+        ):
+            for derived in (lambda f: f, wy.grad, wy.hessian):
+                np.testing.assert_allclose(derived(plain)(x), derived(pair)(x), rtol=1e-13)
+    for x in map(np.array, itertools.product(numbers, repeat=3)):
+        for b in itertools.product((3.0, 1.0, -2.0, 0.0), repeat=3):
+            if not np.any(b):
+                continue
+            value, sign = wy.special.logsumexp(x, b=b, return_sign=True)
+            counted = x[np.array(b) != 0.0]
+            if not np.isnan(x).any():
+                # SciPy multiplies what does not count, too.
+                terms = [(t, f) for t, f in zip(x, b, strict=True) if f]
+                elements, factors = zip(*terms, strict=True)
+                expected = scipy.special.logsumexp(elements, b=factors, return_sign=True)
+                np.testing.assert_allclose((value, sign), expected, rtol=1e-12, atol=1e-12)
+            if counted.max() != inf:
+                continue
+            slope = wy.grad(lambda x, b=b: wy.special.logsumexp(x, b=b, return_sign=True)[0])(x)
+            tops = (x == inf) & (np.array(b) != 0.0)
+            if len({np.sign(f) for f in np.array(b)[tops]}) == 1:
+                np.testing.assert_array_equal(slope, tops / tops.sum())
+            else:
+                assert np.isnan(value)
 
 
 def test_every_new_function_has_a_case():

@@ -20,6 +20,9 @@ pub(crate) fn rgamma(x: f64) -> f64 {
         x
     } else if pole(x) {
         0.0
+    } else if x > 170.0 {
+        // Γ overflows before its reciprocal vanishes (DLMF 5.5.1).
+        (1..=10).fold(gamma(x - 10.0).recip(), |y, k| y / (x - f64::from(k)))
     } else {
         gamma(x).recip()
     }

@@ -92,6 +92,17 @@ pub(crate) fn expi(x: f64) -> f64 {
     }
 }
 
+/// `e^x / x`, in two factors of `e^(x/2)`, since `e^x` overflows before the quotient does.
+pub(crate) fn exp_over(x: f64) -> f64 {
+    let half = (0.5 * x).exp();
+    // Infinity is not divided by itself.
+    if half == f64::INFINITY {
+        half
+    } else {
+        half / x * half
+    }
+}
+
 /// K(m) and E(m) by `complement = 1 - m` in (0, 1], with the arithmetic-geometric mean (DLMF
 /// 19.8.5, 19.8.6).
 fn complete(complement: f64) -> (f64, f64) {

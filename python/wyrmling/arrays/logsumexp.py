@@ -19,8 +19,9 @@ def logsumexp(
     """Return log(sum(b * exp(a))) over axes, stable for large numbers; without ``b`` its terms
     count once.
 
-    ``b`` broadcasts with ``a``, and may hold zeros, whose elements of ``a`` do not matter, and
-    negative numbers. A sum below zero has no logarithm: it is NaN, but with ``return_sign``, which
+    Infinite terms that are the largest share the gradient equally, as those of a maximum do. ``b``
+    broadcasts with ``a``, and may hold zeros, whose elements of ``a`` do not matter, and negative
+    numbers. A sum below zero has no logarithm: it is NaN, but with ``return_sign``, which
     gives the logarithm of the absolute value and the sign.
 
     >>> import numpy as np
@@ -40,20 +41,25 @@ def logsumexp(
     # The largest of the terms that count; it only shifts the others.
     counts: Any = _core.not_equal(factor, 0.0)
     largest = _core.stop_gradient(_core.max(_core.where(counts, x, -np.inf), axis, True))
-    # Where all terms that count are exp(-inf) only the plain sum below has a derivative.
-    nothing: Any = _core.equal(largest, -np.inf)
+    # Where the largest are infinite, of one sign, only the plain sum below has a derivative.
+    infinite: Any = _core.logical_and(counts, _core.equal(x, np.inf))
+    number = _core.sum(_core.where(infinite, 1.0, 0.0), axis, True)
+    signs = _core.sum(_core.where(infinite, _core.sign(factor), 0.0), axis, True)
+    alike: Any = _core.equal(_core.abs(signs) if return_sign else signs, number)
+    limit: Any = _core.logical_and(_core.equal(_core.abs(largest), np.inf), alike)
     shift = _core.where(_core.isfinite(largest), largest, 0.0)
-    exponent = _core.where(nothing, 0.0, x) - shift
+    exponent = _core.where(limit, 0.0, x) - shift
     # Zero times a term that overflows is zero.
     most = np.log(np.finfo(exponent.dtype).max)
     small: Any = _core.less(exponent, float(most))
     exponent = _core.where(_core.logical_or(counts, small), exponent, -np.inf)
     total = _core.sum(factor * _core.exp(exponent), axis, True)
-    sign = _core.where(nothing, 0.0, _core.sign(total))
-    total = _core.where(nothing, 1.0, total)
+    sign = _core.where(limit, _core.sign(signs), _core.sign(total))
+    total = _core.where(limit, 1.0, total)
     result = _core.log(_core.abs(total) if return_sign else total) + shift
-    plain = _core.logsumexp(_core.where(counts, x, -np.inf), axis, True)
-    result = _core.where(nothing, plain, result)
+    term = x + _core.log(_core.abs(_core.where(counts, factor, 1.0)))
+    plain = _core.logsumexp(_core.where(counts, term, -np.inf), axis, True)
+    result = _core.where(limit, plain, result)
     if not keepdims:
         axes = tuple(range(x.ndim)) if axis is None else axis
         result, sign = (_core.squeeze(part, axes) if x.ndim else part for part in (result, sign))

@@ -49,9 +49,14 @@ elementwise! { $
             let zero = x.equal(x.constant(0.0));
             let (start, rest) = (zero.select(a, a.constant(2.0)), zero.select(x.constant(1.0), x));
             let at_zero = (start - 1.0).gamma_density(n, x) - y;
-            let product = (a - 1.0 - rest) * y;
-            let lower = (n > 0).then(|| f64::from(n) * a.gamma_density(n - 1, x));
-            let slope = lower.map_or(product, |lower| product + lower) / rest;
+            // (a - 1 - x) / x, whose own derivative by x cancels where x is small; in two terms the
+            // quotient itself would, where a and x are large and near each other.
+            let below = rest.less(x.constant(1.0));
+            let far = below.select(x.constant(1.0), rest);
+            let near = below.select(rest, x.constant(1.0));
+            let log_slope = below.select((a - 1.0) / near - 1.0, (a - 1.0 - far) / far);
+            let lower = (n > 0).then(|| f64::from(n) * a.gamma_density(n - 1, x) / rest);
+            let slope = lower.map_or(log_slope * y, |lower| log_slope * y + lower);
             g * zero.select(at_zero, slope)
         })
     ],

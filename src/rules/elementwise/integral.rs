@@ -67,14 +67,19 @@ elementwise! { $
     /// Exponential integral Ei.
     Expi = expi, "-∫_-x^∞ exp(-t) / t dt", "DLMF 6.2.5, 6.6.1, 6.12.2",
     (x) -> integral::expi,
-    // e^x / x in two factors of e^(x/2), since e^x overflows before the quotient does.
-    vjp(g, y) = [Some({
-        let half = (x * 0.5).exp();
-        g * (half / x * half)
-    })],
+    vjp(g, y) = [Some(g * x.exp_over())],
     domain = [NONZERO],
     special = [EDGES],
     scipy = ["expi"];
+
+    /// Exponential divided by its argument.
+    ExpOver = exp_over, "e^x / x", "definition",
+    (x) -> integral::exp_over,
+    // One factor times y: a sum of two infinite terms of different sign would be NaN.
+    vjp(g, y) = [Some(g * ((1.0 - x.reciprocal()) * y))],
+    domain = [NONZERO],
+    special = [EDGES],
+    internal = "the gradients of expi, also where e^x overflows";
 
     /// Complete elliptic integral of the first kind.
     EllipK = ellipk, "∫_0^(π/2) (1 - x sin(t)^2)^(-1/2) dt", "DLMF 19.2.8, 19.8.5",

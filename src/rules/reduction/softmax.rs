@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::simd::multiversion;
 
 use super::lanes::Lanes;
+use super::reduce::Max;
 
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
@@ -111,7 +112,7 @@ fn check(name: &str, x: &Type, axis: usize) -> Result<()> {
 
 macro_rules! along_axis {
     ($(#[$doc:meta])* $op:ident, $name:literal, $kernel:ident,
-     |$axes:ident, $g:ident, $y:ident| $rule:expr) => {
+     |$axes:ident, $g:ident, $y:ident, $x:ident| $rule:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $op {
@@ -143,7 +144,7 @@ macro_rules! along_axis {
             }
 
             fn vjp<'t>(
-                &self, _i: usize, $g: Ex<'t>, $y: Ex<'t>, _x: &[Ex<'t>],
+                &self, _i: usize, $g: Ex<'t>, $y: Ex<'t>, $x: &[Ex<'t>],
             ) -> Option<Ex<'t>> {
                 let $axes = Shape::from_slice(&[self.axis]);
                 Some($rule)
@@ -153,17 +154,21 @@ macro_rules! along_axis {
 }
 along_axis!(
     /// Exponentials along an axis, scaled to sum to 1.
-    Softmax, "softmax", softmax, |axes, g, y| y * (g - (g * y).sum(axes, true))
+    Softmax, "softmax", softmax, |axes, g, y, _x| y * (g - (g * y).sum(axes, true))
 );
 along_axis!(
     /// Logarithm of the softmax.
-    LogSoftmax, "log_softmax", log_softmax, |axes, g, y| g - y.exp() * g.sum(axes, true)
+    LogSoftmax, "log_softmax", log_softmax, |axes, g, y, _x| g - y.exp() * g.sum(axes, true)
 );
 
 along_axis!(
     /// Shares in a sum of exponentials: the softmax, but where infinite elements are the largest they
-    /// share equally, as they do in a maximum.
-    Shares, "shares", shares, |axes, g, y| y * (g - (g * y).sum(axes, true))
+    /// share equally, and constantly, as they do in a maximum and in `logaddexp`.
+    Shares, "shares", shares, |axes, g, y, x| {
+        let keepdims = true;
+        let largest = x[0].with_new(Max { axes: axes.clone(), keepdims }, &[]);
+        y * largest.isfinite() * (g - (g * y).sum(axes, keepdims))
+    }
 );
 
 /// Logarithm of the sum of exponentials along an axis.
