@@ -61,6 +61,8 @@ OPERANDS = {
     "expand_dims": "x, 0",
     "concatenate": "[x, y]",
     "stack": "[x, y]",
+    "convolve": "x[0], y[0]",
+    "correlate": "x[0], y[0]",
     "gather": "x, rows",
     "take_along_axis": "x, np.array([[1, 0]]), 0",
     "replace": "x, ([0, 1], [1, 0]), 5.0",

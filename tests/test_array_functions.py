@@ -3,6 +3,8 @@
 What all have in common is tested by the cases of ``test_arrays.py``.
 """
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -306,3 +308,35 @@ def test_variance_over_axes_in_any_order():
     for axis in [(1, 0), (-1, -2), (2, 0)]:
         found = np.var(wy.Variable(x), axis=axis, ddof=1)
         np.testing.assert_allclose(found.value, np.var(x, axis=axis, ddof=1))
+
+
+@pytest.mark.parametrize(
+    ("n", "m"), [(1, 1), (4, 3), (3, 4), (1, 5), (1024, 1024), (1025, 3000), (2049, 1)]
+)
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("f", [np.convolve, np.correlate])
+def test_sliding_products_of_several_blocks(f, mode, n, m, rng):
+    x, y = rng.normal(size=n), rng.normal(size=m)
+    value, pull = wy.vjp(lambda a, b: f(a, b, mode), x, y)
+    expected = f(x, y, mode)
+    np.testing.assert_allclose(value, expected, rtol=1e-11, atol=1e-11)
+    # It is linear in each operand: the adjoint is that of the products of the tangents.
+    g, dx, dy = rng.normal(size=value.shape), rng.normal(size=n), rng.normal(size=m)
+    of_x, of_y = pull(g)
+    np.testing.assert_allclose(of_x @ dx, g @ f(dx, y, mode), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(of_y @ dy, g @ f(x, dy, mode), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("f", [np.convolve, np.correlate])
+def test_the_gradient_of_a_sliding_product_takes_no_matrix(f):
+    x = np.ones(6000)
+    tracemalloc.start()
+    try:
+        slope = wy.grad(lambda v: np.sum(f(v, x, "full")))(x)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(slope, np.full(6000, 6000.0))
+    assert (
+        most < 4_000_000
+    )  # bytes that Python and NumPy allocated; the indices of all pairs: 288 MB

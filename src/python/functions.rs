@@ -114,6 +114,10 @@ macro_rules! of_two {
 }
 
 of_two! {
+    /// The convolution of two vectors, wherever they overlap.
+    convolve => |x, y| ops::binary(&rules::Convolve, x, y);
+    /// Sums of products of a vector with one that is no longer, wherever that lies within it.
+    correlate => |x, y| ops::binary(&rules::Correlate, x, y);
     /// Matrix product, as ``x1 @ x2``: vectors count as a row on the left and as a column on
     /// the right, leading axes broadcast.
     ///
@@ -440,6 +444,8 @@ fn operators() -> Vec<Row> {
 }
 
 exports! {
+    convolve "(x1: _Like, x2: _Like, /) -> Variable" inner;
+    correlate "(x1: _Like, x2: _Like, /) -> Variable" inner;
     trace "(a: _Like, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable" numpy;
     matmul "(x1: _Like, x2: _Like, /) -> Variable" package;
     dot "(x1: _Like, x2: _Like, /) -> Variable" numpy;

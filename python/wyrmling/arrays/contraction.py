@@ -19,7 +19,6 @@ import numpy.typing as npt
 from .. import _core
 from .._core import (
     Variable,
-    concatenate,
     constant,
     diagonal,
     dot,
@@ -415,15 +414,15 @@ def correlate(a: Like, v: Like, mode: Literal["valid", "same", "full"] = "valid"
     (n,), (m,) = x.shape, y.shape
     if n < m:
         return correlate(y, x, mode)[::-1]
-    before, after = {"valid": (0, 0), "same": (m // 2, m - m // 2 - 1), "full": (m - 1, m - 1)}.get(
-        mode, (-1, -1)
-    )
-    if before < 0:
+    if mode == "valid":
+        return _core.correlate(x, y)
+    found = _core.convolve(x, y[::-1])
+    if mode == "full":
+        return found
+    if mode != "same":
         raise ValueError(f"mode: expected 'valid', 'same' or 'full', got {mode!r}")
-    zeros = [np.zeros(length, x.dtype) for length in (before, after)]
-    padded = concatenate([zeros[0], x, zeros[1]])
-    starts = np.arange(before + n + after - m + 1)
-    return matmul(padded[starts[:, None] + np.arange(m)], y)
+    start = m - 1 - m // 2
+    return found[start : start + n]
 
 
 def convolve(a: Like, v: Like, mode: Literal["full", "same", "valid"] = "full") -> Variable:

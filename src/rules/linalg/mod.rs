@@ -18,6 +18,6 @@ mod gemm;
 mod lu;
 
 #[cfg(not(feature = "linalg"))]
-files! { vecdot, matmul }
+files! { vecdot, convolve, matmul }
 #[cfg(feature = "linalg")]
-files! { vecdot, matmul, solve, determinant, cholesky, qr, packed, spectral, eigh, svd, pinv }
+files! { vecdot, convolve, matmul, solve, determinant, cholesky, qr, packed, spectral, eigh, svd, pinv }
