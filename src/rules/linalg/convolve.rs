@@ -33,7 +33,7 @@ multiversion! {
     fn spread<T: Real>(x: &[T], y: &[T], out: &mut [T]) {
         for (k, &y) in y.iter().enumerate() {
             for (o, &x) in out[k..k + x.len()].iter_mut().zip(x) {
-                *o = *o + y * x;
+                *o += y * x;
             }
         }
     }
@@ -44,7 +44,7 @@ multiversion! {
         let n = out.len();
         for (k, &y) in y.iter().enumerate() {
             for (o, &x) in out.iter_mut().zip(&x[k..k + n]) {
-                *o = *o + y * x;
+                *o += y * x;
             }
         }
     }
