@@ -15,7 +15,7 @@ use super::value::{Places, Value};
 use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
 use crate::interrupt::Pace;
-use crate::table::{Gradient, changes, own_changes};
+use crate::table::{changes, own_changes};
 
 /// Checks that a gradient fits what it is the gradient of.
 pub(super) fn check_seed(ty: &Type, seed: &Type) -> Result<()> {
@@ -194,6 +194,18 @@ pub(super) fn backward(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     result
 }
 
+/// The gradient of a leaf in the form in which it is kept there.
+#[cold]
+fn as_read(leaf: &dyn Node, g: Value) -> Result<Value> {
+    Ok(match g {
+        // Only a table is so large that rows are worth it; others are read as arrays.
+        Value::Rows(rows) if rows.has_slice() && matches!(leaf.kind(), Kind::Independent(..)) => {
+            Value::Dense(rows.try_to_dense()?)
+        }
+        g => g.into_gradient()?.into(),
+    })
+}
+
 fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     refresh(root)?;
     if !root.core().dtype().is_real() {
@@ -209,20 +221,17 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     let seed = seed(&**root, grad)?;
     let mut order = Order::new();
     topological(root, |n| n.core().differentiable(), &mut order);
-    let gradients = descend(&order, seed, None)?
-        .into_iter()
-        .map(|(leaf, g)| match g {
-            // Only a table is so large that rows are worth it; others are read as arrays.
-            Value::Rows(rows)
-                if rows.has_slice() && matches!(leaf.kind(), Kind::Independent(..)) =>
-            {
-                Ok((leaf, Gradient::Dense(rows.try_to_dense()?)))
-            }
-            g => Ok((leaf, g.into_gradient()?)),
-        });
+    let mut arrived = descend(&order, seed, None)?;
+    for (leaf, g) in &mut arrived {
+        // In place: values are large to move, and most are arrays.
+        if !matches!(g, Value::Dense(_)) {
+            *g = as_read(&***leaf, std::mem::replace(g, Value::none()))?;
+        }
+    }
     // All are there before a leaf gets one. Only for a copy of an old gradient that somebody else
     // holds may memory lack after that: the leaves before then have theirs.
-    for (leaf, g) in gradients.collect::<Result<SmallVec<[_; 4]>>>()? {
+    for (leaf, g) in arrived {
+        let g = g.into_gradient()?;
         match leaf.kind() {
             Kind::Parameter(param) => param.accumulate(g)?,
             Kind::Independent(_, slot) => {
