@@ -5,6 +5,7 @@
 //! calls own what they work on, so that Ctrl-C can leave them behind.
 
 use std::cell::Cell;
+use std::hint::black_box;
 
 use faer::dyn_stack::{MemBuffer, StackReq};
 use faer::{Accum, MatMut, MatRef, Par};
@@ -12,6 +13,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 use crate::array::{Real, Typed, filled};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::process::Mutex;
 
 /// An element type of matrices that can be decomposed.
 pub(super) trait Field: Real + Typed + faer::traits::RealField {}
@@ -27,10 +29,15 @@ pub(super) fn prepare() -> Result<()> {
     thread_local! {
         static PREPARED: Cell<bool> = const { Cell::new(false) };
     }
+    /// One thread at a time asks: the probe of one would take the memory that another is about to
+    /// get for certain.
+    static PROBING: Mutex<()> = Mutex::new(());
     if !PREPARED.get() {
+        let _probing = PROBING.lock();
         let mut probe: Vec<u8> = Vec::new();
         probe.try_reserve_exact(PACKED).map_err(|_| no_memory())?;
-        drop(probe);
+        // Without this LLVM leaves out an allocation that nothing uses, and takes it for granted.
+        drop(black_box(probe));
         // The memory that was just given back is there for this product, which keeps its own.
         let (ones, mut product) = ([1.0; 32 * 32], [0.0; 32 * 32]);
         let ones = MatRef::from_column_major_slice(&ones, 32, 32);
