@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import wyrmling as wy
+from wyrmling.arrays import quantiles
 
 SHAPES = npst.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=5)
 # Numbers of which some are equal, some zero.
@@ -340,3 +341,49 @@ def test_the_gradient_of_a_sliding_product_takes_no_matrix(f):
     assert (
         most < 4_000_000
     )  # bytes that Python and NumPy allocated; the indices of all pairs: 288 MB
+
+
+INFINITE = (
+    [-np.inf, 3.0, 3.0],
+    [1.0, np.inf, np.inf, 2.0],
+    [-np.inf, 1.0],
+    [np.inf, 0.5],
+    [-np.inf],
+)
+
+
+@pytest.mark.parametrize("x", INFINITE)
+@pytest.mark.parametrize("method", sorted(quantiles.METHODS))
+def test_quantiles_among_infinite_elements_are_numpys(x, method):
+    x = np.array(x)
+    for f in (np.quantile, np.nanquantile):
+        for q in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0):
+            with np.errstate(invalid="ignore"):
+                expected = f(x, q, method=method)
+            got, back = wy.vjp(lambda v, f=f, q=q: f(v, q, method=method), x)
+            # At an element NumPy's may be NaN for a neighbour's sake; ours is the element.
+            assert np.array_equal(got, expected, equal_nan=True) or (
+                np.isnan(expected) and got in x
+            ), (f, q, got, expected)
+            assert np.isclose(np.sum(back(1.0)), 1.0), (f, q)
+
+
+@pytest.mark.parametrize("x", [*INFINITE, [np.inf, np.inf], [-np.inf, np.nan, np.inf]])
+def test_medians_of_infinite_elements_are_numpys(x):
+    x = np.array(x)
+    for f in (np.median, np.nanmedian):
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(wy.vjp(f, x)[0], f(x))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_bins_between_what_is_not_finite_are_refused(bad):
+    x = np.array([bad, 1.0])
+    for f in (
+        lambda v: np.histogram_bin_edges(v, bins=4),
+        lambda v: np.histogram(v, 4)[1],
+        lambda v: np.histogram2d(v, v, 4)[1],
+    ):
+        for call in (f, lambda v, f=f: wy.vjp(f, v)):
+            with pytest.raises(ValueError, match=r"autodetected range of .* is not finite"):
+                call(x)

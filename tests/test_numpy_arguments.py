@@ -359,3 +359,26 @@ def test_every_new_function_has_a_case():
         "accumulate",
     ):
         assert name in names
+
+
+AVERAGES = (np.mean, np.var, np.std, np.nanmean, np.nanvar, np.nanstd)
+SUMS = (np.sum, np.prod, np.nansum, np.nanprod, np.cumsum, np.cumprod, np.nancumsum, np.nancumprod)
+
+
+@pytest.mark.parametrize("f", AVERAGES + SUMS)
+@pytest.mark.parametrize("dtype", [int, np.uint8, bool])
+def test_types_that_round_every_step_are_refused(f, dtype):
+    x = np.array([1.0, 2.7, 3.0])
+    for v in (wy.Variable(x), wy.Parameter(x), wy.Input(x)):
+        with pytest.raises(TypeError, match=rf"^{f.__name__}: dtype: .*{np.dtype(dtype)}"):
+            f(v, dtype=dtype)
+    with pytest.raises(TypeError, match=f"^{f.__name__}: dtype"):
+        wy.grad(lambda v: np.sum(f(v, dtype=dtype)))(x)
+
+
+def test_integers_are_added_up_in_integers():
+    x = wy.Input(np.array([1.0, 2.7, 3.0]))
+    for f in (np.sum, np.prod, np.cumsum):
+        np.testing.assert_array_equal(f(x > 1.5, dtype=int).value, f(x.value > 1.5, dtype=int))
+    with pytest.raises(TypeError, match=r"^mean: dtype"):
+        np.mean(x > 1.5, dtype=int)

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use smallvec::SmallVec;
 
-use super::long::{apply_long, long};
+use super::long_operators::{apply_long, long};
 use super::value::{Places, Value, apply, apply_arrays, apply_numbers};
 use crate::array::{Array, DType, Type, equal_shapes};
 use crate::error::{Error, Result};

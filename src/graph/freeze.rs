@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::node::{IntoDyn, Kind, Node, Variable};
 use super::order::NODE;
-use super::{hook, lengths};
+use super::{hook, length_guards};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program};
@@ -54,7 +54,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let mut tables: HashMap<u64, ValueId> = HashMap::new();
         let mut args: Vec<ValueId> = Vec::new();
         let mut made_of = Vec::new();
-        let asked = lengths::asked_of(order.iter().map(|node| &*node.0));
+        let asked = length_guards::asked_of(order.iter().map(|node| &*node.0));
         let mut pace = Pace::default();
         for node in &order {
             pace.step(NODE)?;

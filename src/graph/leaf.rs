@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::asked::Asked;
+use super::asked_lengths::Asked;
 use super::flags::Flags;
 use super::node::{Core, IntoDyn, Kind, Node, Variable, latest_serial};
 use super::table_value::TableValue;

@@ -51,7 +51,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
-mod asked;
+mod asked_lengths;
 mod backward;
 mod drawing;
 mod eager;
@@ -60,8 +60,8 @@ mod freeze;
 mod gradient;
 mod hook;
 mod leaf;
-mod lengths;
-mod long;
+mod length_guards;
+mod long_operators;
 mod node;
 mod nodes;
 mod operation;

@@ -6,7 +6,7 @@
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
-use super::asked::Asked;
+use super::asked_lengths::Asked;
 use super::flags::Flags;
 use super::value::Value;
 use crate::array::{Array, DType, Type};

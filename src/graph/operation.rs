@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::flags::Flags;
 use super::node::{Core, IntoDyn, Kind, Node, Variable};
 use super::value::{Value, apply_arrays, apply_numbers};
-use super::{eager, long, release};
+use super::{eager, long_operators, release};
 use crate::array::Array;
 use crate::error::Result;
 use crate::rules::{Form, OpRef, Operator};
@@ -167,9 +167,9 @@ fn apply_patiently<O: AsOperator>(op: &O, args: &[&Value], reuse: Option<Array>)
     if let Some(number) = apply_numbers(op.get(), args) {
         return Ok(number);
     }
-    match long::long(op.get(), args) {
+    match long_operators::long(op.get(), args) {
         None => apply_arrays(op.get(), args, reuse),
-        Some(operands) => long::apply_long(op.share(), operands),
+        Some(operands) => long_operators::apply_long(op.share(), operands),
     }
 }
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::node::Node;
-use super::{asked, lengths};
+use super::{asked_lengths, length_guards};
 use crate::error::Result;
 use crate::interrupt::Pace;
 use crate::table::changes;
@@ -87,10 +87,10 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     if root.core().is_current(now) {
         return Ok(());
     }
-    if asked::any() {
+    if asked_lengths::any() {
         let mut all = Order::new();
         topological(root, |_| true, &mut all);
-        lengths::check(all.iter().map(|node| &**node))?;
+        length_guards::check(all.iter().map(|node| &**node))?;
     }
     let (mut order, mut parents) = (Order::new(), Vec::new());
     topological(root, |n| !n.core().is_current(now), &mut order);

@@ -1,10 +1,10 @@
 //! Plain in, plain out: the functions of this module as users call them.
 //!
 //! A function of ours makes variables of all that it is given, and gives a variable. What users
-//! call is [`public`]'s form of it, which looks at the arguments first: is one of them a variable,
-//! also inside lists, tuples and arrays of objects, it goes on to our function as it was called; else to a function of
-//! Python, which `python/wyrmling/plain.py` gives: NumPy's of that name, or ours and then the value
-//! of the result. The package itself calls the functions below it.
+//! call is [`public`]'s form of it, which looks at the arguments first. If one of them is a variable,
+//! also inside lists, tuples and arrays of objects, it goes on to our function as it was called. If
+//! none is, it calls a function of Python, which `python/wyrmling/plain.py` gives: NumPy's of that
+//! name, or ours and then the value of the result. The package itself calls the functions below it.
 //!
 //! Looking costs a comparison of types, since the first argument nearly always is the variable. The
 //! call goes on by the address of the compiled function, with the arguments where the interpreter

@@ -18,9 +18,12 @@ use crate::split;
 /// Elements from which on one operator may take long.
 const MANY: usize = 1 << 16;
 
-/// Elements that are computed between two looks whether to end: some microseconds, and up to 50 ms of
-/// the slowest special functions.
-const PART: usize = 1 << 14;
+/// Elements that are computed between two looks whether to end, in a few milliseconds at most. Each
+/// part is handed out under a mutex.
+const PART: usize = 1 << 17;
+
+/// As [`PART`], of a function that is called for each element, which takes up to some 3 us.
+const CALLED_PART: usize = 1 << 14;
 
 /// Operands that a kernel may have.
 pub const MOST_OPERANDS: usize = 3;
@@ -279,7 +282,12 @@ impl Kernel {
         }
         // A quarter of a nanosecond an element, as the quickest take.
         let threads = split::threads(to.len() / 4);
-        let length = split::part(to.len(), 4 * threads, LANES).min(PART);
+        let most = if self.function.is_some() {
+            CALLED_PART
+        } else {
+            PART
+        };
+        let length = split::part(to.len(), 4 * threads, LANES).min(most);
         with_real!(to.dtype(), T => {
             let parts = T::slice_mut(&mut to).chunks_mut(length).enumerate();
             split::try_each(threads, parts, |(number, to)| {

@@ -36,7 +36,7 @@ from .._core import (
 from .._core import sum as sum_over
 from .operand import Like, axes_of, integers, itself
 from .output import finished
-from .reductions import cast_to
+from .reductions import cast_to, computed_in
 from .shaping import moveaxis
 
 # An axis: its letter, or for an axis of an ellipsis its place, counted from the end.
@@ -452,4 +452,4 @@ def trace(
     >>> trace([[1.0, 2.0], [3.0, 4.0]], dtype=np.float32).dtype
     dtype('float32')
     """
-    return finished("trace", _core.trace(cast_to("trace", a, dtype), offset, axis1, axis2), out)
+    return finished("trace", _core.trace(computed_in("trace", a, dtype), offset, axis1, axis2), out)

@@ -11,13 +11,13 @@ from .. import _core
 from .._core import Variable, concatenate, constant, count, diag, expand_dims, fixed, squeeze
 from .operand import Like, integer
 from .ordering import clip
-from .reductions import cast_to
+from .reductions import computed_in
 from .shaping import atleast_2d, swapaxes
 
 
 def _rows(name: str, what: str, m: Like, rowvar: bool, dtype: Any) -> Variable:
     """A matrix with a variable in each row and an observation in each column."""
-    x = cast_to(name, m, dtype)
+    x = computed_in(name, m, dtype, averaged=True)
     if x.ndim > 2:
         raise ValueError(f"{name}: {what}: expected 2 axes or fewer, got shape {x.shape}")
     many = x.ndim == 2

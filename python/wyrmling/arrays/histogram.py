@@ -65,7 +65,10 @@ def _variable_edges(name: str, a: Variable, bins: Any) -> Variable:
     if a.size == 0:
         return constant(np.linspace(0.0, 1.0, count + 1))
     low, high = _core.min(a), _core.max(a)
-    if low.item() == high.item():
+    least, most = low.item(), high.item()
+    if not np.isfinite([least, most]).all():
+        raise ValueError(f"{name}: autodetected range of [{least}, {most}] is not finite")
+    if least == most:
         low, high = low - 0.5, high + 0.5
     return constant(linspace(low, high, count + 1))
 

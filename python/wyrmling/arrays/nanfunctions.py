@@ -8,6 +8,7 @@ Limit: medians and quantiles are length-specialised (see the package).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from .indexing import take
 from .operand import Axis, Like, filling
 from .output import finished
 from .predicates import value
-from .quantiles import kind_of, places_of, shares, sorted_lanes
-from .reductions import cast_to, counted, extreme, mask_of, sum
+from .quantiles import between, kind_of, places_of, shares, sorted_lanes
+from .reductions import computed_in, counted, extreme, mask_of, sum
 from .roots import root
 from .statistics import cumprod, cumsum, divisor, prod, variance
 
@@ -47,7 +48,7 @@ def nansum(
     >>> nansum([1.0, float("nan")]).item()
     1.0
     """
-    x = cast_to("nansum", a, dtype)
+    x = computed_in("nansum", a, dtype)
     x = _core.where(x == x, x, 0.0)
     return sum(x, axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
@@ -66,7 +67,7 @@ def nanprod(
     >>> nanprod([2.0, float("nan"), 3.0]).item()
     6.0
     """
-    x = cast_to("nanprod", a, dtype)
+    x = computed_in("nanprod", a, dtype)
     x = _core.where(x == x, x, 1.0)
     return prod(x, axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
@@ -82,7 +83,7 @@ def nancumsum(
     >>> nancumsum([1.0, float("nan"), 2.0])
     array([1., 1., 3.])
     """
-    x = cast_to("nancumsum", a, dtype)
+    x = computed_in("nancumsum", a, dtype)
     return cumsum(where(x == x, x, 0.0), axis, out=out)
 
 
@@ -97,7 +98,7 @@ def nancumprod(
     >>> nancumprod([2.0, float("nan"), 3.0])
     array([2., 2., 6.])
     """
-    x = cast_to("nancumprod", a, dtype)
+    x = computed_in("nancumprod", a, dtype)
     return cumprod(where(x == x, x, 1.0), axis, out=out)
 
 
@@ -115,7 +116,7 @@ def nanmean(
     >>> nanmean([1.0, 3.0, float("nan")]).item()
     2.0
     """
-    x = cast_to("nanmean", a, dtype)
+    x = computed_in("nanmean", a, dtype, averaged=True)
     result = reductions.mean(x, axis, keepdims=keepdims, where=_valid("nanmean", x, where))
     return finished("nanmean", result, out)
 
@@ -137,7 +138,7 @@ def nanvar(
     >>> nanvar([1.0, 3.0, float("nan")]).item()
     1.0
     """
-    x = cast_to("nanvar", a, dtype)
+    x = computed_in("nanvar", a, dtype, averaged=True)
     less = divisor("nanvar", ddof, correction)
     return finished("nanvar", _nanvar("nanvar", x, axis, less, keepdims, where, mean), out)
 
@@ -167,7 +168,7 @@ def nanstd(
     >>> nanstd([1.0, 3.0, float("nan")]).item()
     1.0
     """
-    x = cast_to("nanstd", a, dtype)
+    x = computed_in("nanstd", a, dtype, averaged=True)
     less = divisor("nanstd", ddof, correction)
     return finished("nanstd", root(_nanvar("nanstd", x, axis, less, keepdims, where, mean)), out)
 
@@ -268,6 +269,7 @@ def _nanquantile(
     keepdims: bool,
     method: str = "linear",
     kind: Any = None,
+    between: Callable[[Any, Any, Any], Any] = between,
 ) -> Any:
     """Quantiles of the elements of each lane that are no NaN, which come last in order."""
     ordered, axes, n = sorted_lanes(name, a, axis)
@@ -285,7 +287,7 @@ def _nanquantile(
         place = _places(share, number, n, method)
         below = _core.floor(place)
         low, high = element(below), element(_core.ceil(place))
-        found = low + (high - low) * (place - below)
+        found = between(low, high, place - below)
         found = where(number > 0, found, np.nan)
         return expand_dims(found, axes) if keepdims else found
 
@@ -309,7 +311,13 @@ def nanmedian(
     >>> nanmedian([3.0, float("nan"), 1.0, 10.0]).item()
     3.0
     """
-    return _nanquantile("nanmedian", a, np.asarray(0.5), axis, out, keepdims)
+    half = np.asarray(0.5)
+    return _nanquantile("nanmedian", a, half, axis, out, keepdims, between=_middle)
+
+
+def _middle(low: Any, high: Any, _: Any) -> Any:
+    """The mean of the two elements in the middle, or of the same one twice."""
+    return (low + high) / 2.0
 
 
 def nanquantile(

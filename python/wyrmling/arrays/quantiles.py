@@ -111,6 +111,17 @@ def places_of(q: Array, n: int, method: str) -> Array:
     return found
 
 
+def between(low: Any, high: Any, share: Any) -> Any:
+    """The number that lies a share of the way from one element to the next.
+
+    It is computed from the nearer one, as NumPy does, which matters where the other is infinite. At
+    the first element itself, with the share 0, it is that element, where NumPy's may be NaN.
+    """
+    is_near = share < 0.5
+    step = where(is_near, share, share - 1.0)
+    return where(share == 0.0, low, where(is_near, low, high) + (high - low) * step)
+
+
 def quantile(
     a: Like,
     q: Any,
@@ -153,7 +164,7 @@ def _quantile(
     share = (places - below).astype(ordered.dtype)
     low, high = take(ordered, below, -1), take(ordered, above, -1)
     last = ordered[..., -1:]
-    found = where(last == last, low + (high - low) * share, last)
+    found = where(last == last, between(low, high, share), last)
     found = split_axis(moveaxis(found, -1, 0), 0, q.shape)
     return expand_dims(found, tuple(k + q.ndim for k in axes)) if keepdims else found
 

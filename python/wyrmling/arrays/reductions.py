@@ -43,6 +43,24 @@ def cast_to(name: str, x: Like, dtype: npt.DTypeLike | None) -> Any:
         raise TypeError(f"{name}: {error}") from None
 
 
+def computed_in(name: str, x: Like, dtype: npt.DTypeLike | None, *, averaged: bool = False) -> Any:
+    """The elements in the type in which a reduction computes.
+
+    Raises TypeError for a type of integers or booleans, in which NumPy rounds every step, unless
+    the elements have one themselves and are only added or multiplied; NumPy's sum of booleans in
+    booleans is no number, so it is refused too.
+    """
+    if dtype is None or not isinstance(x, Variable) or (kind := np.dtype(dtype).kind) not in "biu":
+        return cast_to(name, x, dtype)
+    is_integer = x.dtype.kind in "iu" or _core.is_boolean(x)
+    if averaged or kind == "b" or not is_integer:
+        raise TypeError(
+            f"{name}: dtype: expected float32 or float64, got {np.dtype(dtype)}, in which "
+            "nothing is differentiated; give the variable's .value"
+        )
+    return cast_to(name, x, dtype)
+
+
 def masked(name: str, mask: Any, x: Any, other: Any) -> Any:
     """The elements that a mask takes, and another number for the rest.
 
@@ -72,7 +90,7 @@ def sum(
     """
     if dtype is None and out is None and initial is None and where is True:
         return _core.sum(a, axis, keepdims)
-    x = cast_to("sum", a, dtype)
+    x = computed_in("sum", a, dtype)
     if (mask := mask_of("sum", where)) is not None:
         x = masked("sum", mask, x, 0.0)
     result = _core.sum(x, axis, keepdims)
@@ -101,7 +119,7 @@ def mean(
     """
     if dtype is None and out is None and where is True:
         return _core.mean(a, axis, keepdims)
-    x = cast_to("mean", a, dtype)
+    x = computed_in("mean", a, dtype, averaged=True)
     if (mask := mask_of("mean", where)) is None:
         return finished("mean", _core.mean(x, axis, keepdims), out)
     total = _core.sum(masked("mean", mask, x, 0.0), axis, keepdims)

@@ -28,7 +28,7 @@ from .._core import (
 )
 from .operand import Axis, Like, along, axes_of, axis_of
 from .output import finished
-from .reductions import cast_to, counted, mask_of, masked
+from .reductions import computed_in, counted, mask_of, masked
 from .roots import root
 from .shaping import astype
 
@@ -46,7 +46,7 @@ def cumsum(
     >>> cumsum([1.0, 2.0, 3.0])
     array([1., 3., 6.])
     """
-    x = cast_to("cumsum", a, dtype)
+    x = computed_in("cumsum", a, dtype)
     result = _core.cumsum(reshape(x, -1), 0) if axis is None else _core.cumsum(x, axis)
     return finished("cumsum", result, out)
 
@@ -80,7 +80,7 @@ def cumprod(
     >>> cumprod([1.0, 2.0, 3.0])
     array([1., 2., 6.])
     """
-    x = cast_to("cumprod", a, dtype)
+    x = computed_in("cumprod", a, dtype)
     x = reshape(x, -1) if axis is None else x
     result = scan("cumprod", _core.multiply, x, 0 if axis is None else axis)
     return finished("cumprod", result, out)
@@ -90,7 +90,7 @@ def _cumulative(
     name: str, x: Like, axis: int | None, dtype: Any, out: Any, include_initial: bool
 ) -> Any:
     first, running = (0.0, cumsum) if name == "cumulative_sum" else (1.0, cumprod)
-    array = cast_to(name, x, dtype)
+    array = computed_in(name, x, dtype)
     if array.ndim == 0:
         raise ValueError(f"{name}: expected an array with an axis, got a number")
     if axis is None and array.ndim > 1:
@@ -173,7 +173,7 @@ def prod(
     >>> x.grad
     array([6., 0., 0.])
     """
-    x = cast_to("prod", a, dtype)
+    x = computed_in("prod", a, dtype)
     discrete = _core.is_boolean(x) or x.dtype.kind == "i"
     if (mask := mask_of("prod", where)) is not None:
         x = masked("prod", mask, x, 1.0)
@@ -205,7 +205,7 @@ def var(
     >>> var([1.0, 2.0, 3.0, 4.0]).item()
     1.25
     """
-    x = cast_to("var", a, dtype)
+    x = computed_in("var", a, dtype, averaged=True)
     less = divisor("var", ddof, correction)
     found = variance("var", x, axis, less, keepdims, mask_of("var", where), mean)
     return finished("var", found, out)
@@ -281,7 +281,7 @@ def std(
     >>> x.grad
     array([0., 0.])
     """
-    x = cast_to("std", a, dtype)
+    x = computed_in("std", a, dtype, averaged=True)
     less = divisor("std", ddof, correction)
     result = root(variance("std", x, axis, less, keepdims, mask_of("std", where), mean))
     return finished("std", result, out)

@@ -1,9 +1,9 @@
 //! Whether the inputs of a graph have the lengths that it is made of.
 //!
-//! [`asked`] says what an input was asked for, and when; a graph is made of the answers
+//! [`asked_lengths`] says what an input was asked for, and when; a graph is made of the answers
 //! that are older than one of its nodes.
 
-use super::asked;
+use super::asked_lengths;
 use super::node::{Kind, Node};
 use crate::error::Result;
 use crate::exec::{Length, check_lengths};
@@ -12,7 +12,7 @@ use crate::exec::{Length, check_lengths};
 pub(super) fn asked_of<'n>(
     nodes: impl Iterator<Item = &'n dyn Node> + Clone,
 ) -> Vec<(&'n dyn Node, Vec<Length>)> {
-    if !asked::any() {
+    if !asked_lengths::any() {
         return Vec::new();
     }
     let operations = nodes.clone().filter(|node| !node.core().is_leaf());
