@@ -1,15 +1,18 @@
-//! Interruption: work that can be asked to end, and waits during which the caller is heard.
+//! Interruption: stop flags for long work, and waits that let signals be handled.
 //!
-//! A flag says that the caller wants to have its thread back ([`until`] names the flag for the
-//! work of a thread, [`check`] looks at it). Loops that may take long look at it now and then
-//! and end with [`Error::Interrupted`]. Work that cannot look, such as one call into a library,
-//! runs in a thread that is left behind ([`leave`]). What must stay in the thread of its caller, as
-//! a walk over a graph must, looks for itself whether there was a signal ([`Pace`]).
+//! Work may have a stop flag, which its caller sets when it wants its thread back:
+//! [`with_stop_flag`] installs the flag for the current thread, and [`check`] reads it. Loops that may
+//! take long read it now and then and end with [`Error::Interrupted`]. Work that cannot read it, such as
+//! one call into a library, runs in a helper thread that can be abandoned ([`run_abandonable`]). Work
+//! that must stay in its caller's thread, such as a walk over a graph, polls for signals ([`Poller`]).
 //!
-//! Code that blocks waits in slices of [`LOOK`], through [`wait`]. Between slices the thread's
-//! flag is read, and the binding to Python, which registers itself by `attend_by`, lets the
-//! interpreter go during each slice and runs the handlers of signals after it. So no thread that
-//! holds the interpreter's lock blocks others, and Ctrl-C ends every wait of the main thread.
+//! Code that blocks waits in slices of [`POLL_INTERVAL`], through [`wait`]. Between slices the thread's
+//! stop flag is read. The binding to Python registers a hook by `set_wait_hook`, which releases the
+//! interpreter's lock during each slice and runs the signal handlers after it. So no thread that
+//! holds that lock blocks others, and Ctrl-C ends every wait of the main thread.
+//!
+//! Limit: code is stopped between its own looks. A call into another library runs to its end, in the
+//! helper thread if it was given one.
 
 use std::cell::Cell;
 use std::ptr;
@@ -22,30 +25,30 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 use crate::process;
 
-/// How long a wait lasts before it looks whether it should end.
-pub(crate) const LOOK: Duration = Duration::from_millis(50);
+/// Time between two looks at the stop flag and at signals.
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Waits once, for up to [`LOOK`] or until something has changed.
+/// Waits once, for up to [`POLL_INTERVAL`] or until something has changed.
 pub(crate) type WaitOnce<'a> = &'a (dyn Fn(Duration) + Sync);
 
-/// What lets other threads of a host language go on during a slice, and reports its signals.
-type Attend = fn(WaitOnce<'_>) -> Result<()>;
+/// Waits for one slice without the lock of a host language, and reports that language's signals.
+type WaitHook = fn(WaitOnce<'_>) -> Result<()>;
 
-static ATTEND: OnceLock<Attend> = OnceLock::new();
+static WAIT_HOOK: OnceLock<WaitHook> = OnceLock::new();
 
 thread_local! {
-    /// The flag of the work that this thread does, or null.
+    /// The stop flag of the work that this thread does, or null.
     static STOP: Cell<*const AtomicBool> = const { Cell::new(ptr::null()) };
 }
 
-/// Says by what function threads wait from now on. Only the first call counts.
+/// Sets the function by which threads wait from now on. Only the first call has an effect.
 #[cfg(feature = "python")]
-pub(crate) fn attend_by(attend: Attend) {
-    let _ = ATTEND.set(attend);
+pub(crate) fn set_wait_hook(hook: WaitHook) {
+    let _ = WAIT_HOOK.set(hook);
 }
 
-/// Does `work`, which is to end when `stop` is set.
-pub(crate) fn until<R>(stop: &AtomicBool, work: impl FnOnce() -> R) -> R {
+/// Runs `work` with `stop` as this thread's stop flag.
+pub(crate) fn with_stop_flag<R>(stop: &AtomicBool, work: impl FnOnce() -> R) -> R {
     struct Restore(*const AtomicBool);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -56,140 +59,141 @@ pub(crate) fn until<R>(stop: &AtomicBool, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Whether the work of this thread should end.
+/// Whether this thread's stop flag is set.
 #[inline]
-pub(crate) fn is_asked() -> bool {
+pub(crate) fn stop_requested() -> bool {
     let stop = STOP.get();
-    // SAFETY: a pointer that is not null was put there by `until`, which borrows the flag until
+    // SAFETY: a pointer that is not null was put there by `with_stop_flag`, which borrows the flag until
     // it has put back what was there before, also when its work panics.
     !stop.is_null() && unsafe { &*stop }.load(Ordering::Relaxed)
 }
 
-/// Whether this thread does the work of another one.
+/// Whether this thread has a stop flag, and so does the work of another one.
 #[cfg(feature = "python")]
 pub(crate) fn is_delegated() -> bool {
     !STOP.get().is_null()
 }
 
-/// Fails if the work of this thread should end.
+/// Fails if this thread's stop flag is set.
 ///
 /// # Errors
 /// [`Error::Interrupted`].
 #[inline]
 pub(crate) fn check() -> Result<()> {
-    match is_asked() {
+    match stop_requested() {
         false => Ok(()),
         true => Err(Error::Interrupted),
     }
 }
 
-/// Waits once; see the [module documentation](self).
+/// Waits for one slice; see the [module documentation](self).
 ///
 /// # Errors
-/// [`Error::Interrupted`] if the work of this thread should end, and what a signal handler raised.
+/// [`Error::Interrupted`] if this thread's stop flag is set, and what a signal handler raised.
 pub(crate) fn wait(slice: WaitOnce<'_>) -> Result<()> {
     check()?;
-    match ATTEND.get() {
-        Some(attend) => attend(slice)?,
-        None => slice(LOOK),
+    match WAIT_HOOK.get() {
+        Some(hook) => hook(slice)?,
+        None => slice(POLL_INTERVAL),
     }
     check()
 }
 
-/// Work of about so many nanoseconds lies between two looks of a [`Pace`] at the clock.
+/// Work, in estimated nanoseconds, between two looks of a [`Poller`] at the clock.
 const STRIDE: usize = 1 << 22;
 
-/// Long work in the thread of its caller, a loop over the nodes of a graph say: every [`LOOK`] it
-/// looks whether it should end. A binding lets other threads of its language go on then, and runs
-/// the handlers of signals, which may do anything: nothing may be half changed at that moment.
-/// Short work does not even look at the clock.
+/// Polls for signals and the stop flag in a loop that stays in its caller's thread, such as one over
+/// the nodes of a graph: every [`POLL_INTERVAL`], and not at all in short work, which does not even read
+/// the clock. The binding to Python releases the interpreter's lock then and runs signal handlers, which
+/// may do anything: no data may be half changed where a method is called.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct Poller {
     work: usize,
-    /// When it looked last, or began to look at the clock.
+    /// When signals were polled last; before that, when the clock was first read.
     last: Option<Instant>,
 }
 
-impl Pace {
+impl Poller {
     /// Counts work of about `cost` nanoseconds.
     ///
     /// # Errors
-    /// As [`look`].
+    /// As [`poll`].
     #[inline]
     pub(crate) fn step(&mut self, cost: usize) -> Result<()> {
         self.work = self.work.saturating_add(cost);
         match self.work < STRIDE {
             true => Ok(()),
-            false => self.long(),
+            false => self.poll_if_due(),
         }
     }
 
     /// Counts work that may have taken long.
     ///
     /// # Errors
-    /// As [`look`].
+    /// As [`poll`].
     #[inline]
     pub(crate) fn large_step(&mut self) -> Result<()> {
         self.step(STRIDE)
     }
 
-    /// Counts a step of a program, of which several may pass without a look at the clock.
+    /// Counts one step of a program: four of them take a look at the clock.
     ///
     /// # Errors
-    /// As [`look`].
+    /// As [`poll`].
     #[inline]
     pub(crate) fn program_step(&mut self) -> Result<()> {
         self.step(STRIDE / 4)
     }
 
     #[cold]
-    fn long(&mut self) -> Result<()> {
+    fn poll_if_due(&mut self) -> Result<()> {
         self.work = 0;
         if !STOP.get().is_null() {
             return check();
         }
         let now = Instant::now();
         let last = *self.last.get_or_insert(now);
-        if now - last < LOOK {
+        if now - last < POLL_INTERVAL {
             return Ok(());
         }
         self.last = Some(now);
-        look()
+        poll()
     }
 }
 
-/// Looks once whether the work of this thread should end.
+/// Reads the stop flag, or handles signals.
 ///
 /// # Errors
-/// [`Error::Interrupted`] if the caller asked for it, and what a signal handler raised.
-fn look() -> Result<()> {
-    // Work with a flag is another thread's, which looks for signals, and so is that of a pool.
+/// [`Error::Interrupted`] if the stop flag is set, and what a signal handler raised.
+fn poll() -> Result<()> {
+    // A thread with a stop flag, or of a pool, works for another thread, which handles the signals.
     if !STOP.get().is_null() || rayon::current_thread_index().is_some() {
         return check();
     }
-    match ATTEND.get() {
-        Some(attend) => attend(&|_| ()),
+    match WAIT_HOOK.get() {
+        Some(hook) => hook(&|_| ()),
         None => Ok(()),
     }
 }
 
-/// Does `work`, which may not look for long whether it should end, in a thread of its own and waits for
-/// it. If the caller wants its thread back, the work is left to end by itself, which it does
-/// sooner if it looks at its flag now and then; it owns its operands for that reason. A thread
-/// costs some 30 µs.
+/// Runs `work`, which may not read its stop flag for long, in a helper thread and waits for it. If a
+/// signal handler raises, or this thread's own flag is set, the helper's flag is set and the helper is
+/// abandoned: it ends by itself. `work` owns its operands for that reason. A thread costs some 30 µs.
 ///
 /// # Errors
 /// [`Error::Interrupted`] and what a signal handler raised, as soon as that is known;
 /// [`Error::State`] if there can be no thread, or if the work panicked.
-pub(crate) fn leave<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
+pub(crate) fn run_abandonable<R: Send + 'static>(
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R> {
     let (give, get) = mpsc::sync_channel(1);
     let stop = Arc::new(AtomicBool::new(false));
-    let left = Arc::clone(&stop);
+    let flag = Arc::clone(&stop);
     thread::Builder::new()
         .name("wyrmling".into())
         .spawn(move || {
-            // Nobody is there any more if the caller has left.
-            let _ = give.send(until(&left, work));
+            // Sending fails if the caller has abandoned this thread.
+            let _ = give.send(with_stop_flag(&flag, work));
         })
         .map_err(|e| Error::State(format!("cannot start a thread: {e}")))?;
     let forks = process::forks();
@@ -231,11 +235,11 @@ mod tests {
     #[test]
     fn work_sees_the_flag_of_its_own_thread_only() {
         let (outer, inner) = (AtomicBool::new(false), AtomicBool::new(true));
-        until(&outer, || {
+        with_stop_flag(&outer, || {
             assert_eq!(check(), Ok(()));
-            assert_eq!(until(&inner, check), Err(Error::Interrupted));
+            assert_eq!(with_stop_flag(&inner, check), Err(Error::Interrupted));
             thread::scope(|s| {
-                let other = s.spawn(|| until(&inner, check));
+                let other = s.spawn(|| with_stop_flag(&inner, check));
                 assert_eq!(other.join().unwrap(), Err(Error::Interrupted));
             });
             assert_eq!(check(), Ok(()));
@@ -247,14 +251,14 @@ mod tests {
 
     #[test]
     fn a_caller_gets_its_thread_back_from_work_that_goes_on() {
-        assert_eq!(leave(|| 7), Ok(7));
+        assert_eq!(run_abandonable(|| 7), Ok(7));
         let stop = AtomicBool::new(true);
         // The work ends when the test does.
         let (_end, work) = mpsc::channel::<()>();
-        let left = until(&stop, || leave(move || work.recv().is_err()));
-        assert_eq!(left, Err(Error::Interrupted));
+        let abandoned = with_stop_flag(&stop, || run_abandonable(move || work.recv().is_err()));
+        assert_eq!(abandoned, Err(Error::Interrupted));
         assert!(matches!(
-            leave(|| panic!("on purpose")),
+            run_abandonable(|| panic!("on purpose")),
             Err::<(), _>(Error::State(_))
         ));
     }

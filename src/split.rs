@@ -17,7 +17,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use crate::error::Result;
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 
 /// The least work for a thread, in steps of about a nanosecond. Waking one takes some 10 µs.
 const LEAST: usize = 1 << 15;
@@ -84,11 +84,11 @@ pub(crate) fn try_each<P: Send>(
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
     let failure = OnceLock::new();
     together(threads, &|| {
-        let mut pace = Pace::default();
+        let mut poller = Poller::default();
         while failure.get().is_none()
             && let Some(part) = next()
         {
-            if let Err(error) = pace.large_step().and_then(|()| f(part)) {
+            if let Err(error) = poller.large_step().and_then(|()| f(part)) {
                 failure.get_or_init(|| error);
             }
         }

@@ -16,7 +16,7 @@ use crate::array::{
     Array, DType, Dense, Element, Shape, Slice, Type, Typed, View, ViewMut, room, size, with_real,
 };
 use crate::error::Result;
-use crate::interrupt::{self, Pace};
+use crate::interrupt::{self, Poller};
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
 use crate::rules::{MOST_OPERANDS, Operand};
@@ -128,11 +128,11 @@ impl Executor {
         let leaves = &self.leaves[..];
         // A run on little memory is over before anybody can ask for it to end.
         let looks = self.plan.arena_bytes > LONG_RUN;
-        let mut pace = Pace::default();
+        let mut poller = Poller::default();
         for step in &self.steps {
             if looks {
                 interrupt::check()?;
-                pace.program_step()?;
+                poller.program_step()?;
             }
             // SAFETY (of all reads and writes below): memory is live and initialised (see
             // `link`). A step writes its own results only, in the arena or in registers, which

@@ -11,10 +11,10 @@ use smallvec::SmallVec;
 use super::hook;
 use super::node::{Kind, Node};
 use super::order::{NODE, Order, refresh, topological};
-use super::value::{Places, Value};
+use super::value::{Pattern, Value};
 use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 use crate::table::{changes, own_changes};
 
 /// Checks that a gradient fits what it is the gradient of.
@@ -39,7 +39,7 @@ pub(super) fn check_seed(ty: &Type, seed: &Type) -> Result<()> {
 fn seed(root: &dyn Node, grad: Option<Array>) -> Result<Value> {
     let ty = root.core().ty();
     let Some(grad) = grad else {
-        return Value::Repeated(Places::All, 1.0, ty)
+        return Value::Repeated(Pattern::All, 1.0, ty)
             .dense()
             .map(Value::Dense);
     };
@@ -144,10 +144,10 @@ fn pass_down(order: &Order, seed: Value, run: hook::TransformRun) -> Result<Arri
     };
     // Consumers before parents: the reverse of a topological order. After an error the rest
     // is only cleared.
-    let mut pace = Pace::default();
+    let mut poller = Poller::default();
     for node in order.iter().rev() {
         if result.is_ok()
-            && let Err(error) = pace.step(NODE)
+            && let Err(error) = poller.step(NODE)
         {
             result = Err(error);
         }

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::node::{Core, IntoDyn, Kind, Variable};
-use super::value::{Places, Value};
+use super::value::{Pattern, Value};
 use crate::array::{Array, Summary, Type};
 use crate::error::Result;
 use crate::table::Gradient;
@@ -89,8 +89,8 @@ fn value(core: &Core) -> Option<Summary> {
             let rows = rows.try_coalesce().and_then(|r| r.try_concat()).ok()?;
             Some(among_zeros(rows.1.summary(), core.ty().size()))
         }
-        all @ Value::Repeated(Places::All, ..) => Some(all.dense().ok()?.summary()),
-        Value::Repeated(Places::Diagonal, scale, ty) => {
+        all @ Value::Repeated(Pattern::All, ..) => Some(all.dense().ok()?.summary()),
+        Value::Repeated(Pattern::Diagonal, scale, ty) => {
             let diagonal = Array::scalar(ty.dtype, scale).summary();
             Some(among_zeros(diagonal, ty.size()))
         }

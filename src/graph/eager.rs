@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use smallvec::SmallVec;
 
-use super::long_operators::{apply_long, long};
-use super::value::{Places, Value, apply, apply_arrays, apply_numbers};
+use super::offload::{offload, offload_operands};
+use super::value::{Pattern, Value, apply, apply_arrays, apply_numbers};
 use crate::array::{Array, DType, Type, equal_shapes};
 use crate::error::{Error, Result};
 use crate::rules::differentiate;
@@ -92,10 +92,10 @@ fn repeated(op: &dyn Operator, form: Form, x: &Value, y: &Value) -> Option<Resul
     if form == Form::Repeated {
         return x.repeated(y).map(Ok);
     }
-    let all = Places::All;
+    let all = Pattern::All;
     let (number, ty, other) = match (x, y) {
-        (Value::Repeated(places, number, ty), other) if *places == all => (number, ty, other),
-        (other, Value::Repeated(places, number, ty)) if *places == all => (number, ty, other),
+        (Value::Repeated(pattern, number, ty), other) if *pattern == all => (number, ty, other),
+        (other, Value::Repeated(pattern, number, ty)) if *pattern == all => (number, ty, other),
         _ => return None,
     };
     if form != Form::Product || other.shape() != &ty.shape[..] || other.dtype() != ty.dtype {
@@ -108,12 +108,12 @@ fn repeated(op: &dyn Operator, form: Form, x: &Value, y: &Value) -> Option<Resul
     Some(apply(op, &[&number, other], None))
 }
 
-/// As [`apply`], where [`apply_numbers`] gives nothing: what may take long can be left behind, and
+/// As [`apply`], where [`apply_numbers`] gives nothing: what may take long is offloaded, and
 /// numbers are repeated without an array.
 #[inline(never)]
-fn apply_patiently(op: &OpRef, form: Form, args: &[&Value]) -> Result<Value> {
-    if let Some(operands) = long(&**op, args) {
-        return apply_long(op.clone(), operands);
+fn apply_or_offload(op: &OpRef, form: Form, args: &[&Value]) -> Result<Value> {
+    if let Some(operands) = offload_operands(&**op, args) {
+        return offload(op.clone(), operands);
     }
     if let [x, y] = args
         && let Some(value) = repeated(&**op, form, x, y)
@@ -140,7 +140,7 @@ impl Algebra for Eager<'_> {
             }
             let result = |operands: &[&Value]| match apply_numbers(&*op, operands) {
                 Some(number) => Ok(number),
-                None => apply_patiently(&op, form, operands),
+                None => apply_or_offload(&op, form, operands),
             };
             match args {
                 [_] => result(&[get(0)]),

@@ -16,7 +16,7 @@ use super::{hook, length_guards};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program};
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 use crate::ir::{Builder, Terminator, ValueId};
 use crate::rules::Gather;
 
@@ -55,9 +55,9 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let mut args: Vec<ValueId> = Vec::new();
         let mut made_of = Vec::new();
         let asked = length_guards::asked_of(order.iter().map(|node| &*node.0));
-        let mut pace = Pace::default();
+        let mut poller = Poller::default();
         for node in &order {
-            pace.step(NODE)?;
+            poller.step(NODE)?;
             if hook::any(node.0.core()) {
                 return Err(Error::Type(
                     "freeze: a variable of this graph has a hook, which a program cannot call; \

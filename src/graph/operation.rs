@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::flags::Flags;
 use super::node::{Core, IntoDyn, Kind, Node, Variable};
 use super::value::{Value, apply_arrays, apply_numbers};
-use super::{eager, long_operators, release};
+use super::{eager, offload, release};
 use crate::array::Array;
 use crate::error::Result;
 use crate::rules::{Form, OpRef, Operator};
@@ -161,15 +161,15 @@ impl AsOperator for OpRef {
     }
 }
 
-/// As [`apply`](super::value::apply); what may take long can be left behind.
+/// As [`apply`](super::value::apply); what may take long is [offloaded](offload).
 #[inline]
-fn apply_patiently<O: AsOperator>(op: &O, args: &[&Value], reuse: Option<Array>) -> Result<Value> {
+fn apply_or_offload<O: AsOperator>(op: &O, args: &[&Value], reuse: Option<Array>) -> Result<Value> {
     if let Some(number) = apply_numbers(op.get(), args) {
         return Ok(number);
     }
-    match long_operators::long(op.get(), args) {
+    match offload::offload_operands(op.get(), args) {
         None => apply_arrays(op.get(), args, reuse),
-        Some(operands) => long_operators::apply_long(op.share(), operands),
+        Some(operands) => offload::offload(op.share(), operands),
     }
 }
 
@@ -200,7 +200,7 @@ impl<O: AsOperator, P: Parents> Operation<O, P> {
             }
         });
         let value = parents
-            .with_cores(|cores| with_values(cores, |args| apply_patiently(&op, args, None)))?;
+            .with_cores(|cores| with_values(cores, |args| apply_or_offload(&op, args, None)))?;
         // Indices do not move a little: no gradient flows through them.
         let flags = match value.dtype().is_real() {
             true => below,
@@ -236,7 +236,7 @@ impl<O: AsOperator, P: Parents> Node for Operation<O, P> {
         let now = changes();
         let reuse = self.core.recycle();
         let value = parents
-            .with_cores(|cores| with_values(cores, |args| apply_patiently(&self.op, args, reuse)));
+            .with_cores(|cores| with_values(cores, |args| apply_or_offload(&self.op, args, reuse)));
         self.core.set(value?, now)
     }
 

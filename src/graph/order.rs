@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::node::Node;
 use super::{asked_lengths, length_guards};
 use crate::error::Result;
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 use crate::table::changes;
 
 /// Nodes in the order of a walk; those of a small graph need no allocation.
@@ -94,9 +94,9 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     }
     let (mut order, mut parents) = (Order::new(), Vec::new());
     topological(root, |n| !n.core().is_current(now), &mut order);
-    let mut pace = Pace::default();
+    let mut poller = Poller::default();
     for node in order {
-        pace.step(NODE)?;
+        poller.step(NODE)?;
         if !node.core().is_leaf() {
             node.parents(&mut parents);
             let newest = parents.iter().map(|p| p.version()).max();

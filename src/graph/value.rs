@@ -22,12 +22,12 @@ use crate::table::{Gradient, Rows, add_into};
 // Every operator moves values: no form is larger than an array and a tag.
 const _: () = assert!(size_of::<Value>() <= size_of::<Array>() + size_of::<usize>());
 
-/// Where a number stands that is [repeated](Value::Repeated).
+/// Which elements of an array a [repeated](Value::Repeated) number fills; all others are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Places {
-    /// Everywhere.
+pub enum Pattern {
+    /// All elements.
     All,
-    /// On the diagonal of a matrix.
+    /// The diagonal of a matrix.
     Diagonal,
 }
 
@@ -40,7 +40,7 @@ pub enum Value {
     Rows(Rows),
     /// One number, repeated in an array of the given type: in all places, or on the diagonal of a
     /// matrix that is zero elsewhere.
-    Repeated(Places, f64, Type),
+    Repeated(Pattern, f64, Type),
     /// A parameter.
     Table(Rc<TableValue>),
 }
@@ -104,7 +104,7 @@ impl Value {
             Value::Dense(a) => Ok(a.clone()),
             Value::Rows(r) => r.try_to_dense(),
             Value::Table(t) => t.dense(),
-            Value::Repeated(Places::All, x, ty) => {
+            Value::Repeated(Pattern::All, x, ty) => {
                 let mut out = Array::scratch(ty.dtype, &ty.shape)?;
                 match &mut out {
                     Array::F32(d) => d.make_mut()?.fill(*x as f32),
@@ -113,7 +113,7 @@ impl Value {
                 }
                 Ok(out)
             }
-            Value::Repeated(Places::Diagonal, scale, ty) => {
+            Value::Repeated(Pattern::Diagonal, scale, ty) => {
                 let mut out = Array::zeros(ty)?;
                 let step = ty.shape[1] + 1;
                 let n = ty.shape[0].min(ty.shape[1]);
@@ -142,7 +142,7 @@ impl Value {
         let one = x.shape().iter().all(|&n| n == 1);
         (one && x.shape().len() <= shape.len() && x.dtype().is_real())
             .then(|| x.item().ok())?
-            .map(|number| Value::Repeated(Places::All, number, Type::new(x.dtype(), shape)))
+            .map(|number| Value::Repeated(Pattern::All, number, Type::new(x.dtype(), shape)))
     }
 
     /// The sum of two values of the same type.
@@ -273,7 +273,7 @@ pub(super) fn apply_arrays<O: Operator + ?Sized>(
         return Ok(Value::Dense(dense[0].with_shape(&ty.shape)));
     }
     if op.form() == Form::Diagonal && ty.ndim() == 2 && dense[0].size() == 1 {
-        return Ok(Value::Repeated(Places::Diagonal, dense[0].item()?, ty));
+        return Ok(Value::Repeated(Pattern::Diagonal, dense[0].item()?, ty));
     }
     let mut out = memory(reuse, ty.dtype, &ty.shape)?;
     let mut views: SmallVec<[View<'_>; 3]> = SmallVec::new();
@@ -358,13 +358,13 @@ fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Va
             Some(t.table().read_rows(index).map(Value::Dense))
         }
         [Value::Table(t)] => sliced(op, t),
-        [Value::Repeated(Places::Diagonal, scale, ty), other]
-        | [other, Value::Repeated(Places::Diagonal, scale, ty)]
+        [Value::Repeated(Pattern::Diagonal, scale, ty), other]
+        | [other, Value::Repeated(Pattern::Diagonal, scale, ty)]
             if op.form() == Form::MatrixProduct
                 && ty.shape[0] == ty.shape[1]
                 && other.ty().ndim() == 2 =>
         {
-            let first = matches!(args[0], Value::Repeated(Places::Diagonal, ..));
+            let first = matches!(args[0], Value::Repeated(Pattern::Diagonal, ..));
             let scaled = |matrix| scaled(op, args, matrix, *scale, first);
             Some(other.dense().and_then(scaled))
         }

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Bytes read at once.
 const CHUNK: usize = 1 << 16;
 /// Time between two looks at whether to stop.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The content of a pipe, as far as it has come. Reading fails once `stop` is set.
 pub(super) struct Pipe<'a> {
@@ -67,7 +67,7 @@ impl BufRead for Pipe<'_> {
             if self.stop.load(Relaxed) {
                 return Err(io::Error::other("called off"));
             }
-            match self.chunks.recv_timeout(LOOK) {
+            match self.chunks.recv_timeout(POLL_INTERVAL) {
                 Ok(chunk) => self.chunk = Cursor::new(chunk?),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::function::{Block, Expression, Function, Instruction, Terminator, ValueId};
 use crate::array::{Array, Type, View};
 use crate::error::Result;
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 use crate::rules::differentiate::Product;
 use crate::rules::{Form, Kernel, Neg, OpRef, result_type};
 
@@ -48,9 +48,9 @@ pub(crate) fn specialize<'p>(
     let mut products = products.into_iter().peekable();
     let definitions = std::iter::repeat_n(None, block.parameters.len());
     let definitions = definitions.chain(block.instructions.iter().map(Some));
-    let mut pace = Pace::default();
+    let mut poller = Poller::default();
     for (place, definition) in definitions.enumerate() {
-        pace.step(VALUE)?;
+        poller.step(VALUE)?;
         let ty = match definition.map(|i| &i.expression) {
             None => parameters.get(place).cloned(),
             Some(Expression::Constant(a)) => Some(a.ty()),
@@ -173,9 +173,9 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
         seen_numbers: HashMap::new(),
     };
     let mut kept: Vec<Instruction> = Vec::with_capacity(block.instructions.len());
-    let mut pace = Pace::default();
+    let mut poller = Poller::default();
     for i in &block.instructions {
-        pace.step(VALUE)?;
+        poller.step(VALUE)?;
         let result = i.result;
         let ty = function.ty(result);
         let mut expression = match &i.expression {

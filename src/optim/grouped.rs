@@ -142,7 +142,7 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
     let often = 1_usize << (PIECE / length.clamp(1, PIECE)).ilog2();
     let mut part = 0;
     for k in 0..times {
-        if k & (often - 1) == often - 1 && interrupt::is_asked() {
+        if k & (often - 1) == often - 1 && interrupt::stop_requested() {
             return;
         }
         let (row, n, g) = match source {

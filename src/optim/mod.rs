@@ -377,11 +377,11 @@ mod tests {
                     // The counts of steps are few, but for rows of one number.
                     let few = touched.table.ty().size() < grouped::PIECE;
                     // SAFETY: nobody else has the table.
-                    let copy = interrupt::until(&asked, || unsafe { touched.copy() });
+                    let copy = interrupt::with_stop_flag(&asked, || unsafe { touched.copy() });
                     assert_eq!(copy.is_ok(), few, "{rule:?} {shape:?}");
                 }
                 // SAFETY: as above.
-                interrupt::until(&asked, || unsafe {
+                interrupt::with_stop_flag(&asked, || unsafe {
                     optimizer.apply(Access::Alone, &work[0])
                 })
                 .unwrap();

@@ -18,7 +18,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::array::{Array, DType, Dense, Element, Shape, room, show_shape};
 use crate::error::Error;
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 
 /// What an array was made from, which decides whether its element type binds others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyRe
     fn copy<T: numpy::Element + Copy>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Vec<T>> {
         let count = array.len();
         let mut data = room(&[count])?;
-        let mut pace = Pace::default();
+        let mut poller = Poller::default();
         while data.len() < count {
             // SAFETY: as `PyArrayMethods::to_vec`, which is this without the check for memory: the
             // slice is gone before any other code runs, under the interpreter's lock, and taken anew
@@ -79,7 +79,7 @@ fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyRe
             }
             let part = COPIED.min(count - data.len());
             data.extend_from_slice(&all[data.len()..data.len() + part]);
-            pace.step(part)?;
+            poller.step(part)?;
         }
         Ok(data)
     }
@@ -232,10 +232,10 @@ fn narrow<T: Copy + Into<i128>>(
     rows: RowCount<'_>,
 ) -> PyResult<Vec<u32>> {
     let mut out = room(&[values.len()])?;
-    let mut pace = Pace::default();
+    let mut poller = Poller::default();
     for (at, &value) in values.iter().enumerate() {
         if at % COPIED == COPIED - 1 {
-            pace.large_step()?;
+            poller.large_step()?;
         }
         let value: i128 = value.into();
         let place = match &mut from_end {

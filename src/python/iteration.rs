@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use super::length;
 use super::variable::PyVariable;
 use crate::graph::ops;
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 use crate::rules::SliceItem;
 
 #[pymethods]
@@ -28,7 +28,7 @@ impl PyVariable {
             of: slf.unbind(),
             next: 0,
             count,
-            pace: Pace::default(),
+            poller: Poller::default(),
         })
     }
 }
@@ -39,7 +39,7 @@ struct RowIterator {
     of: Py<PyVariable>,
     next: usize,
     count: usize,
-    pace: Pace,
+    poller: Poller,
 }
 
 /// About how many nanoseconds a row takes.
@@ -60,7 +60,7 @@ impl RowIterator {
             return Ok(None);
         }
         // `list` and others do not look for signals themselves.
-        self.pace.step(ROW)?;
+        self.poller.step(ROW)?;
         let variable = self.of.get();
         let node = variable.node()?;
         let row = ops::slice(&node, vec![SliceItem::At(self.next as i64)])?;

@@ -1,7 +1,7 @@
 //! Long calls: the one way by which work that takes a while enters Rust, and waits.
 //!
 //! The work runs in a thread of its own, without the interpreter's lock, so that other
-//! Python threads go on. The calling thread looks for Ctrl-C every [`LOOK`]; when there was
+//! Python threads go on. The calling thread looks for Ctrl-C every [`POLL_INTERVAL`]; when there was
 //! one it asks the work to stop, waits for that, and raises what the signal handler raised.
 //! Python code that the work depends on (a callback) runs in the calling thread, where it
 //! finds the caller's own graphs and thread-local state.
@@ -29,7 +29,7 @@ use pyo3::prelude::*;
 
 use super::error::raised;
 use crate::error::{Error, Result};
-use crate::interrupt::{self, LOOK, WaitOnce};
+use crate::interrupt::{self, POLL_INTERVAL, WaitOnce};
 use crate::process::{self, Mutex};
 use crate::table::lock::Membership;
 
@@ -40,12 +40,12 @@ use crate::table::lock::Membership;
 /// What a signal handler raised.
 pub(super) fn attend_once(slice: WaitOnce<'_>) -> Result<()> {
     let seen = Python::try_attach(|py| {
-        py.detach(|| slice(LOOK));
+        py.detach(|| slice(POLL_INTERVAL));
         py.check_signals().map_err(raised)
     });
     // There is no interpreter, or it shuts down.
     seen.unwrap_or_else(|| {
-        slice(LOOK);
+        slice(POLL_INTERVAL);
         Ok(())
     })
 }
@@ -120,7 +120,7 @@ fn attend(py: Python<'_>, work: &mut (dyn FnMut(&Caller) + Send)) -> PyResult<()
             let worker = thread::Builder::new()
                 .name("wyrmling".into())
                 .spawn_scoped(scope, move || {
-                    membership.join(|| interrupt::until(caller.stop(), || work(&caller)));
+                    membership.join(|| interrupt::with_stop_flag(caller.stop(), || work(&caller)));
                 })
                 .map_err(no_thread)?;
             let heard = listener.listen(None);
@@ -142,14 +142,14 @@ const LONG: usize = 1 << 20;
 /// no Python, and ends by itself.
 ///
 /// # Errors
-/// As [`interrupt::leave`], and those of the work.
+/// As [`interrupt::run_abandonable`], and those of the work.
 pub(super) fn patiently<R: Send + 'static>(
     elements: usize,
     work: impl FnOnce() -> Result<R> + Send + 'static,
 ) -> Result<R> {
     match elements < LONG {
         true => work(),
-        false => interrupt::leave(work)?,
+        false => interrupt::run_abandonable(work)?,
     }
 }
 
@@ -205,7 +205,7 @@ pub(super) fn long_call_left<T: Send + 'static>(
             }
         }
         let _ended = Ended(own);
-        let result = membership.join(|| interrupt::until(caller.stop(), || work(&caller)));
+        let result = membership.join(|| interrupt::with_stop_flag(caller.stop(), || work(&caller)));
         // Nobody is there any more if the caller has left.
         let _ = give.send(result);
     });
@@ -273,7 +273,7 @@ impl Listener {
         let forks = process::forks();
         let has_ended = loop {
             // None when the interpreter is shutting down.
-            let seen = match self.inbox.recv_timeout(LOOK) {
+            let seen = match self.inbox.recv_timeout(POLL_INTERVAL) {
                 Ok(request) => Python::try_attach(|py| {
                     request(py)?;
                     // Requests may come so often that there is no other look.
@@ -282,7 +282,7 @@ impl Listener {
                 Err(RecvTimeoutError::Timeout) => Python::try_attach(|py| py.check_signals()),
                 Err(RecvTimeoutError::Disconnected) => break true,
             };
-            if !matches!(seen, Some(Ok(()))) || interrupt::is_asked() {
+            if !matches!(seen, Some(Ok(()))) || interrupt::stop_requested() {
                 self.stop.store(true, Ordering::Relaxed);
                 asked.get_or_insert_with(Instant::now);
             }

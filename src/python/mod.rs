@@ -76,7 +76,7 @@ fn exported() -> Vec<export::Export> {
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    crate::interrupt::attend_by(long_call::attend_once);
+    crate::interrupt::set_wait_hook(long_call::attend_once);
     fork::register(module)?;
     collect::register(
         module,

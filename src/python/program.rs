@@ -173,7 +173,7 @@ impl PyProgram {
         }
         let program = Arc::clone(program);
         let membership = Membership::of_this_thread();
-        interrupt::leave(move || membership.join(|| any(&program, &inputs)))?
+        interrupt::run_abandonable(move || membership.join(|| any(&program, &inputs)))?
     }
 
     /// One array for each input, in the program's order.

@@ -6,7 +6,7 @@
 //! when it is built and cannot change afterwards.
 
 use crate::error::{Error, Result};
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 
 /// A set of (user, item) pairs, grouped by user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,10 +57,10 @@ impl Csr {
 
         // Sort each row and close the gaps that repeats leave.
         let mut kept = 0;
-        let mut pace = Pace::default();
+        let mut poller = Poller::default();
         for u in 0..n_users {
             let (start, end) = (indptr[u], indptr[u + 1]);
-            pace.step((end - start) * 64)?;
+            poller.step((end - start) * 64)?;
             indices[start..end].sort_unstable();
             indptr[u] = kept;
             let mut last = None;
@@ -121,9 +121,9 @@ impl Csr {
         let mut indptr = room(users.len() + 1, "users")?;
         let mut indices = room(pairs, "pairs")?;
         indptr.push(0);
-        let mut pace = Pace::default();
+        let mut poller = Poller::default();
         for &user in users {
-            pace.step(self.row(user as usize).len() + 16)?;
+            poller.step(self.row(user as usize).len() + 16)?;
             indices.extend_from_slice(self.row(user as usize));
             indptr.push(indices.len());
         }

@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 use super::{Accumulate, Add, Algebra, Ex, Id, Identity, OpRef, Operator};
 use crate::array::{Type, show_shape};
 use crate::error::{Error, Result};
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 
 /// About how many nanoseconds the rule of an instruction takes.
 const VALUE: usize = 1000;
@@ -277,9 +277,9 @@ pub(crate) fn gradients(
         active.set(x, true);
     }
     let mut definitions = Vec::with_capacity(values.len());
-    let mut pace = Pace::default();
+    let mut poller = Poller::default();
     for &id in values {
-        pace.step(VALUE / 2)?;
+        poller.step(VALUE / 2)?;
         let definition = cx.definition(id);
         let on = |a: &Id| active.get(*a) == Some(&true);
         let depends = definition
@@ -299,7 +299,7 @@ pub(crate) fn gradients(
         sum.dense = Some(seed.unwrap_or_else(|| Ex::new(cx, root).ones_like().id()));
     }
     for (&id, definition) in values.iter().zip(definitions).rev() {
-        pace.step(VALUE)?;
+        poller.step(VALUE)?;
         let Some(sum) = sums.get_mut(id) else {
             continue;
         };
@@ -356,9 +356,9 @@ pub(crate) fn tangents(
     }
     // What stands for a value in all that is computed from it.
     let mut replaced: Slots<Option<Id>> = Slots::new(values);
-    let mut pace = Pace::default();
+    let mut poller = Poller::default();
     for &id in values {
-        pace.step(VALUE)?;
+        poller.step(VALUE)?;
         if slots.get(id).is_none_or(Option::is_some) {
             continue;
         }

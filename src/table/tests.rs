@@ -430,7 +430,7 @@ fn a_wait_that_is_interrupted_leaves_the_queue() {
     let (give, get) = channel();
     thread::spawn(move || {
         let wait = || lock::hold([&*theirs].into_iter(), PLAIN).map(|_| ());
-        give.send(interrupt::until(&asked, wait))
+        give.send(interrupt::with_stop_flag(&asked, wait))
     });
     until_wanted(&lock, || false);
     assert_eq!(word(&lock) & BUSY, BUSY);

@@ -81,7 +81,7 @@ pub fn fit(
     observer: &mut dyn Observer,
 ) -> Result<History> {
     // Setting `stop` ends waits for tables, too.
-    interrupt::until(stop, || run(program, fit, optimizer, stop, observer))
+    interrupt::with_stop_flag(stop, || run(program, fit, optimizer, stop, observer))
 }
 
 fn run(
@@ -215,8 +215,9 @@ fn run_epoch(
     pool.scope(|scope| {
         for (worker, result) in crew.iter_mut().zip(&mut results) {
             scope.spawn(move |_| {
-                *result = membership
-                    .join(|| interrupt::until(worker.stop(), || worker.epoch(epoch, samples)));
+                *result = membership.join(|| {
+                    interrupt::with_stop_flag(worker.stop(), || worker.epoch(epoch, samples))
+                });
             });
         }
     });

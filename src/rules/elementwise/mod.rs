@@ -20,7 +20,7 @@ mod map;
 
 use crate::array::{Broadcast, DType, Slice, Type, View, ViewMut, broadcast};
 use crate::error::{Error, Result};
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 
 use super::{Ex, Kernel, ScalarFunction, real, same_dtype};
 pub(super) use map::{LANES, map1, map2, map3};
@@ -63,11 +63,11 @@ pub(crate) fn eval(kernel: Kernel, args: &[View<'_>], mut out: ViewMut<'_>) -> R
     }
     let walk = Broadcast::new(out.shape, args.iter().map(|a| a.shape));
     let run = walk.run();
-    let (mut pace, mut outcome) = (Pace::default(), Ok(()));
+    let (mut poller, mut outcome) = (Poller::default(), Ok(()));
     walk.for_each(|offsets, number| {
         if outcome.is_ok() {
             // An element takes up to a microsecond.
-            outcome = pace.step(run.saturating_mul(64));
+            outcome = poller.step(run.saturating_mul(64));
         }
         if outcome.is_err() {
             return;

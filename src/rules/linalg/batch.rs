@@ -10,7 +10,7 @@ use crate::array::{
     show_shape,
 };
 use crate::error::{Error, Result};
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 
 use crate::rules::real;
 
@@ -104,14 +104,14 @@ pub(super) fn each<T: Typed>(
     let size = inner(out.shape, axes);
     let shape = out.shape;
     let to = T::slice_mut(&mut out.data);
-    let mut pace = Pace::default();
+    let mut poller = Poller::default();
     walk(args, shape, axes, &mut |places, place| {
         let matrices = args.iter().zip(places).map(|(arg, at)| {
             let n = inner(arg.shape, 2);
             &arg.real::<T>()[at * n..(at + 1) * n]
         });
         let matrices: SmallVec<[&[T]; MOST]> = matrices.collect();
-        pace.step(matrices.iter().map(|x| x.len() * 64).sum())?;
+        poller.step(matrices.iter().map(|x| x.len() * 64).sum())?;
         f(&matrices, &mut to[place * size..(place + 1) * size])
     })
 }

@@ -3,7 +3,7 @@
 
 use crate::array::{Real, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 use crate::rules::{Argument, Case, Entry, Ex, OpRef, Operator, arity, same_dtype};
 use crate::simd::multiversion;
 
@@ -64,7 +64,7 @@ impl Operator for Convolve {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let mut pace = Pace::default();
+        let mut poller = Poller::default();
         with_real!(out.data.dtype(), T => {
             let out = T::slice_mut(&mut out.data);
             let (x, y) = (args[0].real::<T>(), args[1].real::<T>());
@@ -73,7 +73,7 @@ impl Operator for Convolve {
                 for (j, y) in y.chunks(BLOCK).enumerate() {
                     let start = (k + j) * BLOCK;
                     spread(x, y, &mut out[start..start + x.len() + y.len() - 1]);
-                    pace.step(x.len() * y.len())?;
+                    poller.step(x.len() * y.len())?;
                 }
             }
         });
@@ -105,7 +105,7 @@ impl Operator for Correlate {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let mut pace = Pace::default();
+        let mut poller = Poller::default();
         with_real!(out.data.dtype(), T => {
             let out = T::slice_mut(&mut out.data);
             let (x, y) = (args[0].real::<T>(), args[1].real::<T>());
@@ -114,7 +114,7 @@ impl Operator for Correlate {
                 for (j, y) in y.chunks(BLOCK).enumerate() {
                     let start = (k + j) * BLOCK;
                     collect(&x[start..start + out.len() + y.len() - 1], y, out);
-                    pace.step(out.len() * y.len())?;
+                    poller.step(out.len() * y.len())?;
                 }
             }
         });

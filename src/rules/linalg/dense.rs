@@ -68,7 +68,7 @@ pub(super) fn run<R: Send + 'static>(
 ) -> Result<R> {
     match sides.into_iter().map(|n| n as f64).product::<f64>() < LARGE {
         true => work(),
-        false => interrupt::leave(work)?,
+        false => interrupt::run_abandonable(work)?,
     }
 }
 

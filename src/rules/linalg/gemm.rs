@@ -13,7 +13,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 pub(super) use super::dense::Field;
 use super::dense::{matrix, prepare};
 use crate::error::Result;
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 use crate::split;
 
 /// Parts of a large result are multiples of this, so that registers are full.
@@ -30,23 +30,23 @@ fn part<T: Field>(
     out: MatMut<'_, T>,
     a: MatRef<'_, T>,
     b: MatRef<'_, T>,
-    pace: &mut Pace,
+    poller: &mut Poller,
 ) -> Result<()> {
     let (rows, columns) = (out.nrows(), out.ncols());
     let work = rows.saturating_mul(columns).saturating_mul(a.ncols());
     // A part of one row or column would be summed in another order.
     if work > LARGE && rows.max(columns) > UNIT + 1 {
-        pace.large_step()?;
+        poller.large_step()?;
         // In halves of the longer side, so that what is packed twice is little.
         let half = (rows.max(columns) / 2).next_multiple_of(UNIT);
         if rows >= columns {
             let (first, second) = out.split_at_row_mut(half);
-            part(first, a.subrows(0, half), b, pace)?;
-            return part(second, a.subrows(half, rows - half), b, pace);
+            part(first, a.subrows(0, half), b, poller)?;
+            return part(second, a.subrows(half, rows - half), b, poller);
         }
         let (first, second) = out.split_at_col_mut(half);
-        part(first, a, b.subcols(0, half), pace)?;
-        return part(second, a, b.subcols(half, columns - half), pace);
+        part(first, a, b.subcols(0, half), poller)?;
+        return part(second, a, b.subcols(half, columns - half), poller);
     }
     if work > SMALL {
         prepare()?;
@@ -79,7 +79,7 @@ pub(super) fn multiply<T: Field>(
         width += UNIT;
     }
     if width >= length {
-        return part(out, a, b, &mut Pace::default());
+        return part(out, a, b, &mut Poller::default());
     }
     let mut rest = Some(out);
     let parts = (0..length).step_by(width).map_while(move |start| {
@@ -93,10 +93,10 @@ pub(super) fn multiply<T: Field>(
     });
     split::try_each(threads, parts, |(start, out)| {
         let (rows, columns) = (out.nrows(), out.ncols());
-        let pace = &mut Pace::default();
+        let poller = &mut Poller::default();
         match by_rows {
-            true => part(out, a.subrows(start, rows), b, pace),
-            false => part(out, a, b.subcols(start, columns), pace),
+            true => part(out, a.subrows(start, rows), b, poller),
+            false => part(out, a, b.subcols(start, columns), poller),
         }
     })
 }

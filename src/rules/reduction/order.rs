@@ -11,7 +11,7 @@ use crate::array::{
     DType, Number, Real, Shape, Type, Typed, View, ViewMut, room, show_shape, with_real,
 };
 use crate::error::{Error, Result};
-use crate::interrupt::Pace;
+use crate::interrupt::Poller;
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
 use super::lanes::{Lanes, SHAPES, has_axis};
@@ -72,9 +72,9 @@ impl Operator for ArgSort {
         lane.resize(n, 0.0);
         let mut order: Vec<u32> = room(&[n])?;
         let out = u32::slice_mut(&mut out.data);
-        let mut pace = Pace::default();
+        let mut poller = Poller::default();
         for number in 0..lanes.outer * inner {
-            pace.step(n.saturating_mul(64))?;
+            poller.step(n.saturating_mul(64))?;
             let start = number / inner * n * inner + number % inner;
             with_real!(args[0].data.dtype(), T => {
                 copy_lane(args[0].real::<T>(), start, inner, &mut lane);

@@ -1,11 +1,16 @@
-//! Operators that take long: they are applied in a thread that can be left behind, so that a signal
-//! ends the wait for them.
+//! Offloading: an operator that may take over 20 ms runs in a helper thread, which a signal abandons.
+//!
+//! One kernel cannot look for signals, and a graph must stay in its thread. So the calling thread hands
+//! copies of the operands (arrays are shared, no element is copied) to the helper and polls for signals
+//! until the result is there. Only arrays are offloaded: tables and rows belong to their graph's thread.
+//! Whether an operator takes long is estimated by its operands' sizes, at about 1 ns an element or a
+//! multiplication and 60 ns for each element of a sort.
 
 use std::any::TypeId;
 
 use smallvec::SmallVec;
 
-use super::value::{Places, Value, apply};
+use super::value::{Pattern, Value, apply};
 use crate::array::{Array, Type};
 use crate::error::Result;
 use crate::interrupt;
@@ -15,14 +20,16 @@ use crate::table::Rows;
 /// Elements below which no operator takes long.
 const LARGE: usize = 1 << 16;
 
-/// Multiplications, or elements, from which on an operator may take so long (some 20 ms) that its
-/// caller wants to leave.
+/// Multiplications, and elements, from which on an operator is taken to need over 20 ms.
 const LONG_PRODUCT: usize = 1 << 28;
 const LONG: usize = 1 << 25;
 
-/// The operands, if they are arrays and the operator may take long on them.
+/// The operands, if they are arrays and the operator may take long on them: what to [`offload`] it with.
 #[inline]
-pub(super) fn long<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Vec<Array>> {
+pub(super) fn offload_operands<O: Operator + ?Sized>(
+    op: &O,
+    args: &[&Value],
+) -> Option<Vec<Array>> {
     let size = |arg: &&Value| match arg {
         Value::Dense(array) => array.view().data.len(),
         _ => 0,
@@ -31,12 +38,12 @@ pub(super) fn long<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Vec<
     if elements < LARGE {
         return None;
     }
-    long_operands(op, args, elements)
+    operands_if_long(op, args, elements)
 }
 
-/// As [`long`], of many elements.
+/// As [`offload_operands`], for many elements.
 #[cold]
-fn long_operands<O: Operator + ?Sized>(
+fn operands_if_long<O: Operator + ?Sized>(
     op: &O,
     args: &[&Value],
     elements: usize,
@@ -66,27 +73,30 @@ fn long_operands<O: Operator + ?Sized>(
     arrays.collect()
 }
 
-/// Applies an operator in a thread that can be left behind.
-pub(super) fn apply_long(op: OpRef, operands: Vec<Array>) -> Result<Value> {
-    // Values are of one thread, and arrays are not.
+/// Applies an operator in a helper thread.
+///
+/// # Errors
+/// Those of the operator and of [`interrupt::run_abandonable`].
+pub(super) fn offload(op: OpRef, operands: Vec<Array>) -> Result<Value> {
+    // A `Value` cannot cross threads, since it may hold an `Rc`; arrays and rows can.
     enum Computed {
         Dense(Array),
         Rows(Rows),
-        Repeated(Places, f64, Type),
+        Repeated(Pattern, f64, Type),
     }
-    let made = interrupt::leave(move || {
+    let made = interrupt::run_abandonable(move || {
         let values: Vec<Value> = operands.into_iter().map(Value::Dense).collect();
         let args: SmallVec<[&Value; 4]> = values.iter().collect();
         Ok(match apply(&*op, &args, None)? {
             Value::Dense(array) => Computed::Dense(array),
             Value::Rows(rows) => Computed::Rows(rows),
-            Value::Repeated(places, x, ty) => Computed::Repeated(places, x, ty),
+            Value::Repeated(pattern, x, ty) => Computed::Repeated(pattern, x, ty),
             table @ Value::Table(_) => Computed::Dense(table.dense()?),
         })
     })??;
     Ok(match made {
         Computed::Dense(array) => Value::Dense(array),
         Computed::Rows(rows) => Value::Rows(rows),
-        Computed::Repeated(places, x, ty) => Value::Repeated(places, x, ty),
+        Computed::Repeated(pattern, x, ty) => Value::Repeated(pattern, x, ty),
     })
 }
