@@ -175,7 +175,8 @@ impl<T> Deref for QuickGuard<'_, T> {
 impl<T> DerefMut for QuickGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as in `deref`, and this guard is borrowed by nobody else.
+        // SAFETY: while this guard lives no other does, as is said where `QuickMutex` is `Sync`, and
+        // this one is borrowed mutably, so nobody has a reference by `deref`.
         unsafe { &mut *self.mutex.value.get() }
     }
 }

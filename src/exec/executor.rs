@@ -144,8 +144,10 @@ impl Executor {
                     out,
                     len,
                 } => {
-                    // SAFETY: as in `run_group`; `Linker` gave the operands `len` elements each
-                    // or one, and the result `len`.
+                    // SAFETY: `Linker` gave the operands `len` elements each or one, and the result
+                    // `len`, all at fixed addresses, where `Plan::check` found them. The kernel is
+                    // for the group's element type and so many operands, and the result is apart
+                    // from the operands: both by `Plan::check`.
                     unsafe { kernel.run(args, *out, *len) };
                 }
                 Linked::Group(group) => run_group(group, &mut self.scratch, leaves),
@@ -162,7 +164,8 @@ impl Executor {
                     others,
                     out,
                 } => with_real!(out.dtype, T => {
-                    // SAFETY: both are live operands, which nobody writes in this step.
+                    // SAFETY: both are live operands, which nobody writes in this step: its results
+                    // are apart from them, by `Plan::check`.
                     let (index, others) = unsafe { (index.numbers(leaves), others.numbers(leaves)) };
                     // SAFETY: both are results of this step, which are apart from
                     // each other and from the operands, and of the table's type T.
@@ -175,7 +178,8 @@ impl Executor {
                     rows: [x, y],
                     out,
                 } => with_real!(out.dtype, T => {
-                    // SAFETY: both are live operands, which nobody writes in this step.
+                    // SAFETY: both are live operands, which nobody writes in this step: its results
+                    // are apart from them, by `Plan::check`.
                     let (i, j) = unsafe { (i.numbers(leaves), j.numbers(leaves)) };
                     // SAFETY: both are results of this step, which are apart from
                     // each other and from the operands, and of the tables' type T.
@@ -198,8 +202,9 @@ impl Executor {
                     out,
                     shape,
                 } => {
-                    // SAFETY: operands are live and nobody writes them in this step; shapes live
-                    // in the plan, which the executor holds.
+                    // SAFETY: operands are live and nobody writes them in this step; the shapes are
+                    // in a step of the plan, which is not changed and which the executor holds by
+                    // `Arc` for as long as it runs.
                     let view = |(a, shape): &(Memory, *const [usize])| unsafe {
                         View::new(&**shape, a.read(leaves))
                     };
@@ -218,7 +223,8 @@ impl Executor {
                         }
                     };
                     let out = ViewMut {
-                        // SAFETY: shapes live in the plan, which the executor holds.
+                        // SAFETY: the shape is in a step of the plan, which is not changed and which
+                        // the executor holds by `Arc` for as long as it runs.
                         shape: unsafe { &**shape },
                         // SAFETY: the result of this step, which is apart from the operands that
                         // `views` reads.

@@ -48,46 +48,57 @@ impl Memory {
     /// The memory is live and initialised, and nobody writes to it while the slice is used.
     #[inline(always)]
     pub(super) unsafe fn read<'a>(&self, leaves: &[*const u8]) -> Slice<'a> {
-        // SAFETY: the caller's promise; so many elements of this type are there, for a fixed
-        // address by `Plan::check`, for a leaf by `Executor::bind`.
+        // SAFETY: the memory is live and initialised and nobody writes to it, by the conditions of
+        // this function. It has `len` aligned elements of this type: at a fixed address
+        // `Plan::check` found them, and of a leaf `Executor::bind` compared type and length.
         unsafe { tag(self.dtype, self.address.start(leaves), self.len) }
     }
 
     /// The elements, known to be of type `T`.
     ///
     /// # Safety
-    /// As for [`read`](Self::read).
+    /// The memory is live and initialised, and nobody writes to it while the slice is used.
     #[inline(always)]
     pub(super) unsafe fn numbers<'a, T: Typed>(&self, leaves: &[*const u8]) -> &'a [T] {
         assert!(self.dtype == T::DTYPE);
-        // SAFETY: as for `read`; `Typed` is sealed, so memory of the tag `T::DTYPE` is memory of
-        // type `T`.
+        // SAFETY: the memory is live and initialised and nobody writes to it, by the conditions of
+        // this function. It has `len` aligned elements of `dtype`: at a fixed address `Plan::check`
+        // found them, and of a leaf `Executor::bind` compared type and length. They are of type
+        // `T`: `dtype` was just compared with `T::DTYPE`, and `Typed` is sealed, so no other type has
+        // this tag.
         unsafe { std::slice::from_raw_parts(self.address.start(leaves).cast(), self.len) }
     }
 
     /// The elements for writing.
     ///
     /// # Safety
-    /// As for [`read`](Self::read), and nobody else reads either.
+    /// The memory is live and initialised, and nobody else reads it or writes to it while the slice
+    /// is used.
     #[inline(always)]
     pub(super) unsafe fn write<'a>(&self) -> SliceMut<'a> {
         let Address::Fixed(start) = self.address else {
             unreachable!("results live in the arena");
         };
-        // SAFETY: the caller's promise; `Plan::check` found room for so many elements there.
+        // SAFETY: the memory is live and initialised and nobody else reads or writes it, by the
+        // conditions of this function. A result is in the arena or in a register, where
+        // `Plan::check` found room for `len` aligned elements of this type.
         unsafe { tag_mut(self.dtype, start, self.len) }
     }
 
     /// The elements for writing, known to be of type `T`.
     ///
     /// # Safety
-    /// As for [`write`](Self::write).
+    /// The memory is live and initialised, and nobody else reads it or writes to it while the slice
+    /// is used.
     #[inline(always)]
     pub(super) unsafe fn numbers_mut<'a, T: Typed>(&self) -> &'a mut [T] {
-        // SAFETY: the caller's promise.
+        // SAFETY: `write` has the conditions of this function: the memory is live and initialised,
+        // and nobody else uses it.
         let mut data = unsafe { self.write() };
         assert!(self.dtype == T::DTYPE);
-        // SAFETY: the caller's promise.
+        // SAFETY: `data` has `len` elements of `dtype`, which nobody else uses, and is not used
+        // again. They are of type `T`: `dtype` was just compared with `T::DTYPE`, and `Typed` is
+        // sealed, so no other type has this tag.
         unsafe { std::slice::from_raw_parts_mut(data.address().cast(), self.len) }
     }
 }
@@ -98,7 +109,8 @@ impl Memory {
 /// They are live, initialised and aligned, and nobody writes to them.
 #[inline(always)]
 pub(super) unsafe fn tag<'a>(dtype: DType, start: *const u8, len: usize) -> Slice<'a> {
-    // SAFETY: the caller's promise, for each type.
+    // SAFETY: by the conditions of this function `len` elements of `dtype` are live, initialised and
+    // aligned from `start` on, and nobody writes to them; each arm takes the type that `dtype` names.
     unsafe {
         match dtype {
             DType::F32 => Slice::F32(std::slice::from_raw_parts(start.cast(), len)),
@@ -114,7 +126,8 @@ pub(super) unsafe fn tag<'a>(dtype: DType, start: *const u8, len: usize) -> Slic
 /// They are live, initialised and aligned, and nobody else uses them.
 #[inline(always)]
 pub(super) unsafe fn tag_mut<'a>(dtype: DType, start: *mut u8, len: usize) -> SliceMut<'a> {
-    // SAFETY: the caller's promise, for each type.
+    // SAFETY: by the conditions of this function `len` elements of `dtype` are live, initialised and
+    // aligned from `start` on, and nobody else uses them; each arm takes the type that `dtype` names.
     unsafe {
         match dtype {
             DType::F32 => SliceMut::F32(std::slice::from_raw_parts_mut(start.cast(), len)),
@@ -219,7 +232,8 @@ impl<T: Typed> GradientRows<T> for BoundRows<'_> {
     #[inline(always)]
     fn term(&self, part: usize, term: usize) -> Term<&[T]> {
         let Term { scale, rows } = &self.rows[part].terms[term];
-        // SAFETY: as above.
+        // SAFETY: the executor, which is borrowed, owns the memory and does not run; what is
+        // bound to leaves lives as long as results are read (`Executor::run`).
         let read = |m: &Memory| unsafe { m.numbers(self.leaves) };
         Term {
             scale: scale.as_ref().map(read),

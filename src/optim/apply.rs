@@ -40,12 +40,14 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
     );
     if adds(target.rule, target.settings) {
         let lr = target.settings.lr;
-        // SAFETY: `sgd::rows` has the conditions of this function; terms were just found to be as long
-        // as the indices imply, and the scratch as long as a row.
+        // SAFETY: the indices are rows of the table, and others use it as `access` says, by the
+        // conditions of this function. Terms were just found to be as long as the indices imply, and
+        // the scratch as long as a row.
         unsafe { sgd::rows(access, target.table, lr, parts, &mut scratch.row) };
     } else {
-        // SAFETY: `grouped::rows` has the conditions of this function; terms were just found to be as
-        // long as the indices imply, and the scratch as long as a row.
+        // SAFETY: the indices are rows of the table, its state is that of a table of its type, and
+        // others use both as `access` says, by the conditions of this function. Terms were just found
+        // to be as long as the indices imply, and the scratch as long as a row.
         unsafe { grouped::rows(access, target, parts, scratch) };
     }
 }
@@ -56,7 +58,8 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
 /// If it has not as many numbers as the table.
 ///
 /// # Safety
-/// The state and the access are as for [`rows`].
+/// The state is that of a table of its type. With [`Access::Alone`] nobody else uses the table or its
+/// state until this returns; with [`Access::Shared`] everybody reaches both by moves.
 pub(crate) unsafe fn dense<T: Number>(
     access: Access,
     target: &StepTarget<'_>,
@@ -68,7 +71,7 @@ pub(crate) unsafe fn dense<T: Number>(
         gradient.len() == expected,
         "a gradient has its table's shape"
     );
-    // SAFETY: `grouped::all` has the conditions of this function, and the gradient was just found to be
-    // as long as the table.
+    // SAFETY: the state is that of a table of this type, and others use both as `access` says, by the
+    // conditions of this function. The gradient was just found to be as long as the table.
     unsafe { grouped::all(access, target, gradient, scratch) };
 }

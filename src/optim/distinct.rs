@@ -92,19 +92,22 @@ impl DistinctRows {
             for (number, (&row, to)) in (start as u32..).zip(rows.iter().zip(here)) {
                 // Fibonacci hashing (Knuth, The Art of Computer Programming, vol. 3, 6.4).
                 let mut at = u64::from(row.wrapping_mul(0x9E37_79B9)) << bits >> 32;
-                // SAFETY: `at` has `bits` bits, and later on the mask's.
+                // SAFETY: `at` is less than 2^`bits`, the length of `table`: it is a number of 32 bits
+                // times 2^`bits`, of which the lowest 32 bits are dropped.
                 let mut entry = unsafe { *table.get_unchecked(at as usize) };
                 // Zero if the entry is empty or the row's: either ends the search.
                 while ((entry >> 32) as u32 ^ row).min((entry as u32).saturating_sub(base - 1)) != 0
                 {
                     at = (at + 1) & mask as u64;
-                    // SAFETY: `mask` keeps `at` below the table's length, a power of two.
+                    // SAFETY: `mask` is one less than the length of `table`, a power of two, so `at` is
+                    // less than that.
                     entry = unsafe { *table.get_unchecked(at as usize) };
                 }
                 let new = (entry as u32) < base;
                 let place = if new { base + len as u32 } else { entry as u32 };
-                // SAFETY: `at` is below the table's length, as before; `len` is at most the number of occurrences before
-                // this one, and so less than `count`.
+                // SAFETY: `at` is less than the length of `table`, whichever of the two lines above
+                // computed it. `len` is at most the number of occurrences before this one, and so
+                // less than `count`, the length of `distinct` and of `first`.
                 unsafe {
                     // Written over by the next new row if this one is not new.
                     *distinct.get_unchecked_mut(len) = row;

@@ -165,8 +165,9 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
         let place = match access {
             Access::Alone => (start, slots),
             Access::Shared => {
-                // SAFETY: the caller promises that there are `n` numbers and that everybody
-                // uses moves; slots are laid out as the table.
+                // SAFETY: the row is one of the table's, of `n` numbers, or a piece of the table that
+                // ends where the gradient does; slots are laid out as the table. Access is shared,
+                // so everybody reaches both by moves.
                 unsafe {
                     moves::load_row_on(m, start, &mut w[..n]);
                     for (copy, at) in copies.iter_mut().zip(slots).take(update.slots) {
@@ -199,7 +200,10 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
 /// long a number, and short rows do not fill more registers.
 ///
 /// # Safety
-/// As for [`rows`] or [`all`].
+/// The gradient has as many numbers as the table, or rows of it that are grouped and linked, with
+/// terms that have a row of the table's width for each. The state is that of a table of its type.
+/// With [`Access::Alone`] nobody else uses the table or its state until this returns; with
+/// [`Access::Shared`] everybody reaches both by moves.
 unsafe fn run<T: Number>(
     access: Access,
     update: &Update<'_, T>,
@@ -216,8 +220,9 @@ unsafe fn run<T: Number>(
         source: &GradientSource<'_, T>,
         lines: &mut [Vec<T>; 5],
     ) {
-        // SAFETY: `each_row` has the conditions of `run`, whose arguments it gets. `WIDTH` is 0, or the
-        // width of every row, which is matched.
+        // SAFETY: the gradient fits the table, and others use the table and its state as `access`
+        // says, by the conditions of `run`, whose arguments these are. `WIDTH` is 0, or the width of
+        // every row, which is matched.
         unsafe {
             // Code is compiled anew for each width, so there are two.
             let width = match source {
@@ -244,12 +249,14 @@ unsafe fn run<T: Number>(
         source: &GradientSource<'_, T>,
         lines: &mut [Vec<T>; 5],
     ) {
-        // SAFETY: the CPU has AVX2 and FMA by the conditions of this function, as `assume` requires; the
-        // others are those of `body`, which gets the same arguments.
+        // SAFETY: the CPU has AVX2 and FMA by the conditions of this function, as `assume` requires. By
+        // the others the gradient fits the table, and others use the table and its state as `access`
+        // says, which is what `body` requires.
         unsafe { body(crate::simd::Avx2::assume(), access, update, source, lines) }
     }
 
-    // SAFETY: both have the conditions of `run`, whose arguments they get. `avx2` is called only if the
+    // SAFETY: the gradient fits the table, and others use the table and its state as `access` says, by
+    // the conditions of this function, whose arguments both get. `avx2` is called only if the
     // instruction set found on this CPU is AVX2 or AVX-512: each stands for AVX2 with FMA, too.
     unsafe {
         match Isa::active() {
@@ -300,15 +307,16 @@ unsafe fn numbers<T: Number>(
     let mut copies = [w, a, b, counts];
     for (copy, (table, _)) in copies.iter_mut().zip(tables).filter(|(_, t)| t.1) {
         for (to, &row) in copy.iter_mut().zip(rows) {
-            // SAFETY: the caller promises that the row is one of the table's. A single number
-            // is moved alike by one worker and by many.
+            // SAFETY: the row is one of the table's, by the conditions of this function, and has one
+            // number, as has its row of state. It is moved alike by one worker and by many.
             *to = unsafe { moves::load(table.wrapping_add(row as usize)) };
         }
     }
     let [w, a, b, counts] = copies.each_mut().map(|copy| copy.as_mut_ptr());
     let local = update.on((w, [a, b]), counts);
     let source = GradientSource::All(sum);
-    // SAFETY: the copies are ours alone, and as many as the gradient has numbers.
+    // SAFETY: `local` is on the copies, which this thread alone has, and which have as many numbers each
+    // as the gradient.
     unsafe { run(Access::Alone, &local, &source, &mut Default::default()) };
     for (copy, (table, _)) in copies.iter().zip(tables).filter(|(_, t)| t.1) {
         for (&from, &row) in copy.iter().zip(rows) {
@@ -351,12 +359,15 @@ pub(super) unsafe fn rows<T: Number>(
     } = scratch;
     distinct.group(&indices);
     if update.width == 1 {
-        // SAFETY: `numbers` has the conditions of this function, and `group` has just grouped the rows.
+        // SAFETY: the rows are rows of the table, the terms have a number for each, and others use the
+        // table and its state as `access` says, by the conditions of this function. Rows of one number
+        // are moved alike by one worker and by many. `group` has just grouped them.
         unsafe { numbers(&update, &each, distinct, lines) };
     } else {
         distinct.link(&indices);
-        // SAFETY: `run` has the conditions of this function. `each` has the terms of each part, and
-        // `distinct` has the rows of the same parts, grouped and linked.
+        // SAFETY: the rows are rows of the table, the terms have a row of its width for each, and others
+        // use the table and its state as `access` says, by the conditions of this function. `each` has
+        // the terms of each part, and `distinct` the rows of the same parts, grouped and linked.
         unsafe {
             run(
                 access,
@@ -379,7 +390,7 @@ pub(super) unsafe fn all<T: Number>(
     scratch: &mut Scratch<T>,
 ) {
     let source = GradientSource::All(gradient);
-    // SAFETY: `run` has the conditions of this function: the gradient has as many numbers as the table,
-    // and others use the table and its state as `access` says.
+    // SAFETY: the gradient has as many numbers as the table, and others use the table and its state as
+    // `access` says, by the conditions of this function.
     unsafe { run(access, &Update::new(target), &source, &mut scratch.lines) };
 }

@@ -376,11 +376,12 @@ mod tests {
                 for touched in work[0].all_touched() {
                     // The counts of steps are few, but for rows of one number.
                     let few = touched.table.ty().size() < grouped::PIECE;
-                    // SAFETY: nobody else has the table.
+                    // SAFETY: `work` was prepared for this table, which this thread alone has.
                     let copy = interrupt::with_stop_flag(&asked, || unsafe { touched.copy() });
                     assert_eq!(copy.is_ok(), few, "{rule:?} {shape:?}");
                 }
-                // SAFETY: as above.
+                // SAFETY: `work` was prepared for this table and by this optimizer, and this thread
+                // alone has both, as `Access::Alone` says.
                 interrupt::with_stop_flag(&asked, || unsafe {
                     optimizer.apply(Access::Alone, &work[0])
                 })

@@ -95,7 +95,7 @@ impl<T: Real> Formula<T> for Sgd<T> {
     const SLOTS: usize = 0;
     #[inline(always)]
     unsafe fn apply<V: Vector<T>>(self, w: V, g: V, _: &mut [V; 2]) -> V {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the instruction set of `V` is available, by the condition of this function.
         unsafe { V::splat(-self.lr).mul_add(g, w) }
     }
 }
@@ -111,7 +111,7 @@ impl<T: Real> Formula<T> for Momentum<T> {
     const SLOTS: usize = 1;
     #[inline(always)]
     unsafe fn apply<V: Vector<T>>(self, w: V, g: V, [v, _]: &mut [V; 2]) -> V {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the instruction set of `V` is available, by the condition of this function.
         unsafe {
             *v = V::splat(self.momentum).mul_add(*v, g);
             V::splat(-self.lr).mul_add(*v, w)
@@ -125,7 +125,7 @@ impl<T: Real> Formula<T> for Momentum<T> {
 /// The instruction set of `V` is available.
 #[inline(always)]
 unsafe fn root<T: Real, V: Vector<T>>(x: V, eps: T) -> V {
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the instruction set of `V` is available, by the condition of this function.
     unsafe { x.sqrt().add(x.mul_add(V::splat(T::zero()), V::splat(eps))) }
 }
 
@@ -140,7 +140,7 @@ impl<T: Real> Formula<T> for Adagrad<T> {
     const SLOTS: usize = 1;
     #[inline(always)]
     unsafe fn apply<V: Vector<T>>(self, w: V, g: V, [s, _]: &mut [V; 2]) -> V {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the instruction set of `V` is available, by the condition of this function.
         unsafe {
             *s = g.mul_add(g, *s);
             w.add(V::splat(-self.lr).mul(g).div(root(*s, self.eps)))
@@ -167,7 +167,7 @@ impl<T: Real> Formula<T> for Adam<T> {
     #[inline(always)]
     unsafe fn apply<V: Vector<T>>(self, w: V, g: V, [m, v]: &mut [V; 2]) -> V {
         let ((b1, c1), (b2, c2)) = (self.first, self.second);
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the instruction set of `V` is available, by the condition of this function.
         unsafe {
             *m = V::splat(b1).mul_add(*m, V::splat(c1).mul(g));
             *v = V::splat(b2).mul_add(*v, V::splat(c2).mul(g).mul(g));

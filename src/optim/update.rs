@@ -88,9 +88,10 @@ impl<'a, T: Number> Update<'a, T> {
         length: usize,
     ) {
         let lr = T::of(self.lr);
-        // SAFETY: `by` has the conditions of this function and gets the same gradient, place, length
-        // and width. `row` is one of the table's, and there is a count for each row: a single number,
-        // which one worker and many alike reach by moves.
+        // SAFETY: the gradient and the place have `length` numbers, which is `WIDTH` if that is not 0,
+        // and nobody else uses the place, by the conditions of this function: `by` gets all of these.
+        // `row` is one of the table's, and there is a count for each row: a single number, which one
+        // worker and many alike reach by moves.
         unsafe {
             match self.rule {
                 Rule::Sgd { momentum: 0.0 } => {
@@ -129,7 +130,8 @@ impl<'a, T: Number> Update<'a, T> {
     /// Changes numbers by a formula.
     ///
     /// # Safety
-    /// As for [`apply`](Self::apply).
+    /// The gradient and the place have `length` numbers, which is `WIDTH` if that is not 0; nobody
+    /// else uses the place.
     #[inline(always)]
     unsafe fn by<const WIDTH: usize, M: Machine, F: Formula<T>>(
         &self,

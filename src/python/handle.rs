@@ -71,7 +71,8 @@ pub(super) struct Handle {
 // counts and cells of a graph are touched by one thread at a time; the module's documentation
 // says why that is so wherever the lock is let go.
 unsafe impl Send for Handle {}
-// SAFETY: as above.
+// SAFETY: whoever uses a handle through a reference holds the interpreter lock too, so that two threads
+// never do at once.
 unsafe impl Sync for Handle {}
 
 impl Handle {

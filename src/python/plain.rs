@@ -221,12 +221,12 @@ unsafe extern "C" fn call(
     // SAFETY: `public` has bound the function to a `Public`, which lives as long as the function, and
     // the caller keeps the function. A frozen class is only read.
     let public = unsafe { Borrowed::from_ptr(py, to) };
-    // SAFETY: As above: no other kind of object is ever bound.
+    // SAFETY: `public` has bound the function to a `Public`, and to nothing else ever.
     let public = unsafe { public.cast_unchecked::<Public>() };
     let public = public.get();
     // SAFETY: `names` is null or a tuple that the caller keeps.
     let names = unsafe { Borrowed::from_ptr_or_opt(py, names) };
-    // SAFETY: As above.
+    // SAFETY: The interpreter gives the names as a tuple, if it gives any.
     let names = names.map(|names| unsafe { names.cast_unchecked::<PyTuple>() });
     let positional = count.unsigned_abs();
     let all = positional + names.map_or(0, |names| names.len());

@@ -24,11 +24,13 @@ use crate::simd::{Isa, Machine, mul_add};
 macro_rules! with_register {
     ($machine:ident, $type:ident, $function:ident::<$($parameter:ty),*>($($argument:expr),*)) => {
         match $machine::ISA {
-            // SAFETY: a value of `M` was passed, hence the CPU has its features.
+            // SAFETY: this register is an array of numbers, which needs no instruction set of its own.
             Isa::Scalar => unsafe { $function::<$type::Scalar, $type, $($parameter),*>($($argument),*) },
-            // SAFETY: as above.
+            // SAFETY: a value of `$machine` was passed, whose instruction set is AVX2; such a value is
+            // made only where the CPU was found to have AVX2 and FMA.
             Isa::Avx2 => unsafe { $function::<$type::Avx2, $type, $($parameter),*>($($argument),*) },
-            // SAFETY: as above.
+            // SAFETY: a value of `$machine` was passed, whose instruction set is AVX-512; such a value is
+            // made only where the CPU was found to have it.
             Isa::Avx512 => unsafe { $function::<$type::Avx512, $type, $($parameter),*>($($argument),*) },
         }
     };
@@ -54,11 +56,13 @@ pub fn axpy<M: Machine, T: Real>(_: M, alpha: T, x: &[T], y: &mut [T]) {
     // registers, then half registers, then single elements.
     let mut done = 0;
     if M::ISA == Isa::Avx512 {
-        // SAFETY: a value of `M` was passed, hence the CPU has AVX-512.
+        // SAFETY: a value of `M` was passed, whose instruction set is AVX-512; such a value is made only
+        // where the CPU was found to have it.
         done += unsafe { axpy_whole::<T::Avx512, T>(alpha, x, y) };
     }
     if M::ISA >= Isa::Avx2 {
-        // SAFETY: as above; `multiversion!` and `Isa` take AVX-512 to include AVX2.
+        // SAFETY: a value of `M` was passed, whose instruction set is AVX2 or AVX-512; such a value is
+        // made only where the CPU was found to have that, and AVX2 and FMA besides.
         done += unsafe { axpy_whole::<T::Avx2, T>(alpha, &x[done..], &mut y[done..]) };
     }
     for (y, &x) in y[done..].iter_mut().zip(&x[done..]) {
@@ -71,12 +75,14 @@ pub fn axpy<M: Machine, T: Real>(_: M, alpha: T, x: &[T], y: &mut [T]) {
 pub fn axpy_two<M: Machine, T: Real>(_: M, alpha: T, x: &[T], beta: T, z: &[T], y: &mut [T]) {
     let mut done = 0;
     if M::ISA == Isa::Avx512 {
-        // SAFETY: a value of `M` was passed, hence the CPU has AVX-512.
+        // SAFETY: a value of `M` was passed, whose instruction set is AVX-512; such a value is made only
+        // where the CPU was found to have it.
         done += unsafe { axpy_two_whole::<T::Avx512, T>(alpha, x, beta, z, y) };
     }
     if M::ISA >= Isa::Avx2 {
         let (x, z, y) = (&x[done..], &z[done..], &mut y[done..]);
-        // SAFETY: as above; `multiversion!` and `Isa` take AVX-512 to include AVX2.
+        // SAFETY: a value of `M` was passed, whose instruction set is AVX2 or AVX-512; such a value is
+        // made only where the CPU was found to have that, and AVX2 and FMA besides.
         done += unsafe { axpy_two_whole::<T::Avx2, T>(alpha, x, beta, z, y) };
     }
     for ((y, &x), &z) in y[done..].iter_mut().zip(&x[done..]).zip(&z[done..]) {
@@ -104,7 +110,7 @@ struct PairProduct;
 impl PairTerm for PairProduct {
     #[inline(always)]
     unsafe fn add<T, V: Vector<T>>(sum: V, a: V, b: V) -> V {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the instruction set of `V` is available, by the condition of this function.
         unsafe { a.mul_add(b, sum) }
     }
 }
@@ -113,7 +119,7 @@ struct First;
 impl PairTerm for First {
     #[inline(always)]
     unsafe fn add<T, V: Vector<T>>(sum: V, a: V, _: V) -> V {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the instruction set of `V` is available, by the condition of this function.
         unsafe { sum.add(a) }
     }
 }
@@ -128,9 +134,9 @@ unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm>(a: &[T], b: &[T]) -> T 
     let length = a.len().min(b.len());
     let (a, b) = (a.as_ptr(), b.as_ptr());
     let mut at = 0;
-    // SAFETY: the caller vouches for the instruction set. Every load starts at
-    // `at` or whole registers after it, and the condition before it has shown
-    // that so many elements are left of both slices.
+    // SAFETY: the instruction set of `V` is available, by the condition of this function. Every load
+    // starts at `at` or whole registers after it, and the condition before it has shown that so many
+    // elements are left of both slices.
     unsafe {
         let mut sums = [V::splat(T::zero()); 4];
         while length - at >= 4 * V::LANES {
@@ -169,8 +175,9 @@ unsafe fn axpy_whole<V: Vector<T>, T: Real>(alpha: T, x: &[T], y: &mut [T]) -> u
     let length = x.len().min(y.len());
     let (x, y) = (x.as_ptr(), y.as_mut_ptr());
     let mut at = 0;
-    // SAFETY: the caller vouches for the instruction set; the condition shows that
-    // a register's worth of elements is left of both slices.
+    // SAFETY: the instruction set of `V` is available, by the condition of this function. Where one
+    // is loaded or stored, the loop's condition has shown that a register's worth of elements is left
+    // of both slices.
     unsafe {
         let alpha = V::splat(alpha);
         while length - at >= V::LANES {
@@ -199,8 +206,9 @@ unsafe fn axpy_two_whole<V: Vector<T>, T: Real>(
     let length = x.len().min(y.len()).min(z.len());
     let (x, z, y) = (x.as_ptr(), z.as_ptr(), y.as_mut_ptr());
     let mut at = 0;
-    // SAFETY: the caller vouches for the instruction set; the condition shows that
-    // a register's worth of elements is left of all slices.
+    // SAFETY: the instruction set of `V` is available, by the condition of this function. Where one
+    // is loaded or stored, the loop's condition has shown that a register's worth of elements is left
+    // of all slices.
     unsafe {
         let (alpha, beta) = (V::splat(alpha), V::splat(beta));
         while length - at >= V::LANES {

@@ -65,7 +65,7 @@ unsafe impl<M: Machine, T: Float> Vector<T> for One<M, T> {
     }
     #[inline(always)]
     unsafe fn load(from: *const T) -> Self {
-        // SAFETY: the caller vouches for one element.
+        // SAFETY: one element is valid there, by the condition of the function.
         One(unsafe { from.read() }, PhantomData)
     }
     #[inline(always)]
@@ -74,7 +74,7 @@ unsafe impl<M: Machine, T: Float> Vector<T> for One<M, T> {
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut T) {
-        // SAFETY: the caller vouches for one element.
+        // SAFETY: one element is valid there, by the condition of the function.
         unsafe { to.write(self.0) }
     }
     #[inline(always)]
@@ -134,24 +134,24 @@ macro_rules! portable {
             }
             #[inline(always)]
             unsafe fn load(from: *const $type) -> Self {
-                // SAFETY: the caller vouches for 4 elements; an array has no
-                // stricter alignment than its elements.
+                // SAFETY: 4 elements are valid there, by the condition of the
+                // function; an array has no stricter alignment than its elements.
                 unsafe { from.cast::<Self>().read() }
             }
             #[inline(always)]
             unsafe fn load_first(from: *const $type, count: usize) -> Self {
                 let mut lanes = [0.0; 4];
                 for (i, lane) in lanes.iter_mut().enumerate().take(count) {
-                    // SAFETY: only elements before `count` are read, for which
-                    // the caller vouches.
+                    // SAFETY: only elements before `count` are read, which are valid,
+                    // by the condition of the function.
                     *lane = unsafe { from.add(i).read() };
                 }
                 lanes
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $type) {
-                // SAFETY: the caller vouches for 4 elements; an array has no
-                // stricter alignment than its elements.
+                // SAFETY: 4 elements are valid there, by the condition of the
+                // function; an array has no stricter alignment than its elements.
                 unsafe { to.cast::<Self>().write(self) }
             }
             #[inline(always)]
@@ -304,7 +304,7 @@ mod x86 {
                 #[target_feature(enable = $features)]
                 #[inline]
                 unsafe fn load(from: *const $type) -> Self {
-                    // SAFETY: the caller vouches for `LANES` elements; the
+                    // SAFETY: `LANES` elements are valid there, by the condition of the function; the
                     // instruction does not ask for alignment.
                     unsafe { $load(from) }
                 }
@@ -312,13 +312,13 @@ mod x86 {
                 #[inline]
                 unsafe fn load_first(from: *const $type, count: usize) -> Self {
                     // SAFETY: the mask covers `count` elements, for which the
-                    // caller vouches; lanes outside a mask touch no memory.
+                    // condition of the function holds; lanes outside a mask touch no memory.
                     unsafe { $load_first(from, $first(count)) }
                 }
                 #[target_feature(enable = $features)]
                 #[inline]
                 unsafe fn store(self, to: *mut $type) {
-                    // SAFETY: the caller vouches for `LANES` elements; the
+                    // SAFETY: `LANES` elements are valid there, by the condition of the function; the
                     // instruction does not ask for alignment.
                     unsafe { $store(to, self) }
                 }

@@ -19,7 +19,8 @@ pub(super) struct Zeroed {
 // SAFETY: `Zeroed` owns its block and hands out nothing but a raw pointer; every use
 // of that pointer states how it is synchronised.
 unsafe impl Send for Zeroed {}
-// SAFETY: as above.
+// SAFETY: a shared reference gives the raw pointer alone too, and every use of that states how it is
+// synchronised.
 unsafe impl Sync for Zeroed {}
 
 impl Zeroed {

@@ -42,16 +42,17 @@ use crate::simd::{Machine, Scalar};
 #[inline(always)]
 pub unsafe fn load<T: Real>(src: *const T) -> T {
     if size_of::<T>() == size_of::<u32>() {
-        // SAFETY: valid, aligned, and raced by atomics of the same size only, as
-        // the caller vouches.
+        // SAFETY: by this function's conditions `src` is aligned and valid for a `T`, as large as a
+        // `u32`, and others write there through this module only: by atomics of that size.
         let bits = unsafe { AtomicU32::from_ptr(src.cast_mut().cast()) }.load(Ordering::Relaxed);
         // SAFETY: `T` is a floating-point type of this size; any bits are a number.
         unsafe { std::mem::transmute_copy(&bits) }
     } else {
         const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
-        // SAFETY: as above.
+        // SAFETY: by this function's conditions `src` is aligned and valid for a `T`, as large as a
+        // `u64`, and others write there through this module only: by atomics of that size.
         let bits = unsafe { AtomicU64::from_ptr(src.cast_mut().cast()) }.load(Ordering::Relaxed);
-        // SAFETY: as above.
+        // SAFETY: `T` is a floating-point type of this size; any bits are a number.
         unsafe { std::mem::transmute_copy(&bits) }
     }
 }
@@ -67,14 +68,15 @@ pub unsafe fn store<T: Real>(dst: *mut T, x: T) {
     if size_of::<T>() == size_of::<u32>() {
         // SAFETY: `T` is a floating-point type of this size, without padding.
         let bits = unsafe { std::mem::transmute_copy(&x) };
-        // SAFETY: valid, aligned, and raced by atomics of the same size only, as
-        // the caller vouches.
+        // SAFETY: by the conditions of this function `dst` is aligned and valid for a `T`, which is
+        // as large as a `u32`, and others use it through this module only: by atomics of that size.
         unsafe { AtomicU32::from_ptr(dst.cast()) }.store(bits, Ordering::Relaxed);
     } else {
         const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
-        // SAFETY: as above.
+        // SAFETY: `T` is a floating-point type of this size, without padding.
         let bits = unsafe { std::mem::transmute_copy(&x) };
-        // SAFETY: as above.
+        // SAFETY: by the conditions of this function `dst` is aligned and valid for a `T`, which is
+        // as large as a `u64`, and others use it through this module only: by atomics of that size.
         unsafe { AtomicU64::from_ptr(dst.cast()) }.store(bits, Ordering::Relaxed);
     }
 }
@@ -87,13 +89,15 @@ pub unsafe fn store<T: Real>(dst: *mut T, x: T) {
 /// while this runs no thread writes there but through this module, as `T`.
 #[inline(always)]
 pub unsafe fn load_row_on<M: Machine, T: Real>(machine: M, src: *const T, dst: &mut [T]) {
-    // SAFETY: handed on; `dst` is ours alone and as long as said.
+    // SAFETY: by this function's conditions `src` is valid for `dst.len()` elements, that is `bytes`
+    // bytes, and others write there through this module only; `dst` is borrowed mutably.
     let moved = unsafe {
         let bytes = size_of_val(dst);
         vectors::load(machine, src.cast(), dst.as_mut_ptr().cast(), bytes) / size_of::<T>()
     };
     for (i, dst) in dst.iter_mut().enumerate().skip(moved) {
-        // SAFETY: element `i` is one that the caller vouches for.
+        // SAFETY: `i` is less than `dst.len()`, and for so many elements `src` is aligned, valid and
+        // written by others through this module only, by this function's conditions.
         *dst = unsafe { load(src.add(i)) };
     }
 }
@@ -107,13 +111,15 @@ pub unsafe fn load_row_on<M: Machine, T: Real>(machine: M, src: *const T, dst: &
 /// `T`.
 #[inline(always)]
 pub unsafe fn store_row_on<M: Machine, T: Real>(machine: M, dst: *mut T, src: &[T]) {
-    // SAFETY: handed on; `src` is as long as said.
+    // SAFETY: by this function's conditions `dst` is valid for `src.len()` elements, that is `bytes`
+    // bytes, and others use them through this module only; `src` is borrowed, so nobody writes there.
     let moved = unsafe {
         let bytes = size_of_val(src);
         vectors::store(machine, dst.cast(), src.as_ptr().cast(), bytes) / size_of::<T>()
     };
     for (i, &x) in src.iter().enumerate().skip(moved) {
-        // SAFETY: element `i` is one that the caller vouches for.
+        // SAFETY: `i` is less than `src.len()`. For so many elements `dst` is aligned and valid, and
+        // others use them through this module only, by the conditions of this function.
         unsafe { store(dst.add(i), x) };
     }
 }
@@ -122,10 +128,12 @@ pub unsafe fn store_row_on<M: Machine, T: Real>(machine: M, dst: *mut T, src: &[
 ///
 /// # Safety
 ///
-/// As for [`load_row_on`].
+/// `src` is aligned and valid for reads and writes of `dst.len()` elements, and
+/// while this runs no thread writes there but through this module, as `T`.
 #[inline]
 pub unsafe fn load_row<T: Real>(src: *const T, dst: &mut [T]) {
-    // SAFETY: handed on.
+    // SAFETY: by the conditions of this function `src` is aligned and valid for `dst.len()` elements,
+    // and others write there through this module only.
     unsafe { load_row_on(Scalar, src, dst) }
 }
 
@@ -211,10 +219,10 @@ mod vectors {
             while $bytes - $at >= $block {
                 for _ in 0..$block / size_of::<$vector>() {
                     let vector: $vector;
-                    // SAFETY: the vector ends at or before `bytes`. To other threads
-                    // the load is a relaxed atomic load of each of its elements, as
-                    // the module says; it writes no memory, uses no stack and leaves
-                    // the flags alone.
+                    // SAFETY: `src` is valid for `bytes` bytes, and the vector ends at or before
+                    // them, by the condition of the loop. To other threads the load is a relaxed
+                    // atomic load of each of its elements, as the module says; it writes no memory,
+                    // uses no stack and leaves the flags alone.
                     unsafe {
                         asm!(
                             concat!($instruction, " {}, [{}]"),
@@ -223,7 +231,8 @@ mod vectors {
                             options(readonly, nostack, preserves_flags),
                         );
                     }
-                    // SAFETY: as many bytes are valid at `dst`; no alignment is assumed.
+                    // SAFETY: `dst` is valid for writing `bytes` bytes and not shared, and the vector
+                    // ends at or before `bytes`; no alignment is assumed.
                     unsafe { $dst.add($at).cast::<$vector>().write_unaligned(vector) };
                     $at += size_of::<$vector>();
                 }
@@ -235,12 +244,12 @@ mod vectors {
         ) => {
             while $bytes - $at >= $block {
                 for _ in 0..$block / size_of::<$vector>() {
-                    // SAFETY: the vector ends at or before `bytes`; no alignment is
-                    // assumed.
+                    // SAFETY: `src` is valid for `bytes` bytes, and the vector ends at or before
+                    // them, by the condition of the loop; no alignment is assumed.
                     let vector = unsafe { $src.add($at).cast::<$vector>().read_unaligned() };
-                    // SAFETY: as many bytes are valid at `dst`. To other threads the
-                    // store is a relaxed atomic store of each of its elements, as the
-                    // module says; it uses no stack and leaves the flags alone.
+                    // SAFETY: `dst` is valid for `bytes` bytes, and the vector ends at or before
+                    // them. To other threads the store is a relaxed atomic store of each of its
+                    // elements, as the module says; it uses no stack and leaves the flags alone.
                     unsafe {
                         asm!(
                             concat!($instruction, " [{}], {}"),
@@ -294,8 +303,9 @@ mod vectors {
     /// shared.
     #[inline(always)]
     pub unsafe fn load<M: Machine>(_: M, src: *const u8, dst: *mut u8, bytes: usize) -> usize {
-        // SAFETY: a value of `M` was passed, hence its features are available, and those of
-        // AVX-512 include AVX2; the caller vouches for the rest.
+        // SAFETY: a value of `M` was passed, hence its features are available: those of AVX-512 with
+        // AVX2, or AVX2, or SSE2, which every x86-64 has. `src` and `dst` are as this function's
+        // conditions say; `at` is 0 or where the call before ended, which is not beyond `bytes`.
         unsafe {
             match M::ISA {
                 Isa::Scalar => load_sse2(src, dst, 0, bytes),
@@ -318,8 +328,9 @@ mod vectors {
     /// nobody writes there.
     #[inline(always)]
     pub unsafe fn store<M: Machine>(_: M, dst: *mut u8, src: *const u8, bytes: usize) -> usize {
-        // SAFETY: a value of `M` was passed, hence its features are available, and those of
-        // AVX-512 include AVX2; the caller vouches for the rest.
+        // SAFETY: a value of `M` was passed, hence its features are available: those of AVX-512 with
+        // AVX2, or AVX2, or SSE2, which every x86-64 has. `src` and `dst` are as this function's
+        // conditions say; `at` is 0 or where the call before ended, which is not beyond `bytes`.
         unsafe {
             match M::ISA {
                 Isa::Scalar => store_sse2(dst, src, 0, bytes),
@@ -372,13 +383,13 @@ mod tests {
 
     multiversion! {
         fn load_in_kernel<T: Real>(machine: M, src: &Race<T>, at: usize, dst: &mut [T]) {
-            // SAFETY: the tests below allocate enough, and race by moves only.
+            // SAFETY: `round_trip` stays within its memory, which is reached by moves only.
             unsafe { load_row_on(machine, src.0.add(at), dst) }
         }
     }
     multiversion! {
         fn store_in_kernel<T: Real>(machine: M, dst: &Race<T>, at: usize, src: &[T]) {
-            // SAFETY: as above.
+            // SAFETY: `round_trip` stays within its memory, which is reached by moves only.
             unsafe { store_row_on(machine, dst.0.add(at), src) }
         }
     }
@@ -392,14 +403,14 @@ mod tests {
                 let row: Vec<T> = (0..length).map(value).collect();
                 for kernel in [false, true] {
                     let outside = T::of(-1.0);
-                    // SAFETY: `room` elements are there and nobody else is.
+                    // SAFETY: `room` elements are there, and no other thread has them.
                     unsafe { store_row_on(Scalar, shared.0, &vec![outside; room]) };
                     let mut back = vec![T::zero(); length];
                     if kernel {
                         store_in_kernel(shared, at, &row);
                         load_in_kernel(shared, at, &mut back);
                     } else {
-                        // SAFETY: as above, and `at + length` is at most `room`.
+                        // SAFETY: `at + length` is at most `room`, so many elements as are there.
                         unsafe {
                             store_row_on(Scalar, shared.0.add(at), &row);
                             load_row(shared.0.add(at), &mut back);
@@ -407,7 +418,7 @@ mod tests {
                     }
                     assert_eq!(back, row);
                     for i in (0..at).chain(at + length..room) {
-                        // SAFETY: `i` is below `room`.
+                        // SAFETY: `i` is less than `room`, so many elements as are there.
                         assert_eq!(unsafe { load(shared.0.add(i)) }, outside, "at {i}");
                     }
                 }

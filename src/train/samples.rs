@@ -164,8 +164,9 @@ fn as_words_mut(buffer: &mut InputBuffer) -> &mut [u32] {
         InputBuffer::F64(v) => (v.as_mut_ptr().cast(), 2 * v.len()),
         InputBuffer::U32(v) => (v.as_mut_ptr(), v.len()),
     };
-    // SAFETY: as in `as_words`; any words are elements too, and the buffer is borrowed
-    // mutably.
+    // SAFETY: the memory is that of the buffer's list, with two words an element of 8 bytes and one
+    // of 4, borrowed mutably as long. All element types are whole words without padding, aligned at
+    // least as words; any bits are a word, and any words are an element.
     unsafe { std::slice::from_raw_parts_mut(start, count) }
 }
 
