@@ -89,6 +89,32 @@ impl<T: Element> Dense<T> {
         Dense { shape, data }
     }
 
+    /// An array of copies of elements that are in memory of others.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    ///
+    /// # Panics
+    /// As [`from_vec`](Self::from_vec).
+    #[inline]
+    pub(crate) fn copy_of(shape: &[usize], elements: &[T]) -> Result<Self> {
+        let count = elements.len();
+        assert_eq!(size(shape), count, "an array has all its elements");
+        let data = match elements {
+            [x] if shape.is_empty() => Data::One(*x),
+            _ if count <= FEW => {
+                let mut few = [T::default(); FEW];
+                few[..count].copy_from_slice(elements);
+                Data::Few(Arc::new(few), count as u8)
+            }
+            _ => Data::Many(Arc::new(Buffer::once(copy(shape, elements)?))),
+        };
+        Ok(Dense {
+            shape: copied(shape),
+            data,
+        })
+    }
+
     /// A single number.
     #[inline]
     pub fn scalar(value: T) -> Self {

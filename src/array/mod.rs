@@ -149,6 +149,9 @@ macro_rules! with_dense {
     };
 }
 
+#[cfg(feature = "python")]
+pub(crate) use with_dense;
+
 impl Array {
     /// A single number of floating-point type `dtype` (an index type rounds down).
     pub fn scalar(dtype: DType, value: f64) -> Self {

@@ -13,7 +13,7 @@ use super::lookup;
 use super::plan::{BLOCK, Location, Place, Plan, Sink};
 use super::rows::RowTerms;
 use crate::array::{
-    Array, DType, Dense, Element, Shape, Slice, Type, Typed, View, ViewMut, room, size, with_real,
+    Array, DType, Dense, Shape, Slice, Type, Typed, View, ViewMut, room, size, with_real,
 };
 use crate::error::Result;
 use crate::interrupt::{self, Poller};
@@ -273,16 +273,11 @@ impl Executor {
     /// # Errors
     /// [`Memory`](crate::Error::Memory) if there is not the memory.
     pub(crate) fn copy(&self, place: &Place) -> Result<Array> {
-        fn copy<T: Element>(shape: &Shape, from: &[T]) -> Result<Dense<T>> {
-            let mut data = room(shape)?;
-            data.extend_from_slice(from);
-            Ok(Dense::from_vec(shape.clone(), data))
-        }
         let shape = &place.ty.shape;
         Ok(match self.read(place) {
-            Slice::F32(s) => copy(shape, s)?.into(),
-            Slice::F64(s) => copy(shape, s)?.into(),
-            Slice::U32(s) => copy(shape, s)?.into(),
+            Slice::F32(s) => Array::F32(Dense::copy_of(shape, s)?),
+            Slice::F64(s) => Array::F64(Dense::copy_of(shape, s)?),
+            Slice::U32(s) => Array::U32(Dense::copy_of(shape, s)?),
         })
     }
 

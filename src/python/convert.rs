@@ -16,7 +16,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use crate::array::{Array, DType, Dense, Element, Shape, room, show_shape};
+use crate::array::{Array, DType, Dense, Element, Shape, room, show_shape, with_dense};
 use crate::error::Error;
 use crate::interrupt::Poller;
 
@@ -309,29 +309,34 @@ fn read_indices(
 
 /// An array as a new NumPy array.
 pub(super) fn to_numpy(py: Python<'_>, array: Array) -> PyResult<Bound<'_, PyAny>> {
-    fn export<'py, T: Element + numpy::Element>(
+    fn small<'py, T: Element + numpy::Element>(
+        py: Python<'py>,
+        dense: &Dense<T>,
+    ) -> Option<Bound<'py, PyAny>> {
+        let from = dense.as_slice();
+        if from.len() > SMALL {
+            return None;
+        }
+        // SAFETY: every element is written here, before anybody else sees the array. It
+        // is new, so apart from `from`, and as large, in C order too.
+        let out = unsafe {
+            let out = PyArrayDyn::<T>::new(py, dense.shape(), false);
+            std::ptr::copy_nonoverlapping(from.as_ptr(), out.data(), from.len());
+            out
+        };
+        Some(out.into_any())
+    }
+    fn large<'py, T: Element + numpy::Element>(
         py: Python<'py>,
         dense: Dense<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if dense.as_slice().len() <= SMALL {
-            let from = dense.as_slice();
-            // SAFETY: every element is written here, before anybody else sees the array. It
-            // is new, so apart from `from`, and as large, in C order too.
-            let out = unsafe {
-                let out = PyArrayDyn::<T>::new(py, dense.shape(), false);
-                std::ptr::copy_nonoverlapping(from.as_ptr(), out.data(), from.len());
-                out
-            };
-            return Ok(out.into_any());
-        }
         let shape = PyTuple::new(py, dense.shape())?;
         let flat = PyArray1::from_vec(py, dense.into_vec().map_err(PyErr::from)?);
         flat.call_method1(intern!(py, "reshape"), (shape,))
     }
-    match array {
-        Array::F32(d) => export(py, d),
-        Array::F64(d) => export(py, d),
-        Array::U32(d) => export(py, d),
+    match with_dense!(&array, d => small(py, d)) {
+        Some(found) => Ok(found),
+        None => with_dense!(array, d => large(py, d)),
     }
 }
 
