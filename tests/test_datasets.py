@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,6 +120,15 @@ def test_the_caller_may_say_how_a_file_is_laid_out(tmp_path: Path) -> None:
 # ratings if there are any) or what the error says.
 ODD_FILES: dict[str, tuple[bytes, list[tuple[str, ...]] | str]] = {
     "rating missing in the first line": (b"ann,tea,\nbob,rye,4\n", "line 1: found an empty rating"),
+    "rating missing in the first line, in words": (
+        b"ann,tea,NA\nbob,rye,4\n",
+        "line 1: found NA as the rating, which stands for a missing value.*ratings=False",
+    ),
+    "rating nan in the first line": (
+        b"ann,tea,nan\nbob,rye,4\n",
+        "line 1: found nan as the rating",
+    ),
+    "rating missing later, in words": (b"ann,tea,4\nbob,rye,NULL\n", "line 2: found NULL as the"),
     "rating missing later": (b"ann,tea,4\nbob,rye,\n", "line 2: found an empty rating"),
     "rating missing below a header": (b"user,item,rating\na,b,\n", "line 2: found an empty rating"),
     "decimal commas, semicolons": (
@@ -155,6 +165,8 @@ ODD_FILES: dict[str, tuple[bytes, list[tuple[str, ...]] | str]] = {
     ),
     "joined files": ("\ufeffann,tea\n\ufeffann,rye\n".encode(), [("ann", "tea"), ("ann", "rye")]),
     "UTF-16": ("ann,tea\n".encode("utf-16"), "line 1: .* UTF-8"),
+    "UTF-16 without a mark": ("ann,tea\n".encode("utf-16-be"), "line 1: found a NUL"),
+    "a NUL in a field": (b"ann,tea\nb\x00b,rye\n", "line 2: found a NUL character"),
     "blank lines": (b"\n \n\t\nann,tea\n\n\r\n  \nbob,rye\n\n", [("ann", "tea"), ("bob", "rye")]),
     "quotes": (b'"ann";"tea; ""black"""\n"bob";"rye"', [("ann", 'tea; "black"'), ("bob", "rye")]),
     "spaces before quotes": (
@@ -238,6 +250,32 @@ def test_missing_values_are_no_ids(missing: object, text: str) -> None:
         Interactions.from_ids(["a"], iter([missing]))
     with pytest.raises(TypeError, match=r"user_ids\[1\] is None, expected a string"):
         Interactions(np.array([0]), np.array([0]), ["a", None], ["b"])  # type: ignore[list-item]
+
+
+def test_masked_elements_are_no_ids() -> None:
+    masked = np.ma.array([7, 8, 7], mask=[False, False, True])
+    with pytest.raises(ValueError, match="items: row 2, counted from 0, is None"):
+        Interactions.from_ids([1, 2, 3], masked)
+    data = Interactions.from_ids(np.ma.array([7, 8]), ["a", "b"])
+    assert data.user_ids == ["7", "8"]
+
+
+@pytest.mark.parametrize(
+    ("column", "error", "says"),
+    [
+        ({"ann", "bob"}, TypeError, "users: expected a sequence of ids, found a set"),
+        ({"ann": 1, "bob": 2}, TypeError, "found a dict"),
+        (b"ab", TypeError, "found a bytes"),
+        (["ann", b"bob"], TypeError, "users: row 1, counted from 0, is b'bob', expected text"),
+        (np.array([b"ann", b"bob"]), TypeError, "row 0, counted from 0, is .*b'ann'"),
+        ([[1], [2]], TypeError, r"row 0, counted from 0, is \[1\]"),
+        (iter([1, [2]]), TypeError, r"row 1, counted from 0, is \[2\]"),
+        (np.zeros((2, 2)), ValueError, r"users must have one axis, found shape \(2, 2\)"),
+    ],
+)
+def test_what_names_nobody_is_no_id(column: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        Interactions.from_ids(column, ["x", "y"])
 
 
 def test_bad_files_are_named_with_the_line(tmp_path: Path) -> None:

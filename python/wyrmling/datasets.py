@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -72,8 +72,11 @@ class Interactions:
     def from_ids(cls, users: Iterable[object], items: Iterable[object]) -> Interactions:
         """Numbers the ids of two columns in the order in which they first appear.
 
-        An id is what ``str`` makes of it. Raises ValueError for None, NaN and whatever else stands
-        for a missing value, as text too: it would be one user or item.
+        An id is text, a number, or what else ``str`` names; a column is a sequence or an iterator
+        of them. Raises ValueError for None, NaN, masked elements and whatever else stands for a
+        missing value, as text too: it would be one user or item; and for an array of several axes.
+        Raises TypeError for bytes, lists and arrays as ids, and for sets and dicts, whose order is
+        not that of the other column.
 
         >>> data = Interactions.from_ids(["ann", "bob", "ann"], [7, 7, 9])
         >>> data.users, data.items, data.item_ids
@@ -153,8 +156,9 @@ def read_interactions(
     Blank lines, byte order marks and the kind of line end do not matter.
 
     The first line is a header when a column is given by its name, or when neither of its first two
-    fields is a number and it names a user's column, or its third field is no number and that of
-    the second line is, or the first two fields of the second line are numbers. It then says which
+    fields is a number and it names a user's column, or its third field is no number, nor a
+    missing one (``NA``), and that of the second line is one, or the first two fields of the second
+    line are numbers. It then says which
     columns are the user, the item and the rating.
 
     Args:
@@ -292,14 +296,35 @@ def _index_column(name: str, column: npt.ArrayLike, limit: int) -> IndexArray:
     return numbers.astype(np.uint32, copy=False)
 
 
+def _column_of_ids(name: str, ids: Iterable[object]) -> Iterable[object]:
+    """A column of which every entry names something, or may be missing."""
+    if isinstance(ids, (bytes, Set, Mapping)):
+        raise TypeError(f"{name}: expected a sequence of ids, found a {type(ids).__name__}")
+    if isinstance(ids, np.ndarray) and ids.ndim != 1:
+        raise ValueError(f"{name} must have one axis, found shape {ids.shape}")
+    if isinstance(ids, np.ma.MaskedArray):
+        return [None if id_ is np.ma.masked else id_ for id_ in ids]
+    if isinstance(ids, np.ndarray) and ids.dtype.kind not in "OSV":
+        return ids
+    column = ids if isinstance(ids, (list, tuple, str, range)) else list(ids)
+    for kind in set(map(type, column)):
+        if issubclass(kind, (bytes, bytearray, list, Set, Mapping, np.ndarray)):
+            row = next(row for row, id_ in enumerate(column) if type(id_) is kind)
+            raise TypeError(
+                f"{name}: row {row}, counted from 0, is {column[row]!r}, expected text or a number"
+            )
+    return column
+
+
 def _number(name: str, ids: Iterable[object]) -> tuple[IndexArray, list[str]]:
     numbers: dict[str, int] = {}
+    ids = _column_of_ids(name, ids)
     column = np.fromiter((numbers.setdefault(str(id_), len(numbers)) for id_ in ids), np.uint32)
     for missing in MISSING:
         if missing in numbers:
             row = np.argmax(column == numbers[missing])
             raise ValueError(
-                f"{name}: row {row}, counted from 0, is {missing}, which stands for a missing "
-                "value; expected an id"
+                f"{name}: row {row}, counted from 0, is {missing}, which stands for a "
+                "missing value; expected an id"
             )
     return column, list(numbers)

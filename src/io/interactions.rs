@@ -28,7 +28,7 @@
 //!
 //! The first line is a header when a column is given by name, or when neither of its first two
 //! fields is a number and one of these holds: it names a user's column; its third field is
-//! no number and that of the second line is; the first two fields of the second line are
+//! neither a number nor a missing one, and that of the second line is a number; the first two fields of the second line are
 //! numbers. Where this guesses wrong, say so in [`Format`]. A header that does not name user and
 //! item by a word known here is refused, unless the columns are given.
 //!
@@ -196,10 +196,16 @@ fn is_header(first: &Line, second: Option<&Line>, delimiter: Delimiter) -> bool 
         && (names_a_user(first)
             || second.is_some_and(|second| {
                 let third = first.field(2);
-                let names_third = !third.is_empty() && !is_number(first, 2);
+                let names_third = !is_missing(third) && !is_number(first, 2);
                 (names_third && is_number(second, 2))
                     || (is_number(second, 0) && is_number(second, 1))
             }))
+}
+
+/// Whether a field in the ratings' column stands for a missing rating. No id is compared with `NA` and
+/// the like, which may be names (Namibia's code).
+fn is_missing(rating: &str) -> bool {
+    rating.is_empty() || MISSING.contains(&rating) || ["NA", "N/A", "n/a"].contains(&rating)
 }
 
 /// A finite number, which may have a comma before its decimals if no comma separates fields.
@@ -270,10 +276,14 @@ impl<'a> ReadSoFar<'a> {
             let rating = line.field(rating.at);
             match number(rating, self.delimiter) {
                 Some(number) => self.ratings.push(number),
-                None if rating.is_empty() => {
+                None if is_missing(rating) => {
+                    let found = match rating {
+                        "" => "an empty rating".to_owned(),
+                        _ => format!("{rating} as the rating, which stands for a missing value"),
+                    };
                     let expected = "a finite number; a file where some are missing is read without \
                                     ratings (ratings=False)";
-                    return Err(bad("an empty rating", expected));
+                    return Err(bad(&found, expected));
                 }
                 None => return Err(bad(&quoted(rating), "a finite number as the rating")),
             }

@@ -232,8 +232,19 @@ impl<'a, R: BufRead> Lines<'a, R> {
             let bytes = String::from_utf8_lossy(record.get(field).unwrap_or_default());
             bad_line(self.name, line.number, &quoted(&bytes), "text in UTF-8")
         })?;
+        // Looked for in the whole line first: hardly any line has one.
+        let text = line.fields.as_slice();
+        if text.contains('\0') {
+            let expected = "text in UTF-8, of which a NUL is no part (UTF-16 has them)";
+            return Err(bad_line(
+                self.name,
+                line.number,
+                "a NUL character",
+                expected,
+            ));
+        }
         let stray = |field: &str| field.replace("\r\n", "").contains('\r');
-        if (line.fields()).any(|field| field.contains('\r') && stray(field)) {
+        if text.contains('\r') && line.fields().any(stray) {
             let found = "a carriage return within the line";
             let expected = r"lines to end with \n or \r\n";
             return Err(bad_line(self.name, line.number, found, expected));
