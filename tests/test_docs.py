@@ -1,7 +1,9 @@
-"""The examples in the docstrings of the native module run, and everything has a docstring."""
+"""Documentation: the examples of the native module run, everything public has a docstring, and the
+pages name files and modules that are there."""
 
 import doctest
 import inspect
+import re
 import runpy
 from pathlib import Path
 
@@ -10,7 +12,8 @@ import pytest
 import wyrmling as wy
 from wyrmling import _core, functions, plain
 
-stubs = runpy.run_path(str(Path(__file__).parent.parent / "scripts" / "stubs.py"))
+ROOT = Path(__file__).parent.parent
+stubs = runpy.run_path(str(ROOT / "scripts" / "stubs.py"))
 PUBLIC = sorted(name for name in _core.__all__ if callable(getattr(_core, name)))
 
 
@@ -71,3 +74,54 @@ def test_everything_public_is_exported():
     for name in modules:
         assert inspect.ismodule(getattr(wy, name))
         assert f"``{name}``" in wy.__doc__
+
+
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+FOLDERS = ["src", "python", "tests", "benches", "examples", "scripts", "docs", ".ci"]
+ENDINGS = r"\.(?:py|pyi|rs|md|toml|sh|lock)"
+
+
+def paths() -> set[str]:
+    """Every file and folder, whole and without what stands in front of it."""
+    inside = (path for folder in FOLDERS for path in [ROOT / folder, *(ROOT / folder).rglob("*")])
+    parts = [path.relative_to(ROOT).parts for path in [*inside, *ROOT.glob("*.*")]]
+    return {"/".join(part[k:]) for part in parts for k in range(len(part))}
+
+
+def missing(page: str) -> list[str]:
+    """The files, folders and modules of Rust that a page names and that are not there."""
+    lacking, present = [], paths()
+    for term in re.findall(r"`([^`\s]+)`", re.sub(r"```.*?```", "", page, flags=re.DOTALL)):
+        path, _, name = term.partition("::")
+        if re.fullmatch(rf"[\w./-]+(?:/|{ENDINGS})", term):
+            if term.removeprefix("./").rstrip("/") not in present:
+                lacking.append(term)
+        elif re.fullmatch(r"[a-z_]+::[a-z_:]+", term) and (ROOT / "src" / path).is_dir():
+            # `graph::eager` is a file, `table::moves` too; `interrupt::wait` is a function.
+            name = name.split("::")[0]
+            files = [ROOT / "src" / path / f"{name}.rs", ROOT / "src" / path / name]
+            named = rf"(?:fn|mod|macro_rules!|struct|trait) {name}\b"
+            texts = (file.read_text() for file in (ROOT / "src" / path).rglob("*.rs"))
+            if not any(file.exists() for file in files) and not any(
+                re.search(named, text) for text in texts
+            ):
+                lacking.append(term)
+    return lacking
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: Path(page).name)
+def test_pages_name_files_that_are_there(page):
+    assert missing((ROOT / page).read_text("utf-8")) == []
+
+
+def test_names_of_no_file_are_found():
+    lost = ["src/graph/walk.rs", "graph::asked", "lost.py", "tests/pointless/"]
+    there = ["src/graph/node.rs", "exec::rows", "interrupt::wait", "setup.py::x", "np.exp", "src/"]
+    assert missing(" ".join(f"`{term}`" for term in lost + there)) == lost
+
+
+def test_make_targets_that_pages_name_are_there():
+    made = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        named = set(re.findall(r"`make ([a-z-]+)", (ROOT / page).read_text("utf-8")))
+        assert named <= made, page

@@ -245,6 +245,40 @@ def test_senseless_commands(arguments: list[str]) -> None:
     assert "error: " in run(*arguments, code=2)
 
 
+@pytest.mark.parametrize("spelling", ["itself", "a/../data.csv", "link", "hard", "a/deep"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_model_does_not_replace_the_data(
+    tmp_path: Path, lines: list[str], spelling: str, swapped: bool
+) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("".join(lines))
+    (tmp_path / "a").mkdir()
+    (tmp_path / "link").symlink_to("data.csv")
+    (tmp_path / "a" / "deep").symlink_to("../link")
+    os.link(data, tmp_path / "hard")
+    other = data if spelling == "itself" else tmp_path / spelling
+    file, out = (other, data) if swapped else (data, other)
+    said = run("train", file, "--out", out, "--epochs", "1", code=1)
+    assert f"--out is {out}, the file to train on" in said
+    assert data.read_text() == "".join(lines)
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_links_that_lead_nowhere_are_refused_before_training(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("".join(lines))
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "away").symlink_to(tmp_path / "no" / "model")
+    for out, says in (("loop", "too many symbolic links"), ("away", "there is no directory")):
+        assert says in run("train", data, "--out", tmp_path / out, code=1)
+    (tmp_path / "new").symlink_to("model")
+    run("train", data, "--out", tmp_path / "new", "--epochs", "1", "--quiet")
+    assert (tmp_path / "new").is_symlink()
+    assert (tmp_path / "model").is_file()
+
+
 def test_failures_are_one_line(tmp_path: Path, model: Path) -> None:
     bad = tmp_path / "bad.csv"
     bad.write_text("a,b\nc,d\ne\n")

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def train(options: argparse.Namespace) -> None:
     """Trains on a file and writes the model."""
-    _check_destination(options.out)
+    _check_destination(options.out, options.file)
     say = _nothing if options.quiet else _aside
     data, columns = _read(options)
     say(f"data        {_describe(data)}")
@@ -228,17 +228,21 @@ def _printable(text: str) -> str:
     return text if text.isprintable() else repr(text)[1:-1]
 
 
-def _check_destination(path: str) -> None:
-    """Refuses, before any work is done, a place where no file can be written."""
-    directory = Path(path).parent
+def _check_destination(path: str, source: str) -> None:
+    """Refuses, before any work is done, the data, and a place where no model can be written."""
     if not path:
         raise FileNotFoundError("--out is empty, expected the name of a file")
-    if not directory.is_dir():
-        raise FileNotFoundError(f"{path}: there is no directory {directory}")
-    if not os.access(directory, os.W_OK):
-        raise PermissionError(f"{path}: may not write to directory {directory}")
-    if Path(path).exists() and not Path(path).is_file():
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(f"{path}: too many symbolic links")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no directory {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(f"{path}: may not write to directory {target.parent}")
+    if target.exists() and not target.is_file():
         raise OSError(f"{path} exists and is not a regular file")
+    if target.exists() and Path(source).exists() and target.samefile(source):
+        raise FileExistsError(f"--out is {path}, the file to train on: it would be lost")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -18,6 +18,8 @@ what it computes, and the source of the formula.
 (0.520499878, 0.878782579)
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from . import _core

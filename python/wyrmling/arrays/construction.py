@@ -23,7 +23,7 @@ from .._core import (
     fixed,
     stack,
 )
-from .operand import Like, filling, integer, integers, numbers
+from .operand import Like, count, filling, integers, numbers
 from .shaping import astype, broadcast_arrays, copy, moveaxis
 
 
@@ -89,9 +89,7 @@ def linspace(
     >>> linspace(0.0, Variable(1.0), 3).value
     array([0. , 0.5, 1. ])
     """
-    num = integer("linspace: num", num)
-    if num < 0:
-        raise ValueError(f"linspace: num: expected 0 or more, got {num}")
+    num = count("linspace: num", num)
     if retstep not in (True, False):
         raise TypeError(f"linspace: retstep: expected True or False, got {retstep!r}")
     first, last = _ends("linspace", start, stop)
@@ -149,9 +147,7 @@ def geomspace(
     for name, end in (("start", first), ("stop", last)):
         if not np.all(end.value):
             raise ValueError(f"geomspace: {name}: expected numbers that are not zero, got 0")
-    num = integer("geomspace: num", num)
-    if num < 0:
-        raise ValueError(f"geomspace: num: expected 0 or more, got {num}")
+    num = count("geomspace: num", num)
     # As NumPy computes them: powers of ten between the logarithms of positive ends, with the sign
     # of the first outside, and the ends themselves. Where the signs differ the numbers between are
     # NaN. It computes in float64, whatever the ends are.
@@ -183,9 +179,7 @@ def vander(x: Like, N: int | None = None, increasing: bool = False) -> Variable:
         raise ValueError(f"vander: x: expected one axis, got shape {base.shape}")
     if N is None:
         base = fixed(base, "vander", 0)
-    columns = base.shape[0] if N is None else integer("vander: N", N)
-    if columns < 0:
-        raise ValueError(f"vander: N: expected 0 or more, got {columns}")
+    columns = base.shape[0] if N is None else count("vander: N", N)
     if columns == 0:
         return broadcast_to(np.zeros((), base.dtype), (base.shape[0], 0))
     powers = [broadcast_like(constant(np.ones((), base.dtype)), base)]

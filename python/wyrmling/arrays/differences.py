@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, concatenate, constant, expand_dims, fixed, reshape
-from .operand import Axis, Like, along, axes_of, axis_of, integer, itself
+from .operand import Axis, Like, along, axes_of, axis_of, count, integer, itself
 from .shaping import astype
 
 
@@ -32,9 +32,7 @@ def diff(
     >>> diff([1.0, 4.0, 9.0])
     array([3., 5.])
     """
-    times = integer("n", n)
-    if times < 0:
-        raise ValueError(f"n: expected 0 or more, got {times}")
+    times = count("n", n)
     if times == 0:
         return itself(a)
     x = constant(a)

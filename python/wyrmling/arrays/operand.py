@@ -36,6 +36,14 @@ def integer(what: str, value: Any) -> int:
     raise TypeError(f"{what}: expected an integer, got {value!r}")
 
 
+def count(what: str, value: Any) -> int:
+    """An integer from 0 on. Raises TypeError for what is no integer, ValueError for one below 0."""
+    number = integer(what, value)
+    if number < 0:
+        raise ValueError(f"{what}: expected 0 or more, got {number}")
+    return number
+
+
 def integers(what: str, value: Any) -> list[int]:
     """One integer, or those of a sequence or array. Raises TypeError for anything else."""
     items = np.asarray(value, object)

@@ -16,7 +16,7 @@ from .._core import Variable, concatenate, constant, fixed
 from .construction import vander
 from .contraction import convolve
 from .least_squares import lstsq
-from .operand import Like, integer, itself
+from .operand import Like, count, itself
 from .predicates import value
 from .shaping import zeros_like
 
@@ -117,9 +117,7 @@ def polyder(p: Like, m: int = 1) -> Any:
     >>> polyder(Variable([2.0, 1.0, 5.0])).value
     array([4., 1.])
     """
-    times = integer("polyder: m", m)
-    if times < 0:
-        raise ValueError(f"polyder: m: expected 0 or more, got {times}")
+    times = count("polyder: m", m)
     if times == 0:
         return itself(p)
     x = _coefficients("polyder", "p", p)
@@ -135,9 +133,7 @@ def polyint(p: Like, m: int = 1, k: Like | None = None) -> Any:
     >>> polyint(Variable([4.0, 1.0]), k=5.0).value
     array([2., 1., 5.])
     """
-    times = integer("polyint: m", m)
-    if times < 0:
-        raise ValueError(f"polyint: m: expected 0 or more, got {times}")
+    times = count("polyint: m", m)
     if times == 0:
         return itself(p)
     x = _coefficients("polyint", "p", p)
@@ -196,10 +192,7 @@ def polyfit(
     >>> polyfit([0.0, 1.0, 2.0], Variable([1.0, 3.0, 5.0]), 1).value.round(9)
     array([2., 1.])
     """
-
-    power = integer("polyfit: deg", deg)
-    if power < 0:
-        raise ValueError(f"polyfit: deg: expected 0 or more, got {power}")
+    power = count("polyfit: deg", deg)
     at, heights = constant(x), constant(y)
     if at.ndim != 1 or at.size == 0:
         raise TypeError(f"polyfit: x: expected a vector with elements, got shape {at.shape}")
