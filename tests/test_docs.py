@@ -93,18 +93,13 @@ def missing(page: str) -> list[str]:
     lacking, present = [], paths()
     for term in re.findall(r"`([^`\s]+)`", re.sub(r"```.*?```", "", page, flags=re.DOTALL)):
         path, _, name = term.partition("::")
-        if re.fullmatch(rf"[\w./-]+(?:/|{ENDINGS})", term):
+        if re.fullmatch(rf"[.\w][\w./-]*(?:/|{ENDINGS})", term):
             if term.removeprefix("./").rstrip("/") not in present:
                 lacking.append(term)
         elif re.fullmatch(r"[a-z_]+::[a-z_:]+", term) and (ROOT / "src" / path).is_dir():
-            # `graph::eager` is a file, `table::moves` too; `interrupt::wait` is a function.
-            name = name.split("::")[0]
-            files = [ROOT / "src" / path / f"{name}.rs", ROOT / "src" / path / name]
-            named = rf"(?:fn|mod|macro_rules!|struct|trait) {name}\b"
-            texts = (file.read_text() for file in (ROOT / "src" / path).rglob("*.rs"))
-            if not any(file.exists() for file in files) and not any(
-                re.search(named, text) for text in texts
-            ):
+            # A file, or what the folder exports.
+            exported = (ROOT / "src" / path / "mod.rs").read_text("utf-8")
+            if not re.search(rf"\b{name.split('::')[0]}\b", exported):
                 lacking.append(term)
     return lacking
 
