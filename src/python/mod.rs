@@ -43,6 +43,7 @@ mod optim;
 mod pickle;
 mod plain;
 mod primitive;
+mod primitive_parts;
 mod program;
 mod protocols;
 mod rank;

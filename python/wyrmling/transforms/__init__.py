@@ -21,8 +21,9 @@ meets float32 arrays in float64.
 """
 
 from .check import check_grads
+from .checkpoint import checkpoint
 from .forward import jacfwd, jvp
-from .primitive import Primitive, checkpoint, primitive
+from .primitive import Primitive, primitive
 from .reverse import (
     elementwise_grad,
     grad,

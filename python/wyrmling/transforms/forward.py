@@ -55,14 +55,14 @@ def jvp(
             )
     if not primals:
         raise TypeError("jvp: expected at least one argument to differentiate by")
-    if tree.structure(list(primals)) != tree.structure(list(tangents)):
+    directions = tree.leaves_like(list(tangents), list(primals))
+    if directions is None:
         raise TypeError(
             "jvp: tangents: expected the form of the primals, "
             f"{tree.structure(list(primals))}, got {tree.structure(list(tangents))}"
         )
-    leaves = tree.flatten(list(tangents), "tangents")[0]
-    originals = tree.flatten(list(primals))[0]
-    for (label, t), (_, x) in zip(leaves, originals, strict=True):
+    originals = tree.flatten(list(primals), "tangents")[0]
+    for t, (label, x) in zip(directions, originals, strict=True):
         if not isinstance(t, Variable | float | int | np.floating | np.integer | np.ndarray):
             raise TypeError(f"jvp: {label}: expected numbers, got {described(t)}")
         if np.shape(t) != np.shape(x):
@@ -70,7 +70,7 @@ def jvp(
                 f"jvp: {label}: expected shape {np.shape(x)}, as the argument's, got {np.shape(t)}"
             )
     run = Run("jvp", f, primals, kwargs, range(len(primals)))
-    moved = _pushed(run, [t for _, t in leaves])
+    moved = _pushed(run, directions)
     value = run.value()
     pairs = zip(tree.flatten(value)[0], moved, strict=True)
     return value, run.rebuild_output(iter([_as_plain(y, t) for (_, y), t in pairs]))

@@ -3,85 +3,27 @@
 A function of plain arrays that is opaque to tracing (it calls a solver, say, or another
 library) becomes an operator by ``primitive``, with a rule for its derivative. The rule is
 written with NumPy or wyrmling, so it is differentiated in turn by running it, to any order.
-``checkpoint`` is the operator whose rule is to run the function again.
-
-The graph asks a *definition* for what it needs (``src/python/primitive.rs``): its ``name``,
-``call(*arrays)``, and the definitions of its products, ``vjp(i)`` and ``jvp(i)``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._core import Variable
 from . import tree
-from .reverse import vjp
+from .definition import ONE, Definition, Operator, Traced, applied
 from .tracing import described, function, is_number
 
 Rule = Callable[..., Any]
 
 
-class _Definition(Protocol):
-    """What the native module asks of an operator written in Python."""
-
-    name: str
-
-    def call(self, *arrays: Any) -> Any: ...
-    def vjp(self, i: int) -> _Definition | None: ...
-    def jvp(self, i: int) -> _Definition | None: ...
-
-
-def _array(name: str, result: Any) -> Any:
-    """A result as a plain array of floats."""
-    if isinstance(result, Variable):
-        if _core.differentiable(result):
-            raise TypeError(
-                f"{name}: the result depends on variables that are no arguments, and their "
-                "gradients would be lost; pass them as arguments"
-            )
-        return result.value
-    if not tree.is_leaf(result) or result is None:
-        raise TypeError(f"{name}: expected one array, got {described(result)}; join them to one")
-    array = np.asarray(result)
-    if array.dtype == np.float16:
-        raise TypeError(
-            f"{name}: expected float32 or float64, got float16, which variables do not keep; "
-            "convert it with .astype(np.float32)"
-        )
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name}: expected a number or an array, got {described(result)}")
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-
-
-class _Traced:
-    """An operator whose derivative is found by running its function on variables."""
-
-    def __init__(self, name: str, run: Rule) -> None:
-        self.name = name
-        self.run = run
-
-    def call(self, *arrays: Any) -> Any:
-        return _array(self.name, self.run(*arrays))
-
-    def vjp(self, i: int) -> _Definition:
-        def product(g: Any, y: Any, *x: Any) -> Any:
-            # Differentiate by operand i alone, since the others may be indices.
-            pull = vjp(lambda at: self.run(*x[:i], at, *x[i + 1 :]), x[i])[1]
-            return pull(g)[0]
-
-        return _Traced(f"{self.name}.vjp{i}", product)
-
-    def jvp(self, i: int) -> None:
-        return None
-
-
-class _Bound:
+class _Bound(Operator):
     """A primitive with its arguments, some of whose leaves are the operands.
 
     An argument is a leaf itself, or a container with several. Operand ``i`` is leaf ``at[i][1]`` of
@@ -95,7 +37,7 @@ class _Bound:
         kwargs: dict[str, Any],
         at: Sequence[tuple[int, int]],
     ) -> None:
-        self.name = of.__name__
+        super().__init__(of.__name__)
         self.of = of
         self.args = list(args)
         self.kwargs = kwargs
@@ -113,20 +55,21 @@ class _Bound:
             args[argument] = rebuild(iter(leaves))
         return args
 
-    def call(self, *arrays: Any) -> Any:
-        return _array(self.name, self.of.function(*self._filled(arrays), **self.kwargs))
+    def run(self, *operands: Any) -> Any:
+        return self.of.function(*self._filled(operands), **self.kwargs)
 
     def _own(self, i: int, name: str, result: Any) -> Any:
         """Of a gradient in the form of an argument that is a container, that of operand ``i``."""
         argument, leaf = self.at[i]
         if tree.is_leaf(self.args[argument]):
             return result
-        if tree.structure(result) != tree.structure(self.args[argument]):
+        leaves = tree.leaves_like(result, self.args[argument])
+        if leaves is None:
             raise ValueError(
                 f"{name}: expected a gradient for each leaf, in the form of argument {argument}, "
                 f"{tree.structure(self.args[argument])}; got {tree.structure(result)}"
             )
-        return tree.flatten(result)[0][leaf][1]
+        return leaves[leaf]
 
     def _tangent(self, i: int, tangent: Any, args: Sequence[Any]) -> Any:
         """The tangent of operand ``i`` in the form of its argument, whose other leaves rest."""
@@ -136,32 +79,39 @@ class _Bound:
             iter([tangent if k == leaf else _rest(x) for k, (_, x) in enumerate(labelled)])
         )
 
-    def _product(self, i: int, rules: dict[int, Rule | None], mode: str) -> _Definition | None:
+    def _product(self, i: int, rules: dict[int, Rule | None], mode: str) -> Definition | None:
         rule = rules[self.at[i][0]]
         if rule is None:
             return None
 
-        def product(g: Any, y: Any, *x: Any) -> Any:
-            name = f"{self.name}: {mode}"
+        name = f"{self.name}: {mode}"
+        form = self.form
+
+        def pulled(*given: Any) -> Any:
+            g, others = form.results(given)
+            y, x = form.results(others)
+            result = self._own(i, name, rule(g, y, *self._filled(x), **self.kwargs))
+            return _summed(name, _number(name, result), x[i], others[: len(form.labels)])
+
+        def pushed(tangent: Any, *given: Any) -> Any:
+            y, x = form.results(given)
             args = self._filled(x)
-            given = self._tangent(i, g, args) if mode == "jvp" else g
-            result = rule(given, y, *args, **self.kwargs)
-            if mode == "vjp":
-                result = self._own(i, name, result)
-            if not isinstance(result, Variable | np.ndarray) and not is_number(result):
-                raise TypeError(
-                    f"{name}: expected a number, an array or a variable, got {described(result)}"
-                )
-            return _summed(name, result, x[i], y) if mode == "vjp" else _spread(name, result, y)
+            result = rule(self._tangent(i, tangent, args), y, *args, **self.kwargs)
+            moved = zip(form.labels, form.leaves(name, result), given, strict=False)
+            return form.filled(
+                [_spread(name + label, _number(name + label, t), y) for label, t, y in moved]
+            )
 
-        return _Traced(f"{self.name}.{mode}{i}", product)
+        if mode == "vjp":
+            return Traced(f"{self.name}.vjp{i}", pulled, ONE)
+        return Traced(f"{self.name}.jvp{i}", pushed, form)
 
-    def vjp(self, i: int) -> _Definition | None:
+    def vjp(self, i: int) -> Definition | None:
         if self.at[i][0] in self.of.vjps:
             return self._product(i, self.of.vjps, "vjp")
         raise NotImplementedError(self._missing(self.at[i][0]))
 
-    def jvp(self, i: int) -> _Definition | None:
+    def jvp(self, i: int) -> Definition | None:
         if self.at[i][0] in self.of.jvps:
             return self._product(i, self.of.jvps, "jvp")
         if self.at[i][0] in self.of.vjps:
@@ -186,39 +136,56 @@ def _rest(leaf: Any) -> Any:
     return leaf
 
 
-def _summed(name: str, result: Any, like: Any, y: Any) -> Any:
+def _number(name: str, result: Any) -> Any:
+    """What a rule gave, if it is a number, an array or a variable."""
+    if isinstance(result, Variable | np.ndarray) or is_number(result):
+        return result
+    raise TypeError(f"{name}: expected a number, an array or a variable, got {described(result)}")
+
+
+def _typed(result: Any, like: Any) -> Any:
+    """What a rule gave, in the element type that it must have, that of ``like``. float16, which
+    variables do not keep, is refused later.
+    """
+    kept = isinstance(result, Variable | np.ndarray) and result.dtype in (np.float32, np.float64)
+    return result.astype(like.dtype) if kept and result.dtype != like.dtype else result
+
+
+def _fits(found: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether an array could be broadcast to a shape."""
+    pairs = zip(found[::-1], shape[::-1], strict=False)
+    return len(found) <= len(shape) and all(n in (1, m) for n, m in pairs)
+
+
+def _summed(name: str, result: Any, like: Any, ys: Sequence[Any]) -> Any:
     """A gradient in the shape of its argument: summed over axes along which that was broadcast to
-    the shape of ``y``, what the function returned.
+    the shape of one of ``ys``, what the function returned.
     """
     shape, found = np.shape(like), np.shape(result)
     if found == shape:
-        return result
-    try:
-        whole = np.broadcast_shapes(shape, np.shape(y))
-    except ValueError:
-        whole = shape
-    if len(found) > len(whole) or any(
-        n not in (1, m) for n, m in zip(found[::-1], whole[::-1], strict=False)
-    ):
+        return _typed(result, like)
+    fits = _fits(found, shape)
+    for y in ys:
+        with contextlib.suppress(ValueError):
+            fits = fits or _fits(found, np.broadcast_shapes(shape, np.shape(y)))
+    if not fits:
         raise ValueError(f"{name}: expected a result of shape {shape}, got {found}")
     if len(found) < len(shape):
         result = _spread(name, result, like)
         found = shape
     extra = len(found) - len(shape)
     kept = [k + extra for k, n in enumerate(shape) if n == 1 and found[k + extra] != 1]
-    return np.reshape(np.sum(result, axis=(*range(extra), *kept)), shape)
+    return _typed(np.reshape(np.sum(result, axis=(*range(extra), *kept)), shape), like)
 
 
 def _spread(name: str, result: Any, like: Any) -> Any:
     """A tangent in the shape of the result: broadcast, where the rule saw no reason to."""
     shape, found = np.shape(like), np.shape(result)
-    if found == shape:
-        return result
-    if len(found) > len(shape) or any(
-        n not in (1, m) for n, m in zip(found[::-1], shape[::-1], strict=False)
-    ):
-        raise ValueError(f"{name}: expected a result of shape {shape}, got {found}")
-    return np.broadcast_to(result, shape)
+    if found != shape:
+        if not _fits(found, shape):
+            raise ValueError(f"{name}: expected a result of shape {shape}, got {found}")
+        result = np.broadcast_to(result, shape)
+    return _typed(result, like)
 
 
 def _most(f: Callable[..., Any]) -> int | None:
@@ -270,7 +237,7 @@ class Primitive:
                     operands.append(leaf)
         if not at:
             return self.function(*args, **kwargs)
-        return _core.apply_primitive(_Bound(self, _without(args), kwargs, at), operands)
+        return applied(_Bound(self, _without(args), kwargs, at), operands)
 
     def __repr__(self) -> str:
         return f"<primitive {self.__name__}>"
@@ -300,33 +267,42 @@ class Primitive:
 
         A rule is called as ``rule(g, ans, *args, **kwargs)`` with the gradient of the result, the
         result, and what the primitive was called with, and returns the gradient of its argument.
-        That is summed over axes along which the argument was broadcast. Of an argument that is a
-        tuple, list or dict of arrays it is such a container of their gradients. A rule of None
-        says that the derivative is zero everywhere. It serves forward mode too, transposed. Raises
-        ValueError for a rule of an argument that the function does not take.
+        If the result is a tuple, list or dict, ``g`` is one, too, of arrays of the shapes and
+        dtypes of those in the result, and zero for what nobody used. The gradient of the argument
+        is summed over axes along which that was broadcast. Of an argument that is a tuple, list or
+        dict of arrays it is such a container of their gradients, with all its keys, in any order.
+        A rule of None says that the derivative is zero everywhere. It serves forward mode too,
+        transposed. Raises ValueError for a rule of an argument that the function does not take.
         """
         self._define("defvjp", self.vjps, rules, argnums)
         return self
 
     def defjvp(self, *rules: Rule | None, argnums: int | Sequence[int] | None = None) -> Primitive:
         """Sets rules for forward mode: ``rule(t, ans, *args, **kwargs)`` with the tangent of its
-        argument returns that of the result. Only needed where the rule of ``defvjp``, transposed,
-        is not good enough.
+        argument returns that of the result, in the form of the result, where a number stands for
+        an array of it. Only needed where the rule of ``defvjp``, transposed, is not good enough.
         """
         self._define("defjvp", self.jvps, rules, argnums)
         return self
 
 
 def primitive(f: Callable[..., Any]) -> Primitive:
-    """Makes an operator of a function of plain arrays that returns one array or number.
+    """Makes an operator of a function of plain arrays that returns numbers or arrays: one, or
+    several in a nested tuple, named tuple, list or dict.
 
     Called with variables among its positional arguments, or in tuples, lists and dicts there, it
-    is run on their values and recorded as one operator; with none, it is just run. ``defvjp`` gives
-    it rules; without one for an argument that matters, taking a gradient raises
-    NotImplementedError that says how. What is called with other shapes later (a frozen program may
-    be) is called with zeros once to learn the shape of its result. A function may refer to
-    variables that it computed: Python's garbage collector sees through graphs (but not through a
-    ``Program``).
+    is run on their values and recorded as one operator; with none, it is just run. The function
+    gets copies, and what it returns is copied. float32 and float64 keep their type, integers and
+    booleans become float64. ``defvjp`` gives it rules; without one for an argument that matters,
+    taking a gradient raises NotImplementedError that says how. What is called with other shapes
+    later (a frozen program may be) is called with zeros once to learn the shapes of its results. A
+    function may refer to variables that it computed: Python's garbage collector sees through graphs
+    (but not through a ``Program``).
+
+    Raises TypeError if it returns anything else (None, text, complex numbers, float16, masked
+    arrays), with the name of the function and of the place; ValueError if it is run again and
+    the result has another form, or other shapes for arguments of the same shapes; RecursionError if
+    a container contains itself.
 
     >>> import numpy as np
     >>> import wyrmling as wy
@@ -340,42 +316,15 @@ def primitive(f: Callable[..., Any]) -> Primitive:
     >>> wy.hessian(logsumexp)(np.zeros(2))
     array([[ 0.25, -0.25],
            [-0.25,  0.25]])
+    >>> @wy.primitive
+    ... def polar(x, y):
+    ...     return {"r": np.hypot(x, y), "angle": np.arctan2(y, x)}
+    >>> polar.defvjp(
+    ...     lambda g, ans, x, y: g["r"] * x / ans["r"] - g["angle"] * y / ans["r"] ** 2,
+    ...     lambda g, ans, x, y: g["r"] * y / ans["r"] + g["angle"] * x / ans["r"] ** 2,
+    ... )
+    <primitive polar>
+    >>> wy.grad(lambda x, y: polar(x, y)["r"] + polar(x, y)["angle"], argnums=(0, 1))(0.0, 2.0)
+    (-0.5, 1.0)
     """
     return Primitive(f)
-
-
-def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
-    """``f``, of which nothing is kept for the gradient but its arguments: it is run again when
-    the gradient is taken, which trades time for memory (Griewank and Walther, "Algorithm 799:
-    revolve", 2000).
-
-    ``f`` takes floats, arrays and nested tuples, lists and dicts of them by position, and returns
-    one array or number. Keyword arguments are passed on. It must not close over variables:
-    TypeError is raised if its result depends on one.
-
-    >>> import numpy as np
-    >>> import wyrmling as wy
-    >>> layer = wy.checkpoint(lambda x: np.tanh(np.sin(x)))
-    >>> wy.grad(lambda x: layer(layer(x)))(0.0)
-    1.0
-    """
-    function("checkpoint", f)
-    name = str(getattr(f, "__name__", "checkpoint")).strip("<>")
-
-    @functools.wraps(f)
-    def transformed(*args: Any, **kwargs: Any) -> Any:
-        labelled, rebuild = tree.flatten(args)
-        leaves = [leaf for _, leaf in labelled]
-        at = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
-        if not at:
-            return f(*args, **kwargs)
-
-        def run(*operands: Any) -> Any:
-            filled = list(leaves)
-            for i, operand in zip(at, operands, strict=True):
-                filled[i] = operand
-            return f(*rebuild(iter(filled)), **kwargs)
-
-        return _core.apply_primitive(_Traced(name, run), [leaves[i] for i in at])
-
-    return transformed

@@ -132,19 +132,16 @@ def vjp(f: Callable[..., Any], *xs: Any, **kwargs: Any) -> tuple[Any, Callable[[
         raise TypeError("vjp: expected at least one argument to differentiate by")
     run = Run("vjp", f, xs, kwargs, range(len(xs)))
     shape = tree.structure(run.result)
+    labels = [label for label, _ in tree.flatten(shape, "gradient")[0]]
 
     def pullback(gradient: Any) -> Any:
-        if tree.structure(gradient) != shape:
+        given = tree.leaves_like(gradient, shape)
+        if given is None:
             raise TypeError(
                 f"pullback: expected a gradient of the form of the result, {shape}, got "
                 f"{tree.structure(gradient)}"
             )
-        seeds = [
-            _seed(label, seed, y)
-            for (label, seed), y in zip(
-                tree.flatten(gradient, "gradient")[0], run.outputs, strict=True
-            )
-        ]
+        seeds = [_seed(*each) for each in zip(labels, given, run.outputs, strict=True)]
         return run.arranged(range(len(xs)), _sum_of(run, seeds))
 
     return run.value(), pullback

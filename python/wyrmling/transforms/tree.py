@@ -22,7 +22,8 @@ Rebuild = Callable[[Iterator[Any]], Any]
 def _children(tree: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], Any]] | None:
     """The parts of a container, each with how one writes it, and what puts others together."""
     if isinstance(tree, dict):
-        keys = list(tree)
+        # Without asking for the length: a subclass may say anything.
+        keys = list(iter(tree))
         return (
             [(f"[{key!r}]", tree[key]) for key in keys],
             lambda parts: dict(zip(keys, parts, strict=True)),
@@ -30,10 +31,12 @@ def _children(tree: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         make = type(tree)
         names = [f".{name}" for name in tree._fields]
-        return list(zip(names, tree, strict=True)), lambda parts: make(*parts)
+        return list(zip(names, tuple.__iter__(tree), strict=True)), lambda parts: make(*parts)
     if isinstance(tree, tuple | list):
-        kind = tuple if isinstance(tree, tuple) else list
-        return [(f"[{i}]", part) for i, part in enumerate(tree)], kind
+        # What it holds, whatever a subclass says of it.
+        if isinstance(tree, tuple):
+            return [(f"[{i}]", part) for i, part in enumerate(tuple.__iter__(tree))], tuple
+        return [(f"[{i}]", part) for i, part in enumerate(list.__iter__(tree))], list
     if tree is None:
         return [], lambda parts: None
     return None
@@ -45,20 +48,64 @@ def is_leaf(tree: Any) -> bool:
 
 
 def flatten(tree: Any, name: str = "") -> tuple[list[tuple[str, Any]], Rebuild]:
-    """The leaves, each with its name, and what makes such a tree of other leaves."""
+    """The leaves, each with its name, and what makes such a tree of other leaves.
+
+    Raises RecursionError, with the name, if it is nested deeper than Python can follow, as what
+    contains itself is.
+    """
     if type(tree) in LEAVES:
         return [(name, tree)], next
-    split = _children(tree)
+    try:
+        return _flatten(tree, name)
+    except RecursionError:
+        raise RecursionError(
+            f"{name or 'a tuple, list or dict'}: it is nested too deep; does it contain itself?"
+        ) from None
+
+
+def _flatten(tree: Any, name: str) -> tuple[list[tuple[str, Any]], Rebuild]:
+    split = None if type(tree) in LEAVES else _children(tree)
     if split is None:
         return [(name, tree)], next
     children, make = split
     leaves: list[tuple[str, Any]] = []
     rebuilds: list[Rebuild] = []
     for suffix, child in children:
-        inner, rebuild = flatten(child, name + suffix)
+        inner, rebuild = _flatten(child, name + suffix)
         leaves += inner
         rebuilds.append(rebuild)
     return leaves, lambda others: make([rebuild(others) for rebuild in rebuilds])
+
+
+def leaves_like(tree: Any, like: Any) -> list[Any] | None:
+    """The leaves in the order of those of ``like``, or None if that has another form.
+
+    Dicts of the same keys have one form, in whatever order the keys were written; a named tuple has
+    that of a tuple, but not that of one whose names are others.
+    """
+    found: list[Any] = []
+    return found if _match(tree, like, found) else None
+
+
+def _match(tree: Any, like: Any, found: list[Any]) -> bool:
+    if is_leaf(like):
+        found.append(tree)
+        return is_leaf(tree)
+    if isinstance(like, dict):
+        if not isinstance(tree, dict) or tree.keys() != like.keys():
+            return False
+        return all(_match(tree[key], part, found) for key, part in like.items())
+    for kind in (dict, list, tuple):
+        if isinstance(tree, kind) != isinstance(like, kind):
+            return False
+    names = [getattr(one, "_fields", None) for one in (tree, like)]
+    if None not in names and names[0] != names[1]:
+        return False
+    parts, others = _children(tree), _children(like)
+    if parts is None or others is None or len(parts[0]) != len(others[0]):
+        return False
+    pairs = zip(parts[0], others[0], strict=True)
+    return all(_match(part, other, found) for (_, part), (_, other) in pairs)
 
 
 def convert(function: Callable[[Any], Any], tree: Any) -> Any:
@@ -68,5 +115,5 @@ def convert(function: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def structure(tree: Any) -> Any:
-    """The tree without its leaves: equal for trees that fit each other."""
+    """The tree without its leaves, for messages and as what other trees are compared with."""
     return convert(lambda leaf: "leaf", tree)

@@ -1,0 +1,49 @@
+"""Functions that are run again when their gradient is taken, which trades time for memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._core import Variable
+from . import tree
+from .definition import Traced, applied
+from .tracing import function
+
+
+def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``f``, of which nothing is kept for the gradient but its arguments: it is run again when
+    the gradient is taken, which trades time for memory (Griewank and Walther, "Algorithm 799:
+    revolve", 2000).
+
+    ``f`` takes and returns floats, arrays and nested tuples, lists and dicts of them. Arguments to
+    differentiate by are given by position. Keyword arguments are passed on. It must not close over
+    variables: TypeError is raised if its result depends on one.
+
+    >>> import numpy as np
+    >>> import wyrmling as wy
+    >>> layer = wy.checkpoint(lambda x: np.tanh(np.sin(x)))
+    >>> wy.grad(lambda x: layer(layer(x)))(0.0)
+    1.0
+    """
+    function("checkpoint", f)
+    name = str(getattr(f, "__name__", "checkpoint")).strip("<>")
+
+    @functools.wraps(f)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        labelled, rebuild = tree.flatten(args)
+        leaves = [leaf for _, leaf in labelled]
+        at = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
+        if not at:
+            return f(*args, **kwargs)
+
+        def run(*operands: Any) -> Any:
+            filled = list(leaves)
+            for i, operand in zip(at, operands, strict=True):
+                filled[i] = operand
+            return f(*rebuild(iter(filled)), **kwargs)
+
+        return applied(Traced(name, run), [leaves[i] for i in at])
+
+    return transformed

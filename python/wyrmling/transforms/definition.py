@@ -1,0 +1,184 @@
+"""Operators written in Python, as the graph asks for them.
+
+The graph asks a *definition* for what it needs (``src/python/primitive.rs``): its ``name``,
+``call(*arrays)``, which gives a list of arrays, how each of these is called (``labels``), and the
+definitions of its products, ``vjp(i)`` and ``jvp(i)``. A product is called with gradients of all
+results (or one tangent), all results, and the operands.
+
+An operator that ``primitive`` makes has rules; ``Traced`` is differentiated by running it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import _core
+from .._core import Variable
+from . import tree
+from .reverse import vjp
+from .tracing import described
+
+
+class Definition(Protocol):
+    """What the native module asks of an operator written in Python."""
+
+    name: str
+
+    @property
+    def labels(self) -> list[str]:
+        """How each result is called, beside the name; it is asked for after a call."""
+
+    def call(self, *arrays: Any) -> list[Any]:
+        """The results, as plain arrays."""
+
+    def vjp(self, i: int) -> Definition | None:
+        """The operator that gives the gradient of operand ``i``; None if that is zero."""
+
+    def jvp(self, i: int) -> Definition | None:
+        """The operator that gives how the results move with operand ``i``; None if that is to be
+        ``vjp`` transposed.
+        """
+
+
+class Form:
+    """The form of what an operator returns: one array, or tuples, lists and dicts of some."""
+
+    def __init__(self, name: str, result: Any) -> None:
+        labelled, self._rebuild = tree.flatten(result, name)
+        if not labelled:
+            raise TypeError(
+                f"{name}: expected a number or an array, or tuples, lists and dicts of them, got "
+                f"{described(result)}"
+            )
+        self.like = tree.structure(result)
+        self.labels = [label.removeprefix(name) for label, _ in labelled]
+
+    def leaves(self, name: str, result: Any) -> list[Any]:
+        """The leaves of another result, in the order of those of the first."""
+        found = tree.leaves_like(result, self.like)
+        if found is None:
+            raise ValueError(
+                f"{name}: expected a result of the form {self.like!s:.200}, as before, got "
+                f"{tree.structure(result)!s:.200}"
+            )
+        return found
+
+    def filled(self, leaves: Sequence[Any]) -> Any:
+        """Such a result of other leaves."""
+        return self._rebuild(iter(leaves))
+
+    def results(self, given: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        """One result of the first of some leaves, and those that are left."""
+        count = len(self.labels)
+        return self.filled(given[:count]), given[count:]
+
+
+ONE = Form("", 0.0)
+
+
+def _is_array(leaf: Any) -> bool:
+    """Whether this is a number or an array, or makes one of itself. Sequences do not: an object may
+    say anything of its length.
+    """
+    if isinstance(leaf, np.ndarray | np.generic | float | int) or hasattr(type(leaf), "__array__"):
+        return True
+    try:
+        memoryview(leaf)
+    except TypeError:
+        return False
+    return True
+
+
+def _plain(name: str, leaf: Any) -> Any:
+    """A leaf of a result without variables."""
+    if isinstance(leaf, Variable):
+        if _core.differentiable(leaf):
+            raise TypeError(
+                f"{name}: the result depends on variables that are no arguments, and their "
+                "gradients would be lost; pass them as arguments"
+            )
+        return leaf.value
+    if not _is_array(leaf):
+        raise TypeError(f"{name}: expected a number or an array, got {described(leaf)}")
+    return leaf
+
+
+class Operator:
+    """An operator that ``run`` computes, on arrays or variables. The form of its result is that of
+    the first, where it is not known before.
+    """
+
+    def __init__(self, name: str, form: Form | None = None) -> None:
+        self.name = name
+        self._form = form
+
+    def run(self, *operands: Any) -> Any:
+        """The result, of arrays or variables."""
+        raise NotImplementedError
+
+    @property
+    def form(self) -> Form:
+        """The form of the result."""
+        if self._form is None:
+            raise RuntimeError(f"{self.name}: it has not been called yet")
+        return self._form
+
+    @property
+    def labels(self) -> list[str]:
+        """As ``Definition.labels``."""
+        return self.form.labels
+
+    def call(self, *arrays: Any) -> list[Any]:
+        """As ``Definition.call``."""
+        result = self.run(*arrays)
+        if self._form is None:
+            self._form = Form(self.name, result)
+        leaves = self._form.leaves(self.name, result)
+        pairs = zip(self._form.labels, leaves, strict=True)
+        return [_plain(self.name + label, leaf) for label, leaf in pairs]
+
+
+def _floating(leaf: Any) -> Any:
+    """A leaf of which a gradient may be asked: zero, where it is an integer."""
+    if isinstance(leaf, Variable) or np.asarray(leaf).dtype.kind not in "iub":
+        return leaf
+    return np.asarray(leaf, np.float64)
+
+
+class Traced(Operator):
+    """An operator whose derivative is found by running its function on variables."""
+
+    def __init__(self, name: str, function: Callable[..., Any], form: Form | None = None) -> None:
+        super().__init__(name, form)
+        self.function = function
+
+    def run(self, *operands: Any) -> Any:
+        """The function's result."""
+        return self.function(*operands)
+
+    def vjp(self, i: int) -> Definition:
+        """As ``Definition.vjp``: by reverse mode through the function."""
+
+        def product(*given: Any) -> Any:
+            g, others = self.form.results(given)
+            _, x = self.form.results(others)
+
+            # Differentiate by operand i alone, since the others may be indices.
+            def run(at: Any) -> Any:
+                return tree.convert(_floating, self.run(*x[:i], at, *x[i + 1 :]))
+
+            return vjp(run, x[i])[1](g)[0]
+
+        return Traced(f"{self.name}.vjp{i}", product, ONE)
+
+    def jvp(self, i: int) -> None:
+        """As ``Definition.jvp``: there is none."""
+
+
+def applied(operator: Operator, operands: Sequence[Variable]) -> Any:
+    """What an operator gives for variables, in the form of its result."""
+    results = _core.apply_primitive(operator, operands)
+    return operator.form.filled(results)
