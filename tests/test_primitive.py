@@ -1,4 +1,4 @@
-"""Operators written in Python, checkpoints, hooks, and gradients that are graphs."""
+"""Operators written in Python, hooks, and gradients that are graphs."""
 
 import gc
 import threading
@@ -253,40 +253,6 @@ def test_a_primitive_that_reaches_into_its_graph():
     with pytest.raises(RuntimeError, match="backward pass that is under way"):
         f(w).backward()
     assert w.grad is None
-
-
-# --- checkpoint ---
-
-
-def test_checkpoints_give_the_same_derivatives():
-    calls = []
-
-    def block(params, x):
-        calls.append(type(x))
-        return np.tanh(params["w"] @ x + params["b"])
-
-    params = {"w": np.array([[0.1, 0.2], [0.3, -0.4]]), "b": np.array([0.1, -0.1])}
-    x = np.array([0.5, -0.25])
-
-    def loss(block):
-        return lambda p, x: np.sum(block(p, block(p, x)) ** 2)
-
-    plain = wy.grad(loss(block), argnums=(0, 1))(params, x)
-    calls.clear()
-    again = wy.grad(loss(wy.checkpoint(block)), argnums=(0, 1))(params, x)
-    assert wy.Variable in calls
-    assert np.ndarray in calls
-    for a, b in zip((*plain[0].values(), plain[1]), (*again[0].values(), again[1]), strict=True):
-        np.testing.assert_allclose(a, b)
-    wy.check_grads(loss(wy.checkpoint(block)), (params, x), order=2)
-
-
-def test_a_checkpoint_does_not_lose_what_it_closes_over():
-    w = wy.Parameter(2.0)
-    with pytest.raises(TypeError, match="pass them as arguments"):
-        wy.checkpoint(lambda x: w * x)(wy.Variable(1.0))
-    with pytest.raises(TypeError, match="pass them as arguments"):
-        wy.grad(lambda v: wy.checkpoint(lambda x: v * x)(2.0 * v))(1.0)
 
 
 # --- hooks ---

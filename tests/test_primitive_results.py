@@ -341,28 +341,6 @@ def test_parts_are_assigned_to_apart_from_each_other():
     np.testing.assert_array_equal(wy.grad(assigned)(np.array([1.0, 2.0, 3.0])), [6.0, 2.0, 14.0])
 
 
-def test_checkpoints_return_what_their_function_does():
-    def layer(params, x):
-        y = np.tanh(params["w"] @ x)
-        return {"y": y, "norm": (np.sum(y * y), y.shape[0])}
-
-    def loss(layer):
-        def of(params, x):
-            first = layer(params, x)
-            second = layer(params, first["y"])
-            return np.sum(second["y"]) * first["norm"][0] + second["norm"][0] * first["norm"][1]
-
-        return of
-
-    params, x = {"w": np.array([[0.1, 0.2], [0.3, -0.4]])}, np.array([0.5, -0.25])
-    for transform in (wy.grad, wy.hessian):
-        found = transform(loss(wy.checkpoint(layer)), (0, 1))(params, x)
-        expected = transform(loss(layer), (0, 1))(params, x)
-        for a, b in zip(leaves(found), leaves(expected), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-12)
-    wy.check_grads(loss(wy.checkpoint(layer)), (params, x), order=2)
-
-
 class Object:
     pass
 

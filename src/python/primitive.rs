@@ -5,7 +5,8 @@
 //! definition of the product for operand `i`: an operator like any other, so that the eager graph,
 //! graphs of gradients and frozen programs all have it, to any order. Where the list has several
 //! arrays, `labels` says how each is called, and they are one array with parts
-//! ([`super::primitive_parts`]). `python/wyrmling/transforms/definition.py` makes definitions.
+//! ([`super::primitive_parts`]). Products are given the results only if the definition `reads_result`.
+//! `python/wyrmling/transforms/definition.py` makes definitions.
 //!
 //! Limits: a program that holds one takes the interpreter's lock for each call.
 
@@ -61,6 +62,8 @@ struct Primitive {
     address: usize,
     /// How each result is called beside the name; empty for a single one.
     labels: Arc<[String]>,
+    /// Whether its products are given the results.
+    reads_result: bool,
     out: Out,
     /// This operator, as its parts refer to it.
     own: Weak<Primitive>,
@@ -114,13 +117,16 @@ impl Primitive {
         labels: Arc<[String]>,
         out: Out,
     ) -> PyResult<Arc<Self>> {
-        let name = definition.getattr(intern!(definition.py(), "name"))?;
-        let name = name.extract()?;
+        let py = definition.py();
+        let name = definition.getattr(intern!(py, "name"))?.extract()?;
+        let reads_result = definition.getattr(intern!(py, "reads_result"))?;
+        let reads_result = reads_result.is_truthy()?;
         Ok(Arc::new_cyclic(|own| Primitive {
             name,
             definition: Held::new(definition.clone().unbind()),
             address: definition.as_ptr() as usize,
             labels,
+            reads_result,
             out,
             own: Weak::clone(own),
         }))
@@ -291,10 +297,13 @@ impl Operator for Primitive {
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let at = 2 * self.labels.len() + i;
-        let product = self.product("vjp", i, [String::new()].into(), at..at + 1)?;
+        let before = self.labels.len() * (1 + usize::from(self.reads_result));
+        let like = before + i..before + i + 1;
+        let product = self.product("vjp", i, [String::new()].into(), like)?;
         let mut operands = self.taken_apart(g, y, x);
-        operands.extend(self.taken_apart(y, y, x));
+        if self.reads_result {
+            operands.extend(self.taken_apart(y, y, x));
+        }
         operands.extend_from_slice(x);
         Some(operands[0].with_ref(product, &operands[1..]))
     }

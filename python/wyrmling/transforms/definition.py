@@ -3,7 +3,7 @@
 The graph asks a *definition* for what it needs (``src/python/primitive.rs``): its ``name``,
 ``call(*arrays)``, which gives a list of arrays, how each of these is called (``labels``), and the
 definitions of its products, ``vjp(i)`` and ``jvp(i)``. A product is called with gradients of all
-results (or one tangent), all results, and the operands.
+results (or one tangent), all results if the definition ``reads_result``, and the operands.
 
 An operator that ``primitive`` makes has rules; ``Traced`` is differentiated by running it.
 """
@@ -26,6 +26,7 @@ class Definition(Protocol):
     """What the native module asks of an operator written in Python."""
 
     name: str
+    reads_result: bool
 
     @property
     def labels(self) -> list[str]:
@@ -111,6 +112,8 @@ class Operator:
     the first, where it is not known before.
     """
 
+    reads_result = True
+
     def __init__(self, name: str, form: Form | None = None) -> None:
         self.name = name
         self._form = form
@@ -151,6 +154,9 @@ def _floating(leaf: Any) -> Any:
 class Traced(Operator):
     """An operator whose derivative is found by running its function on variables."""
 
+    # So a gradient does not seem to depend on it, and need not be differentiated by it in turn.
+    reads_result = False
+
     def __init__(self, name: str, function: Callable[..., Any], form: Form | None = None) -> None:
         super().__init__(name, form)
         self.function = function
@@ -163,8 +169,7 @@ class Traced(Operator):
         """As ``Definition.vjp``: by reverse mode through the function."""
 
         def product(*given: Any) -> Any:
-            g, others = self.form.results(given)
-            _, x = self.form.results(others)
+            g, x = self.form.results(given)
 
             # Differentiate by operand i alone, since the others may be indices.
             def run(at: Any) -> Any:
