@@ -23,7 +23,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::process;
+use crate::{process, reserve};
 
 /// Time between two looks at the stop flag and at signals.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -148,6 +148,7 @@ impl Poller {
     #[cold]
     fn poll_if_due(&mut self) -> Result<()> {
         self.work = 0;
+        reserve::check()?;
         if !STOP.get().is_null() {
             return check();
         }
@@ -176,13 +177,22 @@ fn poll() -> Result<()> {
     }
 }
 
+/// The error of threads that could not be started: often it is memory for their stacks that lacks.
+pub(crate) fn no_thread<E: std::fmt::Display>(wanted: usize) -> impl Fn(E) -> Error {
+    move |error| match reserve::ahead(1, reserve::FROM_SYSTEM) {
+        Ok(()) => Error::State(format!("threads: cannot start {wanted}: {error}")),
+        Err(none_left) => none_left,
+    }
+}
+
 /// Runs `work`, which may not read its stop flag for long, in a helper thread and waits for it. If a
 /// signal handler raises, or this thread's own flag is set, the helper's flag is set and the helper is
 /// abandoned: it ends by itself. `work` owns its operands for that reason. A thread costs some 30 µs.
 ///
 /// # Errors
 /// [`Error::Interrupted`] and what a signal handler raised, as soon as that is known;
-/// [`Error::State`] if there can be no thread, or if the work panicked.
+/// [`Error::State`] if there can be no thread, or if the work panicked; [`Error::Memory`] if there is
+/// none for a thread.
 pub(crate) fn run_abandonable<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
 ) -> Result<R> {
@@ -195,7 +205,7 @@ pub(crate) fn run_abandonable<R: Send + 'static>(
             // Sending fails if the caller has abandoned this thread.
             let _ = give.send(with_stop_flag(&flag, work));
         })
-        .map_err(|e| Error::State(format!("cannot start a thread: {e}")))?;
+        .map_err(no_thread(1))?;
     let forks = process::forks();
     let get = std::sync::Mutex::new(get);
     let result = std::sync::Mutex::new(None);

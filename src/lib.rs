@@ -32,6 +32,7 @@ mod process;
 #[cfg(feature = "python")]
 mod python;
 pub mod rank;
+mod reserve;
 pub mod rules;
 pub mod simd;
 mod special;

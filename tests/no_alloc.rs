@@ -6,6 +6,7 @@
 //! what is compared is whole epochs, between one call of the observer and the next. The
 //! least of several epochs counts: the queue of a thread pool allocates a block of tasks
 //! now and then.
+#![cfg(not(feature = "python"))] // The Python module has an allocator of its own.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

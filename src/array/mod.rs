@@ -27,6 +27,7 @@ pub(crate) use view::with_real;
 pub use view::{Number, Slice, SliceMut, Typed, View, ViewMut};
 
 use crate::error::{Error, Result};
+use crate::reserve;
 pub use crate::simd::Real;
 
 /// Axes that an array may have, as in NumPy.
@@ -109,7 +110,8 @@ impl fmt::Debug for Type {
 pub(crate) fn room<T>(shape: &[usize]) -> Result<Vec<T>> {
     let mut data = Vec::new();
     match data.try_reserve_exact(size(shape)) {
-        Ok(()) => Ok(data),
+        // The reserve is not for arrays.
+        Ok(()) => reserve::check().map(|()| data),
         Err(_) => Err(Error::Memory(format!(
             "there is no memory for an array of shape {}",
             shape::show(shape)

@@ -17,6 +17,7 @@ use crate::array::{
 };
 use crate::error::Result;
 use crate::interrupt::{self, Poller};
+use crate::reserve;
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
 use crate::rules::{MOST_OPERANDS, Operand};
@@ -24,6 +25,9 @@ use crate::table::{self, Table, moves};
 
 /// Bytes of results from which on a run may take long enough to be stopped on the way.
 pub(super) const LONG_RUN: usize = 1 << 20;
+
+/// About as many bytes as an operator takes with the addresses of its operands.
+const LINKED: usize = 2 * size_of::<Linked>();
 
 /// Memory to run a plan in. See the [module documentation](self).
 pub struct Executor {
@@ -55,6 +59,7 @@ impl Executor {
     /// [`Memory`](crate::Error::Memory) if it cannot be had, [`Value`](crate::Error::Value) if the
     /// plan does not fit together ([`super::check`]).
     pub(crate) fn new(plan: Arc<Plan>, tables: &[Arc<Table>]) -> Result<Self> {
+        reserve::ahead(plan.operators_in_all(), LINKED)?;
         plan.check(tables)?;
         let arena = Arena::new(plan.arena_bytes)?;
         let registers = Arena::new(plan.registers * BLOCK * size_of::<f64>())?;
@@ -64,7 +69,12 @@ impl Executor {
             registers: &registers,
             tables,
         };
-        let steps: Vec<_> = plan.steps.iter().flat_map(|s| linker.steps(s)).collect();
+        let mut steps = Vec::new();
+        for step in &plan.steps {
+            let linked = linker.steps(step);
+            reserve::room(&mut steps, linked.len())?;
+            steps.extend(linked);
+        }
         let none = Sink::Rows(Vec::new());
         let sinks = plan.sinks.iter();
         let rows = sinks.map(|s| linker.rows(s.as_ref().unwrap_or(&none)));

@@ -172,6 +172,15 @@ impl Plan {
         self.steps.len()
     }
 
+    /// Number of operators, those of groups included.
+    pub(super) fn operators_in_all(&self) -> usize {
+        let count = |step: &Step| match step {
+            Step::Group(group) => group.ops.len(),
+            _ => 1,
+        };
+        self.steps.iter().map(count).sum()
+    }
+
     /// Bytes of the arena that one executor needs.
     pub fn arena_bytes(&self) -> usize {
         self.arena_bytes

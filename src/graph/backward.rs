@@ -15,6 +15,7 @@ use super::value::{Pattern, Value};
 use crate::array::{Array, Type, show_shape};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
+use crate::reserve;
 use crate::table::{changes, own_changes};
 
 /// Checks that a gradient fits what it is the gradient of.
@@ -59,16 +60,17 @@ type Arrived<'a> = SmallVec<[(&'a Rc<dyn Node>, Value); 4]>;
 /// each: an inner walk puts back what it found there.
 fn descend(order: &Order, seed: Value, run: hook::TransformRun) -> Result<Arrived<'_>> {
     let inner = Descent::begin();
-    let outer = inner.is_inner.then(|| {
-        let held = order.iter().map(|node| node.core().partial.take());
-        held.collect::<Vec<_>>()
-    });
+    let mut outer = Vec::new();
+    if inner.is_inner {
+        reserve::room(&mut outer, order.len())?;
+        outer.extend(order.iter().map(|node| node.core().partial.take()));
+    }
     let changes = OwnChanges::begin();
     let arrived = pass_down(order, seed, run).and_then(|arrived| {
         changes.check(order.last())?;
         Ok(arrived)
     });
-    for (node, held) in order.iter().zip(outer.into_iter().flatten()) {
+    for (node, held) in order.iter().zip(outer) {
         node.core().partial.replace(held);
     }
     arrived
@@ -99,8 +101,9 @@ impl OwnChanges {
             return Ok(());
         }
         let mut below = Order::new();
-        root.into_iter()
-            .for_each(|root| topological(root, |_| true, &mut below));
+        if let Some(root) = root {
+            topological(root, |_| true, &mut below)?;
+        }
         let is_new = |node: &Rc<dyn Node>| node.core().is_leaf() && node.version() > self.all;
         if !below.iter().any(is_new) {
             return Ok(());
@@ -220,7 +223,7 @@ fn collect(root: &Rc<dyn Node>, grad: Option<Array>) -> Result<()> {
     }
     let seed = seed(&**root, grad)?;
     let mut order = Order::new();
-    topological(root, |n| n.core().differentiable(), &mut order);
+    topological(root, |n| n.core().differentiable(), &mut order)?;
     let mut arrived = descend(&order, seed, None)?;
     for (leaf, g) in &mut arrived {
         // In place: values are large to move, and most are arrays.
@@ -263,7 +266,7 @@ pub(super) fn gradient_values(
         return Ok(found);
     }
     let mut order = Order::new();
-    topological(root, |n| n.core().differentiable(), &mut order);
+    topological(root, |n| n.core().differentiable(), &mut order)?;
     let run = hook::run(leaves.iter().map(|x| x.core()));
     for (leaf, g) in descend(&order, seed, run)? {
         for (x, found) in leaves.iter().zip(&mut found) {

@@ -45,7 +45,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// gradient of lookups.
     pub fn outline(&self, limit: usize) -> Result<Outline> {
         self.forward()?;
-        let order = self.topological();
+        let order = self.topological()?;
         let total = order.len();
         let mut places: HashMap<usize, usize> = HashMap::new();
         let mut queue: VecDeque<Variable> = order.last().cloned().into_iter().collect();

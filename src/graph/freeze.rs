@@ -18,7 +18,11 @@ use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program};
 use crate::interrupt::Poller;
 use crate::ir::{Builder, Terminator, ValueId};
+use crate::reserve;
 use crate::rules::Gather;
+
+/// About as many bytes as the number of a node takes in a table of all.
+const NAMED: usize = 64;
 
 impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Lowers the graph below this variable to a [`Program`], which any thread can run.
@@ -47,7 +51,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// [`forward`](Self::forward).
     pub fn freeze(&self) -> Result<Program> {
         self.forward()?;
-        let order = self.topological();
+        let order = self.topological()?;
+        reserve::ahead(order.len(), NAMED)?;
         let builder = Builder::new();
         let mut leaves: Vec<Leaf> = Vec::new();
         let mut ids: HashMap<usize, ValueId> = HashMap::with_capacity(order.len());
@@ -119,7 +124,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         // For each node that has elements of such an input alone, the input.
         let mut of: HashMap<usize, u64> = HashMap::new();
         let mut only: Vec<u64> = Vec::new();
-        let nodes = self.topological();
+        let nodes = self.topological()?;
         for node in &nodes {
             let parents = node.parents();
             match node.kind() {

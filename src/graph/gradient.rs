@@ -79,7 +79,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
             backward::check_seed(&self.ty()?, &seed.ty()?)?;
         }
         let nodes = Nodes::default();
-        let values: Vec<Id> = above(self, wrt).iter().map(|x| nodes.name(x)).collect();
+        let values: Vec<Id> = above(self, wrt)?.iter().map(|x| nodes.name(x)).collect();
         let Some(&root) = values.last() else {
             return Ok(vec![None; wrt.len()]);
         };
@@ -114,7 +114,10 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
 
     /// Whether a gradient of this value flows to anything but `wrt`: to another leaf, or to a
     /// node that is older than all of `wrt`, as one that a function got from outside.
-    pub fn captures(&self, wrt: &[&Variable]) -> bool {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is none for the walk.
+    pub fn captures(&self, wrt: &[&Variable]) -> Result<bool> {
         let wrt: Vec<_> = wrt.iter().map(|x| &x.0).collect();
         order::captures(&self.erased(), &wrt)
     }

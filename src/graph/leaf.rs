@@ -185,17 +185,29 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     }
 
     /// Forgets the gradient of this leaf, or of all leaves below.
+    ///
+    /// # Panics
+    /// If there is no memory for a list of the nodes below.
     pub fn zero_grad(&self) {
+        self.try_zero_grad().unwrap_or_else(|e| panic!("{e}"));
+    }
+
+    /// As [`zero_grad`](Self::zero_grad).
+    ///
+    /// # Errors
+    /// [`Error::Memory`] in place of a panic.
+    pub fn try_zero_grad(&self) -> Result<()> {
         match self.kind() {
             Kind::Parameter(param) => param.zero_grad(),
             Kind::Independent(_, slot) => *slot.borrow_mut() = None,
             Kind::Input(..) | Kind::Constant => {}
             Kind::Operation(_) => {
-                let leaves = self.topological().into_iter();
-                let leaves = leaves.filter(|v| !matches!(v.kind(), Kind::Operation(_)));
-                leaves.for_each(|leaf| leaf.zero_grad());
+                let mut leaves = self.topological()?;
+                leaves.retain(|v| !matches!(v.kind(), Kind::Operation(_)));
+                leaves.iter().try_for_each(Variable::try_zero_grad)?;
             }
         }
+        Ok(())
     }
 }
 

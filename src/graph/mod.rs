@@ -28,6 +28,7 @@
 //! | panics | returns a [`Result`](crate::Result) |
 //! | --- | --- |
 //! | `a + b`, `a.exp()`, `a.gather(b)`, … | [`unary`](Variable::unary) and [`binary`](Variable::binary) with an operator of [`rules`](crate::rules), or [`ops`] |
+//! | [`zero_grad`](Variable::zero_grad) | [`try_zero_grad`](Variable::try_zero_grad) |
 //! | [`backward`](Variable::backward) | [`try_backward`](Variable::try_backward), [`backward_from`](Variable::backward_from) |
 //! | `Parameter::new` | [`Param::new`](crate::table::Param::new), then [`from_param`](Variable::from_param) |
 //!

@@ -8,19 +8,31 @@ use super::leaf::Constant;
 use super::node::{IntoDyn, Kind, Variable};
 use super::order;
 use crate::array::{Array, DType, Type};
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::reserve;
 use crate::rules::differentiate::{Applied, Recording};
 use crate::rules::{Algebra, Id, OpRef};
 
 /// The nodes from `wrt` up to `root`, parents first. Nothing older than `wrt` depends on it, so
 /// what was there before is not walked over: gradients within gradients cost what they add.
-pub(super) fn above<N: ?Sized + IntoDyn>(root: &Variable<N>, wrt: &[&Variable]) -> Vec<Variable> {
+///
+/// # Errors
+/// [`Error::Memory`] if there is none for a list of them, or next to none for what follows: their
+/// names, and what a pass over them knows of each.
+pub(super) fn above<N: ?Sized + IntoDyn>(
+    root: &Variable<N>,
+    wrt: &[&Variable],
+) -> Result<Vec<Variable>> {
     let first = wrt.iter().map(|x| x.0.core().serial()).min();
     let first = first.unwrap_or(u64::MAX);
     let mut order = order::Order::new();
-    order::topological(&root.erased(), |n| n.core().serial() >= first, &mut order);
-    order.into_iter().map(Variable).collect()
+    order::topological(&root.erased(), |n| n.core().serial() >= first, &mut order)?;
+    reserve::ahead(order.len(), PASS)?;
+    Ok(order.into_iter().map(Variable).collect())
 }
+
+/// About as many bytes as a pass keeps of a node.
+const PASS: usize = 256;
 
 /// Nodes by name, for the length of a pass.
 #[derive(Default)]
@@ -47,6 +59,16 @@ impl Nodes {
         name
     }
 
+    /// Makes room for the name of another node.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    fn room(&self) -> Result<()> {
+        reserve::room(&mut self.nodes.borrow_mut(), 1)?;
+        let mut names = self.names.borrow_mut();
+        names.try_reserve(1).map_err(|_| reserve::none_left())
+    }
+
     /// A node by its name.
     pub(super) fn get(&self, id: Id) -> Variable {
         self.nodes.borrow()[id as usize].clone()
@@ -56,7 +78,7 @@ impl Nodes {
 impl Algebra for Nodes {
     fn apply(&self, op: OpRef, args: &[Id]) -> Id {
         let nodes: Vec<Variable> = args.iter().map(|&id| self.get(id)).collect();
-        match Variable::apply(op, &nodes) {
+        match self.room().and_then(|()| Variable::apply(op, &nodes)) {
             Ok(node) => self.name(&node),
             Err(e) => {
                 self.error.borrow_mut().get_or_insert(e);

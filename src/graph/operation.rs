@@ -15,6 +15,7 @@ use super::value::{Value, apply_arrays, apply_numbers};
 use super::{eager, offload, release};
 use crate::array::Array;
 use crate::error::Result;
+use crate::reserve;
 use crate::rules::{Form, OpRef, Operator};
 use crate::table::changes;
 
@@ -184,6 +185,7 @@ pub struct Operation<O: AsOperator, P: Parents> {
 impl<O: AsOperator, P: Parents> Operation<O, P> {
     /// Applies `op` to `parents`, whose values must be current.
     pub(super) fn new(op: O, parents: P) -> Result<Self> {
+        reserve::check()?;
         // Before the values are read: a table may change meanwhile.
         let now = changes();
         let below = parents.with_cores(|cores| {

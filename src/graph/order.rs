@@ -12,6 +12,7 @@ use super::node::Node;
 use super::{asked_lengths, length_guards};
 use crate::error::Result;
 use crate::interrupt::Poller;
+use crate::reserve;
 use crate::table::changes;
 
 /// Nodes in the order of a walk; those of a small graph need no allocation.
@@ -42,18 +43,21 @@ fn new_walk() -> u64 {
 }
 
 /// Appends the nodes below `root` (and `root`) for which `enter` holds, parents first.
+///
+/// # Errors
+/// [`Error::Memory`](crate::Error::Memory) if there is none for a list of them.
 pub(super) fn topological(
     root: &Rc<dyn Node>,
     enter: impl Fn(&dyn Node) -> bool,
     order: &mut Order,
-) {
+) -> Result<()> {
     let walk = new_walk();
     let mut room = ROOM.take().unwrap_or_default();
     let Room { stack, parents } = &mut *room;
     stack.push((Rc::clone(root), false));
     while let Some((node, done)) = stack.pop() {
         if done {
-            order.push(node);
+            append(order, node)?;
             continue;
         }
         let core = node.core();
@@ -62,16 +66,28 @@ pub(super) fn topological(
         }
         core.mark.set(walk);
         if core.is_leaf() {
-            order.push(node);
+            append(order, node)?;
             continue;
         }
         node.parents(parents);
+        reserve::room(stack, parents.len() + 1)?;
         stack.push((node, true));
         stack.extend(parents.drain(..).rev().map(|p| (p, false)));
     }
     if stack.capacity() <= KEEP {
         ROOM.set(Some(room));
     }
+    Ok(())
+}
+
+/// Appends a node, if there is memory for the list.
+#[inline]
+fn append(order: &mut Order, node: Rc<dyn Node>) -> Result<()> {
+    if order.len() == order.capacity() {
+        order.try_reserve(1).map_err(|_| reserve::none_left())?;
+    }
+    order.push(node);
+    Ok(())
 }
 
 /// About how many nanoseconds a node of a few numbers takes in a walk.
@@ -89,11 +105,11 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     }
     if asked_lengths::any() {
         let mut all = Order::new();
-        topological(root, |_| true, &mut all);
+        topological(root, |_| true, &mut all)?;
         length_guards::check(all.iter().map(|node| &**node))?;
     }
     let (mut order, mut parents) = (Order::new(), Vec::new());
-    topological(root, |n| !n.core().is_current(now), &mut order);
+    topological(root, |n| !n.core().is_current(now), &mut order)?;
     let mut poller = Poller::default();
     for node in order {
         poller.step(NODE)?;
@@ -113,7 +129,10 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
 /// Whether a gradient of `root` flows to anything but `wrt`: another leaf that records one, or
 /// a node that is older than all of `wrt`. (An argument traced later is of a function that was
 /// differentiated meanwhile, and a constant by now.)
-pub(super) fn captures(root: &Rc<dyn Node>, wrt: &[&Rc<dyn Node>]) -> bool {
+///
+/// # Errors
+/// As [`topological`].
+pub(super) fn captures(root: &Rc<dyn Node>, wrt: &[&Rc<dyn Node>]) -> Result<bool> {
     let first = wrt.iter().map(|x| x.core().serial()).min().unwrap_or(0);
     let captures = Cell::new(false);
     let enter = |n: &dyn Node| {
@@ -128,6 +147,6 @@ pub(super) fn captures(root: &Rc<dyn Node>, wrt: &[&Rc<dyn Node>]) -> bool {
         }
         !outside && !core.is_leaf()
     };
-    topological(root, enter, &mut Order::new());
-    captures.get()
+    topological(root, enter, &mut Order::new())?;
+    Ok(captures.get())
 }

@@ -45,7 +45,7 @@ impl Variable {
         let mut values: Vec<Id> = Vec::new();
         for result in results {
             result.forward()?;
-            for node in above(result, wrt) {
+            for node in above(result, wrt)? {
                 hook::check_forward(node.0.core())?;
                 let (next, name) = (differentiate::Recording::next(&nodes), nodes.name(&node));
                 // A node below two results is passed once.

@@ -11,6 +11,7 @@ use super::operation::{AsOperator, Operation};
 use super::{backward, order};
 use crate::array::{Array, DType, Shape, Type};
 use crate::error::{Error, Result};
+use crate::reserve;
 use crate::rules::{self, OpRef};
 
 impl<N: ?Sized + IntoDyn> Variable<N> {
@@ -103,10 +104,16 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     }
 
     /// The nodes that this one depends on, and itself, parents first.
-    pub fn topological(&self) -> Vec<Variable> {
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is none for a list of them.
+    pub fn topological(&self) -> Result<Vec<Variable>> {
         let mut order = order::Order::new();
-        order::topological(&self.erased(), |_| true, &mut order);
-        order.into_iter().map(Variable).collect()
+        order::topological(&self.erased(), |_| true, &mut order)?;
+        let mut nodes = Vec::new();
+        reserve::room(&mut nodes, order.len())?;
+        nodes.extend(order.into_iter().map(Variable));
+        Ok(nodes)
     }
 
     /// The nodes that this one was computed from.

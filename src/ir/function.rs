@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
+use crate::reserve;
 use crate::rules::differentiate::{Applied, Recording};
 use crate::rules::{Algebra, Id, OpRef, result_type};
 
@@ -259,6 +260,18 @@ impl Builder {
         id
     }
 
+    /// Makes room for another instruction.
+    fn room(&self) -> Result<()> {
+        reserve::check()?;
+        let state = &mut *self.state.borrow_mut();
+        reserve::room(&mut state.types, 1)?;
+        reserve::room(&mut state.places, 1)?;
+        match state.blocks.last_mut() {
+            Some(block) => reserve::room(&mut block.instructions, 1),
+            None => Ok(()),
+        }
+    }
+
     fn push(&self, ty: Type, expression: Expression) -> ValueId {
         let mut state = self.state.borrow_mut();
         let block = state.blocks.len() - 1;
@@ -277,8 +290,8 @@ impl Builder {
     /// Appends an operator.
     ///
     /// # Errors
-    /// [`Error::Value`] if an operand does not exist, and whatever the operator reports about
-    /// the types.
+    /// [`Error::Value`] if an operand does not exist, [`Error::Memory`] if there is none for another
+    /// instruction, and whatever the operator reports about the types.
     pub fn try_apply(&self, op: OpRef, args: &[ValueId]) -> Result<ValueId> {
         let ty = {
             let state = self.state.borrow();
@@ -289,6 +302,7 @@ impl Builder {
             let types: SmallVec<[&Type; 4]> = args.iter().map(ty).collect::<Result<_>>()?;
             result_type(&*op, &types)?
         };
+        self.room()?;
         Ok(self.push(ty, Expression::Apply(op, args.into())))
     }
 

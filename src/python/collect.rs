@@ -20,21 +20,23 @@
 //!
 //! Limits: only full collections free such circles (`gc.collect()`, and those that Python makes by
 //! itself when many objects survive), and only they pay for the walk, if there is a hook or operator
-//! of the caller's own at all.
+//! of the caller's own at all. A collection that has no memory for the walk frees none of them.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use pyo3::PyVisit;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::gc::PyTraverseError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyWeakrefMethods, PyWeakrefReference};
 
 use super::holders::{Holders, What};
+use crate::error::Result;
 use crate::graph::Variable;
 use crate::process;
+use crate::reserve;
 use crate::rules::OpRef;
 
 /// A mutex that is locked with the interpreter's lock held, while no Python code runs.
@@ -188,6 +190,9 @@ fn link(
     Ok(link.unbind())
 }
 
+/// About as many bytes as the lists of a walk take for each link.
+const LISTED: usize = 64;
+
 /// What a collection that is under way has shown: links, and objects whose handles have some.
 #[derive(Default)]
 struct Shown {
@@ -198,20 +203,30 @@ struct Shown {
 static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
 
 /// Shows what some objects refer to, to the collector.
+///
+/// # Errors
+/// MemoryError; `shown` then has what is to be taken back.
 fn show(
     py: Python<'_>,
     roots: &[(Bound<'_, PyAny>, &dyn Root)],
     finder: Finder,
-) -> PyResult<Shown> {
+    shown: &mut Shown,
+) -> PyResult<()> {
     let mut holders = Holders::new(finder.is_own);
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for (_, root) in roots {
+        let mut result = Ok(());
         root.each(&mut |_, held| {
-            parts.push(held.into_iter().map(|what| holders.add(what)).collect());
+            let numbers: Result<_> = held.into_iter().map(|what| holders.add(what)).collect();
+            match numbers {
+                Ok(numbers) => parts.push(numbers),
+                Err(error) => result = Err(error),
+            }
         });
+        result?;
     }
     holders.find_shared();
-    let mut shown = Shown::default();
+    reserve::ahead(holders.len(), LISTED)?;
     let mut links: Vec<Option<Py<Link>>> = Vec::new();
     links.resize_with(holders.len(), || None);
     for (number, holder) in holders.in_order() {
@@ -231,7 +246,7 @@ fn show(
         }
         links[number] = match places.is_empty() && below.len() <= 1 {
             true => below.pop(),
-            false => Some(link(py, places, below, &mut shown)?),
+            false => Some(link(py, places, below, shown)?),
         };
     }
     let mut parts = parts.into_iter();
@@ -248,10 +263,12 @@ fn show(
             }
         });
         if any {
-            shown.roots.push(PyWeakrefReference::new(object)?.unbind());
+            let weak = PyWeakrefReference::new(object);
+            let weak = weak.inspect_err(|_| root.each(&mut |links, _| links.clear()))?;
+            shown.roots.push(weak.unbind());
         }
     }
-    Ok(shown)
+    Ok(())
 }
 
 /// Has links that are still there give back what they hold, and ends them.
@@ -318,8 +335,16 @@ fn collecting(py: Python<'_>, phase: &str, info: &Bound<'_, PyDict>) -> PyResult
         .iter()
         .filter_map(|object| Some((object.clone(), (finder.root)(object)?)))
         .collect();
-    let shown = show(py, &roots, finder)?;
-    *locked(&SHOWN) = Some(shown);
+    let mut shown = Shown::default();
+    match show(py, &roots, finder, &mut shown) {
+        Ok(()) => *locked(&SHOWN) = Some(shown),
+        // This collection frees none of these circles.
+        Err(error) if error.is_instance_of::<PyMemoryError>(py) => take_back(py, shown, finder),
+        Err(error) => {
+            take_back(py, shown, finder);
+            return Err(error);
+        }
+    }
     Ok(())
 }
 

@@ -19,6 +19,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use crate::array::{Array, DType, Dense, Element, Shape, room, show_shape, with_dense};
 use crate::error::Error;
 use crate::interrupt::Poller;
+use crate::reserve;
 
 /// What an array was made from, which decides whether its element type binds others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,6 +161,7 @@ pub(super) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
 /// # Errors
 /// TypeError for what holds no numbers, and for float16, which variables do not keep.
 pub(super) fn array(what: &str, object: &Bound<'_, PyAny>) -> PyResult<(Array, Origin)> {
+    reserve::check()?;
     if let Some(x) = number(object)? {
         return Ok((Array::from(x), Origin::Number));
     }

@@ -36,6 +36,7 @@ use super::holders::What;
 use super::view::Slot;
 use crate::error::{Error, Result};
 use crate::graph::{Kind, Parameter, Variable};
+use crate::reserve;
 use crate::rules::{BasicSlice, Identity, SliceItem};
 use crate::table::Param;
 
@@ -97,9 +98,11 @@ impl Handle {
     /// The node, for use in this thread.
     ///
     /// # Errors
-    /// [`Error::State`] if another thread built it and it is not a parameter.
+    /// [`Error::State`] if another thread built it and it is not a parameter, [`Error::Memory`] while
+    /// there is no reserve, so that whatever uses a variable begins with one.
     #[inline]
     pub(super) fn node(&self) -> Result<Cow<'_, Variable>> {
+        reserve::check()?;
         if !self.is_here() {
             return self.elsewhere();
         }

@@ -10,7 +10,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
+use crate::error::Result;
 use crate::graph::{Kind, Variable};
+use crate::reserve;
 use crate::rules::OpRef;
 
 /// Something that holds other things.
@@ -99,7 +101,14 @@ impl Holders {
     }
 
     /// The number of something to which one more reference was found, and whether it is new.
-    fn number(&mut self, what: What) -> (usize, bool) {
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory).
+    fn number(&mut self, what: What) -> Result<(usize, bool)> {
+        reserve::check()?;
+        reserve::room(&mut self.all, 1)?;
+        let more = self.numbers.try_reserve(1);
+        more.map_err(|_| reserve::none_left())?;
         let next = self.all.len();
         let number = *self.numbers.entry(what.address()).or_insert(next);
         if number == next {
@@ -111,13 +120,16 @@ impl Holders {
             });
         }
         self.all[number].found += 1;
-        (number, number == next)
+        Ok((number, number == next))
     }
 
     /// Walks down from something to which a root refers: its number. The stack is its own: graphs are
     /// deep.
-    pub(super) fn add(&mut self, root: What) -> usize {
-        let (root, is_new) = self.number(root);
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is none for a list of what is below.
+    pub(super) fn add(&mut self, root: What) -> Result<usize> {
+        let (root, is_new) = self.number(root)?;
         let mut stack: Vec<(usize, Option<IntoIter<What>>)> = Vec::new();
         if is_new {
             stack.push((root, None));
@@ -126,17 +138,19 @@ impl Holders {
             let mut below =
                 below.unwrap_or_else(|| self.all[number].what.below(self.is_own).into_iter());
             let Some(next) = below.next() else {
+                reserve::room(&mut self.order, 1)?;
                 self.order.push(number);
                 continue;
             };
-            let (place, is_new) = self.number(next);
+            let (place, is_new) = self.number(next)?;
             self.all[number].below.push(place);
+            reserve::room(&mut stack, 2)?;
             stack.push((number, Some(below)));
             if is_new {
                 stack.push((place, None));
             }
         }
-        root
+        Ok(root)
     }
 
     /// Finds out what is held by something that was not come by. All roots have been added.

@@ -122,17 +122,13 @@ fn attend(py: Python<'_>, work: &mut (dyn FnMut(&Caller) + Send)) -> PyResult<()
                 .spawn_scoped(scope, move || {
                     membership.join(|| interrupt::with_stop_flag(caller.stop(), || work(&caller)));
                 })
-                .map_err(no_thread)?;
+                .map_err(interrupt::no_thread(1))?;
             let heard = listener.listen(None);
             // A panic is seen by what the work has left undone.
             let _ = worker.join();
             heard.map(|_| ())
         })
     })
-}
-
-fn no_thread(error: std::io::Error) -> Error {
-    Error::State(format!("cannot start a thread: {error}"))
 }
 
 /// From so many elements on work on each of them may take 20 ms.
@@ -209,7 +205,7 @@ pub(super) fn long_call_left<T: Send + 'static>(
         // Nobody is there any more if the caller has left.
         let _ = give.send(result);
     });
-    worker.map_err(no_thread)?;
+    worker.map_err(interrupt::no_thread(1))?;
     let heard = py.detach(move || listener.listen(leaves.then_some(GRACE)));
     if process::forks() != forks {
         return Err(heard.err().unwrap_or_else(|| forked().into()));

@@ -186,7 +186,7 @@ impl PyVariable {
             Some(grad) => node.backward_from(convert::array_of("grad", grad, node.dtype())?)?,
         }
         // The new gradient is plain numbers, so a gradient that is a graph no longer holds.
-        drop_grad_graphs(py, &node);
+        drop_grad_graphs(py, &node)?;
         Ok(())
     }
 
@@ -201,8 +201,8 @@ impl PyVariable {
     /// Forgets the gradient of this leaf, or of all leaves below.
     fn zero_grad(&self, py: Python<'_>) -> PyResult<()> {
         let node = self.node()?;
-        node.zero_grad();
-        drop_grad_graphs(py, &node);
+        node.try_zero_grad()?;
+        drop_grad_graphs(py, &node)?;
         Ok(())
     }
 

@@ -58,6 +58,10 @@ mod view;
 
 use pyo3::prelude::*;
 
+/// Small requests find memory until the caller has been told that there is none.
+#[global_allocator]
+static ALLOCATOR: crate::reserve::Reserving = crate::reserve::Reserving;
+
 /// Any object of Python.
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -78,6 +82,7 @@ fn exported() -> Vec<export::Export> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     crate::interrupt::set_wait_hook(long_call::attend_once);
+    crate::reserve::check()?;
     fork::register(module)?;
     collect::register(
         module,

@@ -21,8 +21,12 @@ use crate::error::Result;
 use crate::exec::{Leaf, Program};
 use crate::interrupt;
 use crate::ir::Expression;
+use crate::reserve;
 use crate::rules::Gather;
 use crate::table::lock::Membership;
+
+/// About as many bytes as an instruction takes as text, while the text is made.
+const PRINTED: usize = 256;
 
 /// A frozen loss, and its gradient, compiled; made by ``freeze``. Works in every thread and
 /// releases the interpreter while it runs. Ctrl-C ends a run. ``str(program)`` shows it.
@@ -262,8 +266,9 @@ impl PyProgram {
         Ok(found)
     }
 
-    fn __str__(&self) -> String {
-        self.inner.to_string()
+    fn __str__(&self) -> PyResult<String> {
+        reserve::ahead(self.inner.adjoint().types.len(), PRINTED)?;
+        Ok(self.inner.to_string())
     }
 
     fn __repr__(&self) -> String {

@@ -42,23 +42,27 @@ fn find<'py>(py: Python<'py>, id: u64) -> Option<Bound<'py, PyVariable>> {
 }
 
 /// The objects that there are of the leaves below a node, or of the node itself.
-fn listed<'py>(py: Python<'py>, root: &Variable) -> Vec<Bound<'py, PyVariable>> {
+fn listed<'py>(py: Python<'py>, root: &Variable) -> PyResult<Vec<Bound<'py, PyVariable>>> {
     let nodes = match leaf_id(root) {
         Some(_) => vec![root.clone()],
-        None => root.topological(),
+        None => root.topological()?,
     };
     let ids = nodes.iter().filter_map(leaf_id);
-    ids.filter_map(|id| find(py, id)).collect()
+    Ok(ids.filter_map(|id| find(py, id)).collect())
 }
 
 /// Forgets the gradients that are graphs of the leaves below a node.
-pub(super) fn drop_grad_graphs(py: Python<'_>, node: &Variable) {
+///
+/// # Errors
+/// As [`Variable::topological`].
+pub(super) fn drop_grad_graphs(py: Python<'_>, node: &Variable) -> PyResult<()> {
     if PyVariable::any_grad_graph() {
-        let leaves = listed(py, node);
+        let leaves = listed(py, node)?;
         leaves
             .iter()
             .for_each(|leaf| leaf.get().set_grad_graph(None));
     }
+    Ok(())
 }
 
 /// The objects of the leaves below a node that have these numbers.
@@ -67,7 +71,7 @@ pub(super) fn objects(
     root: &Variable,
     ids: &[u64],
 ) -> PyResult<Vec<Py<PyVariable>>> {
-    let nodes = root.topological();
+    let nodes = root.topological()?;
     let nodes = nodes.iter().filter_map(|n| Some((leaf_id(n)?, n)));
     let nodes: HashMap<u64, &Variable> = nodes.collect();
     let mut found = Vec::with_capacity(ids.len());
@@ -86,7 +90,7 @@ pub(super) fn parameters(py: Python<'_>, root: &Variable) -> PyResult<Vec<Py<PyV
     // In a thread other than the parameter's own each use of it has a node of its own, so nodes are
     // told apart by their tables.
     let (mut ids, mut seen) = (Vec::new(), HashSet::new());
-    for node in root.topological() {
+    for node in root.topological()? {
         if let Kind::Parameter(param) = node.kind()
             && seen.insert(param.table().id())
         {

@@ -107,7 +107,12 @@ fn captures(outputs: &Bound<'_, PyAny>, inputs: &Bound<'_, PyAny>) -> PyResult<b
     let (outputs, inputs) = (list("outputs", outputs)?, list("inputs", inputs)?);
     let wrt = originals(&inputs)?;
     let wrt: Vec<&Variable> = wrt.iter().collect();
-    Ok(nodes(&outputs)?.iter().any(|y| y.captures(&wrt)))
+    for y in nodes(&outputs)? {
+        if y.captures(&wrt)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The gradients of the sum of `output * seed` (`seed` of ones, if it is None) by traced
@@ -201,7 +206,7 @@ pub(super) fn backward(
     grad: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let seed = grad.map(|grad| tangent("grad", grad, y)).transpose()?;
-    let order = y.topological();
+    let order = y.topological()?;
     let recording = |n: &&Variable| matches!(n.kind(), Kind::Parameter(_) | Kind::Independent(..));
     let leaves: Vec<&Variable> = order.iter().filter(recording).collect();
     if leaves.is_empty() {

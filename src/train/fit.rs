@@ -157,7 +157,7 @@ fn run(
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(workers)
         .build()
-        .map_err(|e| Error::State(format!("threads: cannot start {workers}: {e}")))?;
+        .map_err(interrupt::no_thread(workers))?;
     let mut samples = Samples::new(&feeds)?;
     let mut history = History {
         samples: feeds.count,

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use super::stream::stream;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::interrupt;
 use crate::optim::Optimizer;
 use crate::table::{Param, Table};
 
@@ -77,7 +78,7 @@ pub fn parallel<R: Send>(
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(workers)
         .build()
-        .map_err(|e| Error::State(format!("threads: cannot start {workers}: {e}")))?;
+        .map_err(interrupt::no_thread(workers))?;
     for table in tables {
         optimizer.state(table)?;
     }

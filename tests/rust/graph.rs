@@ -460,7 +460,7 @@ fn many_are_joined_without_an_operator_that_takes_them_all() {
         .collect();
     assert_eq!(joined.value().unwrap().to_f64(), expected);
     // The gradient of an operand costs as much as there are operands beside it.
-    let nodes = joined.topological();
+    let nodes = joined.topological().unwrap();
     let most = nodes.iter().map(|n| n.parents().len()).max();
     assert!(most <= Some(64), "{most:?} operands");
     assert!(nodes.len() < parts.len() + parts.len() / 8);

@@ -188,7 +188,7 @@ fn a_gradient_that_flows_to_something_else_is_noticed() -> Result<()> {
     let x = Constant::traced(array([1.0, 2.0]))?.boxed();
     let newer = Independent::new(array([1.0, 2.0]))?.boxed();
     let constant = Constant::new(array([1.0, 2.0])).boxed();
-    let captures = |y: Variable| y.sum().boxed().captures(&[&x]);
+    let captures = |y: Variable| y.sum().boxed().captures(&[&x]).unwrap();
     assert!(!captures((x.clone() * constant.clone()).boxed()));
     assert!(!captures(constant.clone()));
     assert!(!captures(

@@ -277,7 +277,7 @@ fn a_loop_over_elements_is_added_up_once() -> Result<()> {
         assert!(gradient.value()?.to_f64().into_iter().eq(twice.clone()));
         sum.try_backward()?;
         assert!(dense(x.grad(), &x.ty()?).to_f64().into_iter().eq(twice));
-        let order = gradient.topological();
+        let order = gradient.topological().unwrap();
         let named = |name: &str| {
             let is = |node: &&Variable| match node.kind() {
                 wyrmling::graph::Kind::Operation(op) => op.name() == name,

@@ -63,7 +63,7 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
     }
     let now = lengths_along(&x.ty()?, axes);
     let serial = latest_serial();
-    let order = x.topological();
+    let order = x.topological()?;
     for input in &order {
         let Some(asked) = input.0.asked() else {
             continue;

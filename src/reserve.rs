@@ -1,0 +1,191 @@
+//! Memory in reserve, for what has no way to report that there is none.
+//!
+//! Arrays are asked for fallibly, and so is what grows with a graph in one piece. Nodes, operators,
+//! short lists, names and messages are small and everywhere; Rust ends the process if there is no
+//! memory for one. So the allocator of the Python module ([`Reserving`]) holds a block back. When the
+//! system has no memory for a request, the block goes back to the system and the request is made
+//! again. From then on [`check`] fails, which graphs, functions and arrays call where they grow, until
+//! the system has another such block: the caller sees [`Error::Memory`], and what was begun is dropped,
+//! for which there is memory too.
+//!
+//! Limits: requests of more than [`LARGEST`] never get the reserve. Whoever is about to make
+//! several of that size infallibly asks [`ahead`]. A crate that uses this one without Python
+//! has its own allocator, and no reserve. What the C library asks for itself, as for a new thread,
+//! is not seen.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
+#[cfg(feature = "python")]
+use std::{
+    ptr,
+    sync::atomic::{AtomicPtr, Ordering},
+};
+
+use crate::error::{Error, Result};
+
+/// A size, in bytes, for which the C library always asks the system: it may have smaller blocks that
+/// were freed, and keeps blocks of 32 MiB at most.
+pub(crate) const FROM_SYSTEM: usize = 33 << 20;
+
+/// The block that is held back. It is never written to, so it takes addresses and no memory.
+#[cfg(feature = "python")]
+const BLOCK: Layout = match Layout::from_size_align(FROM_SYSTEM, 16) {
+    Ok(layout) => layout,
+    Err(_) => panic!("the alignment is a power of two"),
+};
+
+/// The largest request, in bytes, for which the reserve is given up: several fit in it.
+const LARGEST: usize = 8 << 20;
+
+/// The block, or null.
+#[cfg(feature = "python")]
+static HELD: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
+
+/// Fails while there is no reserve.
+///
+/// # Errors
+/// [`Error::Memory`].
+#[inline]
+pub(crate) fn check() -> Result<()> {
+    #[cfg(feature = "python")]
+    if HELD.load(Ordering::Relaxed).is_null() {
+        return refill();
+    }
+    Ok(())
+}
+
+/// Fails if the system has no memory for `count` things of `each` bytes, which are then asked for
+/// infallibly. Another thread may be quicker; for small amounts the reserve is there.
+///
+/// # Errors
+/// [`Error::Memory`].
+pub(crate) fn ahead(count: usize, each: usize) -> Result<()> {
+    check()?;
+    let size = count.saturating_mul(each);
+    if size <= LARGEST / 4 {
+        return Ok(());
+    }
+    let Ok(layout) = Layout::from_size_align(size, 16) else {
+        return Err(none_left());
+    };
+    // SAFETY: the size is not zero.
+    let probe = unsafe { System.alloc(layout) };
+    // Without this LLVM leaves out an allocation that nothing uses, and takes it for granted.
+    if black_box(probe).is_null() {
+        return Err(none_left());
+    }
+    // SAFETY: it was allocated above, by the same allocator with the same layout.
+    unsafe { System.dealloc(probe, layout) };
+    Ok(())
+}
+
+/// Makes room for `more` elements in a vector.
+///
+/// # Errors
+/// [`Error::Memory`].
+#[inline]
+pub(crate) fn room<T>(vec: &mut Vec<T>, more: usize) -> Result<()> {
+    match vec.try_reserve(more) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(none_left()),
+    }
+}
+
+/// The error of all that has no memory to grow.
+#[cold]
+pub(crate) fn none_left() -> Error {
+    Error::Memory(
+        "there is next to no memory left: what was begun is undone; drop graphs, programs or \
+         arrays that are not needed any more"
+            .into(),
+    )
+}
+
+/// Holds a block back, if the system has one.
+///
+/// # Errors
+/// [`Error::Memory`].
+#[cfg(feature = "python")]
+#[cold]
+fn refill() -> Result<()> {
+    // SAFETY: the size is not zero.
+    let block = unsafe { System.alloc(BLOCK) };
+    if block.is_null() {
+        return Err(none_left());
+    }
+    let old = HELD.swap(block, Ordering::AcqRel);
+    if !old.is_null() {
+        // SAFETY: another thread put it there a moment ago, from the same allocator with the same
+        // layout; whoever swaps a block out is its only owner.
+        unsafe { System.dealloc(old, BLOCK) };
+    }
+    Ok(())
+}
+
+/// The system's allocator, with a reserve for small requests. See the [module documentation](self).
+#[cfg(feature = "python")]
+pub(crate) struct Reserving;
+
+#[cfg(feature = "python")]
+impl Reserving {
+    /// Gives the reserve up for a request of so many bytes that failed; whether to try again.
+    #[cold]
+    fn spend(size: usize) -> bool {
+        if size > LARGEST {
+            return false;
+        }
+        let block = HELD.swap(ptr::null_mut(), Ordering::AcqRel);
+        if !block.is_null() {
+            // SAFETY: `refill` got it from the same allocator with the same layout, and the swap
+            // made this thread its only owner.
+            unsafe { System.dealloc(block, BLOCK) };
+        }
+        // Also if another thread has given it up a moment ago.
+        true
+    }
+}
+
+#[cfg(feature = "python")]
+// SAFETY: each method hands its arguments on to the system's allocator, under the same contract, and
+// gives what that gives. It does so a second time only after a null pointer, which says that the
+// first call has allocated nothing and left an old block as it was. Nothing here unwinds.
+unsafe impl GlobalAlloc for Reserving {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are passed on.
+        let block = unsafe { System.alloc(layout) };
+        if !block.is_null() || !Self::spend(layout.size()) {
+            return block;
+        }
+        // SAFETY: as above.
+        unsafe { System.alloc(layout) }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are passed on.
+        let block = unsafe { System.alloc_zeroed(layout) };
+        if !block.is_null() || !Self::spend(layout.size()) {
+            return block;
+        }
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promises are passed on: every block here is the system's.
+        let block = unsafe { System.realloc(old, layout, size) };
+        if !block.is_null() || !Self::spend(size) {
+            return block;
+        }
+        // SAFETY: as above; the old block is as it was, since the first call gave null.
+        unsafe { System.realloc(old, layout, size) }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on: every block here is the system's.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
