@@ -344,8 +344,9 @@ GRAPH_WORKS = {
     "all of it": ("call = lambda: wy.freeze(chain()).value_and_grad()", True),
     "a program as text": ("f = wy.freeze(chain())\ncall = lambda: str(f)", True),
     "training": """
-        f = wy.freeze(chain(length=5_000))
-        call = lambda: wy.fit(f, {}, optimizer=wy.SGD(lr=0.1))
+        s = wy.Input([0.0])
+        f = wy.freeze((chain(length=5_000) * s).sum())
+        call = lambda: wy.fit(f, {s: [0.1, 0.2]}, optimizer=wy.SGD(lr=0.1), batch_size=2)
     """,
     "a gradient": ("call = lambda: wy.grad(chain)(x)", True),
     "a gradient of a gradient": ("call = lambda: wy.grad(wy.grad(chain))(x)", True),

@@ -42,7 +42,11 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-#[global_allocator]
+#[cfg_attr(not(feature = "python"), global_allocator)]
+#[cfg_attr(
+    feature = "python",
+    expect(dead_code, reason = "the Python module has an allocator of its own")
+)]
 static ALLOCATOR: Counting = Counting;
 
 /// What `work` returns, and the most bytes it held at once.
