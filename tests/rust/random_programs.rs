@@ -289,7 +289,7 @@ fn check(choices: &[Choice], dtype: DType, rows: usize) -> Result<Slope> {
 
 /// Whether a number on the way is infinite, or NaN: the gradient may be 0 times infinity then.
 fn overflows(loss: &Variable) -> Result<bool> {
-    for node in loss.topological().unwrap() {
+    for node in loss.topological()? {
         if node.dtype().is_real() && node.value()?.to_f64().iter().any(|x| !x.is_finite()) {
             return Ok(true);
         }
