@@ -1,7 +1,7 @@
 //! What can go wrong, by the kind of mistake the caller made.
 //!
 //! Every fallible function of the crate returns [`Result`]. The kinds mirror
-//! Python's built-in exceptions, so that the binding maps them one to one, and
+//! Python's built-in exceptions and NumPy's, so that the binding maps them one to one, and
 //! each message names the argument, the value found and what was expected.
 
 use std::fmt;
@@ -14,6 +14,9 @@ pub enum Error {
     /// Shapes that do not fit together (Python: `ValueError`).
     #[error("{0}")]
     Shape(String),
+    /// An axis that an array has not (Python: `numpy.exceptions.AxisError`).
+    #[error("{0}")]
+    Axis(String),
     /// A value outside what the operation accepts (Python: `ValueError`).
     #[error("{0}")]
     Value(String),

@@ -58,6 +58,8 @@ def test_every_exported_function_of_numpy_is_called_for_variables(module, name):
     by_name |= {"shape": (2, 2), "indices_or_sections": 1, "arrays": [x, x], "tup": [x, x]}
     parameters = inspect.signature(function).parameters.values()
     needed = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    if function is getattr(np.linalg, "outer", None):
+        by_function["outer"] = [row, row]  # that of linalg takes vectors alone
     got = function(*by_function.get(name, [by_name.get(p.name, x) for p in needed]))
     parts = got if isinstance(got, tuple | list) else [got]
     assert parts

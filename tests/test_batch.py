@@ -106,6 +106,8 @@ def test_functions_of_rows(name, built, run, of_one, rng):
             fits.append(value_of(f(*(wy.Variable(v) for v in values))))
         except (ValueError, IndexError):
             fits.append(None)
+        except ZeroDivisionError:
+            return  # the weights of no rows; a program, in which they can change, gives NaN
     if fits[0] is None:
         return
     inputs = [wy.Input(v) for v in old]

@@ -40,7 +40,15 @@ def test_members_are_documented(name):
 
 def test_everything_public_is_exported():
     """What users need is in the package; the rest is reached through its own modules."""
-    inner = {"Csr", "NO_ITEM", "top_k", "evaluate_ranking", "read_interactions", "exported"}
+    inner = {
+        "Csr",
+        "MOST_WORKERS",
+        "NO_ITEM",
+        "top_k",
+        "evaluate_ranking",
+        "read_interactions",
+        "exported",
+    }
     inner |= {"register_functions", "save_model", "load_model", "Sampler", "Uniform", "Popularity"}
     inner |= {
         "traced",

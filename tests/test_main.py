@@ -235,6 +235,7 @@ def test_the_demo(tmp_path: Path) -> None:
         ["train", "f.csv", "--l2", "-1"],
         ["train", "f.csv", "--holdout", "1"],
         ["train", "f.csv", "--threads", "two"],
+        ["demo", "--threads", "100000"],
         ["train", "f.csv", "--batch-size", "1" * 5000],
         ["recommend", "model"],
         ["recommend", "model", "--user", "1", "-k", "0"],

@@ -213,6 +213,51 @@ def test_interp_outside_and_at_its_points():
             bad(wy.Variable(x))
 
 
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_interp_among_infinities_and_nan(length):
+    """NumPy's value to the bit, and gradients that are no NaN where heights are finite."""
+    inf, nan = np.inf, np.nan
+    at = np.array([-inf, -2.0, -1.0, 0.0, 0.5, 2.0, 3.0, inf, nan])
+    places = itertools.combinations_with_replacement((-inf, -1.0, 0.0, 2.0, inf), length)
+    for xp in map(np.array, places):
+        for fp in map(np.array, itertools.product((-inf, 1.0, 3.0, nan), repeat=length)):
+            expected = np.interp(at, xp, fp)
+            for leaf in (wy.Variable, wy.Input):
+                got = np.interp(leaf(at), leaf(xp), leaf(fp)).value
+                np.testing.assert_array_equal(got, expected, f"{xp} {fp}")
+            if np.isfinite(fp).all() and np.isfinite(expected[1:7]).all():
+                slopes = wy.grad(lambda *args: np.interp(*args).sum(), (0, 1, 2))(at[1:7], xp, fp)
+                assert not any(np.isnan(slope).any() for slope in slopes), f"{xp} {fp}"
+
+
+def test_weights_that_add_up_to_zero_are_refused_as_numpys():
+    x = np.arange(4.0)
+    for f in (
+        lambda w: np.average(x, weights=w),
+        lambda w: np.average(np.ones((3, 4)), 1, weights=w),
+        lambda w: np.average(x * w, weights=np.zeros(4)),
+        lambda w: np.cov(x, aweights=w * 0.0),
+        lambda w: np.cov(x * w, fweights=[0, 0, 0, 0]),
+        lambda w: np.average(x[:0], weights=w[:0]),
+    ):
+        with pytest.raises(ZeroDivisionError):
+            f(np.array([3.0, -4.0, 1.0, 0.0]))
+        with pytest.raises(ZeroDivisionError):
+            wy.vjp(f, np.array([3.0, -4.0, 1.0, 0.0]))
+    # Weights that can change may add up to something later.
+    weights = wy.Input(np.zeros(4))
+    program = wy.freeze(np.average(x, weights=weights))
+    assert program.run({weights: [0.0, 0.0, 1.0, 1.0]}) == 2.5
+
+
+def test_arguments_of_some_ufuncs_are_refused_for_the_others():
+    v = wy.Variable(np.eye(2))
+    for f in (np.matmul, np.add):
+        for named in ({"axis": 0}, {"axes": [0, 0, 0]}, {"keepdims": True}):
+            with pytest.raises(TypeError):
+                f(v, v, **named)
+
+
 @pytest.mark.parametrize(
     ("error", "match", "call"),
     [

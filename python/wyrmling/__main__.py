@@ -20,6 +20,7 @@ from typing import NoReturn
 
 import wyrmling as wy
 
+from ._core import MOST_WORKERS
 from .datasets import Interactions, make_interactions, read_described
 from .evaluate import Quality, popularity
 from .recommend import BPR, Model
@@ -269,7 +270,7 @@ def _parser() -> argparse.ArgumentParser:
         option = added.add_argument
         epochs = defaults.epochs
         option("--epochs", type=_natural, default=epochs, help="passes over the data [%(default)s]")
-        option("--threads", type=_whole, default=0, help="workers; 0 takes all cores [0]")
+        option("--threads", type=_workers, default=0, help="workers; 0 takes all cores [0]")
         option("--seed", type=_whole, default=0, help="of all random choices [0]")
 
     added = command("train", train)
@@ -340,6 +341,12 @@ def _parser() -> argparse.ArgumentParser:
 def _whole(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)
+
+
+def _workers(text: str) -> int:
+    if _whole(text) > MOST_WORKERS:
+        raise argparse.ArgumentTypeError(f"{text!r} is more than {MOST_WORKERS}")
     return int(text)
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "MOST_WORKERS",
     "NO_ITEM",
     "SGD",
     "Adagrad",
@@ -1155,6 +1156,7 @@ def pushforward(
 def replace_node(variable: Variable, other: Variable) -> bool: ...
 def apply_primitive(definition: Any, operands: Sequence[_Like]) -> list[Variable]: ...
 
+MOST_WORKERS: int
 NO_ITEM: int
 
 @final

@@ -134,6 +134,8 @@ def _round(self: Variable, ndigits: int | None = None) -> Any:
     """
     from .arrays import rounding
 
+    if self.ndim:
+        raise TypeError("round: an array has no such method, in NumPy too; use np.round")
     if _core.is_number(self) and not _core.follows_input(self):
         return round(self.item(), ndigits)
     if ndigits is None and _core.is_scalar(self) and not _core.settable(self):

@@ -90,14 +90,14 @@ pub fn broadcast<'a>(
 /// Resolves a possibly negative axis.
 ///
 /// # Errors
-/// [`Error::Shape`] if `axis` is not in `-ndim..ndim`.
+/// [`Error::Axis`] if `axis` is not in `-ndim..ndim`.
 pub fn normalize_axis(name: &str, axis: i64, ndim: usize) -> Result<usize> {
     let n = ndim as i64;
     let a = if axis < 0 { axis + n } else { axis };
     if (0..n).contains(&a) {
         Ok(a as usize)
     } else {
-        Err(Error::Shape(format!(
+        Err(Error::Axis(format!(
             "{name}: axis {axis} is out of range for an array of {ndim} dimension(s)"
         )))
     }

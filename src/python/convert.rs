@@ -434,6 +434,25 @@ pub(super) fn integers(
     Ok(Some(vec![index(object)?]))
 }
 
+/// Axes that are reduced or dropped: one, or several in a tuple. As in NumPy these are no list and no
+/// array, which other functions take.
+pub(super) fn reduced_axes(
+    name: &str,
+    object: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Vec<i64>>> {
+    if let Some(object) = object
+        && !object.is_instance_of::<PyTuple>()
+        && (object.is_instance_of::<PyList>()
+            || object.cast::<PyUntypedArray>().is_ok_and(|a| a.ndim() > 0))
+    {
+        return Err(PyTypeError::new_err(format!(
+            "{name}: axis: expected an integer or a tuple of integers, got {}",
+            shown(object)
+        )));
+    }
+    integers("axis", object)
+}
+
 /// Integers given one by one or as one tuple; `None` if there is nothing.
 pub(super) fn lengths(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Option<Vec<i64>>> {
     match given.len() {

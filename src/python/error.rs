@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::error::{Error, Raised};
 
 pyo3::import_exception!(numpy.linalg, LinAlgError);
+pyo3::import_exception!(numpy.exceptions, AxisError);
 
 impl From<Error> for PyErr {
     #[cold]
@@ -21,6 +22,7 @@ impl From<Error> for PyErr {
         let text = error.to_string();
         match error {
             Error::Shape(_) | Error::Value(_) => PyValueError::new_err(text),
+            Error::Axis(_) => AxisError::new_err(text),
             Error::Type(_) => PyTypeError::new_err(text),
             Error::Index(_) => PyIndexError::new_err(text),
             Error::Memory(_) => PyMemoryError::new_err(text),

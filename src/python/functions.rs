@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::argument::{Given, Integer};
-use super::convert::{integers, items, required, type_name};
+use super::convert::{integers, items, reduced_axes, required, type_name};
 use super::export::exports;
 use super::memory_order::{MemoryOrder, reshaped};
 use super::operand::{holds_integers, node, nodes, not_both_booleans, pair, rows, table};
@@ -407,7 +407,7 @@ fn stack<'py>(
 #[pyfunction]
 #[pyo3(signature = (a, /, axis=None))]
 fn squeeze(a: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<PyVariable> {
-    let axis = integers("axis", axis)?;
+    let axis = reduced_axes("squeeze", axis)?;
     let x = node("squeeze", a)?;
     let y = ops::squeeze(&x, axis.as_deref())?;
     Ok(PyVariable::view_of(a, &x, y))

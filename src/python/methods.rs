@@ -396,7 +396,7 @@ impl PyVariable {
     /// Without axes of length 1: all of them, one, or a tuple of several.
     #[pyo3(signature = (axis=None))]
     fn squeeze(&self, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let axis = convert::integers("axis", axis)?;
+        let axis = convert::reduced_axes("squeeze", axis)?;
         let node = self.node()?;
         Ok(self.view(&node, ops::squeeze(&node, axis.as_deref())?))
     }

@@ -117,6 +117,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sampling::PySampler>()?;
     module.add_class::<sampling::PyUniform>()?;
     module.add_class::<sampling::PyPopularity>()?;
+    module.add("MOST_WORKERS", crate::train::MOST_WORKERS)?;
     module.add_class::<fit::PyHistory>()?;
     module.add_function(wrap_pyfunction!(program::freeze, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit, module)?)?;

@@ -343,7 +343,7 @@ impl PyVariable {
     // Every keyword that NumPy may pass is a parameter. With `**kwargs` pyo3 would make a dict for each
     // call, which takes longer than an operator on few numbers.
     #[pyo3(
-        signature = (ufunc, method, x, *more, out=None, r#where=None, casting=None, order=None,
+        signature = (ufunc, method, x, *more, out=None, r#where=Passed(None), casting=None, order=None,
                      dtype=None, subok=None, signature=None, axes=None, axis=Passed(None),
                      keepdims=None, initial=None),
         text_signature = "(self, ufunc, method, x, *more, out=None, where=None, casting=None, \
@@ -358,7 +358,7 @@ impl PyVariable {
         x: &Bound<'py, PyAny>,
         more: &Bound<'py, PyTuple>,
         out: Option<&Bound<'py, PyAny>>,
-        r#where: Option<&Bound<'py, PyAny>>,
+        r#where: Passed<'py>,
         casting: Option<&Bound<'py, PyAny>>,
         order: Option<&Bound<'py, PyAny>>,
         dtype: Option<&Bound<'py, PyAny>>,
@@ -371,7 +371,7 @@ impl PyVariable {
     ) -> PyResult<Bound<'py, PyAny>> {
         let named = [
             ("out", out),
-            ("where", r#where),
+            ("where", r#where.0.as_ref()),
             ("casting", casting),
             ("order", order),
             ("dtype", dtype),

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 use super::argument::{Given, Integer, Named, dictionary};
-use super::convert::{self, integers};
+use super::convert::{self, reduced_axes};
 use super::export::exports;
 use super::operand::node;
 use super::variable::PyVariable;
@@ -19,7 +19,7 @@ pub(super) fn reduction(
     axis: Option<&Bound<'_, PyAny>>,
     keepdims: Given<bool>,
 ) -> PyResult<Variable> {
-    let axis = integers("axis", axis)?;
+    let axis = reduced_axes(kind.name(), axis)?;
     let keepdims = keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
     let mut numbers = ops::numbers(x)?;
     if x.is_boolean() && !matches!(kind, Reduction::Max | Reduction::Min) {

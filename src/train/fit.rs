@@ -24,7 +24,7 @@ use crate::table::Table;
 use crate::table::lock::Membership;
 
 /// Most workers: more than any machine has cores.
-const MOST_WORKERS: usize = 1024;
+pub const MOST_WORKERS: usize = 1024;
 /// The stream that shuffles; no worker has this number.
 const SHUFFLER: usize = MOST_WORKERS;
 

@@ -55,7 +55,7 @@ mod stream;
 mod worker;
 
 pub use data::Source;
-pub use fit::{Fit, Observer, fit};
+pub use fit::{Fit, MOST_WORKERS, Observer, fit};
 pub use history::{Flow, History};
 pub use parallel::{Member, parallel};
 pub use sampling::Sampler;

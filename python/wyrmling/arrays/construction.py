@@ -180,6 +180,8 @@ def vander(x: Like, N: int | None = None, increasing: bool = False) -> Variable:
     if N is None:
         base = fixed(base, "vander", 0)
     columns = base.shape[0] if N is None else count("vander: N", N)
+    # NumPy's errors for a table that there is no memory for, before the powers are computed.
+    np.empty((int(base.shape[0]), columns), base.dtype)
     if columns == 0:
         return broadcast_to(np.zeros((), base.dtype), (base.shape[0], 0))
     powers = [broadcast_like(constant(np.ones((), base.dtype)), base)]

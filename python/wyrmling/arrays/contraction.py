@@ -34,7 +34,7 @@ from .._core import (
     vecdot,
 )
 from .._core import sum as sum_over
-from .operand import Like, axes_of, integers, itself
+from .operand import Like, axes_of, axis_of, integers, itself
 from .output import finished
 from .reductions import cast_to, computed_in
 from .shaping import moveaxis
@@ -138,7 +138,7 @@ def _single(x: Variable, labels: Labels, sizes: dict[Label, int]) -> tuple[Varia
             left = [other for k, other in enumerate(left) if k not in (one, two)] + [label]
     spread = [k for k, label in enumerate(left) if x.shape[k] == 1 and sizes[label] != 1]
     if spread:
-        x = squeeze(x, spread)
+        x = squeeze(x, tuple(spread))
         left = [label for k, label in enumerate(left) if k not in spread]
     return x, tuple(left)
 
@@ -327,6 +327,14 @@ def vdot(a: Like, b: Like) -> Variable:
     return dot(reshape(a, -1), reshape(b, -1))
 
 
+def _matrices(name: str, x: Like) -> Variable:
+    """Arrays of matrices. Raises ValueError for a vector or a number."""
+    found = constant(x)
+    if found.ndim < 2:
+        raise ValueError(f"{name}: expected matrices, got shape {found.shape}")
+    return found
+
+
 def matvec(x1: Like, x2: Like, /) -> Variable:
     """Products of matrices along the last two axes of one array with vectors along the last of
     another; the axes before them broadcast.
@@ -334,7 +342,7 @@ def matvec(x1: Like, x2: Like, /) -> Variable:
     >>> matvec([[1.0, 2.0]], [3.0, 4.0]).value
     array([11.])
     """
-    return squeeze(matmul(x1, expand_dims(constant(x2), -1)), -1)
+    return squeeze(matmul(_matrices("matvec", x1), expand_dims(constant(x2), -1)), -1)
 
 
 def vecmat(x1: Like, x2: Like, /) -> Variable:
@@ -344,7 +352,7 @@ def vecmat(x1: Like, x2: Like, /) -> Variable:
     >>> vecmat([3.0, 4.0], [[1.0], [2.0]]).value
     array([11.])
     """
-    return squeeze(matmul(expand_dims(constant(x1), -2), x2), -2)
+    return squeeze(matmul(expand_dims(constant(x1), -2), _matrices("vecmat", x2)), -2)
 
 
 def kron(a: Like, b: Like) -> Variable:
@@ -380,7 +388,8 @@ def cross(
     """
 
     def components(v: Like, axis: int) -> list[Variable]:
-        x = moveaxis(v, axis, -1)
+        x = itself(v)
+        x = moveaxis(x, axis_of("cross", axis, x.ndim), -1)
         if x.shape[-1] != 3:
             raise ValueError(f"cross: expected vectors of 3 components, got shape {x.shape}")
         x = fixed(x, "cross", -1)
@@ -390,7 +399,7 @@ def cross(
         axisa = axisb = axisc = axis
     (a1, a2, a3), (b1, b2, b3) = components(a, axisa), components(b, axisb)
     z = stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], -1)
-    return moveaxis(z, -1, axisc)
+    return moveaxis(z, -1, axis_of("cross: axisc", axisc, z.ndim))
 
 
 def _vector(name: str, v: Like) -> Variable:
@@ -410,6 +419,8 @@ def correlate(a: Like, v: Like, mode: Literal["valid", "same", "full"] = "valid"
     >>> correlate([1.0, 2.0, 3.0], [0.0, 1.0, 0.5])
     array([3.5])
     """
+    if constant(a).ndim == 0 or constant(v).ndim == 0:
+        raise ValueError("correlate: expected two vectors, got a number")
     x, y = _vector("correlate", a), _vector("correlate", v)
     (n,), (m,) = x.shape, y.shape
     if n < m:

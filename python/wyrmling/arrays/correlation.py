@@ -13,6 +13,7 @@ from .operand import Like, integer
 from .ordering import clip
 from .reductions import computed_in
 from .shaping import atleast_2d, swapaxes
+from .statistics import refuse_zero
 
 
 def _rows(name: str, what: str, m: Like, rowvar: bool, dtype: Any) -> Variable:
@@ -63,7 +64,7 @@ def cov(
         x = concatenate([x, _rows("cov", "y", y, rowvar, dtype)], 0)
     # The number of variables determines the shape of the result, so it may not change later.
     x = fixed(x, "cov", 0)
-    less = (0 if bias else 1) if ddof is None else integer("cov: ddof", ddof)
+    less = int(bias == 0) if ddof is None else integer("cov: ddof", ddof)
     weights: Any = None
     if fweights is not None:
         if isinstance(fweights, Variable) or np.asarray(fweights).dtype.kind not in "iu":
@@ -80,6 +81,7 @@ def cov(
     else:
         x = fixed(x, "cov", 1)
         total = _core.sum(weights)
+        refuse_zero("cov", total)
         middle = expand_dims(_core.sum(x * weights, 1) / total, 1)
         scaled = (x - middle) * weights
         left = total

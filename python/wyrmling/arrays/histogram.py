@@ -18,7 +18,7 @@ from .construction import linspace
 from .differences import diff
 from .operand import Array, Like, integer
 from .predicates import value
-from .shaping import astype
+from .shaping import astype, atleast_1d
 
 
 def _summed(weights: Like, places: Array, count: int) -> Variable:
@@ -88,6 +88,11 @@ def histogram_bin_edges(
     array([1., 3., 5.])
     """
     plain = value("histogram_bin_edges", a)
+    if weights is not None and np.shape(weights) != np.shape(plain):
+        raise ValueError(
+            f"histogram_bin_edges: weights: expected shape {np.shape(plain)}, got "
+            f"{np.shape(weights)}"
+        )
     if isinstance(a, Variable) and range is None and np.ndim(bins) == 0:
         return _variable_edges("histogram_bin_edges", a, bins)
     return np.histogram_bin_edges(plain, value("histogram_bin_edges", bins), range)
@@ -157,7 +162,9 @@ def histogramdd(
     """
     if isinstance(sample, Variable | np.ndarray):
         table = constant(sample)
-        table = table if table.ndim == 2 else reshape(table, (-1, 1))
+        table = table if table.ndim == 2 else _core.expand_dims(atleast_1d(table), 1)
+        if table.ndim > 2:
+            raise ValueError(f"histogramdd: sample: expected a matrix, got shape {sample.shape}")
         axes: list[Any] = [table[:, k] for k in _up_to(table.shape[1])]
         if not isinstance(sample, Variable):
             axes = [axis.value for axis in axes]
@@ -169,13 +176,16 @@ def histogramdd(
         raise ValueError(
             f"histogramdd: bins and range: expected one for each of {len(axes)} dimensions"
         )
+    if not axes or len({(*np.shape(axis), None)[:2] for axis in axes}) > 1 or np.ndim(axes[0]) != 1:
+        shapes = [np.shape(axis) for axis in axes]
+        raise ValueError(f"histogramdd: sample: expected vectors of one length, got {shapes}")
     edges = [
         histogram_bin_edges(axis, count, between)
         for axis, count, between in zip(axes, each, ranges, strict=True)
     ]
     limits = [np.asarray(value("histogramdd", edge)) for edge in edges]
     shape = [len(limit) - 1 for limit in limits]
-    known = np.ones(np.shape(axes[0]), bool) if axes else np.ones(0, bool)
+    known = np.ones(np.shape(axes[0]), bool)
     places = np.zeros(known.shape, np.int64)
     for axis, limit, length in zip(axes, limits, shape, strict=True):
         at, inside = _inside(np.asarray(value("histogramdd", axis)), limit)

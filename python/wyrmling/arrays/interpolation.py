@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Variable, concatenate, expand_dims, fixed, where
+from .._core import Variable, concatenate, expand_dims, fixed, isnan, where
 from .indexing import take
 from .operand import Like
 from .ordering import argsort
+from .predicates import changes
 from .shaping import astype
 
 
@@ -21,6 +22,18 @@ def _segments(x: Variable, xp: Variable) -> Any:
         return _core.sum(inner, -1).astype(int)
     # The values cannot change, so bisection finds the segments once.
     return np.clip(np.searchsorted(xp.value, x.value, "right") - 1, 0, xp.shape[0] - 2)
+
+
+def _finite(x: Variable) -> bool:
+    """Whether all elements, and their differences, are finite."""
+    known = x.value
+    return bool(np.isfinite(known).all() and np.isfinite(np.diff(known)).all())
+
+
+def _line(at: Any, counts: Any, base: Any, height: Any, rise: Any, run: Any) -> Any:
+    """The height on the line through a point, where it counts; elsewhere that of the point."""
+    slope = where(counts, rise, 0.0) / where(counts, run, 1.0)
+    return height + slope * where(counts, at - base, 0.0)
 
 
 def interp(
@@ -70,17 +83,32 @@ def interp(
     if places.shape[0] > 1:
         segment = _segments(at, places)
         start, height = take(places, segment), take(heights, segment)
-        rise, run = take(heights, segment + 1) - height, take(places, segment + 1) - start
-        # Where the formula does not count, below and in segments of no length, it is computed of
-        # other numbers: times the gradient 0 an infinite slope or distance would be NaN.
-        inside = _core.logical_and(at >= first, at < last)
-        counts = _core.logical_and(inside, run > 0.0)
-        distance = where(counts, at - start, 0.0)
-        found = height + where(counts, rise, 0.0) / where(counts, run, 1.0) * distance
+        end, top = take(places, segment + 1), take(heights, segment + 1)
+        run, rise = end - start, top - height
+        # Where the formula does not count, outside, of NaN and in segments of no length, it is
+        # computed of other numbers: times the gradient 0 an infinite slope or distance would be
+        # NaN. A point that is NaN is neither below nor above.
+        outside = _core.logical_or(at < first, at >= last)
+        outside = _core.logical_or(outside, at != at)
+        counts = _core.logical_not(_core.logical_or(outside, run == 0.0))
+        if not changes(places, heights) and _finite(places) and _finite(heights):
+            found = _line(at, counts, start, height, rise, run)
+        else:
+            # NumPy's order: from the start, or where that is NaN from the end, or where that is NaN
+            # too and both heights are equal, that height.
+            odd = isnan(_line(at, counts, start, height, rise, run))
+            neither = isnan(_line(at, counts, end, top, rise, run))
+            level = _core.logical_and(height == top, neither)
+            level = _core.logical_and(odd, _core.logical_or(at == start, level))
+            counts = _core.logical_and(counts, _core.logical_not(level))
+            back = _core.logical_and(odd, _core.logical_not(level))
+            base, height = where(back, end, start), where(back, top, height)
+            found = _line(at, counts, base, height, rise, run)
     else:
-        found = heights[0] + at * 0.0
+        found = _core.broadcast_like(heights[0], at)
     # The formula above would give NaN at the last point if a neighbouring height is infinite.
     found = where(at == last, heights[-1], found)
     found = where(at < first, before, found)
     found = where(at > last, behind, found)
-    return where(at == at, found, at)
+    # Of one point alone NaN has the height too, in NumPy.
+    return found if places.shape[0] == 1 else where(at == at, found, at)

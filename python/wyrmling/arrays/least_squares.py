@@ -53,8 +53,10 @@ def lstsq(a: Like, b: Like, rcond: float | None = None) -> tuple[Variable, Varia
         matrix = matrix.astype(kind)
     if right.dtype != kind:
         right = right.astype(kind)
-    limit = float(np.finfo(kind).eps) * max(rows, columns) if rcond is None else float(rcond)
-    limit = float(np.finfo(kind).eps) if limit < 0 else limit
+    precision = float(np.finfo(kind).eps)
+    limit = precision * max(rows, columns) if rcond is None else float(rcond)
+    # LAPACK's gelsd, which NumPy calls, takes the precision for what is no share.
+    limit = limit if 0 < limit < 1 else precision
     singular = _core.svd(matrix)[1] if min(rows, columns) else constant(np.zeros(0, kind))
     known = np.asarray(value("lstsq", singular))
     rank = int((known > limit * known[0]).sum()) if known.size else 0
@@ -63,7 +65,7 @@ def lstsq(a: Like, b: Like, rcond: float | None = None) -> tuple[Variable, Varia
     if rank == columns and rows > columns:
         left = _core.sum(_core.square(right - matrix @ found), 0)
         left = left if right.ndim == 2 else _core.expand_dims(left, 0)
-    return found, left, np.int64(rank), singular
+    return found, left, np.int32(rank), singular
 
 
 def tensorsolve(a: Like, b: Like, axes: Any = None) -> Variable:

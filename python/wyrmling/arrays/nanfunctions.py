@@ -22,7 +22,7 @@ from .operand import Axis, Like, filling
 from .output import finished
 from .predicates import value
 from .quantiles import between, kind_of, places_of, shares, sorted_lanes
-from .reductions import computed_in, counted, extreme, mask_of, sum
+from .reductions import computed_in, counted, extreme, mask_of, starting, sum
 from .roots import root
 from .statistics import cumprod, cumsum, divisor, prod, variance
 
@@ -181,10 +181,12 @@ def _nanextreme(
     mask = _valid(asked, x, where_)
     if mask_of(asked, where_) is not None and initial is None:
         raise ValueError(f"{asked}: where: initial must be given with it")
-    # NaN becomes the number that every other one beats.
+    # NaN becomes the number that every other one beats, one to start from too.
     worst = -np.inf if name == "maximum" else np.inf
-    found = extreme(name, _core.where(mask, x, worst), axis, None, keepdims, initial, True)
-    if initial is None:
+    is_nan = initial is not None and bool(np.isnan(value(asked, starting(asked, initial))))
+    start = worst if is_nan else initial
+    found = extreme(name, _core.where(mask, x, worst), axis, None, keepdims, start, True)
+    if initial is None or is_nan:
         found = where(counted(mask, x, axis, keepdims) > 0, found, np.nan)
     return finished(asked, found, out)
 
@@ -273,6 +275,9 @@ def _nanquantile(
 ) -> Any:
     """Quantiles of the elements of each lane that are no NaN, which come last in order."""
     ordered, axes, n = sorted_lanes(name, a, axis)
+    if n == 0:
+        # NumPy's answer, whatever is asked for.
+        return finished(name, nanmean(a, axis, keepdims=keepdims), out)
     if kind is not None and ordered.dtype != kind:
         ordered = ordered.astype(kind)
     number = counted(ordered == ordered, ordered, -1)
@@ -294,6 +299,8 @@ def _nanquantile(
     parts = [one(share) for share in q.ravel().tolist()]
     if q.ndim == 0:
         return finished(name, parts[0], out)
+    if not parts:
+        return finished(name, constant(np.zeros((*q.shape, *one(0.0).shape), ordered.dtype)), out)
     found = stack(parts)
     found = _core.reshape(found, (*q.shape, *parts[0].shape)) if q.ndim > 1 else found
     return finished(name, found, out)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from .._core import Variable, constant
+from ..plain import MOST_ITEMS
 
 Like: TypeAlias = Variable | npt.ArrayLike
 Axis: TypeAlias = int | Sequence[int] | None
@@ -46,6 +48,10 @@ def count(what: str, value: Any) -> int:
 
 def integers(what: str, value: Any) -> list[int]:
     """One integer, or those of a sequence or array. Raises TypeError for anything else."""
+    if isinstance(value, Sequence) and not isinstance(value, list | tuple | str | bytes):
+        value = list(islice(value, MOST_ITEMS + 1))
+        if len(value) > MOST_ITEMS:
+            raise ValueError(f"{what}: expected {MOST_ITEMS} integers at most, got more")
     items = np.asarray(value, object)
     try:
         if items.ndim < 2:
@@ -90,6 +96,23 @@ def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
     if len(set(axes)) < len(axes):
         raise ValueError(f"{name}: an axis is given twice in {axis}")
     return axes
+
+
+def reduced_axes(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
+    """As ``axes_of``, for functions that NumPy gives axes in a tuple alone: raises TypeError for a
+    list or an array of them.
+    """
+    given: Any = axis
+    if isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim):
+        raise TypeError(f"{name}: axis: expected an integer or a tuple of integers, got {axis!r}")
+    return axes_of(name, axis, ndim)
+
+
+def truth(what: str, value: Any) -> bool:
+    """A boolean. Raises TypeError for anything else."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{what}: expected True or False, got {value!r}")
+    return bool(value)
 
 
 def along(axis: int, item: Any) -> tuple[Any, ...]:

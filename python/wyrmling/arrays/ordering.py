@@ -20,6 +20,17 @@ from .output import finished
 from .reductions import cast_to, mask_of
 
 
+def _checked(name: str, **given: Any) -> None:
+    """Raises what NumPy raises for the kind of sort and the fields that are given: every sort here
+    is alike, and variables have no fields.
+    """
+    if asked := {key: each for key, each in given.items() if each is not None}:
+        try:
+            np.sort(np.zeros(1), **asked)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name}: {error}") from None
+
+
 def argsort(
     a: Like,
     axis: int | None = -1,
@@ -33,6 +44,7 @@ def argsort(
     >>> argsort([3.0, 1.0, 2.0])
     array([1, 2, 0])
     """
+    _checked("argsort", kind=kind, order=order, stable=stable)
     return _core.argsort(reshape(a, -1), 0) if axis is None else _core.argsort(a, axis)
 
 
@@ -49,6 +61,7 @@ def sort(
     >>> sort([3.0, 1.0, 2.0])
     array([1., 2., 3.])
     """
+    _checked("sort", kind=kind, order=order, stable=stable)
     x, along = (reshape(a, -1), 0) if axis is None else (constant(a), axis)
     if x.dtype.kind != "f":
         # Integers that can change.
@@ -57,10 +70,18 @@ def sort(
     return _core.take_along_axis(x, _core.argsort(x, along), along)
 
 
-def _within(name: str, kth: Any, n: int) -> None:
-    """Raises ValueError for places that an axis of ``n`` elements has not, or TypeError."""
+def _within(name: str, kth: Any, n: int, kind: Any, order: Any) -> None:
+    """Raises ValueError for places that an axis of ``n`` elements has not, for fields and for what
+    is no kind of NumPy's; or TypeError.
+    """
+    if kind != "introselect" or order is not None:
+        try:
+            np.zeros(1).partition(0, kind=kind, order=order)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name}: {error}") from None
     for place in integers(f"{name}: kth", kth):
-        if not -n <= place < n:
+        # Of no elements NumPy takes any place.
+        if n and not -n <= place < n:
             raise ValueError(f"{name}: kth: {place} is out of range for {n} elements")
 
 
@@ -77,7 +98,7 @@ def partition(
     """
     x = reshape(a, -1) if axis is None else constant(a)
     along = axis_of("partition", -1 if axis is None else axis, x.ndim)
-    _within("partition", kth, x.shape[along])
+    _within("partition", kth, x.shape[along], kind, order)
     return sort(fixed(x, "partition", along), along)
 
 
@@ -91,7 +112,7 @@ def argpartition(
     """
     x = reshape(a, -1) if axis is None else constant(a)
     along = axis_of("argpartition", -1 if axis is None else axis, x.ndim)
-    _within("argpartition", kth, x.shape[along])
+    _within("argpartition", kth, x.shape[along], kind, order)
     return argsort(fixed(x, "argpartition", along), along)
 
 

@@ -29,6 +29,14 @@ def _coefficients(name: str, what: str, p: Like) -> Variable:
     return fixed(_core.reshape(x, -1), name, 0)
 
 
+def _several(name: str, p: Like) -> Variable:
+    """Coefficients in an array. Raises TypeError for one number."""
+    x = _coefficients(name, "p", p)
+    if constant(p).ndim == 0:
+        raise TypeError(f"{name}: p: expected the coefficients in an array, got one number")
+    return x
+
+
 def polyval(p: Like, x: Like) -> Variable:
     """Return p[0] x^(n-1) + … + p[n-1], by Horner's rule, with a gradient for both.
 
@@ -82,7 +90,10 @@ def polymul(a1: Like, a2: Like) -> Any:
     >>> polymul(Variable([1.0, 1.0]), [1.0, -1.0]).value
     array([ 1.,  0., -1.])
     """
-    return convolve(_coefficients("polymul", "a1", a1), _coefficients("polymul", "a2", a2))
+    x, y = _coefficients("polymul", "a1", a1), _coefficients("polymul", "a2", a2)
+    # No coefficients are those of 0.
+    x, y = (p if p.size else constant(np.zeros(1, p.dtype)) for p in (x, y))
+    return convolve(x, y)
 
 
 def polydiv(u: Like, v: Like) -> tuple[Any, Any]:
@@ -120,7 +131,7 @@ def polyder(p: Like, m: int = 1) -> Any:
     times = count("polyder: m", m)
     if times == 0:
         return itself(p)
-    x = _coefficients("polyder", "p", p)
+    x = _several("polyder", p)
     for _ in range(min(times, x.size)):
         x = x[:-1] * np.arange(x.size - 1, 0, -1)
     return x
@@ -136,7 +147,7 @@ def polyint(p: Like, m: int = 1, k: Like | None = None) -> Any:
     times = count("polyint: m", m)
     if times == 0:
         return itself(p)
-    x = _coefficients("polyint", "p", p)
+    x = _several("polyint", p)
     given = constant(np.zeros(times, x.dtype) if k is None else k)
     given = fixed(_core.reshape(given, -1), "polyint", 0)
     if given.size == 1 and times > 1:

@@ -16,14 +16,14 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import Variable, broadcast_like, concatenate, constant, reshape_like
-from .operand import Axis, Like, axes_of
+from .operand import Axis, Like, numbers, reduced_axes
 from .output import finished
 from .shaping import astype
 
 
 def mask_of(name: str, where: Any) -> Any:
     """A mask for ``where``, or None for all elements. Raises TypeError if it is none."""
-    if where is True or where is None:
+    if where is True:
         return None
     if isinstance(where, Variable):
         return where
@@ -61,6 +61,13 @@ def computed_in(name: str, x: Like, dtype: npt.DTypeLike | None, *, averaged: bo
     return cast_to(name, x, dtype)
 
 
+def starting(name: str, initial: Any) -> Any:
+    """What a result starts from: one number. Raises ValueError for several, else TypeError."""
+    if numbers(f"{name}: initial", initial).ndim:
+        raise ValueError(f"{name}: initial: expected one number, got shape {np.shape(initial)}")
+    return initial
+
+
 def masked(name: str, mask: Any, x: Any, other: Any) -> Any:
     """The elements that a mask takes, and another number for the rest.
 
@@ -94,7 +101,7 @@ def sum(
     if (mask := mask_of("sum", where)) is not None:
         x = masked("sum", mask, x, 0.0)
     result = _core.sum(x, axis, keepdims)
-    return finished("sum", result if initial is None else result + initial, out)
+    return finished("sum", result if initial is None else result + starting("sum", initial), out)
 
 
 def counted(mask: Any, x: Any, axis: Axis, keepdims: bool = False) -> Any:
@@ -142,11 +149,10 @@ def extreme(
                 "given with it"
             )
         return finished(asked, reduce(x, axis, keepdims), out)
-    if np.ndim(initial):
-        raise ValueError(f"{asked}: initial: expected one number, got shape {np.shape(initial)}")
+    starting(asked, initial)
     if mask is not None:
         x = masked(asked, mask, x, initial)
-    axes = axes_of(asked, axis, x.ndim)
+    axes = reduced_axes(asked, axis, x.ndim)
     for k in axes:
         if x.shape[k] == 0:
             # An empty lane gets one element, `initial`.

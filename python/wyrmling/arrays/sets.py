@@ -161,4 +161,5 @@ def setxor1d(ar1: Like, ar2: Like, assume_unique: bool = False) -> Any:
     order = np.argsort(known, kind="stable")
     ordered = known[order]
     apart = np.concatenate([[True], ordered[1:] != ordered[:-1], [True]])
+    apart = apart if known.size else apart[1:]
     return take(joined, order[apart[1:] & apart[:-1]])

@@ -175,9 +175,11 @@ def rot90(m: Like, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
            [1., 3.]])
     """
     x = itself(m)
-    found = axes_of("rot90", axes, x.ndim)
-    if len(found) != 2:
-        raise ValueError(f"rot90: expected two axes, got {axes}")
+    given = integers("rot90: axes", tuple(axes))
+    outside = any(not -x.ndim <= axis < x.ndim for axis in given)
+    if len(given) != 2 or outside:
+        raise ValueError(f"rot90: axes: expected two of {x.ndim}, got {axes}")
+    found = axes_of("rot90", given, x.ndim)
     one, two = found
     k = integer("k", k)
     if k % 4 == 0:
@@ -264,7 +266,18 @@ def copy(a: Like, order: Literal["K", "A", "C", "F"] = "K", subok: bool = False)
     >>> copy([1.0, 2.0])
     array([1., 2.])
     """
+    _memory("copy", order)
     return _own(a)
+
+
+def _memory(name: str, order: Any, device: Any = None) -> None:
+    """Raises for what is no layout or device of NumPy's; all of them change nothing here."""
+    if not isinstance(order, str | None):
+        raise TypeError(f"{name}: order: expected 'K', 'A', 'C' or 'F', got {order!r}")
+    if order is not None and order.upper() not in ("K", "A", "C", "F"):
+        raise ValueError(f"{name}: order: expected 'K', 'A', 'C' or 'F', got {order!r}")
+    if device not in ("cpu", None):
+        raise ValueError(f"{name}: device: expected 'cpu', got {device!r}")
 
 
 def _own(a: Like) -> Variable:
@@ -296,6 +309,7 @@ def astype(
     >>> astype(Variable([1.5, -1.5]), int).value
     array([ 1, -1])
     """
+    _memory("astype", order, device)
     found = np.dtype(dtype)
     if casting != "unsafe":
         own = x.dtype if isinstance(x, Variable) else np.asarray(x).dtype
@@ -390,6 +404,7 @@ def full_like(
     >>> full_like(Variable([1.0, 2.0]), 3.0, dtype=int)
     array([3, 3])
     """
+    _memory("full_like", order, device)
     if dtype is None:
         dtype = a.dtype if isinstance(a, Variable) else np.asarray(a).dtype
     kind = np.dtype(dtype)
@@ -441,7 +456,7 @@ def zeros_like(
     >>> y.value
     array([0., 5.])
     """
-    return full_like(a, 0.0, dtype, shape=shape)
+    return full_like(a, 0.0, dtype, order, shape=shape, device=device)
 
 
 def ones_like(
@@ -458,7 +473,7 @@ def ones_like(
     >>> ones_like(Variable([1.0, 2.0])).value
     array([1., 1.])
     """
-    return full_like(a, 1.0, dtype, shape=shape)
+    return full_like(a, 1.0, dtype, order, shape=shape, device=device)
 
 
 def empty_like(
@@ -475,4 +490,4 @@ def empty_like(
     >>> empty_like(Variable([1.0, 2.0])).shape
     (2,)
     """
-    return zeros_like(prototype, dtype, shape=shape)
+    return zeros_like(prototype, dtype, order, shape=shape, device=device)

@@ -26,9 +26,10 @@ from .._core import (
     square,
     squeeze,
 )
-from .operand import Axis, Like, along, axes_of, axis_of
+from .operand import Axis, Like, along, axes_of, axis_of, reduced_axes, truth
 from .output import finished
-from .reductions import computed_in, counted, mask_of, masked
+from .predicates import changes
+from .reductions import computed_in, counted, mask_of, masked, starting
 from .roots import root
 from .shaping import astype
 
@@ -91,8 +92,7 @@ def _cumulative(
 ) -> Any:
     first, running = (0.0, cumsum) if name == "cumulative_sum" else (1.0, cumprod)
     array = computed_in(name, x, dtype)
-    if array.ndim == 0:
-        raise ValueError(f"{name}: expected an array with an axis, got a number")
+    array = reshape(array, 1) if array.ndim == 0 else array
     if axis is None and array.ndim > 1:
         raise ValueError(f"{name}: axis: must be given for {array.ndim} axes")
     at = axis_of(name, 0 if axis is None else axis, array.ndim)
@@ -177,12 +177,13 @@ def prod(
     discrete = _core.is_boolean(x) or x.dtype.kind == "i"
     if (mask := mask_of("prod", where)) is not None:
         x = masked("prod", mask, x, 1.0)
-    axes = axes_of("prod", axis, x.ndim)
+    axes = reduced_axes("prod", axis, x.ndim)
     for k in axes:
         x = _product(x, k)
-    result = x if keepdims or not axes else squeeze(x, axes)
+    result = x if truth("prod: keepdims", keepdims) or not axes else squeeze(x, axes)
     result = astype(result, int) if discrete else result
-    return finished("prod", result if initial is None else result * initial, out)
+    result = result if initial is None else result * starting("prod", initial)
+    return finished("prod", result, out)
 
 
 def var(
@@ -231,7 +232,7 @@ def variance(
 ) -> Variable:
     """The variance over axes, of the elements that a mask takes if there is one."""
     x = constant(a)
-    axes = axes_of(name, axis, x.ndim)
+    axes = reduced_axes(name, axis, x.ndim)
     if isinstance(ddof, Variable) or np.ndim(ddof) or np.asarray(ddof).dtype.kind not in "biuf":
         raise TypeError(f"{name}: ddof: expected one number, got {ddof!r}")
     if mask is not None:
@@ -297,7 +298,8 @@ def average(
 ) -> Any:
     """The mean over an axis, each element counted by its weight; with ``returned`` also their sum.
 
-    ``weights`` has the shape of ``a``, or is a vector along the axis.
+    ``weights`` has the shape of ``a``, or is a vector along the axis. Raises ZeroDivisionError
+    where they add up to zero, unless they can change later: then the mean is not a number.
 
     >>> average([1.0, 4.0], weights=[2.0, 1.0]).item()
     2.0
@@ -305,22 +307,35 @@ def average(
     x = constant(a)
     # Without weights each element has weight 1, whatever length an input gets later.
     each = constant(weights) if weights is not None else _core.broadcast_like(1.0, x)
+    axes = axes_of("average", axis, x.ndim)
     if each.shape == x.shape:
         each = _core.reshape_like(each, x)
     else:
-        if axis is None or each.ndim != 1:
+        if axis is None:
+            raise TypeError(f"average: axis: must be given for weights of shape {each.shape}")
+        if each.ndim != 1 or len(axes) != 1:
             raise ValueError(
                 f"weights: expected shape {x.shape}, or a vector along an axis; got {each.shape}"
             )
-        behind = x.ndim - 1 - axis_of("average", axis, x.ndim)
+        behind = x.ndim - 1 - axes[0]
         if each.shape[0] != x.shape[x.ndim - 1 - behind]:
             raise ValueError(
                 f"weights: a vector of {each.shape[0]} does not fit axis {axis} of {x.shape}"
             )
         each = _core.broadcast_like(expand_dims(each, tuple(range(1, 1 + behind))), x)
-    total = _core.sum(each, axis, keepdims)
-    result = _core.sum(x * each, axis, keepdims) / total
+    total = _core.sum(each, axes, keepdims)
+    if weights is not None:
+        refuse_zero("average", total)
+    result = _core.sum(x * each, axes, keepdims) / total
     return (result, total) if returned else result
+
+
+def refuse_zero(name: str, total: Any) -> None:
+    """Raises ZeroDivisionError, as NumPy does, for weights that add up to zero, unless they can
+    change later.
+    """
+    if not changes(total) and not np.all(total.value):
+        raise ZeroDivisionError(f"{name}: weights: they add up to zero, and cannot be normalized")
 
 
 def ptp(a: Like, axis: Axis = None, out: Variable | None = None, keepdims: bool = False) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .._core import Variable, constant, fixed, where
+from .._core import Variable, broadcast_to, constant, fixed, where
 from .joining import array
 from .operand import Array, Like, axis_of, integers
 from .predicates import value
@@ -186,10 +186,16 @@ def copyto(
     array([5., 2.])
     """
     x, new = _target("copyto", dst), constant(src)
+    if not isinstance(casting, str):
+        raise TypeError(f"copyto: casting: expected a rule of NumPy's, got {casting!r}")
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise ValueError(f"copyto: casting: expected a rule of NumPy's, got {casting!r}")
     known: Any = type(src) if type(src) in (bool, int, float) else None
     if known is None and not np.can_cast(new.dtype, x.dtype, casting):
         raise TypeError(f"copyto: {new.dtype} cannot be stored as {x.dtype} by casting={casting!r}")
-    x[...] = new if where is True else chosen(where, new, x)
+    if where is not True:
+        new = chosen(broadcast_to(where, x.shape), new, x)
+    x[...] = new
 
 
 def chosen(mask: Any, new: Like, old: Variable) -> Any:

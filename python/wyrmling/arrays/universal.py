@@ -39,7 +39,7 @@ def _logaddexp_reduce(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any,
         x = reductions.masked("logaddexp", mask, x, -np.inf)
     result = _core.logsumexp(x, axis, keepdims)
     if initial is not None:
-        result = _core.logaddexp(result, initial)
+        result = _core.logaddexp(result, reductions.starting("logaddexp", initial))
     return finished("logaddexp", result, out)
 
 
@@ -139,6 +139,15 @@ def _reduceat(
     return finished(name, _core.stack(found, along_axis), out)
 
 
+def _as_type(name: str, x: Any, dtype: Any) -> Any:
+    """An operand in the type in which is computed. Raises TypeError if it would be rounded."""
+    found = reductions.cast_to(name, x, dtype)
+    kind = constant(x).dtype
+    if not np.can_cast(kind, found.dtype, "same_kind"):
+        raise TypeError(f"{name}: dtype: {kind} cannot be computed in as {np.dtype(dtype)}")
+    return found
+
+
 def _called(
     ufunc: np.ufunc,
     *inputs: Any,
@@ -151,8 +160,10 @@ def _called(
     true ``out`` keeps what it has.
     """
     name = ufunc.__name__
+    if more and (ufunc.signature is None or ufunc is np.matmul):
+        raise _refused(name, sorted(more))
     if dtype is not None:
-        inputs = tuple(reductions.cast_to(name, x, dtype) for x in inputs)
+        inputs = tuple(_as_type(name, x, dtype) for x in inputs)
     if isinstance(out, tuple) and len(out) > 1:
         raise _refused(name, ["out"])
     mask = reductions.mask_of(name, where)
@@ -201,7 +212,7 @@ def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], given: dict[str, 
     asked = {
         key: each
         for key, each in given.items()
-        if key == "axis" or not (each is None or _is_default(key, each))
+        if (key in ("axis", "where") if each is None else not _is_default(key, each))
     }
     if unknown := sorted(set(asked) - known):
         raise _refused(name, unknown)

@@ -19,7 +19,8 @@ Where there is no derivative there is an error, and no number that looks like on
 - A norm has the gradient 0 at zero.
 
 Plain arguments give plain results, to the bit those of a traced run; of integers and booleans the
-functions that only multiply, add or move elements are NumPy's, and give integers.
+functions that only multiply, add or move elements are NumPy's, and give integers; of complex
+numbers all are NumPy's.
 
 ``cholesky`` and ``eigh`` read one triangle, as NumPy's, and what is not read has no gradient:
 write ``cholesky((a + a.T) / 2)`` for the symmetric one.
@@ -115,6 +116,14 @@ _EXACT = {"cross", "matmul", "matrix_power", "multi_dot", "tensordot", "trace", 
 _SAME = {"diagonal", "matrix_transpose", "outer"}
 
 
+def _is_complex(x: Any) -> bool:
+    """Whether an argument, or an item of a list of them, holds complex numbers."""
+    if isinstance(x, list | tuple):
+        return any(map(_is_complex, x))
+    kind = getattr(x, "dtype", None)
+    return isinstance(x, complex) if kind is None else getattr(kind, "kind", None) == "c"
+
+
 def _whole(x: Any) -> bool:
     """Whether an argument, or each item of a list of them, holds integers or booleans."""
     if isinstance(x, list | tuple):
@@ -122,14 +131,19 @@ def _whole(x: Any) -> bool:
     return np.asarray(x).dtype.kind in "iub"
 
 
-def _exact(name: str, ours: _plain.Function, theirs: _plain.Function) -> _plain.Function:
-    """NumPy's function for integers, ours for other numbers."""
+def _untraced(name: str, ours: _plain.Function, theirs: _plain.Function) -> _plain.Function:
+    """NumPy's function for complex numbers, which nothing traced can be, and for integers if it is
+    among ``_EXACT``; ours for other numbers.
+    """
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        inverts = name == "matrix_power" and any(np.ndim(n) == 0 and n < 0 for n in args[1:])
-        operands = args[:2] if name in ("cross", "tensordot") else args
-        if args and all(map(_whole, operands)) and not inverts:
+        if _is_complex(args) or _is_complex(tuple(kwargs.values())):
             return theirs(*args, **kwargs)
+        if name in _EXACT:
+            inverts = name == "matrix_power" and any(np.ndim(n) == 0 and n < 0 for n in args[1:])
+            operands = args[:2] if name in ("cross", "tensordot") else args
+            if args and all(map(_whole, operands)) and not inverts:
+                return theirs(*args, **kwargs)
         return _plain.value(ours(*args, **kwargs))
 
     return function
@@ -143,10 +157,8 @@ def _public() -> dict[str, _plain.Function]:
         if isinstance(ours, type):
             continue
         theirs = vars(np.linalg).get(name)
-        if theirs is not None and name in _EXACT:
-            theirs = _exact(name, ours, theirs)
-        elif name not in _SAME:
-            theirs = None
+        if theirs is not None and name not in _SAME:
+            theirs = _untraced(name, ours, theirs)
         made[name] = _plain.public(ours, __name__, theirs)
     return made
 

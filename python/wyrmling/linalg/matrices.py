@@ -17,7 +17,7 @@ from .. import _core
 from .._core import Variable, constant
 from ..arrays.contraction import cross as _cross
 from ..arrays.contraction import trace as _trace
-from ..arrays.operand import Axis, Like, axes_of, integer, itself
+from ..arrays.operand import Axis, Like, axes_of, integer, itself, reduced_axes
 from ..arrays.output import finished
 from ..arrays.predicates import value
 from ..arrays.roots import root
@@ -53,7 +53,24 @@ class QRResult(NamedTuple):
 
 
 inv, det, solve = _core.inv, _core.det, _core.solve
-matmul, outer, matrix_transpose = _core.matmul, _core.outer, _core.matrix_transpose
+matmul, matrix_transpose, vecdot = _core.matmul, _core.matrix_transpose, _core.vecdot
+
+
+def outer(x1: Like, x2: Like, /) -> Variable:
+    """Return the product of each element of a vector with each of another.
+
+    Raises ValueError for what is no vector; ``wyrmling.outer`` flattens it.
+
+    >>> outer([1.0, 2.0], [3.0, 4.0])
+    array([[3., 4.],
+           [6., 8.]])
+    """
+    x, y = constant(x1), constant(x2)
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(f"outer: expected two vectors, got shapes {x.shape} and {y.shape}")
+    return _core.outer(x, y)
+
+
 vecdot = _core.vecdot
 
 
@@ -268,6 +285,11 @@ def vector_norm(
     if isinstance(ord, str):
         raise ValueError(f"norm: {ord!r} is no order of a norm of vectors")
     x = constant(x)
+    given: Any = ord
+    if not isinstance(given, int | float | Variable) and (
+        np.ndim(given) or np.asarray(given).dtype.kind not in "biuf"
+    ):
+        raise TypeError(f"norm: ord: expected one number, got {ord!r}")
     if isinstance(ord, Variable):
         # By the formula alone: special orders would be constants.
         given = value("norm: ord", ord)
@@ -346,7 +368,7 @@ def norm(
     x = constant(x)
     if axis is None and ord is None:
         return vector_norm(x, keepdims=keepdims)
-    axes = axes_of("norm", axis, x.ndim)
+    axes = reduced_axes("norm", axis, x.ndim)
     match axes:
         case (only,):
             return vector_norm(x, axis=only, keepdims=keepdims, ord=2 if ord is None else ord)
@@ -387,7 +409,7 @@ def cross(x1: Like, x2: Like, /, *, axis: int = -1) -> Variable:
     >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     array([0., 0., 1.])
     """
-    return _cross(x1, x2, axis=axis)
+    return _cross(x1, x2, axis=integer("cross: axis", axis))
 
 
 def diagonal(x: Like, /, *, offset: int = 0) -> Variable:

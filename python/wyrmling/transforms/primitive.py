@@ -11,6 +11,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -244,11 +245,12 @@ class Primitive:
 
     def _define(self, name: str, into: dict[int, Rule | None], rules: Any, argnums: Any) -> None:
         places = range(len(rules)) if argnums is None else argnums
-        places = [places] if isinstance(places, int) else list(places)
+        # One more than there are rules is too many already.
+        places = [places] if isinstance(places, int) else list(islice(places, len(rules) + 1))
         if len(places) != len(rules) or not rules:
             raise ValueError(
                 f"{name}: expected a rule for each of argnums, got {len(rules)} rule(s) for "
-                f"{len(places)} argument(s)"
+                f"argnums={argnums!r}"
             )
         for at, rule in zip(places, rules, strict=True):
             if isinstance(at, bool) or not isinstance(at, int) or at < 0:

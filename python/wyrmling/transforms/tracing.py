@@ -53,23 +53,26 @@ def positions(name: str, argnums: Argnums, count: int) -> tuple[int, ...]:
     """Which arguments are differentiated, counted from the start, of ``count`` given."""
     if type(argnums) is int and 0 <= argnums < count:
         return (argnums,)
-    try:
-        several = argnums if isinstance(argnums, Sequence) else (argnums,)
-        given = tuple(operator.index(at) for at in several)
-    except TypeError:
-        raise TypeError(
-            f"{name}: argnums: expected an integer or several, got {argnums!r}"
-        ) from None
-    for at in given:
+    found: list[int] = []
+    # One by one, so that the first that is wrong ends it however many there are.
+    for given in argnums if isinstance(argnums, Sequence) else (argnums,):
+        try:
+            at = operator.index(given)
+        except TypeError:
+            raise TypeError(
+                f"{name}: argnums: expected an integer or several, got {argnums!r}"
+            ) from None
         if not -count <= at < count:
             raise ValueError(
                 f"{name}: argnums: argument {at} is to be differentiated, but {count} "
                 "positional arguments were given"
             )
-    found = tuple(at % count for at in given)
-    if len(set(found)) != len(found) or not found:
-        raise ValueError(f"{name}: argnums: expected distinct arguments, got {argnums!r}")
-    return found
+        if at % count in found:
+            raise ValueError(f"{name}: argnums: expected distinct arguments, got {at} again")
+        found.append(at % count)
+    if not found:
+        raise ValueError(f"{name}: argnums: expected one argument at least, got {argnums!r}")
+    return tuple(found)
 
 
 def _scalar(array: Any) -> Any:
