@@ -1,8 +1,6 @@
-"""Operators written in Python, hooks, and gradients that are graphs."""
+"""Operators written in Python."""
 
-import gc
 import threading
-import weakref
 
 import numpy as np
 import pytest
@@ -190,6 +188,46 @@ def test_forward_rules():
     wy.check_grads(f, (0.3,))
 
 
+def test_forward_rules_alone_serve_reverse_mode():
+    @wy.primitive
+    def f(x, params):
+        return {"product": x * params["w"], "norm": np.sum(x * x) * params["b"]}
+
+    f.defjvp(
+        lambda t, ans, x, p: {"product": t * p["w"], "norm": 2.0 * np.sum(x * t) * p["b"]},
+        lambda t, ans, x, p: {
+            "product": x * t["w"],
+            "norm": ans["norm"] / p["b"] * t["b"],
+        },
+    )
+
+    def loss(f):
+        def of(x, params):
+            y = f(x, params)
+            return np.sum(np.sin(y["product"])) * y["norm"]
+
+        return of
+
+    x, params = np.array([[0.1, 0.7], [0.4, -0.3]]), {"w": np.array([2.0, 3.0]), "b": 0.5}
+    wy.check_grads(f, (x, params), order=2)
+    for transform in (wy.grad, wy.hessian):
+        found = transform(loss(f), (0, 1))(x, params)
+        expected = transform(loss(f.function), (0, 1))(x, params)
+        for a, b in zip(flattened(found), flattened(expected), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+    wide, w = wy.Input(x), wy.Parameter([2.0, 3.0])
+    program = wy.freeze(loss(f)(wide, {"w": w, "b": 0.5}))
+    expected = wy.grad(lambda w: loss(f.function)(x, {"w": w, "b": 0.5}))(np.array([2.0, 3.0]))
+    np.testing.assert_allclose(program.value_and_grad({wide: x})[1][w], expected)
+    # None says that it does not move, and a rule for one argument is none for another.
+    f.defjvp(None, argnums=0)
+    np.testing.assert_array_equal(wy.grad(loss(f))(x, params), np.zeros((2, 2)))
+    lonely = wy.primitive(lambda x, y: x * y).defjvp(lambda t, ans, x, y: t * y)
+    assert wy.grad(lonely)(2.0, 3.0) == 3.0
+    with pytest.raises(NotImplementedError, match="argument 1"):
+        wy.grad(lonely, argnums=1)(2.0, 3.0)
+
+
 @pytest.mark.parametrize(
     ("rules", "argnums", "error"),
     [
@@ -255,115 +293,6 @@ def test_a_primitive_that_reaches_into_its_graph():
     assert w.grad is None
 
 
-# --- hooks ---
-
-
-def test_hooks_see_and_change_gradients():
-    x = wy.Variable([1.0, 2.0])
-    y = x * 3.0
-    seen = []
-    handle = y.register_hook(lambda g: seen.append(g) or g * 10.0)
-    (y * y + y).sum().backward()
-    # Complete, and once, though y is used three times.
-    (g,) = seen
-    np.testing.assert_array_equal(g, [7.0, 13.0])
-    np.testing.assert_array_equal(x.grad, [210.0, 390.0])
-    x.zero_grad()
-    handle.remove()
-    handle.remove()
-    (y * y + y).sum().backward()
-    np.testing.assert_array_equal(x.grad, [21.0, 39.0])
-
-
-def test_hooks_on_leaves_and_on_graphs():
-    w = wy.Parameter(np.zeros((4, 2)))
-    kinds = []
-    w.register_hook(lambda g: kinds.append(type(g)))
-    w[[1, 2]].sum().backward()
-    assert kinds == [wy.SparseGrad]
-    x = wy.Variable(3.0)
-    x.register_hook(lambda g: kinds.append(type(g)) or g * 2)
-    (x * x).backward(create_graph=True)
-    assert kinds[-1] is wy.Variable
-    assert x.grad.item() == 12.0
-
-
-def test_hooks_that_make_no_sense():
-    x = wy.Variable([1.0, 2.0])
-    with pytest.raises(TypeError, match="hook: expected a function"):
-        x.register_hook(3)
-    with pytest.raises(TypeError, match="no gradient flows"):
-        wy.Input(1.0).register_hook(print)
-    handle = x.register_hook(lambda g: np.ones(3))
-    with pytest.raises(ValueError, match="hook: expected a gradient of float64 and shape"):
-        x.sum().backward()
-    handle.remove()
-    x.register_hook(lambda g: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        x.sum().backward()
-    assert x.grad is None
-    with pytest.raises(TypeError, match=r"freeze: .* hook"):
-        wy.freeze(x.sum())
-
-
-# --- gradients that are graphs ---
-
-
-def test_create_graph():
-    x = wy.Variable(2.0)
-    (x**4).backward(create_graph=True)
-    first = x.grad
-    assert isinstance(first, wy.Variable)
-    assert first.item() == 32.0
-    x.zero_grad()
-    assert x.grad is None
-    first.backward(create_graph=True)
-    second = x.grad
-    assert second.item() == 48.0
-    x.zero_grad()
-    second.backward()
-    assert x.grad == 48.0
-    # Numbers and graphs add up.
-    x.zero_grad()
-    (x * x).backward()
-    (x * x).backward(create_graph=True)
-    assert x.grad.item() == 8.0
-    (x * x).backward()
-    assert x.grad == 12.0
-
-
-def test_create_graph_for_a_penalty():
-    """A penalty on the gradient, trained: the norm of the slope goes down."""
-    w = wy.Parameter([1.0, -2.0])
-    x = np.array([[1.0, 2.0], [3.0, -1.0]])
-    optimizer = wy.SGD(lr=0.01)
-    losses = []
-    for _ in range(20):
-        y = np.sum(np.tanh(x @ w) ** 2)
-        y.backward(create_graph=True)
-        penalty = (w.grad * w.grad).sum()
-        w.zero_grad()
-        penalty.backward()
-        optimizer.step([w])
-        w.zero_grad()
-        losses.append(penalty.item())
-    assert losses[-1] < losses[0]
-
-
-def test_graphs_of_gradients_leak_nothing():
-    x = wy.Variable(2.0)
-    (x * x).backward(create_graph=True)
-    graph = weakref.ref(x)
-    del x
-    gc.collect()
-    assert graph() is None
-
-
-def test_stop_gradient():
-    assert wy.grad(lambda x: x * wy.stop_gradient(x))(3.0) == 3.0
-    assert wy.jvp(lambda x: x * wy.stop_gradient(x), (3.0,), (1.0,))[1] == 3.0
-
-
 def test_primitives_of_another_thread_may_drop_graphs(cube):
     """While a rule runs, another thread lets go of its last reference to part of the graph."""
     results = []
@@ -379,27 +308,6 @@ def test_primitives_of_another_thread_may_drop_graphs(cube):
     for t in threads:
         t.join()
     assert len(results) == 150
-
-
-def test_a_hook_may_pull_back_through_its_own_graph():
-    # Its nodes hold the gradients of the walk under way, which the inner walk must not touch.
-    calls, inner = [], []
-
-    def hook(g):
-        calls.append(g)
-        if len(calls) == 1:
-            inner.append(pullback(1.0))
-
-    def f(x, w):
-        y = x * w
-        y.register_hook(hook)
-        return y * y + x * y
-
-    _, pullback = wy.vjp(f, 2.0, 3.0)
-    expected = (2 * 2.0 * 9.0 + 2 * 2.0 * 3.0, 2 * 3.0 * 4.0 + 4.0)
-    assert pullback(1.0) == expected
-    assert inner == [expected]
-    assert len(calls) == 2
 
 
 def test_a_primitive_may_pull_back_through_its_own_graph():

@@ -86,8 +86,13 @@ def test_results_that_cannot_be_are_refused_by_name(name, make):
 
 def test_lengths_that_are_no_lengths_are_not_believed():
     f = wy.primitive(lambda x: (Longer([x, 2 * x]), Endless([x]), LongDict(a=x)))
-    (one, two), [three], named = f(wy.Variable(3.0))
-    assert [v.item() for v in (one, two, three, named["a"])] == [3.0, 6.0, 3.0, 3.0]
+    longer, endless, named = f(wy.Variable(3.0))
+    assert [v.item() for v in (longer[0], longer[1], endless[0], named["a"])] == [
+        3.0,
+        6.0,
+        3.0,
+        3.0,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -124,25 +129,71 @@ def test_results_of_any_layout_are_read(result):
 SIZES = [(), (3,), (0,), (5000,)]
 
 
+@pytest.mark.parametrize("make", [wy.primitive, wy.checkpoint])
+@pytest.mark.parametrize("shape", [(1,), (3,), (2, 0), (70, 70)])
+def test_arguments_cannot_be_written_to(make, shape):
+    """Where nothing is traced they are the caller's, and so writing would make a difference."""
+
+    def write(x):
+        x[...] = 5.0
+        return np.sum(x)
+
+    def double(x):
+        x *= 2.0
+        return np.sum(x)
+
+    def through_a_view(x):
+        x.reshape(-1)[:] = 5.0
+        return np.sum(x)
+
+    for f in map(make, (write, double, through_a_view)):
+        x = wy.Input(np.ones(shape))
+        for call in (
+            lambda f=f: wy.grad(f)(np.ones(shape)),
+            lambda f=f: wy.jvp(f, (np.ones(shape),), (np.ones(shape),)),
+            lambda f=f, x=x: f(x),
+            lambda f=f, x=x: wy.freeze(f(x * 1.0)),
+        ):
+            with pytest.raises(ValueError, match="read-only"):
+                call()
+        np.testing.assert_array_equal(x.value, np.ones(shape))
+    # A number is nobody else's.
+    assert wy.vjp(make(double), 3.0)[0] == 6.0
+
+
+def test_rules_cannot_write_to_what_they_are_given():
+    f = wy.primitive(lambda x: {"a": x * x})
+    for rule in (
+        lambda g, ans, x: g["a"].__imul__(2.0),
+        lambda g, ans, x: ans["a"].__imul__(2.0),
+        lambda g, ans, x: x.__imul__(2.0),
+    ):
+        f.defvjp(rule)
+        with pytest.raises(ValueError, match="read-only"):
+            wy.grad(lambda x: np.sum(f(x)["a"]))(np.ones(3))
+
+
 @pytest.mark.parametrize("shape", SIZES)
 def test_nobody_sees_what_a_primitive_does_to_its_arrays(shape):
     """The function returns its own operand, and it and the rules write to all that they get."""
     kept = []
 
-    def f(x, y):
-        kept.append((x, y))
-        x *= 2.0
-        return x, y, y
-
     def spoil(*arrays):
         for array in arrays:
+            array.setflags(write=True)
             array *= 7.0
+
+    def f(x, y):
+        kept.append((x, y))
+        x.setflags(write=True)
+        x *= 2.0
+        return x, y, y
 
     f = wy.primitive(f)
 
     def rule(g, ans, x, y):
         result = 2.0 * g[0]
-        kept.append((*g, *ans, x, y, result))
+        kept.append((*g, *ans, x, y))
         spoil(*g, *ans, x, y)
         return result
 

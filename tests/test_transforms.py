@@ -463,32 +463,3 @@ def test_an_error_of_the_function_is_raised_as_it_is():
         raise KeyError("mine")
 
     refused(KeyError, "mine", wy.grad(f), 1.0)
-
-
-def test_dicts_are_matched_by_their_keys():
-    """Gradients and tangents fit what they belong to, in whatever order their keys were written."""
-
-    def f(x):
-        return {"a": x["u"] + 10.0 * x["v"], "b": {1: 100.0 * x["u"], 0: x["v"]}}
-
-    x = {"u": 1.0, "v": 2.0}
-    pullback = wy.vjp(f, x)[1]
-    g = {"a": 1.0, "b": {1: 2.0, 0: 3.0}}
-    assert pullback(g) == pullback({"b": {0: 3.0, 1: 2.0}, "a": 1.0}) == ({"u": 201.0, "v": 13.0},)
-    t = {"v": 1.0, "u": 0.0}
-    expected = {"a": 10.0, "b": {1: 0.0, 0: 1.0}}
-    assert wy.jvp(f, (x,), (t,))[1] == wy.jvp(f, (x,), (dict(sorted(t.items())),))[1] == expected
-    hvp = wy.hvp(lambda x: x["u"] * x["u"] * x["v"])
-    assert hvp(x, t) == hvp(x, dict(sorted(t.items()))) == {"u": 2.0, "v": 0.0}
-    for wrong in ({"u": 1.0}, {"u": 1.0, "w": 1.0}, {**t, "w": 1.0}, [1.0, 0.0], ("u", "v"), 1.0):
-        with pytest.raises(TypeError, match="jvp: tangents: expected the form of the primals"):
-            wy.jvp(f, (x,), (wrong,))
-
-
-def test_trees_that_contain_themselves_are_refused_by_name():
-    circle = [1.0]
-    circle.append(circle)
-    with pytest.raises(RecursionError, match=r"argument 0.*does it contain itself"):
-        wy.grad(lambda x: x[0])(circle)
-    with pytest.raises(RecursionError, match=r"the result.*does it contain itself"):
-        wy.vjp(lambda x: circle, 1.0)

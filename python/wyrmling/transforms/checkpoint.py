@@ -19,7 +19,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
     ``f`` takes and returns floats, arrays and nested tuples, lists and dicts of them. Arguments to
     differentiate by are given by position. Keyword arguments are passed on. It must not close over
-    variables: TypeError is raised if its result depends on one.
+    variables: TypeError is raised if its result depends on one. It gets copies of arrays that are
+    differentiated, and ValueError is raised if it writes to one.
 
     A gradient runs ``f`` once more for each argument that matters, and so does each order of
     derivative. Checkpoints within each other multiply that: a checkpoint of a gradient of a

@@ -135,7 +135,13 @@ class Operator:
         return self.form.labels
 
     def call(self, *arrays: Any) -> list[Any]:
-        """As ``Definition.call``."""
+        """As ``Definition.call``. A function that writes to an argument would change what its
+        caller has where nothing is traced, and nothing here, so it cannot. A number has no axes,
+        and nobody else to see it.
+        """
+        for array in arrays:
+            if array.ndim:
+                array.flags.writeable = False
         result = self.run(*arrays)
         if self._form is None:
             self._form = Form(self.name, result)

@@ -19,6 +19,7 @@ import numpy as np
 from .._core import Variable
 from . import tree
 from .definition import ONE, Definition, Operator, Traced, applied
+from .reverse import vjp
 from .tracing import described, function, is_number
 
 Rule = Callable[..., Any]
@@ -80,7 +81,7 @@ class _Bound(Operator):
             iter([tangent if k == leaf else _rest(x) for k, (_, x) in enumerate(labelled)])
         )
 
-    def _product(self, i: int, rules: dict[int, Rule | None], mode: str) -> Definition | None:
+    def _product(self, i: int, rules: dict[int, Rule | None], mode: str) -> Traced | None:
         rule = rules[self.at[i][0]]
         if rule is None:
             return None
@@ -110,9 +111,23 @@ class _Bound(Operator):
     def vjp(self, i: int) -> Definition | None:
         if self.at[i][0] in self.of.vjps:
             return self._product(i, self.of.vjps, "vjp")
-        raise NotImplementedError(self._missing(self.at[i][0]))
+        moved = self.jvp(i)
+        return None if moved is None else self._transposed(i, moved)
 
-    def jvp(self, i: int) -> Definition | None:
+    def _transposed(self, i: int, moved: Traced) -> Definition:
+        """The gradient of operand ``i``, from how the results move with it."""
+        form = self.form
+
+        def pulled(*given: Any) -> Any:
+            g, others = form.results(given)
+            x = others[len(form.labels) + i]
+            # They move in proportion to the tangent, so any will do.
+            tangent = np.zeros(np.shape(x), x.dtype)
+            return vjp(lambda t: moved.run(t, *others), tangent)[1](g)[0]
+
+        return Traced(f"{self.name}.vjp{i}", pulled, ONE)
+
+    def jvp(self, i: int) -> Traced | None:
         if self.at[i][0] in self.of.jvps:
             return self._product(i, self.of.jvps, "jvp")
         if self.at[i][0] in self.of.vjps:
@@ -282,7 +297,8 @@ class Primitive:
     def defjvp(self, *rules: Rule | None, argnums: int | Sequence[int] | None = None) -> Primitive:
         """Sets rules for forward mode: ``rule(t, ans, *args, **kwargs)`` with the tangent of its
         argument returns that of the result, in the form of the result, where a number stands for
-        an array of it. Only needed where the rule of ``defvjp``, transposed, is not good enough.
+        an array of it. Where there is no rule of ``defvjp`` it serves reverse mode too, transposed;
+        where there is one, it is only needed if that, transposed, is not good enough.
         """
         self._define("defjvp", self.jvps, rules, argnums)
         return self
@@ -293,14 +309,15 @@ def primitive(f: Callable[..., Any]) -> Primitive:
     several in a nested tuple, named tuple, list or dict.
 
     Called with variables among its positional arguments, or in tuples, lists and dicts there, it
-    is run on their values and recorded as one operator; with none, it is just run. The function
-    gets copies, and what it returns is copied. float32 and float64 keep their type, integers and
-    booleans become float64. ``defvjp`` gives it rules; without one for an argument that matters,
-    taking a gradient raises NotImplementedError that says how. What is called with other shapes
-    later (a frozen program may be) is called with zeros once to learn the shapes of its results. A
-    function may refer to variables that it computed: Python's garbage collector sees through graphs
-    (but not through a ``Program``). A rule is differentiated by each of ``g``, ``ans`` and the
-    arguments, so derivatives of high order cost some five times more with each.
+    is run on their values and recorded as one operator; with none, it is just run. The function and
+    its rules get copies of arrays, to which they cannot write, and what they return is copied.
+    float32 and float64 keep their type, integers and booleans become float64. ``defvjp`` gives it
+    rules; without one for an argument that matters, taking a gradient raises NotImplementedError
+    that says how. What is called with other shapes later (a frozen program may be) is called with
+    zeros once to learn the shapes of its results. A function may refer to variables that it
+    computed: Python's garbage collector sees through graphs (but not through a ``Program``). A rule
+    is differentiated by each of ``g``, ``ans`` and the arguments, so derivatives of high order cost
+    some five times more with each.
 
     Raises TypeError if it returns anything else (None, text, complex numbers, float16, masked
     arrays), with the name of the function and of the place; ValueError if it is run again and

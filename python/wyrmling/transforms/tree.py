@@ -1,11 +1,13 @@
 """Nested tuples, lists and dicts: taken apart into leaves, and put together again.
 
 Whatever is not such a container (or None, which has no leaves) is a leaf. Dicts keep the order
-of their keys; named tuples stay what they are.
+of their keys; named tuples, and subclasses such as ``defaultdict``, stay what they are.
 """
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,28 +20,48 @@ LEAVES = frozenset({float, int, np.ndarray, Variable})
 
 Rebuild = Callable[[Iterator[Any]], Any]
 
+TOO_DEEP = "{}: it is nested too deep; does it contain itself?"
+
 
 def _children(tree: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], Any]] | None:
     """The parts of a container, each with how one writes it, and what puts others together."""
     if isinstance(tree, dict):
         # Without asking for the length: a subclass may say anything.
         keys = list(iter(tree))
-        return (
-            [(f"[{key!r}]", tree[key]) for key in keys],
-            lambda parts: dict(zip(keys, parts, strict=True)),
-        )
+        return [(f"[{key!r}]", tree[key]) for key in keys], functools.partial(_dict, tree, keys)
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         make = type(tree)
         names = [f".{name}" for name in tree._fields]
         return list(zip(names, tuple.__iter__(tree), strict=True)), lambda parts: make(*parts)
     if isinstance(tree, tuple | list):
         # What it holds, whatever a subclass says of it.
-        if isinstance(tree, tuple):
-            return [(f"[{i}]", part) for i, part in enumerate(tuple.__iter__(tree))], tuple
-        return [(f"[{i}]", part) for i, part in enumerate(list.__iter__(tree))], list
+        kind: Any = tuple if isinstance(tree, tuple) else list
+        same = kind if type(tree) is kind else functools.partial(_sequence, tree, kind)
+        return [(f"[{i}]", part) for i, part in enumerate(kind.__iter__(tree))], same
     if tree is None:
         return [], lambda parts: None
     return None
+
+
+def _dict(like: dict[Any, Any], keys: list[Any], parts: list[Any]) -> dict[Any, Any]:
+    """A dict of the class of another, with what else that has, such as a default."""
+    pairs = zip(keys, parts, strict=True)
+    if type(like) is dict:
+        return dict(pairs)
+    made = copy.copy(like)
+    for key, part in pairs:
+        made[key] = part
+    return made
+
+
+def _sequence(like: Any, kind: Any, parts: list[Any]) -> Any:
+    """A list or tuple of a subclass, with the attributes of another."""
+    made = kind.__new__(type(like), *([parts] if kind is tuple else []))
+    if kind is list:
+        list.extend(made, parts)
+    if hasattr(like, "__dict__"):
+        made.__dict__.update(like.__dict__)
+    return made
 
 
 def is_leaf(tree: Any) -> bool:
@@ -58,9 +80,7 @@ def flatten(tree: Any, name: str = "") -> tuple[list[tuple[str, Any]], Rebuild]:
     try:
         return _flatten(tree, name)
     except RecursionError:
-        raise RecursionError(
-            f"{name or 'a tuple, list or dict'}: it is nested too deep; does it contain itself?"
-        ) from None
+        raise RecursionError(TOO_DEEP.format(name or "a tuple, list or dict")) from None
 
 
 def _flatten(tree: Any, name: str) -> tuple[list[tuple[str, Any]], Rebuild]:
@@ -84,7 +104,10 @@ def leaves_like(tree: Any, like: Any) -> list[Any] | None:
     that of a tuple, but not that of one whose names are others.
     """
     found: list[Any] = []
-    return found if _match(tree, like, found) else None
+    try:
+        return found if _match(tree, like, found) else None
+    except RecursionError:
+        raise RecursionError(TOO_DEEP.format("a tuple, list or dict")) from None
 
 
 def _match(tree: Any, like: Any, found: list[Any]) -> bool:

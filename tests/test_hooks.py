@@ -1,0 +1,75 @@
+"""Hooks, which see and change gradients."""
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+
+def test_hooks_see_and_change_gradients():
+    x = wy.Variable([1.0, 2.0])
+    y = x * 3.0
+    seen = []
+    handle = y.register_hook(lambda g: seen.append(g) or g * 10.0)
+    (y * y + y).sum().backward()
+    # Complete, and once, though y is used three times.
+    (g,) = seen
+    np.testing.assert_array_equal(g, [7.0, 13.0])
+    np.testing.assert_array_equal(x.grad, [210.0, 390.0])
+    x.zero_grad()
+    handle.remove()
+    handle.remove()
+    (y * y + y).sum().backward()
+    np.testing.assert_array_equal(x.grad, [21.0, 39.0])
+
+
+def test_hooks_on_leaves_and_on_graphs():
+    w = wy.Parameter(np.zeros((4, 2)))
+    kinds = []
+    w.register_hook(lambda g: kinds.append(type(g)))
+    w[[1, 2]].sum().backward()
+    assert kinds == [wy.SparseGrad]
+    x = wy.Variable(3.0)
+    x.register_hook(lambda g: kinds.append(type(g)) or g * 2)
+    (x * x).backward(create_graph=True)
+    assert kinds[-1] is wy.Variable
+    assert x.grad.item() == 12.0
+
+
+def test_hooks_that_make_no_sense():
+    x = wy.Variable([1.0, 2.0])
+    with pytest.raises(TypeError, match="hook: expected a function"):
+        x.register_hook(3)
+    with pytest.raises(TypeError, match="no gradient flows"):
+        wy.Input(1.0).register_hook(print)
+    handle = x.register_hook(lambda g: np.ones(3))
+    with pytest.raises(ValueError, match="hook: expected a gradient of float64 and shape"):
+        x.sum().backward()
+    handle.remove()
+    x.register_hook(lambda g: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        x.sum().backward()
+    assert x.grad is None
+    with pytest.raises(TypeError, match=r"freeze: .* hook"):
+        wy.freeze(x.sum())
+
+
+def test_a_hook_may_pull_back_through_its_own_graph():
+    # Its nodes hold the gradients of the walk under way, which the inner walk must not touch.
+    calls, inner = [], []
+
+    def hook(g):
+        calls.append(g)
+        if len(calls) == 1:
+            inner.append(pullback(1.0))
+
+    def f(x, w):
+        y = x * w
+        y.register_hook(hook)
+        return y * y + x * y
+
+    _, pullback = wy.vjp(f, 2.0, 3.0)
+    expected = (2 * 2.0 * 9.0 + 2 * 2.0 * 3.0, 2 * 3.0 * 4.0 + 4.0)
+    assert pullback(1.0) == expected
+    assert inner == [expected]
+    assert len(calls) == 2

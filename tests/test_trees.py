@@ -1,0 +1,82 @@
+"""Tuples, lists and dicts as arguments and results of transforms."""
+
+import collections
+
+import pytest
+
+import wyrmling as wy
+
+
+def test_dicts_are_matched_by_their_keys():
+    """Gradients and tangents fit what they belong to, in whatever order their keys were written."""
+
+    def f(x):
+        return {"a": x["u"] + 10.0 * x["v"], "b": {1: 100.0 * x["u"], 0: x["v"]}}
+
+    x = {"u": 1.0, "v": 2.0}
+    pullback = wy.vjp(f, x)[1]
+    g = {"a": 1.0, "b": {1: 2.0, 0: 3.0}}
+    assert pullback(g) == pullback({"b": {0: 3.0, 1: 2.0}, "a": 1.0}) == ({"u": 201.0, "v": 13.0},)
+    t = {"v": 1.0, "u": 0.0}
+    expected = {"a": 10.0, "b": {1: 0.0, 0: 1.0}}
+    assert wy.jvp(f, (x,), (t,))[1] == wy.jvp(f, (x,), (dict(sorted(t.items())),))[1] == expected
+    hvp = wy.hvp(lambda x: x["u"] * x["u"] * x["v"])
+    assert hvp(x, t) == hvp(x, dict(sorted(t.items()))) == {"u": 2.0, "v": 0.0}
+    for wrong in ({"u": 1.0}, {"u": 1.0, "w": 1.0}, {**t, "w": 1.0}, [1.0, 0.0], ("u", "v"), 1.0):
+        with pytest.raises(TypeError, match="jvp: tangents: expected the form of the primals"):
+            wy.jvp(f, (x,), (wrong,))
+
+
+def test_trees_that_contain_themselves_are_refused_by_name():
+    circle = [1.0]
+    circle.append(circle)
+    with pytest.raises(RecursionError, match=r"argument 0.*does it contain itself"):
+        wy.grad(lambda x: x[0])(circle)
+    with pytest.raises(RecursionError, match=r"the result.*does it contain itself"):
+        wy.vjp(lambda x: circle, 1.0)
+    with pytest.raises(RecursionError, match="does it contain itself"):
+        wy.vjp(lambda x: [x, x], 1.0)[1](circle)
+    inside = {"a": 1.0}
+    inside["b"] = inside
+    with pytest.raises(RecursionError, match="does it contain itself"):
+        wy.jvp(lambda d: d["a"], (inside,), (inside,))
+
+
+class Labelled(list):
+    """A list with a label."""
+
+    label = "none"
+
+
+class Triple(tuple):
+    """A tuple that its class makes of three arguments."""
+
+    __slots__ = ()
+
+    def __new__(cls, a, b, c):
+        return super().__new__(cls, (a, b, c))
+
+
+def test_subclasses_of_containers_stay_what_they_are():
+    labelled = Labelled([1.0, 2.0])
+    labelled.label = "mine"
+    default = collections.defaultdict(lambda: 10.0, a=2.0)
+    ordered = collections.OrderedDict(b=1.0, a=3.0)
+    ordered.move_to_end("b")
+    counter = collections.Counter(a=3.0)
+    arguments = (labelled, default, ordered, counter, Triple(1.0, 2.0, 3.0))
+
+    def f(labelled, default, ordered, counter, triple):
+        assert labelled.label == "mine"
+        assert isinstance(triple, Triple)
+        first = next(iter(ordered.values()))
+        return labelled[0] * default["a"] * default["missing"] * first + counter["b"] * triple[2]
+
+    found = wy.grad(f, range(5))(*arguments)
+    assert [type(g) for g in found] == [type(a) for a in arguments]
+    assert found[0] == [2.0 * 10.0 * 3.0, 0.0]
+    assert found[0].label == "mine"
+    assert (dict(found[1]), list(found[2].items())) == ({"a": 30.0}, [("a", 20.0), ("b", 0.0)])
+    assert tuple(found[4]) == (0.0, 0.0, 0.0)
+    assert "missing" not in default
+    assert f(*arguments) == wy.value_and_grad(f)(*arguments)[0]
