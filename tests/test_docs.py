@@ -128,3 +128,15 @@ def test_make_targets_that_pages_name_are_there():
     for page in PAGES:
         named = set(re.findall(r"`make ([a-z-]+)", (ROOT / page).read_text("utf-8")))
         assert named <= made, page
+
+
+@pytest.mark.parametrize("home", ["wyrmling", "linalg", "special", "evaluate"])
+def test_functions_say_what_they_raise(home):
+    """Or whose errors theirs are."""
+    module = wy if home == "wyrmling" else getattr(wy, home)
+    things = {name: getattr(module, name) for name in module.__all__}
+    functions = {name: f for name, f in things.items() if callable(f) and not inspect.isclass(f)}
+    assert len(functions) > 1 or home == "evaluate"
+    said = re.compile(r"raise|refuse|errors", re.IGNORECASE)
+    silent = [name for name, f in functions.items() if not said.search(inspect.getdoc(f) or "")]
+    assert silent == []

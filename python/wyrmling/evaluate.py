@@ -79,6 +79,9 @@ def popularity(train: Interactions, test: Interactions, k: int = 10) -> Quality:
     """Measures the ranking by how often an item occurs in ``train``, the same for all.
 
     It is the least that a model has to beat.
+
+    ``train`` and ``test`` are Interactions with the same ids. Raises TypeError for
+    anything else, ValueError for a ``k`` below 1 or nothing held out.
     """
     known = seen_pairs("train", train)
     count = np.bincount(train.items, minlength=train.n_items).astype(np.float32)

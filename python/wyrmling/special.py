@@ -250,6 +250,8 @@ def airy(z: Any, /) -> tuple[Variable, Variable, Variable, Variable]:
     oscillate. Derivatives of any order are those that y'' = z y gives. Below -1e12, where float64
     cannot tell the phase, all are NaN; Ai and Bi are 0 at -inf.
 
+    Raises TypeError for what holds no numbers.
+
     >>> [round(y.item(), 9) for y in airy(1.0)]
     [0.135292416, -0.159147441, 1.207423595, 0.932435933]
     """
@@ -278,6 +280,8 @@ def sici(x: Any, /) -> tuple[Variable, Variable]:
     """Return the sine and the cosine integral: ∫_0^x sin(t) / t dt and -∫_|x|^∞ cos(t) / t dt.
 
     Source: DLMF 6.2(ii).
+
+    Raises TypeError for what holds no numbers.
 
     >>> [round(y.item(), 9) for y in sici(1.0)]
     [0.94608307, 0.337403923]
@@ -320,6 +324,8 @@ def softmax(x: Like, axis: Axis = None) -> Variable:
 
 def log_softmax(x: Like, axis: Axis = None) -> Variable:
     """Return the logarithm of ``softmax`` over axes, all of them by default, without underflow.
+
+    Errors are those of ``softmax``.
 
     >>> log_softmax([[1000.0, 0.0]])
     array([[    0., -1000.]])

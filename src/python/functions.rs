@@ -37,6 +37,8 @@ pub(super) fn apply(
 
 /// The sums of diagonals of the matrices that lie along two axes; see ``diagonal``.
 ///
+/// Raises ValueError for fewer than two axes.
+///
 /// >>> trace([[1.0, 2.0], [3.0, 4.0]]).item(), trace([[1.0, 2.0], [3.0, 4.0]], 1).item()
 /// (5.0, 2.0)
 #[pyfunction]
@@ -76,6 +78,8 @@ fn trace(
 }
 
 /// The same values, through which no gradient passes: a constant, to whoever differentiates.
+///
+/// The result has the shape and type of ``x``. Raises TypeError for what holds no numbers.
 ///
 /// >>> x = Variable(3.0)
 /// >>> (x * stop_gradient(x)).backward()
@@ -128,12 +132,14 @@ of_two! {
     /// >>> matmul([[1.0, 2.0]], [3.0, 4.0])
     /// array([11.])
     matmul => ops::matmul;
-    /// NumPy's dot product: the product of vectors, of matrices, of numbers.
+    /// NumPy's dot product: the product of vectors, of matrices, of numbers. Raises ValueError for
+    /// lengths that do not fit.
     ///
     /// >>> dot([1.0, 2.0], [3.0, 4.0]).item()
     /// 11.0
     dot => ops::dot;
-    /// Products of all pairs of elements, as a matrix.
+    /// Products of all pairs of elements, as a matrix of shape ``(n, m)`` for ``n`` and ``m`` elements.
+    /// Raises TypeError for what holds no numbers.
     ///
     /// >>> outer([1.0, 2.0], [3.0, 4.0])
     /// array([[3., 4.],
@@ -162,7 +168,8 @@ fn gather(x: &Bound<'_, PyAny>, index: &Bound<'_, PyAny>) -> PyResult<PyVariable
 }
 
 /// Elements of ``x`` where ``condition`` is not zero, elsewhere of ``y``; all three broadcast. Of a
-/// condition alone the places that are not zero, as plain arrays.
+/// condition alone the places that are not zero, as plain arrays. Raises ValueError for shapes that do
+/// not broadcast, TypeError for one of ``x`` and ``y`` without the other.
 ///
 /// >>> where([True, False], [1.0, 2.0], 0.0)
 /// array([1., 0.])
@@ -200,6 +207,8 @@ fn select<'py>(
 }
 
 /// The axes in another order, reversed if none is given.
+///
+/// Raises ValueError for axes that are not each of the array's once.
 ///
 /// >>> transpose([[1.0, 2.0]]).shape
 /// (2, 1)
@@ -242,6 +251,8 @@ fn reshape(
 
 /// Repeated to a shape, by NumPy's rule for broadcasting.
 ///
+/// Raises ValueError for a shape that does not fit.
+///
 /// >>> broadcast_to([1.0, 2.0], (2, 2))
 /// array([[1., 2.],
 ///        [1., 2.]])
@@ -270,6 +281,8 @@ fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
 
 /// The matrices of the last two axes without what is above diagonal ``k``.
 ///
+/// The result has the shape and type of ``m``. Raises ValueError for fewer than two axes.
+///
 /// >>> tril([[1.0, 2.0], [3.0, 4.0]])
 /// array([[1., 0.],
 ///        [3., 4.]])
@@ -284,6 +297,8 @@ fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 
 /// The matrices of the last two axes without what is below diagonal ``k``.
 ///
+/// The result has the shape and type of ``m``. Raises ValueError for fewer than two axes.
+///
 /// >>> triu([[1.0, 2.0], [3.0, 4.0]])
 /// array([[1., 2.],
 ///        [0., 4.]])
@@ -297,6 +312,8 @@ fn triu(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 }
 
 /// Diagonal ``offset`` of the matrices that two axes make, as the last axis.
+///
+/// Raises ValueError for axes that are equal or not there.
 ///
 /// >>> diagonal([[1.0, 2.0], [3.0, 4.0]])
 /// array([1., 4.])
@@ -333,6 +350,8 @@ pub(super) fn diagonal_of(
 
 /// Diagonal ``k`` of a matrix, or the matrix that has a vector along it.
 ///
+/// Raises ValueError for a number, or more than two axes.
+///
 /// >>> diag([1.0, 2.0])
 /// array([[1., 0.],
 ///        [0., 2.]])
@@ -345,6 +364,9 @@ fn diag(v: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 }
 
 /// Arrays joined along an axis, flattened first if it is None.
+///
+/// The result has the type that the arrays promote to. Raises ValueError for no arrays, shapes
+/// that differ away from the axis, or an axis that is not there.
 ///
 /// >>> concatenate([[1.0], [2.0, 3.0]])
 /// array([1., 2., 3.])
@@ -374,6 +396,8 @@ fn concatenate<'py>(
 
 /// Arrays of one shape joined along a new axis.
 ///
+/// Raises ValueError for no arrays, or shapes that differ.
+///
 /// >>> stack([[1.0, 2.0], [3.0, 4.0]], axis=1)
 /// array([[1., 3.],
 ///        [2., 4.]])
@@ -402,6 +426,8 @@ fn stack<'py>(
 
 /// Without axes of length 1: all of them, one, or a tuple of several.
 ///
+/// Raises ValueError for an axis of another length, or that is not there.
+///
 /// >>> squeeze([[1.0, 2.0]]).shape
 /// (2,)
 #[pyfunction]
@@ -414,6 +440,8 @@ fn squeeze(a: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Py
 }
 
 /// With new axes of length 1 at these places of the result.
+///
+/// Raises ValueError for a place beyond the last, or the same one twice.
 ///
 /// >>> expand_dims([1.0, 2.0], 0).shape
 /// (1, 2)

@@ -32,6 +32,8 @@ macro_rules! of_matrices {
 
 /// The matrices transposed.
 ///
+/// The last two axes change places. Raises LinAlgError for a number or a vector.
+///
 /// >>> matrix_transpose([[1.0, 2.0]]).shape
 /// (2, 1)
 #[pyfunction]
@@ -72,7 +74,8 @@ of_matrices! {
     /// array([[0.5 , 0.  ],
     ///        [0.  , 0.25]])
     inv(a) -> PyVariable;
-    /// The determinant.
+    /// The determinant of the matrices of the last two axes. Raises LinAlgError for a number or a
+    /// vector, and for matrices that are not square.
     ///
     /// >>> det([[2.0, 0.0], [0.0, 4.0]]).item()
     /// 8.0

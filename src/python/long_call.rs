@@ -202,7 +202,7 @@ pub(super) fn long_call_left<T: Send + 'static>(
         }
         let _ended = Ended(own);
         let result = membership.join(|| interrupt::with_stop_flag(caller.stop(), || work(&caller)));
-        // Nobody is there any more if the caller has left.
+        // Sending fails if the caller has abandoned this thread.
         let _ = give.send(result);
     });
     worker.map_err(interrupt::no_thread(1))?;

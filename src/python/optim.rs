@@ -157,7 +157,7 @@ impl PySgd {
 /// Steps that shrink with the sum of squared gradients, element by element:
 /// ``s ← s + g²; w ← w - lr g / (√s + eps)`` (Duchi, Hazan and Singer, 2011).
 ///
-/// ``l2`` and ``clip`` as for ``SGD``.
+/// ``l2``, ``clip`` and errors as for ``SGD``.
 ///
 /// >>> Adagrad(lr=0.1)
 /// Adagrad(lr=0.1, eps=1e-10, l2=0.0, clip=None)

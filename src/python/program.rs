@@ -296,6 +296,8 @@ impl PyProgram {
 /// those without a name #0, #1, … in the order of first use), and other values are fixed as
 /// they are now.
 ///
+/// Raises TypeError for what is no variable.
+///
 /// >>> x, w = Input([0.0], name="x"), Parameter([3.0])
 /// >>> program = freeze((w * x).sum())
 /// >>> program.run({x: [2.0]})

@@ -102,15 +102,24 @@ reductions! {
     sum (dtype = "dtype", out = "out", initial = "initial", r#where = "where") "(a, /, axis=None, keepdims=False, *, dtype=None, out=None, initial=None, where=True)" => Sum;
     /// Arithmetic mean over axes: all of them, one, or a tuple of several.
     ///
+    /// The result lacks the axes, or has them with length 1 if ``keepdims``. It has the type of ``a``,
+    /// float64 for integers, unless ``dtype`` is given. Raises ValueError if there is no such axis.
+    ///
     /// >>> mean([1.0, 2.0]).item()
     /// 1.5
     mean (dtype = "dtype", out = "out", r#where = "where") "(a, /, axis=None, keepdims=False, *, dtype=None, out=None, where=True)" => Mean;
     /// Largest element along axes; equal largest elements share the gradient.
     ///
+    /// The result lacks the axes, or has them with length 1 if ``keepdims``, and has the type of ``a``.
+    /// Raises ValueError for no elements without ``initial``, or if there is no such axis.
+    ///
     /// >>> max([[1.0, 2.0], [3.0, 0.0]], axis=1)
     /// array([2., 3.])
     max (out = "out", initial = "initial", r#where = "where") "(a, /, axis=None, keepdims=False, *, out=None, initial=None, where=True)" => Max;
     /// Smallest element along axes; equal smallest elements share the gradient.
+    ///
+    /// The result lacks the axes, or has them with length 1 if ``keepdims``, and has the type of ``a``.
+    /// Raises ValueError for no elements without ``initial``, or if there is no such axis.
     ///
     /// >>> min([1.0, 2.0]).item()
     /// 1.0

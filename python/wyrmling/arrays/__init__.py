@@ -23,7 +23,17 @@ from .._core import replace
 from . import plainly
 from .application import apply_along_axis, apply_over_axes, vectorize
 from .concatenators import c_, r_
-from .construction import full, geomspace, linspace, logspace, vander
+from .construction import (
+    empty_like,
+    full,
+    full_like,
+    geomspace,
+    linspace,
+    logspace,
+    ones_like,
+    vander,
+    zeros_like,
+)
 from .contraction import convolve, correlate, cross, einsum, inner, kron, tensordot, vdot
 from .correlation import corrcoef, cov
 from .differences import diff, ediff1d, gradient, trapezoid
@@ -90,14 +100,11 @@ from .shaping import (
     atleast_3d,
     broadcast_arrays,
     copy,
-    empty_like,
     flip,
     fliplr,
     flipud,
-    full_like,
     meshgrid,
     moveaxis,
-    ones_like,
     ravel,
     repeat,
     roll,
@@ -105,7 +112,6 @@ from .shaping import (
     rot90,
     swapaxes,
     tile,
-    zeros_like,
 )
 from .statistics import (
     average,

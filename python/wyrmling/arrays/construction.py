@@ -1,4 +1,4 @@
-"""Arrays made of numbers: filled with one, spaced along an axis, or powers of some.
+"""Arrays made of numbers: filled with one, like another array, spaced along an axis, or powers.
 
 ``numpy.full`` makes a plain array of what it is given before anybody is asked; that of ``wyrmling``
 takes a variable.
@@ -24,7 +24,7 @@ from .._core import (
     stack,
 )
 from .operand import Like, count, filling, integers, numbers
-from .shaping import astype, broadcast_arrays, copy, moveaxis
+from .shaping import astype, broadcast_arrays, copy, memory_layout, moveaxis
 
 
 def full(
@@ -58,6 +58,124 @@ def full(
     return copy(broadcast_to(value, lengths))
 
 
+def full_like(
+    a: Like,
+    fill_value: Like,
+    dtype: npt.DTypeLike | None = None,
+    order: Literal["K", "A", "C", "F"] = "K",
+    subok: bool = True,
+    shape: int | Sequence[int] | None = None,
+    *,
+    device: Literal["cpu"] | None = None,
+) -> Any:
+    """One value throughout an array's shape, as a variable whose elements can be assigned.
+
+    The shape follows that of ``a``, if it is a variable and no other is given. Of an element type
+    that no variable holds, such as integers, it is a plain array; raises TypeError if
+    ``fill_value`` is a variable then. Integers and booleans like what follows an input follow its
+    length, and other types raise TypeError there. ``order``, ``subok`` and ``device`` change
+    nothing.
+
+    >>> full_like(Variable([1.0, 2.0]), 3.0).value
+    array([3., 3.])
+    >>> full_like(Variable([1.0, 2.0]), 3.0, dtype=int)
+    array([3, 3])
+    """
+    memory_layout("full_like", order, device)
+    if dtype is None:
+        dtype = a.dtype if isinstance(a, Variable) else np.asarray(a).dtype
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        filling("full_like: fill_value", fill_value, _lengths(a, shape))
+    if isinstance(fill_value, Variable):
+        filled: Like = astype(fill_value, kind)
+    elif kind in (np.float32, np.float64):
+        filled = np.asarray(fill_value, kind)
+    elif shape is None and isinstance(a, Variable) and _core.follows_input(a):
+        return _discrete_like(a, np.full((), fill_value, kind))
+    else:
+        return np.full(_lengths(a, shape), fill_value, kind)
+    if shape is None and isinstance(a, Variable):
+        return copy(broadcast_like(filled, a))
+    return copy(broadcast_to(filled, _lengths(a, shape)))
+
+
+def _discrete_like(a: Variable, value: Any) -> Any:
+    """An integer or boolean throughout the shape of what follows an input."""
+    if value.dtype.kind not in "iub":
+        raise TypeError(
+            f"full_like: {value.dtype} is no type of what follows an input; use "
+            "np.full_like(x.value, ...), which is a constant"
+        )
+    filled = broadcast_like(value.astype(np.float64), a)
+    return _core.not_equal(filled, 0) if value.dtype.kind == "b" else _core.whole(filled)
+
+
+def _lengths(a: Like, shape: int | Sequence[int] | None) -> tuple[int, ...]:
+    """A shape that is given, or else that of an array."""
+    return np.shape(a) if shape is None else tuple(integers("shape", shape))
+
+
+def zeros_like(
+    a: Like,
+    dtype: npt.DTypeLike | None = None,
+    order: Literal["K", "A", "C", "F"] = "K",
+    subok: bool = True,
+    shape: int | Sequence[int] | None = None,
+    *,
+    device: Literal["cpu"] | None = None,
+) -> Any:
+    """Zeros of an array's shape and element type; see ``full_like``.
+
+    Errors are those of ``full_like``.
+
+    >>> x = Variable([1.0, 2.0])
+    >>> y = zeros_like(x)
+    >>> y[1] = x[0] * 5.0
+    >>> y.value
+    array([0., 5.])
+    """
+    return full_like(a, 0.0, dtype, order, shape=shape, device=device)
+
+
+def ones_like(
+    a: Like,
+    dtype: npt.DTypeLike | None = None,
+    order: Literal["K", "A", "C", "F"] = "K",
+    subok: bool = True,
+    shape: int | Sequence[int] | None = None,
+    *,
+    device: Literal["cpu"] | None = None,
+) -> Any:
+    """Ones of an array's shape and element type; see ``full_like``.
+
+    Errors are those of ``full_like``.
+
+    >>> ones_like(Variable([1.0, 2.0])).value
+    array([1., 1.])
+    """
+    return full_like(a, 1.0, dtype, order, shape=shape, device=device)
+
+
+def empty_like(
+    prototype: Like,
+    dtype: npt.DTypeLike | None = None,
+    order: Literal["K", "A", "C", "F"] = "K",
+    subok: bool = True,
+    shape: int | Sequence[int] | None = None,
+    *,
+    device: Literal["cpu"] | None = None,
+) -> Any:
+    """An array of an array's shape and element type, of zeros too; see ``full_like``.
+
+    Errors are those of ``full_like``.
+
+    >>> empty_like(Variable([1.0, 2.0])).shape
+    (2,)
+    """
+    return zeros_like(prototype, dtype, order, shape=shape, device=device)
+
+
 def _ends(name: str, start: Like, stop: Like, *more: tuple[str, Like]) -> tuple[Variable, ...]:
     """Numbers in their common shape and type; a number of Python takes the type of the others."""
     given = [("start", start), ("stop", stop), *more]
@@ -85,6 +203,8 @@ def linspace(
 ) -> Any:
     """``num`` numbers at equal distances, from ``start`` to ``stop``, along a new axis; with
     ``retstep`` also the distance.
+
+    Raises ValueError for a ``num`` below 0, or ends whose shapes do not fit together.
 
     >>> linspace(0.0, Variable(1.0), 3).value
     array([0. , 0.5, 1. ])
@@ -115,6 +235,8 @@ def logspace(
     axis: int = 0,
 ) -> Any:
     """``base`` to the powers that ``linspace`` gives from ``start`` to ``stop``.
+
+    Errors are those of ``linspace``.
 
     >>> logspace(0.0, Variable(2.0), 3).value
     array([  1.,  10., 100.])

@@ -274,6 +274,8 @@ def einsum(
 def tensordot(a: Like, b: Like, axes: int | Sequence[Any] = 2) -> Variable:
     """Sum of products over the last axes of one and the first of another, or over those named.
 
+    Raises ValueError for axes that differ in length or number, or that are not there.
+
     >>> tensordot([[1.0, 2.0]], [[3.0], [4.0]], axes=1)
     array([[11.]])
     """
@@ -311,6 +313,8 @@ def tensordot(a: Like, b: Like, axes: int | Sequence[Any] = 2) -> Variable:
 def inner(a: Like, b: Like) -> Variable:
     """Sums of products over the last axes; the product where one is a number.
 
+    Raises ValueError if the last axes differ in length.
+
     >>> inner([1.0, 2.0], [3.0, 4.0]).item()
     11.0
     """
@@ -320,6 +324,8 @@ def inner(a: Like, b: Like) -> Variable:
 
 def vdot(a: Like, b: Like) -> Variable:
     """Sum of products of all elements, in C order.
+
+    Raises ValueError for different numbers of elements.
 
     >>> vdot([[1.0, 2.0]], [[3.0], [4.0]]).item()
     11.0
@@ -357,6 +363,8 @@ def vecmat(x1: Like, x2: Like, /) -> Variable:
 
 def kron(a: Like, b: Like) -> Variable:
     """Kronecker product: each element of one array times all of the other.
+
+    Raises TypeError for what holds no numbers.
 
     >>> kron([1.0, 10.0], [1.0, 2.0])
     array([ 1.,  2., 10., 20.])
@@ -416,6 +424,9 @@ def correlate(a: Like, v: Like, mode: Literal["valid", "same", "full"] = "valid"
     ``mode`` says where: wherever both overlap (``"full"``), wholly (``"valid"``), or at as many
     places as the longer has elements (``"same"``).
 
+    Raises ValueError for another ``mode``, or operands that are no vectors with
+    elements.
+
     >>> correlate([1.0, 2.0, 3.0], [0.0, 1.0, 0.5])
     array([3.5])
     """
@@ -440,6 +451,9 @@ def convolve(a: Like, v: Like, mode: Literal["full", "same", "valid"] = "full") 
     """Convolution of two vectors: the coefficients of the product of two polynomials.
 
     ``mode`` is as for ``correlate``.
+
+    Raises ValueError for a ``mode`` that there is not, or operands that are no vectors
+    with elements.
 
     >>> convolve([1.0, 2.0], [1.0, 3.0])
     array([1., 5., 6.])

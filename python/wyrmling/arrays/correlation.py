@@ -53,6 +53,9 @@ def cov(
     ``fweights`` says how often each observation counts, and ``aweights`` how much it weighs. The
     divisor is the number of observations less ``ddof``, which is 1, or 0 with ``bias``.
 
+    Raises ValueError for more than two axes, or weights that are not one for each
+    observation.
+
     >>> cov([[1.0, 2.0, 3.0], [1.0, 0.0, 2.0]])
     array([[1. , 0.5],
            [0.5, 1. ]])
@@ -101,6 +104,8 @@ def corrcoef(
 ) -> Variable:
     """The correlations of variables: their covariances over the roots of their variances, from
     -1 to 1.
+
+    Raises ValueError for more than two axes.
 
     >>> corrcoef([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
     array([[ 1., -1.],

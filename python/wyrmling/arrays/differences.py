@@ -29,6 +29,8 @@ def diff(
 
     ``prepend`` and ``append`` come before and behind first, a number as one element a lane.
 
+    Raises ValueError for an ``n`` below 0, or if there is no such axis.
+
     >>> diff([1.0, 4.0, 9.0])
     array([3., 5.])
     """
@@ -61,6 +63,8 @@ def diff(
 def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) -> Variable:
     """The integral along an axis by the trapezoidal rule, over places ``x`` or steps ``dx``.
 
+    Raises ValueError for shapes that do not fit, or if there is no such axis.
+
     >>> trapezoid([1.0, 2.0, 3.0]).item()
     4.0
     """
@@ -79,6 +83,8 @@ def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) ->
 
 def ediff1d(ary: Like, to_end: Like | None = None, to_begin: Like | None = None) -> Variable:
     """Differences of neighbours in the flattened array, between other numbers if they are given.
+
+    Raises TypeError for what holds no numbers.
 
     >>> ediff1d([1.0, 4.0, 9.0], to_begin=0.0)
     array([0., 3., 5.])

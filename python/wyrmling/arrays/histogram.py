@@ -155,6 +155,9 @@ def histogramdd(
     """As ``histogram``, of points in several dimensions: rows of a matrix, or a sequence with the
     coordinates of each dimension.
 
+    Raises ValueError for ``bins`` or a ``range`` that are not one for each dimension,
+    and TypeError for points that follow an input.
+
     >>> points = Variable([[0.0, 0.0], [1.0, 1.0], [1.0, 0.9]])
     >>> histogramdd(points, bins=2)[0]
     array([[1., 0.],
@@ -224,6 +227,9 @@ def histogram2d(
     weights: Like | None = None,
 ) -> tuple[Any, Any, Any]:
     """As ``histogramdd``, of points in two dimensions; the counts, and the edges of both.
+
+    Raises ValueError for ``x`` and ``y`` of different lengths, and what ``histogramdd``
+    raises.
 
     >>> histogram2d(Variable([0.0, 1.0]), [0.0, 1.0], bins=2)[0]
     array([[1., 0.],

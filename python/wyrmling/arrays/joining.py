@@ -103,6 +103,9 @@ def append(arr: Like, values: Like, axis: int | None = None) -> Variable:
 
     Either may be a list that holds variables. Of two such lists ``numpy.append`` knows nothing.
 
+    Raises ValueError for shapes that do not fit away from the axis, or if there is no
+    such axis.
+
     >>> append([1.0, Variable(2.0)], [Variable(3.0)]).value
     array([1., 2., 3.])
     """
@@ -123,6 +126,8 @@ def hstack(
 ) -> Variable:
     """Arrays joined along the second axis, vectors along their only one.
 
+    Raises ValueError for shapes that do not fit away from the axis, or no arrays.
+
     >>> hstack([[1.0, 2.0], [3.0]])
     array([1., 2., 3.])
     """
@@ -140,6 +145,8 @@ def vstack(
 ) -> Variable:
     """Arrays joined along the first axis, vectors as rows.
 
+    Raises ValueError for shapes that do not fit away from the first axis, or no arrays.
+
     >>> vstack([[1.0, 2.0], [3.0, 4.0]])
     array([[1., 2.],
            [3., 4.]])
@@ -152,6 +159,8 @@ def vstack(
 def dstack(tup: Sequence[Like]) -> Variable:
     """Arrays joined along the third axis.
 
+    Raises ValueError for shapes that do not fit away from the third axis, or no arrays.
+
     >>> dstack([[1.0, 2.0], [3.0, 4.0]])
     array([[[1., 3.],
             [2., 4.]]])
@@ -161,6 +170,8 @@ def dstack(tup: Sequence[Like]) -> Variable:
 
 def column_stack(tup: Sequence[Like]) -> Variable:
     """Vectors as the columns of a matrix; matrices as they are.
+
+    Raises ValueError for different numbers of rows, or no arrays.
 
     >>> column_stack([[1.0, 2.0], [3.0, 4.0]])
     array([[1., 3.],
@@ -179,6 +190,8 @@ def array_split(
     ary: Like, indices_or_sections: int | Sequence[int] | Array, axis: int = 0
 ) -> list[Variable]:
     """Parts of an array along an axis: so many of nearly equal length, or cut at these places.
+
+    Raises ValueError for fewer parts than one, or if there is no such axis.
 
     >>> [part for part in array_split([1.0, 2.0, 3.0], 2)]
     [array([1., 2.]), array([3.])]
@@ -223,6 +236,8 @@ def split(
 def hsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[Variable]:
     """Parts of an array along the second axis, of a vector along its only one.
 
+    Raises ValueError for a number, or if there is no equal division.
+
     >>> hsplit([1.0, 2.0], 2)
     [array([1.]), array([2.])]
     """
@@ -233,6 +248,8 @@ def hsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[
 def vsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[Variable]:
     """Parts of an array along the first axis, of two or more.
 
+    Raises ValueError for fewer than two axes, or if there is no equal division.
+
     >>> vsplit([[1.0], [2.0]], 2)
     [array([[1.]]), array([[2.]])]
     """
@@ -241,6 +258,8 @@ def vsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[
 
 def dsplit(ary: Like, indices_or_sections: int | Sequence[int] | Array) -> list[Variable]:
     """Parts of an array along the third axis.
+
+    Raises ValueError for fewer than three axes, or if there is no equal division.
 
     >>> dsplit([[[1.0, 2.0]]], 2)
     [array([[[1.]]]), array([[[2.]]])]

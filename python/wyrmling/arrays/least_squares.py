@@ -20,6 +20,8 @@ from .predicates import value
 def matrix_rank(A: Like, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """The rank of matrices, a plain integer: how many singular values exceed ``tol``.
 
+    Raises TypeError for matrices that follow an input, whose answer could change.
+
     >>> int(matrix_rank(Variable([[1.0, 2.0], [2.0, 4.0]])))
     1
     """

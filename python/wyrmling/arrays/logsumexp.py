@@ -24,6 +24,8 @@ def logsumexp(
     numbers. A sum below zero has no logarithm: it is NaN, but with ``return_sign``, which
     gives the logarithm of the absolute value and the sign.
 
+    Raises ValueError if there is no such axis, or for a ``b`` that does not broadcast.
+
     >>> import numpy as np
     >>> round(float(logsumexp([1000.0, 1000.0], b=[3.0, -1.0]) - 1000.0), 6)
     0.693147

@@ -45,6 +45,9 @@ def nansum(
 ) -> Any:
     """Sum over axes of what is not NaN; the other arguments are those of ``numpy.nansum``.
 
+    The result lacks the axes, or has them with length 1 if ``keepdims``. Raises
+    ValueError if there is no such axis.
+
     >>> nansum([1.0, float("nan")]).item()
     1.0
     """
@@ -64,6 +67,9 @@ def nanprod(
 ) -> Any:
     """Product over axes of what is not NaN; the other arguments are those of ``numpy.nanprod``.
 
+    The result lacks the axes, or has them with length 1 if ``keepdims``. Raises
+    ValueError if there is no such axis.
+
     >>> nanprod([2.0, float("nan"), 3.0]).item()
     6.0
     """
@@ -80,6 +86,8 @@ def nancumsum(
 ) -> Any:
     """Sums of the elements up to each, NaN as 0.
 
+    Errors are those of ``cumsum``.
+
     >>> nancumsum([1.0, float("nan"), 2.0])
     array([1., 1., 3.])
     """
@@ -94,6 +102,8 @@ def nancumprod(
     out: Variable | None = None,
 ) -> Any:
     """Products of the elements up to each, NaN as 1.
+
+    Errors are those of ``cumprod``.
 
     >>> nancumprod([2.0, float("nan"), 3.0])
     array([2., 2., 6.])
@@ -112,6 +122,9 @@ def nanmean(
     where: Any = True,
 ) -> Any:
     """Mean over axes of what is not NaN; NaN where there is nothing else.
+
+    The result lacks the axes, or has them with length 1 if ``keepdims``. Raises
+    ValueError if there is no such axis.
 
     >>> nanmean([1.0, 3.0, float("nan")]).item()
     2.0
@@ -134,6 +147,9 @@ def nanvar(
     correction: float | None = None,
 ) -> Any:
     """Variance over axes of what is not NaN; NaN where no more than ``ddof`` elements are left.
+
+    The result lacks the axes, or has them with length 1 if ``keepdims``. Raises
+    ValueError if there is no such axis.
 
     >>> nanvar([1.0, 3.0, float("nan")]).item()
     1.0
@@ -164,6 +180,9 @@ def nanstd(
     correction: float | None = None,
 ) -> Any:
     """Standard deviation over axes of what is not NaN, with the gradient 0 where it is 0.
+
+    The result lacks the axes, or has them with length 1 if ``keepdims``. Raises
+    ValueError if there is no such axis.
 
     >>> nanstd([1.0, 3.0, float("nan")]).item()
     1.0
@@ -201,6 +220,9 @@ def nanmax(
 ) -> Any:
     """Largest element over axes that is not NaN; NaN where there is none.
 
+    The result lacks the axes, or has them with length 1 if ``keepdims``. Raises
+    ValueError for no elements, or if there is no such axis.
+
     >>> nanmax([1.0, float("nan"), 3.0]).item()
     3.0
     """
@@ -216,6 +238,9 @@ def nanmin(
     where: Any = True,
 ) -> Any:
     """Smallest element over axes that is not NaN; NaN where there is none.
+
+    The result lacks the axes, or has them with length 1 if ``keepdims``. Raises
+    ValueError for no elements, or if there is no such axis.
 
     >>> nanmin([1.0, float("nan"), 3.0]).item()
     1.0
@@ -315,6 +340,9 @@ def nanmedian(
 ) -> Any:
     """The middle of the elements in order over axes that are not NaN; NaN where there is none.
 
+    The result lacks the axes, or has them with length 1 if ``keepdims``. Raises
+    ValueError if there is no such axis.
+
     >>> nanmedian([3.0, float("nan"), 1.0, 10.0]).item()
     3.0
     """
@@ -340,6 +368,8 @@ def nanquantile(
 ) -> Any:
     """As ``quantile``, of the elements that are not NaN.
 
+    Errors are those of ``quantile``.
+
     >>> nanquantile([1.0, float("nan"), 3.0], 0.5).item()
     2.0
     """
@@ -359,6 +389,8 @@ def nanpercentile(
     weights: None = None,
 ) -> Any:
     """As ``nanquantile``, by hundredths.
+
+    Raises ValueError for a ``q`` outside of 0 to 100, and what ``quantile`` raises.
 
     >>> nanpercentile([1.0, float("nan"), 3.0], 50).item()
     2.0

@@ -41,6 +41,9 @@ def argsort(
 ) -> Any:
     """The indices that sort an array along an axis, or flattened; every sort here is stable.
 
+    The result has the shape of ``a``, integers. Raises ValueError if there is no such
+    axis.
+
     >>> argsort([3.0, 1.0, 2.0])
     array([1, 2, 0])
     """
@@ -57,6 +60,9 @@ def sort(
     stable: bool | None = None,
 ) -> Variable:
     """The elements in order along an axis, or of the flattened array.
+
+    The result has the shape and type of ``a``. Raises ValueError if there is no such
+    axis.
 
     >>> sort([3.0, 1.0, 2.0])
     array([1., 2., 3.])
@@ -106,6 +112,8 @@ def argpartition(
     a: Like, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
 ) -> Any:
     """The indices that give ``partition``.
+
+    Raises ValueError for a ``kth`` that is out of range, or if there is no such axis.
 
     >>> argpartition(Variable([3.0, 1.0, 2.0]), 1).value
     array([1, 2, 0], dtype=uint32)
@@ -162,6 +170,8 @@ def clip(
     The gradient goes to the element where it lies within the bounds or on one, else to the
     bound. ``min`` and ``max`` are other names for ``a_min`` and ``a_max``. ``out``, ``where`` and
     ``dtype`` as in NumPy's ufuncs, for variables.
+
+    Raises ValueError for shapes that do not fit together.
 
     >>> clip([-1.0, 0.5, 2.0], 0.0, 1.0)
     array([0. , 0.5, 1. ])

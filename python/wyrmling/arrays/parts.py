@@ -8,17 +8,19 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, constant, fmod, isinf, isnan, trunc, where
+from .construction import full_like
 from .ldexp import ldexp
 from .operand import Like, along, axis_of
 from .output import finished
 from .predicates import value
-from .shaping import full_like
 
 
 def modf(x: Like, /) -> tuple[Variable, Variable]:
     """The parts of each number behind and before the point, both with its sign.
 
     The derivative of the first is 1, that of the second 0.
+
+    Raises TypeError for what holds no numbers.
 
     >>> behind, before = modf(Variable([1.25, -2.5]))
     >>> behind.value, before.value
@@ -47,6 +49,9 @@ def angle(z: Like, deg: bool = False) -> Any:
 
     Its derivative is 0.
 
+    The result has the shape and type of ``z``. Raises TypeError for what holds no
+    numbers.
+
     >>> angle(Variable([1.0, -1.0]), deg=True).value
     array([  0., 180.])
     """
@@ -64,6 +69,8 @@ def unwrap(
 
     ``discont`` is the least difference that counts as a jump, half a period if it is less. The
     derivative by each element is 1; ``period`` is plain.
+
+    Raises ValueError if there is no such axis.
 
     >>> unwrap(Variable([0.0, 2.0, 4.0, 0.0]), period=6.0).value
     array([0., 2., 4., 6.])
@@ -87,6 +94,8 @@ def unwrap(
 def imag(val: Like) -> Any:
     """Zeros: the imaginary parts of real numbers.
 
+    Raises TypeError for what holds no numbers.
+
     >>> imag(Variable([1.0, 2.0])).value
     array([0., 0.])
     """
@@ -107,10 +116,16 @@ def is_complex(x: Like) -> Any:
 
 
 def isposinf(x: Like, out: Any = None) -> Any:
-    """Whether each element is positive infinity."""
+    """Whether each element is positive infinity.
+
+    The result has the shape of ``x``. Raises TypeError for what holds no numbers.
+    """
     return finished("isposinf", _core.equal(x, np.inf), out)
 
 
 def isneginf(x: Like, out: Any = None) -> Any:
-    """Whether each element is negative infinity."""
+    """Whether each element is negative infinity.
+
+    The result has the shape of ``x``. Raises TypeError for what holds no numbers.
+    """
     return finished("isneginf", _core.equal(x, -np.inf), out)

@@ -13,12 +13,11 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, concatenate, constant, fixed
-from .construction import vander
+from .construction import vander, zeros_like
 from .contraction import convolve
 from .least_squares import lstsq
 from .operand import Like, count, itself
 from .predicates import value
-from .shaping import zeros_like
 
 
 def _coefficients(name: str, what: str, p: Like) -> Variable:
@@ -67,6 +66,8 @@ def _aligned(name: str, a1: Like, a2: Like) -> tuple[Any, Any]:
 def polyadd(a1: Like, a2: Like) -> Any:
     """The sum of two polynomials.
 
+    Raises ValueError unless each has one axis.
+
     >>> polyadd([1.0, 2.0], Variable([1.0, 0.0, 0.0])).value
     array([1., 1., 2.])
     """
@@ -77,6 +78,8 @@ def polyadd(a1: Like, a2: Like) -> Any:
 def polysub(a1: Like, a2: Like) -> Any:
     """The difference of two polynomials.
 
+    Raises ValueError unless each has one axis.
+
     >>> polysub([1.0, 2.0], Variable([1.0, 0.0, 0.0])).value
     array([-1.,  1.,  2.])
     """
@@ -86,6 +89,8 @@ def polysub(a1: Like, a2: Like) -> Any:
 
 def polymul(a1: Like, a2: Like) -> Any:
     """The product of two polynomials.
+
+    Raises ValueError unless each has one axis.
 
     >>> polymul(Variable([1.0, 1.0]), [1.0, -1.0]).value
     array([ 1.,  0., -1.])
@@ -125,6 +130,8 @@ def polydiv(u: Like, v: Like) -> tuple[Any, Any]:
 def polyder(p: Like, m: int = 1) -> Any:
     """The derivative of a polynomial, taken ``m`` times; the polynomial itself for 0.
 
+    Raises ValueError unless ``p`` has one axis, or for an ``m`` below 0.
+
     >>> polyder(Variable([2.0, 1.0, 5.0])).value
     array([4., 1.])
     """
@@ -140,6 +147,8 @@ def polyder(p: Like, m: int = 1) -> Any:
 def polyint(p: Like, m: int = 1, k: Like | None = None) -> Any:
     """The integral of a polynomial, taken ``m`` times, with the constants ``k``, 0 by default; the
     polynomial itself for no time.
+
+    Raises ValueError unless ``p`` has one axis, or for an ``m`` below 0.
 
     >>> polyint(Variable([4.0, 1.0]), k=5.0).value
     array([2., 1., 5.])

@@ -63,6 +63,8 @@ def median(
 
     Of no elements it is NaN. ``overwrite_input`` changes nothing.
 
+    Raises ValueError if there is no such axis.
+
     >>> median([3.0, 1.0, 2.0, 10.0]).item()
     2.5
     """
@@ -181,6 +183,8 @@ def percentile(
     weights: None = None,
 ) -> Any:
     """As ``quantile``, by hundredths.
+
+    Raises ValueError for a ``q`` outside of 0 to 100, and what ``quantile`` raises.
 
     >>> percentile([1.0, 2.0, 3.0], 25).item()
     1.5

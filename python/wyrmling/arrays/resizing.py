@@ -21,6 +21,8 @@ from .predicates import value
 def resize(a: Like, new_shape: int | Sequence[int]) -> Any:
     """The elements in C order in another shape, again from the first if there are too few.
 
+    Raises ValueError for a negative length.
+
     >>> resize(Variable([1.0, 2.0, 3.0]), (2, 2)).value
     array([[1., 2.],
            [3., 1.]])
@@ -40,6 +42,8 @@ def resize(a: Like, new_shape: int | Sequence[int]) -> Any:
 def unstack(x: Like, /, *, axis: int = 0) -> tuple[Variable, ...]:
     """The slices along an axis, in a tuple.
 
+    Raises ValueError for a number, or if there is no such axis.
+
     >>> [row.value for row in unstack(Variable([[1.0, 2.0], [3.0, 4.0]]))]
     [array([1., 2.]), array([3., 4.])]
     """
@@ -53,6 +57,8 @@ def unstack(x: Like, /, *, axis: int = 0) -> tuple[Variable, ...]:
 
 def diagflat(v: Like, k: int = 0) -> Any:
     """A matrix with the flattened array on its ``k``-th diagonal, and zeros elsewhere.
+
+    Raises TypeError for a ``k`` that is no integer.
 
     >>> diagflat(Variable([[1.0], [2.0]])).value
     array([[1., 0.],

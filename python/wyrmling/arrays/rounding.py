@@ -36,6 +36,8 @@ def round(a: Like, decimals: int = 0, out: Variable | None = None) -> Any:
 def around(a: Like, decimals: int = 0, out: Variable | None = None) -> Any:
     """The same as ``round``.
 
+    Raises TypeError for ``decimals`` that are no integer.
+
     >>> around(1.26, 1).item()
     1.3
     """

@@ -9,11 +9,12 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, constant, replace, reshape, where
+from .construction import zeros_like
 from .indexing import take
 from .operand import Like, axis_of
 from .output import finished
 from .predicates import value
-from .shaping import broadcast_arrays, zeros_like
+from .shaping import broadcast_arrays
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Like], default: Like = 0.0) -> Any:
@@ -78,6 +79,8 @@ def piecewise(
     where its condition holds, and no others. Conditions that can change, as those of an input, are
     chosen by afterwards: the functions get the whole array then, and must be elementwise.
 
+    Raises ValueError for too many or too few functions.
+
     >>> x = np.array([-1.0, 4.0])
     >>> piecewise(Variable(x), [x < 0.0], [lambda x: -x, lambda x: x**0.5]).value
     array([1., 2.])
@@ -116,6 +119,8 @@ def compress(condition: Any, a: Like, axis: int | None = None, out: Any = None) 
 
 def extract(condition: Any, arr: Like) -> Any:
     """The elements for which a condition is true, in C order.
+
+    Raises TypeError for a condition that follows an input.
 
     >>> x = Variable([1.0, 5.0, 2.0])
     >>> extract(x > 1.0, x).value

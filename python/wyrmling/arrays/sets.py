@@ -80,23 +80,34 @@ def unique_all(x: Like, /) -> UniqueAllResult:
     """The distinct elements, their first places, those of each element among them, and counts.
 
     Each NaN is distinct, as in the standard of array interfaces; so for the functions that follow.
+
+    Raises TypeError for what follows an input, whose answer could change.
     """
     found = unique(x, True, True, True, equal_nan=False)
     return UniqueAllResult(*found)
 
 
 def unique_counts(x: Like, /) -> UniqueCountsResult:
-    """The distinct elements, and how often each occurs."""
+    """The distinct elements, and how often each occurs.
+
+    Errors are those of ``unique_all``.
+    """
     return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: Like, /) -> UniqueInverseResult:
-    """The distinct elements, and the place of each element among them."""
+    """The distinct elements, and the place of each element among them.
+
+    Errors are those of ``unique_all``.
+    """
     return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_values(x: Like, /) -> Any:
-    """The distinct elements, here in order."""
+    """The distinct elements, here in order.
+
+    Errors are those of ``unique_all``.
+    """
     return unique(x, equal_nan=False)
 
 
@@ -106,6 +117,8 @@ def _flat(x: Like) -> Variable:
 
 def union1d(ar1: Like, ar2: Like) -> Any:
     """The distinct elements of two arrays together, in order.
+
+    Raises TypeError for what follows an input, whose answer could change.
 
     >>> union1d(Variable([3.0, 1.0]), [1.0, 2.0]).value
     array([1., 2., 3.])
@@ -127,6 +140,8 @@ def intersect1d(
     """The distinct elements that both arrays have, in order, from the first; with
     ``return_indices`` also their places in both.
 
+    Raises TypeError for what follows an input, whose answer could change.
+
     >>> intersect1d(Variable([3.0, 1.0, 2.0]), [2.0, 3.0]).value
     array([2., 3.])
     """
@@ -141,6 +156,8 @@ def intersect1d(
 def setdiff1d(ar1: Like, ar2: Like, assume_unique: bool = False) -> Any:
     """The distinct elements of the first array that the second has not.
 
+    Raises TypeError for what follows an input, whose answer could change.
+
     >>> setdiff1d(Variable([3.0, 1.0, 2.0]), [2.0]).value
     array([1., 3.])
     """
@@ -151,6 +168,8 @@ def setdiff1d(ar1: Like, ar2: Like, assume_unique: bool = False) -> Any:
 
 def setxor1d(ar1: Like, ar2: Like, assume_unique: bool = False) -> Any:
     """The distinct elements that one of two arrays has and the other has not, in order.
+
+    Raises TypeError for what follows an input, whose answer could change.
 
     >>> setxor1d(Variable([3.0, 1.0]), [1.0, 2.0]).value
     array([2., 3.])

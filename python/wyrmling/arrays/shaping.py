@@ -18,7 +18,6 @@ from .. import _core
 from .._core import (
     Variable,
     broadcast_like,
-    broadcast_to,
     cast,
     concatenate,
     constant,
@@ -37,7 +36,6 @@ from .operand import (
     along,
     axes_of,
     axis_of,
-    filling,
     integer,
     integers,
     itself,
@@ -46,6 +44,8 @@ from .operand import (
 
 def moveaxis(a: Like, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
     """Move axes to other places; the others keep their order.
+
+    Raises ValueError if there is no such axis, or for different numbers of them.
 
     >>> moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
@@ -64,6 +64,8 @@ def moveaxis(a: Like, source: int | Sequence[int], destination: int | Sequence[i
 def rollaxis(a: Like, axis: int, start: int = 0) -> Variable:
     """Move one axis to stand before another.
 
+    Raises ValueError if there is no such axis.
+
     >>> rollaxis(np.zeros((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
@@ -75,6 +77,8 @@ def rollaxis(a: Like, axis: int, start: int = 0) -> Variable:
 
 def swapaxes(a: Like, axis1: int, axis2: int) -> Variable:
     """Exchange two axes.
+
+    Raises ValueError if there is no such axis.
 
     >>> swapaxes(np.zeros((2, 3, 4)), 0, -1).shape
     (4, 3, 2)
@@ -113,6 +117,8 @@ def _at_least(arrays: tuple[Like, ...], places: Sequence[Sequence[int]]) -> Any:
 def atleast_1d(*arrays: Like) -> Any:
     """Arrays with at least one axis: one, or a tuple of several.
 
+    Raises TypeError for what holds no numbers.
+
     >>> atleast_1d(1.0).shape
     (1,)
     """
@@ -121,6 +127,8 @@ def atleast_1d(*arrays: Like) -> Any:
 
 def atleast_2d(*arrays: Like) -> Any:
     """Arrays with at least two axes; a vector becomes a row.
+
+    Raises TypeError for what holds no numbers.
 
     >>> atleast_2d([1.0, 2.0]).shape
     (1, 2)
@@ -131,6 +139,8 @@ def atleast_2d(*arrays: Like) -> Any:
 def atleast_3d(*arrays: Like) -> Any:
     """Arrays with at least three axes; a vector lies along the second.
 
+    Raises TypeError for what holds no numbers.
+
     >>> atleast_3d([1.0, 2.0]).shape
     (1, 2, 1)
     """
@@ -139,6 +149,8 @@ def atleast_3d(*arrays: Like) -> Any:
 
 def flip(m: Like, axis: Axis = None) -> Variable:
     """Elements in reverse order along axes, all of them for None.
+
+    Raises ValueError if there is no such axis.
 
     >>> flip([1.0, 2.0, 3.0])
     array([3., 2., 1.])
@@ -151,6 +163,8 @@ def flip(m: Like, axis: Axis = None) -> Variable:
 def flipud(m: Like) -> Variable:
     """Elements in reverse order along the first axis.
 
+    Raises ValueError for a number, which has no axis.
+
     >>> flipud([[1.0], [2.0]])
     array([[2.],
            [1.]])
@@ -161,6 +175,8 @@ def flipud(m: Like) -> Variable:
 def fliplr(m: Like) -> Variable:
     """Elements in reverse order along the second axis.
 
+    Raises ValueError for fewer than two axes.
+
     >>> fliplr([[1.0, 2.0]])
     array([[2., 1.]])
     """
@@ -169,6 +185,8 @@ def fliplr(m: Like) -> Variable:
 
 def rot90(m: Like, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
     """Rotate by ``k`` times 90 degrees in the plane of two axes, from the first to the second.
+
+    Raises ValueError for fewer than two axes, or the same axis twice.
 
     >>> rot90([[1.0, 2.0], [3.0, 4.0]])
     array([[2., 4.],
@@ -196,6 +214,9 @@ def roll(a: Like, shift: int | Sequence[int], axis: Axis = None) -> Variable:
 
     Without an axis the elements move in C order.
 
+    Raises ValueError if there is no such axis, TypeError for a shift that is no
+    integer.
+
     >>> roll([1.0, 2.0, 3.0], 1)
     array([3., 1., 2.])
     """
@@ -222,6 +243,8 @@ def _repeated(x: Variable, times: int, at: int) -> Variable:
 def tile(A: Like, reps: int | Sequence[int]) -> Variable:
     """Copies of an array side by side, so many along each axis.
 
+    Raises ValueError for a negative count.
+
     >>> tile([1.0, 2.0], 2)
     array([1., 2., 1., 2.])
     """
@@ -241,6 +264,8 @@ def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = Non
     """Each element several times: as often as one number says, or as its own does.
 
     Without an axis the array is flattened first.
+
+    Raises ValueError for a negative count, or counts that are not one for each element.
 
     >>> repeat([1.0, 2.0], 2)
     array([1., 1., 2., 2.])
@@ -263,14 +288,16 @@ def repeat(a: Like, repeats: int | Sequence[int] | Array, axis: int | None = Non
 def copy(a: Like, order: Literal["K", "A", "C", "F"] = "K", subok: bool = False) -> Variable:
     """The same values as a variable of its own; ``order`` and ``subok`` change nothing.
 
+    Raises TypeError for what holds no numbers.
+
     >>> copy([1.0, 2.0])
     array([1., 2.])
     """
-    _memory("copy", order)
+    memory_layout("copy", order)
     return _own(a)
 
 
-def _memory(name: str, order: Any, device: Any = None) -> None:
+def memory_layout(name: str, order: Any, device: Any = None) -> None:
     """Raises for what is no layout or device of NumPy's; all of them change nothing here."""
     if not isinstance(order, str | None):
         raise TypeError(f"{name}: order: expected 'K', 'A', 'C' or 'F', got {order!r}")
@@ -309,7 +336,7 @@ def astype(
     >>> astype(Variable([1.5, -1.5]), int).value
     array([ 1, -1])
     """
-    _memory("astype", order, device)
+    memory_layout("astype", order, device)
     found = np.dtype(dtype)
     if casting != "unsafe":
         own = x.dtype if isinstance(x, Variable) else np.asarray(x).dtype
@@ -342,6 +369,8 @@ def _integers(x: Like, dtype: np.dtype[Any]) -> Any:
 def broadcast_arrays(*arrays: Like, subok: bool = False) -> tuple[Variable, ...]:
     """Arrays repeated to their common shape.
 
+    Raises ValueError for shapes that do not fit together.
+
     >>> [x.shape for x in broadcast_arrays([1.0, 2.0], [[3.0]])]
     [(1, 2), (1, 2)]
     """
@@ -362,6 +391,8 @@ def meshgrid(
     """Coordinates of the points of a grid, from those along each axis, in arrays of their own; with
     ``copy=False`` in views, which cannot be assigned to where they are broadcast.
 
+    Raises ValueError for another ``indexing``.
+
     >>> x, y = meshgrid([1.0, 2.0], [3.0, 4.0])
     >>> x, y
     (array([[1., 2.],
@@ -379,115 +410,3 @@ def meshgrid(
         grids.append(grid)
     made = tuple(grids) if sparse else broadcast_arrays(*grids)
     return tuple(map(_own, made)) if copy else made
-
-
-def full_like(
-    a: Like,
-    fill_value: Like,
-    dtype: npt.DTypeLike | None = None,
-    order: Literal["K", "A", "C", "F"] = "K",
-    subok: bool = True,
-    shape: int | Sequence[int] | None = None,
-    *,
-    device: Literal["cpu"] | None = None,
-) -> Any:
-    """One value throughout an array's shape, as a variable whose elements can be assigned.
-
-    The shape follows that of ``a``, if it is a variable and no other is given. Of an element type
-    that no variable holds, such as integers, it is a plain array; raises TypeError if
-    ``fill_value`` is a variable then. Integers and booleans like what follows an input follow its
-    length, and other types raise TypeError there. ``order``, ``subok`` and ``device`` change
-    nothing.
-
-    >>> full_like(Variable([1.0, 2.0]), 3.0).value
-    array([3., 3.])
-    >>> full_like(Variable([1.0, 2.0]), 3.0, dtype=int)
-    array([3, 3])
-    """
-    _memory("full_like", order, device)
-    if dtype is None:
-        dtype = a.dtype if isinstance(a, Variable) else np.asarray(a).dtype
-    kind = np.dtype(dtype)
-    if kind.kind == "f":
-        filling("full_like: fill_value", fill_value, _lengths(a, shape))
-    if isinstance(fill_value, Variable):
-        filled: Like = astype(fill_value, kind)
-    elif kind in (np.float32, np.float64):
-        filled = np.asarray(fill_value, kind)
-    elif shape is None and isinstance(a, Variable) and _core.follows_input(a):
-        return _discrete_like(a, np.full((), fill_value, kind))
-    else:
-        return np.full(_lengths(a, shape), fill_value, kind)
-    if shape is None and isinstance(a, Variable):
-        return copy(broadcast_like(filled, a))
-    return copy(broadcast_to(filled, _lengths(a, shape)))
-
-
-def _discrete_like(a: Variable, value: Any) -> Any:
-    """An integer or boolean throughout the shape of what follows an input."""
-    if value.dtype.kind not in "iub":
-        raise TypeError(
-            f"full_like: {value.dtype} is no type of what follows an input; use "
-            "np.full_like(x.value, ...), which is a constant"
-        )
-    filled = broadcast_like(value.astype(np.float64), a)
-    return _core.not_equal(filled, 0) if value.dtype.kind == "b" else _core.whole(filled)
-
-
-def _lengths(a: Like, shape: int | Sequence[int] | None) -> tuple[int, ...]:
-    """A shape that is given, or else that of an array."""
-    return np.shape(a) if shape is None else tuple(integers("shape", shape))
-
-
-def zeros_like(
-    a: Like,
-    dtype: npt.DTypeLike | None = None,
-    order: Literal["K", "A", "C", "F"] = "K",
-    subok: bool = True,
-    shape: int | Sequence[int] | None = None,
-    *,
-    device: Literal["cpu"] | None = None,
-) -> Any:
-    """Zeros of an array's shape and element type; see ``full_like``.
-
-    >>> x = Variable([1.0, 2.0])
-    >>> y = zeros_like(x)
-    >>> y[1] = x[0] * 5.0
-    >>> y.value
-    array([0., 5.])
-    """
-    return full_like(a, 0.0, dtype, order, shape=shape, device=device)
-
-
-def ones_like(
-    a: Like,
-    dtype: npt.DTypeLike | None = None,
-    order: Literal["K", "A", "C", "F"] = "K",
-    subok: bool = True,
-    shape: int | Sequence[int] | None = None,
-    *,
-    device: Literal["cpu"] | None = None,
-) -> Any:
-    """Ones of an array's shape and element type; see ``full_like``.
-
-    >>> ones_like(Variable([1.0, 2.0])).value
-    array([1., 1.])
-    """
-    return full_like(a, 1.0, dtype, order, shape=shape, device=device)
-
-
-def empty_like(
-    prototype: Like,
-    dtype: npt.DTypeLike | None = None,
-    order: Literal["K", "A", "C", "F"] = "K",
-    subok: bool = True,
-    shape: int | Sequence[int] | None = None,
-    *,
-    device: Literal["cpu"] | None = None,
-) -> Any:
-    """An array of an array's shape and element type, of zeros too; see ``full_like``.
-
-    >>> empty_like(Variable([1.0, 2.0])).shape
-    (2,)
-    """
-    return zeros_like(prototype, dtype, order, shape=shape, device=device)

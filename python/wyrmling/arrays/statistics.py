@@ -44,6 +44,8 @@ def cumsum(
 
     ``dtype`` and ``out`` as in ``numpy.sum``, for variables; see ``arrays.reductions``.
 
+    Raises ValueError if there is no such axis.
+
     >>> cumsum([1.0, 2.0, 3.0])
     array([1., 3., 6.])
     """
@@ -77,6 +79,8 @@ def cumprod(
     """Products of the elements up to each, along an axis or of the flattened array.
 
     ``dtype`` and ``out`` as for ``cumsum``.
+
+    Raises ValueError if there is no such axis.
 
     >>> cumprod([1.0, 2.0, 3.0])
     array([1., 2., 6.])
@@ -115,6 +119,9 @@ def cumulative_sum(
 ) -> Any:
     """Sums of the elements up to each along an axis, with ``include_initial`` 0 in front of them.
 
+    Raises ValueError if there is no such axis, or if none is given and there are
+    several.
+
     >>> cumulative_sum([1.0, 2.0], include_initial=True)
     array([0., 1., 3.])
     """
@@ -131,6 +138,9 @@ def cumulative_prod(
     include_initial: bool = False,
 ) -> Any:
     """Products of the elements up to each along an axis, with ``include_initial`` 1 in front.
+
+    Raises ValueError if there is no such axis, or if none is given and there are
+    several.
 
     >>> cumulative_prod([3.0, 2.0], include_initial=True)
     array([1., 3., 6.])
@@ -165,6 +175,8 @@ def prod(
     """Product over axes: all of them, one, or a tuple of several.
 
     The other arguments are those of ``numpy.prod``, for variables; see ``arrays.reductions``.
+
+    Raises ValueError if there is no such axis.
 
     >>> prod([[1.0, 2.0], [3.0, 4.0]], axis=0)
     array([3., 8.])
@@ -202,6 +214,8 @@ def var(
 
     ``correction`` is another name of ``ddof``, and ``mean`` the mean if it is known, with the axes
     kept. The other arguments are those of ``numpy.var``, for variables; see ``arrays.reductions``.
+
+    Raises ValueError if there is no such axis.
 
     >>> var([1.0, 2.0, 3.0, 4.0]).item()
     1.25
@@ -275,6 +289,8 @@ def std(
     Where all elements are equal it has no derivative; its gradient is 0 there, a subgradient, as
     that of ``linalg.norm`` is at zero. The other arguments are those of ``numpy.std``.
 
+    Raises ValueError if there is no such axis.
+
     >>> std([1.0, 3.0]).item()
     1.0
     >>> x = Variable([2.0, 2.0])
@@ -300,6 +316,8 @@ def average(
 
     ``weights`` has the shape of ``a``, or is a vector along the axis. Raises ZeroDivisionError
     where they add up to zero, unless they can change later: then the mean is not a number.
+
+    Raises ValueError for weights of another shape, or if there is no such axis.
 
     >>> average([1.0, 4.0], weights=[2.0, 1.0]).item()
     2.0
@@ -340,6 +358,8 @@ def refuse_zero(name: str, total: Any) -> None:
 
 def ptp(a: Like, axis: Axis = None, out: Variable | None = None, keepdims: bool = False) -> Any:
     """The largest element less the smallest, over axes.
+
+    Raises ValueError for no elements, or if there is no such axis.
 
     >>> ptp([1.0, 5.0, 2.0]).item()
     4.0

@@ -114,6 +114,8 @@ def put_along_axis(arr: Any, indices: Any, values: Like, axis: int | None) -> No
     """Store values along an axis at indices of their own for each lane; of the flattened array if
     there is no axis.
 
+    Raises IndexError for an index that is out of range.
+
     >>> x = Variable([[1.0, 2.0], [3.0, 4.0]]) * 1.0
     >>> put_along_axis(x, np.array([[1], [0]]), 9.0, axis=1)
     >>> x.value

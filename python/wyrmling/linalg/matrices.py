@@ -79,6 +79,8 @@ def slogdet(a: Like) -> SlogdetResult:
 
     A singular matrix has the sign 0 and the logarithm -inf, and no gradient (LinAlgError).
 
+    Raises LinAlgError for a number or a vector and for matrices that are not square.
+
     >>> float(slogdet([[0.0, 2.0], [0.5, 0.0]]).sign)
     -1.0
     """
@@ -121,6 +123,8 @@ def eigh_by(a: Like, UPLO: str, by: Callable[[str], Any]) -> EighResult:
 def eigvalsh(a: Like, UPLO: str = "L") -> Variable:
     """Return the eigenvalues of symmetric matrices, ascending; see ``eigh``.
 
+    Raises LinAlgError for a number or a vector and for matrices that are not square.
+
     >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]])
     array([1., 2.])
     """
@@ -158,6 +162,8 @@ def svd_by(a: Like, full_matrices: bool, compute_uv: bool, hermitian: bool, by: 
 
 def svdvals(x: Like, /) -> Variable:
     """Return the singular values, descending.
+
+    Raises LinAlgError for a number or a vector.
 
     >>> svdvals([[0.0, 2.0], [1.0, 0.0]])
     array([2., 1.])
@@ -208,6 +214,9 @@ def pinv(
 def matrix_power(a: Like, n: int) -> Variable:
     """Return matrices to the power of an integer, of the inverse if it is negative.
 
+    Raises LinAlgError for matrices that are not square, or singular where ``n`` is
+    negative, TypeError for an ``n`` that is no integer.
+
     >>> matrix_power([[1.0, 1.0], [0.0, 1.0]], 5)
     array([[1., 5.],
            [0., 1.]])
@@ -235,6 +244,8 @@ def multi_dot(arrays: Sequence[Like], *, out: Variable | None = None) -> Any:
     """Return the product of several matrices, in the order that takes the fewest operations.
 
     The first and the last may be vectors, which count as a row and as a column.
+
+    Raises ValueError for fewer than two arrays, or lengths that do not fit.
 
     >>> multi_dot([[1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 4.0]]).item()
     11.0
@@ -362,6 +373,9 @@ def norm(
     1, -1, 2, -2, inf or -inf. It is differentiated by an order for vectors as ``vector_norm``;
     NumPy asks about ``x`` alone, so that of a plain ``x`` only this function does so.
 
+    Raises ValueError for an order that there is not, more than two axes, or axes that
+    are not there.
+
     >>> norm([[3.0, 0.0], [0.0, 4.0]]).item(), norm([[3.0, 0.0], [0.0, 4.0]], "nuc").item()
     (5.0, 7.0)
     """
@@ -382,6 +396,8 @@ def matrix_norm(
 ) -> Variable:
     """Return the norm of the matrices of the last two axes; see ``norm``.
 
+    Raises ValueError for fewer than two axes, or an order that there is not.
+
     >>> matrix_norm([[3.0, 4.0]]).item()
     5.0
     """
@@ -390,6 +406,9 @@ def matrix_norm(
 
 def cond(x: Like, p: float | str | Variable | None = None) -> Variable:
     """Return the condition number: the norm times that of the inverse, by default that of ord 2.
+
+    Raises LinAlgError for a number or a vector, ValueError for an order that there is
+    not.
 
     >>> cond([[4.0, 0.0], [0.0, 2.0]]).item()
     2.0
@@ -406,6 +425,8 @@ def cond(x: Like, p: float | str | Variable | None = None) -> Variable:
 def cross(x1: Like, x2: Like, /, *, axis: int = -1) -> Variable:
     """Return the vector product of vectors of three components, along an axis.
 
+    Raises ValueError for another number of components.
+
     >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     array([0., 0., 1.])
     """
@@ -415,6 +436,8 @@ def cross(x1: Like, x2: Like, /, *, axis: int = -1) -> Variable:
 def diagonal(x: Like, /, *, offset: int = 0) -> Variable:
     """Return diagonals of the matrices of the last two axes.
 
+    Raises ValueError for fewer than two axes.
+
     >>> diagonal([[1.0, 2.0], [3.0, 4.0]])
     array([1., 4.])
     """
@@ -423,6 +446,8 @@ def diagonal(x: Like, /, *, offset: int = 0) -> Variable:
 
 def trace(x: Like, /, *, offset: int = 0, dtype: Any = None) -> Variable:
     """Return the sums of diagonals of the matrices of the last two axes.
+
+    Raises ValueError for fewer than two axes.
 
     >>> trace([[1.0, 2.0], [3.0, 4.0]]).item()
     5.0

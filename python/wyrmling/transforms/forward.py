@@ -87,6 +87,8 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
 
     The result is that of ``jacrev``.
 
+    Arguments and errors are those of ``jacrev``.
+
     >>> import numpy as np
     >>> import wyrmling as wy
     >>> wy.jacfwd(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)
