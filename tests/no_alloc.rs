@@ -1,5 +1,5 @@
 //! Training allocates nothing per step: an epoch of ten times as many steps allocates as
-//! often.
+//! often. And what tables and programs allocate is given back.
 //!
 //! Allocations of all threads are counted, since workers are threads. An epoch itself
 //! allocates a little (the record of the run; with several workers, one task each), so
@@ -21,26 +21,53 @@ struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
+/// Bytes of large blocks that are allocated, and that were in all.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static EVER: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes from which on a block is large.
+const LARGE: usize = 1 << 18;
+
+fn count(layout: Layout) {
+    ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    if layout.size() >= LARGE {
+        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
+        EVER.fetch_add(layout.size(), Ordering::Relaxed);
+    }
+}
+
 // SAFETY: every call is handed on unchanged to the system's allocator, which keeps the
 // contract; counting touches an atomic and allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        count(layout);
+        // SAFETY: the layout is the caller's, and not of size zero, by the contract of this function.
         unsafe { System.alloc(layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
+        count(layout);
+        // SAFETY: the layout is the caller's, and not of size zero, by the contract of this function.
         unsafe { System.alloc_zeroed(layout) }
     }
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
+        if layout.size() >= LARGE {
+            LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        }
+        if size >= LARGE {
+            LIVE.fetch_add(size, Ordering::Relaxed);
+            EVER.fetch_add(size, Ordering::Relaxed);
+        }
+        // SAFETY: `start` is a block of this layout that the system's allocator gave, and the new size
+        // is not zero, by the contract of this function.
         unsafe { System.realloc(start, layout, size) }
     }
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: as above.
+        if layout.size() >= LARGE {
+            LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        }
+        // SAFETY: `start` is a block of this layout that the system's allocator gave, by the contract of
+        // this function.
         unsafe { System.dealloc(start, layout) }
     }
 }
@@ -182,4 +209,29 @@ fn of_a_dense_network() {
         let column = |width: usize| Source::Column(numbers(&[rows, width], 1.0));
         vec![(x.id(), column(4)), (y.id(), column(1))]
     });
+}
+
+#[test]
+fn the_memory_of_tables_and_programs_is_used_again_and_given_back() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let large = || LIVE.load(Ordering::Relaxed);
+    let before = large();
+    let work = || {
+        let table = Parameter::new(numbers(&[1000, 400], 0.1));
+        let x = Input::new(numbers(&[1000, 1], 1.0));
+        // The product is in the memory of the program alone.
+        let program = (table * x).tanh().sum().freeze().unwrap();
+        let run = || program.run(&[numbers(&[1000, 1], 1.0)]).unwrap();
+        run();
+        assert!(large() > before, "the table is large");
+        let ever = EVER.load(Ordering::Relaxed);
+        for _ in 0..3 {
+            run();
+        }
+        let now = EVER.load(Ordering::Relaxed);
+        assert_eq!(now, ever, "a run after the first takes nothing");
+    };
+    // A thread keeps some memory of arrays for the next ones, until it ends.
+    std::thread::spawn(work).join().unwrap();
+    assert_eq!(large(), before);
 }

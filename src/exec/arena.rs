@@ -134,4 +134,13 @@ mod tests {
         assert_eq!(layout.end(), 0);
         assert!(peak < 2000 * 512);
     }
+
+    #[test]
+    fn an_interval_that_fits_is_used_up() {
+        let mut layout = Offsets::default();
+        let [first, _] = [100, 100].map(|bytes| layout.allocate(bytes));
+        layout.release(first, 100);
+        assert_eq!(layout.allocate(100), first);
+        assert!(layout.free.is_empty(), "{layout:?}");
+    }
 }

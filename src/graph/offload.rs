@@ -100,3 +100,72 @@ pub(super) fn offload(op: OpRef, operands: Vec<Array>) -> Result<Value> {
         Computed::Repeated(pattern, x, ty) => Value::Repeated(pattern, x, ty),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{DType, View, ViewMut};
+    use crate::rules::{Add, Ex};
+
+    /// An operator that is not offloaded.
+    #[derive(Debug, Clone)]
+    struct Staying;
+
+    impl Operator for Staying {
+        fn name(&self) -> &str {
+            "staying"
+        }
+        fn infer(&self, args: &[&Type]) -> Result<Type> {
+            Ok(args[0].clone())
+        }
+        fn eval(&self, _: &[View<'_>], _: ViewMut<'_>) -> Result<()> {
+            Ok(())
+        }
+        fn vjp<'t>(&self, _: usize, _: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
+            None
+        }
+        fn stays_in_thread(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn operators_are_offloaded_from_a_number_of_elements_or_products_on() -> Result<()> {
+        let product = MatMul {
+            transpose_a: false,
+            transpose_b: false,
+        };
+        let sort = ArgSort { axis: 0 };
+        let half = LONG / 2;
+        let cases: &[(&dyn Operator, [&[usize]; 2], bool)] = &[
+            (&Add, [&[half], &[half]], true),
+            (&Add, [&[half], &[half - 1]], false),
+            (&Add, [&[half + 1], &[half]], true),
+            (&Staying, [&[half], &[half]], false),
+            (&sort, [&[LONG / 32], &[]], true),
+            (&sort, [&[LONG / 32 - 2], &[]], false),
+            (&Add, [&[LONG / 32], &[]], false),
+            (&product, [&[512, 1024], &[1024, 512]], true),
+            (&product, [&[511, 1024], &[1024, 512]], false),
+            (&product, [&[1024, 512], &[512, 1024]], true),
+            // Few operands of a large result: at least so many that they are looked at.
+            (&product, [&[LARGE / 2, 1], &[1, LARGE / 2]], true),
+            (&product, [&[LARGE / 2, 1], &[1, LARGE / 2 - 1]], false),
+            (&product, [&[LARGE / 2 + 1, 1], &[1, LARGE / 2]], true),
+            (&Add, [&[512, 1024], &[1024, 512]], false),
+        ];
+        for (op, shapes, long) in cases {
+            let [x, y] = shapes.map(|shape| Array::zeros(&Type::new(DType::F32, shape)));
+            let [x, y] = [Value::Dense(x?), Value::Dense(y?)];
+            let operands = offload_operands(*op, &[&x, &y]);
+            assert_eq!(operands.is_some(), *long, "{} {shapes:?}", op.name());
+            assert!(operands.is_none_or(|all| all.len() == 2));
+        }
+        // Tables and rows belong to their graph.
+        let [x, y] = [half, half].map(|n| Array::zeros(&Type::new(DType::F32, &[n])));
+        let one = Value::Repeated(Pattern::All, 1.0, Type::new(DType::F32, &[half]));
+        let args = [&Value::Dense(x?), &Value::Dense(y?), &one];
+        assert!(offload_operands(&Add, &args).is_none());
+        Ok(())
+    }
+}

@@ -170,6 +170,17 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
+    /// The numbers by which entries of a batch are told from those of others run out.
+    #[test]
+    fn numbers_run_out_also_where_a_batch_is_one_row() {
+        let mut distinct = DistinctRows::new(4).unwrap();
+        distinct.base = u32::MAX - 1;
+        for row in [7, 3, 7, 7] {
+            distinct.group(&[&[row]]);
+            assert_eq!(distinct.rows(), [row]);
+        }
+    }
+
     proptest! {
         #[test]
         fn occurrences_are_grouped_in_order(batches in prop::collection::vec(

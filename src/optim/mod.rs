@@ -354,6 +354,17 @@ mod tests {
     use crate::array::{DType, Dense};
 
     #[test]
+    fn the_state_of_tables_that_are_gone_is_dropped() {
+        let optimizer = Optimizer::new(Rule::Adagrad { eps: 1e-10 }, Settings::new(0.5)).unwrap();
+        let ty = Type::new(DType::F32, &[3]);
+        for _ in 0..10 {
+            let table = Arc::new(Table::zeros(&ty, None).unwrap());
+            optimizer.state(&table).unwrap();
+        }
+        assert_eq!(optimizer.states.lock().len(), 1);
+    }
+
+    #[test]
     fn no_part_of_a_step_is_long_before_it_looks() {
         const COUNT: usize = 3 * grouped::PIECE;
         let (asked, mut rules) = (AtomicBool::new(true), Vec::new());

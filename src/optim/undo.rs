@@ -93,3 +93,26 @@ impl<'a> Touched<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{DType, Type};
+
+    #[test]
+    fn a_copy_of_a_long_table_ends_where_it_does() {
+        let ty = Type::new(DType::F32, &[PIECE + 5]);
+        let table = Table::zeros(&ty, None).unwrap();
+        let touched = Touched {
+            table: &table,
+            rows: None,
+        };
+        // SAFETY: all rows are the table's, which this thread alone has.
+        unsafe {
+            let copy = touched.copy().unwrap();
+            assert_eq!(copy.size(), PIECE + 5);
+            touched.restore(&copy);
+            assert!(touched.is_finite());
+        }
+    }
+}

@@ -239,7 +239,7 @@ impl Drop for HeldLocks<'_> {
 }
 
 /// A new run.
-fn new_run() -> Run {
+pub(super) fn new_run() -> Run {
     /// How many numbers a thread takes at once.
     const BLOCK: u64 = 1 << 16;
     static NEXT: AtomicU64 = AtomicU64::new(BLOCK);

@@ -479,3 +479,13 @@ fn a_table_is_trained_until_training_ends() {
     assert!(!table.lock().is_trained());
     assert!(table.version() > version, "graphs compute anew");
 }
+
+#[test]
+fn a_number_is_given_to_one_run() {
+    // More than a thread takes at once.
+    let some = || (0..70_000).map(|_| lock::new_run()).collect::<Vec<_>>();
+    let threads = [0, 1, 2].map(|_| std::thread::spawn(some));
+    let runs = threads.map(|thread| thread.join().unwrap()).concat();
+    let distinct: std::collections::HashSet<&u64> = runs.iter().collect();
+    assert_eq!(distinct.len(), runs.len());
+}

@@ -169,11 +169,18 @@ fn a_node_knows_what_is_below_it() -> Result<()> {
         (&traced, false, false, true),
     ] {
         let below = (x.clone() * constant.clone()).sum().boxed();
+        let leaf = x;
         for x in [x, &below] {
             assert_eq!(x.input_below(), is_input);
             assert_eq!(x.settable(), settable);
             assert_eq!(x.traced_below(), is_traced);
-            assert!(!x.is_integer());
+            assert!(!x.is_integer() && !x.is_boolean());
+            assert_eq!(
+                x.parameter_below(),
+                std::ptr::eq(leaf, &raw const parameter)
+            );
+            assert_eq!(x.differentiable(), settable && !is_input || is_traced);
+            assert!(!format!("{x:?}").is_empty());
         }
     }
     let retraced = independent.retraced()?;
@@ -185,6 +192,8 @@ fn a_node_knows_what_is_below_it() -> Result<()> {
 fn a_gradient_that_flows_to_something_else_is_noticed() -> Result<()> {
     let older = Independent::new(array([1.0, 2.0]))?.boxed();
     let node = (older.clone() * 2.0).boxed();
+    let outer = Constant::traced(array([1.0, 2.0]))?.boxed();
+    let outer_node = (outer.clone() * 2.0).boxed();
     let x = Constant::traced(array([1.0, 2.0]))?.boxed();
     let newer = Independent::new(array([1.0, 2.0]))?.boxed();
     let constant = Constant::new(array([1.0, 2.0])).boxed();
@@ -194,8 +203,13 @@ fn a_gradient_that_flows_to_something_else_is_noticed() -> Result<()> {
     assert!(!captures(
         (x.clone() * Input::new(array([1.0, 1.0])).boxed()).boxed()
     ));
-    for other in [&older, &node, &newer] {
+    for other in [&older, &node, &newer, &outer, &outer_node] {
         assert!(captures((x.clone() * other.clone()).boxed()));
+    }
+    // What was traced later is a constant by now.
+    let later = Constant::traced(array([1.0, 2.0]))?.boxed();
+    for other in [&later, &(later.clone() * 2.0).boxed()] {
+        assert!(!captures((x.clone() * other.clone()).boxed()));
     }
     Ok(())
 }
@@ -219,6 +233,13 @@ fn inputs_that_are_tables_of_features_are_known() -> Result<()> {
     let part = wyrmling::graph::ops::slice(&features.clone().boxed(), vec![range])?;
     let both = of_table(&table, &of(&part, &rows)?)?;
     assert_eq!(names(&both)?, [features.id()]);
+    let fixed = wyrmling::graph::Constant::new(vec![0u32, 2]).boxed();
+    let known = wyrmling::graph::ops::gather(&features.clone().boxed(), &fixed)?;
+    assert_eq!(names(&of_table(&table, &known)?)?, [features.id()]);
+    // Numbers that are looked up are no indices.
+    let numbers = Input::new(vec![1.0, 2.0, 3.0]);
+    let looked_up = of(&numbers.boxed(), &rows)?;
+    assert_eq!(names(&looked_up.sum().boxed())?, [0u64; 0]);
     let whole = of_table(&table, &features.clone().boxed())?;
     assert_eq!(names(&(loss + whole).boxed())?, [0u64; 0]);
     assert_eq!(names(&features.clone().boxed())?, [0u64; 0]);

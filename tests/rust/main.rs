@@ -3,6 +3,7 @@
 //! Those that count what is allocated have binaries of their own, beside this one.
 
 mod array;
+mod claims;
 mod common;
 mod examples;
 mod exec;
@@ -22,3 +23,4 @@ mod soundness;
 mod split;
 mod structured;
 mod train;
+mod work;

@@ -84,7 +84,8 @@ impl Naive {
 fn rules_follow_their_formulas() {
     const ROWS: usize = 9;
     for rule in RULES {
-        for (l2, clip) in [(0.0, None), (0.1, Some(0.6))] {
+        // Each setting alone, too: a rule without any takes a way of its own.
+        for (l2, clip) in [(0.0, None), (0.1, None), (0.0, Some(0.6)), (0.1, Some(0.6))] {
             for width in [1, 2, 5, 8, 16, 19, 32, 40, 64, 97] {
                 let settings = Settings { lr: 0.05, l2, clip };
                 let numbers: Vec<f32> = (0..ROWS * width).map(|k| (k as f32).sin()).collect();

@@ -345,6 +345,28 @@ fn scores_that_are_not_numbers_are_refused_and_infinite_ones_ranked() {
     }
 }
 
+/// In any block of users, and however many scores of a user are none.
+#[test]
+fn scores_that_are_not_numbers_are_found_wherever_they_are() {
+    const USERS: usize = 300;
+    let items = Array2::from_elem((100, 1), 0.5f32);
+    let bias = Array1::from_shape_fn(100, |k| if k < 2 { f32::NAN } else { 0.0 });
+    let users = Array2::from_elem((USERS, 1), 1.0f32);
+    let held_out = Csr::from_pairs(&[299], &[7], USERS, 100).unwrap();
+    let none = Csr::from_pairs(&[], &[], USERS, 100).unwrap();
+    assert!(none.is_empty() && !held_out.is_empty());
+    let factors = Factors::new(users.view(), items.view(), Some(bias.view())).unwrap();
+    let error = evaluate(&factors, &none, &held_out, 5, &NEVER).unwrap_err();
+    assert!(error.to_string().contains("item 0 "), "{error}");
+
+    let mut users = users;
+    users[[299, 0]] = f32::NAN;
+    let factors = Factors::new(users.view(), items.view(), None).unwrap();
+    let error = top_k(&factors, None, 3, &NEVER).unwrap_err();
+    let named = error.to_string().contains("user 299") && error.to_string().contains("item 0 ");
+    assert!(named, "{error}");
+}
+
 #[test]
 fn zeros_of_both_signs_are_equal() {
     let (users, items) = (Array2::zeros((1, 0)), Array2::zeros((3, 0)));

@@ -298,6 +298,20 @@ fn a_loop_over_elements_is_added_up_once() -> Result<()> {
     Ok(())
 }
 
+/// Only a table is so large that rows of a slice are worth it.
+#[test]
+fn a_leaf_that_is_no_table_has_an_array_of_a_slice() -> Result<()> {
+    let x = Independent::new(numbers(DType::F64, &[12, 6], 1))?;
+    let sliced = ops::slice(&x.clone().boxed(), vec![SliceItem::At(5)])?;
+    sliced.sum().try_backward()?;
+    assert!(matches!(x.grad(), Some(Gradient::Dense(_))));
+    x.zero_grad();
+    let at = Input::indices(vec![7, 2]).boxed();
+    ops::gather(&x.clone().boxed(), &at)?.sum().try_backward()?;
+    assert_eq!(indices(x.grad().as_ref()), [7, 2]);
+    Ok(())
+}
+
 /// The rows of operand 0 at the indices of operand 1, times a number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Weighted(u32);

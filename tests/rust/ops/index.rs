@@ -3,7 +3,7 @@
 use wyrmling::array::Dense;
 use wyrmling::graph::ops;
 use wyrmling::rules::SliceItem;
-use wyrmling::{Array, DType, Error, Variable};
+use wyrmling::{Array, DType, Error, Input, Variable};
 
 use super::{array, check, constant, count, input, range, refused};
 
@@ -237,6 +237,97 @@ fn integers_stay_integers_where_they_can() {
     assert!(ops::select(&mask, &whole, &whole).unwrap().is_integer());
     assert!(!ops::select(&mask, &whole, &x).unwrap().is_integer());
     assert!(!ops::select(&whole, &x, &x).unwrap().is_integer());
+}
+
+/// What is assigned becomes what was there, and nothing else does.
+#[test]
+fn an_assignment_keeps_the_kind_of_elements() {
+    let number = constant(2.5);
+    let greater = |x: &Variable| ops::binary(&wyrmling::rules::Greater, x, &constant(0.0)).unwrap();
+    let x = constant(vec![1.0, -1.0]);
+    let (whole, truth) = (ops::whole(&x).unwrap(), greater(&x));
+    let some = || vec![SliceItem::At(0)];
+    let all = || vec![range(None, None, 1)];
+    // x, whether it holds integers and booleans, and what 2.5 is there.
+    for (x, kinds, there) in [
+        (&x, (false, false), 2.5),
+        (&whole, (true, false), 2.0),
+        (&truth, (false, true), 1.0),
+    ] {
+        let other = x.value().unwrap().to_f64()[1];
+        for (items, expected) in [(some(), [there, other]), (all(), [there; 2])] {
+            for values in [
+                &number,
+                &ops::truth(&number).unwrap(),
+                &ops::whole(&number).unwrap(),
+            ] {
+                let found = ops::slice_replace(x, items.clone(), values).unwrap();
+                assert_eq!((found.is_integer(), found.is_boolean()), kinds);
+                if std::ptr::eq(values, &raw const number) {
+                    check(Ok(found), &[2], &expected);
+                }
+            }
+        }
+        let cast = ops::cast(x, DType::F64).unwrap();
+        assert!(!cast.is_integer() && !cast.is_boolean());
+        check(Ok(cast), &[2], &x.value().unwrap().to_f64());
+    }
+}
+
+/// What an assignment leaves is there also where it left nothing when the graph was built.
+#[test]
+fn an_assignment_to_what_is_all_now_leaves_the_rest_of_a_longer_input() {
+    let x = Input::new(vec![1.0, 2.0]);
+    let two = vec![range(None, Some(2), 1)];
+    let y = ops::slice_replace(&x.clone().boxed(), two, &constant(vec![7.0, 8.0])).unwrap();
+    check(Ok(y.clone()), &[2], &[7.0, 8.0]);
+    x.set_value(vec![1.0, 2.0, 3.0]).unwrap();
+    check(Ok(y), &[3], &[7.0, 8.0, 3.0]);
+}
+
+/// NumPy's arithmetic of booleans.
+#[test]
+fn booleans_are_computed_with_as_such() {
+    use wyrmling::rules::{self, Operator};
+    let zero = constant(0.0);
+    let mask = |x: Vec<f64>| ops::not_equal(&constant(x), &zero).unwrap();
+    let (x, y) = (
+        mask(vec![1.0, 1.0, 0.0, 0.0]),
+        mask(vec![1.0, 0.0, 1.0, 0.0]),
+    );
+    let both = [x.clone(), y.clone()];
+    let or: &[&'static dyn Operator] = &[&rules::Add, &rules::Maximum];
+    let and: &[&'static dyn Operator] = &[&rules::Mul, &rules::Minimum];
+    for (ops, expected) in [(or, [1.0, 1.0, 1.0, 0.0]), (and, [1.0, 0.0, 0.0, 0.0])] {
+        for &op in ops {
+            let found = ops::of_booleans(op, &both, true).unwrap();
+            assert!(found.is_boolean(), "{}", op.name());
+            check(Ok(found), &[4], &expected);
+        }
+    }
+    let chosen = [x.clone(), y.clone(), x.clone()];
+    let chosen = ops::of_booleans(&rules::Where, &chosen, true).unwrap();
+    assert!(chosen.is_boolean());
+    check(Ok(chosen), &[4], &[1.0, 0.0, 0.0, 0.0]);
+    let same = ops::of_booleans(&rules::Abs, std::slice::from_ref(&x), true).unwrap();
+    assert!(same.is_boolean());
+    check(Ok(same), &[4], &[1.0, 1.0, 0.0, 0.0]);
+    let ratio = ops::of_booleans(&rules::Div, &both, true).unwrap();
+    assert!(!ratio.is_boolean());
+    for op in [&rules::Neg as &'static dyn Operator, &rules::Sign] {
+        let found = ops::of_booleans(op, std::slice::from_ref(&x), true);
+        refused(found, Error::Type, "booleans have none, as in NumPy");
+    }
+    refused(
+        ops::of_booleans(&rules::Sub, &both, true),
+        Error::Type,
+        "sub: booleans have none",
+    );
+    // Beside numbers they are numbers.
+    let number = constant(Array::from(vec![0.5f32; 4]));
+    let sum = ops::of_booleans(&rules::Add, &[x.clone(), number], false).unwrap();
+    assert!(!sum.is_boolean());
+    check(Ok(sum), &[4], &[1.5, 1.5, 0.5, 0.5]);
 }
 
 /// The first element.

@@ -1,9 +1,10 @@
 //! Products, and decompositions taken apart.
 
+#[cfg(feature = "linalg")]
+use wyrmling::DType;
 use wyrmling::Error;
 use wyrmling::graph::ops;
-#[cfg(feature = "linalg")]
-use wyrmling::{DType, Variable};
+use wyrmling::{Input, Variable};
 
 use super::{array, check, constant, count, refused};
 #[cfg(feature = "linalg")]
@@ -37,7 +38,9 @@ fn products_take_vectors_and_matrices() {
     );
     check(ops::matmul(&v, &many), &[2, 2], &[16.0, 22.0, 52.0, 58.0]);
     for (x, y) in [(&number, &v), (&v, &number)] {
-        refused(ops::matmul(x, y), Error::Shape, "matmul: shapes (");
+        let shape = |x: &Variable| wyrmling::array::show_shape(x.value().unwrap().shape());
+        let text = format!("matmul: shapes {} and {} do not fit", shape(x), shape(y));
+        refused(ops::matmul(x, y), Error::Shape, &text);
         check(ops::dot(x, y), &[3], &[2.0, 4.0, 6.0]);
     }
     check(ops::dot(&v, &v), &[], &[14.0]);
@@ -58,6 +61,22 @@ fn products_take_vectors_and_matrices() {
         &[1, 2],
         &[6.0, 8.0],
     );
+}
+
+/// A length of 1 is not repeated, for it may become another: the other must have it then.
+#[test]
+fn a_dot_product_repeats_no_summed_axis() {
+    let x = Input::new(array(&[2, 1], &[2.0, 3.0]));
+    let y = constant(vec![5.0]);
+    for (a, b) in [(&x.clone().boxed(), &y), (&y, &x.clone().boxed())] {
+        x.set_value(array(&[2, 1], &[2.0, 3.0])).unwrap();
+        let dot = ops::vecdot(a, b).unwrap();
+        check(Ok(dot.clone()), &[2], &[10.0, 15.0]);
+        x.set_value(array(&[3, 1], &[2.0, 3.0, 4.0])).unwrap();
+        check(Ok(dot.clone()), &[3], &[10.0, 15.0, 20.0]);
+        x.set_value(array(&[2, 2], &[2.0, 3.0, 4.0, 5.0])).unwrap();
+        assert!(matches!(dot.value(), Err(Error::Shape(_))));
+    }
 }
 
 #[cfg(feature = "linalg")]
