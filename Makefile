@@ -85,8 +85,8 @@ check-address check-memory:
 	$(rust) sh scripts/check.sh $(@:check-%=%) $(NAME)
 
 .PHONY: mutants
-mutants: ## Change the code in places that tests should notice (cargo-mutants); FILES=src/table/*.rs
-	$(rust) sh scripts/mutants.sh $(foreach file,$(FILES),--file $(file))
+mutants: $(VENV)/.made ## Change the code in places that Rust tests should notice; FILE=src/table/record.rs
+	$(rust) nice -n 19 $(python) scripts/mutants.py $(FILE) $(FILES)
 
 .PHONY: clean
 clean: ## Remove all that make made

@@ -18,6 +18,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -291,7 +292,9 @@ def verdict(number: int, tests: list[tuple[float, str, str]]) -> str:
 def main(files: list[str]) -> None:
     """Judge the changes of files, and print what was missed and the score."""
     if not files:
-        sys.exit("mutants.py: name files or folders, as make mutants FILE=src/optim/powers.rs does")
+        sys.exit("mutants.py: name files or folders: make mutants FILE=src/optim/powers.rs")
+    if shutil.which("cargo-mutants") is None:
+        sys.exit("mutants.py needs cargo-mutants: cargo install --locked cargo-mutants")
     all_ = mutants(files)
     out = {m["number"]: "no question" for m in all_ if is_left_out(m)}
     left = len(out)

@@ -216,7 +216,7 @@ fn the_memory_of_tables_and_programs_is_used_again_and_given_back() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let large = || LIVE.load(Ordering::Relaxed);
     let before = large();
-    let work = || {
+    let work = move || {
         let table = Parameter::new(numbers(&[1000, 400], 0.1));
         let x = Input::new(numbers(&[1000, 1], 1.0));
         // The product is in the memory of the program alone.
