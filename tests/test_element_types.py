@@ -109,7 +109,6 @@ LAYOUTS = {
     "transposed": lambda x: np.ascontiguousarray(x.T).T,
     "read-only": lambda x: np.lib.stride_tricks.as_strided(x, writeable=False),
     "broadcast": lambda x: np.broadcast_to(x, x.shape),
-    "matrix": np.asmatrix,
     "subclass": lambda x: x.view(type("Sub", (np.ndarray,), {})),
     "record": lambda x: np.rec.fromarrays([x], names="a").a,
     "memoryview": lambda x: np.asarray(memoryview(np.ascontiguousarray(x))),

@@ -180,6 +180,38 @@ def test_masked_arrays():
     assert (w * masked.filled(0.0)).value.tolist() == [1.0, 0.0]
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_matrices():
+    """Their products by * mean another thing, so they are refused wherever they come in."""
+    matrix = np.matrix([[1.0, 2.0], [3.0, 4.0]])
+    w, x = wy.Parameter(np.eye(2)), wy.Input(np.eye(2), name="x")
+    square = lambda m: np.sum(m * m)  # noqa: E731
+    for call in [
+        lambda: wy.Parameter(matrix),
+        lambda: wy.Variable(matrix),
+        lambda: wy.Input(matrix),
+        lambda: setattr(w, "value", matrix),
+        lambda: w * matrix,
+        lambda: matrix * w,
+        lambda: matrix @ w,
+        lambda: np.add(matrix, w),
+        lambda: np.dot(matrix, w),
+        lambda: wy.linalg.solve(w, matrix),
+        lambda: wy.relu(matrix),
+        lambda: w.sum(0).backward(matrix),
+        lambda: wy.freeze(x.sum()).run({x: matrix}),
+        lambda: wy.grad(square)(matrix),
+        lambda: wy.value_and_grad(square)(matrix),
+        lambda: wy.jvp(square, (matrix,), (matrix,)),
+        lambda: wy.vjp(square, matrix),
+        lambda: wy.hessian(square)(matrix),
+        lambda: wy.grad(lambda m: np.sum(m[0]))([matrix]),
+        lambda: wy.grad(lambda m: np.sum(m * matrix))(np.eye(2)),
+    ]:
+        refuses(TypeError, "matrix multiplies by", call)
+    assert wy.grad(square)(matrix.A).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+
+
 def test_assignment():
     w = wy.Parameter(np.ones((2, 2), np.float32), name="w")
     before = w.value

@@ -19,7 +19,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
-use super::convert::{items, refuse_masked, shown, type_name};
+use super::convert::{items, refuse_subclass, shown, type_name};
 use crate::array::show_shape;
 
 /// An array of element type `T` with as many axes as `D` has, in C order.
@@ -39,7 +39,7 @@ pub(super) fn borrowed<'py, T: Element, D: Dimension>(
             type_name(object)
         )));
     };
-    refuse_masked(name, array)?;
+    refuse_subclass(name, array)?;
     let found = array.dtype();
     if !numpy::PyArrayDescrMethods::is_equiv_to(&found, &expected) {
         return Err(PyTypeError::new_err(format!(

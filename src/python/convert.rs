@@ -100,28 +100,38 @@ fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyRe
     copy(straight.cast::<PyArrayDyn<T>>()?)
 }
 
-/// Refuses a masked array, whose mask would be lost.
-pub(super) fn refuse_masked(what: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+/// Refuses a masked array, whose mask would be lost, and a matrix, whose products mean another thing.
+pub(super) fn refuse_subclass(what: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
     let py = array.py();
-    // An array of the class itself has no mask, so only subclasses are asked for one.
-    if array.get_type().is(py.get_type::<PyUntypedArray>())
-        || !array.hasattr(intern!(py, "mask"))?
-    {
+    // An array of the class itself is neither, so only subclasses are asked.
+    if array.get_type().is(py.get_type::<PyUntypedArray>()) {
         return Ok(());
     }
-    Err(PyTypeError::new_err(format!(
-        "{what}: a masked array would lose its mask; fill it with .filled(), or use where"
-    )))
+    if array.hasattr(intern!(py, "mask"))? {
+        return Err(PyTypeError::new_err(format!(
+            "{what}: a masked array would lose its mask; fill it with .filled(), or use where"
+        )));
+    }
+    let matrix = py
+        .import(intern!(py, "numpy"))?
+        .getattr(intern!(py, "matrix"))?;
+    if array.is_instance(&matrix)? {
+        return Err(PyTypeError::new_err(format!(
+            "{what}: a matrix multiplies by * as arrays do by @, which a variable does not; give \
+             it as an array, by .A"
+        )));
+    }
+    Ok(())
 }
 
 /// An object as a NumPy array: itself if it is one, else what NumPy makes of it; `what` names it
 /// in messages.
 ///
 /// # Errors
-/// TypeError for a masked array, whose mask would be lost.
+/// TypeError for a masked array, whose mask would be lost, and for a matrix.
 fn as_numpy<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
     if let Ok(array) = object.cast::<PyUntypedArray>() {
-        refuse_masked(what, array)?;
+        refuse_subclass(what, array)?;
         return Ok(array.clone());
     }
     let py = object.py();
