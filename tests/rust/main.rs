@@ -3,6 +3,7 @@
 //! Those that count what is allocated have binaries of their own, beside this one.
 
 mod array;
+mod assignment;
 mod claims;
 mod common;
 mod examples;
@@ -14,6 +15,7 @@ mod lengths;
 mod operators;
 mod ops;
 mod optim;
+mod outline;
 mod products;
 mod random_programs;
 mod rank;

@@ -170,3 +170,16 @@ fn interpreted(program: &Program, inputs: &[Array]) -> Outcome {
     let grads = grads.map(|((id, ty), at)| (*id, gradient(at, ty)));
     Ok((results[0].clone(), grads.collect()))
 }
+
+/// The numbers of a gradient; none if there is none.
+pub fn gradient_numbers(gradient: Option<Gradient>) -> Vec<f64> {
+    let gradient = gradient.map(|g| g.to_dense().to_f64());
+    gradient.unwrap_or_default()
+}
+
+/// A matrix of numbers in C order.
+pub fn matrix(rows: usize, columns: usize, numbers: Vec<f64>) -> Array {
+    ndarray::Array2::from_shape_vec((rows, columns), numbers)
+        .expect("as many numbers as places")
+        .into()
+}
