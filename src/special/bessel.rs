@@ -5,7 +5,7 @@
 
 use std::f64::consts::{LN_2, PI};
 
-use super::series;
+use super::{bessel_integral, series};
 
 /// Euler's constant.
 const EULER: f64 = 0.577_215_664_901_532_9;
@@ -38,7 +38,7 @@ pub(crate) fn iv(n: i32, x: f64) -> f64 {
         Method::Series => first_series(n, size),
         // Multiplied in two steps, since e^x may overflow where the product does not.
         Method::Asymptotic => (0.5 * size).exp() * first_asymptotic(n, size) * (0.5 * size).exp(),
-        Method::Recurrence => (0.5 * size).exp() * first_recurrence(n, size) * (0.5 * size).exp(),
+        Method::Integral => bessel_integral::first(f64::from(n).abs(), 0, size, 0.0),
     };
     let value = if size == f64::INFINITY { size } else { value };
     if x < 0.0 { alternate(n, value) } else { value }
@@ -50,7 +50,7 @@ pub(crate) fn ive(n: i32, x: f64) -> f64 {
     let value = match Method::of(n, size) {
         Method::Series => first_series(n, size) * (-size).exp(),
         Method::Asymptotic => first_asymptotic(n, size),
-        Method::Recurrence => first_recurrence(n, size),
+        Method::Integral => bessel_integral::first(f64::from(n).abs(), 0, size, 1.0),
     };
     if x < 0.0 { alternate(n, value) } else { value }
 }
@@ -59,7 +59,7 @@ pub(crate) fn ive(n: i32, x: f64) -> f64 {
 enum Method {
     Series,
     Asymptotic,
-    Recurrence,
+    Integral,
 }
 
 impl Method {
@@ -70,7 +70,7 @@ impl Method {
         } else if x >= 0.5 * n * n {
             Method::Asymptotic
         } else {
-            Method::Recurrence
+            Method::Integral
         }
     }
 }
@@ -78,9 +78,12 @@ impl Method {
 /// I_n(x) for moderate `x ≥ 0` by its power series (DLMF 10.25.2), whose terms are positive.
 fn first_series(n: i32, x: f64) -> f64 {
     let (n, half) = (n.unsigned_abs(), 0.5 * x);
-    let first = (1..=n).fold(1.0, |p, k| p * (half / f64::from(k)));
-    if first == 0.0 {
-        return first;
+    let mut first = 1.0;
+    for k in 1..=n {
+        first *= half / f64::from(k);
+        if first == 0.0 {
+            return first;
+        }
     }
     first
         * series(1.0, |term, k| {
@@ -98,36 +101,14 @@ fn first_asymptotic(n: i32, x: f64) -> f64 {
     sum / (2.0 * PI).sqrt() / x.sqrt()
 }
 
-/// `e^-x·I_n(x)` by Miller's backward recurrence (DLMF 3.6(iii)), which starts at an order so high
-/// that I is negligible, and is scaled so that `I_0 + 2·Σ I_k` is `e^x` (DLMF 10.35.1).
-fn first_recurrence(n: i32, x: f64) -> f64 {
-    const LARGE: f64 = 1e250;
-    let n = n.unsigned_abs();
-    let order = f64::from(n);
-    let start = (order * order + 80.0 * x).sqrt().ceil() as u32 + 20;
-    let (mut above, mut here, mut sum, mut found) = (0.0, 1.0 / LARGE, 0.0, 0.0);
-    for k in (1..=start).rev() {
-        if k == n {
-            found = here;
-        }
-        sum += 2.0 * here;
-        let below = above + 2.0 * f64::from(k) / x * here;
-        (above, here) = (here, below);
-        if here > LARGE {
-            for value in [&mut above, &mut here, &mut sum, &mut found] {
-                *value /= LARGE;
-            }
-        }
-    }
-    if n == 0 {
-        found = here;
-    }
-    found / (sum + here)
-}
-
 /// K_n(x); NaN below zero.
 pub(crate) fn kn(n: i32, x: f64) -> f64 {
-    second(n, x, (-x).exp())
+    let scale = (-x).exp();
+    if scale < 1e-300 && x < f64::INFINITY {
+        // The factor vanishes before the product does.
+        return bessel_integral::second(f64::from(n).abs(), 0, x, 0.0);
+    }
+    second(n, x, scale)
 }
 
 /// `e^x·K_n(x)`.

@@ -4,7 +4,7 @@
 //! Derivatives made of products of operators would be 0·∞ where `x` is 0. Partial derivatives are
 //! numbered as in [`partial`].
 
-use super::partial;
+use super::{less_log, partial};
 
 /// `factor` times the derivative of order `n` of ln x; NaN below zero, as the logarithm is.
 fn times_log_derivative(factor: f64, n: u32, x: f64) -> f64 {
@@ -77,8 +77,12 @@ pub(crate) fn xlog1py_derivative(n: i32, x: f64, y: f64) -> f64 {
     }
 }
 
-/// `ln(x / y)`, also where the quotient overflows or vanishes.
+/// `ln(x / y)`, also where the quotient overflows, vanishes or is nearly 1.
 fn log_ratio(x: f64, y: f64) -> f64 {
+    let distance = (x - y) / y;
+    if distance.abs() < 0.5 {
+        return distance.ln_1p();
+    }
     let ratio = x / y;
     if ratio.is_normal() {
         ratio.ln()
@@ -102,6 +106,11 @@ pub(crate) fn rel_entr(x: f64, y: f64) -> f64 {
 
 /// `x·ln(x / y) - x + y`; infinite if a term is.
 pub(crate) fn kl_div(x: f64, y: f64) -> f64 {
+    let distance = (y - x) / x;
+    if x > 0.0 && distance.abs() < 0.5 {
+        // x·(distance - ln(1 + distance)), whose three terms would cancel.
+        return x * less_log(distance);
+    }
     let entropy = rel_entr(x, y);
     if entropy == f64::INFINITY || (y == f64::INFINITY && x.is_finite()) {
         f64::INFINITY

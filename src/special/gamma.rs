@@ -1,6 +1,6 @@
 //! The gamma function, its reciprocal, its logarithm, and their derivatives of any order.
 
-use std::f64::consts::PI;
+use std::f64::consts::{E, PI};
 
 use super::euler_maclaurin::{euler_maclaurin, inverse_power};
 use super::jet::{self, Jet};
@@ -158,10 +158,27 @@ pub(crate) fn polygamma(n: i32, x: f64) -> f64 {
         0 => digamma(x),
         1.. => {
             let sign = if n % 2 == 0 { -1.0 } else { 1.0 };
-            sign * gamma(f64::from(n) + 1.0) * hurwitz_zeta(f64::from(n) + 1.0, x)
+            let s = f64::from(n) + 1.0;
+            let (factor, sum) = (gamma(s), hurwitz_zeta(s, x));
+            if x > 0.0 && x.is_finite() && (factor.is_infinite() || sum < 1e-290) {
+                return sign * large_polygamma(s, x);
+            }
+            sign * factor * sum
         }
         _ => f64::NAN,
     }
+}
+
+/// `Γ(s)·ζ(s, x)` for positive `x` and large `s`, where one factor overflows or vanishes before the
+/// product does: the largest term of the sum is taken into the gamma function, by Stirling's formula.
+fn large_polygamma(s: f64, x: f64) -> f64 {
+    let power = |t: f64, p: f64| inverse_power(t / x, s) * inverse_power(t, p - s);
+    let number = |value| jet::constant(value, 0);
+    let sum = euler_maclaurin(s, x, 0, &|t, p| number(power(t, p)), &|t| {
+        number(power(t, s - 1.0) / (s - 1.0))
+    })[0];
+    let half = (s / E / x).powf(0.5 * s);
+    half * ((2.0 * PI / s).sqrt() * stirling(s).exp() * sum) * half
 }
 
 /// ψ'(x).

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use super::gamma::{digamma, digamma_less_log, log_gamma_coefficient, rgamma, stirling};
 use super::jet::{self, Jet};
-use super::{polynomial, series};
+use super::{less_log, polynomial};
 
 /// P(a, x); NaN for negative arguments.
 pub(crate) fn gammainc(a: f64, x: f64) -> f64 {
@@ -142,12 +142,7 @@ fn factor(a: f64, x: f64, n: usize) -> Jet {
     } else {
         // Stirling's formula, in which the exponent is -a·(distance - ln(1 + distance)).
         let less = if near {
-            let r = distance / (2.0 + distance);
-            let square = r * r;
-            let tail = series(1.0 / 3.0, |term, k| {
-                term * square * (2.0 * k + 1.0) / (2.0 * k + 3.0)
-            });
-            r * (distance - 2.0 * square * tail)
+            less_log(distance)
         } else {
             let ratio = x / a;
             let log = if ratio.is_normal() {

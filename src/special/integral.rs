@@ -75,13 +75,14 @@ fn expn_series(n: i32, x: f64) -> f64 {
     sum
 }
 
-/// Ei(x): power series (DLMF 6.6.1) to 40, beyond the asymptotic one (DLMF 6.12.2).
+/// Ei(x): power series (DLMF 6.6.1) to 50, beyond the asymptotic one (DLMF 6.12.2), whose least term, of
+/// relative size e^-x, is below the rounding there.
 pub(crate) fn expi(x: f64) -> f64 {
     if x < 0.0 {
         -exp1(-x)
     } else if x == 0.0 {
         f64::NEG_INFINITY
-    } else if x <= 40.0 {
+    } else if x <= 50.0 {
         EULER + x.ln() + entire(x)
     } else if x == f64::INFINITY {
         x

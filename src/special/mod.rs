@@ -14,6 +14,7 @@ pub(crate) mod airy;
 pub(crate) mod algebraic;
 pub(crate) mod angle;
 pub(crate) mod bessel;
+mod bessel_integral;
 pub(crate) mod beta;
 pub(crate) mod entropy;
 pub(crate) mod error_function;
@@ -26,6 +27,7 @@ mod jet;
 pub(crate) mod partial;
 pub(crate) mod power;
 pub(crate) mod riemann;
+pub(crate) mod scaled_bessel;
 pub(crate) mod trigonometric;
 pub(crate) mod zeta;
 
@@ -59,4 +61,14 @@ fn exp_square(s: f64, x: f64) -> f64 {
         return if s > 0.0 { f64::INFINITY } else { 0.0 };
     }
     (s * square).exp() * (s * rest).exp()
+}
+
+/// `x - ln(1 + x)` for `|x| ≤ 1/2`, by the series of `ln((1 + r) / (1 - r))` for `r = x / (2 + x)`.
+fn less_log(x: f64) -> f64 {
+    let r = x / (2.0 + x);
+    let square = r * r;
+    let tail = series(1.0 / 3.0, |term, k| {
+        term * square * (2.0 * k + 1.0) / (2.0 * k + 3.0)
+    });
+    r * (x - 2.0 * square * tail)
 }

@@ -15,6 +15,12 @@ pub(crate) fn orders(n: i32) -> Option<(u32, u32)> {
     Some((total - second, second))
 }
 
+/// The number of the derivative of orders `x` and `y`; `None` where that is more than an integer holds.
+pub(crate) fn number(x: u32, y: u32) -> Option<i32> {
+    let total = u64::from(x) + u64::from(y);
+    i32::try_from(total * (total + 1) / 2 + u64::from(y)).ok()
+}
+
 /// The number of the derivative by one argument more: the first (0) or the second (1).
 pub(crate) fn further(n: i32, argument: usize) -> i32 {
     let total = orders(n).map_or(0, |(x, y)| (x + y) as i32);
@@ -27,16 +33,19 @@ mod tests {
 
     #[test]
     fn numbers_and_orders_belong_together() {
-        let mut number = 0;
+        let mut next = 0;
         for total in 0..20 {
             for second in 0..=total {
                 let (x, y) = (total - second, second);
-                assert_eq!(orders(number), Some((x, y)));
-                assert_eq!(orders(further(number, 0)), Some((x + 1, y)));
-                assert_eq!(orders(further(number, 1)), Some((x, y + 1)));
-                number += 1;
+                assert_eq!(orders(next), Some((x, y)));
+                assert_eq!(number(x, y), Some(next));
+                assert_eq!(orders(further(next, 0)), Some((x + 1, y)));
+                assert_eq!(orders(further(next, 1)), Some((x, y + 1)));
+                next += 1;
             }
         }
         assert_eq!(orders(-1), None);
+        assert_eq!(number(65_535, 0), Some(2_147_450_880));
+        assert_eq!(number(65_536, 0), None);
     }
 }

@@ -1,9 +1,12 @@
 //! Bessel functions of integer order.
 //!
-//! Derivatives are those of DLMF 10.6.1, 10.29.1: half the difference or sum of the neighbours.
+//! Derivatives are those of DLMF 10.6.1, 10.29.1: half the difference or sum of the neighbours. Those
+//! of the scaled functions, which would cancel, are operators, numbered as in [`partial`] by the
+//! function's order and the derivative's.
 
+use super::super::Ex;
 use super::elementwise;
-use crate::special::bessel;
+use crate::special::{bessel, partial, scaled_bessel};
 
 /// Everywhere.
 const ALL: &[(f64, f64)] = &[(-3.0, 3.0)];
@@ -13,6 +16,34 @@ const POSITIVE: &[(f64, f64)] = &[(1.0, 4.0)];
 const EDGES: [f64; 13] = [
     0.0, 1e-300, 1e-9, 1.9, 2.1, 7.5, 19.9, 20.1, -30.0, 51.0, 300.0, 650.0, 1e3,
 ];
+
+/// The derivative of Y_n. Next to 0 both neighbours are infinite, and that of the larger order counts.
+fn second_slope(n: i32, x: Ex<'_>) -> Ex<'_> {
+    let (below, above) = (x.yn(n - 1), x.yn(n + 1));
+    let smaller = if n > 0 { below } else { above };
+    let finite = smaller.isinf().select(x.constant(0.0), smaller);
+    if n > 0 {
+        (finite - above) * 0.5
+    } else {
+        (below - finite) * 0.5
+    }
+}
+
+/// The derivative of ive of order n; of orders too large for a number, what its neighbours give.
+fn first_scaled_slope(n: i32, x: Ex<'_>) -> Ex<'_> {
+    match partial::number(n.unsigned_abs(), 1) {
+        Some(number) => x.ive_derivative(number),
+        None => (x.ive(n - 1) + x.ive(n + 1)) * 0.5 - x.sign() * x.ive(n),
+    }
+}
+
+/// The derivative of kve of order n, in the same way.
+fn second_scaled_slope(n: i32, x: Ex<'_>) -> Ex<'_> {
+    match partial::number(n.unsigned_abs(), 1) {
+        Some(number) => x.kve_derivative(number),
+        None => x.kve(n) - (x.kve(n - 1) + x.kve(n + 1)) * 0.5,
+    }
+}
 
 elementwise! { $
     /// Bessel function of the first kind of order 0.
@@ -51,7 +82,7 @@ elementwise! { $
     /// Bessel function of the second kind of order 1.
     Y1 = y1, "Y_1(x)", "DLMF 10.2.3",
     (x) -> libm::y1,
-    vjp(g, y) = [Some(g * ((x.y0() - x.yn(2)) * 0.5))],
+    vjp(g, y) = [Some(g * second_slope(1, x))],
     domain = [POSITIVE],
     special = [EDGES],
     scipy = ["y1"];
@@ -59,7 +90,7 @@ elementwise! { $
     /// Bessel function of the second kind of order n.
     Yn = yn, "Y_n(x)", "DLMF 10.2.3",
     (n; x) -> bessel::yn,
-    vjp(g, y) = [Some(g * ((x.yn(n - 1) - x.yn(n + 1)) * 0.5))],
+    vjp(g, y) = [Some(g * second_slope(n, x))],
     domain = [POSITIVE],
     special = [EDGES],
     orders = [0, 1, 3, -2],
@@ -93,7 +124,7 @@ elementwise! { $
     /// The same of order 0, scaled.
     I0e = i0e, "exp(-|x|) I_0(x)", "DLMF 10.25.2, 10.40.1",
     (x) -> |x| bessel::ive(0, x),
-    vjp(g, y) = [Some(g * (x.i1e() - x.sign() * y))],
+    vjp(g, y) = [Some(g * first_scaled_slope(0, x))],
     domain = [POSITIVE],
     special = [EDGES],
     scipy = ["i0e"];
@@ -101,7 +132,7 @@ elementwise! { $
     /// The same of order 1, scaled.
     I1e = i1e, "exp(-|x|) I_1(x)", "DLMF 10.25.2, 10.40.1",
     (x) -> |x| bessel::ive(1, x),
-    vjp(g, y) = [Some(g * ((x.i0e() + x.ive(2)) * 0.5 - x.sign() * y))],
+    vjp(g, y) = [Some(g * first_scaled_slope(1, x))],
     domain = [POSITIVE],
     special = [EDGES],
     scipy = ["i1e"];
@@ -109,7 +140,7 @@ elementwise! { $
     /// The same of order n, scaled.
     Ive = ive, "exp(-|x|) I_n(x)", "DLMF 10.25.2, 10.40.1, 10.29.1",
     (n; x) -> bessel::ive,
-    vjp(g, y) = [Some(g * ((x.ive(n - 1) + x.ive(n + 1)) * 0.5 - x.sign() * y))],
+    vjp(g, y) = [Some(g * first_scaled_slope(n, x))],
     domain = [POSITIVE],
     special = [EDGES],
     orders = [0, 1, 3, -2],
@@ -143,7 +174,7 @@ elementwise! { $
     /// The same of order 0, scaled.
     K0e = k0e, "exp(x) K_0(x)", "DLMF 10.31.2, 10.74(v)",
     (x) -> |x| bessel::kve(0, x),
-    vjp(g, y) = [Some(g * (y - x.k1e()))],
+    vjp(g, y) = [Some(g * second_scaled_slope(0, x))],
     domain = [POSITIVE],
     special = [EDGES],
     scipy = ["k0e"];
@@ -151,7 +182,7 @@ elementwise! { $
     /// The same of order 1, scaled.
     K1e = k1e, "exp(x) K_1(x)", "DLMF 10.31.1, 10.74(v)",
     (x) -> |x| bessel::kve(1, x),
-    vjp(g, y) = [Some(g * (y - (x.k0e() + x.kve(2)) * 0.5))],
+    vjp(g, y) = [Some(g * second_scaled_slope(1, x))],
     domain = [POSITIVE],
     special = [EDGES],
     scipy = ["k1e"];
@@ -159,9 +190,27 @@ elementwise! { $
     /// The same of order n, scaled.
     Kve = kve, "exp(x) K_n(x)", "DLMF 10.31.1, 10.74(v), 10.29.1",
     (n; x) -> bessel::kve,
-    vjp(g, y) = [Some(g * (y - (x.kve(n - 1) + x.kve(n + 1)) * 0.5))],
+    vjp(g, y) = [Some(g * second_scaled_slope(n, x))],
     domain = [POSITIVE],
     special = [EDGES],
     orders = [0, 1, 3, -2],
     scipy = ["kve"];
+
+    /// A derivative of ive; number n says the function's order and the derivative's.
+    IveDerivative = ive_derivative, "∂_n exp(-|x|) I(x)", "DLMF 10.32.3",
+    (n; x) -> scaled_bessel::ive_derivative,
+    vjp(g, y) = [Some(g * x.ive_derivative(partial::further(n, 1)))],
+    domain = [POSITIVE],
+    special = [EDGES],
+    internal = "the gradients of ive, without cancellation",
+    orders = [0, 1, 2, 4, 8, 11];
+
+    /// A derivative of kve; number n says the function's order and the derivative's.
+    KveDerivative = kve_derivative, "∂_n exp(x) K(x)", "DLMF 10.32.9",
+    (n; x) -> scaled_bessel::kve_derivative,
+    vjp(g, y) = [Some(g * x.kve_derivative(partial::further(n, 1)))],
+    domain = [POSITIVE],
+    special = [EDGES],
+    internal = "the gradients of kve, without cancellation",
+    orders = [0, 1, 2, 4, 8, 11];
 }
