@@ -116,6 +116,50 @@ LAYOUTS = {
 }
 
 
+BESIDE = {
+    "append": np.append,
+    "average": lambda v, o: np.average(v, weights=o),
+    "block": lambda v, o: np.block([v, o]),
+    "column_stack": lambda v, o: np.column_stack([v, o]),
+    "concatenate": lambda v, o: np.concatenate([v, o]),
+    "convolve": np.convolve,
+    "correlate": np.correlate,
+    "cross": lambda v, o: np.cross(np.append(v, v[:1]), np.append(o, o[:1])),
+    "diff": lambda v, o: np.diff(v, append=o),
+    "einsum": lambda v, o: np.einsum("i,i", v, o),
+    "hstack": lambda v, o: np.hstack([v, o]),
+    "inner": np.inner,
+    "insert": lambda v, o: np.insert(v, 0, o),
+    "kron": np.kron,
+    "linspace": lambda v, o: np.linspace(v, o, 3),
+    "logspace": lambda v, o: np.logspace(v, o, 3),
+    "outer": np.outer,
+    "polyadd": np.polyadd,
+    "polymul": np.polymul,
+    "polysub": np.polysub,
+    "polyval": np.polyval,
+    "polyval at": lambda v, o: np.polyval(o, v),
+    "setxor1d": np.setxor1d,
+    "tensordot": lambda v, o: np.tensordot(v, o, 1),
+    "union1d": np.union1d,
+    "vdot": np.vdot,
+    "where": lambda v, o: np.where([True, False], v, o),
+}
+
+
+@pytest.mark.parametrize("kind", [bool, np.int8, np.uint16, np.int64, np.float64])
+@pytest.mark.parametrize("name", BESIDE)
+def test_plain_arrays_beside_float32_promote_as_numpys(name, kind):
+    x, other = np.array([0.5, 0.7], np.float32), np.array([1, 0]).astype(kind)
+    expected = BESIDE[name](x, other)
+    for v in (wy.Variable(x), wy.Input(x)):
+        if isinstance(v, wy.Input) and name in ("setxor1d", "union1d"):
+            continue  # they ask for values
+        got = BESIDE[name](v, other)
+        assert got.dtype == expected.dtype
+        np.testing.assert_allclose(got.value, expected, rtol=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
 @pytest.mark.parametrize("layout", LAYOUTS)

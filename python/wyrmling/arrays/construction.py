@@ -23,7 +23,7 @@ from .._core import (
     fixed,
     stack,
 )
-from .operand import Like, count, filling, integers, numbers
+from .operand import Like, count, filling, integers, numbers, of_one_type
 from .shaping import astype, broadcast_arrays, copy, memory_layout, moveaxis
 
 
@@ -190,6 +190,7 @@ def number(value: Any) -> bool:
     return type(value) in (bool, int, float)
 
 
+@of_one_type
 def linspace(
     start: Like,
     stop: Like,
@@ -225,6 +226,7 @@ def linspace(
     return (points, step) if retstep else points
 
 
+@of_one_type
 def logspace(
     start: Like,
     stop: Like,

@@ -34,7 +34,7 @@ from .._core import (
     vecdot,
 )
 from .._core import sum as sum_over
-from .operand import Like, axes_of, axis_of, integers, itself
+from .operand import Like, axes_of, axis_of, integers, itself, of_one_type
 from .output import finished
 from .reductions import cast_to, computed_in
 from .shaping import moveaxis
@@ -237,6 +237,7 @@ def _contract(arrays: Sequence[Variable], labels: tuple[Labels, ...], out: Label
     return _ordered(result, names, out)
 
 
+@of_one_type
 def einsum(
     *operands: Any,
     out: Variable | None = None,
@@ -271,6 +272,7 @@ def einsum(
     return finished("einsum", _contract(arrays, labels, kept), out)
 
 
+@of_one_type
 def tensordot(a: Like, b: Like, axes: int | Sequence[Any] = 2) -> Variable:
     """Sum of products over the last axes of one and the first of another, or over those named.
 
@@ -310,6 +312,7 @@ def tensordot(a: Like, b: Like, axes: int | Sequence[Any] = 2) -> Variable:
     return _ordered(result, names, out)
 
 
+@of_one_type
 def inner(a: Like, b: Like) -> Variable:
     """Sums of products over the last axes; the product where one is a number.
 
@@ -322,6 +325,7 @@ def inner(a: Like, b: Like) -> Variable:
     return x * y if x.ndim == 0 or y.ndim == 0 else tensordot(x, y, (-1, -1))
 
 
+@of_one_type
 def vdot(a: Like, b: Like) -> Variable:
     """Sum of products of all elements, in C order.
 
@@ -361,6 +365,7 @@ def vecmat(x1: Like, x2: Like, /) -> Variable:
     return squeeze(matmul(expand_dims(constant(x1), -2), _matrices("vecmat", x2)), -2)
 
 
+@of_one_type
 def kron(a: Like, b: Like) -> Variable:
     """Kronecker product: each element of one array times all of the other.
 
@@ -379,6 +384,7 @@ def kron(a: Like, b: Like) -> Variable:
     return z
 
 
+@of_one_type
 def cross(
     a: Like,
     b: Like,
@@ -418,6 +424,7 @@ def _vector(name: str, v: Like) -> Variable:
     return fixed(x, name, 0)
 
 
+@of_one_type
 def correlate(a: Like, v: Like, mode: Literal["valid", "same", "full"] = "valid") -> Variable:
     """Sums of products of a vector with another that is moved along it.
 
@@ -447,6 +454,7 @@ def correlate(a: Like, v: Like, mode: Literal["valid", "same", "full"] = "valid"
     return found[start : start + n]
 
 
+@of_one_type
 def convolve(a: Like, v: Like, mode: Literal["full", "same", "valid"] = "full") -> Variable:
     """Convolution of two vectors: the coefficients of the product of two polynomials.
 

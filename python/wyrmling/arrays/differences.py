@@ -14,10 +14,11 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable, concatenate, constant, expand_dims, fixed, reshape
-from .operand import Axis, Like, along, axes_of, axis_of, count, integer, itself
+from .operand import Axis, Like, along, axes_of, axis_of, count, integer, itself, of_one_type
 from .shaping import astype
 
 
+@of_one_type
 def diff(
     a: Like,
     n: int = 1,
@@ -60,6 +61,7 @@ def diff(
     return x
 
 
+@of_one_type
 def trapezoid(y: Like, x: Like | None = None, dx: Like = 1.0, axis: int = -1) -> Variable:
     """The integral along an axis by the trapezoidal rule, over places ``x`` or steps ``dx``.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core import Variable, broadcast_to, concatenate, constant, expand_dims, fixed, reshape
 from .indexing import take
-from .operand import Array, Like, axis_of
+from .operand import Array, Like, axis_of, of_one_type
 from .shaping import astype, moveaxis
 
 
@@ -112,6 +112,7 @@ def _most_axes(arrays: Any) -> int:
     return constant(arrays).ndim
 
 
+@of_one_type
 def block(arrays: Any) -> Variable:
     """Arrays in nested lists set together: the innermost along the last axis, the next along the
     one before it, and so on.

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import Variable, concatenate, constant, expand_dims, fixed, stack
-from .operand import Array, Like, along, axis_of, integer, integers, itself
+from .operand import Array, Like, along, axis_of, integer, integers, itself, of_one_type
 from .output import finished
 from .shaping import astype, atleast_1d, atleast_2d, atleast_3d
 from .shaping import copy as copied
@@ -98,6 +98,7 @@ def _holds_variable(item: Any) -> bool:
     return isinstance(item, Variable)
 
 
+@of_one_type
 def append(arr: Like, values: Like, axis: int | None = None) -> Variable:
     """Values behind those of an array; both are flattened first if there is no axis.
 
@@ -118,6 +119,7 @@ def _cast(name: str, x: Variable, dtype: npt.DTypeLike | None, casting: Any) -> 
     return x if dtype is None else astype(x, dtype, casting=casting)
 
 
+@of_one_type
 def hstack(
     tup: Sequence[Like],
     *,
@@ -168,6 +170,7 @@ def dstack(tup: Sequence[Like]) -> Variable:
     return concatenate([atleast_3d(array) for array in tup], 2)
 
 
+@of_one_type
 def column_stack(tup: Sequence[Like]) -> Variable:
     """Vectors as the columns of a matrix; matrices as they are.
 

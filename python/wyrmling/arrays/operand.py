@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,37 @@ def itself(a: Like) -> Variable:
     ``constant`` gives a variable another name, under which nothing that is assigned is seen.
     """
     return a if isinstance(a, Variable) else constant(a)
+
+
+# Types of which NumPy makes float32 beside float32, where a constant is float64.
+_SMALL = tuple(map(np.dtype, (bool, np.int8, np.uint8, np.int16, np.uint16)))
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def of_one_type(function: _Function) -> _Function:
+    """A function that makes constants of its operands, of which those of small integers and
+    booleans do not widen float32.
+    """
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        operands: list[Any] = [*args, *kwargs.values()]
+        for x in args:
+            operands += x if isinstance(x, list | tuple) else []
+        kinds = {x.dtype for x in operands if isinstance(x, Variable | np.ndarray)}
+        if not kinds.intersection(_SMALL) or not kinds <= {np.dtype(np.float32), *_SMALL}:
+            return function(*args, **kwargs)
+        args = tuple(map(_single, args))
+        return function(*args, **{name: _single(x) for name, x in kwargs.items()})
+
+    return cast(_Function, called)
+
+
+def _single(x: Any) -> Any:
+    """Small integers and booleans in float32, also those in a list or tuple; others as they are."""
+    if isinstance(x, np.ndarray) and x.dtype in _SMALL:
+        return x.astype(np.float32)
+    return type(x)(map(_single, x)) if type(x) in (list, tuple) else x
 
 
 def integer(what: str, value: Any) -> int:

@@ -16,7 +16,7 @@ from .._core import Variable, concatenate, constant, fixed
 from .construction import vander, zeros_like
 from .contraction import convolve
 from .least_squares import lstsq
-from .operand import Like, count, itself
+from .operand import Like, count, itself, of_one_type
 from .predicates import value
 
 
@@ -36,6 +36,7 @@ def _several(name: str, p: Like) -> Variable:
     return x
 
 
+@of_one_type
 def polyval(p: Like, x: Like) -> Variable:
     """Return p[0] x^(n-1) + … + p[n-1], by Horner's rule, with a gradient for both.
 
@@ -63,6 +64,7 @@ def _aligned(name: str, a1: Like, a2: Like) -> tuple[Any, Any]:
     return both[0], both[1]
 
 
+@of_one_type
 def polyadd(a1: Like, a2: Like) -> Any:
     """The sum of two polynomials.
 
@@ -75,6 +77,7 @@ def polyadd(a1: Like, a2: Like) -> Any:
     return x + y
 
 
+@of_one_type
 def polysub(a1: Like, a2: Like) -> Any:
     """The difference of two polynomials.
 
@@ -87,6 +90,7 @@ def polysub(a1: Like, a2: Like) -> Any:
     return x - y
 
 
+@of_one_type
 def polymul(a1: Like, a2: Like) -> Any:
     """The product of two polynomials.
 

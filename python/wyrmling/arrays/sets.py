@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core import Variable, concatenate, constant, reshape
 from .indexing import take
-from .operand import Like
+from .operand import Like, of_one_type
 from .predicates import value
 
 
@@ -115,6 +115,7 @@ def _flat(x: Like) -> Variable:
     return reshape(constant(x), -1)
 
 
+@of_one_type
 def union1d(ar1: Like, ar2: Like) -> Any:
     """The distinct elements of two arrays together, in order.
 
@@ -166,6 +167,7 @@ def setdiff1d(ar1: Like, ar2: Like, assume_unique: bool = False) -> Any:
     return take(x, np.flatnonzero(~inside))
 
 
+@of_one_type
 def setxor1d(ar1: Like, ar2: Like, assume_unique: bool = False) -> Any:
     """The distinct elements that one of two arrays has and the other has not, in order.
 

@@ -26,7 +26,7 @@ from .._core import (
     square,
     squeeze,
 )
-from .operand import Axis, Like, along, axes_of, axis_of, reduced_axes, truth
+from .operand import Axis, Like, along, axes_of, axis_of, of_one_type, reduced_axes, truth
 from .output import finished
 from .predicates import changes
 from .reductions import computed_in, counted, mask_of, masked, starting
@@ -304,6 +304,7 @@ def std(
     return finished("std", result, out)
 
 
+@of_one_type
 def average(
     a: Like,
     axis: int | None = None,
