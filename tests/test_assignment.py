@@ -297,3 +297,49 @@ def test_assigning_to_integers_rounds_as_numpy_does():
         numbers[key] = x.astype(int)[0]
         assert numbers.dtype == np.float64
         assert (numbers / 2).value.tolist() == (numbers.value / 2).tolist()
+
+
+IN_PLACE = [
+    operator.iadd,
+    operator.isub,
+    operator.imul,
+    operator.itruediv,
+    operator.ipow,
+    operator.ifloordiv,
+    operator.imod,
+    operator.iand,
+    operator.ior,
+    operator.ixor,
+]
+KINDS = {
+    "float64": lambda x: x * 1.0,
+    "float32": lambda x: x.astype(np.float32) * np.float32(1.0),
+    "int64": lambda x: x.astype(np.int64) + 0,
+    "bool": lambda x: (x > 1) | (x > 5),
+}
+
+
+@pytest.mark.parametrize("leaf", [wy.Input, wy.Parameter])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other", [2, 2.5, True, np.array([1.0, 2.0, 3.0]), np.array([3, 2, 1])])
+@pytest.mark.parametrize("change", IN_PLACE)
+def test_what_is_changed_in_place_keeps_its_type(change, other, kind, leaf):
+    """Or it is refused, where NumPy refuses to store what loses more than digits."""
+    values = np.array([1.0, 2.0, 3.0])
+    expected, x = KINDS[kind](values), KINDS[kind](leaf(values))
+    alias = x
+    try:
+        expected = change(expected, other)
+    except TypeError:
+        with pytest.raises(TypeError):
+            change(x, other)
+        np.testing.assert_array_equal(x.value, KINDS[kind](values))
+        return
+    try:
+        found = change(x, other)
+    except TypeError:  # & and its like of integers
+        assert change in (operator.iand, operator.ior, operator.ixor)
+        return
+    assert found is alias
+    assert found.dtype == found.value.dtype == expected.dtype
+    np.testing.assert_allclose(found.value, expected, rtol=1e-6)

@@ -5,9 +5,11 @@ the result is plain NumPy's, or the function said that it needs the length. The 
 that of ``test_arrays.py``, with what else takes rows.
 """
 
+import itertools
+
 import numpy as np
 import pytest
-from test_arrays import CASES
+from test_arrays import CASES, trapezoid
 
 import wyrmling as wy
 
@@ -184,6 +186,109 @@ def test_every_function_of_arrays(name, built, run, rng):
         return
     assert found.shape == after.shape
     np.testing.assert_allclose(found, after, rtol=1e-10, atol=1e-10)
+
+
+def assigned_in(change):
+    """A function of a copy that is changed."""
+
+    def changed(x, y):
+        copy = wy.array(x) if isinstance(x, wy.Variable) else np.array(x)
+        change(copy, y)
+        return copy
+
+    return changed
+
+
+# Of two batches. Of most NumPy refuses lengths that differ, also if one is 1.
+VECTORS, ROWS_OF_TWO = [(3,), (3,)], [(3, 2), (3, 2)]
+OF_TWO = {name: case for name, case in CASES.items() if len(case[1]) == 2} | {
+    "vecdot": (wy.vecdot, VECTORS),
+    "vecdot of rows": (wy.vecdot, ROWS_OF_TWO),
+    "vecdot of a vector": (wy.vecdot, [(2,), (3, 2)]),
+    "vecdot along": (lambda x, y: wy.vecdot(x, y, axis=0), ROWS_OF_TWO),
+    "matmul": (lambda x, y: x @ y, [(2, 3), (3, 2)]),
+    "vector and matrix": (lambda x, y: x @ y, [(3,), (3, 2)]),
+    "matrix and vector": (lambda x, y: x @ y, [(2, 3), (3,)]),
+    "dot": (lambda x, y: np.dot(x, y), [(2, 3), (2, 3, 2)]),
+    "tensordot 1": (lambda x, y: np.tensordot(x, y, 1), [(2, 3), (3, 2)]),
+    "tensordot 0": (lambda x, y: np.tensordot(x, y, ([0], [0])), ROWS_OF_TWO),
+    "inner": (lambda x, y: np.inner(x, y), ROWS_OF_TWO),
+    "vdot": (lambda x, y: np.vdot(x, y), ROWS_OF_TWO),
+    "multi_dot": (lambda x, y: np.linalg.multi_dot([x, y, x]), [(3, 3), (3, 3)]),
+    "solve": (lambda x, y: np.linalg.solve(x @ x.T + np.eye(3), y), [(3, 3), (3,)]),
+    "lstsq": (lambda x, y: np.linalg.lstsq(x, y, rcond=None)[0], [(4, 2), (4,)]),
+    "interp": (lambda x, y: np.interp([0.1, 0.9], np.cumsum(x), y), VECTORS),
+    "cov": (lambda x, y: np.cov(x, y), VECTORS),
+    "corrcoef": (lambda x, y: np.corrcoef(x, y), VECTORS),
+    "average": (lambda x, y: np.average(x, weights=y), ROWS_OF_TWO),
+    "average by a vector": (lambda x, y: np.average(x, 0, y), [(3, 2), (3,)]),
+    "average of rows": (lambda x, y: np.average(x, 1, y), [(2, 3), (3,)]),
+    "trapezoid": (trapezoid, VECTORS),
+    "gradient": (lambda x, y: np.gradient(x, np.cumsum(y)), VECTORS),
+    "einsum": (lambda x, y: np.einsum("ij,ij->", x, y), ROWS_OF_TWO),
+    "einsum of a product": (lambda x, y: np.einsum("ij,jk->ik", x, y), [(2, 3), (3, 2)]),
+    "einsum of a diagonal": (lambda x, y: np.einsum("ii,i->i", x, y), [(3, 3), (3,)]),
+    "stack": (lambda x, y: np.stack([x, y]), ROWS_OF_TWO),
+    "concatenate": (lambda x, y: np.concatenate([x, y]), ROWS_OF_TWO),
+    "concatenate columns": (lambda x, y: np.concatenate([x, y], 1), ROWS_OF_TWO),
+    "block": (lambda x, y: np.block([[x, y], [y, x]]), ROWS_OF_TWO),
+    "append": (lambda x, y: np.append(x, y, 0), ROWS_OF_TWO),
+    "column_stack": (lambda x, y: np.column_stack([x, y]), VECTORS),
+    "along argsort": (lambda x, y: np.take_along_axis(x, np.argsort(y), 0), VECTORS),
+    "by argsort": (lambda x, y: x[np.argsort(y)], VECTORS),
+    "at argmax": (lambda x, y: x[np.argmax(y)], VECTORS),
+    "where": (lambda x, y: np.where(x > 1.0, x, y), VECTORS),
+    "select": (lambda x, y: np.select([x > 1.0, y > 1.0], [x, y], 0.0), VECTORS),
+    "piecewise": (lambda x, y: np.piecewise(x, [y > 1.0], [np.exp, np.sin]), VECTORS),
+    "insert": (lambda x, y: np.insert(x, 1, y), VECTORS),
+    "sum where": (lambda x, y: np.sum(x, where=y > 1.0), [(3, 2), (2,)]),
+    "logsumexp": (lambda x, y: wy.logsumexp(x, b=y), VECTORS),
+    "isclose": (lambda x, y: np.isclose(x, y), VECTORS),
+    "assigned": (assigned_in(lambda x, y: x.__setitem__(slice(None), y)), VECTORS),
+    "assigned a part": (assigned_in(lambda x, y: x.__setitem__(slice(1, None), y[1:])), VECTORS),
+    "copyto": (assigned_in(lambda x, y: np.copyto(x, y)), VECTORS),
+    "add.at": (assigned_in(lambda x, y: np.add.at(x, [0], y[:1])), VECTORS),
+    "zipped": (lambda x, y: sum(a * b for a, b in zip(x, y, strict=True)), VECTORS),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", OF_TWO)
+def test_every_function_of_two_batches(name, turned, rng):
+    """The first axis of each is a batch of its own length, or, turned, the last axis is."""
+    f, shapes = OF_TWO[name]
+    if not all(shapes):
+        return
+    if turned:
+        shapes, g = [shape[::-1] for shape in shapes], f
+        f = lambda *arrays: g(*(x.T for x in arrays))  # noqa: E731 (it is the function turned)
+
+    def draw(lengths):
+        pairs = zip(lengths, shapes, strict=True)
+        return [rng.uniform(0.5, 1.5, (n, *shape[1:])) for n, shape in pairs]
+
+    for built in itertools.product(*({1, shape[0]} for shape in shapes)):
+        old = draw(built)
+        inputs = [wy.Input(value) for value in old]
+        try:
+            f(*old)
+            y = f(*inputs)
+        except (ValueError, IndexError, TypeError):
+            continue  # or what does not fit at all, or a length that is part of the result
+        program = wy.freeze(y) if isinstance(y, wy.Variable) else None
+        if program is None or len(program.inputs) < 2:
+            continue
+        for run in itertools.product(sorted({1, 2, 3, built[0]}), repeat=2):
+            new = draw(run)
+            try:
+                found = program.run(dict(zip(inputs, new, strict=True)))
+            except (ValueError, IndexError):
+                continue
+            expected = np.asarray(f(*new))
+            assert found.shape == expected.shape
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("built", [1, 3])

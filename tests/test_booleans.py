@@ -169,15 +169,29 @@ def test_booleans_are_numpys(name, leaf):
         return
     y = f(x)
     assert isinstance(y, wy.Variable)
-    np.testing.assert_array_equal(y.value, f(OLD))
+    kind = np.asarray(f(OLD)).dtype
+    # All integers are int64 here; those that NumPy makes of booleans alone may be int8.
+    kind = np.dtype(np.int64) if kind.kind == "i" else kind
+
+    def check(found, values):
+        assert found.dtype == kind
+        np.testing.assert_array_equal(found, f(values))
+
+    check(y.value, OLD)
+    assert (y.dtype, y.itemsize) == (kind, kind.itemsize)
     program = wy.freeze(y)
     if leaf is wy.Input:
-        np.testing.assert_array_equal(program.run({x: NEW}), f(NEW))
+        check(program.run({x: NEW}), NEW)
     x.value = NEW
-    np.testing.assert_array_equal(y.value, f(NEW))
+    check(y.value, NEW)
     if leaf is wy.Parameter:
-        np.testing.assert_array_equal(program.run(), f(NEW))
-    assert (y.dtype.kind == "i") == (np.asarray(f(OLD)).dtype.kind == "i")
+        check(program.run(), NEW)
+    first = y.reshape(-1)[0]
+    assert first.item() == np.asarray(f(NEW)).reshape(-1)[0]
+    assert type(first.item()) is type(kind.type(0).item())
+    assert type(np.ravel(y.tolist()).tolist()[0]) is type(first.item())
+    assert repr(first.item()) in repr(first)
+    assert repr(y.value) in repr(y) or not y.ndim
 
 
 @pytest.mark.parametrize("name", ASKING)
@@ -196,6 +210,76 @@ def test_what_cannot_follow_is_refused_where_models_are_made(name):
         seen[0] = seen[0].value if isinstance(seen[0], wy.Variable) else seen[0]
         if not isinstance(seen[0], tuple):
             np.testing.assert_array_equal(seen[0], f(OLD))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "abs",
+        "add",
+        "argmax",
+        "broadcast_like",
+        "cast",
+        "concatenate",
+        "diagonal",
+        "expand_dims",
+        "from_index",
+        "gather",
+        "greater",
+        "identity",
+        "logical_not",
+        "max",
+        "min",
+        "not_equal",
+        "replace",
+        "reshape",
+        "slice",
+        "slice_replace",
+        "squeeze",
+        "take_flat",
+        "to_index",
+        "transpose",
+        "tril",
+        "truth",
+        "where",
+        "whole",
+    ],
+)
+def test_an_operator_of_the_callers_has_any_name(name):
+    """What it gives of integers and booleans are the numbers that it gives."""
+
+    def half(x):
+        return np.asarray(x) * 0.5
+
+    half.__name__ = half.__qualname__ = name
+    operator = wy.primitive(half)
+    operator.defvjp(None)
+    i, x = wy.IndexInput([1, 2, 5]), wy.Input([1.0, -1.0])
+    for given, expected in ((i * 1, [0.5, 1.0, 2.5]), (x > 0, [0.5, 0.0])):
+        found = operator(given)
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found.value, expected)
+        np.testing.assert_array_equal((found * 3.0).value, np.multiply(expected, 3.0))
+        with pytest.raises(TypeError):
+            _ = ~found
+
+
+def test_integers_repeated_are_integers_to_look_up_by():
+    v, i = wy.Parameter(np.arange(6.0)), wy.IndexInput([1, 2])
+    for f in (
+        lambda i: np.repeat(i, 2),
+        lambda i: np.tile(i, 2),
+        lambda i: np.broadcast_to(i, (2, 2)),
+        lambda i: np.dot(i, i)[None] % 6,
+        lambda i: (i @ i).reshape(1) % 6,
+        lambda i: np.outer(i, i) % 6,
+        lambda i: np.concatenate([i, [0]]),
+        lambda i: np.where(i > 1, i, 0),
+        lambda i: np.triu(np.outer(i, i)),
+    ):
+        found = v[f(i)]
+        np.testing.assert_array_equal(found.value, v.value[f(i.value.astype(int))])
+        assert wy.freeze(f(i)).run({i: [1, 2]}).dtype == np.int64
 
 
 def test_answers_of_a_parameter_are_branched_on():

@@ -286,6 +286,67 @@ def test_lengths_of_two_inputs():
         program.run({x: np.ones((2, 3)), y: np.ones((5, 3))})
 
 
+# Of an input that is not in the graph: its length alone.
+ELSEWHERE = {
+    "len": lambda a, y: y / len(a),
+    "len of a result": lambda a, y: y / len(a * 2),
+    "an integer of the shape": lambda a, y: y / int(a.shape[0]),
+    "integers of the shape": lambda a, y: y * np.ones(a.shape).sum(),
+    "size": lambda a, y: y / (1.0 * a.size),
+    "nbytes": lambda a, y: y / a.nbytes,
+    "broadcast": lambda a, y: np.broadcast_to(y, a.shape).sum(),
+    "reshaped": lambda a, y: np.reshape(y * np.ones(3), (a.shape[0], -1)).sum(0),
+    "rows": lambda a, y: sum(y for _ in a),
+    "range": lambda a, y: sum(y * k for k in range(len(a))),
+    "list": lambda a, y: y * len(list(a)),
+}
+
+
+@pytest.mark.parametrize("kind", [wy.Input, wy.IndexInput])
+@pytest.mark.parametrize("looked_up", [False, True])
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_length_of_an_input_that_is_not_in_the_graph(name, looked_up, kind):
+    """The graph is for this length: what gives the input another is told so, by its name."""
+    if looked_up and kind is wy.Input:
+        return
+    a, b = kind([1, 2, 0], name="a"), wy.Input([1.0, 2.0], name="b")
+    table = wy.Parameter(np.arange(12.0).reshape(4, 3))
+    y = ELSEWHERE[name](table[a] if looked_up else a, b.sum())
+    program = wy.freeze(y)
+    assert program.inputs == ["b"]
+    now = y.value
+    for given in ({b: [1.0, 2.0]}, {b: [1.0, 2.0], a: [3, 1, 2]}):
+        np.testing.assert_array_equal(program.run(given), now)
+    match = r"input 'a': shape \(2,\) does not have the length 3"
+    with pytest.raises(ValueError, match=match):
+        program.run({b: [1.0, 2.0], a: [1, 2]})
+    with pytest.raises(ValueError, match="not one of this graph"):
+        wy.fit(y.sum(), {b: [1.0, 2.0], a: [1, 2]}, optimizer=wy.SGD(lr=0.1))
+    a.value = [1, 2]
+    for stale in (lambda: y.value, lambda: wy.freeze(y), lambda: (y * 2.0).value):
+        with pytest.raises(ValueError, match=match):
+            stale()
+    a.value = [0, 3, 1]
+    np.testing.assert_array_equal(y.value, now)
+
+
+def test_who_asked_is_only_held_responsible_for_what_came_later():
+    a, b = wy.Input([1.0, 2.0], name="a"), wy.Input([1.0, 2.0], name="b")
+    before = b.sum() * 2.0
+    assert len(a) == 2
+    between = b.sum() * 2.0
+    a.value = [1.0]
+    after = b.sum() * 2.0
+    for unconcerned in (before, after):
+        assert unconcerned.item() == 6.0
+        assert wy.freeze(unconcerned).run({b: [1.0]}) == 2.0
+        with pytest.raises(ValueError, match="'a' is not one of this graph"):
+            wy.freeze(unconcerned).run({b: [1.0], a: [1.0]})
+    for concerned in (lambda: between.value, lambda: wy.freeze(between)):
+        with pytest.raises(ValueError, match=r"input 'a'.*len\(\)"):
+            concerned()
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_training(threads):
     """Built with one row, trained by batches: an error before the first step, or the right loss."""

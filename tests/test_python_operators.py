@@ -72,7 +72,7 @@ def test_masks(f):
 
 def test_masks_keep_the_type_and_choose():
     x = np.array([0.5, 1.5, 2.5], np.float32)
-    assert ((wy.Variable(x) > 1.0) & (wy.Variable(x) < 2.0)).dtype == np.float32
+    assert ((wy.Variable(x) > 1.0) & (wy.Variable(x) < 2.0)).dtype == bool
     got = wy.grad(lambda x: np.where((x > 1.0) & ~(x > 2.0), x * x, 0.0).sum())(x)
     np.testing.assert_array_equal(got, [0.0, 3.0, 0.0])
 

@@ -21,7 +21,7 @@ package is imported, is what has no form there:
 >>> x.cumsum().value
 array([ 1., -1.,  2.])
 >>> ((x > 0.0) & ~(x > 2.0)).value
-array([1., 0., 0.])
+array([ True, False, False])
 >>> x += 1.0
 >>> x.value
 array([ 2., -1.,  4.])
@@ -114,7 +114,7 @@ def nonzero(self: Variable) -> Any:
 
 
 def tolist(self: Variable) -> Any:
-    """The values as a float, or nested lists of floats, which carry no gradient."""
+    """The values as a number, or nested lists of numbers, which carry no gradient."""
     return self.value.tolist()
 
 
@@ -211,7 +211,7 @@ def _of_masks(symbol: str, logical: Binary) -> Binary:
 
 
 def invert(x: Any, /) -> Any:
-    """``~x``: 1.0 where a mask is 0, and 0.0 where it is 1. Raises TypeError if it is no mask."""
+    """``~x``: whether a mask is false. Raises TypeError if it is no mask."""
     return _core.logical_not(_mask("~", x))
 
 
@@ -265,6 +265,11 @@ def _in_place(symbol: str, operation: Callable[[Variable, Any], Any]) -> Method:
                 f"{result.shape}"
             )
         if result.dtype != self.dtype:
+            if not np.can_cast(result.dtype, self.dtype, "same_kind"):
+                raise TypeError(
+                    f"{symbol}: the result, of type {result.dtype}, cannot be stored as "
+                    f"{self.dtype}, as in NumPy; write x = x {symbol[:-1]} y"
+                )
             result = result.astype(self.dtype)
         if _core.replace_node(self, result):
             return self

@@ -102,6 +102,12 @@ impl Length {
     pub(crate) fn is_same(&self, other: &Length) -> bool {
         (self.axis, self.length) == (other.axis, other.length)
     }
+
+    /// Whether a shape has the length.
+    pub(crate) fn is_of(&self, shape: &[usize]) -> bool {
+        self.length
+            .is_some_and(|n| shape.get(self.axis) == Some(&n))
+    }
 }
 
 /// Checks the shape of what is named against the lengths that a graph or program is made of.
@@ -109,12 +115,7 @@ impl Length {
 /// # Errors
 /// [`Error::Shape`] that says what follows the length.
 pub(crate) fn check_lengths(what: &str, lengths: &[Length], shape: &[usize]) -> Result<()> {
-    let other = |known: &&Length| {
-        known
-            .length
-            .is_none_or(|n| shape.get(known.axis) != Some(&n))
-    };
-    let Some(known) = lengths.iter().find(other) else {
+    let Some(known) = lengths.iter().find(|known| !known.is_of(shape)) else {
         return Ok(());
     };
     let length = known.length.map_or_else(String::new, |n| format!(" {n}"));

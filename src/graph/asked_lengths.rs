@@ -3,10 +3,14 @@
 //! `len()` and a loop over rows give an integer, and what is made of an integer stays when the input
 //! gets another length. So the input remembers the question. It concerns the graphs that have a node
 //! built from then on, until the input gets another length by assignment: those hold for the
-//! length of the answer alone. Whether the integer was used cannot be known.
+//! length of the answer alone. Whether the integer was used cannot be known, nor where: the input
+//! may be no part of a graph that was built with its length. So the inputs of a thread that were
+//! asked are listed.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::{Rc, Weak};
 
+use crate::array::Shape;
 use crate::exec::Length;
 
 /// Most questions that an input remembers one by one.
@@ -15,6 +19,8 @@ const MOST: usize = 256;
 thread_local! {
     /// Whether an input of this thread was ever asked.
     static ANY: Cell<bool> = const { Cell::new(false) };
+    /// What the inputs of this thread that were asked remember.
+    static RECORDS: RefCell<Vec<Weak<Record>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Whether an input of this thread was ever asked.
@@ -31,15 +37,73 @@ struct Question {
     until: u64,
 }
 
+impl Question {
+    /// Whether a graph with nodes of these serial numbers may be made of the answer.
+    fn concerns(&self, serials: &[u64]) -> bool {
+        serials.iter().any(|&s| self.from < s && s <= self.until)
+    }
+}
+
+/// What one input remembers.
+pub(super) struct Record {
+    /// The number that tells inputs apart.
+    pub(super) id: u64,
+    pub(super) name: Option<String>,
+    /// The shape that the input has now.
+    shape: RefCell<Shape>,
+    questions: RefCell<Vec<Question>>,
+}
+
+impl Record {
+    /// The answers that a graph with nodes of these serial numbers may be made of.
+    pub(super) fn within(&self, serials: &[u64]) -> Vec<Length> {
+        let questions = self.questions.borrow();
+        let concerned = questions.iter().filter(|q| q.concerns(serials));
+        concerned.map(|q| q.answer.clone()).collect()
+    }
+
+    /// Of those the ones that are not true any more, and the shape that the input has instead.
+    pub(super) fn outdated(&self, serials: &[u64]) -> Option<(Vec<Length>, Shape)> {
+        let (questions, shape) = (self.questions.borrow(), self.shape.borrow());
+        let outdated =
+            |q: &&Question| !q.answer.is_of(&shape) && q.until < u64::MAX && q.concerns(serials);
+        let found: Vec<Length> = questions
+            .iter()
+            .filter(outdated)
+            .map(|q| q.answer.clone())
+            .collect();
+        (!found.is_empty()).then(|| (found, shape.clone()))
+    }
+}
+
 /// The questions that an input was asked. Public as the trait `Node` is.
 #[derive(Default)]
-pub struct Asked(RefCell<Vec<Question>>);
+pub struct Asked(OnceCell<Rc<Record>>);
 
 impl Asked {
-    /// Remembers an answer, given when node `now` was the latest.
-    pub(super) fn ask(&self, answer: Length, now: u64) {
-        ANY.with(|any| any.set(true));
-        let mut questions = self.0.borrow_mut();
+    /// Remembers an answer, given when node `now` was the latest, by an input with this number, name
+    /// and shape.
+    pub(super) fn ask(
+        &self,
+        answer: Length,
+        now: u64,
+        (id, name, shape): (u64, Option<&str>, &Shape),
+    ) {
+        let record = self.0.get_or_init(|| {
+            let record = Rc::new(Record {
+                id,
+                name: name.map(str::to_owned),
+                shape: RefCell::new(shape.clone()),
+                questions: RefCell::default(),
+            });
+            ANY.with(|any| any.set(true));
+            RECORDS.with_borrow_mut(|records| {
+                records.retain(|other| other.strong_count() > 0);
+                records.push(Rc::downgrade(&record));
+            });
+            record
+        });
+        let mut questions = record.questions.borrow_mut();
         let open = |q: &Question| q.until == u64::MAX && q.answer.is_same(&answer);
         if questions.iter().any(open) {
             return;
@@ -57,18 +121,30 @@ impl Asked {
         });
     }
 
-    /// The answers are no longer true for nodes after `now`.
-    pub(super) fn end(&self, now: u64) {
-        for question in &mut *self.0.borrow_mut() {
+    /// The answers are no longer true for nodes after `now`, since the input has another shape.
+    pub(super) fn end(&self, now: u64, shape: &Shape) {
+        let Some(record) = self.0.get() else {
+            return;
+        };
+        record.shape.borrow_mut().clone_from(shape);
+        for question in &mut *record.questions.borrow_mut() {
             question.until = question.until.min(now);
         }
     }
 
-    /// The answers that a graph with nodes of these serial numbers may be made of.
+    /// As [`Record::within`].
     pub(super) fn within(&self, serials: &[u64]) -> Vec<Length> {
-        let questions = self.0.borrow();
-        let concerned = |q: &&Question| serials.iter().any(|&s| q.from < s && s <= q.until);
-        let answers = questions.iter().filter(concerned);
-        answers.map(|q| q.answer.clone()).collect()
+        let record = self.0.get();
+        record.map_or_else(Vec::new, |record| record.within(serials))
     }
+}
+
+/// What the inputs of this thread that were asked remember, but those with numbers that `known`
+/// says.
+pub(super) fn records(known: impl Fn(u64) -> bool) -> Vec<Rc<Record>> {
+    let living = |records: &Vec<Weak<Record>>| -> Vec<Rc<Record>> {
+        let living = records.iter().filter_map(Weak::upgrade);
+        living.filter(|record| !known(record.id)).collect()
+    };
+    RECORDS.with_borrow(living)
 }

@@ -47,8 +47,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Type`] if a node has a [hook](Self::register_hook), and as
-    /// [`forward`](Self::forward).
+    /// [`Error::Type`] if a node has a [hook](Self::register_hook), [`Error::Shape`] if an input that is
+    /// not below was asked for a length that it no longer has, and as [`forward`](Self::forward).
     pub fn freeze(&self) -> Result<Program> {
         self.forward()?;
         let order = self.topological()?;
@@ -59,7 +59,9 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let mut tables: HashMap<u64, ValueId> = HashMap::new();
         let mut args: Vec<ValueId> = Vec::new();
         let mut made_of = Vec::new();
-        let asked = length_guards::asked_of(order.iter().map(|node| &*node.0));
+        let nodes = order.iter().map(|node| &*node.0);
+        length_guards::check(nodes.clone())?;
+        let asked = length_guards::asked_of(nodes);
         let mut poller = Poller::default();
         for node in &order {
             poller.step(NODE)?;

@@ -143,7 +143,9 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                 let old = self.0.core().ty();
                 assign(self.0.core(), value, false)?;
                 match self.0.asked() {
-                    Some(asked) if self.0.core().ty() != old => asked.end(latest_serial()),
+                    Some(asked) if self.0.core().ty() != old => {
+                        asked.end(latest_serial(), &self.0.core().ty().shape);
+                    }
                     _ => {}
                 }
                 Ok(())

@@ -1,12 +1,23 @@
-//! Whether the inputs of a graph have the lengths that it is made of.
+//! Whether inputs have the lengths that a graph is made of.
 //!
 //! [`asked_lengths`] says what an input was asked for, and when; a graph is made of the answers
-//! that are older than one of its nodes.
+//! that are older than one of its nodes, whether the input is in the graph or not.
 
 use super::asked_lengths;
-use super::node::{Kind, Node};
+use super::node::{Kind, Node, Variable};
 use crate::error::Result;
 use crate::exec::{Length, check_lengths};
+
+/// How messages call an input.
+fn label(name: Option<&str>) -> String {
+    name.map_or_else(|| "input".to_owned(), |name| format!("input '{name}'"))
+}
+
+/// The serial numbers of the nodes of a graph that operators made.
+fn serials<'n>(nodes: impl Iterator<Item = &'n dyn Node>) -> Vec<u64> {
+    let operations = nodes.filter(|node| !node.core().is_leaf());
+    operations.map(|node| node.core().serial()).collect()
+}
 
 /// The inputs among the nodes of a graph with the lengths that it is made of.
 pub(super) fn asked_of<'n>(
@@ -15,24 +26,72 @@ pub(super) fn asked_of<'n>(
     if !asked_lengths::any() {
         return Vec::new();
     }
-    let operations = nodes.clone().filter(|node| !node.core().is_leaf());
-    let serials: Vec<u64> = operations.map(|node| node.core().serial()).collect();
+    asked_within(nodes.clone(), &serials(nodes))
+}
+
+/// As [`asked_of`], of a graph whose operators have these serial numbers.
+fn asked_within<'n>(
+    nodes: impl Iterator<Item = &'n dyn Node>,
+    serials: &[u64],
+) -> Vec<(&'n dyn Node, Vec<Length>)> {
     let inputs = nodes.filter_map(|node| Some((node, node.asked()?)));
-    let lengths = inputs.map(|(node, asked)| (node, asked.within(&serials)));
+    let lengths = inputs.map(|(node, asked)| (node, asked.within(serials)));
     lengths.filter(|(_, lengths)| !lengths.is_empty()).collect()
 }
 
-/// Checks that the inputs among the nodes of a graph have the lengths that it is made of.
+/// Whether an input with a number is among the nodes of a graph.
+fn has_input<'n>(mut nodes: impl Iterator<Item = &'n dyn Node>, id: u64) -> bool {
+    nodes.any(|node| matches!(node.kind(), Kind::Input(other, _) if other == id))
+}
+
+/// Checks that the inputs that were asked for lengths, those among the nodes of a graph and others,
+/// have the lengths that it is made of.
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) naming the input.
 pub(super) fn check<'n>(nodes: impl Iterator<Item = &'n dyn Node> + Clone) -> Result<()> {
-    for (input, lengths) in asked_of(nodes) {
-        let label = match input.kind() {
-            Kind::Input(_, Some(name)) => format!("input '{name}'"),
-            _ => "input".to_owned(),
+    if !asked_lengths::any() {
+        return Ok(());
+    }
+    let serials = serials(nodes.clone());
+    for (input, lengths) in asked_within(nodes.clone(), &serials) {
+        let Kind::Input(_, name) = input.kind() else {
+            continue;
         };
-        check_lengths(&label, &lengths, &input.core().ty().shape)?;
+        check_lengths(&label(name), &lengths, &input.core().ty().shape)?;
+    }
+    for record in asked_lengths::records(|_| false) {
+        if let Some((lengths, shape)) = record.outdated(&serials)
+            && !has_input(nodes.clone(), record.id)
+        {
+            check_lengths(&label(record.name.as_deref()), &lengths, &shape)?;
+        }
     }
     Ok(())
+}
+
+/// An input by its number and what messages call it, with lengths.
+#[cfg(feature = "python")]
+pub(crate) type AskedElsewhere = (u64, String, Vec<Length>);
+
+#[cfg(feature = "python")]
+impl Variable {
+    /// The inputs that are not below, whose lengths were asked for while this was built. It may be
+    /// made of them.
+    pub(crate) fn asked_elsewhere(&self) -> Vec<AskedElsewhere> {
+        if !asked_lengths::any() {
+            return Vec::new();
+        }
+        let nodes = self.topological();
+        let nodes = nodes.iter().map(|node| &*node.0);
+        let serials = serials(nodes.clone());
+        let mut found = Vec::new();
+        for record in asked_lengths::records(|id| has_input(nodes.clone(), id)) {
+            let lengths = record.within(&serials);
+            if !lengths.is_empty() {
+                found.push((record.id, label(record.name.as_deref()), lengths));
+            }
+        }
+        found
+    }
 }

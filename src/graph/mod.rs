@@ -75,6 +75,8 @@ mod value;
 mod variable;
 
 pub use drawing::{Outline, Outlined};
+#[cfg(feature = "python")]
+pub(crate) use length_guards::AskedElsewhere;
 pub use leaf::{
     Constant, ConstantNode, Independent, IndependentNode, Input, InputNode, Parameter,
     ParameterNode,

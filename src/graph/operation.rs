@@ -16,44 +16,32 @@ use super::{eager, offload, release};
 use crate::array::Array;
 use crate::error::Result;
 use crate::reserve;
-use crate::rules::{Form, OpRef, Operator};
+use crate::rules::{self, Form, OpRef, Operator};
 use crate::table::changes;
 
-/// Operators whose results have the elements of operand 0, so that integers stay integers, and booleans
-/// booleans.
-const MOVING: &[&str] = &[
-    "broadcast_like",
-    "broadcast_to",
-    "diagonal",
-    "expand_dims",
-    "fixed_lengths",
-    "gather",
-    "identity",
-    "long_axes",
-    "max",
-    "merge_axes",
-    "min",
-    "reshape",
-    "reshape_like",
-    "slice",
-    "split_axis",
-    "squeeze",
-    "stop_gradient",
-    "take_along_axis",
-    "take_flat",
-    "transpose",
-];
+/// Whether an operator is of one of these types. Names would not do: operators of callers have any.
+macro_rules! is_one_of {
+    ($op:ident: $($type:ident),+) => { $($op.downcast::<rules::$type>().is_some())||+ };
+}
+
+/// Whether the result of an operator has the elements of operand 0, or zeros, so that integers stay
+/// integers, and booleans booleans.
+fn is_moving(op: &dyn Operator) -> bool {
+    is_one_of!(op: BasicSlice, BroadcastLike, BroadcastTo, Diagonal, ExpandDims, FixedLengths, Gather,
+        Identity, LongAxes, Max, MergeAxes, Min, Reshape, ReshapeLike, SplitAxis, Squeeze, StopGradient,
+        TakeAlongAxis, TakeFlat, Transpose, Tril, Triu)
+}
 
 /// What the result of an operator holds, integers or booleans or neither, where some of its operands
 /// hold one of them.
 #[cold]
-fn kept(name: &str, operands: &[&Core]) -> Flags {
-    let of = match name {
-        "concatenate" => operands,
-        "replace" | "slice_replace" => &operands[..2],
-        "where" => &operands[1..],
-        _ if MOVING.contains(&name) => &operands[..1],
-        _ => return Flags::NONE,
+fn kept(op: &dyn Operator, operands: &[&Core]) -> Flags {
+    let of = match () {
+        () if is_moving(op) => &operands[..1],
+        () if is_one_of!(op: Concatenate) => operands,
+        () if is_one_of!(op: Replace, SliceReplace) => &operands[..2],
+        () if is_one_of!(op: Where) => &operands[1..],
+        () => return Flags::NONE,
     };
     let all = |flag: Flags| of.iter().all(|core| core.flags().has(flag));
     let flags = Flags::NONE.with_if(Flags::INTEGERS, all(Flags::INTEGERS));
@@ -192,7 +180,7 @@ impl<O: AsOperator, P: Parents> Operation<O, P> {
             let flags = cores.iter().map(|core| core.flags());
             let below = flags.fold(Flags::NONE, |all, flags| all | flags);
             let below = match below.has(Flags::DISCRETE) {
-                true => below.without(Flags::DISCRETE) | kept(op.get().name(), cores),
+                true => below.without(Flags::DISCRETE) | kept(&*op.share(), cores),
                 false => below,
             };
             match op.get().form() {

@@ -288,15 +288,20 @@ fn reshape_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVar
     Ok(PyVariable::new(ops::reshape_like(&x, &like)?))
 }
 
-/// ``x`` repeated along the axes in which ``like`` is longer, whatever lengths they will have.
+/// ``x`` repeated along the axes in which ``like`` is longer, whatever lengths they will have; along
+/// the last ``core`` axes nothing is repeated, and other lengths are an error.
 ///
 /// >>> broadcast_like(1.0, [0.0, 0.0]).value
 /// array([1., 1.])
 #[pyfunction]
-#[pyo3(signature = (x, like, /))]
-fn broadcast_like(x: &Bound<'_, PyAny>, like: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
+#[pyo3(signature = (x, like, core=0, /))]
+fn broadcast_like(
+    x: &Bound<'_, PyAny>,
+    like: &Bound<'_, PyAny>,
+    core: usize,
+) -> PyResult<PyVariable> {
     let (array, like) = pair("broadcast_like", x, like)?;
-    let y = ops::broadcast_like(&array, &like)?;
+    let y = ops::broadcast_like(&array, &like, core)?;
     Ok(PyVariable::view_of(x, &array, y))
 }
 
@@ -359,7 +364,7 @@ exports! {
     ravel "(x: _Like, /) -> Variable" inner;
     split_axis "(x: _Like, axis: int, lengths: _Shape, /) -> Variable" inner;
     reshape_like "(x: _Like, like: _Like, /) -> Variable" inner;
-    broadcast_like "(x: _Like, like: _Like, /) -> Variable" inner;
+    broadcast_like "(x: _Like, like: _Like, core: int = 0, /) -> Variable" inner;
     count "(x: _Like, axes: _Shape, /) -> Variable" inner;
     is_boolean "(x: Variable, /) -> bool" inner;
     length_of as "length" "(x: Variable, axes: _Shape, /) -> int" inner;

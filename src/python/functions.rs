@@ -8,32 +8,16 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::argument::{Given, Integer};
-use super::convert::{integers, items, reduced_axes, required, type_name};
+use super::convert::{integers, items, reduced_axes, required};
 use super::export::exports;
 use super::memory_order::{MemoryOrder, reshaped};
-use super::operand::{holds_integers, node, nodes, not_both_booleans, pair, rows, table};
+use super::operand::{alike, node, nodes, not_both_booleans, of_integers, pair, rows, table};
 use super::reductions::with_arguments;
 use super::variable::PyVariable;
 use crate::Result;
 use crate::graph::Variable;
 use crate::graph::ops::{self, Reduction};
 use crate::rules::{self, DESCRIPTIONS, Description};
-
-/// The result of `f` on an operand, which must be one.
-pub(super) fn apply(
-    operand: Option<Variable>,
-    what: &str,
-    object: &Bound<'_, PyAny>,
-    f: impl FnOnce(&Variable) -> Result<Variable>,
-) -> PyResult<PyVariable> {
-    let operand = operand.ok_or_else(|| {
-        PyTypeError::new_err(format!(
-            "{what}: expected a variable, number or array, got {}",
-            type_name(object)
-        ))
-    })?;
-    Ok(PyVariable::new(f(&operand)?))
-}
 
 /// The sums of diagonals of the matrices that lie along two axes; see ``diagonal``.
 ///
@@ -53,7 +37,7 @@ fn trace(
     axis2: Integer,
 ) -> PyResult<PyVariable> {
     let x = node("trace", a)?;
-    let whole = x.is_integer();
+    let whole = x.is_discrete();
     let (k, axis1, axis2) = (
         offset.signed("trace: offset")?,
         axis1.signed("trace: axis1")?,
@@ -99,9 +83,10 @@ pub(super) fn two(
     y: &Bound<'_, PyAny>,
     f: impl FnOnce(&Variable, &Variable) -> Result<Variable>,
 ) -> PyResult<PyVariable> {
+    let objects = [x, y];
     let (x, y) = pair(name, x, y)?;
     not_both_booleans(name, &x, &y)?;
-    Ok(PyVariable::new(f(&ops::numbers(&x)?, &ops::numbers(&y)?)?))
+    Ok(PyVariable::new(of_integers(objects, [&x, &y], f)?))
 }
 
 macro_rules! of_two {
@@ -197,12 +182,8 @@ fn select<'py>(
     };
     let (a, b) = pair("where", x, y)?;
     let mask = ops::numbers(&node("where", condition)?)?;
-    let integers = a.is_integer() || b.is_integer();
-    let chosen = ops::select(&mask, &ops::numbers(&a)?, &ops::numbers(&b)?)?;
-    let chosen = match integers && holds_integers(x)? && holds_integers(y)? {
-        true => ops::whole(&chosen)?,
-        false => chosen,
-    };
+    let choices = alike(&[x, y], &[a, b])?;
+    let chosen = ops::select(&mask, &choices[0], &choices[1])?;
     Ok(Bound::new(py, PyVariable::new(chosen))?.into_any())
 }
 
@@ -276,7 +257,7 @@ fn broadcast_to(array: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<
 fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
     let parts = items(what, arrays, None, Ok)?;
     let nodes = nodes(what, &parts)?;
-    Ok(nodes.iter().map(ops::numbers).collect::<Result<_>>()?)
+    alike(&parts.iter().collect::<Vec<_>>(), &nodes)
 }
 
 /// The matrices of the last two axes without what is above diagonal ``k``.
@@ -290,7 +271,7 @@ fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
 #[pyo3(signature = (m, /, k=Integer::default(0)), text_signature = "(m, /, k=0)")]
 fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(ops::tril(
-        &node("tril", m)?,
+        &ops::numbers(&node("tril", m)?)?,
         k.signed("tril: k")?,
     )?))
 }
@@ -306,7 +287,7 @@ fn tril(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
 #[pyo3(signature = (m, /, k=Integer::default(0)), text_signature = "(m, /, k=0)")]
 fn triu(m: &Bound<'_, PyAny>, k: Integer) -> PyResult<PyVariable> {
     Ok(PyVariable::new(ops::triu(
-        &node("triu", m)?,
+        &ops::numbers(&node("triu", m)?)?,
         k.signed("triu: k")?,
     )?))
 }

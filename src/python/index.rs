@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use super::convert::{self, type_name};
+use super::element_type::ElementType;
 use super::operand;
 use super::variable::PyVariable;
 use crate::array::{Dense, show_shape, size};
@@ -113,11 +114,9 @@ enum IndexKey<'py> {
 /// The value of a node as NumPy indexes by it: integers, or booleans where it is a mask.
 fn plain<'py>(py: Python<'py>, node: &Variable) -> PyResult<Bound<'py, PyAny>> {
     if node.is_integer() {
-        let array = convert::to_numpy(py, node.value()?)?;
-        return array.call_method1(intern!(py, "astype"), ("int64",));
+        return ElementType::Integer.array(py, node.value()?);
     }
-    let mask = convert::to_numpy(py, ops::constant_mask(node)?)?;
-    mask.call_method1(intern!(py, "astype"), (py.get_type::<PyBool>(),))
+    ElementType::Boolean.array(py, ops::constant_mask(node)?)
 }
 
 /// One part of a key of several, without variables.

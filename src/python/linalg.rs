@@ -9,7 +9,7 @@ use super::argument::Integer;
 use super::by_numpy::ByNumpy;
 use super::export::exports;
 use super::functions::two;
-use super::operand::node;
+use super::operand::{node, pair};
 use super::variable::PyVariable;
 use crate::array::normalize_axis;
 use crate::error::Result;
@@ -142,7 +142,9 @@ factors! {
 #[pyfunction]
 #[pyo3(signature = (a, b, /))]
 fn solve(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<PyVariable> {
-    two("solve", a, b, ops::solve)
+    let (a, b) = pair("solve", a, b)?;
+    let solution = ops::solve(&ops::numbers(&a)?, &ops::numbers(&b)?)?;
+    Ok(PyVariable::new(solution))
 }
 
 /// Dot products along an axis, which counts in each array by itself; the other axes broadcast.

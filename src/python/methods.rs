@@ -17,14 +17,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::argument::{Given, Integer, Named};
-use super::functions::{apply, diagonal_of};
+use super::element_type::ElementType;
+use super::functions::{diagonal_of, two};
 use super::length;
 use super::memory_order::{MemoryOrder, reshaped};
 use super::reductions::{reduced_with, reduction, with_arguments};
 use super::registry::{self, drop_grad_graphs};
 use super::sparse::gradient;
 use super::variable::PyVariable;
-use super::{convert, operand, transform};
+use super::{convert, transform};
 use crate::array::DType;
 use crate::graph::Independent;
 use crate::graph::ops::{self, Reduction};
@@ -98,14 +99,11 @@ impl PyVariable {
         length::shape(slf)
     }
 
-    /// Element type: float32 or float64; uint32 for indices, int64 for integers computed of them.
+    /// Element type: float32 or float64; uint32 for indices, int64 for integers computed of them,
+    /// bool for the results of comparisons.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
-        let node = self.node()?;
-        Ok(match node.is_integer() && node.dtype().is_real() {
-            true => numpy::dtype::<i64>(py),
-            false => convert::numpy_dtype(py, node.dtype()),
-        })
+        Ok(ElementType::of(&*self.node()?).descriptor(py))
     }
 
     /// Number of axes.
@@ -145,9 +143,11 @@ impl PyVariable {
         grad.map(|g| gradient(py, g)).transpose()
     }
 
-    /// The value as a Python float. Raises ValueError unless there is exactly one element.
-    pub(super) fn item(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(self.read(py)?.item()?)
+    /// The value as a number of Python: a float, an int of integers, a bool of booleans. Raises
+    /// ValueError unless there is exactly one element.
+    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let value = self.single(py)?;
+        ElementType::of(&*self.node()?).item(py, value)
     }
 
     /// Brings the value up to date with whatever was assigned below, and returns it.
@@ -369,11 +369,8 @@ impl PyVariable {
         Ok(self.view(&node, diagonal_of(&node, offset, axis1, axis2)?))
     }
     /// NumPy's dot product.
-    fn dot(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let node = self.node()?;
-        apply(operand::other("dot", &node, other)?, "dot", other, |y| {
-            ops::dot(&node, y)
-        })
+    fn dot(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        two("dot", slf.as_any(), other, ops::dot)
     }
     /// The same elements in another shape; one length may be -1.
     /// ``order`` as in ``wyrmling.reshape``.

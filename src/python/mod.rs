@@ -19,6 +19,7 @@ mod collect;
 mod convert;
 mod depth;
 mod drawing;
+mod element_type;
 mod elementwise;
 mod error;
 mod export;

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 
 use super::convert::{self, Origin};
+use super::element_type::ElementType;
 use super::length::{self, PyLength};
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
@@ -126,6 +127,46 @@ pub(super) fn computed(
     })
 }
 
+/// The result of a product of two, or of another function that gives integers of integers.
+pub(super) fn of_integers(
+    objects: [&Bound<'_, PyAny>; 2],
+    nodes: [&Variable; 2],
+    f: impl FnOnce(&Variable, &Variable) -> Result<Variable>,
+) -> PyResult<Variable> {
+    let [x, y] = nodes;
+    let found = f(&ops::numbers(x)?, &ops::numbers(y)?)?;
+    let integers = (x.is_integer() || y.is_integer())
+        && holds_integers(objects[0])?
+        && holds_integers(objects[1])?;
+    Ok(match integers {
+        true => ops::whole(&found)?,
+        false => found,
+    })
+}
+
+/// Operands of which one array is made: all booleans, all integers, or numbers.
+pub(super) fn alike(
+    objects: &[&Bound<'_, PyAny>],
+    nodes: &[Variable],
+) -> PyResult<Vec<Variable>> {
+    let numbers = |nodes: &[Variable]| nodes.iter().map(ops::numbers).collect::<Result<Vec<_>>>();
+    if !nodes.iter().any(Variable::is_discrete) {
+        return Ok(numbers(nodes)?);
+    }
+    let (mut integers, mut booleans) = (true, true);
+    for object in objects {
+        booleans = booleans && holds_booleans(object)?;
+        integers = integers && holds_integers(object)?;
+    }
+    let one = |x: &Variable| match () {
+        () if booleans && x.is_boolean() => Ok(x.clone()),
+        () if booleans => ops::truth(x),
+        () if integers => ops::whole(&ops::numbers(x)?),
+        () => ops::numbers(x),
+    };
+    Ok(nodes.iter().map(one).collect::<Result<_>>()?)
+}
+
 /// Whether an object holds booleans: a variable of them, a boolean, or what NumPy makes an array of
 /// booleans of.
 fn holds_booleans(object: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -162,10 +203,11 @@ pub(super) fn answer<'py>(py: Python<'py>, found: Variable) -> PyResult<Bound<'p
     if found.settable() {
         return Ok(Bound::new(py, PyVariable::new(found))?.into_any());
     }
-    let integers = found.is_integer();
-    let array = convert::to_numpy(py, found.value()?)?;
-    let kind = if integers { "int64" } else { "bool" };
-    let array = array.call_method1(intern!(py, "astype"), (kind,))?;
+    let kind = match found.is_integer() {
+        true => ElementType::Integer,
+        false => ElementType::Boolean,
+    };
+    let array = kind.array(py, found.value()?)?;
     array.get_item(PyTuple::empty(py))
 }
 
@@ -387,8 +429,10 @@ pub(super) fn combined<'py>(
     let Some(y) = other(name, &x, right)? else {
         return Ok(py.NotImplemented().into_bound(py));
     };
-    let y = ops::numbers(&y)?;
     not_both_booleans(name, &x, &y)?;
-    let z = if swapped { f(&y, &x) } else { f(&x, &y) };
-    Ok(Bound::new(py, PyVariable::new(z?))?.into_any())
+    let z = of_integers([left.as_any(), right], [&x, &y], |x, y| match swapped {
+        true => f(y, x),
+        false => f(x, y),
+    })?;
+    Ok(Bound::new(py, PyVariable::new(z))?.into_any())
 }

@@ -188,7 +188,7 @@ impl PyVariable {
             )));
         }
         self.is_fixed("the truth", "np.where to choose by it")?;
-        Ok(self.item(py)? != 0.0)
+        Ok(self.single(py)? != 0.0)
     }
     /// Raises ValueError unless there is one element, TypeError if that is differentiated by a
     /// transform, or follows an input.
@@ -201,13 +201,13 @@ impl PyVariable {
             ));
         }
         self.is_fixed("float()", "np.sin for math.sin and so on")?;
-        self.item(py)
+        self.single(py)
     }
     /// Rounded towards zero. Raises ValueError unless there is exactly one element, TypeError if it
     /// follows an input.
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
         self.is_fixed("int()", "np.trunc, or x[i] to look up by an index")?;
-        PyFloat::new(py, self.item(py)?).call_method0(intern!(py, "__trunc__"))
+        PyFloat::new(py, self.single(py)?).call_method0(intern!(py, "__trunc__"))
     }
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
         let node = self.node()?;

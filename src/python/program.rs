@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyList};
 use super::argument::Given;
 use super::collect::{Links, Root};
 use super::convert::{self, type_name};
+use super::element_type::ElementType;
 use super::holders::What;
 use super::primitive;
 use super::registry;
@@ -18,7 +19,8 @@ use super::sparse::gradient;
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
 use crate::error::Result;
-use crate::exec::{Leaf, Program};
+use crate::exec::{Leaf, Program, check_lengths};
+use crate::graph::AskedElsewhere;
 use crate::interrupt;
 use crate::ir::Expression;
 use crate::reserve;
@@ -35,10 +37,14 @@ pub(super) struct PyProgram {
     pub(super) inner: Arc<Program>,
     /// Whether it calls operators written in Python.
     stays_in_thread: bool,
+    /// The element type of the result.
+    element_type: ElementType,
     /// The objects of the leaves that have gradients, in the program's order.
     leaves: Vec<Py<PyVariable>>,
     /// The inputs that are tables of indices, with the values that they had.
     pub(super) tables: Vec<(u64, Array)>,
+    /// Inputs that it has not, but whose lengths it may be made of.
+    asked_elsewhere: Vec<AskedElsewhere>,
     /// What the collector sees of its operators.
     links: Links,
 }
@@ -152,9 +158,11 @@ impl PyProgram {
         let objects = registry::objects(py, &node, &leaves)?;
         Ok(PyProgram {
             stays_in_thread: program.stays_in_thread(),
+            element_type: ElementType::of(&node),
             inner: Arc::new(program),
             leaves: objects,
             tables: node.looked_up()?,
+            asked_elsewhere: node.asked_elsewhere(),
             links: Links::default(),
         })
     }
@@ -180,12 +188,38 @@ impl PyProgram {
         interrupt::run_abandonable(move || membership.join(|| any(&program, &inputs)))?
     }
 
+    /// Whether a key of the inputs is one that the program has not, of which only lengths were asked for.
+    ///
+    /// # Errors
+    /// ValueError if the value has others.
+    fn is_asked_for_lengths_alone(
+        &self,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        if self.asked_elsewhere.is_empty() {
+            return Ok(false);
+        }
+        let id = input_id("inputs", key)?;
+        let mut others = self.asked_elsewhere.iter();
+        let Some((_, label, lengths)) = others.find(|(other, ..)| *other == id) else {
+            return Ok(false);
+        };
+        let numpy = key.py().import("numpy")?;
+        let shape: Vec<usize> = numpy.call_method1("shape", (value,))?.extract()?;
+        check_lengths(label, lengths, &shape)?;
+        Ok(true)
+    }
+
     /// One array for each input, in the program's order.
     fn arrays(&self, inputs: Option<Given<Bound<'_, PyDict>>>) -> PyResult<Vec<Array>> {
         let program = &*self.inner;
         let mut arrays: Vec<Option<Array>> = program.inputs().map(|_| None).collect();
         let inputs = inputs.map(|given| given.named("inputs", BY_INPUT));
         for (key, value) in inputs.transpose()?.into_iter().flatten() {
+            if self.is_asked_for_lengths_alone(&key, &value)? {
+                continue;
+            }
             let at = place(program, "inputs", &key)?;
             arrays[at] = Some(bind(program, at, &value)?);
         }
@@ -208,10 +242,11 @@ impl PyProgram {
 
 #[pymethods]
 impl PyProgram {
-    /// The value, a new array, for ``inputs``: a dictionary from every Input of the graph to
+    /// The value, a new array (of booleans or int64 for those), for ``inputs``: a dictionary from every Input of the graph to
     /// its value. The first axis may have another length than when the graph was frozen. An
     /// ``IndexInput`` that is only looked up in (``features`` in ``w[features[i]]``) has the value that
-    /// it had then unless it is given.
+    /// it had then unless it is given. An Input that the graph has not, but whose length was asked for
+    /// as an integer while it was built (``len(a)``), may be given: its length is compared.
     ///
     /// Raises ValueError for an input without value, an input of another graph or a shape that
     /// does not fit, TypeError for a type that ``Input`` does not take, IndexError for an index out of
@@ -224,7 +259,7 @@ impl PyProgram {
     ) -> PyResult<Bound<'py, PyAny>> {
         let arrays = self.arrays(inputs)?;
         let value = self.call(py, arrays, Program::run_if_short, Program::run)?;
-        convert::to_numpy(py, value)
+        self.element_type.array(py, value)
     }
 
     /// The value, and the gradient of the sum of its elements: a dictionary from every
@@ -245,7 +280,7 @@ impl PyProgram {
             let grad = grad.map(|g| gradient(py, g)).transpose()?;
             found.set_item(leaf, grad)?;
         }
-        Ok((convert::to_numpy(py, value)?, found))
+        Ok((self.element_type.array(py, value)?, found))
     }
 
     /// The names of the inputs.

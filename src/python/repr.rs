@@ -3,6 +3,7 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use super::element_type::ElementType;
 use super::variable::PyVariable;
 use crate::array::{DType, show_shape};
 
@@ -33,7 +34,7 @@ fn repr(slf: &Bound<'_, PyVariable>) -> PyResult<String> {
         return Ok(format!(
             "{class}(shape={}, dtype={}{name})",
             show_shape(&ty.shape),
-            ty.dtype
+            ElementType::of(&*variable.node()?).name()
         ));
     }
     let value = variable.array(slf.py())?;

@@ -14,12 +14,11 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 
 use pyo3::PyVisit;
 use pyo3::gc::PyTraverseError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyWeakrefReference;
 
 use super::collect::{Links, Root};
-use super::convert;
+use super::element_type::ElementType;
 use super::handle::Handle;
 use super::holders::What;
 use crate::array::{Array, Type};
@@ -33,9 +32,8 @@ use crate::rules::Operator;
 /// integer arrays become float64. A graph belongs to the thread that built it.
 ///
 /// All operators are elementwise, as NumPy's, and so are comparisons: ``x == y`` and ``x < y``
-/// are 1.0 where that holds and 0.0 elsewhere. They mean booleans, as NumPy's: the sum of two is whether
-/// one holds, the product whether both do, a difference is refused, and with integers they count as 0
-/// and 1. A variable is hashed by identity, so that it can
+/// are booleans, as NumPy's: the sum of two is whether one holds, the product whether both do, a
+/// difference is refused, and with integers they count as 0 and 1. A variable is hashed by identity, so that it can
 /// be a key of a dictionary; ask ``is`` whether two are the same object.
 ///
 /// ``x[...]`` takes every key that NumPy takes, and an IndexInput or other indices of ours, which
@@ -211,14 +209,15 @@ impl PyVariable {
         })
     }
 
+    /// The only element.
+    pub(super) fn single(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.read(py)?.item()?)
+    }
+
     /// A copy of the value, as NumPy sees it.
     pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let array = convert::to_numpy(py, self.read(py)?)?;
-        let node = self.node()?;
-        match node.is_integer() && node.dtype().is_real() {
-            true => array.call_method1(intern!(py, "astype"), ("int64",)),
-            false => Ok(array),
-        }
+        let value = self.read(py)?;
+        ElementType::of(&*self.node()?).array(py, value)
     }
 }
 

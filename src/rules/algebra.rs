@@ -153,7 +153,7 @@ impl<'t> Ex<'t> {
 
     /// Repeats along the axes in which `like` is longer.
     pub fn broadcast_like(self, like: Self) -> Self {
-        self.with(&BroadcastLike, &[like])
+        self.with(&BroadcastLike { core: 0 }, &[like])
     }
 
     /// The same elements in the shape of `like`.

@@ -71,7 +71,7 @@ fn operator(number: usize, ndim: usize) -> (OpRef, usize) {
         || OpRef::Static(&rules::Less),
         || OpRef::Static(&rules::VecDot),
         || OpRef::Static(&rules::RowScale),
-        || OpRef::Static(&rules::BroadcastLike),
+        || OpRef::Static(&rules::BroadcastLike { core: 0 }),
         || OpRef::Static(&rules::Gather),
     ];
     match number % 30 {

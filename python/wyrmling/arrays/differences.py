@@ -190,5 +190,7 @@ def gradient(f: Like, *varargs: Like, axis: Axis = None, edge_order: int = 1) ->
         step = _spacing("gradient", distance, x.shape[k], k, x.ndim - 1 - k)
         # In a shorter array the slices at the two ends would overlap, so the length is fixed.
         slope = _derivative(fixed(x, "gradient", k), k, step, order)
-        found.append(slope if slope.dtype == x.dtype else slope.astype(x.dtype))
+        # Of float32 it is float32, of integers it is not integers.
+        kept = slope.dtype == x.dtype or x.dtype.kind != "f"
+        found.append(slope if kept else slope.astype(x.dtype))
     return found[0] if len(found) == 1 else tuple(found)

@@ -67,7 +67,8 @@ def insert(arr: Like, obj: Any, values: Like, axis: int | None = None) -> Variab
         count, at = places.size, places
     shape = list(x.shape)
     shape[axis] = count
-    new = broadcast_to(new, shape)
+    # The number of values is part of the order below.
+    new = broadcast_to(fixed(new, "insert: values", tuple(range(new.ndim))), shape)
     order = np.insert(np.arange(n), at, np.arange(n, n + count))
     found: Variable = take(concatenate([fixed(x, "insert", axis), new], axis), order, axis)
     return found

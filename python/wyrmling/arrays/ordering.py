@@ -70,8 +70,8 @@ def sort(
     _checked("sort", kind=kind, order=order, stable=stable)
     x, along = (reshape(a, -1), 0) if axis is None else (constant(a), axis)
     if x.dtype.kind != "f":
-        # Integers that can change.
-        found: Variable = sort(x * 1.0, along).astype(int)
+        # Integers or booleans that can change.
+        found: Variable = sort(x * 1.0, along).astype(bool if x.dtype == bool else int)
         return found
     return _core.take_along_axis(x, _core.argsort(x, along), along)
 

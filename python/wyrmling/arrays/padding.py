@@ -14,6 +14,7 @@ from .._core import Variable, broadcast_like, concatenate, constant, fixed
 from .indexing import take
 from .operand import Like, along, axis_of
 from .quantiles import median
+from .shaping import astype
 
 # Modes that repeat elements, and those that compute new ones of the elements at each end.
 _REPEATING = ("edge", "reflect", "symmetric", "wrap")
@@ -40,8 +41,10 @@ def _block(x: Variable, axis: int, length: int, value: Any) -> Variable:
     shape = [1] * x.ndim
     shape[axis] = length
     if not isinstance(value, Variable):
-        return broadcast_like(np.full(shape, value, x.dtype), row)
-    return broadcast_like(_core.broadcast_to(value.astype(x.dtype), shape), row)
+        found = broadcast_like(np.full(shape, value, x.dtype), row)
+    else:
+        found = broadcast_like(_core.broadcast_to(value.astype(x.dtype), shape), row)
+    return found if found.dtype == x.dtype else astype(found, x.dtype)
 
 
 def _pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:

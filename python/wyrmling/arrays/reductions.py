@@ -77,6 +77,8 @@ def masked(name: str, mask: Any, x: Any, other: Any) -> Any:
     padded = (1,) * (x.ndim - len(shape)) + shape
     if len(padded) > x.ndim or any(n not in (1, m) for n, m in zip(padded, x.shape, strict=True)):
         raise ValueError(f"{name}: where: shape {shape} does not broadcast to {x.shape}")
+    if x.dtype.kind in "biu" and not isinstance(other, Variable) and other == int(other):
+        other = x.dtype.type(other)
     # reshape_like raises if an input later gets a length that the mask would broadcast up.
     return reshape_like(_core.where(mask, x, other), x)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .._core import Variable, constant, rint
 from .operand import Like, integer
 from .output import finished
@@ -23,6 +25,13 @@ def round(a: Like, decimals: int = 0, out: Variable | None = None) -> Any:
     """
     x = constant(a)
     places = integer("round: decimals", decimals)
+    if x.dtype.kind in "iu":
+        # Integers stay integers, as NumPy's.
+        power = 10 ** builtins.abs(places)
+        found = _core.positive(x) if places >= 0 else _core.whole(rint(x / power)) * power
+        return finished("round", found, out)
+    if x.dtype.kind == "b":
+        x = _core.cast(x, False)
     most = math.floor(math.log10(np.finfo(x.dtype).max))
     if abs(places) > most:
         raise ValueError(f"decimals: expected {-most} to {most} for {x.dtype}, got {places}")

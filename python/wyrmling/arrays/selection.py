@@ -90,6 +90,8 @@ def piecewise(
     result: Variable = zeros_like(values)
     for mask, function in zip(masks, funclist, strict=True):
         if isinstance(mask, Variable):
+            # A condition of another shape is an error, also where it would repeat.
+            mask = _core.broadcast_like(mask, values, values.ndim)
             found = function(values, *args, **kw) if callable(function) else function
             result = where(mask, found, result)
             continue

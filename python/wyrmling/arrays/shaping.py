@@ -362,7 +362,8 @@ def _integers(x: Like, dtype: np.dtype[Any]) -> Any:
     if isinstance(made, Variable):
         if dtype not in (np.int64, np.uint64):
             raise TypeError(f"dtype: integers that can change are int64, not {dtype}")
-        return made
+        # Those of an IndexInput are uint32, until something is computed of them.
+        return made if made.dtype == np.int64 else _core.positive(made)
     return made.astype(dtype)
 
 

@@ -19,7 +19,6 @@ from .._core import (
     concatenate,
     constant,
     count,
-    expand_dims,
     fixed,
     mean,
     reshape,
@@ -31,7 +30,7 @@ from .output import finished
 from .predicates import changes
 from .reductions import computed_in, counted, mask_of, masked, starting
 from .roots import root
-from .shaping import astype
+from .shaping import astype, moveaxis
 
 
 def cumsum(
@@ -86,6 +85,8 @@ def cumprod(
     array([1., 2., 6.])
     """
     x = computed_in("cumprod", a, dtype)
+    if isinstance(x, Variable) and x.dtype == bool:
+        x = constant(astype(x, int))
     x = reshape(x, -1) if axis is None else x
     result = scan("cumprod", _core.multiply, x, 0 if axis is None else axis)
     return finished("cumprod", result, out)
@@ -328,7 +329,7 @@ def average(
     each = constant(weights) if weights is not None else _core.broadcast_like(1.0, x)
     axes = axes_of("average", axis, x.ndim)
     if each.shape == x.shape:
-        each = _core.reshape_like(each, x)
+        each = _core.broadcast_like(each, x, x.ndim)
     else:
         if axis is None:
             raise TypeError(f"average: axis: must be given for weights of shape {each.shape}")
@@ -336,12 +337,12 @@ def average(
             raise ValueError(
                 f"weights: expected shape {x.shape}, or a vector along an axis; got {each.shape}"
             )
-        behind = x.ndim - 1 - axes[0]
-        if each.shape[0] != x.shape[x.ndim - 1 - behind]:
+        if each.shape[0] != x.shape[axes[0]]:
             raise ValueError(
                 f"weights: a vector of {each.shape[0]} does not fit axis {axis} of {x.shape}"
             )
-        each = _core.broadcast_like(expand_dims(each, tuple(range(1, 1 + behind))), x)
+        moved = moveaxis(x, axes[0], -1)
+        each = moveaxis(_core.broadcast_like(each, moved, 1), -1, axes[0])
     total = _core.sum(each, axes, keepdims)
     if weights is not None:
         refuse_zero("average", total)

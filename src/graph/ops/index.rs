@@ -125,10 +125,13 @@ pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<V
 }
 
 /// Zeros like `x`, for what is overwritten as a whole: no gradient goes to the old value, whose
-/// derivative may be infinite.
+/// derivative may be infinite. Integers and booleans have no gradient, and stay what they are.
 fn without_value(x: &Variable) -> Result<Variable> {
+    if x.is_integer() || x.is_boolean() {
+        return Ok(x.clone());
+    }
     let zero = Constant::new(Array::scalar(x.dtype(), 0.0)).boxed();
-    broadcast_like(&zero, x)
+    broadcast_like(&zero, x, 0)
 }
 
 /// `x` with a basic slice replaced by `values`, which broadcast to the slice's shape.
@@ -150,7 +153,7 @@ pub fn slice_replace(x: &Variable, items: Vec<SliceItem>, values: &Variable) -> 
         // Like the slice, whatever length it has one day.
         let slice = apply(take.clone(), &[x])?;
         let args = [values, slice];
-        values = Variable::apply(OpRef::Static(&BroadcastLike), &args)?;
+        values = Variable::apply(OpRef::Static(&BroadcastLike { core: 0 }), &args)?;
     }
     if is_whole {
         if follows {

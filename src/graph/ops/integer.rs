@@ -78,7 +78,6 @@ const KEEPING: &[&str] = &[
     "positive",
     "pow",
     "remainder",
-    "rint",
     "sign",
     "square",
     "sub",
@@ -112,7 +111,7 @@ pub fn of_booleans(
             )));
         }
         "where" => op,
-        "abs" => return Ok(operands[0].clone()),
+        "abs" | "floor" | "ceil" | "trunc" => return Ok(operands[0].clone()),
         _ => return of_integers(op, operands, true),
     };
     match operands {

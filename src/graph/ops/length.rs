@@ -65,7 +65,7 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
     let serial = latest_serial();
     let order = x.topological()?;
     for input in &order {
-        let Some(asked) = input.0.asked() else {
+        let (Some(asked), Kind::Input(id, name)) = (input.0.asked(), input.kind()) else {
             continue;
         };
         let ty = input.0.core().ty();
@@ -78,7 +78,8 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
             if counts {
                 let length = Some(length);
                 let by = by.into();
-                asked.ask(Length { axis, length, by }, serial);
+                let answer = Length { axis, length, by };
+                asked.ask(answer, serial, (id, name, &ty.shape));
             }
         }
     }

@@ -15,6 +15,10 @@ fn vector_error(name: &str, x: &Variable, y: &Variable) -> Result<Error> {
     )))
 }
 
+/// Repeats along leading axes alone. The last, which is summed over, may follow an input, and a length
+/// of 1 must not repeat there.
+const LEADING: BroadcastLike = BroadcastLike { core: 1 };
+
 /// Dot products along the last axis; leading axes broadcast.
 ///
 /// # Errors
@@ -30,20 +34,12 @@ pub fn vecdot(x: &Variable, y: &Variable) -> Result<Variable> {
         return Variable::apply(OpRef::Static(&rules::VecDot), &args);
     }
     let follow = args.iter().any(Variable::input_below);
-    if follow && a.last() == Some(&1) {
-        // A length of 1 may become another for one of them, which must not repeat the other.
-        let z = matmul(
-            &expand_dims(&args[0], &[-2])?,
-            &expand_dims(&args[1], &[-1])?,
-        )?;
-        return squeeze(&z, Some(&[-2, -1]));
-    }
     // Lengths that agree now need not agree when an input gets another; where they do, programs
     // drop what repeats nothing.
     if a != b || follow {
         // The result of the first has the joint shape.
-        args[0] = binary(&BroadcastLike, &args[0], &args[1])?;
-        args[1] = binary(&BroadcastLike, &args[1], &args[0])?;
+        args[0] = binary(&LEADING, &args[0], &args[1])?;
+        args[1] = binary(&LEADING, &args[1], &args[0])?;
     }
     Variable::apply(OpRef::Static(&rules::VecDot), &args)
 }

@@ -3,7 +3,7 @@
 //! Lengths are NumPy's: one of `-1` is computed, axes count from the end. A shape that is computed
 //! from lengths at hand is kept by [`fixed`].
 
-use super::{apply, axes, axis_of};
+use super::{apply, axes, axis_of, numbers};
 use crate::array::{Shape, normalize_axis, show_shape};
 use crate::error::{Error, Result};
 use crate::graph::Variable;
@@ -54,15 +54,16 @@ pub fn reshape_like(x: &Variable, like: &Variable) -> Result<Variable> {
 /// See the [module documentation](super).
 pub fn broadcast_to(x: &Variable, shape: &[usize]) -> Result<Variable> {
     let shape = shape.into();
-    apply(rules::BroadcastTo { shape }, &[x])
+    apply(rules::BroadcastTo { shape }, &[&numbers(x)?])
 }
 
-/// `x` repeated along the axes in which `like` is longer, whatever lengths they will have.
+/// `x` repeated along the axes in which `like` is longer, whatever lengths they will have; not along
+/// the last `core` axes, of which the lengths must agree.
 ///
 /// # Errors
 /// See the [module documentation](super).
-pub fn broadcast_like(x: &Variable, like: &Variable) -> Result<Variable> {
-    Variable::apply(OpRef::Static(&BroadcastLike), &[x.clone(), like.clone()])
+pub fn broadcast_like(x: &Variable, like: &Variable, core: usize) -> Result<Variable> {
+    apply(BroadcastLike { core }, &[&numbers(x)?, like])
 }
 
 /// Removes axes of length 1, all of them if none are given.

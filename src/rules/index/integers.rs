@@ -81,7 +81,8 @@ impl Operator for AsInteger {
                         "integers: {x} is none, or too large to be exact (2^53 or more)"
                     )));
                 }
-                *o = x.trunc();
+                // Integers have no -0.0, of which the reciprocal has another sign.
+                *o = x.trunc() + 0.0;
             }
         });
         Ok(())

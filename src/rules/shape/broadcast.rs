@@ -64,7 +64,11 @@ impl Operator for BroadcastTo {
 
 /// Repeats operand 0 to the common shape with operand 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct BroadcastLike;
+pub struct BroadcastLike {
+    /// How many trailing axes, those that a product sums over, are never repeated: their lengths
+    /// agree, or it is an error.
+    pub core: usize,
+}
 
 impl Operator for BroadcastLike {
     linear!("broadcast_like", |_, g, x| g.sum_to(x[0]), reads 1);
@@ -76,6 +80,18 @@ impl Operator for BroadcastLike {
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, like] = arity::<2>("broadcast_like", args)?;
         real("broadcast_like", x)?;
+        let core = |ty: &'_ Type| ty.ndim().checked_sub(self.core);
+        let agree = match (core(x), core(like)) {
+            (Some(a), Some(b)) => x.shape[a..] == like.shape[b..],
+            _ => false,
+        };
+        if !agree {
+            return Err(Error::Shape(format!(
+                "shapes {} and {} do not fit: their last axes differ in length",
+                show_shape(&x.shape),
+                show_shape(&like.shape)
+            )));
+        }
         let shapes = [&x.shape[..], &like.shape[..]];
         Ok(Type {
             dtype: x.dtype,
@@ -130,9 +146,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         cases: || {
             let case = |(like, x): (&[usize], &[usize])| {
                 let args = vec![Argument::real(x, ANY), Argument::shape_only(like)];
-                Case::new(OpRef::Static(&BroadcastLike), args)
+                Case::new(OpRef::Static(&BroadcastLike { core: 0 }), args)
             };
-            REPEATED.map(case).into()
+            let core = |like: &[usize], x: &[usize]| {
+                let args = vec![Argument::real(x, ANY), Argument::shape_only(like)];
+                Case::new(OpRef::Static(&BroadcastLike { core: 1 }), args)
+            };
+            let mut cases = Vec::from(REPEATED.map(case));
+            cases.extend([core(&[4, 2, 3], &[3]), core(&[2, 1], &[1, 1])]);
+            cases
         },
     },
 ];
