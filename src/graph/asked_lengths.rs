@@ -20,7 +20,7 @@ thread_local! {
     /// Whether an input of this thread was ever asked.
     static ANY: Cell<bool> = const { Cell::new(false) };
     /// What the inputs of this thread that were asked remember.
-    static RECORDS: RefCell<Vec<Weak<Record>>> = const { RefCell::new(Vec::new()) };
+    static INPUTS: RefCell<Vec<Weak<AskedInput>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Whether an input of this thread was ever asked.
@@ -45,7 +45,7 @@ impl Question {
 }
 
 /// What one input remembers.
-pub(super) struct Record {
+pub(super) struct AskedInput {
     /// The number that tells inputs apart.
     pub(super) id: u64,
     pub(super) name: Option<String>,
@@ -54,7 +54,7 @@ pub(super) struct Record {
     questions: RefCell<Vec<Question>>,
 }
 
-impl Record {
+impl AskedInput {
     /// The answers that a graph with nodes of these serial numbers may be made of.
     pub(super) fn within(&self, serials: &[u64]) -> Vec<Length> {
         let questions = self.questions.borrow();
@@ -78,7 +78,7 @@ impl Record {
 
 /// The questions that an input was asked. Public as the trait `Node` is.
 #[derive(Default)]
-pub struct Asked(OnceCell<Rc<Record>>);
+pub struct Asked(OnceCell<Rc<AskedInput>>);
 
 impl Asked {
     /// Remembers an answer, given when node `now` was the latest, by an input with this number, name
@@ -89,21 +89,21 @@ impl Asked {
         now: u64,
         (id, name, shape): (u64, Option<&str>, &Shape),
     ) {
-        let record = self.0.get_or_init(|| {
-            let record = Rc::new(Record {
+        let input = self.0.get_or_init(|| {
+            let input = Rc::new(AskedInput {
                 id,
                 name: name.map(str::to_owned),
                 shape: RefCell::new(shape.clone()),
                 questions: RefCell::default(),
             });
             ANY.with(|any| any.set(true));
-            RECORDS.with_borrow_mut(|records| {
-                records.retain(|other| other.strong_count() > 0);
-                records.push(Rc::downgrade(&record));
+            INPUTS.with_borrow_mut(|inputs| {
+                inputs.retain(|other| other.strong_count() > 0);
+                inputs.push(Rc::downgrade(&input));
             });
-            record
+            input
         });
-        let mut questions = record.questions.borrow_mut();
+        let mut questions = input.questions.borrow_mut();
         let open = |q: &Question| q.until == u64::MAX && q.answer.is_same(&answer);
         if questions.iter().any(open) {
             return;
@@ -123,28 +123,28 @@ impl Asked {
 
     /// The answers are no longer true for nodes after `now`, since the input has another shape.
     pub(super) fn end(&self, now: u64, shape: &Shape) {
-        let Some(record) = self.0.get() else {
+        let Some(input) = self.0.get() else {
             return;
         };
-        record.shape.borrow_mut().clone_from(shape);
-        for question in &mut *record.questions.borrow_mut() {
+        input.shape.borrow_mut().clone_from(shape);
+        for question in &mut *input.questions.borrow_mut() {
             question.until = question.until.min(now);
         }
     }
 
-    /// As [`Record::within`].
+    /// As [`AskedInput::within`].
     pub(super) fn within(&self, serials: &[u64]) -> Vec<Length> {
-        let record = self.0.get();
-        record.map_or_else(Vec::new, |record| record.within(serials))
+        let input = self.0.get();
+        input.map_or_else(Vec::new, |input| input.within(serials))
     }
 }
 
 /// What the inputs of this thread that were asked remember, but those with numbers that `known`
 /// says.
-pub(super) fn records(known: impl Fn(u64) -> bool) -> Vec<Rc<Record>> {
-    let living = |records: &Vec<Weak<Record>>| -> Vec<Rc<Record>> {
-        let living = records.iter().filter_map(Weak::upgrade);
-        living.filter(|record| !known(record.id)).collect()
+pub(super) fn inputs(known: impl Fn(u64) -> bool) -> Vec<Rc<AskedInput>> {
+    let living = |inputs: &Vec<Weak<AskedInput>>| -> Vec<Rc<AskedInput>> {
+        let living = inputs.iter().filter_map(Weak::upgrade);
+        living.filter(|input| !known(input.id)).collect()
     };
-    RECORDS.with_borrow(living)
+    INPUTS.with_borrow(living)
 }

@@ -60,11 +60,11 @@ pub(super) fn check<'n>(nodes: impl Iterator<Item = &'n dyn Node> + Clone) -> Re
         };
         check_lengths(&label(name), &lengths, &input.core().ty().shape)?;
     }
-    for record in asked_lengths::records(|_| false) {
-        if let Some((lengths, shape)) = record.outdated(&serials)
-            && !has_input(nodes.clone(), record.id)
+    for input in asked_lengths::inputs(|_| false) {
+        if let Some((lengths, shape)) = input.outdated(&serials)
+            && !has_input(nodes.clone(), input.id)
         {
-            check_lengths(&label(record.name.as_deref()), &lengths, &shape)?;
+            check_lengths(&label(input.name.as_deref()), &lengths, &shape)?;
         }
     }
     Ok(())
@@ -86,10 +86,10 @@ impl Variable {
         let nodes = nodes.iter().map(|node| &*node.0);
         let serials = serials(nodes.clone());
         let mut found = Vec::new();
-        for record in asked_lengths::records(|id| has_input(nodes.clone(), id)) {
-            let lengths = record.within(&serials);
+        for input in asked_lengths::inputs(|id| has_input(nodes.clone(), id)) {
+            let lengths = input.within(&serials);
             if !lengths.is_empty() {
-                found.push((record.id, label(record.name.as_deref()), lengths));
+                found.push((input.id, label(input.name.as_deref()), lengths));
             }
         }
         found

@@ -32,9 +32,7 @@ impl ElementType {
     pub(super) fn of(node: &Variable) -> Self {
         let leaf = || !matches!(node.kind(), Kind::Operation(_));
         match node.dtype() {
-            dtype if !node.is_discrete() || (!dtype.is_real() && leaf()) => {
-                ElementType::Own(dtype)
-            }
+            dtype if !node.is_discrete() || (!dtype.is_real() && leaf()) => ElementType::Own(dtype),
             _ if node.is_boolean() => ElementType::Boolean,
             _ => ElementType::Integer,
         }

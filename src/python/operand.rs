@@ -145,10 +145,7 @@ pub(super) fn of_integers(
 }
 
 /// Operands of which one array is made: all booleans, all integers, or numbers.
-pub(super) fn alike(
-    objects: &[&Bound<'_, PyAny>],
-    nodes: &[Variable],
-) -> PyResult<Vec<Variable>> {
+pub(super) fn alike(objects: &[&Bound<'_, PyAny>], nodes: &[Variable]) -> PyResult<Vec<Variable>> {
     let numbers = |nodes: &[Variable]| nodes.iter().map(ops::numbers).collect::<Result<Vec<_>>>();
     if !nodes.iter().any(Variable::is_discrete) {
         return Ok(numbers(nodes)?);

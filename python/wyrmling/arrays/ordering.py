@@ -116,7 +116,7 @@ def argpartition(
     Raises ValueError for a ``kth`` that is out of range, or if there is no such axis.
 
     >>> argpartition(Variable([3.0, 1.0, 2.0]), 1).value
-    array([1, 2, 0], dtype=uint32)
+    array([1, 2, 0])
     """
     x = reshape(a, -1) if axis is None else constant(a)
     along = axis_of("argpartition", -1 if axis is None else axis, x.ndim)

@@ -39,7 +39,7 @@ fn elements_move_as_in_numpy() {
         &[1.0, 2.0, 1.0, 2.0],
     );
     check(
-        ops::broadcast_like(&constant(7.0), &constant(vec![1.0, 2.0])),
+        ops::broadcast_like(&constant(7.0), &constant(vec![1.0, 2.0]), 0),
         &[2],
         &[7.0, 7.0],
     );
