@@ -182,8 +182,13 @@ fn select<'py>(
     };
     let (a, b) = pair("where", x, y)?;
     let mask = ops::numbers(&node("where", condition)?)?;
-    let choices = alike(&[x, y], &[a, b])?;
-    let chosen = ops::select(&mask, &choices[0], &choices[1])?;
+    let chosen = match a.is_discrete() || b.is_discrete() {
+        true => {
+            let choices = alike(&[x, y], &[a, b])?;
+            ops::select(&mask, &choices[0], &choices[1])?
+        }
+        false => ops::select(&mask, &a, &b)?,
+    };
     Ok(Bound::new(py, PyVariable::new(chosen))?.into_any())
 }
 
@@ -257,7 +262,10 @@ fn broadcast_to(array: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<
 fn sequence(what: &str, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
     let parts = items(what, arrays, None, Ok)?;
     let nodes = nodes(what, &parts)?;
-    alike(&parts.iter().collect::<Vec<_>>(), &nodes)
+    match nodes.iter().any(Variable::is_discrete) {
+        true => alike(&parts.iter().collect::<Vec<_>>(), &nodes),
+        false => Ok(nodes),
+    }
 }
 
 /// The matrices of the last two axes without what is above diagonal ``k``.

@@ -144,12 +144,10 @@ pub(super) fn of_integers(
     })
 }
 
-/// Operands of which one array is made: all booleans, all integers, or numbers.
+/// Operands of which one array is made, some of them booleans or integers: all booleans, all integers,
+/// or numbers.
+#[cold]
 pub(super) fn alike(objects: &[&Bound<'_, PyAny>], nodes: &[Variable]) -> PyResult<Vec<Variable>> {
-    let numbers = |nodes: &[Variable]| nodes.iter().map(ops::numbers).collect::<Result<Vec<_>>>();
-    if !nodes.iter().any(Variable::is_discrete) {
-        return Ok(numbers(nodes)?);
-    }
     let (mut integers, mut booleans) = (true, true);
     for object in objects {
         booleans = booleans && holds_booleans(object)?;
