@@ -78,11 +78,14 @@ pub(crate) type AskedElsewhere = (u64, String, Vec<Length>);
 impl Variable {
     /// The inputs that are not below, whose lengths were asked for while this was built. It may be
     /// made of them.
-    pub(crate) fn asked_elsewhere(&self) -> Vec<AskedElsewhere> {
+    ///
+    /// # Errors
+    /// As [`topological`](Self::topological).
+    pub(crate) fn asked_elsewhere(&self) -> Result<Vec<AskedElsewhere>> {
         if !asked_lengths::any() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let nodes = self.topological();
+        let nodes = self.topological()?;
         let nodes = nodes.iter().map(|node| &*node.0);
         let serials = serials(nodes.clone());
         let mut found = Vec::new();
@@ -92,6 +95,6 @@ impl Variable {
                 found.push((input.id, label(input.name.as_deref()), lengths));
             }
         }
-        found
+        Ok(found)
     }
 }

@@ -162,7 +162,7 @@ impl PyProgram {
             inner: Arc::new(program),
             leaves: objects,
             tables: node.looked_up()?,
-            asked_elsewhere: node.asked_elsewhere(),
+            asked_elsewhere: node.asked_elsewhere()?,
             links: Links::default(),
         })
     }
