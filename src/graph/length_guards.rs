@@ -4,7 +4,9 @@
 //! that are older than one of its nodes, whether the input is in the graph or not.
 
 use super::asked_lengths;
-use super::node::{Kind, Node, Variable};
+#[cfg(feature = "python")]
+use super::node::Variable;
+use super::node::{Kind, Node};
 use crate::error::Result;
 use crate::exec::{Length, check_lengths};
 
