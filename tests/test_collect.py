@@ -131,8 +131,8 @@ def identity() -> Any:
     return same
 
 
-def program_in_its_primitive(payload: Payload) -> None:
-    held: list[Any] = [payload]
+def doubling(held: list[Any]) -> Any:
+    """A primitive that refers to what is in a list."""
 
     @wy.primitive
     def double(x: Any) -> Any:
@@ -140,18 +140,19 @@ def program_in_its_primitive(payload: Payload) -> None:
         return 2.0 * np.asarray(x)
 
     double.defvjp(lambda g, ans, x: 2.0 * g)
+    return double
+
+
+def program_in_its_primitive(payload: Payload) -> None:
+    held: list[Any] = [payload]
+    double = doubling(held)
     held.append(wy.freeze(double(wy.Parameter([1.0, 2.0])).sum()))
 
 
 def program_that_ran_in_its_primitive(payload: Payload) -> None:
     """Plans and executors hold the operator, too, for several shapes."""
     held: list[Any] = [payload]
-
-    @wy.primitive
-    def double(x: Any) -> Any:
-        touch(held)
-        return 2.0 * np.asarray(x)
-
+    double = doubling(held)
     double.defvjp(lambda g, ans, x: 2.0 * g + 0.0 * len(held))
     s = wy.Input([1.0, 2.0])
     program = wy.freeze((double(s) * wy.Parameter([1.0])).sum())
@@ -163,13 +164,7 @@ def program_that_ran_in_its_primitive(payload: Payload) -> None:
 def program_and_graph_in_their_primitive(payload: Payload) -> None:
     """A node and two programs share the operator."""
     held: list[Any] = [payload]
-
-    @wy.primitive
-    def double(x: Any) -> Any:
-        touch(held)
-        return 2.0 * np.asarray(x)
-
-    double.defvjp(lambda g, ans, x: 2.0 * g)
+    double = doubling(held)
     y = double(wy.Parameter([1.0, 2.0]))
     z = y.sum()
     held += [y, z, wy.freeze(z), wy.freeze(y * y)]
