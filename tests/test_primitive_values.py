@@ -161,18 +161,6 @@ def test_arguments_cannot_be_written_to(make, shape):
     assert wy.vjp(make(double), 3.0)[0] == 6.0
 
 
-def test_rules_cannot_write_to_what_they_are_given():
-    f = wy.primitive(lambda x: {"a": x * x})
-    for rule in (
-        lambda g, ans, x: g["a"].__imul__(2.0),
-        lambda g, ans, x: ans["a"].__imul__(2.0),
-        lambda g, ans, x: x.__imul__(2.0),
-    ):
-        f.defvjp(rule)
-        with pytest.raises(ValueError, match="read-only"):
-            wy.grad(lambda x: np.sum(f(x)["a"]))(np.ones(3))
-
-
 @pytest.mark.parametrize("shape", SIZES)
 def test_nobody_sees_what_a_primitive_does_to_its_arrays(shape):
     """The function returns its own operand, and it and the rules write to all that they get."""

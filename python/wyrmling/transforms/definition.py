@@ -54,6 +54,7 @@ class Form:
                 f"{name}: expected a number or an array, or tuples, lists and dicts of them, got "
                 f"{described(result)}"
             )
+        self.is_single = tree.is_leaf(result)
         self.like = tree.structure(result)
         self.labels = [label.removeprefix(name) for label, _ in labelled]
 
@@ -73,11 +74,16 @@ class Form:
 
     def results(self, given: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
         """One result of the first of some leaves, and those that are left."""
+        if self.is_single:
+            return given[0], given[1:]
         count = len(self.labels)
         return self.filled(given[:count]), given[count:]
 
 
 ONE = Form("", 0.0)
+
+# What most results are: they are known without looking further.
+_PLAIN = frozenset({np.ndarray, np.float64, np.float32, float})
 
 
 def _is_array(leaf: Any) -> bool:
@@ -117,6 +123,8 @@ class Operator:
     def __init__(self, name: str, form: Form | None = None) -> None:
         self.name = name
         self._form = form
+        # A product gets what nobody else has.
+        self._protects = form is None
 
     def run(self, *operands: Any) -> Any:
         """The result, of arrays or variables."""
@@ -139,10 +147,14 @@ class Operator:
         caller has where nothing is traced, and nothing here, so it cannot. A number has no axes,
         and nobody else to see it.
         """
-        for array in arrays:
-            if array.ndim:
-                array.flags.writeable = False
+        if self._protects:
+            for array in arrays:
+                if array.ndim:
+                    array.setflags(write=False)
         result = self.run(*arrays)
+        if type(result) in _PLAIN and (self._form is None or self._form.is_single):
+            self._form = self._form or ONE
+            return [result]
         if self._form is None:
             self._form = Form(self.name, result)
         leaves = self._form.leaves(self.name, result)
@@ -192,4 +204,5 @@ class Traced(Operator):
 def applied(operator: Operator, operands: Sequence[Variable]) -> Any:
     """What an operator gives for variables, in the form of its result."""
     results = _core.apply_primitive(operator, operands)
-    return operator.form.filled(results)
+    form = operator.form
+    return results[0] if form is ONE else form.filled(results)

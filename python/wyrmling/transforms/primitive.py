@@ -24,6 +24,8 @@ from .tracing import described, function, is_number
 
 Rule = Callable[..., Any]
 
+_ARRAYS = (Variable, np.ndarray)
+
 
 class _Bound(Operator):
     """A primitive with its arguments, some of whose leaves are the operands.
@@ -154,7 +156,7 @@ def _rest(leaf: Any) -> Any:
 
 def _number(name: str, result: Any) -> Any:
     """What a rule gave, if it is a number, an array or a variable."""
-    if isinstance(result, Variable | np.ndarray) or is_number(result):
+    if isinstance(result, _ARRAYS) or is_number(result):
         return result
     raise TypeError(f"{name}: expected a number, an array or a variable, got {described(result)}")
 
@@ -163,8 +165,10 @@ def _typed(result: Any, like: Any) -> Any:
     """What a rule gave, in the element type that it must have, that of ``like``. float16, which
     variables do not keep, is refused later.
     """
-    kept = isinstance(result, Variable | np.ndarray) and result.dtype in (np.float32, np.float64)
-    return result.astype(like.dtype) if kept and result.dtype != like.dtype else result
+    dtype = getattr(result, "dtype", None)
+    if dtype is None or dtype == like.dtype or dtype not in (np.float32, np.float64):
+        return result
+    return result.astype(like.dtype)
 
 
 def _fits(found: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -310,7 +314,8 @@ def primitive(f: Callable[..., Any]) -> Primitive:
 
     Called with variables among its positional arguments, or in tuples, lists and dicts there, it
     is run on their values and recorded as one operator; with none, it is just run. The function and
-    its rules get copies of arrays, to which they cannot write, and what they return is copied.
+    its rules get copies of arrays, to which the function cannot write, and what they return is
+    copied.
     float32 and float64 keep their type, integers and booleans become float64. ``defvjp`` gives it
     rules; without one for an argument that matters, taking a gradient raises NotImplementedError
     that says how. What is called with other shapes later (a frozen program may be) is called with

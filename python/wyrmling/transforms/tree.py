@@ -28,7 +28,10 @@ def _children(tree: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
     if isinstance(tree, dict):
         # Without asking for the length: a subclass may say anything.
         keys = list(iter(tree))
-        return [(f"[{key!r}]", tree[key]) for key in keys], functools.partial(_dict, tree, keys)
+        named = [(f"[{key!r}]", tree[key]) for key in keys]
+        if type(tree) is dict:
+            return named, lambda parts: dict(zip(keys, parts, strict=True))
+        return named, functools.partial(_dict, tree, keys)
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         make = type(tree)
         names = [f".{name}" for name in tree._fields]
@@ -45,11 +48,8 @@ def _children(tree: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
 
 def _dict(like: dict[Any, Any], keys: list[Any], parts: list[Any]) -> dict[Any, Any]:
     """A dict of the class of another, with what else that has, such as a default."""
-    pairs = zip(keys, parts, strict=True)
-    if type(like) is dict:
-        return dict(pairs)
     made = copy.copy(like)
-    for key, part in pairs:
+    for key, part in zip(keys, parts, strict=True):
         made[key] = part
     return made
 
@@ -75,25 +75,19 @@ def flatten(tree: Any, name: str = "") -> tuple[list[tuple[str, Any]], Rebuild]:
     Raises RecursionError, with the name, if it is nested deeper than Python can follow, as what
     contains itself is.
     """
-    if type(tree) in LEAVES:
-        return [(name, tree)], next
-    try:
-        return _flatten(tree, name)
-    except RecursionError:
-        raise RecursionError(TOO_DEEP.format(name or "a tuple, list or dict")) from None
-
-
-def _flatten(tree: Any, name: str) -> tuple[list[tuple[str, Any]], Rebuild]:
     split = None if type(tree) in LEAVES else _children(tree)
     if split is None:
         return [(name, tree)], next
     children, make = split
     leaves: list[tuple[str, Any]] = []
     rebuilds: list[Rebuild] = []
-    for suffix, child in children:
-        inner, rebuild = _flatten(child, name + suffix)
-        leaves += inner
-        rebuilds.append(rebuild)
+    try:
+        for suffix, child in children:
+            inner, rebuild = flatten(child, name + suffix)
+            leaves += inner
+            rebuilds.append(rebuild)
+    except RecursionError:
+        raise RecursionError(TOO_DEEP.format(name or "a tuple, list or dict")) from None
     return leaves, lambda others: make([rebuild(others) for rebuild in rebuilds])
 
 
