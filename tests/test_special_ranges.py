@@ -74,11 +74,13 @@ CASES: list[tuple[str, tuple[int, ...], Draw]] = [
     ("expi", (), exponents(-10, 2.8, negative=True)),
     # Where the power series gives way to the asymptotic one.
     ("expi", (), exponents(1.5, 1.8)),
-    *(("expn", (n,), exponents(-10, 2.8)) for n in (0, 2, 7, 60, -2)),
+    *(("expn", (n,), exponents(-10, 2.8)) for n in (0, 2, 7, -2)),
+    # Beyond, mpmath's has too few digits for a difference.
+    ("expn", (60,), exponents(-10, 2)),
     *((name, (), exponents(-10, 10, negative=True)) for name in ("sinint", "cosint")),
     ("erfcx", (), exponents(-10, 1.4, negative=True)),
     ("dawsn", (), exponents(-10, 3, negative=True)),
-    ("log_ndtr", (), exponents(-3, 1.5, negative=True)),
+    ("log_ndtr", (), exponents(-3, 1.2, negative=True)),
     ("erfinv", (), below_one),
     ("erfinv", (), exponents(-15, -0.1, negative=True)),
     ("erfcinv", (), exponents(-20, -0.1)),
