@@ -261,3 +261,37 @@ def test_ctrl_c_ends_a_long_call(call: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.stdout.strip() == "done", done.stderr[-2000:]
+
+
+def test_a_handler_may_walk_over_the_graph_that_is_being_walked_over():
+    """It leaves its marks on the nodes: a walk that it cuts in on begins anew."""
+    code = """
+    import functools, signal
+    import numpy as np, wyrmling as wy
+
+    p = wy.Parameter(0.5)
+    y = functools.reduce(lambda y, _: y + p * 1e-6, range(300_000), p * 1.0)
+    y.backward()
+    expected, walks = float(p.grad), []
+
+    def handler(_number, _frame):
+        walks.append(wy.draw(y))
+
+    signal.signal(signal.SIGALRM, handler)
+    for delay in (0.04, 0.06, 0.1):
+        p.zero_grad()
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        y.backward()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert float(p.grad) == expected, (delay, p.grad)
+    assert walks
+    print("done")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-2000:]

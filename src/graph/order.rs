@@ -42,20 +42,48 @@ fn new_walk() -> u64 {
     })
 }
 
+/// So many visits to nodes take some milliseconds.
+const VISITS: usize = 1 << 14;
+
 /// Appends the nodes below `root` (and `root`) for which `enter` holds, parents first.
 ///
 /// # Errors
-/// [`Error::Memory`](crate::Error::Memory) if there is none for a list of them.
+/// [`Error::Memory`](crate::Error::Memory) if there is none for a list of them, and what ends long work.
 pub(super) fn topological(
     root: &Rc<dyn Node>,
     enter: impl Fn(&dyn Node) -> bool,
     order: &mut Order,
 ) -> Result<()> {
+    if !walk_once(root, &enter, order, true)? {
+        // Without polling there is no other walk meanwhile.
+        order.clear();
+        walk_once(root, &enter, order, false)?;
+    }
+    Ok(())
+}
+
+/// As [`topological`], into an empty list, polling or not. `false` if a handler of signals walked too:
+/// it may have left its marks on these nodes.
+#[inline]
+fn walk_once(
+    root: &Rc<dyn Node>,
+    enter: &impl Fn(&dyn Node) -> bool,
+    order: &mut Order,
+    polls: bool,
+) -> Result<bool> {
     let walk = new_walk();
+    let (mut poller, mut visits) = (Poller::default(), 0_usize);
     let mut room = ROOM.take().unwrap_or_default();
     let Room { stack, parents } = &mut *room;
     stack.push((Rc::clone(root), false));
     while let Some((node, done)) = stack.pop() {
+        visits += 1;
+        if polls && visits % VISITS == 0 {
+            poller.large_step()?;
+            if WALKS.get() != walk {
+                return Ok(false);
+            }
+        }
         if done {
             append(order, node)?;
             continue;
@@ -77,7 +105,7 @@ pub(super) fn topological(
     if stack.capacity() <= KEEP {
         ROOM.set(Some(room));
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Appends a node, if there is memory for the list.

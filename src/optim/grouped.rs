@@ -358,6 +358,10 @@ pub(super) unsafe fn rows<T: Number>(
         distinct, lines, ..
     } = scratch;
     distinct.group(&indices);
+    // Grouping millions of rows takes long, and nothing is changed yet.
+    if end >= PIECE && interrupt::stop_requested() {
+        return;
+    }
     if update.width == 1 {
         // SAFETY: the rows are rows of the table, the terms have a number for each, and others use the
         // table and its state as `access` says, by the conditions of this function. Rows of one number
