@@ -448,8 +448,8 @@ fn memory_is_in_proportion_to_the_file() {
 }
 
 fn id() -> impl Strategy<Value = String> {
-    // Anything but what is trimmed or taken for a line ending.
-    "[^\\s\u{feff}\r]([^\r]{0,6}[^\\s\u{feff}\r])?"
+    // Anything but what is trimmed or taken for a line ending, and NULs, which are refused.
+    "[^\\s\u{feff}\r\\x00]([^\r\\x00]{0,6}[^\\s\u{feff}\r\\x00])?"
 }
 
 proptest! {
