@@ -387,3 +387,24 @@ def test_bins_between_what_is_not_finite_are_refused(bad):
         for call in (f, lambda v, f=f: wy.vjp(f, v)):
             with pytest.raises(ValueError, match=r"autodetected range of .* is not finite"):
                 call(x)
+
+
+def test_interp_takes_no_matrix(rng):
+    n = 200_000  # points and places: one number for each pair of them would be 320 GB
+    at, places = rng.random(n), np.sort(rng.random(n))
+    heights = rng.normal(size=n)
+    value, pull = wy.vjp(lambda x, xp, fp: np.interp(x, xp, fp), at, places, heights)
+    np.testing.assert_allclose(value, np.interp(at, places, heights), rtol=1e-9, atol=1e-9)
+    # It is linear in the heights: the adjoint is that of the function of other heights.
+    g, other = rng.normal(size=n), rng.normal(size=n)
+    expected = g @ np.interp(at, places, other)
+    np.testing.assert_allclose(pull(g)[2] @ other, expected, rtol=1e-9)
+
+
+def test_powers_without_the_memory_are_refused_at_once():
+    v = wy.Variable([1.0, 2.0, 3.0])
+    for f in (lambda: np.vander(v, 2**46), lambda: np.polyfit(v, [1.0, 2.0, 4.0], 2**46)):
+        with pytest.raises(MemoryError):
+            f()
+    # More differences than elements leave none, however many there are.
+    assert np.diff(v, 2**46).shape == (0,)

@@ -7,6 +7,8 @@
 //! [`Variable::backward`] does not. An operator that has no gradient in an operand ends the
 //! way there, as everywhere.
 
+use std::rc::Rc;
+
 use super::node::{Core, IntoDyn, Variable};
 use super::nodes::{Nodes, above};
 use super::value::Value;
@@ -79,7 +81,10 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
             backward::check_seed(&self.ty()?, &seed.ty()?)?;
         }
         let nodes = Nodes::default();
-        let values: Vec<Id> = above(self, wrt)?.iter().map(|x| nodes.name(x)).collect();
+        let values: Vec<Id> = above(&[self.erased()], wrt)?
+            .iter()
+            .map(|x| nodes.name(x))
+            .collect();
         let Some(&root) = values.last() else {
             return Ok(vec![None; wrt.len()]);
         };
@@ -119,6 +124,18 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// [`Error::Memory`] if there is none for the walk.
     pub fn captures(&self, wrt: &[&Variable]) -> Result<bool> {
         let wrt: Vec<_> = wrt.iter().map(|x| &x.0).collect();
-        order::captures(&self.erased(), &wrt)
+        order::captures(&[self.erased()], &wrt)
+    }
+}
+
+impl Variable {
+    /// Whether [`captures`](Self::captures) holds for one of several values, in one walk.
+    ///
+    /// # Errors
+    /// As [`captures`](Self::captures).
+    pub fn any_captures(values: &[Variable], wrt: &[&Variable]) -> Result<bool> {
+        let wrt: Vec<_> = wrt.iter().map(|x| &x.0).collect();
+        let values: Vec<_> = values.iter().map(|y| Rc::clone(&y.0)).collect();
+        order::captures(&values, &wrt)
     }
 }

@@ -3,9 +3,10 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::leaf::Constant;
-use super::node::{IntoDyn, Kind, Variable};
+use super::node::{Kind, Node, Variable};
 use super::order;
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
@@ -13,20 +14,17 @@ use crate::reserve;
 use crate::rules::differentiate::{Applied, Recording};
 use crate::rules::{Algebra, Id, OpRef};
 
-/// The nodes from `wrt` up to `root`, parents first. Nothing older than `wrt` depends on it, so
+/// The nodes from `wrt` up to `roots`, parents first. Nothing older than `wrt` depends on it, so
 /// what was there before is not walked over: gradients within gradients cost what they add.
 ///
 /// # Errors
 /// [`Error::Memory`] if there is none for a list of them, or next to none for what follows: their
 /// names, and what a pass over them knows of each.
-pub(super) fn above<N: ?Sized + IntoDyn>(
-    root: &Variable<N>,
-    wrt: &[&Variable],
-) -> Result<Vec<Variable>> {
+pub(super) fn above(roots: &[Rc<dyn Node>], wrt: &[&Variable]) -> Result<Vec<Variable>> {
     let first = wrt.iter().map(|x| x.0.core().serial()).min();
     let first = first.unwrap_or(u64::MAX);
     let mut order = order::Order::new();
-    order::topological(&root.erased(), |n| n.core().serial() >= first, &mut order)?;
+    order::topological_of(roots, |n| n.core().serial() >= first, &mut order)?;
     reserve::ahead(order.len(), PASS)?;
     Ok(order.into_iter().map(Variable).collect())
 }

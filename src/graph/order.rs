@@ -54,19 +54,31 @@ pub(super) fn topological(
     enter: impl Fn(&dyn Node) -> bool,
     order: &mut Order,
 ) -> Result<()> {
-    if !walk_once(root, &enter, order, true)? {
+    topological_of(std::slice::from_ref(root), enter, order)
+}
+
+/// As [`topological`], below several roots: what is below more than one is visited once.
+///
+/// # Errors
+/// As [`topological`].
+pub(super) fn topological_of(
+    roots: &[Rc<dyn Node>],
+    enter: impl Fn(&dyn Node) -> bool,
+    order: &mut Order,
+) -> Result<()> {
+    if !walk_once(roots, &enter, order, true)? {
         // Without polling there is no other walk meanwhile.
         order.clear();
-        walk_once(root, &enter, order, false)?;
+        walk_once(roots, &enter, order, false)?;
     }
     Ok(())
 }
 
-/// As [`topological`], into an empty list, polling or not. `false` if a handler of signals walked too:
-/// it may have left its marks on these nodes.
+/// As [`topological_of`], into an empty list, polling or not. `false` if a handler of signals walked
+/// too: it may have left its marks on these nodes.
 #[inline]
 fn walk_once(
-    root: &Rc<dyn Node>,
+    roots: &[Rc<dyn Node>],
     enter: &impl Fn(&dyn Node) -> bool,
     order: &mut Order,
     polls: bool,
@@ -75,7 +87,8 @@ fn walk_once(
     let (mut poller, mut visits) = (Poller::default(), 0_usize);
     let mut room = ROOM.take().unwrap_or_default();
     let Room { stack, parents } = &mut *room;
-    stack.push((Rc::clone(root), false));
+    reserve::room(stack, roots.len())?;
+    stack.extend(roots.iter().rev().map(|root| (Rc::clone(root), false)));
     while let Some((node, done)) = stack.pop() {
         visits += 1;
         if polls && visits % VISITS == 0 {
@@ -154,13 +167,13 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a gradient of `root` flows to anything but `wrt`: another leaf that records one, or
-/// a node that is older than all of `wrt`. (An argument traced later is of a function that was
+/// Whether a gradient of one of `roots` flows to anything but `wrt`: another leaf that records one,
+/// or a node that is older than all of `wrt`. (An argument traced later is of a function that was
 /// differentiated meanwhile, and a constant by now.)
 ///
 /// # Errors
 /// As [`topological`].
-pub(super) fn captures(root: &Rc<dyn Node>, wrt: &[&Rc<dyn Node>]) -> Result<bool> {
+pub(super) fn captures(roots: &[Rc<dyn Node>], wrt: &[&Rc<dyn Node>]) -> Result<bool> {
     let first = wrt.iter().map(|x| x.core().serial()).min().unwrap_or(0);
     let captures = Cell::new(false);
     let enter = |n: &dyn Node| {
@@ -175,6 +188,6 @@ pub(super) fn captures(root: &Rc<dyn Node>, wrt: &[&Rc<dyn Node>]) -> Result<boo
         }
         !outside && !core.is_leaf()
     };
-    topological(root, enter, &mut Order::new())?;
+    topological_of(roots, enter, &mut Order::new())?;
     Ok(captures.get())
 }

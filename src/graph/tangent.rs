@@ -8,6 +8,8 @@
 //! Limits: the graph is built before it is walked, so forward mode saves no memory; a direction
 //! costs a walk.
 
+use std::rc::Rc;
+
 use super::backward::check_seed;
 use super::hook;
 use super::node::Variable;
@@ -43,16 +45,11 @@ impl Variable {
     ) -> Result<Vec<Option<Variable>>> {
         let nodes = Nodes::default();
         let mut values: Vec<Id> = Vec::new();
-        for result in results {
-            result.forward()?;
-            for node in above(result, wrt)? {
-                hook::check_forward(node.0.core())?;
-                let (next, name) = (differentiate::Recording::next(&nodes), nodes.name(&node));
-                // A node below two results is passed once.
-                if name == next {
-                    values.push(name);
-                }
-            }
+        results.iter().try_for_each(|result| result.forward())?;
+        let roots: Vec<_> = results.iter().map(|result| Rc::clone(&result.0)).collect();
+        for node in above(&roots, wrt)? {
+            hook::check_forward(node.0.core())?;
+            values.push(nodes.name(&node));
         }
         let mut moving = Vec::new();
         for (x, t) in wrt.iter().zip(tangents) {

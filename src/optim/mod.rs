@@ -86,6 +86,35 @@ pub(crate) struct State {
 /// A table, if it still is, and its state.
 type Owned = (Weak<Table>, Arc<State>);
 
+/// States by the numbers of their tables.
+#[derive(Debug, Default)]
+struct States {
+    by_table: HashMap<u64, Owned>,
+    /// How many there may be before those of dropped tables are looked for.
+    enough: usize,
+}
+
+impl States {
+    /// Few states are looked through each time that there is a new one: they may be large.
+    const FEW: usize = 32;
+
+    /// Adds a state and gives the one that was in its place. Those of dropped tables are looked for
+    /// when there are few, or twice as many as were left the last time, so that a state costs the same
+    /// however many there are.
+    fn insert(&mut self, table: &Arc<Table>, state: Arc<State>) -> Option<Owned> {
+        if self.by_table.len() >= self.enough {
+            self.by_table
+                .retain(|_, (table, _)| table.strong_count() > 0);
+            self.enough = match self.by_table.len() {
+                few if few < Self::FEW => 0,
+                many => 2 * many,
+            };
+        }
+        let owned = (Arc::downgrade(table), state);
+        self.by_table.insert(table.id(), owned)
+    }
+}
+
 /// A gradient to apply to a table: rows, or of the table's shape.
 struct Work<'p> {
     table: &'p Arc<Table>,
@@ -125,7 +154,7 @@ impl Work<'_> {
 pub struct Optimizer {
     rule: Rule,
     settings: Settings,
-    states: Mutex<HashMap<u64, Owned>>,
+    states: Mutex<States>,
 }
 
 impl Optimizer {
@@ -144,7 +173,7 @@ impl Optimizer {
         Ok(Optimizer {
             rule,
             settings,
-            states: Mutex::new(HashMap::new()),
+            states: Mutex::default(),
         })
     }
 
@@ -173,12 +202,11 @@ impl Optimizer {
     pub(crate) fn state(&self, table: &Arc<Table>) -> Result<Arc<State>> {
         // A map that a panicking thread left behind is whole.
         let mut states = self.states.lock();
-        if let Some((_, state)) = states.get(&table.id()) {
+        if let Some((_, state)) = states.by_table.get(&table.id()) {
             return Ok(Arc::clone(state));
         }
-        states.retain(|_, (table, _)| table.strong_count() > 0);
         let state = Arc::new(self.new_state(table)?);
-        states.insert(table.id(), (Arc::downgrade(table), Arc::clone(&state)));
+        states.insert(table, Arc::clone(&state));
         Ok(state)
     }
 
@@ -289,19 +317,19 @@ impl Optimizer {
                 }
             };
             let state = self.state(table)?;
-            // In a fixed order, so that two callers cannot wait for each other.
-            let Err(at) = work.binary_search_by_key(&table.id(), |w| w.table.id()) else {
-                return Err(Error::Value(
-                    "parameters: the same parameter was given twice".into(),
-                ));
-            };
-            let item = Work {
+            work.push(Work {
                 table,
                 state,
                 rows,
                 values,
-            };
-            work.insert(at, item);
+            });
+        }
+        // In a fixed order, so that two callers cannot wait for each other.
+        work.sort_unstable_by_key(|w| w.table.id());
+        if work.windows(2).any(|w| w[0].table.id() == w[1].table.id()) {
+            return Err(Error::Value(
+                "parameters: the same parameter was given twice".into(),
+            ));
         }
         Ok(work)
     }
@@ -361,7 +389,32 @@ mod tests {
             let table = Arc::new(Table::zeros(&ty, None).unwrap());
             optimizer.state(&table).unwrap();
         }
-        assert_eq!(optimizer.states.lock().len(), 1);
+        assert_eq!(optimizer.states.lock().by_table.len(), 1);
+    }
+
+    #[test]
+    fn states_of_dropped_tables_are_looked_for_seldom() {
+        let optimizer = Optimizer::sgd(0.5).unwrap();
+        let table = || Arc::new(Table::zeros(&Type::new(DType::F32, &[1]), None).unwrap());
+        let kept: Vec<_> = (0..5000).map(|_| table()).collect();
+        let (mut searches, mut enough) = (0, 0);
+        for table in &kept {
+            optimizer.state(table).unwrap();
+            let now = optimizer.states.lock().enough;
+            searches += usize::from(now != enough);
+            enough = now;
+        }
+        assert!(searches < 10, "{searches} searches of all states");
+        for _ in 0..50_000 {
+            optimizer.state(&table()).unwrap();
+            assert!(optimizer.states.lock().by_table.len() <= 4 * kept.len());
+        }
+        drop(kept);
+        for k in 0..50_000 {
+            optimizer.state(&table()).unwrap();
+            let left = optimizer.states.lock().by_table.len();
+            assert!(k < 25_000 || left <= 2 * States::FEW, "{left} after {k}");
+        }
     }
 
     #[test]

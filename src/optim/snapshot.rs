@@ -30,6 +30,7 @@ impl Optimizer {
         // A map that a panicking thread left behind is whole.
         let states = self.states.lock();
         let mut found: Vec<_> = states
+            .by_table
             .values()
             .filter(|(_, state)| !state.slots.is_empty())
             .filter_map(|(table, state)| Some((table.upgrade()?, Arc::clone(state))))
@@ -90,7 +91,7 @@ impl Optimizer {
             });
         }
         let mut states = self.states.lock();
-        let old = states.insert(table.id(), (Arc::downgrade(table), Arc::new(state)));
+        let old = states.insert(table, Arc::new(state));
         drop(states);
         drop(old);
         Ok(())

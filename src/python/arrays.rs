@@ -95,6 +95,21 @@ fn argsort<'py>(x: &Bound<'py, PyAny>, axis: Integer) -> PyResult<Bound<'py, PyA
     answer(x.py(), ops::argsort(&numbers, axis)?)
 }
 
+/// For each element how many of a vector, whose elements rise, are not above it.
+///
+/// >>> searchsorted([1.0, 2.0, 4.0], [2.0, 5.0, 0.0])
+/// array([2, 3, 0])
+#[pyfunction]
+#[pyo3(signature = (sorted, x, /))]
+fn searchsorted<'py>(
+    sorted: &Bound<'py, PyAny>,
+    x: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let sorted = ops::numbers(&node("searchsorted", sorted)?)?;
+    let numbers = ops::numbers(&node("searchsorted", x)?)?;
+    answer(x.py(), ops::searchsorted(&sorted, &numbers)?)
+}
+
 /// The index of the largest element along an axis.
 ///
 /// >>> int(argmax([3.0, 1.0, 2.0], 0, False))
@@ -352,6 +367,7 @@ exports! {
     settable "(x: Variable, /) -> bool" inner;
     cumsum "(x: _Like, axis: int, /) -> Variable" inner;
     argsort "(x: _Like, axis: int, /) -> Any" inner;
+    searchsorted "(sorted: _Like, x: _Like, /) -> Any" inner;
     argmax "(x: _Like, axis: int, keepdims: bool, /) -> Any" inner;
     argmin "(x: _Like, axis: int, keepdims: bool, /) -> Any" inner;
     take_along_axis "(x: _Like, index: _Index, axis: int, /) -> Variable" inner;

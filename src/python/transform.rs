@@ -107,12 +107,7 @@ fn captures(outputs: &Bound<'_, PyAny>, inputs: &Bound<'_, PyAny>) -> PyResult<b
     let (outputs, inputs) = (list("outputs", outputs)?, list("inputs", inputs)?);
     let wrt = originals(&inputs)?;
     let wrt: Vec<&Variable> = wrt.iter().collect();
-    for y in nodes(&outputs)? {
-        if y.captures(&wrt)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(Variable::any_captures(&nodes(&outputs)?, &wrt)?)
 }
 
 /// The gradients of the sum of `output * seed` (`seed` of ones, if it is None) by traced

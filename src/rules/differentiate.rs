@@ -201,7 +201,7 @@ impl<T: Clone + Default> Slots<T> {
     }
 }
 
-/// The gradient of a value as far as it is known: a sum. What is scattered is added up at the end,
+/// The gradient or tangent of a value as far as it is known: a sum. What is scattered is added up at the end,
 /// by one instruction, so that each part costs what it adds.
 #[derive(Clone, Default)]
 struct GradientSum {
@@ -373,9 +373,10 @@ pub(crate) fn tangents(
             replaced.set(id, Some(y.id()));
         }
         let x = named(cx, &operands);
-        let mut sum: Option<Ex<'_>> = None;
+        let mut sum = GradientSum::default();
         for (i, &arg) in args.iter().enumerate() {
-            let Some(&Some(tangent)) = slots.get(arg) else {
+            // Where only the shape of an operand matters, nothing moves with its elements.
+            let Some(&Some(tangent)) = slots.get(arg).filter(|_| op.reads(i)) else {
                 continue;
             };
             let t = Ex::new(cx, tangent);
@@ -384,11 +385,12 @@ pub(crate) fn tangents(
                 replaced.set(id, Some(y.id()));
             }
             if let Some(part) = push(cx, &op, i, (t, y), &x, observer)? {
-                sum = Some(sum.map_or(part, |sum| sum + part));
+                sum.add(cx, part.id());
             }
         }
+        let tangent = sum.total(cx);
         cx.take_error().map_or(Ok(()), Err)?;
-        slots.set(id, sum.map(Ex::id));
+        slots.set(id, tangent);
     }
     Ok(results
         .iter()

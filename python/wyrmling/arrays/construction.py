@@ -291,7 +291,7 @@ def vander(x: Like, N: int | None = None, increasing: bool = False) -> Variable:
     """The powers of a vector's elements as columns, ``N`` of them, the highest first.
 
     Without ``N`` there are as many as elements, and the length cannot change later. Raises
-    ValueError unless ``x`` is a vector.
+    ValueError unless ``x`` is a vector, MemoryError if there is not the memory.
 
     >>> vander([2.0, 3.0], 3)
     array([[4., 2., 1.],

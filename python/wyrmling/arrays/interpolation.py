@@ -7,21 +7,12 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Variable, concatenate, expand_dims, fixed, isnan, where
+from .._core import Variable, concatenate, fixed, isnan, searchsorted, where
 from .indexing import take
 from .operand import Like
 from .ordering import argsort
 from .predicates import changes
 from .shaping import astype
-
-
-def _segments(x: Variable, xp: Variable) -> Any:
-    """The number of the segment between neighbours in ``xp`` that each element lies in."""
-    inner: Any = expand_dims(x, -1) >= xp[1:-1]
-    if isinstance(inner, Variable):
-        return _core.sum(inner, -1).astype(int)
-    # The values cannot change, so bisection finds the segments once.
-    return np.clip(np.searchsorted(xp.value, x.value, "right") - 1, 0, xp.shape[0] - 2)
 
 
 def _finite(x: Variable) -> bool:
@@ -81,9 +72,10 @@ def interp(
     before: Any = heights[0] if left is None else left
     behind: Any = heights[-1] if right is None else right
     if places.shape[0] > 1:
-        segment = _segments(at, places)
+        # The number of the segment between neighbours: how many places within are not above.
+        segment = searchsorted(places[1:-1], at)
         start, height = take(places, segment), take(heights, segment)
-        end, top = take(places, segment + 1), take(heights, segment + 1)
+        end, top = take(places[1:], segment), take(heights[1:], segment)
         run, rise = end - start, top - height
         # Where the formula does not count, outside, of NaN and in segments of no length, it is
         # computed of other numbers: times the gradient 0 an infinite slope or distance would be

@@ -32,6 +32,14 @@ pub fn argmin(x: &Variable, axis: i64, keepdims: bool) -> Result<Variable> {
     apply(rules::ArgMin { axis, keepdims }, &[x])
 }
 
+/// For each element of `x`, how many of the vector `sorted`, whose elements rise, are not above it.
+///
+/// # Errors
+/// See the [module documentation](super).
+pub fn searchsorted(sorted: &Variable, x: &Variable) -> Result<Variable> {
+    apply(rules::SearchSorted, &[sorted, x])
+}
+
 /// The elements of `x` along an axis that `index` names; it has the shape of `x` elsewhere.
 ///
 /// # Errors

@@ -117,6 +117,14 @@ impl Operator for Accumulate {
         op.vjp(i - operands.start, g, y, &x[operands.clone()])
     }
 
+    fn jvp<'t>(&self, i: usize, t: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        if self.base && i == 0 {
+            return Some(t);
+        }
+        let (op, operands) = self.part_of(i)?;
+        op.jvp(i - operands.start, t, y, &x[operands.clone()])
+    }
+
     fn reads(&self, i: usize) -> bool {
         match self.part_of(i) {
             Some((op, operands)) => op.reads(i - operands.start),

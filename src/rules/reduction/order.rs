@@ -1,4 +1,5 @@
-//! Where things stand in order: indices that sort, and those of the largest and smallest.
+//! Where things stand in order: indices that sort, those of the largest and smallest, and places in
+//! what is sorted.
 //!
 //! The results are indices and have no gradient; what is looked up by them has. They are
 //! operators all the same, so that a graph or program follows the order of whatever values it
@@ -175,6 +176,51 @@ arg_extreme!(
     ArgMin, "argmin", |a, b| a < b
 );
 
+/// For each element of operand 1 the number of elements of operand 0, a vector in rising order, that
+/// are not above it: none for NaN. It is found by bisection, so of a vector in another order it is
+/// some number up to its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SearchSorted;
+
+impl Operator for SearchSorted {
+    fn name(&self) -> &str {
+        "searchsorted"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [_, x] = arity::<2>("searchsorted", args)?;
+        ordered("searchsorted", &args[..1], 0)?;
+        real("searchsorted", x)?;
+        if args[0].ndim() != 1 {
+            return Err(Error::Shape(format!(
+                "searchsorted: expected a vector to search in, got shape {}",
+                show_shape(&args[0].shape)
+            )));
+        }
+        Ok(Type::new(DType::U32, &x.shape))
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let out = u32::slice_mut(&mut out.data);
+        let mut poller = Poller::default();
+        with_real!(args[0].data.dtype(), S => {
+            let sorted = args[0].real::<S>();
+            with_real!(args[1].data.dtype(), T => {
+                for (o, x) in out.iter_mut().zip(args[1].real::<T>()) {
+                    poller.step(64)?;
+                    let x: f64 = x.to();
+                    *o = sorted.partition_point(|s| s.to() <= x) as u32;
+                }
+            });
+        });
+        Ok(())
+    }
+
+    fn vjp<'t>(&self, _i: usize, _g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        None
+    }
+}
+
 /// Cases of an operator of an axis, on numbers that differ, so that their order is certain.
 fn cases(build: impl Fn(usize, bool) -> OpRef) -> Vec<Case> {
     let case = |&(shape, axis): &(&[usize], usize)| {
@@ -209,5 +255,19 @@ pub(super) const ENTRIES: &[Entry] = &[
         reference: None,
         internal: None,
         cases: || cases(|axis, keepdims| OpRef::new(ArgMin { axis, keepdims })),
+    },
+    Entry {
+        name: "searchsorted",
+        formula: "how many of a sorted vector are not above x",
+        source: "definition",
+        reference: None,
+        internal: Some("finds the segments of `interp`"),
+        cases: || {
+            let case = |n: usize, shape: &[usize]| {
+                let args = [&[n], shape].map(|shape| Argument::distinct(shape, &[(-2.0, 2.0)]));
+                Case::new(OpRef::Static(&SearchSorted), args.into())
+            };
+            vec![case(3, &[2, 3]), case(4, &[]), case(0, &[2])]
+        },
     },
 ];

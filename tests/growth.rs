@@ -1,0 +1,132 @@
+//! What many small operators cost grows with their number and no faster: graphs of eight times as many
+//! nodes allocate about eight times as many bytes.
+//!
+//! Bytes are counted, all that are ever asked for by the thread, and not time: what is copied or listed
+//! again for each operator shows, also where it is given back at once. It is a binary of its own, since
+//! its allocator counts.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use wyrmling::graph::{Constant, Independent, ops};
+use wyrmling::rules::SliceItem;
+use wyrmling::{Array, Variable};
+
+/// The system's allocator, with the bytes that the calling thread has asked for.
+struct Counting;
+
+thread_local! {
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on unchanged to the system's allocator, which keeps the contract; the
+// counter is a thread-local cell without destructor, initialised at compile time, so that counting
+// neither allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED.set(ASKED.get().wrapping_add(layout.size()));
+        // SAFETY: the caller's promises are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are those that `System` asks for.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[cfg_attr(not(feature = "python"), global_allocator)]
+#[cfg_attr(
+    feature = "python",
+    expect(dead_code, reason = "the Python module has an allocator of its own")
+)]
+static ALLOCATOR: Counting = Counting;
+
+const WIDTH: usize = 5;
+
+fn vector(start: f64) -> Array {
+    (0..WIDTH)
+        .map(|k| start + k as f64)
+        .collect::<Vec<_>>()
+        .into()
+}
+
+fn leaf() -> Variable {
+    Independent::new(vector(1.0)).unwrap().boxed()
+}
+
+fn element(x: &Variable, k: usize) -> Variable {
+    ops::slice(x, vec![SliceItem::At((k % WIDTH) as i64)]).unwrap()
+}
+
+/// The sum of the squares of `n` lookups.
+fn lookups(x: &Variable, n: usize) -> Variable {
+    let squares = (0..n).map(|k| element(x, k).square().boxed());
+    squares.reduce(|a, b| (a + b).boxed()).unwrap()
+}
+
+/// The same, of a value that is another one each time.
+fn steps(x: &Variable, n: usize) -> Variable {
+    let (mut y, mut sum) = (x.clone(), element(x, 0));
+    for k in 1..n {
+        y = (y + 1.0).boxed();
+        sum = (sum + element(&y, k).square()).boxed();
+    }
+    sum
+}
+
+fn gradient(y: &Variable, x: &Variable) -> Variable {
+    y.gradients(&[x]).unwrap().remove(0).unwrap()
+}
+
+fn forward(results: &[&Variable], x: &Variable) {
+    let direction = Constant::new(vector(0.5)).boxed();
+    let found = Variable::tangents(results, &[x], &[&direction]).unwrap();
+    assert!(found.iter().all(Option::is_some));
+}
+
+/// Checks that work on eight times as many operators allocates less than twelve times as much.
+fn linear(name: &str, work: impl Fn(usize, &Variable)) {
+    let [few, many] = [300, 2400].map(|n| {
+        let x = leaf();
+        let before = ASKED.get();
+        work(n, &x);
+        ASKED.get().wrapping_sub(before)
+    });
+    assert!(many <= 12 * few, "{name}: {few} bytes, then {many}");
+}
+
+#[test]
+fn derivatives_of_many_lookups_are_linear() {
+    for (name, of) in [("lookups", lookups as fn(&_, _) -> _), ("steps", steps)] {
+        linear(name, |n, x| drop(gradient(&of(x, n), x)));
+        linear(name, |n, x| forward(&[&of(x, n)], x));
+        linear(name, |n, x| forward(&[&gradient(&of(x, n), x)], x));
+        linear(name, |n, x| {
+            let slope = gradient(&of(x, n), x).sum().boxed();
+            drop(gradient(&slope, x));
+        });
+    }
+}
+
+#[test]
+fn derivatives_of_many_results_are_linear() {
+    // Each is computed from the one before.
+    let chain = |n: usize, x: &Variable| -> Vec<Variable> {
+        let next = |y: &Variable| Some((y.clone() + 1.0).boxed());
+        std::iter::successors(Some(x.clone()), next)
+            .take(n)
+            .collect()
+    };
+    linear("tangents", |n, x| {
+        let results = chain(n, x);
+        forward(&results.iter().collect::<Vec<_>>(), x);
+    });
+    linear("captures", |n, x| {
+        let inner = Constant::traced(vector(1.0)).unwrap().boxed();
+        assert!(!Variable::any_captures(&chain(n, &inner), &[&inner]).unwrap());
+        assert!(Variable::any_captures(&chain(n, x), &[&inner]).unwrap());
+    });
+}
