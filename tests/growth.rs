@@ -89,7 +89,7 @@ fn forward(results: &[&Variable], x: &Variable) {
 
 /// Checks that work on eight times as many operators allocates less than twelve times as much.
 fn linear(name: &str, work: impl Fn(usize, &Variable)) {
-    let [few, many] = [300, 2400].map(|n| {
+    let [few, many] = [150, 1200].map(|n| {
         let x = leaf();
         let before = ASKED.get();
         work(n, &x);
