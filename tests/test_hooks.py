@@ -73,3 +73,21 @@ def test_a_hook_may_pull_back_through_its_own_graph():
     assert pullback(1.0) == expected
     assert inner == [expected]
     assert len(calls) == 2
+
+
+def test_a_pullback_of_several_results_passes_what_they_share_once():
+    seen = []
+
+    def f(x):
+        y = x * 2.0
+        y.register_hook(lambda g: seen.append(getattr(g, "value", g)))
+        return [y[0], y[1] * np.float32(3.0), wy.sum(y) * y]
+
+    x = np.array([1.0, 2.0])
+    result, pull = wy.vjp(f, x)
+    assert not seen
+    for seeds in ([1.0, 2.0, np.zeros(2)], [wy.Variable(1.0), 2.0, np.zeros(2)]):
+        (slope,) = pull(seeds)
+        np.testing.assert_array_equal(getattr(slope, "value", slope), [2.0, 12.0])
+    np.testing.assert_array_equal(seen, [[1.0, 6.0]] * 2)
+    assert len(result) == 3

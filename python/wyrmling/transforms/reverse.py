@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .._core import Variable, stack
 from . import tree
 from .tracing import Argnums, Run, described, function, named
@@ -103,12 +104,15 @@ def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..
 
 def _sum_of(run: Run, seeds: list[Any]) -> list[Any]:
     """The gradients of ``sum(output * seed)`` over all outputs."""
-    totals: list[Any] = [None] * len(run.inputs)
-    for output, seed in zip(run.outputs, seeds, strict=True):
-        if isinstance(output, Variable):
-            gradients = run.gradients(output, seed)
-            totals = [g if t is None else t + g for t, g in zip(totals, gradients, strict=True)]
-    return [run.zeros(at) if t is None else t for at, t in enumerate(totals)]
+    pairs = [each for each in zip(run.outputs, seeds, strict=True) if isinstance(each[0], Variable)]
+    if len(pairs) < 2:
+        return run.gradients(*pairs[0]) if pairs else run.gradients(None)
+    # One pass for all: each by itself would walk over what they share, and give a gradient of every
+    # input.
+    parts = [_core.sum(output * seed) for output, seed in pairs]
+    total = sum(parts[1:], parts[0])
+    live = any(isinstance(seed, Variable) for _, seed in pairs)
+    return run.gradients(total, _core.constant(np.ones((), total.dtype)) if live else None)
 
 
 def vjp(f: Callable[..., Any], *xs: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
