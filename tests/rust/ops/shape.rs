@@ -56,7 +56,8 @@ fn elements_move_as_in_numpy() {
     );
     check(ops::expand_dims(&x, &[-1, 0]), &[1, 2, 3, 1], &flat);
     check(ops::expand_dims(&x, &[]), &[2, 3], &flat);
-    refused(ops::expand_dims(&x, &[3]), Error::Shape, "expand_dims");
+    let text = "expand_dims: axis 3 is out of range";
+    refused(ops::expand_dims(&x, &[3]), Error::Axis, text);
     for x in [constant(count(&[1, 2, 1])), input(count(&[1, 2, 1]))] {
         check(ops::squeeze(&x, None), &[2], &[0.0, 1.0]);
         check(ops::squeeze(&x, Some(&[0])), &[2, 1], &[0.0, 1.0]);
@@ -102,7 +103,11 @@ fn elements_move_as_in_numpy() {
         Error::Shape,
         "stack: shapes (2,) and (1,)",
     );
-    refused(ops::stack(&[y], 2), Error::Shape, "stack");
+    refused(
+        ops::stack(&[y], 2),
+        Error::Axis,
+        "stack: axis 2 is out of range",
+    );
     // More than are joined at once, and just as many.
     for n in [32, 33, 64, 65, 1100] {
         let parts: Vec<Variable> = (0..n).map(|k| constant(vec![f64::from(k)])).collect();
