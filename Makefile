@@ -86,7 +86,7 @@ check-address check-memory:
 
 .PHONY: mutants
 mutants: $(VENV)/.made ## Change the code in places that Rust tests should notice; FILE=src/table/record.rs
-	$(rust) nice -n 19 $(python) scripts/mutants.py $(FILE) $(FILES)
+	$(rust) nice -n 19 $(python) scripts/mutants.py $(FILE)
 
 .PHONY: clean
 clean: ## Remove all that make made

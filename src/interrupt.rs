@@ -117,7 +117,7 @@ impl Poller {
     /// Counts work of about `cost` nanoseconds.
     ///
     /// # Errors
-    /// As [`poll`].
+    /// [`Error::Memory`] while there is no [`reserve`], and as [`poll`].
     #[inline]
     pub(crate) fn step(&mut self, cost: usize) -> Result<()> {
         self.work = self.work.saturating_add(cost);
@@ -130,7 +130,7 @@ impl Poller {
     /// Counts work that may have taken long.
     ///
     /// # Errors
-    /// As [`poll`].
+    /// [`Error::Memory`] while there is no [`reserve`], and as [`poll`].
     #[inline]
     pub(crate) fn large_step(&mut self) -> Result<()> {
         self.step(STRIDE)
@@ -139,7 +139,7 @@ impl Poller {
     /// Counts one step of a program: four of them take a look at the clock.
     ///
     /// # Errors
-    /// As [`poll`].
+    /// [`Error::Memory`] while there is no [`reserve`], and as [`poll`].
     #[inline]
     pub(crate) fn program_step(&mut self) -> Result<()> {
         self.step(STRIDE / 4)

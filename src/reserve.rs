@@ -8,10 +8,13 @@
 //! the system has another such block: the caller sees [`Error::Memory`], and what was begun is dropped,
 //! for which there is memory too.
 //!
-//! Limits: requests of more than [`LARGEST`] never get the reserve. Whoever is about to make
-//! several of that size infallibly asks [`ahead`]. A crate that uses this one without Python
-//! has its own allocator, and no reserve. What the C library asks for itself, as for a new thread,
-//! is not seen.
+//! Limits: requests of more than [`LARGEST`] never get the reserve: infallible ones end the process, so
+//! whoever is about to make several of that size asks [`ahead`]. Where the system overcommits memory
+//! (Linux by default), requests do not fail and the kernel ends the process: the reserve helps where
+//! addresses are limited (`ulimit -v`, `vm.overcommit_memory=2`). That a block of 33 MiB goes back to
+//! the system is so in glibc; in other C libraries it is likely, not promised. A crate that uses this
+//! one without Python has its own allocator, and no reserve. What the C library asks for itself, as for
+//! a new thread, is not seen.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
@@ -23,8 +26,8 @@ use std::{
 
 use crate::error::{Error, Result};
 
-/// A size, in bytes, for which the C library always asks the system: it may have smaller blocks that
-/// were freed, and keeps blocks of 32 MiB at most.
+/// A size, in bytes, for which glibc always asks the system: it may have smaller blocks that were
+/// freed, and keeps blocks of 32 MiB at most (`DEFAULT_MMAP_THRESHOLD_MAX`).
 pub(crate) const FROM_SYSTEM: usize = 33 << 20;
 
 /// The block that is held back. It is never written to, so it takes addresses and no memory.
@@ -152,40 +155,43 @@ impl Reserving {
 unsafe impl GlobalAlloc for Reserving {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the size of `layout` is not zero, by the contract of this function.
         let block = unsafe { System.alloc(layout) };
         if !block.is_null() || !Self::spend(layout.size()) {
             return block;
         }
-        // SAFETY: as above.
+        // SAFETY: the size of `layout` is not zero; the first call gave null, so no block is lost.
         unsafe { System.alloc(layout) }
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the size of `layout` is not zero, by the contract of this function.
         let block = unsafe { System.alloc_zeroed(layout) };
         if !block.is_null() || !Self::spend(layout.size()) {
             return block;
         }
-        // SAFETY: as above.
+        // SAFETY: the size of `layout` is not zero; the first call gave null, so no block is lost.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     #[inline]
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's promises are passed on: every block here is the system's.
+        // SAFETY: `old` is a block of `layout` from this allocator, and `size` is not zero and does not
+        // overflow, by the contract of this function; every block of this allocator came from `System`.
         let block = unsafe { System.realloc(old, layout, size) };
         if !block.is_null() || !Self::spend(size) {
             return block;
         }
-        // SAFETY: as above; the old block is as it was, since the first call gave null.
+        // SAFETY: the same conditions hold, since the first call gave null: `old` is still a block of
+        // `layout` from `System`, and `size` is the caller's.
         unsafe { System.realloc(old, layout, size) }
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on: every block here is the system's.
+        // SAFETY: `block` is one of `layout` from this allocator and is not used again, by the contract
+        // of this function; every block of this allocator came from `System`.
         unsafe { System.dealloc(block, layout) }
     }
 }

@@ -289,7 +289,7 @@ tile axes, repeat axis, hstack, column_stack, pad, take axis, kron, broadcast_ar
 
 
 @pytest.mark.parametrize("name", [name.strip() for name in FOLLOWING.split(",")])
-def test_these_follow_the_length_of_an_input(name, rng):
+def test_array_functions_follow_the_length_of_an_input(name, rng):
     f, shapes = CASES[name]
     args = draw(rng, shapes, np.float64)
     inputs = [wy.Input(a) for a in args]

@@ -36,7 +36,7 @@ def test_hooks_on_leaves_and_on_graphs():
     assert x.grad.item() == 12.0
 
 
-def test_hooks_that_make_no_sense():
+def test_bad_hooks_and_bad_results_of_hooks_are_errors():
     x = wy.Variable([1.0, 2.0])
     with pytest.raises(TypeError, match="hook: expected a function"):
         x.register_hook(3)

@@ -150,7 +150,7 @@ def test_a_length_follows_or_is_asked_for(name, built, run, rng):
 
 
 @pytest.mark.parametrize("name", [name.strip() for name in FOLLOWING.split(",")])
-def test_these_follow(name, rng):
+def test_these_functions_follow_the_length_of_an_input(name, rng):
     x = wy.Input(rng.normal(size=(1, 4)))
     program = wy.freeze(PROGRAMS[name](x))
     for n in (2, 5):
@@ -348,7 +348,7 @@ def test_who_asked_is_only_held_responsible_for_what_came_later():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_training(threads):
+def test_fit_refuses_batches_of_other_lengths_than_an_integer_was_made_of(threads):
     """Built with one row, trained by batches: an error before the first step, or the right loss."""
     rows, target = np.arange(12.0).reshape(6, 2) / 10.0, np.ones(6)
 

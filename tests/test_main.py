@@ -242,7 +242,7 @@ def test_the_demo(tmp_path: Path) -> None:
         ["demo", "extra"],
     ],
 )
-def test_senseless_commands(arguments: list[str]) -> None:
+def test_bad_options_end_with_code_2_and_an_error(arguments: list[str]) -> None:
     assert "error: " in run(*arguments, code=2)
 
 

@@ -186,7 +186,7 @@ STEPWISE = """
         finally:
             resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
     assert done, "it never had the memory"
-    print("done")
+    print("done", refused)
 """
 
 # What makes `call`, which takes tens of megabytes or more.
@@ -234,7 +234,7 @@ WORKS = {
         x = variable(3000)
         call = lambda: np.exp(x[:, None] * x[None, :]).sum().backward()
     """,
-    "hessian": "call = lambda: wy.hessian(lambda v: np.sum(np.sin(v)) ** 2)(np.ones(500))",
+    "hessian": "call = lambda: wy.hessian(lambda v: np.sum(np.sin(v)) ** 2)(np.ones(1500))",
     "popularity": "counts = rng.random(500_000)\ncall = lambda: wy.sampling.Popularity(counts)",
     "known items": """
         users = wy.IndexInput([0])
@@ -243,7 +243,7 @@ WORKS = {
     """,
     "ranking": """
         users, items = np.ones((2000, 8), np.float32), np.ones((50_000, 8), np.float32)
-        call = lambda: _core.top_k(users, items, None, None, 50)
+        call = lambda: _core.top_k(users, items, None, None, 2000)
     """,
     "evaluation": """
         users, items = np.ones((200, 8), np.float32), np.ones((50_000, 8), np.float32)
@@ -263,7 +263,7 @@ WORKS = {
         call = lambda: adam.step([w])
     """,
     "training": """
-        w, i, j = wy.Parameter(np.ones((100_000, 32))), wy.IndexInput([0]), wy.IndexInput([0])
+        w, i, j = wy.Parameter(np.ones((400_000, 32))), wy.IndexInput([0]), wy.IndexInput([0])
         loss = wy.freeze(((w[i] - w[j]) ** 2).sum())
         rows = rng.integers(0, 100_000, 500_000)
         sampler = wy.sampling.Popularity(np.ones(100_000))

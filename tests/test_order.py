@@ -1,6 +1,9 @@
-"""The order of the files: their length, names, and that none import each other in a circle."""
+"""The order of the files: their length, names, that none import each other in a circle, and that
+docs/architecture.md says which folders use which."""
 
+import re
 import runpy
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,26 @@ order = runpy.run_path(str(ROOT / "scripts" / "order.py"))
 def test_the_files_are_in_order():
     said = order["faults"](ROOT)
     assert not said, "\n".join(said)
+
+
+def test_the_page_says_which_modules_use_which():
+    source = ROOT / "src"
+    uses = defaultdict(set)
+
+    def module(file):
+        return file.relative_to(source).parts[0].removesuffix(".rs")
+
+    for file, others in order["Rust"](source).needs().items():
+        if file.name != "tests.rs":
+            uses[module(file)] |= {module(other) for other in others} - {module(file)}
+    modules = {module(p) for p in source.rglob("*.rs")} - {"lib", "python"}
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    table = page.partition("| module | uses |\n")[2].partition("\n\n")[0]
+    said = {}
+    for row in table.splitlines()[1:]:
+        names, used = (re.findall(r"`(\w+)`", cell) for cell in row.strip("|").split("|"))
+        said |= dict.fromkeys(names, set(used) & modules)
+    assert said == {name: uses[name] for name in modules}
 
 
 def tree(root, files):

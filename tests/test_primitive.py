@@ -237,12 +237,12 @@ def test_forward_rules_alone_serve_reverse_mode():
         (("x",), None, TypeError),
     ],
 )
-def test_rules_that_make_no_sense(cube, rules, argnums, error):
+def test_rules_of_no_function_or_for_no_argument_are_errors(cube, rules, argnums, error):
     with pytest.raises(error, match="defvjp: "):
         cube.defvjp(*rules, argnums=argnums)
 
 
-def test_rules_and_functions_that_give_nonsense():
+def test_results_that_are_no_arrays_or_of_other_shapes_are_errors():
     f = wy.primitive(lambda x: "text")
     with pytest.raises(TypeError, match="expected a number or an array"):
         f(wy.Variable(1.0))

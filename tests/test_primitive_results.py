@@ -368,7 +368,6 @@ def test_circles_through_several_results_are_collected(held):
     circles = [circle() for _ in range(10)]
     gc.collect()
     gc.collect()
-    # Of those in a program the collector sees no more than for any primitive.
     assert all(ref() is None for ref in circles)
 
 

@@ -414,7 +414,7 @@ def test_float16_is_refused():
         refused(TypeError, "got float16.*astype", call)
 
 
-def test_argnums_that_make_no_sense():
+def test_argnums_that_are_no_distinct_arguments_are_errors():
     f = lambda x: x  # noqa: E731
     refused(ValueError, "argument 1 is to be differentiated, but 1 ", wy.grad(f, 1), 1.0)
     refused(TypeError, "argnums: expected an integer or several", wy.grad(f, (0.5,)), 1.0)

@@ -331,7 +331,8 @@ impl PyProgram {
 /// those without a name #0, #1, … in the order of first use), and other values are fixed as
 /// they are now.
 ///
-/// Raises TypeError for what is no variable.
+/// Raises TypeError for what is no variable and for a graph with a hook, ValueError if an input no
+/// longer has a length that was asked for while the graph was built, MemoryError if there is none.
 ///
 /// >>> x, w = Input([0.0], name="x"), Parameter([3.0])
 /// >>> program = freeze((w * x).sum())

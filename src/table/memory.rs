@@ -16,11 +16,11 @@ pub(super) struct Zeroed {
     layout: Layout,
 }
 
-// SAFETY: `Zeroed` owns its block and hands out nothing but a raw pointer; every use
-// of that pointer states how it is synchronised.
+// SAFETY: `Zeroed` owns its block, which is not tied to the thread that allocated it: any thread may
+// free it.
 unsafe impl Send for Zeroed {}
-// SAFETY: a shared reference gives the raw pointer alone too, and every use of that states how it is
-// synchronised.
+// SAFETY: `&Zeroed` has no method but `start`, which copies a pointer that never changes; to read or
+// write through it is unsafe where it is done.
 unsafe impl Sync for Zeroed {}
 
 impl Zeroed {

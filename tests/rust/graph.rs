@@ -1,4 +1,4 @@
-//! Graphs: the posts' examples, sharing, errors, depth.
+//! Graphs: small examples with gradients computed by hand, sharing, errors, depth.
 
 use wyrmling::array::{SliceMut, View, ViewMut};
 use wyrmling::graph::{Constant, Independent, Parameter, ops};
@@ -8,7 +8,7 @@ use wyrmling::{Array, DType, Error, Gradient, Input, Result, Type, Variable};
 use crate::common::{gradient_numbers, matrix};
 
 #[test]
-fn the_regression_of_the_wyrm_post() {
+fn a_linear_regression_has_the_gradient_computed_by_hand() {
     let (slope, intercept) = (Parameter::new(1.0), Parameter::new(0.0));
     let (x, y) = (Input::new(3.0), Input::new(7.0));
     let loss = (y.clone() - (slope.clone() * x.clone() + intercept.clone())).square();
@@ -30,7 +30,7 @@ fn the_regression_of_the_wyrm_post() {
 }
 
 #[test]
-fn the_relu_of_the_numpy_autograd_post() {
+fn a_relu_of_a_product_has_the_gradient_computed_by_hand() {
     let l1 = Independent::new(matrix(2, 4, (-4..4).map(f64::from).collect())).unwrap();
     let l2 = Independent::new(matrix(4, 1, (-2..2).map(f64::from).collect())).unwrap();
     l1.clone().matmul(l2.clone()).relu().backward();
@@ -42,7 +42,7 @@ fn the_relu_of_the_numpy_autograd_post() {
 }
 
 #[test]
-fn the_trace_of_the_yaad_post() {
+fn the_trace_of_a_product_has_the_gradient_computed_by_hand() {
     let (a, b) = (vec![1.0, 2.0, 3.0, 4.0], vec![5.0, 6.0, 7.0, 8.0]);
     let x1 = Independent::new(matrix(2, 2, a.clone())).unwrap();
     let x2 = Independent::new(matrix(2, 2, b.clone())).unwrap();

@@ -138,21 +138,21 @@ fn operators_of_one_name_are_not_taken_for_each_other() -> Result<()> {
     Ok(())
 }
 
-/// `factor x`, with a factor that it does not print; two are the same only if its key says so.
+/// `factor x`; its field is not printed; two are the same only if its key says so.
 #[derive(Clone)]
-struct Discreet<const KEY: bool> {
+struct Unprinted<const KEY: bool> {
     factor: u32,
 }
 
-impl<const KEY: bool> std::fmt::Debug for Discreet<KEY> {
+impl<const KEY: bool> std::fmt::Debug for Unprinted<KEY> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Discreet")
+        f.write_str("Unprinted")
     }
 }
 
-impl<const KEY: bool> Operator for Discreet<KEY> {
+impl<const KEY: bool> Operator for Unprinted<KEY> {
     fn name(&self) -> &str {
-        "discreet"
+        "unprinted"
     }
     fn key(&self) -> Option<&dyn Key> {
         KEY.then_some(&self.factor)
@@ -173,9 +173,9 @@ impl<const KEY: bool> Operator for Discreet<KEY> {
 
 /// Two factors of each kind applied to one variable: the sum, and how often the program computes
 /// the operator.
-fn discreet<const KEY: bool>() -> Result<usize> {
+fn steps_of_unprinted<const KEY: bool>() -> Result<usize> {
     let x = Independent::new(vec![1.0, 2.0])?;
-    let scaled = |factor| apply(Discreet::<KEY> { factor }, [&x.clone().boxed()]);
+    let scaled = |factor| apply(Unprinted::<KEY> { factor }, [&x.clone().boxed()]);
     let y = (scaled(2)? * scaled(3)? + scaled(2)?).boxed();
     let (value, gradient) = check(&y, &x, &[])?;
     assert_eq!(value, [6.0 + 2.0, 24.0 + 4.0]);
@@ -188,8 +188,8 @@ fn discreet<const KEY: bool>() -> Result<usize> {
 #[test]
 fn operators_are_told_apart_by_their_key_and_not_by_what_they_print() -> Result<()> {
     // Without a key each is computed; with one, the two of one factor are computed once.
-    assert_eq!(discreet::<false>()?, 5);
-    assert_eq!(discreet::<true>()?, 4);
+    assert_eq!(steps_of_unprinted::<false>()?, 5);
+    assert_eq!(steps_of_unprinted::<true>()?, 4);
     Ok(())
 }
 

@@ -320,9 +320,9 @@ def primitive(f: Callable[..., Any]) -> Primitive:
     rules; without one for an argument that matters, taking a gradient raises NotImplementedError
     that says how. What is called with other shapes later (a frozen program may be) is called with
     zeros once to learn the shapes of its results. A function may refer to variables that it
-    computed: Python's garbage collector sees through graphs (but not through a ``Program``). A rule
-    is differentiated by each of ``g``, ``ans`` and the arguments, so derivatives of high order cost
-    some five times more with each.
+    computed: Python's garbage collector sees through graphs and programs. A rule is differentiated
+    by each of ``g``, ``ans`` and the arguments, so derivatives of high order cost some five times
+    more with each.
 
     Raises TypeError if it returns anything else (None, text, complex numbers, float16, masked
     arrays), with the name of the function and of the place; ValueError if it is run again and
