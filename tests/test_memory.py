@@ -292,7 +292,10 @@ def test_little_memory_ends_in_a_memory_error_or_an_answer(work):
         check=False,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-2000:]
+    assert done.returncode == 0, done.stderr[-2000:]
+    word, refused = done.stdout.split()
+    assert word == "done"
+    assert int(refused) > 0
 
 
 GRAPHS = """
@@ -328,49 +331,45 @@ GRAPHS = """
     print("done", refused)
 """
 
-# What makes `call`, and whether it must have been refused at first.
+# What makes `call`, which is refused at first.
 GRAPH_WORKS = {
-    "building": ("call = chain", True),
-    "backward": ("call = lambda: chain().backward()", True),
-    "a huge order": ("y = chain(length=300_000)\ncall = y.backward", True),
+    "building": "call = chain",
+    "backward": "call = lambda: chain().backward()",
+    "a huge order": "y = chain(length=300_000)\ncall = y.backward",
     "bringing up to date": """
         y = chain(length=200_000)
         p.value = 0.4
         call = lambda: y.value
     """,
     "forgetting gradients": "y = chain(length=300_000)\ncall = y.zero_grad",
-    "freezing": ("y = chain()\ncall = lambda: wy.freeze(y)", True),
-    "a plan": ("f = wy.freeze(chain())\ncall = f.value_and_grad", True),
-    "all of it": ("call = lambda: wy.freeze(chain()).value_and_grad()", True),
-    "a program as text": ("f = wy.freeze(chain())\ncall = lambda: str(f)", True),
+    "freezing": "y = chain()\ncall = lambda: wy.freeze(y)",
+    "a plan": "f = wy.freeze(chain())\ncall = f.value_and_grad",
+    "all of it": "call = lambda: wy.freeze(chain()).value_and_grad()",
+    "a program as text": "f = wy.freeze(chain())\ncall = lambda: str(f)",
     "training": """
         s = wy.Input([0.0])
         f = wy.freeze((chain(length=5_000) * s).sum())
         call = lambda: wy.fit(f, {s: [0.1, 0.2]}, optimizer=wy.SGD(lr=0.1), batch_size=2)
     """,
-    "a gradient": ("call = lambda: wy.grad(chain)(x)", True),
-    "a gradient of a gradient": ("call = lambda: wy.grad(wy.grad(chain))(x)", True),
-    "a gradient as a graph": (
-        "y = chain(length=100_000)\ncall = lambda: y.backward(create_graph=True)",
-        True,
-    ),
-    "a tangent": ("call = lambda: wy.jvp(chain, (x,), (x,))", True),
-    "a tangent of a gradient": ("call = lambda: wy.hvp(chain)(x, x)", True),
-    "many leaves": ("call = lambda: [wy.Parameter(0.5) for _ in range(100_000)]", True),
+    "a gradient": "call = lambda: wy.grad(chain)(x)",
+    "a gradient of a gradient": "call = lambda: wy.grad(wy.grad(chain))(x)",
+    "a gradient as a graph": """
+        y = chain(length=100_000)
+        call = lambda: y.backward(create_graph=True)
+    """,
+    "a tangent": "call = lambda: wy.jvp(chain, (x,), (x,))",
+    "a tangent of a gradient": "call = lambda: wy.hvp(chain)(x, x)",
+    "many leaves": "call = lambda: [wy.Parameter(0.5) for _ in range(100_000)]",
     "many operands": """
         leaves = [wy.Parameter(0.5) for _ in range(10_000)]
         call = lambda: wy.stack(leaves).sum().backward()
     """,
     "many operands, frozen": (
         "y = wy.stack([wy.Parameter(0.5) for _ in range(10_000)]).sum()\n"
-        "call = lambda: wy.freeze(y).value_and_grad()",
-        True,
+        "call = lambda: wy.freeze(y).value_and_grad()"
     ),
-    "many graphs": ("call = lambda: [chain(length=10) for _ in range(2_000)]", True),
-    "many hooks": (
-        "call = lambda: [(p * 2.0).register_hook(abs) for _ in range(30_000)]",
-        True,
-    ),
+    "many graphs": "call = lambda: [chain(length=10) for _ in range(2_000)]",
+    "many hooks": "call = lambda: [(p * 2.0).register_hook(abs) for _ in range(30_000)]",
     "a drawing": "y = chain()\ncall = lambda: wy.draw(y)",
     # The collector's walk has no caller to tell: it leaves circles for the next time.
     "a collection": """
@@ -385,9 +384,7 @@ GRAPH_WORKS = {
 @pytest.mark.parametrize("work", GRAPH_WORKS)
 def test_graphs_in_little_memory_end_in_a_memory_error_or_an_answer(work):
     """Nodes, operators and lists of them are small, and abort the process if none can be had."""
-    entry = GRAPH_WORKS[work]
-    body, is_refused = entry if isinstance(entry, tuple) else (entry, False)
-    code = textwrap.dedent(GRAPHS).replace("WORK", textwrap.dedent(body).strip())
+    code = textwrap.dedent(GRAPHS).replace("WORK", textwrap.dedent(GRAPH_WORKS[work]).strip())
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -399,4 +396,4 @@ def test_graphs_in_little_memory_end_in_a_memory_error_or_an_answer(work):
     assert done.returncode == 0, done.stderr[-2000:]
     word, refused = done.stdout.split()
     assert word == "done"
-    assert not is_refused or int(refused) > 0
+    assert int(refused) > 0 or work == "a collection"
