@@ -138,11 +138,7 @@ fn run(
         feeds: &feeds,
         optimizer,
         states: &states,
-        access: if workers == 1 {
-            Access::Alone
-        } else {
-            Access::Shared
-        },
+        access: access(workers),
         batch,
         seed: fit.seed,
         stop,
@@ -199,6 +195,14 @@ fn run(
     Ok(history)
 }
 
+/// How so many workers reach the tables: plain reads and writes are for one alone.
+fn access(workers: usize) -> Access {
+    match workers {
+        1 => Access::Alone,
+        _ => Access::Shared,
+    }
+}
+
 /// Runs one epoch on all workers. If several fail, the error is that of the worker with the lowest
 /// number. A single worker runs in the pool, too: operators that run in a pool do not split their
 /// work among threads.
@@ -222,4 +226,17 @@ fn run_epoch(
         }
     });
     results.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_access_is_for_one_worker_alone() {
+        assert_eq!(access(1), Access::Alone);
+        for workers in [2, 3, MOST_WORKERS] {
+            assert_eq!(access(workers), Access::Shared);
+        }
+    }
 }

@@ -187,10 +187,17 @@ fn draw_two(m: u64, n: u64, rng: &mut Xoshiro256PlusPlus) -> (u64, u64) {
     loop {
         let (a, left) = widening_mul(rng.next_u64(), m);
         let (b, left) = widening_mul(left, n);
-        if left >= pairs || left >= pairs.wrapping_neg() % pairs {
+        if is_fair(left, pairs) {
             return (a, b);
         }
     }
+}
+
+/// Whether a word with this remainder counts: 2^64 modulo `pairs` remainders are one word too many.
+#[inline(always)]
+fn is_fair(left: u64, pairs: u64) -> bool {
+    // The second comparison is a division, and seldom needed.
+    left >= pairs || left >= pairs.wrapping_neg() % pairs
 }
 
 /// The high and the low half of a product.
@@ -204,6 +211,19 @@ fn widening_mul(a: u64, b: u64) -> (u64, u64) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn words_that_would_make_pairs_likelier_are_rejected() {
+        for pairs in [1, 2, 3, 10, 1 << 40, (1 << 63) + 1, u64::MAX] {
+            let rejected = (u128::from(u64::MAX) + 1) % u128::from(pairs);
+            let rejected = rejected as u64;
+            assert!(
+                is_fair(rejected, pairs) && is_fair(u64::MAX, pairs),
+                "{pairs}"
+            );
+            assert!(rejected == 0 || !is_fair(0, pairs) && !is_fair(rejected - 1, pairs));
+        }
+    }
 
     fn is_permutation(order: &[u32]) -> bool {
         let mut seen = vec![false; order.len()];

@@ -168,6 +168,25 @@ fn malformed_functions_are_errors() {
     assert!(matches!(b.try_apply(add, &[x, 99]), Err(Error::Value(_))));
 }
 
+/// Blocks stand in any order: one may use what another defines that stands behind it.
+#[test]
+fn blocks_stand_in_any_order() -> Result<()> {
+    let b = Builder::new();
+    let x = b.parameter(number());
+    b.terminate(Terminator::Jump(to(2, &[])));
+    assert_eq!(b.block(), 1);
+    // The value that block 2 defines, by its number.
+    let later = x + 1;
+    b.terminate(Terminator::Return(vec![later]));
+    assert_eq!(b.block(), 2);
+    assert_eq!(apply(&b, &rules::Square, &[x]), later);
+    b.terminate(Terminator::Jump(to(1, &[])));
+    let function = b.finish("backwards")?;
+    function.check()?;
+    assert_eq!(run(&function, &[3.0], 10)?, [9.0]);
+    Ok(())
+}
+
 #[test]
 fn functions_print() {
     let expected = "\

@@ -100,6 +100,20 @@ fn a_product_with_a_gradient_on_the_right_is_that_of_arrays() -> Result<()> {
     Ok(())
 }
 
+/// The gradient of a trace is a multiple of the identity, and so nothing but its product with a matrix
+/// is a multiple of that.
+#[test]
+fn the_gradient_of_a_trace_meets_elementwise_operators() -> Result<()> {
+    let [x, y] = [1, 2].map(|seed| Independent::new(numbers(DType::F64, &[3, 3], seed)));
+    let (x, y) = (x?, y?);
+    ((x.clone() * y.clone()).trace() * 2.0).backward();
+    let values = y.value()?.to_f64();
+    let expected = (0..9).map(|k| if k % 4 == 0 { 2.0 * values[k] } else { 0.0 });
+    let found = x.grad().expect("it matters").to_dense().to_f64();
+    assert_eq!(found, expected.collect::<Vec<_>>());
+    Ok(())
+}
+
 /// Operands of two element types are refused, whichever way they would be computed.
 #[test]
 fn element_types_do_not_mix() {
