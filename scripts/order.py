@@ -3,12 +3,13 @@ no two types or macros of one name.
 
     python scripts/order.py
 
-It reads ``src`` and ``python/wyrmling``. In Rust a file needs another if it names something that
-the other defines, by a path or by ``use``, through whatever exports it again; exporting itself is
-no need, and neither are tests inside the file. In Python it needs what it imports, also inside a
-function. The file of a folder (``mod.rs``, ``__init__.py``) stands for the folder: that it uses
-files inside is no need. Names that a macro makes, as those of elementwise operators, are not seen,
-and types inside a function or an inner module need no name of their own.
+All code is looked through for long files, ``src`` and ``python/wyrmling`` for the rest. In Rust a
+file needs another if it names something that the other defines, by a path or by ``use``, through
+whatever exports it again; exporting itself is no need, and neither are tests inside the file. In
+Python it needs what it imports, also inside a function. The file of a folder (``mod.rs``,
+``__init__.py``) stands for the folder: that it uses files inside is no need. Names that a macro
+makes, as those of elementwise operators, are not seen, and types inside a function or an inner
+module need no name of their own.
 """
 
 import ast
@@ -45,7 +46,8 @@ PATH = re.compile(r"\b\w+(?:::\w+)+")
 def long_files(root: Path) -> list[str]:
     """The files of more lines than one should read at once."""
     found = []
-    for path in sources(root, "src", "*.rs") + sources(root, "python/wyrmling", "*.py*"):
+    folders = ("src", "python/wyrmling", "tests", "benches", "examples", "scripts")
+    for path in (path for folder in folders for path in sources(root, folder, "*")):
         count = path.read_text("utf-8").count("\n") if path.name not in GENERATED else 0
         if count > LONGEST:
             found.append(f"{path.relative_to(root)} has {count} lines, more than {LONGEST}")

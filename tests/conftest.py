@@ -33,3 +33,10 @@ def numeric_gradient(
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(7)
+
+
+def refuses(error, match, call):
+    """All of them are caught by ``except Exception``."""
+    assert issubclass(error, Exception)
+    with pytest.raises(error, match=match):
+        call()

@@ -49,10 +49,11 @@ def tree(root, files):
 def test_long_files_are_named_but_generated_ones(tmp_path):
     short, long = "//\n" * 500, "//\n" * 501
     files = {"src/lib.rs": short, "src/a.rs": long, "python/wyrmling/_core.pyi": "#\n" * 900}
-    files["python/wyrmling/b.py"] = "#\n" * 501
-    assert tree(tmp_path, files) == [
+    tested = dict.fromkeys(("python/wyrmling/b.py", "tests/c.py"), "#\n" * 501)
+    assert tree(tmp_path, files | tested) == [
         "src/a.rs has 501 lines, more than 500",
         "python/wyrmling/b.py has 501 lines, more than 500",
+        "tests/c.py has 501 lines, more than 500",
     ]
 
 

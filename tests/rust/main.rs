@@ -21,6 +21,7 @@ mod random_programs;
 mod rank;
 mod rows;
 mod rules;
+mod scatter;
 mod soundness;
 mod split;
 mod structured;

@@ -1,0 +1,105 @@
+"""Norms: at zero, of no elements, of infinite numbers and NaN, and derivatives by their order."""
+
+import math
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+
+@pytest.mark.parametrize("order", [None, 1, 2, 3, "fro", "nuc", math.inf])
+def test_norms_at_zero_have_the_gradient_zero(order):
+    for shape in [(3,), (3, 2)]:
+        if (len(shape) == 1 and isinstance(order, str)) or (len(shape) == 2 and order == 3):
+            continue
+        v = wy.Variable(np.zeros(shape))
+        y = wy.linalg.norm(v, order)
+        y.backward()
+        assert y.item() == 0.0
+        np.testing.assert_array_equal(v.grad, np.zeros(shape))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 3)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", [None, "fro", "nuc", 0, 1, -1, 2, -2, 3, math.inf, -math.inf])
+def test_norms_of_no_elements_are_numpys(shape, dtype, order):
+    x = np.zeros(shape, dtype)
+    for axis in (None, 0, -1, (0, 1), (-1, 0)):
+        for keepdims in (False, True):
+            try:
+                with np.errstate(divide="ignore"):
+                    expected = np.linalg.norm(x, order, axis, keepdims)
+            except ValueError:  # AxisError is one
+                with pytest.raises(ValueError, match=r"norm|axis|max|min"):
+                    np.linalg.norm(wy.Variable(x), order, axis, keepdims)
+                continue
+            got = np.linalg.norm(wy.Variable(x), order, axis, keepdims)
+            assert (got.shape, got.dtype) == (np.shape(expected), dtype)
+            np.testing.assert_array_equal(got.value, expected)
+            if order != 0:
+                v = wy.Variable(x)
+                np.sum(np.linalg.norm(v, order, axis)).backward()
+                assert v.grad.shape == shape
+
+
+def test_a_norm_of_none_is_no_norm_of_others():
+    x = wy.Input(np.zeros(0))
+    program = wy.freeze(np.linalg.norm(x, math.inf))
+    assert program.run({x: []}) == 0.0
+    with pytest.raises(ValueError, match="norm"):
+        program.run({x: [1.0]})
+
+
+def test_norms_of_negative_order_of_infinite_numbers():
+    x = np.array([np.inf, -np.inf])
+    # As NumPy's, which warns: 1 / (1/∞ + 1/∞).
+    assert np.linalg.norm(wy.Variable(x), -1).item() == np.inf
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, 3.0, 0.5, 1.5, -1.0, -2.0, -0.5])
+def test_norms_are_differentiated_by_their_order(order, rng):
+    x = rng.normal(size=(2, 3))
+    for f in (
+        lambda p: wy.linalg.norm(x[0], p),
+        lambda p: np.sum(wy.linalg.norm(x, ord=p, axis=0)),
+        lambda p: np.sum(wy.linalg.norm(x, p, -1, True)),
+        lambda p: np.sum(wy.linalg.vector_norm(x, axis=(0, 1), ord=p)),
+    ):
+        value, slope = wy.value_and_grad(f)(order)
+        np.testing.assert_allclose(value, f(order), rtol=1e-15)
+        np.testing.assert_allclose(
+            slope, (f(order + 1e-5) - f(order - 1e-5)) / 2e-5, rtol=1e-5, atol=1e-9
+        )
+        wy.check_grads(f, (order,))
+    wy.check_grads(lambda v: np.linalg.norm(v[:2], ord=v[2]), (np.array([1.0, 2.0, order]),))
+    for zeros in ([0.0, 1.0], [0.0, 0.0]):
+        assert wy.value_and_grad(lambda p: wy.linalg.norm(zeros, p))(order) == (  # noqa: B023
+            np.linalg.norm(zeros, order) if order > 0 else 0.0,
+            0.0,
+        )
+
+
+@pytest.mark.parametrize("order", [0.0, math.inf, -math.inf, 1.0, 2.0, -2.0])
+def test_orders_without_a_derivative_are_refused(order):
+    matrix = np.eye(2)
+    refused = [
+        lambda p: wy.linalg.norm(matrix, p),
+        lambda p: wy.linalg.matrix_norm(matrix, ord=p),
+        lambda p: wy.linalg.cond(matrix, p),
+        lambda p: np.linalg.norm(matrix * p, p),
+        lambda p: np.linalg.cond(matrix * p, p),
+    ]
+    if order == 0 or math.isinf(order):
+        refused += [lambda p: wy.linalg.norm(matrix[0], p), lambda p: np.linalg.norm(p * [1.0], p)]
+    for f in refused:
+        with pytest.raises(TypeError, match="norm: ord: "):
+            wy.grad(f)(order)
+    with pytest.raises(TypeError, match="norm: ord: this follows an input"):
+        wy.linalg.norm(matrix[0], wy.Input(order))
+    with pytest.raises(TypeError, match="norm: ord: expected one number"):
+        wy.linalg.norm(matrix[0], wy.Variable([1.0, 2.0]))
+
+
+def test_norms_see_nan():
+    assert math.isnan(wy.linalg.norm([math.nan, 0.0]).item())
