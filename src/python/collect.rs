@@ -212,7 +212,7 @@ fn show(
     finder: Finder,
     shown: &mut Shown,
 ) -> PyResult<()> {
-    let mut holders = Holders::new(finder.is_own);
+    let mut holders = Holders::new(finder.is_primitive);
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for (_, root) in roots {
         let mut result = Ok(());
@@ -301,7 +301,7 @@ pub(super) struct Finder {
     pub hooks: HeldHooks,
     pub definition: HeldDefinition,
     /// Whether an operator has a definition.
-    pub is_own: fn(&OpRef) -> bool,
+    pub is_primitive: fn(&OpRef) -> bool,
 }
 
 static FINDER: Mutex<Option<Finder>> = Mutex::new(None);

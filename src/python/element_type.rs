@@ -19,7 +19,7 @@ use crate::graph::{Kind, Variable};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ElementType {
     /// What is computed with: numbers, and indices as they were given.
-    Own(DType),
+    Stored(DType),
     /// int64.
     Integer,
     /// bool.
@@ -32,7 +32,9 @@ impl ElementType {
     pub(super) fn of(node: &Variable) -> Self {
         let leaf = || !matches!(node.kind(), Kind::Operation(_));
         match node.dtype() {
-            dtype if !node.is_discrete() || (!dtype.is_real() && leaf()) => ElementType::Own(dtype),
+            dtype if !node.is_discrete() || (!dtype.is_real() && leaf()) => {
+                ElementType::Stored(dtype)
+            }
             _ if node.is_boolean() => ElementType::Boolean,
             _ => ElementType::Integer,
         }
@@ -41,7 +43,7 @@ impl ElementType {
     /// NumPy's name of it.
     pub(super) fn name(self) -> &'static str {
         match self {
-            ElementType::Own(dtype) => dtype.name(),
+            ElementType::Stored(dtype) => dtype.name(),
             ElementType::Integer => "int64",
             ElementType::Boolean => "bool",
         }
@@ -50,7 +52,7 @@ impl ElementType {
     /// NumPy's object for it.
     pub(super) fn descriptor(self, py: Python<'_>) -> Bound<'_, PyArrayDescr> {
         match self {
-            ElementType::Own(dtype) => convert::numpy_dtype(py, dtype),
+            ElementType::Stored(dtype) => convert::numpy_dtype(py, dtype),
             ElementType::Integer => numpy::dtype::<i64>(py),
             ElementType::Boolean => numpy::dtype::<bool>(py),
         }
@@ -61,7 +63,7 @@ impl ElementType {
     pub(super) fn array(self, py: Python<'_>, value: Array) -> PyResult<Object<'_>> {
         let array = convert::to_numpy(py, value)?;
         match self {
-            ElementType::Own(_) => Ok(array),
+            ElementType::Stored(_) => Ok(array),
             _ => array.call_method1(intern!(py, "astype"), (self.descriptor(py),)),
         }
     }
@@ -70,9 +72,9 @@ impl ElementType {
     #[inline]
     pub(super) fn item(self, py: Python<'_>, value: f64) -> PyResult<Object<'_>> {
         match self {
-            ElementType::Own(DType::F32 | DType::F64) => Ok(PyFloat::new(py, value).into_any()),
+            ElementType::Stored(DType::F32 | DType::F64) => Ok(PyFloat::new(py, value).into_any()),
             ElementType::Boolean => Ok(PyBool::new(py, value != 0.0).to_owned().into_any()),
-            ElementType::Integer | ElementType::Own(DType::U32) => {
+            ElementType::Integer | ElementType::Stored(DType::U32) => {
                 PyFloat::new(py, value).call_method0(intern!(py, "__trunc__"))
             }
         }

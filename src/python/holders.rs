@@ -53,12 +53,12 @@ impl What {
     }
 
     /// What it holds, each as often as it does, and of operators only the caller's own.
-    fn below(&self, is_own: fn(&OpRef) -> bool) -> Vec<What> {
+    fn below(&self, is_primitive: fn(&OpRef) -> bool) -> Vec<What> {
         match self {
             What::Node(node) => {
                 let parents = node.parents().into_iter().map(What::Node);
                 let operator = match node.kind() {
-                    Kind::Operation(op) => Some(op).filter(is_own).map(What::Operator),
+                    Kind::Operation(op) => Some(op).filter(is_primitive).map(What::Operator),
                     _ => None,
                 };
                 parents.chain(operator).collect()
@@ -82,7 +82,7 @@ pub(super) struct Holder {
 
 /// All that is held by some roots. See the [module documentation](self).
 pub(super) struct Holders {
-    is_own: fn(&OpRef) -> bool,
+    is_primitive: fn(&OpRef) -> bool,
     numbers: HashMap<usize, usize>,
     all: Vec<Holder>,
     /// Numbers, what is held before what holds it.
@@ -90,10 +90,10 @@ pub(super) struct Holders {
 }
 
 impl Holders {
-    /// Of nothing yet; `is_own` says which operators are the caller's own.
-    pub(super) fn new(is_own: fn(&OpRef) -> bool) -> Self {
+    /// Of nothing yet; `is_primitive` says which operators are the caller's own.
+    pub(super) fn new(is_primitive: fn(&OpRef) -> bool) -> Self {
         Holders {
-            is_own,
+            is_primitive,
             numbers: HashMap::new(),
             all: Vec::new(),
             order: Vec::new(),
@@ -136,7 +136,7 @@ impl Holders {
         }
         while let Some((number, below)) = stack.pop() {
             let mut below =
-                below.unwrap_or_else(|| self.all[number].what.below(self.is_own).into_iter());
+                below.unwrap_or_else(|| self.all[number].what.below(self.is_primitive).into_iter());
             let Some(next) = below.next() else {
                 reserve::room(&mut self.order, 1)?;
                 self.order.push(number);

@@ -189,7 +189,7 @@ pub(super) fn long_call_left<T: Send + 'static>(
     let membership = Membership::of_this_thread();
     let forks = process::forks();
     let ended = Arc::new(AtomicBool::new(false));
-    let own = Arc::clone(&ended);
+    let ended_too = Arc::clone(&ended);
     let (give, get) = mpsc::sync_channel(1);
     let (caller, listener) = connect();
     let worker = thread::Builder::new().name("wyrmling".into());
@@ -200,7 +200,7 @@ pub(super) fn long_call_left<T: Send + 'static>(
                 self.0.store(true, Ordering::Release);
             }
         }
-        let _ended = Ended(own);
+        let _ended = Ended(ended_too);
         let result = membership.join(|| interrupt::with_stop_flag(caller.stop(), || work(&caller)));
         // Sending fails if the caller has abandoned this thread.
         let _ = give.send(result);

@@ -100,7 +100,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
             },
             hooks: hook::holdings,
             definition: primitive::definition,
-            is_own: primitive::is_own,
+            is_primitive: primitive::is_primitive,
         },
     )?;
     module.add_class::<variable::PyVariable>()?;

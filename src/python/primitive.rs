@@ -1,11 +1,12 @@
 //! Operators written in Python.
 //!
 //! An operator of the caller's is a definition, an object with a `name`, a function `call` of
-//! plain arrays that gives a list of some, and functions `vjp(i)` and `jvp(i)` that give the
-//! definition of the product for operand `i`: an operator like any other, so that the eager graph,
-//! graphs of gradients and frozen programs all have it, to any order. Where the list has several
-//! arrays, `labels` says how each is called, and they are one array with parts
-//! ([`super::primitive_parts`]). Products are given the results only if the definition `reads_result`.
+//! plain arrays that gives one, and functions `vjp(i)` and `jvp(i)` that give the definition of the
+//! product for operand `i`: an operator like any other, so that the eager graph, graphs of gradients
+//! and frozen programs all have it, to any order. If its `labels` are not None, `call` gives a list
+//! with an array for each, and these are one array with parts ([`super::primitive_parts`]).
+//! The product of `vjp` is called with the gradients of all results, all results if the definition
+//! `reads_result`, and the operands; that of `jvp` with one tangent, all results and the operands.
 //! `python/wyrmling/transforms/definition.py` makes definitions.
 //!
 //! Limits: a program that holds one takes the interpreter's lock for each call.
@@ -15,6 +16,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
+use pyo3::IntoPyObjectExt;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -25,7 +27,7 @@ use super::convert::{Origin, items};
 use super::depth::deeper;
 use super::error::raised;
 use super::long_call::end_in_child;
-use super::primitive_parts::{HasParts, PartPlace, PrimitivePart, pack, packed, parts};
+use super::primitive_parts::{HasParts, PartPlace, PrimitivePart, pack, packed, take_parts};
 use super::variable::PyVariable;
 use super::{convert, operand};
 use crate::array::{Array, DType, Dense, Shape, Slice, Type, View, ViewMut, show_shape};
@@ -42,17 +44,24 @@ enum Out {
     Called(Mutex<LastResults>),
 }
 
+/// The arrays that a call gave, mostly one.
+type Results = SmallVec<[Array; 1]>;
+
 /// What the last calls gave.
 #[derive(Default)]
 struct LastResults {
     /// The types of results by those of operands, a few of them.
     types: HashMap<Vec<Type>, Arc<[Type]>>,
     /// The results for the operands that the operator is made for, until they are asked for.
-    first: Option<Vec<Array>>,
+    first: Option<Results>,
 }
 
 /// Types that are remembered: a program of many lengths asks again for those that are not.
 const MOST_KNOWN: usize = 64;
+
+/// One suffix to the operator's name for each of several results, such as `[0]` or `['r']`. None for a
+/// single result.
+type Labels = Option<Arc<[String]>>;
 
 /// An operator written in Python. See the [module documentation](self).
 struct Primitive {
@@ -60,13 +69,10 @@ struct Primitive {
     definition: Held,
     /// The address of the definition, which is nobody else's while this holds it.
     address: usize,
-    /// How each result is called beside the name; empty for a single one.
-    labels: Arc<[String]>,
-    /// Whether its products are given the results.
-    reads_result: bool,
+    labels: Labels,
     out: Out,
     /// This operator, as its parts refer to it.
-    own: Weak<Primitive>,
+    this: Weak<Primitive>,
 }
 
 impl fmt::Debug for Primitive {
@@ -96,39 +102,39 @@ fn call<'py>(definition: &Bound<'py, PyAny>, args: Vec<Array>) -> PyResult<Bound
 /// The results that a definition named `name` gave, each with how it was written.
 fn arrays(
     name: &str,
-    labels: &[String],
+    labels: Option<&[String]>,
     results: &Bound<'_, PyAny>,
 ) -> PyResult<SmallVec<[(Array, Origin); 1]>> {
-    let mut found = SmallVec::new();
-    for (result, label) in results.try_iter()?.zip(labels) {
-        let result = result?;
-        // What is plainly sound needs no name.
-        found.push(match convert::array("the result", &result) {
-            Ok(array) => array,
-            Err(_) => convert::array(&format!("{name}{label}"), &result)?,
-        });
-    }
-    Ok(found)
+    // The name is written only for the error: first try without it.
+    let array = |label: &str, result: &Bound<'_, PyAny>| {
+        convert::array("the result", result)
+            .or_else(|_| convert::array(&format!("{name}{label}"), result))
+    };
+    let Some(labels) = labels else {
+        return Ok(smallvec![array("", results)?]);
+    };
+    let results = results.try_iter()?.zip(labels);
+    results
+        .map(|(result, label)| array(label, &result?))
+        .collect()
+}
+
+/// How many results have such labels.
+fn count(labels: &Labels) -> usize {
+    labels.as_ref().map_or(1, |labels| labels.len())
 }
 
 impl Primitive {
-    fn shared(
-        definition: &Bound<'_, PyAny>,
-        labels: Arc<[String]>,
-        out: Out,
-    ) -> PyResult<Arc<Self>> {
-        let py = definition.py();
-        let name = definition.getattr(intern!(py, "name"))?.extract()?;
-        let reads_result = definition.getattr(intern!(py, "reads_result"))?;
-        let reads_result = reads_result.is_truthy()?;
-        Ok(Arc::new_cyclic(|own| Primitive {
+    fn shared(definition: &Bound<'_, PyAny>, labels: Labels, out: Out) -> PyResult<Arc<Self>> {
+        let name = definition.getattr(intern!(definition.py(), "name"))?;
+        let name = name.extract()?;
+        Ok(Arc::new_cyclic(|this| Primitive {
             name,
             definition: Held::new(definition.clone().unbind()),
             address: definition.as_ptr() as usize,
             labels,
-            reads_result,
             out,
-            own: Weak::clone(own),
+            this: Weak::clone(this),
         }))
     }
 
@@ -137,11 +143,8 @@ impl Primitive {
         Python::attach(|py| {
             let forks = process::forks();
             let results = deeper(&self.name, || {
-                arrays(
-                    &self.name,
-                    &self.labels,
-                    &call(&self.definition.get(py)?, args)?,
-                )
+                let results = call(&self.definition.get(py)?, args)?;
+                arrays(&self.name, self.labels.as_deref(), &results)
             });
             end_in_child(py, forks)?;
             results
@@ -170,47 +173,44 @@ impl Primitive {
         array.try_to_dtype(ty.dtype)
     }
 
-    /// How the parts of the result are taken.
-    fn places(&self) -> impl Iterator<Item = PartPlace> {
-        let of = |at: usize| {
-            let name = format!("{}{}", self.name, self.labels[at]).into();
-            PartPlace::new(self.own.clone(), self.address, at, name)
-        };
-        (0..self.labels.len()).map(of)
+    /// How the parts of the result are taken, if it has labels.
+    fn places(&self, labels: &[String]) -> impl Iterator<Item = PartPlace> {
+        labels.iter().enumerate().map(|(at, label)| {
+            let name = format!("{}{label}", self.name).into();
+            PartPlace::new(self.this.clone(), self.address, at, name)
+        })
     }
 
-    /// The results that a value holds as the result `y` of this operator on `x` does.
-    fn taken_apart<'t>(&self, value: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Vec<Ex<'t>> {
-        match self.labels.len() {
-            1 => vec![value],
-            _ => parts(self.places(), value, y, x),
+    /// Adds the results that a value holds as the result `y` of this operator on `x` does.
+    fn take_apart<'t>(&self, into: &mut Vec<Ex<'t>>, value: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) {
+        match &self.labels {
+            None => into.push(value),
+            Some(labels) => into.extend(take_parts(self.places(labels), value, y, x)),
         }
     }
 
-    /// The operator that the definition gives for a product, whose results are of the types of its
-    /// operands `like`; an operator that only fails, if it gives an error.
+    /// The operator of a product, which `ask` asks the definition for: its definition, and of which
+    /// of its operands the types of its results are. An operator that only fails, if that raises.
     fn product(
         &self,
-        method: &str,
-        i: usize,
-        labels: Arc<[String]>,
-        like: Range<usize>,
+        labels: Labels,
+        ask: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Range<usize>)>,
     ) -> Option<OpRef> {
-        let ask = |py: Python<'_>| -> PyResult<Option<Arc<Primitive>>> {
-            let product = self.definition.get(py)?.call_method1(method, (i,))?;
+        let product = |py: Python<'_>| -> PyResult<Option<Arc<Primitive>>> {
+            let (product, like) = ask(&self.definition.get(py)?)?;
             let some = !product.is_none();
             some.then(|| Primitive::shared(&product, labels, Out::Like(like)))
                 .transpose()
         };
-        match Python::attach(ask) {
+        match Python::attach(product) {
             Ok(product) => product.map(|product| OpRef::Shared(product)),
-            Err(error) => Some(OpRef::new(Missing(raised(error)))),
+            Err(error) => Some(OpRef::new(Failed(raised(error)))),
         }
     }
 }
 
 impl HasParts for Primitive {
-    fn parts(&self, operands: &[Type]) -> Result<Arc<[Type]>> {
+    fn part_types(&self, operands: &[Type]) -> Result<Arc<[Type]>> {
         let known = match &self.out {
             Out::Like(like) => {
                 return operands.get(like.clone()).map(Arc::from).ok_or_else(|| {
@@ -256,7 +256,7 @@ impl Operator for Primitive {
             return Ok(ty.clone());
         }
         let operands: Vec<Type> = args.iter().map(|&ty| ty.clone()).collect();
-        packed(&self.parts(&operands)?)
+        packed(&self.part_types(&operands)?)
     }
 
     fn stays_in_thread(&self) -> bool {
@@ -264,11 +264,11 @@ impl Operator for Primitive {
     }
 
     fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
-        let types: SmallVec<[Type; 1]> = match self.labels.len() {
-            1 => smallvec![Type::new(out.data.dtype(), out.shape)],
-            _ => {
+        let types: SmallVec<[Type; 1]> = match &self.labels {
+            None => smallvec![Type::new(out.data.dtype(), out.shape)],
+            Some(_) => {
                 let operands = args.iter().map(|x| Type::new(x.data.dtype(), x.shape));
-                let types = self.parts(&operands.collect::<Vec<_>>())?;
+                let types = self.part_types(&operands.collect::<Vec<_>>())?;
                 // They may have been asked for anew, and differ.
                 same_shape(&self.name, out.shape, &packed(&types)?.shape)?;
                 SmallVec::from(&*types)
@@ -279,14 +279,16 @@ impl Operator for Primitive {
             Out::Like(_) => None,
         };
         let fits = |(array, ty): (&Array, &Type)| array.shape() == &*ty.shape;
-        let results: Vec<Array> = match first {
+        let results = match first {
             Some(first) if first.iter().zip(&types).all(fits) => first,
             _ => {
                 let found = self.call(args.iter().map(owned).collect())?;
-                let found = found.into_iter().zip(&types).zip(&*self.labels);
-                found
-                    .map(|((result, ty), label)| self.fit(label, result, ty))
-                    .collect::<Result<_>>()?
+                let labels = self.labels.as_deref().unwrap_or_default();
+                let found = found.into_iter().zip(&types).enumerate();
+                let fit = found.map(|(at, (result, ty))| {
+                    self.fit(labels.get(at).map_or("", String::as_str), result, ty)
+                });
+                fit.collect::<Result<Results>>()?
             }
         };
         if results.len() != types.len() || !out.data.dtype().is_real() {
@@ -297,33 +299,43 @@ impl Operator for Primitive {
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let before = self.labels.len() * (1 + usize::from(self.reads_result));
-        let like = before + i..before + i + 1;
-        let product = self.product("vjp", i, [String::new()].into(), like)?;
-        let mut operands = self.taken_apart(g, y, x);
-        if self.reads_result {
-            operands.extend(self.taken_apart(y, y, x));
+        let mut reads_result = false;
+        let product = self.product(None, |definition| {
+            let py = definition.py();
+            let reads = definition.getattr(intern!(py, "reads_result"))?;
+            reads_result = reads.is_truthy()?;
+            let at = count(&self.labels) * (1 + usize::from(reads_result)) + i;
+            let product = definition.call_method1(intern!(py, "vjp"), (i,))?;
+            Ok((product, at..at + 1))
+        })?;
+        let mut operands = Vec::with_capacity(2 + x.len());
+        self.take_apart(&mut operands, g, y, x);
+        if reads_result {
+            self.take_apart(&mut operands, y, y, x);
         }
         operands.extend_from_slice(x);
         Some(operands[0].with_ref(product, &operands[1..]))
     }
 
     fn jvp<'t>(&self, i: usize, t: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
-        let like = 1..1 + self.labels.len();
-        let product = self.product("jvp", i, Arc::clone(&self.labels), like)?;
-        let mut operands = self.taken_apart(y, y, x);
+        let product = self.product(self.labels.clone(), |definition| {
+            let product = definition.call_method1(intern!(definition.py(), "jvp"), (i,))?;
+            Ok((product, 1..1 + count(&self.labels)))
+        })?;
+        let mut operands = Vec::with_capacity(1 + x.len());
+        self.take_apart(&mut operands, y, y, x);
         operands.extend_from_slice(x);
         Some(t.with_ref(product, &operands))
     }
 }
 
-/// What a rule that is missing is: an operator whose type cannot be told.
+/// An operator in place of a product whose definition raised: `infer` and `eval` return that error.
 #[derive(Debug)]
-struct Missing(Error);
+struct Failed(Error);
 
-impl Operator for Missing {
+impl Operator for Failed {
     fn name(&self) -> &str {
-        "missing"
+        "failed"
     }
 
     fn infer(&self, _args: &[&Type]) -> Result<Type> {
@@ -346,16 +358,17 @@ pub(super) fn definition(op: &OpRef) -> Option<&Held> {
 }
 
 /// Whether an operator is one written in Python.
-pub(super) fn is_own(op: &OpRef) -> bool {
+pub(super) fn is_primitive(op: &OpRef) -> bool {
     definition(op).is_some()
 }
 
-/// Applies the operator that a definition describes to variables, numbers and arrays: its results.
+/// Applies the operator that a definition describes to variables, numbers and arrays: its result, or
+/// a list of them if it has labels.
 #[pyfunction]
-fn apply_primitive(
-    definition: &Bound<'_, PyAny>,
-    operands: &Bound<'_, PyAny>,
-) -> PyResult<Vec<PyVariable>> {
+fn apply_primitive<'py>(
+    definition: &Bound<'py, PyAny>,
+    operands: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = definition.py();
     let name: String = definition.getattr(intern!(py, "name"))?.extract()?;
     let nodes = items(&name, operands, None, |o| operand::node(&name, &o))?;
@@ -370,25 +383,32 @@ fn apply_primitive(
     let (labels, first) = deeper(&name, || {
         let results = call(definition, values)?;
         let labels = definition.getattr(intern!(py, "labels"))?;
-        let labels = items("labels", &labels, None, |label| label.extract::<String>())?;
-        let found = arrays(&name, &labels, &results)?;
-        let first: Vec<Array> = found.into_iter().map(|(array, _)| array).collect();
+        let labels: Labels = match labels.is_none() {
+            true => None,
+            false => {
+                let suffixes = items("labels", &labels, None, |suffix| suffix.extract::<String>());
+                Some(suffixes?.into())
+            }
+        };
+        let found = arrays(&name, labels.as_deref(), &results)?;
+        let first: Results = found.into_iter().map(|(array, _)| array).collect();
         Ok((labels, first))
     })?;
     let known = LastResults {
         types: HashMap::from([(operands, first.iter().map(Array::ty).collect())]),
         first: Some(first),
     };
-    let op = Primitive::shared(definition, labels.into(), Out::Called(Mutex::new(known)))?;
+    let op = Primitive::shared(definition, labels, Out::Called(Mutex::new(known)))?;
     let result = Variable::apply(OpRef::Shared(Arc::clone(&op) as _), &nodes)?;
-    if op.labels.len() == 1 {
-        return Ok(vec![PyVariable::new(result)]);
-    }
+    let Some(labels) = &op.labels else {
+        return PyVariable::new(result).into_bound_py_any(py);
+    };
     let mut of_part = vec![result.clone(), result];
     of_part.extend(nodes);
     let part =
         |place| Variable::apply(OpRef::new(PrimitivePart(place)), &of_part).map(PyVariable::new);
-    Ok(op.places().map(part).collect::<Result<_>>()?)
+    let found = op.places(labels).map(part).collect::<Result<Vec<_>>>()?;
+    found.into_bound_py_any(py)
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -29,10 +29,10 @@ pub(super) trait HasParts: Send + Sync {
     ///
     /// # Errors
     /// Whatever it takes to find out, if these are new.
-    fn parts(&self, operands: &[Type]) -> Result<Arc<[Type]>>;
+    fn part_types(&self, operands: &[Type]) -> Result<Arc<[Type]>>;
 }
 
-/// The type of the array that holds such parts: of one that part itself.
+/// The type of the array that holds such parts; a single part is that array.
 ///
 /// # Errors
 /// [`Error::Shape`] if they are too large together.
@@ -101,18 +101,18 @@ impl PartPlace {
     }
 
     /// The part's type, and where it begins, for the types of the operator's operands.
-    fn found(&self, operands: &[Type]) -> Result<(Type, usize)> {
+    fn locate(&self, operands: &[Type]) -> Result<(Type, usize)> {
         let gone = || Error::State(format!("{}: the primitive is gone", self.name));
-        let parts = self.of.upgrade().ok_or_else(gone)?.parts(operands)?;
+        let parts = self.of.upgrade().ok_or_else(gone)?.part_types(operands)?;
         let before = parts.get(..self.key.1).unwrap_or_default();
         let part = parts.get(self.key.1).ok_or_else(gone)?;
         Ok((part.clone(), before.iter().map(Type::size).sum()))
     }
 
-    /// As [`found`](Self::found), for operands 2 and on of a part.
-    fn of_types(&self, args: &[&Type]) -> Result<(Type, usize)> {
+    /// As [`locate`](Self::locate), for operands 2 and on of a part.
+    fn locate_by_types(&self, args: &[&Type]) -> Result<(Type, usize)> {
         let operands = args.iter().skip(2).map(|&ty| ty.clone());
-        self.found(&operands.collect::<Vec<Type>>())
+        self.locate(&operands.collect::<Vec<Type>>())
     }
 
     /// Where the elements of a part of shape `shape` lie among `count` of the whole, for the views that
@@ -120,7 +120,7 @@ impl PartPlace {
     fn range(&self, args: &[View<'_>], shape: &[usize], count: usize) -> Result<Range<usize>> {
         let operands = args.iter().skip(2);
         let operands = operands.map(|x| Type::new(x.data.dtype(), x.shape));
-        let (part, start) = self.found(&operands.collect::<Vec<Type>>())?;
+        let (part, start) = self.locate(&operands.collect::<Vec<Type>>())?;
         let end = start + part.size();
         // The caller's function may give other shapes for operands of the same types.
         if *part.shape != *shape || end > count {
@@ -164,7 +164,7 @@ impl Operator for PrimitivePart {
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let (part, _) = self.0.of_types(args)?;
+        let (part, _) = self.0.locate_by_types(args)?;
         match args {
             [whole, result, ..] => self.0.expect(Some(whole), result)?,
             _ => self.0.expect(None, &part)?,
@@ -202,7 +202,7 @@ impl Operator for PrimitivePartAdjoint {
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let (part, _) = self.0.of_types(args)?;
+        let (part, _) = self.0.locate_by_types(args)?;
         self.0.expect(args.first(), &part)?;
         Ok(args[1].clone())
     }
@@ -240,7 +240,7 @@ impl Scatter for PrimitivePartAdjoint {
 }
 
 /// All parts of a value that holds them as the result `y` of an operator on `x` does.
-pub(super) fn parts<'t>(
+pub(super) fn take_parts<'t>(
     of: impl Iterator<Item = PartPlace>,
     value: Ex<'t>,
     y: Ex<'t>,

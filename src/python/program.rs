@@ -55,7 +55,7 @@ impl Root for PyProgram {
         // Most have no operator of the caller's own. What a run holds too, is not this object's alone.
         if self.stays_in_thread && Arc::strong_count(&self.inner) == 1 {
             self.inner.operators(&mut |op| {
-                held.extend(primitive::is_own(op).then(|| What::Operator(op.clone())));
+                held.extend(primitive::is_primitive(op).then(|| What::Operator(op.clone())));
             });
         }
         f(&self.links, held);

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core import Variable
 from . import tree
-from .definition import Traced, applied
+from .definition import FunctionDefinition, applied
 from .tracing import function
 
 
@@ -49,6 +49,6 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
                 filled[i] = operand
             return f(*rebuild(iter(filled)), **kwargs)
 
-        return applied(Traced(name, run), [leaves[i] for i in at])
+        return applied(FunctionDefinition(name, run), [leaves[i] for i in at])
 
     return transformed

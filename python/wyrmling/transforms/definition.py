@@ -1,11 +1,13 @@
 """Operators written in Python, as the graph asks for them.
 
 The graph asks a *definition* for what it needs (``src/python/primitive.rs``): its ``name``,
-``call(*arrays)``, which gives a list of arrays, how each of these is called (``labels``), and the
-definitions of its products, ``vjp(i)`` and ``jvp(i)``. A product is called with gradients of all
-results (or one tangent), all results if the definition ``reads_result``, and the operands.
+``call(*arrays)``, which gives an array, or one for each of its ``labels``, and the definitions of
+its products, ``vjp(i)`` and ``jvp(i)``. The product of ``vjp`` is called with the gradients of all
+results, all results if the definition ``reads_result``, and the operands; that of ``jvp`` with one
+tangent, all results and the operands.
 
-An operator that ``primitive`` makes has rules; ``Traced`` is differentiated by running it.
+Two kinds are derived from ``BaseDefinition``: what ``primitive`` makes has rules, and
+``FunctionDefinition`` is differentiated by running its function.
 """
 
 from __future__ import annotations
@@ -29,22 +31,24 @@ class Definition(Protocol):
     reads_result: bool
 
     @property
-    def labels(self) -> list[str]:
-        """How each result is called, beside the name; it is asked for after a call."""
+    def labels(self) -> list[str] | None:
+        """For each of several results a suffix to the name, such as ``[0]``; None for a single
+        result. It is asked for after a call.
+        """
 
-    def call(self, *arrays: Any) -> list[Any]:
-        """The results, as plain arrays."""
+    def call(self, *arrays: Any) -> Any:
+        """The result as a plain array, or a list of them if there are labels."""
 
     def vjp(self, i: int) -> Definition | None:
         """The operator that gives the gradient of operand ``i``; None if that is zero."""
 
     def jvp(self, i: int) -> Definition | None:
-        """The operator that gives how the results move with operand ``i``; None if that is to be
-        ``vjp`` transposed.
+        """The operator that gives the tangents of the results for a tangent of operand ``i``; None
+        if that is to be ``vjp`` transposed.
         """
 
 
-class Form:
+class ResultTree:
     """The form of what an operator returns: one array, or tuples, lists and dicts of some."""
 
     def __init__(self, name: str, result: Any) -> None:
@@ -80,10 +84,10 @@ class Form:
         return self.filled(given[:count]), given[count:]
 
 
-ONE = Form("", 0.0)
+ONE = ResultTree("", 0.0)
 
 # What most results are: they are known without looking further.
-_PLAIN = frozenset({np.ndarray, np.float64, np.float32, float})
+_PLAIN_TYPES = frozenset({np.ndarray, np.float64, np.float32, float})
 
 
 def _is_array(leaf: Any) -> bool:
@@ -113,53 +117,53 @@ def _plain(name: str, leaf: Any) -> Any:
     return leaf
 
 
-class Operator:
-    """An operator that ``run`` computes, on arrays or variables. The form of its result is that of
-    the first, where it is not known before.
+class BaseDefinition:
+    """A definition of an operator that ``run`` computes, on arrays or variables. The form of its
+    result is that of the first, where it is not known before.
     """
 
+    name: str
+    run: Callable[..., Any]
     reads_result = True
-
-    def __init__(self, name: str, form: Form | None = None) -> None:
-        self.name = name
-        self._form = form
-        # A product gets what nobody else has.
-        self._protects = form is None
-
-    def run(self, *operands: Any) -> Any:
-        """The result, of arrays or variables."""
-        raise NotImplementedError
+    # As in ``Definition``.
+    labels: list[str] | None = None
+    _form: ResultTree | None = None
+    # Rules always get copies, to which they may write. Functions get the caller's arrays where
+    # nothing is traced, so they get read-only ones here, and write to an argument nowhere.
+    _is_rule = False
 
     @property
-    def form(self) -> Form:
+    def form(self) -> ResultTree:
         """The form of the result."""
         if self._form is None:
             raise RuntimeError(f"{self.name}: it has not been called yet")
         return self._form
 
-    @property
-    def labels(self) -> list[str]:
-        """As ``Definition.labels``."""
-        return self.form.labels
+    @form.setter
+    def form(self, form: ResultTree) -> None:
+        self._form = form
+        if not form.is_single:
+            self.labels = form.labels
 
-    def call(self, *arrays: Any) -> list[Any]:
-        """As ``Definition.call``. A function that writes to an argument would change what its
-        caller has where nothing is traced, and nothing here, so it cannot. A number has no axes,
-        and nobody else to see it.
-        """
-        if self._protects:
+    def call(self, *arrays: Any) -> Any:
+        """As ``Definition.call``."""
+        if not self._is_rule:
             for array in arrays:
+                # A number has no axes, and nobody else to see it.
                 if array.ndim:
-                    array.setflags(write=False)
+                    array.setflags(False)
         result = self.run(*arrays)
-        if type(result) in _PLAIN and (self._form is None or self._form.is_single):
-            self._form = self._form or ONE
-            return [result]
-        if self._form is None:
-            self._form = Form(self.name, result)
-        leaves = self._form.leaves(self.name, result)
-        pairs = zip(self._form.labels, leaves, strict=True)
-        return [_plain(self.name + label, leaf) for label, leaf in pairs]
+        form = self._form
+        if type(result) in _PLAIN_TYPES and (form is None or form.is_single):
+            if form is None:
+                self._form = ONE
+            return result
+        if form is None:
+            self.form = form = ResultTree(self.name, result)
+        leaves = form.leaves(self.name, result)
+        pairs = zip(form.labels, leaves, strict=True)
+        plain = [_plain(self.name + label, leaf) for label, leaf in pairs]
+        return plain[0] if form.is_single else plain
 
 
 def _floating(leaf: Any) -> Any:
@@ -169,19 +173,22 @@ def _floating(leaf: Any) -> Any:
     return np.asarray(leaf, np.float64)
 
 
-class Traced(Operator):
-    """An operator whose derivative is found by running its function on variables."""
+class FunctionDefinition(BaseDefinition):
+    """An operator whose derivative is found by running its function on variables. With ``form`` it
+    is a rule, whose result is of that form.
+    """
 
     # So a gradient does not seem to depend on it, and need not be differentiated by it in turn.
     reads_result = False
 
-    def __init__(self, name: str, function: Callable[..., Any], form: Form | None = None) -> None:
-        super().__init__(name, form)
-        self.function = function
-
-    def run(self, *operands: Any) -> Any:
-        """The function's result."""
-        return self.function(*operands)
+    def __init__(
+        self, name: str, function: Callable[..., Any], form: ResultTree | None = None
+    ) -> None:
+        self.name = name
+        self.run = function
+        if form is not None:
+            self.form = form
+            self._is_rule = True
 
     def vjp(self, i: int) -> Definition:
         """As ``Definition.vjp``: by reverse mode through the function."""
@@ -195,14 +202,13 @@ class Traced(Operator):
 
             return vjp(run, x[i])[1](g)[0]
 
-        return Traced(f"{self.name}.vjp{i}", product, ONE)
+        return FunctionDefinition(f"{self.name}.vjp{i}", product, ONE)
 
     def jvp(self, i: int) -> None:
         """As ``Definition.jvp``: there is none."""
 
 
-def applied(operator: Operator, operands: Sequence[Variable]) -> Any:
+def applied(definition: BaseDefinition, operands: Sequence[Variable]) -> Any:
     """What an operator gives for variables, in the form of its result."""
-    results = _core.apply_primitive(operator, operands)
-    form = operator.form
-    return results[0] if form is ONE else form.filled(results)
+    results = _core.apply_primitive(definition, operands)
+    return results if definition.labels is None else definition.form.filled(results)

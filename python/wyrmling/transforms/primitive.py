@@ -18,20 +18,23 @@ import numpy as np
 
 from .._core import Variable
 from . import tree
-from .definition import ONE, Definition, Operator, Traced, applied
+from .definition import ONE, BaseDefinition, Definition, FunctionDefinition, applied
 from .reverse import vjp
 from .tracing import described, function, is_number
 
 Rule = Callable[..., Any]
 
+# The number of an argument, and that of a leaf in it, if it is a container.
+_Place = tuple[int, int | None]
+
 _ARRAYS = (Variable, np.ndarray)
 
 
-class _Bound(Operator):
+class _Bound(BaseDefinition):
     """A primitive with its arguments, some of whose leaves are the operands.
 
-    An argument is a leaf itself, or a container with several. Operand ``i`` is leaf ``at[i][1]`` of
-    argument ``at[i][0]``.
+    Operand ``i`` is leaf ``at[i][1]`` of argument ``at[i][0]``, or that argument itself, where
+    ``at[i][1]`` is None.
     """
 
     def __init__(
@@ -39,33 +42,37 @@ class _Bound(Operator):
         of: Primitive,
         args: Sequence[Any],
         kwargs: dict[str, Any],
-        at: Sequence[tuple[int, int]],
+        at: Sequence[_Place],
     ) -> None:
-        super().__init__(of.__name__)
+        self.name = of.__name__
         self.of = of
-        self.args = list(args)
+        self.args = args
         self.kwargs = kwargs
         self.at = at
 
     def _filled(self, operands: Sequence[Any]) -> list[Any]:
         """The arguments with operands in their places."""
-        of_argument: dict[int, dict[int, Any]] = {}
-        for (argument, leaf), operand in zip(self.at, operands, strict=True):
-            of_argument.setdefault(argument, {})[leaf] = operand
         args = list(self.args)
-        for argument, given in of_argument.items():
+        of_container: dict[int, dict[int, Any]] = {}
+        for (argument, leaf), operand in zip(self.at, operands, strict=True):
+            if leaf is None:
+                args[argument] = operand
+            else:
+                of_container.setdefault(argument, {})[leaf] = operand
+        for argument, given in of_container.items():
             labelled, rebuild = tree.flatten(args[argument])
             leaves = [given.get(k, leaf) for k, (_, leaf) in enumerate(labelled)]
             args[argument] = rebuild(iter(leaves))
         return args
 
     def run(self, *operands: Any) -> Any:
+        """The result of the function."""
         return self.of.function(*self._filled(operands), **self.kwargs)
 
-    def _own(self, i: int, name: str, result: Any) -> Any:
-        """Of a gradient in the form of an argument that is a container, that of operand ``i``."""
+    def _leaf_of(self, result: Any, i: int, name: str) -> Any:
+        """Of a gradient in the form of an argument, that of operand ``i``."""
         argument, leaf = self.at[i]
-        if tree.is_leaf(self.args[argument]):
+        if leaf is None:
             return result
         leaves = tree.leaves_like(result, self.args[argument])
         if leaves is None:
@@ -76,14 +83,18 @@ class _Bound(Operator):
         return leaves[leaf]
 
     def _tangent(self, i: int, tangent: Any, args: Sequence[Any]) -> Any:
-        """The tangent of operand ``i`` in the form of its argument, whose other leaves rest."""
+        """The tangent of operand ``i`` in the form of its argument, zeros elsewhere."""
         argument, leaf = self.at[i]
+        if leaf is None:
+            return tangent
         labelled, rebuild = tree.flatten(args[argument])
         return rebuild(
-            iter([tangent if k == leaf else _rest(x) for k, (_, x) in enumerate(labelled)])
+            iter([tangent if k == leaf else _zeros_like(x) for k, (_, x) in enumerate(labelled)])
         )
 
-    def _product(self, i: int, rules: dict[int, Rule | None], mode: str) -> Traced | None:
+    def _product(
+        self, i: int, rules: dict[int, Rule | None], mode: str
+    ) -> FunctionDefinition | None:
         rule = rules[self.at[i][0]]
         if rule is None:
             return None
@@ -94,7 +105,7 @@ class _Bound(Operator):
         def pulled(*given: Any) -> Any:
             g, others = form.results(given)
             y, x = form.results(others)
-            result = self._own(i, name, rule(g, y, *self._filled(x), **self.kwargs))
+            result = self._leaf_of(rule(g, y, *self._filled(x), **self.kwargs), i, name)
             return _summed(name, _number(name, result), x[i], others[: len(form.labels)])
 
         def pushed(tangent: Any, *given: Any) -> Any:
@@ -107,8 +118,8 @@ class _Bound(Operator):
             )
 
         if mode == "vjp":
-            return Traced(f"{self.name}.vjp{i}", pulled, ONE)
-        return Traced(f"{self.name}.jvp{i}", pushed, form)
+            return FunctionDefinition(f"{self.name}.vjp{i}", pulled, ONE)
+        return FunctionDefinition(f"{self.name}.jvp{i}", pushed, form)
 
     def vjp(self, i: int) -> Definition | None:
         if self.at[i][0] in self.of.vjps:
@@ -116,20 +127,20 @@ class _Bound(Operator):
         moved = self.jvp(i)
         return None if moved is None else self._transposed(i, moved)
 
-    def _transposed(self, i: int, moved: Traced) -> Definition:
-        """The gradient of operand ``i``, from how the results move with it."""
+    def _transposed(self, i: int, moved: FunctionDefinition) -> Definition:
+        """The gradient of operand ``i``, by transposing forward mode."""
         form = self.form
 
         def pulled(*given: Any) -> Any:
             g, others = form.results(given)
             x = others[len(form.labels) + i]
-            # They move in proportion to the tangent, so any will do.
+            # Forward mode is linear in the tangent: its transpose is the same at any tangent.
             tangent = np.zeros(np.shape(x), x.dtype)
             return vjp(lambda t: moved.run(t, *others), tangent)[1](g)[0]
 
-        return Traced(f"{self.name}.vjp{i}", pulled, ONE)
+        return FunctionDefinition(f"{self.name}.vjp{i}", pulled, ONE)
 
-    def jvp(self, i: int) -> Traced | None:
+    def jvp(self, i: int) -> FunctionDefinition | None:
         if self.at[i][0] in self.of.jvps:
             return self._product(i, self.of.jvps, "jvp")
         if self.at[i][0] in self.of.vjps:
@@ -147,8 +158,8 @@ class _Bound(Operator):
         )
 
 
-def _rest(leaf: Any) -> Any:
-    """The tangent of a leaf that does not move: zeros like it, if it holds numbers."""
+def _zeros_like(leaf: Any) -> Any:
+    """The tangent of a leaf that is no operand: zeros like it, if it holds numbers."""
     if isinstance(leaf, Variable | np.ndarray) or is_number(leaf):
         return np.zeros(np.shape(leaf), getattr(leaf, "dtype", float))
     return leaf
@@ -224,9 +235,11 @@ def _most(f: Callable[..., Any]) -> int | None:
 
 def _without(args: Sequence[Any]) -> list[Any]:
     """Arguments that hold no variables: operands stand in their places when they are needed."""
-    return [
-        tree.convert(lambda leaf: 0.0 if isinstance(leaf, Variable) else leaf, arg) for arg in args
-    ]
+    return [0.0 if isinstance(arg, Variable) else tree.convert(_held, arg) for arg in args]
+
+
+def _held(leaf: Any) -> Any:
+    return 0.0 if isinstance(leaf, Variable) else leaf
 
 
 class Primitive:
@@ -248,9 +261,13 @@ class Primitive:
                     f"{self.__name__}: {name}: a variable is passed by position, so that its "
                     "rule has a number"
                 )
-        at: list[tuple[int, int]] = []
+        at: list[_Place] = []
         operands: list[Variable] = []
         for i, arg in enumerate(args):
+            if isinstance(arg, Variable):
+                at.append((i, None))
+                operands.append(arg)
+                continue
             for k, (_, leaf) in enumerate(tree.flatten(arg)[0]):
                 if isinstance(leaf, Variable):
                     at.append((i, k))
@@ -292,7 +309,7 @@ class Primitive:
         dtypes of those in the result, and zero for what nobody used. The gradient of the argument
         is summed over axes along which that was broadcast. Of an argument that is a tuple, list or
         dict of arrays it is such a container of their gradients, with all its keys, in any order.
-        A rule of None says that the derivative is zero everywhere. It serves forward mode too,
+        A rule of None says that the derivative is zero everywhere. Rules serve forward mode too,
         transposed. Raises ValueError for a rule of an argument that the function does not take.
         """
         self._define("defvjp", self.vjps, rules, argnums)
