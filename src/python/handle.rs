@@ -11,19 +11,28 @@
 //!
 //! A handle lives inside a Python object, so it is created, used and dropped by threads that hold
 //! the interpreter lock; the module declares `gil_used`, so that free-threaded builds of Python
-//! bring the lock back. Nothing in `src/python` releases the lock while it borrows a node
-//! (`Python::detach` takes closures that are `Send`, which nodes are not). Where evaluation calls
-//! Python (an operator or hook of the caller's), other threads may run meanwhile, but of this graph
-//! they can only drop handles, or read what never changes in a leaf (`param`, `leaf_id`,
+//! bring the lock back. Reference counts and cells of a graph are therefore touched by one thread at
+//! a time, with the lock's release and acquisition between threads, if two things hold: what runs
+//! without the lock touches no node, and what another thread does to a graph while a function of this
+//! one borrows its nodes harms neither.
+//!
+//! What runs without the lock is closures given to `Python::detach`. Its bound `Send` keeps nodes out
+//! of them, but not a `&Handle`, which is `Send` since a `Handle` is `Sync`: no closure in
+//! `src/python` may capture one, nor anything with one inside, such as a `&PyVariable` or a `Py` of it.
+//! They are given what is shared by threads anyway (parameters, programs, optimizers), and owned arrays.
+//!
+//! While nodes are borrowed the lock is released in two ways. Polling and waiting
+//! ([`crate::interrupt`]) detach for a slice within a walk (`long_call::attend_once`), with a closure
+//! that looks at a flag or a lock. Evaluation calls Python (an operator or hook of the caller's,
+//! handlers of signals), which releases the lock when it likes. Other threads may run meanwhile, but
+//! of this graph they can only drop handles, or read what never changes in a leaf (`param`, `leaf_id`,
 //! `input_id`, `name`) and a flag (`is_read`); `node`, `original` and with them `replace` refuse
 //! them all else. A drop touches reference counts and, where one becomes zero, a node that nobody
 //! else holds, so none that the walk under way will see; the walk holds every node that it visits.
-//! Reference counts and cells of a graph are therefore touched by one thread at a time, with the
-//! lock's release and acquisition between threads. The garbage collector runs in any thread that
-//! holds the lock; it reads who holds which node ([`super::collect`]), and what references it copies
-//! it drops again. A node has no tie to its thread but the numbers
-//! of walks over it (`mark`) and its own (`serial`), which `node` keeps from being used in another
-//! thread.
+//! The garbage collector runs in any thread that holds the lock; it reads who holds which node
+//! ([`super::collect`]), and what references it copies it drops again. A node has no tie to its thread
+//! but the numbers of walks over it (`mark`) and its own (`serial`), which `node` keeps from being used
+//! in another thread.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -69,11 +78,12 @@ pub(super) struct Handle {
 }
 
 // SAFETY: whoever creates, uses or drops a handle holds the interpreter lock, so that reference
-// counts and cells of a graph are touched by one thread at a time; the module's documentation
-// says why that is so wherever the lock is let go.
+// counts and cells of a graph are touched by one thread at a time. Where the lock is released while
+// nodes are borrowed, other threads do no more than the module's documentation lists.
 unsafe impl Send for Handle {}
-// SAFETY: whoever uses a handle through a reference holds the interpreter lock too, so that two threads
-// never do at once.
+// SAFETY: as for `Send`: whoever uses a handle through a reference holds the interpreter lock, so that
+// two threads never do at once. That a `&Handle` could be sent to where the lock is not held is up to
+// `src/python` alone, since the type is private to it: no closure given to `Python::detach` has one.
 unsafe impl Sync for Handle {}
 
 impl Handle {

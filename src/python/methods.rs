@@ -77,17 +77,16 @@ impl PyVariable {
 
     #[setter]
     fn set_value(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let node = self.node()?;
-        if node.dtype() == DType::U32 {
-            return Ok(node.set_value(convert::indices("value", value, &|| None)?)?);
-        }
-        let array = convert::array_of("value", value, node.dtype())?;
+        let array = match self.node()?.dtype() {
+            DType::U32 => convert::indices("value", value, &|| None)?.into(),
+            dtype => convert::array_of("value", value, dtype)?,
+        };
         match self.handle.param() {
             Some(param) => {
                 let param = Arc::clone(param);
                 Ok(py.detach(move || param.table().write(&array))?)
             }
-            None => Ok(node.set_value(array)?),
+            None => Ok(self.node()?.set_value(array)?),
         }
     }
 
