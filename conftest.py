@@ -6,6 +6,7 @@ finds it in the file or in the package that exports it.
 """
 
 import doctest
+import inspect
 from importlib import import_module
 from typing import Any
 
@@ -25,7 +26,8 @@ def _public_forms(request: pytest.FixtureRequest, doctest_namespace: dict[str, A
             from wyrmling import plain
 
             public = import_module(package)
-            function = plain.inner(vars(public).get(example.name.rpartition(".")[2]))
+            form = vars(public).get(example.name.rpartition(".")[2])
+            function = inspect.unwrap(plain.inner(form))
             defined = getattr(function, "__globals__", example.globs)
             forms = {name: vars(public)[name] for name in defined if name in public.__all__}
             doctest_namespace.update({**defined, **forms})
