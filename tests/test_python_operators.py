@@ -154,7 +154,7 @@ def test_round_of_other_kinds():
     assert round(wy.Variable(2.5)).item() == 2.0
     assert round(wy.Variable(2.55), 1).item() == round(np.float64(2.55), 1)
     # An array of NumPy's has no __round__.
-    with pytest.raises(TypeError, match="use np.round"):
+    with pytest.raises(TypeError, match=r"use np.round"):
         round(wy.Variable([2.5, 1.0]), 1)
     assert np.round(wy.Variable(np.float32(1.26)), 1).dtype == np.float32
     assert np.isnan(np.round(wy.Variable(np.nan), 1).item())
