@@ -2,7 +2,7 @@
 //!
 //! Arrays are asked for fallibly, and so is what grows with a graph in one piece. Nodes, operators,
 //! short lists, names and messages are small and everywhere; Rust ends the process if there is no
-//! memory for one. So the allocator of the Python module ([`Reserving`]) holds a block back. When the
+//! memory for one. So the allocator of the Python module (`Reserving`) holds a block back. When the
 //! system has no memory for a request, the block goes back to the system and the request is made
 //! again. From then on [`check`] fails, which graphs, functions and arrays call where they grow, until
 //! the system has another such block: the caller sees [`Error::Memory`], and what was begun is dropped,

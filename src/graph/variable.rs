@@ -106,7 +106,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     /// The nodes that this one depends on, and itself, parents first.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is none for a list of them.
+    /// [`Error::Memory`] if there is none for a list of them.
     pub fn topological(&self) -> Result<Vec<Variable>> {
         let mut order = order::Order::new();
         order::topological(&self.erased(), |_| true, &mut order)?;

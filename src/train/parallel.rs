@@ -27,7 +27,7 @@ impl Member<'_> {
     /// Applies and clears the gradients collected in `params`, beside the other workers.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if a gradient holds NaN or infinity.
+    /// [`Error::NotFinite`](crate::Error::NotFinite) if a gradient holds NaN or infinity.
     pub fn step(&self, params: &[&Param]) -> Result<()> {
         self.optimizer.step_shared(params)?;
         params.iter().for_each(|p| p.zero_grad());
@@ -40,7 +40,8 @@ impl Member<'_> {
 /// While they run, `tables` may be read by anybody and written by the workers only.
 ///
 /// # Errors
-/// [`Error::State`] if a table is being trained elsewhere, and the first worker's error.
+/// [`Error::State`](crate::Error::State) if a table is being trained elsewhere, and the first
+/// worker's error.
 ///
 /// ```
 /// use std::sync::Arc;
