@@ -27,6 +27,34 @@ def test_dicts_are_matched_by_their_keys():
             wy.jvp(f, (x,), (wrong,))
 
 
+def test_results_of_primitives_are_matched_by_their_keys():
+    keys = ["a", "b"]
+    f = wy.primitive(lambda x: {key: x * (1.0 if key == "a" else 10.0) for key in keys})
+    # The rules write them in another order, too.
+    f.defvjp(lambda g, ans, x: g["a"] + 10.0 * g["b"])
+    f.defjvp(lambda t, ans, x: {"b": 10.0 * t, "a": t})
+    x = wy.Input(1.0)
+    y = f(x)
+    keys.reverse()
+    x.value = 2.0
+    assert (y["a"].item(), y["b"].item()) == (2.0, 20.0)
+    assert wy.jvp(f, (1.0,), (1.0,))[1] == {"a": 1.0, "b": 10.0}
+    assert wy.vjp(f, 1.0)[1]({"a": 1.0, "b": 0.0}) == (1.0,)
+
+
+def test_gradients_of_rules_are_matched_by_their_keys():
+    f = wy.primitive(lambda d: d["a"] * d["a"] * 3.0 + d["b"] * 5.0)
+    f.defvjp(lambda g, ans, d: {"b": g * 5.0, "a": g * 6.0 * d["a"]})
+    assert wy.grad(f)({"a": 1.0, "b": 10.0}) == {"a": 6.0, "b": 5.0}
+    assert wy.grad(f)({"b": 10.0, "a": 1.0}) == {"a": 6.0, "b": 5.0}
+    pair = collections.namedtuple("Pair", "first second")
+    swapped = collections.namedtuple("Swapped", "second first")
+    f = wy.primitive(lambda p: p.first * 2.0 + p.second * 3.0)
+    f.defvjp(lambda g, ans, p: swapped(g * 3.0, g * 2.0))
+    with pytest.raises(ValueError, match="a gradient for each leaf"):
+        wy.grad(f)(pair(1.0, 1.0))
+
+
 def test_trees_that_contain_themselves_are_refused_by_name():
     circle = [1.0]
     circle.append(circle)

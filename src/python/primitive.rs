@@ -4,7 +4,7 @@
 //! plain arrays that gives one, and functions `vjp(i)` and `jvp(i)` that give the definition of the
 //! product for operand `i`: an operator like any other, so that the eager graph, graphs of gradients
 //! and frozen programs all have it, to any order. If its `labels` are not None, `call` gives a list
-//! with an array for each, and these are one array with parts ([`super::primitive_parts`]).
+//! with an array for each, and several are one array with parts ([`super::primitive_parts`]).
 //! The product of `vjp` is called with the gradients of all results, all results if the definition
 //! `reads_result`, and the operands; that of `jvp` with one tangent, all results and the operands.
 //! `python/wyrmling/transforms/definition.py` makes definitions.
@@ -59,8 +59,8 @@ struct LastResults {
 /// Types that are remembered: a program of many lengths asks again for those that are not.
 const MOST_KNOWN: usize = 64;
 
-/// One suffix to the operator's name for each of several results, such as `[0]` or `['r']`. None for a
-/// single result.
+/// One suffix to the operator's name for each result in a container, such as `[0]` or `['r']`. None for
+/// a result by itself.
 type Labels = Option<Arc<[String]>>;
 
 /// An operator written in Python. See the [module documentation](self).
@@ -173,7 +173,7 @@ impl Primitive {
         array.try_to_dtype(ty.dtype)
     }
 
-    /// How the parts of the result are taken, if it has labels.
+    /// How the parts of the result are taken.
     fn places(&self, labels: &[String]) -> impl Iterator<Item = PartPlace> {
         labels.iter().enumerate().map(|(at, label)| {
             let name = format!("{}{label}", self.name).into();
@@ -181,9 +181,14 @@ impl Primitive {
         })
     }
 
+    /// The labels of results that are parts of one array, as several are.
+    fn of_parts(&self) -> Option<&[String]> {
+        self.labels.as_deref().filter(|labels| labels.len() > 1)
+    }
+
     /// Adds the results that a value holds as the result `y` of this operator on `x` does.
     fn take_apart<'t>(&self, into: &mut Vec<Ex<'t>>, value: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) {
-        match &self.labels {
+        match self.of_parts() {
             None => into.push(value),
             Some(labels) => into.extend(take_parts(self.places(labels), value, y, x)),
         }
@@ -264,7 +269,7 @@ impl Operator for Primitive {
     }
 
     fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> Result<()> {
-        let types: SmallVec<[Type; 1]> = match &self.labels {
+        let types: SmallVec<[Type; 1]> = match self.of_parts() {
             None => smallvec![Type::new(out.data.dtype(), out.shape)],
             Some(_) => {
                 let operands = args.iter().map(|x| Type::new(x.data.dtype(), x.shape));
@@ -400,8 +405,11 @@ fn apply_primitive<'py>(
     };
     let op = Primitive::shared(definition, labels, Out::Called(Mutex::new(known)))?;
     let result = Variable::apply(OpRef::Shared(Arc::clone(&op) as _), &nodes)?;
-    let Some(labels) = &op.labels else {
+    if op.labels.is_none() {
         return PyVariable::new(result).into_bound_py_any(py);
+    }
+    let Some(labels) = op.of_parts() else {
+        return vec![PyVariable::new(result)].into_bound_py_any(py);
     };
     let mut of_part = vec![result.clone(), result];
     of_part.extend(nodes);

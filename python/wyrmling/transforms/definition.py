@@ -32,8 +32,8 @@ class Definition(Protocol):
 
     @property
     def labels(self) -> list[str] | None:
-        """For each of several results a suffix to the name, such as ``[0]``; None for a single
-        result. It is asked for after a call.
+        """For each result in a container a suffix to the name, such as ``[0]``; None for a result
+        by itself. It is asked for after a call.
         """
 
     def call(self, *arrays: Any) -> Any:
