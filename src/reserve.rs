@@ -112,7 +112,17 @@ pub(crate) fn none_left() -> Error {
 #[cold]
 fn refill() -> Result<()> {
     // SAFETY: the size is not zero.
-    let block = unsafe { System.alloc(BLOCK) };
+    let mut block = unsafe { System.alloc(BLOCK) };
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if block.is_null() {
+        // What was dropped meanwhile, node by node, is with glibc, which gives nothing back to the
+        // system by itself unless the end of its heap is free.
+        // SAFETY: `malloc_trim` has no conditions; the size is not zero.
+        block = unsafe {
+            libc::malloc_trim(0);
+            System.alloc(BLOCK)
+        };
+    }
     if block.is_null() {
         return Err(none_left());
     }

@@ -397,3 +397,27 @@ def test_graphs_in_little_memory_end_in_a_memory_error_or_an_answer(work):
     word, refused = done.stdout.split()
     assert word == "done"
     assert int(refused) > 0 or work == "a collection"
+
+
+RECOVERS = """
+    import functools, gc, resource
+    import numpy as np, wyrmling as wy
+
+    page = resource.getpagesize()
+    used = int(open("/proc/self/statm").read().split()[0]) * page
+    resource.setrlimit(resource.RLIMIT_AS, (used + 35_000_000, resource.RLIM_INFINITY))
+    try:
+        functools.reduce(lambda y, _: np.sin(y) + y, range(2_000_000), wy.Parameter(0.5))
+    except MemoryError:
+        print("refused")
+    gc.collect()
+    assert wy.grad(lambda x: x * x)(3.0) == 6.0
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_after_a_lack_of_memory_there_is_what_was_dropped():
+    """The C library keeps what graphs gave back, in small pieces, until it is asked for it."""
+    code = textwrap.dedent(RECOVERS)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout.strip()) == (0, "refused"), done.stderr[-2000:]
