@@ -197,7 +197,7 @@ def test_reductions_of_no_elements_are_numpys():
             found = f(wy.Variable(empty), axis=axis)
             np.testing.assert_array_equal(found.value, expected)
             assert wy.grad(lambda x, f=f, axis=axis: np.sum(f(x, axis=axis)))(empty).shape == (2, 0)
-    for f in (np.max, np.min, wy.logsumexp):
+    for f in (np.max, np.min, wy.softmax):
         with pytest.raises(ValueError, match="0"):
             f(wy.Variable(empty), axis=1)
     # More is taken from the divisor than there is.
@@ -220,3 +220,67 @@ def test_slopes_keep_their_digits_where_the_result_is_one(dtype):
             normal = true > np.finfo(dtype).tiny
             tolerance = 6 * np.finfo(dtype).eps
             np.testing.assert_allclose(slope[normal], true[normal], rtol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("names", [{}, {"b": 2.0}, {"return_sign": True}, {"b": -3.0}])
+def test_the_logsumexp_of_no_elements_is_that_of_zero(names, dtype):
+    signed = "return_sign" in names
+    for shape, axis in [
+        ((0,), None),
+        ((2, 0), 1),
+        ((2, 0), None),
+        ((0, 3), 0),
+        ((2, 0, 3), (0, 1)),
+    ]:
+        empty = np.empty(shape, dtype)
+
+        def f(x, axis=axis, **more):
+            result = wy.logsumexp(x, axis, **names, **more)
+            return result[0] if signed else result
+
+        for keepdims in (False, True):
+            expected = np.full(np.sum(empty, axis, keepdims=keepdims).shape, -np.inf, dtype)
+            x = wy.Variable(empty)
+            for found in (f(empty, keepdims=keepdims), f(x, keepdims=keepdims).value):
+                np.testing.assert_array_equal(found, expected, strict=not names)
+            np.testing.assert_array_equal(wy.freeze(f(x, keepdims=keepdims)).run(), expected)
+        if signed:
+            assert not np.any(wy.logsumexp(empty, axis, **names)[1])
+        sums = lambda x, f=f: np.sum(f(x))  # noqa: E731 (a function of each pass)
+        assert wy.grad(sums)(empty).shape == shape
+        assert wy.hessian(sums)(empty).shape == 2 * shape
+        assert np.shape(wy.jvp(f, (empty,), (empty,))[1]) == np.sum(empty, axis).shape
+    empty = np.empty((2, 0))
+    found = np.logaddexp.reduce(wy.Variable(empty), axis=1).value
+    np.testing.assert_array_equal(found, np.logaddexp.reduce(empty, axis=1))
+
+
+def test_a_frozen_logsumexp_runs_on_an_empty_batch():
+    x = wy.Input(np.ones((3, 2)))
+    w = wy.Parameter(np.zeros(2))
+    for axis, expected in ((0, [-np.inf] * 2), (1, []), (None, -np.inf)):
+        program = wy.freeze(wy.logsumexp(x + w, axis))
+        np.testing.assert_array_equal(program.run({x: np.empty((0, 2))}), expected)
+        np.testing.assert_allclose(
+            program.run({x: np.ones((4, 2))}), np.log(np.exp(np.ones((4, 2))).sum(axis))
+        )
+    # The gradient, and the gradient of the gradient, of a program that was built on three rows.
+    shares = wy.grad(lambda w: np.sum(wy.logsumexp(x + w, 0)))
+    for y in (np.sum(wy.logsumexp(x + w, 0)), np.sum(shares(w) ** 2)):
+        _, gradients = wy.freeze(y).value_and_grad({x: np.empty((0, 2))})
+        np.testing.assert_array_equal(gradients[w], np.zeros(2))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_second_derivatives_of_logsumexp_are_those_of_what_has_a_share(dtype):
+    inf = np.inf
+    for x in ([-inf, 0.0, 1.0], [0.0, 1.0, 3.0], [inf, 1.0, inf], [inf, -inf, 0.0], [-inf] * 3):
+        x = np.array(x, dtype)
+        shares = np.zeros(3)
+        if np.isfinite(np.max(x)):
+            shares = np.exp(x - np.max(x)) / np.sum(np.exp(x - np.max(x)))
+        expected = np.diag(shares) - np.outer(shares, shares)
+        found = wy.hessian(wy.logsumexp)(x)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=4 * np.finfo(dtype).eps)
+    assert np.isnan(wy.hessian(wy.logsumexp)(np.array([np.nan, 1.0], dtype))).all()

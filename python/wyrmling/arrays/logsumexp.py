@@ -22,7 +22,8 @@ def logsumexp(
     Infinite terms that are the largest share the gradient equally, as those of a maximum do. ``b``
     broadcasts with ``a``, and may hold zeros, whose elements of ``a`` do not matter, and negative
     numbers. A sum below zero has no logarithm: it is NaN, but with ``return_sign``, which
-    gives the logarithm of the absolute value and the sign.
+    gives the logarithm of the absolute value and the sign. The sum of no terms is 0, its logarithm
+    -inf; a program with ``b`` that was built with terms refuses to run without any.
 
     Raises ValueError if there is no such axis, or for a ``b`` that does not broadcast.
 
@@ -42,7 +43,9 @@ def logsumexp(
     x = _core.broadcast_like(x, factor)
     # The largest of the terms that count; it only shifts the others.
     counts: Any = _core.not_equal(factor, 0.0)
-    largest = _core.stop_gradient(_core.max(_core.where(counts, x, -np.inf), axis, True))
+    counting = _core.where(counts, x, -np.inf)
+    # Of no terms it is -inf, as their sum is.
+    largest = _core.stop_gradient((_core.max if x.size else _core.logsumexp)(counting, axis, True))
     # Where the largest are infinite, of one sign, only the plain sum below has a derivative.
     infinite: Any = _core.logical_and(counts, _core.equal(x, np.inf))
     number = _core.sum(_core.where(infinite, 1.0, 0.0), axis, True)

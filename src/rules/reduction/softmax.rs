@@ -6,8 +6,7 @@ use crate::array::{Real, Shape, Type, Typed, View, ViewMut, show_shape, with_rea
 use crate::error::{Error, Result};
 use crate::simd::multiversion;
 
-use super::lanes::Lanes;
-use super::reduce::Max;
+use super::lanes::{Lanes, has_axis};
 
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
@@ -95,23 +94,24 @@ fn shares<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
     }
 }
 
-fn check(name: &str, x: &Type, axis: usize) -> Result<()> {
+fn has_lanes(name: &str, x: &Type, axis: usize) -> Result<()> {
     real(name, x)?;
-    match x.shape.get(axis) {
-        None => Err(Error::Shape(format!(
-            "{name}: axis {axis} is out of range for shape {}",
-            show_shape(&x.shape)
-        ))),
-        Some(0) => Err(Error::Value(format!(
+    has_axis(name, x, axis)
+}
+
+fn has_no_empty_lanes(name: &str, x: &Type, axis: usize) -> Result<()> {
+    has_lanes(name, x, axis)?;
+    match x.shape[axis] {
+        0 => Err(Error::Value(format!(
             "{name}: axis {axis} of shape {} is empty",
             show_shape(&x.shape)
         ))),
-        Some(_) => Ok(()),
+        _ => Ok(()),
     }
 }
 
 macro_rules! along_axis {
-    ($(#[$doc:meta])* $op:ident, $name:literal, $kernel:ident,
+    ($(#[$doc:meta])* $op:ident, $name:literal, $kernel:ident, $check:ident,
      |$axes:ident, $g:ident, $y:ident, $x:ident| $rule:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,7 +131,7 @@ macro_rules! along_axis {
 
             fn infer(&self, args: &[&Type]) -> Result<Type> {
                 let [x] = arity::<1>($name, args)?;
-                check($name, x, self.axis)?;
+                $check($name, x, self.axis)?;
                 Ok(x.clone())
             }
 
@@ -154,24 +154,25 @@ macro_rules! along_axis {
 }
 along_axis!(
     /// Exponentials along an axis, scaled to sum to 1.
-    Softmax, "softmax", softmax, |axes, g, y, _x| y * (g - (g * y).sum(axes, true))
+    Softmax, "softmax", softmax, has_no_empty_lanes,
+    |axes, g, y, _x| y * (g - (g * y).sum(axes, true))
 );
 along_axis!(
     /// Logarithm of the softmax.
-    LogSoftmax, "log_softmax", log_softmax, |axes, g, y, _x| g - y.exp() * g.sum(axes, true)
+    LogSoftmax, "log_softmax", log_softmax, has_no_empty_lanes,
+    |axes, g, y, _x| g - y.exp() * g.sum(axes, true)
 );
 
 along_axis!(
     /// Shares in a sum of exponentials: the softmax, but where infinite elements are the largest they
     /// share equally, and constantly, as they do in a maximum and in `logaddexp`.
-    Shares, "shares", shares, |axes, g, y, x| {
-        let keepdims = true;
-        let largest = x[0].with_new(Max { axes: axes.clone(), keepdims }, &[]);
-        y * largest.isfinite() * (g - (g * y).sum(axes, keepdims))
+    Shares, "shares", shares, has_lanes, |axes, g, y, x| {
+        // An infinite element that has a share is the largest.
+        y * x[0].isfinite() * (g - (g * y).sum(axes, true))
     }
 );
 
-/// Logarithm of the sum of exponentials along an axis.
+/// Logarithm of the sum of exponentials along an axis; that of no elements is -∞.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LogSumExp {
     /// The axis to sum along.
@@ -191,7 +192,7 @@ impl Operator for LogSumExp {
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x] = arity::<1>("logsumexp", args)?;
-        check("logsumexp", x, self.axis)?;
+        has_lanes("logsumexp", x, self.axis)?;
         let mut shape = x.shape.clone();
         if self.keepdims {
             shape[self.axis] = 1;
