@@ -11,7 +11,12 @@
 //! interpreter's lock during each slice and runs the signal handlers after it. So no thread that
 //! holds that lock blocks others, and Ctrl-C ends every wait of the main thread.
 //!
-//! Limit: code is stopped between its own looks. A call into another library runs to its end, in the
+//! Work is abandoned in three ways. An operator ([`run_abandonable`]) owns its operands and holds no
+//! lock, so nobody needs to wait for it. A step of training (`python::long_call`) holds the locks of its
+//! tables: it has 100 ms to stop, and later calls wait for it. The thread that reads a pipe (`io::pipe`)
+//! holds only the file.
+//!
+//! Limit: code stops only where it reads the flag. A call into another library runs to its end, in the
 //! helper thread if it was given one.
 
 use std::cell::Cell;
@@ -68,7 +73,7 @@ pub(crate) fn stop_requested() -> bool {
     !stop.is_null() && unsafe { &*stop }.load(Ordering::Relaxed)
 }
 
-/// Whether this thread has a stop flag, and so does the work of another one.
+/// Whether this thread works for another one: whether it has a stop flag.
 #[cfg(feature = "python")]
 pub(crate) fn is_delegated() -> bool {
     !STOP.get().is_null()
@@ -196,23 +201,23 @@ pub(crate) fn no_thread<E: std::fmt::Display>(wanted: usize) -> impl Fn(E) -> Er
 pub(crate) fn run_abandonable<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
 ) -> Result<R> {
-    let (give, get) = mpsc::sync_channel(1);
+    let (sender, receiver) = mpsc::sync_channel(1);
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     thread::Builder::new()
         .name("wyrmling".into())
         .spawn(move || {
             // Sending fails if the caller has abandoned this thread.
-            let _ = give.send(with_stop_flag(&flag, work));
+            let _ = sender.send(with_stop_flag(&flag, work));
         })
         .map_err(no_thread(1))?;
     let forks = process::forks();
-    let get = std::sync::Mutex::new(get);
+    let receiver = std::sync::Mutex::new(receiver);
     let result = std::sync::Mutex::new(None);
     loop {
         let waited = wait(&|slice| {
-            let get = get.lock().unwrap_or_else(|e| e.into_inner());
-            let got = match get.recv_timeout(slice) {
+            let receiver = receiver.lock().unwrap_or_else(|e| e.into_inner());
+            let got = match receiver.recv_timeout(slice) {
                 Ok(value) => Some(Ok(value)),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => Some(Err(Error::State(

@@ -17,12 +17,16 @@
 //! a new thread, is not seen.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::hint::black_box;
 #[cfg(feature = "python")]
 use std::{
     ptr,
     sync::atomic::{AtomicPtr, Ordering},
 };
+
+use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 
@@ -82,21 +86,48 @@ pub(crate) fn ahead(count: usize, each: usize) -> Result<()> {
     Ok(())
 }
 
-/// Makes room for `more` elements in a vector.
+/// A collection that can be asked to make room for more.
+pub(crate) trait Grow {
+    /// Makes room for `more` elements; whether there is any now.
+    fn try_grow(&mut self, more: usize) -> bool;
+}
+
+impl<T> Grow for Vec<T> {
+    #[inline]
+    fn try_grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
+impl<A: smallvec::Array> Grow for SmallVec<A> {
+    #[inline]
+    fn try_grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
+impl<K: Eq + Hash, V> Grow for HashMap<K, V> {
+    #[inline]
+    fn try_grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
+/// Makes room for `more` elements in a collection.
 ///
 /// # Errors
 /// [`Error::Memory`].
 #[inline]
-pub(crate) fn room<T>(vec: &mut Vec<T>, more: usize) -> Result<()> {
-    match vec.try_reserve(more) {
-        Ok(()) => Ok(()),
-        Err(_) => Err(none_left()),
+pub(crate) fn grow(collection: &mut impl Grow, more: usize) -> Result<()> {
+    match collection.try_grow(more) {
+        true => Ok(()),
+        false => Err(none_left()),
     }
 }
 
 /// The error of all that has no memory to grow.
 #[cold]
-pub(crate) fn none_left() -> Error {
+fn none_left() -> Error {
     Error::Memory(
         "there is next to no memory left: what was begun is undone; drop graphs, programs or \
          arrays that are not needed any more"

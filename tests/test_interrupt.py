@@ -143,7 +143,7 @@ CALLS = {
     loss = (s @ w @ w @ w).sum()
     column = {s: np.ones((8000, 3000), np.float32)}
     interrupted(lambda: wy.fit(loss, column, optimizer=wy.SGD(lr=1e-12), batch_size=8000))
-    # What was left behind lets go by itself; who comes next waits for it.
+    # What was abandoned lets go by itself; who comes next waits for it.
     v, i = wy.Parameter(np.ones(3)), wy.IndexInput([0])
     column = {i: np.zeros(10, np.int64)}
     assert len(wy.fit(v[i].sum(), column, optimizer=wy.SGD(lr=0.5), batch_size=10).loss) == 1

@@ -330,7 +330,7 @@ def test_a_length_of_an_input_that_is_not_in_the_graph(name, looked_up, kind):
     np.testing.assert_array_equal(y.value, now)
 
 
-def test_who_asked_is_only_held_responsible_for_what_came_later():
+def test_a_length_binds_only_nodes_built_after_it_was_read():
     a, b = wy.Input([1.0, 2.0], name="a"), wy.Input([1.0, 2.0], name="b")
     before = b.sum() * 2.0
     assert len(a) == 2

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::buffer::{self, Buffer};
-use super::{Element, Shape, Type, copied, element_count, filled, room, shape, size};
+use super::{Element, Shape, Type, copied, element_count, filled, shape, size, vec_for};
 use crate::error::{Error, Result};
 
 /// Most elements of an array that is stored with its reference count.
@@ -41,7 +41,7 @@ impl<T: Element> Clone for Dense<T> {
 
 /// A copy of the elements of an array.
 fn copy<T: Element>(shape: &[usize], elements: &[T]) -> Result<Vec<T>> {
-    let mut data = room(shape)?;
+    let mut data = vec_for(shape)?;
     data.extend_from_slice(elements);
     Ok(data)
 }

@@ -107,7 +107,7 @@ impl fmt::Debug for Type {
 ///
 /// # Errors
 /// [`Error::Memory`] if there is not the memory.
-pub(crate) fn room<T>(shape: &[usize]) -> Result<Vec<T>> {
+pub(crate) fn vec_for<T>(shape: &[usize]) -> Result<Vec<T>> {
     let mut data = Vec::new();
     match data.try_reserve_exact(size(shape)) {
         // The reserve is not for arrays.
@@ -124,7 +124,7 @@ pub(crate) fn room<T>(shape: &[usize]) -> Result<Vec<T>> {
 /// # Errors
 /// [`Error::Memory`] if there is not the memory.
 pub(crate) fn filled<T: Clone>(count: usize, x: T) -> Result<Vec<T>> {
-    let mut data = room(&[count])?;
+    let mut data = vec_for(&[count])?;
     data.resize(count, x);
     Ok(data)
 }
@@ -280,7 +280,7 @@ impl Array {
     /// [`Error::Memory`] if there is not the memory.
     pub fn try_to_dtype(&self, dtype: DType) -> Result<Self> {
         fn convert<S: Number, T: Number>(d: &Dense<S>) -> Result<Dense<T>> {
-            let mut data = room(d.shape())?;
+            let mut data = vec_for(d.shape())?;
             data.extend(d.as_slice().iter().map(|x| T::of(x.to())));
             Ok(Dense::from_vec(copied(d.shape()), data))
         }

@@ -13,7 +13,7 @@ use super::lookup;
 use super::plan::{BLOCK, Location, Place, Plan, Sink};
 use super::rows::RowTerms;
 use crate::array::{
-    Array, DType, Dense, Shape, Slice, Type, Typed, View, ViewMut, room, size, with_real,
+    Array, DType, Dense, Shape, Slice, Type, Typed, View, ViewMut, size, vec_for, with_real,
 };
 use crate::error::Result;
 use crate::interrupt::{self, Poller};
@@ -72,7 +72,7 @@ impl Executor {
         let mut steps = Vec::new();
         for step in &plan.steps {
             let linked = linker.steps(step);
-            reserve::room(&mut steps, linked.len())?;
+            reserve::grow(&mut steps, linked.len())?;
             steps.extend(linked);
         }
         let none = Sink::Rows(Vec::new());
@@ -298,9 +298,9 @@ impl Executor {
     pub(crate) fn copy_rows(&self, parts: &[RowTerms<Place>], ty: &Type) -> Result<table::Rows> {
         let width = size(&ty.shape[1..]);
         let count: usize = parts.iter().map(|p| p.index.ty.size()).sum();
-        let mut indices: Vec<u32> = room(&[count])?;
+        let mut indices: Vec<u32> = vec_for(&[count])?;
         let values: Array = with_real!(ty.dtype, T => {
-            let mut values: Vec<T> = room(&[count, width])?;
+            let mut values: Vec<T> = vec_for(&[count, width])?;
             for part in parts {
                 let at: &[u32] = self.numbers(&part.index);
                 let start = values.len();

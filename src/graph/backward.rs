@@ -62,7 +62,7 @@ fn descend(order: &Order, seed: Value, run: hook::TransformRun) -> Result<Arrive
     let inner = Descent::begin();
     let mut outer = Vec::new();
     if inner.is_inner {
-        reserve::room(&mut outer, order.len())?;
+        reserve::grow(&mut outer, order.len())?;
         outer.extend(order.iter().map(|node| node.core().partial.take()));
     }
     let changes = OwnChanges::begin();

@@ -27,7 +27,7 @@ impl Flags {
     pub(super) const INTEGERS: Flags = Flags(1 << 4);
     /// The elements are zeros and ones that stand for false and true.
     pub(super) const BOOLEANS: Flags = Flags(1 << 5);
-    /// They are no numbers, but one of both.
+    /// [`INTEGERS`](Self::INTEGERS) or [`BOOLEANS`](Self::BOOLEANS).
     pub(super) const DISCRETE: Flags = Flags(1 << 4 | 1 << 5);
 
     /// Whether at least one of the flags `any` is in this set.

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::node::{IntoDyn, Kind, Node, Variable};
+use super::node::{IntoDyn, Kind, Variable};
 use super::order::NODE;
 use super::{hook, length_guards};
 use crate::array::Array;
@@ -59,9 +59,8 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let mut tables: HashMap<u64, ValueId> = HashMap::new();
         let mut args: Vec<ValueId> = Vec::new();
         let mut made_of = Vec::new();
-        let nodes = order.iter().map(|node| &*node.0);
-        length_guards::check(nodes.clone())?;
-        let asked = length_guards::asked_of(nodes);
+        let serials = length_guards::serials(order.iter().map(|node| &*node.0));
+        length_guards::check(&serials)?;
         let mut poller = Poller::default();
         for node in &order {
             poller.step(NODE)?;
@@ -96,11 +95,10 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                     let inputs = leaves.iter().filter(|l| matches!(l, Leaf::Input { .. }));
                     let number = inputs.count();
                     let name = name.map_or_else(|| format!("#{number}"), str::to_owned);
-                    let same =
-                        |(input, _): &&(&dyn Node, _)| std::ptr::eq(input.core(), node.0.core());
-                    if let Some((_, lengths)) = asked.iter().find(same) {
-                        made_of.push((leaves.len(), lengths.clone()));
-                    }
+                    let records = node.0.length_records();
+                    let lengths = records.map(|records| records.lengths(&serials));
+                    let lengths = lengths.filter(|lengths| !lengths.is_empty());
+                    made_of.extend(lengths.map(|lengths| (leaves.len(), lengths)));
                     leaves.push(Leaf::Input {
                         id,
                         ty: ty.clone(),

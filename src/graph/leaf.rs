@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::asked_lengths::Asked;
+use super::asked_lengths::LengthRecords;
 use super::flags::Flags;
 use super::node::{Core, IntoDyn, Kind, Node, Variable, latest_serial};
 use super::table_value::TableValue;
@@ -40,7 +40,7 @@ pub struct InputNode {
     core: Core,
     id: u64,
     name: Option<String>,
-    asked: Asked,
+    length_records: LengthRecords,
 }
 
 impl Node for InputNode {
@@ -50,8 +50,8 @@ impl Node for InputNode {
     fn kind(&self) -> Kind<'_> {
         Kind::Input(self.id, self.name.as_deref())
     }
-    fn asked(&self) -> Option<&Asked> {
-        Some(&self.asked)
+    fn length_records(&self) -> Option<&LengthRecords> {
+        Some(&self.length_records)
     }
 }
 
@@ -142,9 +142,9 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
             Kind::Input(..) => {
                 let old = self.0.core().ty();
                 assign(self.0.core(), value, false)?;
-                match self.0.asked() {
-                    Some(asked) if self.0.core().ty() != old => {
-                        asked.end(latest_serial(), &self.0.core().ty().shape);
+                match self.0.length_records() {
+                    Some(records) if self.0.core().ty() != old => {
+                        records.end(latest_serial(), &self.0.core().ty().shape);
                     }
                     _ => {}
                 }
@@ -305,7 +305,7 @@ impl Variable<InputNode> {
             id: new_id(),
             core: Core::leaf(value, Flags::INPUT),
             name,
-            asked: Asked::default(),
+            length_records: LengthRecords::default(),
         }))
     }
 

@@ -1,72 +1,45 @@
 //! Whether inputs have the lengths that a graph is made of.
 //!
-//! [`asked_lengths`] says what an input was asked for, and when; a graph is made of the answers
-//! that are older than one of its nodes, whether the input is in the graph or not.
+//! [`asked_lengths`] records the lengths that were read as integers; a graph is made of those whose
+//! records concern one of its nodes, whether their input is in the graph or not.
 
 use super::asked_lengths;
+use super::node::Node;
 #[cfg(feature = "python")]
-use super::node::Variable;
-use super::node::{Kind, Node};
+use super::node::{Kind, Variable};
 use crate::error::Result;
-use crate::exec::{Length, check_lengths};
+#[cfg(feature = "python")]
+use crate::exec::Length;
+use crate::exec::check_lengths;
 
 /// How messages call an input.
 fn label(name: Option<&str>) -> String {
     name.map_or_else(|| "input".to_owned(), |name| format!("input '{name}'"))
 }
 
-/// The serial numbers of the nodes of a graph that operators made.
-fn serials<'n>(nodes: impl Iterator<Item = &'n dyn Node>) -> Vec<u64> {
+/// The serial numbers by which records are found to concern a graph: those of its nodes that
+/// operators made. None if there are no records.
+pub(super) fn serials<'n>(nodes: impl Iterator<Item = &'n dyn Node>) -> Vec<u64> {
+    if !asked_lengths::any() {
+        return Vec::new();
+    }
     let operations = nodes.filter(|node| !node.core().is_leaf());
     operations.map(|node| node.core().serial()).collect()
 }
 
-/// The inputs among the nodes of a graph with the lengths that it is made of.
-pub(super) fn asked_of<'n>(
-    nodes: impl Iterator<Item = &'n dyn Node> + Clone,
-) -> Vec<(&'n dyn Node, Vec<Length>)> {
-    if !asked_lengths::any() {
-        return Vec::new();
-    }
-    asked_within(nodes.clone(), &serials(nodes))
-}
-
-/// As [`asked_of`], of a graph whose operators have these serial numbers.
-fn asked_within<'n>(
-    nodes: impl Iterator<Item = &'n dyn Node>,
-    serials: &[u64],
-) -> Vec<(&'n dyn Node, Vec<Length>)> {
-    let inputs = nodes.filter_map(|node| Some((node, node.asked()?)));
-    let lengths = inputs.map(|(node, asked)| (node, asked.within(serials)));
-    lengths.filter(|(_, lengths)| !lengths.is_empty()).collect()
-}
-
-/// Whether an input with a number is among the nodes of a graph.
-fn has_input<'n>(mut nodes: impl Iterator<Item = &'n dyn Node>, id: u64) -> bool {
-    nodes.any(|node| matches!(node.kind(), Kind::Input(other, _) if other == id))
-}
-
-/// Checks that the inputs that were asked for lengths, those among the nodes of a graph and others,
-/// have the lengths that it is made of.
+/// Checks that all inputs have the lengths that a graph whose operators have these serial numbers is
+/// made of.
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) naming the input.
-pub(super) fn check<'n>(nodes: impl Iterator<Item = &'n dyn Node> + Clone) -> Result<()> {
-    if !asked_lengths::any() {
+pub(super) fn check(serials: &[u64]) -> Result<()> {
+    if serials.is_empty() {
         return Ok(());
     }
-    let serials = serials(nodes.clone());
-    for (input, lengths) in asked_within(nodes.clone(), &serials) {
-        let Kind::Input(_, name) = input.kind() else {
-            continue;
-        };
-        check_lengths(&label(name), &lengths, &input.core().ty().shape)?;
-    }
-    for input in asked_lengths::inputs(|_| false) {
-        if let Some((lengths, shape)) = input.outdated(&serials)
-            && !has_input(nodes.clone(), input.id)
-        {
-            check_lengths(&label(input.name.as_deref()), &lengths, &shape)?;
+    for input in asked_lengths::inputs() {
+        let lengths = input.lengths(serials);
+        if !lengths.is_empty() {
+            check_lengths(&label(input.name.as_deref()), &lengths, &input.shape())?;
         }
     }
     Ok(())
@@ -88,12 +61,15 @@ impl Variable {
             return Ok(Vec::new());
         }
         let nodes = self.topological()?;
-        let nodes = nodes.iter().map(|node| &*node.0);
-        let serials = serials(nodes.clone());
+        let serials = serials(nodes.iter().map(|node| &*node.0));
+        let is_below = |id| {
+            let is_it = |node: &Self| matches!(node.kind(), Kind::Input(other, _) if other == id);
+            nodes.iter().any(is_it)
+        };
         let mut found = Vec::new();
-        for input in asked_lengths::inputs(|id| has_input(nodes.clone(), id)) {
-            let lengths = input.within(&serials);
-            if !lengths.is_empty() {
+        for input in asked_lengths::inputs() {
+            let lengths = input.lengths(&serials);
+            if !lengths.is_empty() && !is_below(input.id) {
                 found.push((input.id, label(input.name.as_deref()), lengths));
             }
         }

@@ -6,7 +6,7 @@
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
-use super::asked_lengths::Asked;
+use super::asked_lengths::LengthRecords;
 use super::flags::Flags;
 use super::value::Value;
 use crate::array::{Array, DType, Type};
@@ -273,7 +273,7 @@ pub trait Node: 'static {
 
     /// The lengths that were asked for, of an input.
     #[doc(hidden)]
-    fn asked(&self) -> Option<&Asked> {
+    fn length_records(&self) -> Option<&LengthRecords> {
         None
     }
 

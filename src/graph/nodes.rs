@@ -62,9 +62,8 @@ impl Nodes {
     /// # Errors
     /// [`Error::Memory`].
     fn room(&self) -> Result<()> {
-        reserve::room(&mut self.nodes.borrow_mut(), 1)?;
-        let mut names = self.names.borrow_mut();
-        names.try_reserve(1).map_err(|_| reserve::none_left())
+        reserve::grow(&mut *self.nodes.borrow_mut(), 1)?;
+        reserve::grow(&mut *self.names.borrow_mut(), 1)
     }
 
     /// A node by its name.

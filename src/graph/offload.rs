@@ -22,7 +22,7 @@ const LARGE: usize = 1 << 16;
 
 /// Multiplications, and elements, from which on an operator is taken to need over 20 ms.
 const LONG_PRODUCT: usize = 1 << 28;
-const LONG: usize = 1 << 25;
+const LONG_ELEMENTS: usize = 1 << 25;
 
 /// The operands, if they are arrays and the operator may take long on them: what to [`offload`] it with.
 #[inline]
@@ -63,7 +63,7 @@ fn operands_if_long<O: Operator + ?Sized>(
         }
         _ => 0,
     };
-    if (elements < LONG && product < LONG_PRODUCT) || op.stays_in_thread() {
+    if (elements < LONG_ELEMENTS && product < LONG_PRODUCT) || op.stays_in_thread() {
         return None;
     }
     let arrays = args.iter().map(|arg| match arg {
@@ -136,15 +136,15 @@ mod tests {
             transpose_b: false,
         };
         let sort = ArgSort { axis: 0 };
-        let half = LONG / 2;
+        let half = LONG_ELEMENTS / 2;
         let cases: &[(&dyn Operator, [&[usize]; 2], bool)] = &[
             (&Add, [&[half], &[half]], true),
             (&Add, [&[half], &[half - 1]], false),
             (&Add, [&[half + 1], &[half]], true),
             (&Staying, [&[half], &[half]], false),
-            (&sort, [&[LONG / 32], &[]], true),
-            (&sort, [&[LONG / 32 - 2], &[]], false),
-            (&Add, [&[LONG / 32], &[]], false),
+            (&sort, [&[LONG_ELEMENTS / 32], &[]], true),
+            (&sort, [&[LONG_ELEMENTS / 32 - 2], &[]], false),
+            (&Add, [&[LONG_ELEMENTS / 32], &[]], false),
             (&product, [&[512, 1024], &[1024, 512]], true),
             (&product, [&[511, 1024], &[1024, 512]], false),
             (&product, [&[1024, 512], &[512, 1024]], true),

@@ -87,7 +87,7 @@ fn walk_once(
     let (mut poller, mut visits) = (Poller::default(), 0_usize);
     let mut room = ROOM.take().unwrap_or_default();
     let Room { stack, parents } = &mut *room;
-    reserve::room(stack, roots.len())?;
+    reserve::grow(stack, roots.len())?;
     stack.extend(roots.iter().rev().map(|root| (Rc::clone(root), false)));
     while let Some((node, done)) = stack.pop() {
         visits += 1;
@@ -111,7 +111,7 @@ fn walk_once(
             continue;
         }
         node.parents(parents);
-        reserve::room(stack, parents.len() + 1)?;
+        reserve::grow(stack, parents.len() + 1)?;
         stack.push((node, true));
         stack.extend(parents.drain(..).rev().map(|p| (p, false)));
     }
@@ -125,7 +125,7 @@ fn walk_once(
 #[inline]
 fn append(order: &mut Order, node: Rc<dyn Node>) -> Result<()> {
     if order.len() == order.capacity() {
-        order.try_reserve(1).map_err(|_| reserve::none_left())?;
+        reserve::grow(order, 1)?;
     }
     order.push(node);
     Ok(())
@@ -147,7 +147,7 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     if asked_lengths::any() {
         let mut all = Order::new();
         topological(root, |_| true, &mut all)?;
-        length_guards::check(all.iter().map(|node| &**node))?;
+        length_guards::check(&length_guards::serials(all.iter().map(|node| &**node)))?;
     }
     let (mut order, mut parents) = (Order::new(), Vec::new());
     topological(root, |n| !n.core().is_current(now), &mut order)?;

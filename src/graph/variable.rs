@@ -111,7 +111,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
         let mut order = order::Order::new();
         order::topological(&self.erased(), |_| true, &mut order)?;
         let mut nodes = Vec::new();
-        reserve::room(&mut nodes, order.len())?;
+        reserve::grow(&mut nodes, order.len())?;
         nodes.extend(order.into_iter().map(Variable));
         Ok(nodes)
     }

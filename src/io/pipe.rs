@@ -1,7 +1,7 @@
 //! Pipes: files that may keep a reader waiting, read so that the wait can be ended.
 //!
 //! To open or read a pipe or a terminal is to wait for whoever writes, and no flag ends that wait.
-//! So another thread reads. When the caller stops, that thread is left waiting; it ends with the pipe
+//! So another thread reads. When the caller stops, that thread is abandoned; it ends with the pipe
 //! or with the process.
 
 use std::fs::File;
@@ -10,12 +10,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
-use std::time::Duration;
+
+use crate::interrupt::POLL_INTERVAL;
 
 /// Bytes read at once.
 const CHUNK: usize = 1 << 16;
-/// Time between two looks at whether to stop.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The content of a pipe, as far as it has come. Reading fails once `stop` is set.
 pub(super) struct Pipe<'a> {

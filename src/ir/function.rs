@@ -264,10 +264,10 @@ impl Builder {
     fn room(&self) -> Result<()> {
         reserve::check()?;
         let state = &mut *self.state.borrow_mut();
-        reserve::room(&mut state.types, 1)?;
-        reserve::room(&mut state.places, 1)?;
+        reserve::grow(&mut state.types, 1)?;
+        reserve::grow(&mut state.places, 1)?;
         match state.blocks.last_mut() {
-            Some(block) => reserve::room(&mut block.instructions, 1),
+            Some(block) => reserve::grow(&mut block.instructions, 1),
             None => Ok(()),
         }
     }

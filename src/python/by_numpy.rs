@@ -14,14 +14,14 @@ use pyo3::prelude::*;
 
 use super::convert;
 use super::error::raised;
-use crate::array::{Array, Dense, Shape, Slice, SliceMut, Type, View, ViewMut, room};
+use crate::array::{Array, Dense, Shape, Slice, SliceMut, Type, View, ViewMut, vec_for};
 use crate::error::{Error, Result};
 use crate::rules::{Ex, Key, OpRef, Operator, same_shape};
 
 /// A copy of an array of numbers.
 fn copied(x: &View<'_>) -> Result<Array> {
     fn copy<T: Copy>(shape: &[usize], from: &[T]) -> Result<Vec<T>> {
-        let mut to = room(shape)?;
+        let mut to = vec_for(shape)?;
         to.extend_from_slice(from);
         Ok(to)
     }

@@ -16,7 +16,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use crate::array::{Array, DType, Dense, Element, Shape, room, show_shape, with_dense};
+use crate::array::{Array, DType, Dense, Element, Shape, show_shape, vec_for, with_dense};
 use crate::error::Error;
 use crate::interrupt::Poller;
 use crate::reserve;
@@ -66,7 +66,7 @@ const COPIED: usize = 1 << 20;
 fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<T>> {
     fn copy<T: numpy::Element + Copy>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Vec<T>> {
         let count = array.len();
-        let mut data = room(&[count])?;
+        let mut data = vec_for(&[count])?;
         let mut poller = Poller::default();
         while data.len() < count {
             // SAFETY: as `PyArrayMethods::to_vec`, which is this without the check for memory: the
@@ -243,7 +243,7 @@ fn narrow<T: Copy + Into<i128>>(
     mut from_end: Option<&mut FromEnd>,
     rows: RowCount<'_>,
 ) -> PyResult<Vec<u32>> {
-    let mut out = room(&[values.len()])?;
+    let mut out = vec_for(&[values.len()])?;
     let mut poller = Poller::default();
     for (at, &value) in values.iter().enumerate() {
         if at % COPIED == COPIED - 1 {

@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList};
 
 use super::argument::{Given, Integer};
 use super::convert::type_name;
-use super::long_call::{Caller, long_call_left, wait_for_left};
+use super::long_call::{Caller, abandonable_long_call, wait_for_abandoned};
 use super::optim::PyOptimizer;
 use super::program::{BY_INPUT, PyProgram, bind, input_id, place};
 use super::sampling::PySampler;
@@ -316,7 +316,7 @@ pub(super) fn fit(
         deterministic: deterministic.named("deterministic", "True or False")?,
     };
     let progress = progress.named("progress", "True or False")?;
-    wait_for_left()?;
+    wait_for_abandoned()?;
     let mut callbacks: Vec<Py<PyAny>> = callback.into_iter().map(Bound::unbind).collect();
     let bar = if progress {
         let bar = py.import("wyrmling.progress")?.getattr("Progress")?;
@@ -336,8 +336,8 @@ pub(super) fn fit(
         };
         train::fit(&program, &settings, &optimizer, caller.stop(), &mut watcher)
     };
-    // Operators of the caller's own are Python code, which must not be left behind.
-    let result = long_call_left(py, !stays_in_thread, work);
+    // Operators of the caller's own are Python code, which must not be abandoned.
+    let result = abandonable_long_call(py, !stays_in_thread, work);
     if let Some(bar) = bar {
         bar.call_method0(intern!(py, "close"))?;
     }

@@ -37,14 +37,14 @@ fn trace(
     axis2: Integer,
 ) -> PyResult<PyVariable> {
     let x = node("trace", a)?;
-    let whole = x.is_discrete();
+    let is_discrete = x.is_discrete();
     let (k, axis1, axis2) = (
         offset.signed("trace: offset")?,
         axis1.signed("trace: axis1")?,
         axis2.signed("trace: axis2")?,
     );
     let sums = match (k, axis1, axis2) {
-        (0, 0, 1) if x.ty()?.ndim() <= 2 && !whole => ops::unary(&rules::Trace, &x)?,
+        (0, 0, 1) if x.ty()?.ndim() <= 2 && !is_discrete => ops::unary(&rules::Trace, &x)?,
         _ => {
             let diagonals = ops::diagonal(&x, k, axis1, axis2)?;
             ops::reduce(
@@ -55,7 +55,7 @@ fn trace(
             )?
         }
     };
-    Ok(PyVariable::new(match whole {
+    Ok(PyVariable::new(match is_discrete {
         true => ops::whole(&sums)?,
         false => sums,
     }))

@@ -106,9 +106,8 @@ impl Holders {
     /// [`Error::Memory`](crate::Error::Memory).
     fn number(&mut self, what: What) -> Result<(usize, bool)> {
         reserve::check()?;
-        reserve::room(&mut self.all, 1)?;
-        let more = self.numbers.try_reserve(1);
-        more.map_err(|_| reserve::none_left())?;
+        reserve::grow(&mut self.all, 1)?;
+        reserve::grow(&mut self.numbers, 1)?;
         let next = self.all.len();
         let number = *self.numbers.entry(what.address()).or_insert(next);
         if number == next {
@@ -138,13 +137,13 @@ impl Holders {
             let mut below =
                 below.unwrap_or_else(|| self.all[number].what.below(self.is_primitive).into_iter());
             let Some(next) = below.next() else {
-                reserve::room(&mut self.order, 1)?;
+                reserve::grow(&mut self.order, 1)?;
                 self.order.push(number);
                 continue;
             };
             let (place, is_new) = self.number(next)?;
             self.all[number].below.push(place);
-            reserve::room(&mut stack, 2)?;
+            reserve::grow(&mut stack, 2)?;
             stack.push((number, Some(below)));
             if is_new {
                 stack.push((place, None));

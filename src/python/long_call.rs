@@ -11,9 +11,9 @@
 //!
 //! [`attend_once`] is how everything else in the crate waits: for a table, or for another thread.
 //!
-//! Work that owns all that it needs ([`long_call_left`]) is left behind if it does not stop soon, as
+//! Work that owns all that it needs ([`abandonable_long_call`]) is abandoned if it does not stop soon, as
 //! one huge product within a step of training does not: it goes on to where it looks, and lets go of
-//! what it has locked then. Who begins another such call waits for that ([`wait_for_left`]).
+//! what it has locked then. Who begins another such call waits for that ([`wait_for_abandoned`]).
 //!
 //! A call costs a new thread, some 30 µs. Python delivers signals to its main thread alone:
 //! Ctrl-C does not stop a long call from another one.
@@ -132,9 +132,9 @@ fn attend(py: Python<'_>, work: &mut (dyn FnMut(&Caller) + Send)) -> PyResult<()
 }
 
 /// From so many elements on work on each of them may take 20 ms.
-const LONG: usize = 1 << 20;
+const LONG_CONVERSION: usize = 1 << 20;
 
-/// Runs `work` on so many elements: in a thread that Ctrl-C leaves behind, if they are many. It calls
+/// Runs `work` on so many elements: in a thread that Ctrl-C abandons, if they are many. It calls
 /// no Python, and ends by itself.
 ///
 /// # Errors
@@ -143,30 +143,31 @@ pub(super) fn patiently<R: Send + 'static>(
     elements: usize,
     work: impl FnOnce() -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    match elements < LONG {
+    match elements < LONG_CONVERSION {
         true => work(),
         false => interrupt::run_abandonable(work)?,
     }
 }
 
-/// How long work that was asked to stop may take to do so before it is left behind.
+/// How long work that was asked to stop may take to do so before it is abandoned.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Work that was left behind: how many forks led to its process, and what it sets when it has ended.
-type Left = (u32, Arc<AtomicBool>);
+/// Abandoned work: how many forks led to its process, and what it sets when it has ended.
+type Abandoned = (u32, Arc<AtomicBool>);
 
-static LEFT: Mutex<Vec<Left>> = Mutex::new(Vec::new());
+static ABANDONED: Mutex<Vec<Abandoned>> = Mutex::new(Vec::new());
 
-/// Waits until all work that was left behind has ended.
+/// Waits until all abandoned work has ended.
 ///
 /// # Errors
 /// What a signal handler raised.
-pub(super) fn wait_for_left() -> Result<()> {
+pub(super) fn wait_for_abandoned() -> Result<()> {
     let is_under_way = || {
-        let mut left = LEFT.lock();
+        let mut abandoned = ABANDONED.lock();
         // A forked child does not have the threads of its parent.
-        left.retain(|(forks, ended)| *forks == process::forks() && !ended.load(Ordering::Acquire));
-        !left.is_empty()
+        abandoned
+            .retain(|(forks, ended)| *forks == process::forks() && !ended.load(Ordering::Acquire));
+        !abandoned.is_empty()
     };
     while is_under_way() {
         interrupt::wait(&thread::sleep)?;
@@ -174,23 +175,23 @@ pub(super) fn wait_for_left() -> Result<()> {
     Ok(())
 }
 
-/// As [`long_call`], of work that owns what it needs. With `leaves` it is left behind if it does not
-/// stop soon when it is asked to; it must not call Python then but by the caller, for it may go on when
-/// the interpreter is gone.
+/// As [`long_call`], of work that owns what it needs. With `may_abandon` it is abandoned if it does
+/// not stop soon when it is asked to; it must not call Python then but by the caller, for it may go on
+/// when the interpreter is gone.
 ///
 /// # Errors
 /// As [`long_call`], and [`Error::State`] in a child that Python code forked meanwhile, where the
 /// work is not.
-pub(super) fn long_call_left<T: Send + 'static>(
+pub(super) fn abandonable_long_call<T: Send + 'static>(
     py: Python<'_>,
-    leaves: bool,
+    may_abandon: bool,
     work: impl FnOnce(&Caller) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
     let membership = Membership::of_this_thread();
     let forks = process::forks();
     let ended = Arc::new(AtomicBool::new(false));
     let ended_too = Arc::clone(&ended);
-    let (give, get) = mpsc::sync_channel(1);
+    let (sender, receiver) = mpsc::sync_channel(1);
     let (caller, listener) = connect();
     let worker = thread::Builder::new().name("wyrmling".into());
     let worker = worker.spawn(move || {
@@ -203,19 +204,19 @@ pub(super) fn long_call_left<T: Send + 'static>(
         let _ended = Ended(ended_too);
         let result = membership.join(|| interrupt::with_stop_flag(caller.stop(), || work(&caller)));
         // Sending fails if the caller has abandoned this thread.
-        let _ = give.send(result);
+        let _ = sender.send(result);
     });
     worker.map_err(interrupt::no_thread(1))?;
-    let heard = py.detach(move || listener.listen(leaves.then_some(GRACE)));
+    let heard = py.detach(move || listener.listen(may_abandon.then_some(GRACE)));
     if process::forks() != forks {
         return Err(heard.err().unwrap_or_else(|| forked().into()));
     }
     if let Ok(true) = heard {
         return Ok(py
-            .detach(move || get.recv())
+            .detach(move || receiver.recv())
             .unwrap_or_else(|_| Err(panicked()))?);
     }
-    LEFT.lock().push((forks, ended));
+    ABANDONED.lock().push((forks, ended));
     Err(heard.err().unwrap_or_else(|| Error::Interrupted.into()))
 }
 

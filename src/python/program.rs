@@ -167,7 +167,7 @@ impl PyProgram {
         })
     }
 
-    /// Runs the program, by `short` if the run is a short one. A long run is left behind by Ctrl-C,
+    /// Runs the program, by `short` if the run is a short one. A long run is abandoned by Ctrl-C,
     /// and ends by itself after the step that it is at.
     fn call<R: Send + 'static>(
         &self,

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 
 use super::argument::{borrowed, count};
 use super::long_call::long_call;
-use crate::array::room;
+use crate::array::vec_for;
 use crate::rank::{self, Factors, Metrics};
 
 /// From so many users on a selection may take long.
@@ -16,7 +16,7 @@ const LONG_SELECTION: usize = 1 << 10;
 
 /// A copy that nobody else writes to.
 fn copied(numbers: &[u32]) -> PyResult<Vec<u32>> {
-    let mut copy = room(&[numbers.len()])?;
+    let mut copy = vec_for(&[numbers.len()])?;
     copy.extend_from_slice(numbers);
     Ok(copy)
 }

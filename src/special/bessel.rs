@@ -35,10 +35,10 @@ pub(crate) fn yn(n: i32, x: f64) -> f64 {
 pub(crate) fn iv(n: i32, x: f64) -> f64 {
     let size = x.abs();
     let value = match Method::of(n, size) {
-        Method::Series => first_series(n, size),
+        Method::Series => iv_series(n, size),
         // Multiplied in two steps, since e^x may overflow where the product does not.
-        Method::Asymptotic => (0.5 * size).exp() * first_asymptotic(n, size) * (0.5 * size).exp(),
-        Method::Integral => bessel_integral::first(f64::from(n).abs(), 0, size, 0.0),
+        Method::Asymptotic => (0.5 * size).exp() * ive_asymptotic(n, size) * (0.5 * size).exp(),
+        Method::Integral => bessel_integral::iv_integral(f64::from(n).abs(), 0, size, false),
     };
     let value = if size == f64::INFINITY { size } else { value };
     if x < 0.0 { alternate(n, value) } else { value }
@@ -48,9 +48,9 @@ pub(crate) fn iv(n: i32, x: f64) -> f64 {
 pub(crate) fn ive(n: i32, x: f64) -> f64 {
     let size = x.abs();
     let value = match Method::of(n, size) {
-        Method::Series => first_series(n, size) * (-size).exp(),
-        Method::Asymptotic => first_asymptotic(n, size),
-        Method::Integral => bessel_integral::first(f64::from(n).abs(), 0, size, 1.0),
+        Method::Series => iv_series(n, size) * (-size).exp(),
+        Method::Asymptotic => ive_asymptotic(n, size),
+        Method::Integral => bessel_integral::iv_integral(f64::from(n).abs(), 0, size, true),
     };
     if x < 0.0 { alternate(n, value) } else { value }
 }
@@ -76,7 +76,7 @@ impl Method {
 }
 
 /// I_n(x) for moderate `x ≥ 0` by its power series (DLMF 10.25.2), whose terms are positive.
-fn first_series(n: i32, x: f64) -> f64 {
+fn iv_series(n: i32, x: f64) -> f64 {
     let (n, half) = (n.unsigned_abs(), 0.5 * x);
     let mut first = 1.0;
     for k in 1..=n {
@@ -92,7 +92,7 @@ fn first_series(n: i32, x: f64) -> f64 {
 }
 
 /// `e^-x·I_n(x)` for large `x` (DLMF 10.40.1).
-fn first_asymptotic(n: i32, x: f64) -> f64 {
+fn ive_asymptotic(n: i32, x: f64) -> f64 {
     let square = 4.0 * f64::from(n) * f64::from(n);
     let sum = series(1.0, |term, k| {
         let odd = 2.0 * k - 1.0;
@@ -103,21 +103,21 @@ fn first_asymptotic(n: i32, x: f64) -> f64 {
 
 /// K_n(x); NaN below zero.
 pub(crate) fn kn(n: i32, x: f64) -> f64 {
-    let scale = (-x).exp();
-    if scale < 1e-300 && x < f64::INFINITY {
+    let factor = (-x).exp();
+    if factor < 1e-300 && x < f64::INFINITY {
         // The factor vanishes before the product does.
-        return bessel_integral::second(f64::from(n).abs(), 0, x, 0.0);
+        return bessel_integral::kv_integral(f64::from(n).abs(), 0, x, false);
     }
-    second(n, x, scale)
+    kve_times(n, x, factor)
 }
 
 /// `e^x·K_n(x)`.
 pub(crate) fn kve(n: i32, x: f64) -> f64 {
-    second(n, x, 1.0)
+    kve_times(n, x, 1.0)
 }
 
-/// `e^x·K_n(x)` times `scale`, by forward recurrence (DLMF 10.29.1), which is stable.
-fn second(n: i32, x: f64, scale: f64) -> f64 {
+/// `e^x·K_n(x)` times `factor`, by forward recurrence (DLMF 10.29.1), which is stable.
+fn kve_times(n: i32, x: f64, factor: f64) -> f64 {
     if x < 0.0 || x.is_nan() {
         return f64::NAN;
     }
@@ -128,12 +128,12 @@ fn second(n: i32, x: f64, scale: f64) -> f64 {
         return 0.0;
     }
     let (mut here, mut above) = if x <= 2.0 {
-        let (zero, one) = second_series(x);
-        let back = x.exp() * scale;
+        let (zero, one) = k0_k1_series(x);
+        let back = x.exp() * factor;
         (zero * back, one * back)
     } else {
-        let (zero, one) = second_fraction(x);
-        (zero * scale, one * scale)
+        let (zero, one) = k0e_k1e_fraction(x);
+        (zero * factor, one * factor)
     };
     for k in 1..=n.unsigned_abs() {
         (here, above) = (above, here + 2.0 * f64::from(k) / x * above);
@@ -145,7 +145,7 @@ fn second(n: i32, x: f64, scale: f64) -> f64 {
 }
 
 /// K_0(x) and K_1(x) for `x ≤ 2` by their power series (DLMF 10.31.2, 10.31.1).
-fn second_series(x: f64) -> (f64, f64) {
+fn k0_k1_series(x: f64) -> (f64, f64) {
     let square = 0.25 * x * x;
     // Not the logarithm of x / 2, which may be 0 where x is not.
     let log = x.ln() - LN_2 + EULER;
@@ -159,14 +159,14 @@ fn second_series(x: f64) -> (f64, f64) {
         term *= square * next * next;
     }
     (
-        zero - log * first_series(0, x),
-        1.0 / x + log * first_series(1, x) - 0.25 * x * one,
+        zero - log * iv_series(0, x),
+        1.0 / x + log * iv_series(1, x) - 0.25 * x * one,
     )
 }
 
 /// `e^x·K_0(x)` and `e^x·K_1(x)` for `x ≥ 2`, by Steed's evaluation of the second continued
 /// fraction (Temme, Journal of Computational Physics 19 (1975); DLMF 10.74(v)).
-fn second_fraction(x: f64) -> (f64, f64) {
+fn k0e_k1e_fraction(x: f64) -> (f64, f64) {
     if x > 1e20 {
         // The leading term (DLMF 10.40.2) has all digits, and the fraction below would overflow.
         let value = (0.5 * PI).sqrt() / x.sqrt();

@@ -25,11 +25,12 @@ fn rotated_power((re, im): (f64, f64), k: u32, (c, s): (f64, f64)) -> f64 {
     (0..k).fold((c, s), turn).0
 }
 
-/// The integral for `e^(-scale·x)·I_n(x)` with a factor `(cosh u - 1)^k`, for `n ≥ 0` and `x > 1`: for a
-/// `scale` of 1 the derivative of order `k`.
-pub(super) fn first(n: f64, k: u32, x: f64, scale: f64) -> f64 {
+/// The integral for `I_n(x)`, or `e^-x·I_n(x)` if it is scaled, with a factor `(cosh u - 1)^k`, for
+/// `n ≥ 0` and `x > 1`: if it is scaled the derivative of order `k`.
+pub(super) fn iv_integral(n: f64, k: u32, x: f64, is_scaled: bool) -> f64 {
     let (radius, rest, peak) = saddle(n, x);
-    // The rule's error is the functions of orders beyond n by its number of nodes.
+    // With N = 2·half nodes on the whole circle the rule gives, for k = 0, the sum of
+    // I_(n+jN)·e^(j·N·peak) over all integers j, of which that of j = 0 is wanted.
     let half = (6.3 * radius.sqrt() + 12.0).ceil();
     let step = PI / half;
     let mut sum = 0.0;
@@ -53,7 +54,8 @@ pub(super) fn first(n: f64, k: u32, x: f64, scale: f64) -> f64 {
         number += 1.0;
     }
     // In two steps, since the exponential may overflow or vanish where the product does not.
-    let size = (0.5 * ((1.0 - scale) * x + rest - n * peak)).exp();
+    let unscaled = if is_scaled { 0.0 } else { x };
+    let size = (0.5 * (unscaled + rest - n * peak)).exp();
     size * (sum / half) * size
 }
 
@@ -67,9 +69,9 @@ fn sine_less_angle(angle: f64) -> f64 {
     series(-angle * square / 6.0, next)
 }
 
-/// The integral for `e^(scale·x)·K_n(x)` with a factor `(1 - cosh u)^k`, for `n ≥ 0` and `x > 1`: for a
-/// `scale` of 1 the derivative of order `k`.
-pub(super) fn second(n: f64, k: u32, x: f64, scale: f64) -> f64 {
+/// The integral for `K_n(x)`, or `e^x·K_n(x)` if it is scaled, with a factor `(1 - cosh u)^k`, for
+/// `n ≥ 0` and `x > 1`: if it is scaled the derivative of order `k`.
+pub(super) fn kv_integral(n: f64, k: u32, x: f64, is_scaled: bool) -> f64 {
     let (radius, rest, peak) = saddle(n, x);
     let step = 0.5 / (radius + 4.0).sqrt();
     let term = |u: f64| {
@@ -91,6 +93,7 @@ pub(super) fn second(n: f64, k: u32, x: f64, scale: f64) -> f64 {
             number += 1.0;
         }
     }
-    let size = (0.5 * ((scale - 1.0) * x - rest + n * peak)).exp();
+    let unscaled = if is_scaled { 0.0 } else { -x };
+    let size = (0.5 * (unscaled - rest + n * peak)).exp();
     0.5 * (size * (step * sum) * size)
 }

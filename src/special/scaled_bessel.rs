@@ -38,7 +38,7 @@ pub(crate) fn ive_derivative(number: i32, x: f64) -> f64 {
     } else if size <= 1.0 || size.is_nan() {
         by_neighbours(ive, 0.5, (n, k), size)
     } else {
-        bessel_integral::first(f64::from(n), k, size, 1.0)
+        bessel_integral::iv_integral(f64::from(n), k, size, true)
     };
     if x < 0.0 && odd { -value } else { value }
 }
@@ -55,7 +55,7 @@ pub(crate) fn kve_derivative(number: i32, x: f64) -> f64 {
         return 0.0;
     }
     if x > 1.0 {
-        return bessel_integral::second(f64::from(n), k, x, 1.0);
+        return bessel_integral::kv_integral(f64::from(n), k, x, true);
     }
     let highest = kve(n + k as i32, x);
     if highest.is_infinite() {

@@ -6,7 +6,7 @@
 //! whoever reads them; optimizers group them in their own order.
 
 use crate::array::{
-    Array, Dense, Number, Shape, Type, Typed, element_count, room, show_shape, size, with_real,
+    Array, Dense, Number, Shape, Type, Typed, element_count, show_shape, size, vec_for, with_real,
 };
 use crate::error::{Error, Result};
 use crate::rules::{Region, check_indices};
@@ -172,7 +172,7 @@ impl Rows {
     pub fn try_concat(&self) -> Result<(Vec<u32>, Array)> {
         let rows = self.ty.shape.get(1..).unwrap_or_default();
         let shape: Shape = [&[self.len()], rows].concat().into();
-        let mut indices = room(&shape[..1])?;
+        let mut indices = vec_for(&shape[..1])?;
         for part in &self.parts {
             match &part.at {
                 At::Index(at) => indices.extend_from_slice(at.as_slice()),
@@ -183,7 +183,7 @@ impl Rows {
             }
         }
         let values = with_real!(self.ty.dtype, T => {
-            let mut all = room::<T>(&shape)?;
+            let mut all = vec_for::<T>(&shape)?;
             for part in &self.parts {
                 let values = part.values.view().real::<T>();
                 match &part.at {

@@ -3,7 +3,7 @@
 //! The rows of a [`Csr`]. Users may have any numbers of 32 bits: where the largest is far beyond
 //! how many there are, a row stands for one of those that occur, found by bisection.
 
-use crate::array::room;
+use crate::array::vec_for;
 use crate::error::Result;
 use crate::rank::Csr;
 
@@ -29,12 +29,12 @@ impl Positives {
             let rows = Csr::from_pairs(users, items, n_users, n_items as usize)?;
             return Ok(Positives { users: None, rows });
         }
-        let mut distinct = room(&[users.len()])?;
+        let mut distinct = vec_for(&[users.len()])?;
         distinct.extend_from_slice(users);
         distinct.sort_unstable();
         distinct.dedup();
         let row = |user| distinct.partition_point(|other| other < user) as u32;
-        let mut places: Vec<u32> = room(&[users.len()])?;
+        let mut places: Vec<u32> = vec_for(&[users.len()])?;
         places.extend(users.iter().map(row));
         let rows = Csr::from_pairs(&places, items, distinct.len(), n_items as usize)?;
         Ok(Positives {

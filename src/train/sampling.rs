@@ -22,7 +22,7 @@ use rand_distr::weighted::WeightedAliasIndex;
 
 use super::positives::Positives;
 pub use super::stream::stream;
-use crate::array::room;
+use crate::array::vec_for;
 use crate::error::{Error, Result};
 
 /// A distribution of items, which may exclude what a user knows.
@@ -90,7 +90,7 @@ impl Sampler {
         if !power.is_finite() {
             return Err(Error::Value(format!("power is {power}; it must be finite")));
         }
-        let mut weights = room(&[counts.len()])?;
+        let mut weights = vec_for(&[counts.len()])?;
         for (i, &count) in counts.iter().enumerate() {
             let weight = count.powf(power);
             if !(count.is_finite() && count >= 0.0 && weight.is_finite()) {
@@ -116,17 +116,17 @@ impl Sampler {
             0.0 => 0,
             weight => ((weight / largest * scale) as u64).max(1),
         };
-        let mut rounded: Vec<u64> = room(&[weights.len()])?;
+        let mut rounded: Vec<u64> = vec_for(&[weights.len()])?;
         rounded.extend(weights.into_iter().map(round));
         let weights = rounded;
-        let mut before = room(&[weights.len() + 1])?;
+        let mut before = vec_for(&[weights.len() + 1])?;
         before.push(0);
         for weight in &weights {
             before.push(before[before.len() - 1] + weight);
         }
         // The alias method keeps a number and a weight an item, and two lists of numbers while it is
         // set up. It asks for them without a way back, so they are asked for here first.
-        drop(room::<[u64; 4]>(&[weights.len()])?);
+        drop(vec_for::<[u64; 4]>(&[weights.len()])?);
         let alias = WeightedAliasIndex::new(weights)
             .map_err(|e| Error::Value(format!("counts cannot be drawn from: {e}")))?;
         Ok(Sampler {

@@ -175,6 +175,90 @@ fn a_graph_built_anew_holds_for_its_own_length() -> Result<()> {
     Ok(())
 }
 
+/// What is built after a length was read may be made of it, also where the input is not below.
+#[test]
+fn a_length_binds_what_is_built_while_the_input_has_it() -> Result<()> {
+    let [a, b] = [input(&[2]), Input::new(vec![1.0, 2.0])];
+    let double = || (b.clone().sum() * 2.0).boxed();
+    let mut free = vec![double()];
+    ops::ask_lengths(&a.clone().boxed(), &[0], "len()")?;
+    let bound = [double(), (double() + free[0].clone()).boxed()];
+    let leaf = b.clone().boxed();
+    a.set_value(vec![5.0; 3])?;
+    free.push(double());
+    free.push((free[0].clone() + free[1].clone()).boxed());
+    for graph in &free {
+        graph.item()?;
+        assert!(graph.freeze()?.run(&[vec![1.0].into()]).is_ok());
+    }
+    for graph in &bound {
+        for text in [refused(graph.item()), refused(graph.freeze().map(drop))] {
+            let named = "input 'x': shape (3,) does not have the length 2 along axis 0";
+            assert!(text.starts_with(named), "{text}");
+        }
+        refused(graph.try_backward());
+    }
+    // An input by itself is made of no length, and a new node of what is refused is, too.
+    assert_eq!(leaf.value()?.to_f64(), [1.0, 2.0]);
+    refused(apply(rules::Add, [&bound[0], &leaf]));
+    // The length again.
+    a.set_value(vec![7.0; 2])?;
+    for graph in bound.iter().chain(&free) {
+        graph.item()?;
+        graph.freeze()?.run(&[vec![1.0, 2.0].into()])?;
+    }
+    // Of several lengths each counts, and those of an input that is gone cannot change any more.
+    let c = Input::named(vec![1.0; 4], Some("c".to_owned()));
+    ops::ask_lengths(&c.clone().boxed(), &[0], "len()")?;
+    let both = (bound[0].clone() * 3.0).boxed();
+    c.set_value(vec![1.0])?;
+    assert!(refused(both.item()).starts_with("input 'c': shape (1,)"));
+    bound[0].item()?;
+    drop(c);
+    assert_eq!(both.item()?, 18.0);
+    a.set_value(vec![1.0])?;
+    assert!(refused(both.item()).starts_with("input 'x': shape (1,)"));
+    drop(a);
+    assert_eq!(both.item()?, 18.0);
+    Ok(())
+}
+
+/// A graph with the input that it is made of lengths of refuses them by the input's number or name, a
+/// program as long as it runs and a graph as long as the input has another length.
+#[test]
+fn lengths_of_two_axes_are_refused_one_by_one() -> Result<()> {
+    let x = input(&[2, 3]);
+    ops::ask_lengths(&x.clone().boxed(), &[0], "len()")?;
+    let first = x.clone().sum().boxed();
+    ops::ask_lengths(&x.clone().boxed(), &[1], "len()")?;
+    let second = x.clone().sum().boxed();
+    let programs = [first.freeze()?, second.freeze()?];
+    for (shape, refusals) in [
+        ([2, 3], [None, None]),
+        ([2, 4], [None, Some("axis 1")]),
+        ([5, 3], [Some("axis 0"), Some("axis 0")]),
+        ([5, 4], [Some("axis 0"), Some("axis 0")]),
+    ] {
+        let value = numbers(DType::F64, &shape, 3);
+        x.set_value(value.clone())?;
+        for ((graph, program), refusal) in
+            [&first, &second].into_iter().zip(&programs).zip(refusals)
+        {
+            let found = [
+                program.run(std::slice::from_ref(&value)).map(drop),
+                graph.item().map(drop),
+            ];
+            for found in found {
+                match refusal {
+                    None => found?,
+                    Some(axis) => assert!(refused(found).contains(&format!("along {axis} that"))),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn a_length_that_is_a_number_of_the_graph_follows() -> Result<()> {
     let x = input(&[4, 3]);

@@ -65,7 +65,8 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
     let serial = latest_serial();
     let order = x.topological()?;
     for input in &order {
-        let (Some(asked), Kind::Input(id, name)) = (input.0.asked(), input.kind()) else {
+        let (Some(records), Kind::Input(id, name)) = (input.0.length_records(), input.kind())
+        else {
             continue;
         };
         let ty = input.0.core().ty();
@@ -76,10 +77,12 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
                 false => follows(x, &order, (input, &ty, axis), (axes, &now)),
             };
             if counts {
-                let length = Some(length);
-                let by = by.into();
-                let answer = Length { axis, length, by };
-                asked.ask(answer, serial, (id, name, &ty.shape));
+                let length = Length {
+                    axis,
+                    length: Some(length),
+                    by: by.into(),
+                };
+                records.add(length, serial, (id, name, &ty.shape));
             }
         }
     }

@@ -18,7 +18,7 @@ const EDGES: [f64; 13] = [
 ];
 
 /// The derivative of Y_n. Next to 0 both neighbours are infinite, and that of the larger order counts.
-fn second_slope(n: i32, x: Ex<'_>) -> Ex<'_> {
+fn yn_rule(n: i32, x: Ex<'_>) -> Ex<'_> {
     let (below, above) = (x.yn(n - 1), x.yn(n + 1));
     let smaller = if n > 0 { below } else { above };
     let finite = smaller.isinf().select(x.constant(0.0), smaller);
@@ -30,7 +30,7 @@ fn second_slope(n: i32, x: Ex<'_>) -> Ex<'_> {
 }
 
 /// The derivative of ive of order n; of orders too large for a number, what its neighbours give.
-fn first_scaled_slope(n: i32, x: Ex<'_>) -> Ex<'_> {
+fn ive_rule(n: i32, x: Ex<'_>) -> Ex<'_> {
     match partial::number(n.unsigned_abs(), 1) {
         Some(number) => x.ive_derivative(number),
         None => (x.ive(n - 1) + x.ive(n + 1)) * 0.5 - x.sign() * x.ive(n),
@@ -38,7 +38,7 @@ fn first_scaled_slope(n: i32, x: Ex<'_>) -> Ex<'_> {
 }
 
 /// The derivative of kve of order n, in the same way.
-fn second_scaled_slope(n: i32, x: Ex<'_>) -> Ex<'_> {
+fn kve_rule(n: i32, x: Ex<'_>) -> Ex<'_> {
     match partial::number(n.unsigned_abs(), 1) {
         Some(number) => x.kve_derivative(number),
         None => x.kve(n) - (x.kve(n - 1) + x.kve(n + 1)) * 0.5,
@@ -82,7 +82,7 @@ elementwise! { $
     /// Bessel function of the second kind of order 1.
     Y1 = y1, "Y_1(x)", "DLMF 10.2.3",
     (x) -> libm::y1,
-    vjp(g, y) = [Some(g * second_slope(1, x))],
+    vjp(g, y) = [Some(g * yn_rule(1, x))],
     domain = [POSITIVE],
     special = [EDGES],
     scipy = ["y1"];
@@ -90,7 +90,7 @@ elementwise! { $
     /// Bessel function of the second kind of order n.
     Yn = yn, "Y_n(x)", "DLMF 10.2.3",
     (n; x) -> bessel::yn,
-    vjp(g, y) = [Some(g * second_slope(n, x))],
+    vjp(g, y) = [Some(g * yn_rule(n, x))],
     domain = [POSITIVE],
     special = [EDGES],
     orders = [0, 1, 3, -2],
@@ -124,7 +124,7 @@ elementwise! { $
     /// The same of order 0, scaled.
     I0e = i0e, "exp(-|x|) I_0(x)", "DLMF 10.25.2, 10.40.1",
     (x) -> |x| bessel::ive(0, x),
-    vjp(g, y) = [Some(g * first_scaled_slope(0, x))],
+    vjp(g, y) = [Some(g * ive_rule(0, x))],
     domain = [POSITIVE],
     special = [EDGES],
     scipy = ["i0e"];
@@ -132,7 +132,7 @@ elementwise! { $
     /// The same of order 1, scaled.
     I1e = i1e, "exp(-|x|) I_1(x)", "DLMF 10.25.2, 10.40.1",
     (x) -> |x| bessel::ive(1, x),
-    vjp(g, y) = [Some(g * first_scaled_slope(1, x))],
+    vjp(g, y) = [Some(g * ive_rule(1, x))],
     domain = [POSITIVE],
     special = [EDGES],
     scipy = ["i1e"];
@@ -140,7 +140,7 @@ elementwise! { $
     /// The same of order n, scaled.
     Ive = ive, "exp(-|x|) I_n(x)", "DLMF 10.25.2, 10.40.1, 10.29.1",
     (n; x) -> bessel::ive,
-    vjp(g, y) = [Some(g * first_scaled_slope(n, x))],
+    vjp(g, y) = [Some(g * ive_rule(n, x))],
     domain = [POSITIVE],
     special = [EDGES],
     orders = [0, 1, 3, -2],
@@ -174,7 +174,7 @@ elementwise! { $
     /// The same of order 0, scaled.
     K0e = k0e, "exp(x) K_0(x)", "DLMF 10.31.2, 10.74(v)",
     (x) -> |x| bessel::kve(0, x),
-    vjp(g, y) = [Some(g * second_scaled_slope(0, x))],
+    vjp(g, y) = [Some(g * kve_rule(0, x))],
     domain = [POSITIVE],
     special = [EDGES],
     scipy = ["k0e"];
@@ -182,7 +182,7 @@ elementwise! { $
     /// The same of order 1, scaled.
     K1e = k1e, "exp(x) K_1(x)", "DLMF 10.31.1, 10.74(v)",
     (x) -> |x| bessel::kve(1, x),
-    vjp(g, y) = [Some(g * second_scaled_slope(1, x))],
+    vjp(g, y) = [Some(g * kve_rule(1, x))],
     domain = [POSITIVE],
     special = [EDGES],
     scipy = ["k1e"];
@@ -190,7 +190,7 @@ elementwise! { $
     /// The same of order n, scaled.
     Kve = kve, "exp(x) K_n(x)", "DLMF 10.31.1, 10.74(v), 10.29.1",
     (n; x) -> bessel::kve,
-    vjp(g, y) = [Some(g * second_scaled_slope(n, x))],
+    vjp(g, y) = [Some(g * kve_rule(n, x))],
     domain = [POSITIVE],
     special = [EDGES],
     orders = [0, 1, 3, -2],

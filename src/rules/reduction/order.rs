@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 
 use crate::array::{
-    DType, Number, Real, Shape, Type, Typed, View, ViewMut, room, show_shape, with_real,
+    DType, Number, Real, Shape, Type, Typed, View, ViewMut, show_shape, vec_for, with_real,
 };
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
@@ -69,9 +69,9 @@ impl Operator for ArgSort {
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let lanes = Lanes::new(out.shape, self.axis);
         let (n, inner) = (lanes.length, lanes.inner);
-        let mut lane: Vec<f64> = room(&[n])?;
+        let mut lane: Vec<f64> = vec_for(&[n])?;
         lane.resize(n, 0.0);
-        let mut order: Vec<u32> = room(&[n])?;
+        let mut order: Vec<u32> = vec_for(&[n])?;
         let out = u32::slice_mut(&mut out.data);
         let mut poller = Poller::default();
         for number in 0..lanes.outer * inner {
