@@ -18,6 +18,26 @@ X = np.array([[1.0, 4.0, 2.0], [3.0, 0.5, -1.0]])
 MASK = np.array([[True, False, True], [False, True, True]])
 
 
+KEEPING = [
+    *("sum", "mean", "max", "min", "prod", "var", "std", "any", "all", "argmax", "argmin", "ptp"),
+    *("median", "average", "nansum", "nanmean", "nanmax", "nanprod", "nanvar", "nanmedian"),
+    *("count_nonzero", "linalg.norm"),
+]
+
+
+@pytest.mark.parametrize("keepdims", [0, 1, 2, np.int64(1), np.int8(0), True, np.bool_(False)])
+@pytest.mark.parametrize("name", KEEPING)
+def test_keepdims_may_be_an_integer(name, keepdims):
+    f = np.linalg.norm if name.startswith("linalg") else getattr(np, name)
+    expected = f(X, axis=1, keepdims=bool(keepdims))
+    x = wy.Parameter(X)
+    found = [f(x, axis=1, keepdims=keepdims)]
+    if name in ("sum", "mean", "max", "min", "prod", "var", "std", "any", "all"):
+        found.append(getattr(x, name)(axis=1, keepdims=keepdims))
+    for y in found:
+        np.testing.assert_allclose(getattr(y, "value", y), expected, rtol=1e-12, strict=True)
+
+
 INTO = [
     lambda x, out: np.sum(x, 0, out=out),
     lambda x, out: np.mean(x, axis=0, out=out, where=MASK),

@@ -173,7 +173,7 @@ impl Optimizer {
         Ok(Optimizer {
             rule,
             settings,
-            states: Mutex::default(),
+            states: Mutex::new(States::default()),
         })
     }
 

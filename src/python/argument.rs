@@ -99,6 +99,25 @@ impl<'a, 'py, T: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Given<T> {
     }
 }
 
+/// `keepdims`, as NumPy reads it: True, False, or an integer that is 0 or not.
+pub(super) struct KeepDims(pub(super) bool);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for KeepDims {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let error = match object.extract::<bool>() {
+            Ok(keeps) => return Ok(KeepDims(keeps)),
+            Err(error) => error,
+        };
+        let index = intern!(object.py(), "__index__");
+        if !object.hasattr(index)? {
+            return Err(error);
+        }
+        Ok(KeepDims(object.call_method0(index)?.is_truthy()?))
+    }
+}
+
 /// An integer of any size, until it is known what it is for. Booleans are none.
 pub(super) enum Integer {
     /// One that is looked at.

@@ -5,7 +5,7 @@
 
 use pyo3::prelude::*;
 
-use super::argument::{Given, Integer};
+use super::argument::{Given, Integer, KeepDims};
 use super::convert::required;
 use super::export::exports;
 use super::operand::{answer, node, pair};
@@ -119,10 +119,10 @@ fn searchsorted<'py>(
 fn argmax<'py>(
     x: &Bound<'py, PyAny>,
     axis: Integer,
-    keepdims: Given<bool>,
+    keepdims: Given<KeepDims>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let axis = axis.signed("argmax: axis")?;
-    let keepdims = keepdims.named("argmax: keepdims", "True or False")?;
+    let KeepDims(keepdims) = keepdims.named("argmax: keepdims", "True or False")?;
     let numbers = ops::numbers(&node("argmax", x)?)?;
     answer(x.py(), ops::argmax(&numbers, axis, keepdims)?)
 }
@@ -136,10 +136,10 @@ fn argmax<'py>(
 fn argmin<'py>(
     x: &Bound<'py, PyAny>,
     axis: Integer,
-    keepdims: Given<bool>,
+    keepdims: Given<KeepDims>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let axis = axis.signed("argmin: axis")?;
-    let keepdims = keepdims.named("argmin: keepdims", "True or False")?;
+    let KeepDims(keepdims) = keepdims.named("argmin: keepdims", "True or False")?;
     let numbers = ops::numbers(&node("argmin", x)?)?;
     answer(x.py(), ops::argmin(&numbers, axis, keepdims)?)
 }

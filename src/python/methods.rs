@@ -16,7 +16,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use super::argument::{Given, Integer, Named};
+use super::argument::{Given, Integer, KeepDims, Named};
 use super::element_type::ElementType;
 use super::functions::{diagonal_of, two};
 use super::length;
@@ -36,7 +36,7 @@ fn reduce<'py>(
     slf: &Bound<'py, PyVariable>,
     kind: Reduction,
     axis: Option<&Bound<'py, PyAny>>,
-    keepdims: Given<bool>,
+    keepdims: Given<KeepDims>,
     more: &Named<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if more.iter().any(|(_, value)| value.is_some()) {
@@ -268,7 +268,7 @@ impl PyVariable {
     /// Sum over axes: all of them, one, or a tuple of several. The other arguments are those of
     /// ``numpy.sum``, for variables.
     #[pyo3(
-        signature = (axis=None, dtype=None, out=None, keepdims=Given::default(false), initial=None, r#where=None),
+        signature = (axis=None, dtype=None, out=None, keepdims=Given::default(KeepDims(false)), initial=None, r#where=None),
         text_signature = "($self, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True)"
     )]
     fn sum<'py>(
@@ -276,7 +276,7 @@ impl PyVariable {
         axis: Option<&Bound<'py, PyAny>>,
         dtype: Option<&Bound<'py, PyAny>>,
         out: Option<&Bound<'py, PyAny>>,
-        keepdims: Given<bool>,
+        keepdims: Given<KeepDims>,
         initial: Option<&Bound<'py, PyAny>>,
         r#where: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -295,7 +295,7 @@ impl PyVariable {
     }
     /// Arithmetic mean over axes. The other arguments are those of ``numpy.mean``, for variables.
     #[pyo3(
-        signature = (axis=None, dtype=None, out=None, keepdims=Given::default(false), r#where=None),
+        signature = (axis=None, dtype=None, out=None, keepdims=Given::default(KeepDims(false)), r#where=None),
         text_signature = "($self, axis=None, dtype=None, out=None, keepdims=False, where=True)"
     )]
     fn mean<'py>(
@@ -303,7 +303,7 @@ impl PyVariable {
         axis: Option<&Bound<'py, PyAny>>,
         dtype: Option<&Bound<'py, PyAny>>,
         out: Option<&Bound<'py, PyAny>>,
-        keepdims: Given<bool>,
+        keepdims: Given<KeepDims>,
         r#where: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         reduce(
@@ -317,14 +317,14 @@ impl PyVariable {
     /// Largest element along axes; equal largest elements share the gradient. The other arguments
     /// are those of ``numpy.max``, for variables.
     #[pyo3(
-        signature = (axis=None, out=None, keepdims=Given::default(false), initial=None, r#where=None),
+        signature = (axis=None, out=None, keepdims=Given::default(KeepDims(false)), initial=None, r#where=None),
         text_signature = "($self, axis=None, out=None, keepdims=False, initial=None, where=True)"
     )]
     fn max<'py>(
         slf: &Bound<'py, Self>,
         axis: Option<&Bound<'py, PyAny>>,
         out: Option<&Bound<'py, PyAny>>,
-        keepdims: Given<bool>,
+        keepdims: Given<KeepDims>,
         initial: Option<&Bound<'py, PyAny>>,
         r#where: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -339,14 +339,14 @@ impl PyVariable {
     /// Smallest element along axes; equal smallest elements share the gradient. The other
     /// arguments are those of ``numpy.min``, for variables.
     #[pyo3(
-        signature = (axis=None, out=None, keepdims=Given::default(false), initial=None, r#where=None),
+        signature = (axis=None, out=None, keepdims=Given::default(KeepDims(false)), initial=None, r#where=None),
         text_signature = "($self, axis=None, out=None, keepdims=False, initial=None, where=True)"
     )]
     fn min<'py>(
         slf: &Bound<'py, Self>,
         axis: Option<&Bound<'py, PyAny>>,
         out: Option<&Bound<'py, PyAny>>,
-        keepdims: Given<bool>,
+        keepdims: Given<KeepDims>,
         initial: Option<&Bound<'py, PyAny>>,
         r#where: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use super::argument::{Given, Integer, Named, dictionary};
+use super::argument::{Given, Integer, KeepDims, Named, dictionary};
 use super::convert::{self, reduced_axes};
 use super::export::exports;
 use super::operand::node;
@@ -17,10 +17,11 @@ pub(super) fn reduction(
     kind: Reduction,
     x: &Variable,
     axis: Option<&Bound<'_, PyAny>>,
-    keepdims: Given<bool>,
+    keepdims: Given<KeepDims>,
 ) -> PyResult<Variable> {
     let axis = reduced_axes(kind.name(), axis)?;
-    let keepdims = keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
+    let KeepDims(keepdims) =
+        keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
     let mut numbers = ops::numbers(x)?;
     if x.is_boolean() && !matches!(kind, Reduction::Max | Reduction::Min) {
         // Of float32 not all counts would be exact.
@@ -52,10 +53,11 @@ pub(super) fn reduced_with<'py>(
     operand: &Bound<'py, PyAny>,
     kind: Reduction,
     axis: Option<&Bound<'py, PyAny>>,
-    keepdims: Given<bool>,
+    keepdims: Given<KeepDims>,
     more: &Named<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let keepdims = keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
+    let KeepDims(keepdims) =
+        keepdims.named(format_args!("{}: keepdims", kind.name()), "True or False")?;
     let keepdims = PyBool::new(operand.py(), keepdims).to_owned().into_any();
     let named = [&[("axis", axis), ("keepdims", Some(&keepdims))], more].concat();
     with_arguments(operand, "wyrmling.arrays.reductions", kind.name(), &named)
@@ -69,14 +71,14 @@ macro_rules! reductions {
             $(#[$doc])*
             #[pyfunction]
             #[pyo3(
-                signature = (a, /, axis=None, keepdims=Given::default(false), *, $($more=None),*),
+                signature = (a, /, axis=None, keepdims=Given::default(KeepDims(false)), *, $($more=None),*),
                 text_signature = $text
             )]
             #[allow(clippy::too_many_arguments, reason = "as many as NumPy has")]
             fn $name<'py>(
                 a: &Bound<'py, PyAny>,
                 axis: Option<&Bound<'py, PyAny>>,
-                keepdims: Given<bool>,
+                keepdims: Given<KeepDims>,
                 $($more: Option<&Bound<'py, PyAny>>),*
             ) -> PyResult<Bound<'py, PyAny>> {
                 if false $(|| $more.is_some())* {
@@ -132,13 +134,13 @@ reductions! {
 /// 0.693147
 #[pyfunction]
 #[pyo3(
-    signature = (a, /, axis=None, keepdims=Given::default(false)),
+    signature = (a, /, axis=None, keepdims=Given::default(KeepDims(false))),
     text_signature = "(a, /, axis=None, keepdims=False)"
 )]
 fn logsumexp(
     a: &Bound<'_, PyAny>,
     axis: Option<&Bound<'_, PyAny>>,
-    keepdims: Given<bool>,
+    keepdims: Given<KeepDims>,
 ) -> PyResult<PyVariable> {
     let x = node("logsumexp", a)?;
     let found = reduction(Reduction::LogSumExp, &x, axis, keepdims)?;

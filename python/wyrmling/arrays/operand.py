@@ -141,8 +141,8 @@ def reduced_axes(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def truth(what: str, value: Any) -> bool:
-    """A boolean. Raises TypeError for anything else."""
-    if not isinstance(value, bool | np.bool_):
+    """Of True, False, or an integer that is 0 or not. Raises TypeError for anything else."""
+    if not isinstance(value, bool | np.bool_ | int | np.integer):
         raise TypeError(f"{what}: expected True or False, got {value!r}")
     return bool(value)
 
