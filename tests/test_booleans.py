@@ -14,6 +14,9 @@ NEW = np.array([3.0, -0.5, 0.75, 1.0])
 INTEGERS = np.array([0, 1, 2, 3])
 
 ANSWERS = {
+    "where of integers": lambda x: np.where(x > 0.5, 1, 0),
+    "where of booleans": lambda x: np.where(x > 0.5, True, False),
+    "where of an array": lambda x: np.where(x > 0.5, np.arange(x.size).reshape(x.shape), 7),
     "or": lambda x: (x > 0) + (x > 1),
     "or of three": lambda x: (x > 0) + (x > 1) + (x > 2),
     "np.add": lambda x: np.add(x > 0, x > 1),
@@ -335,3 +338,10 @@ def test_numbers_are_no_masks_because_they_are_0_or_1_now():
             made(wy.Input([1.0, 0.0]))
         with pytest.raises(TypeError, match="follows an input"):
             made(wy.IndexInput([1, 0]))
+
+
+def test_integers_that_where_chooses_are_indices():
+    x, table = wy.Input([0.2, 0.7]), wy.Parameter([10.0, 20.0])
+    y = table[np.where(x > 0.5, 1, 0)]
+    np.testing.assert_array_equal(y.value, [10.0, 20.0])
+    np.testing.assert_array_equal(wy.freeze(y).run({x: [0.9, 0.1, 0.6]}), [20.0, 10.0, 20.0])

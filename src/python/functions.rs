@@ -182,7 +182,9 @@ fn select<'py>(
     };
     let (a, b) = pair("where", x, y)?;
     let mask = ops::numbers(&node("where", condition)?)?;
-    let chosen = match a.is_discrete() || b.is_discrete() {
+    // Of plain numbers, as in `where(x > 0, 1, 0)`, their constants do not say what they were.
+    let is_plain = |object: &Bound<'py, PyAny>| !object.is_instance_of::<PyVariable>();
+    let chosen = match a.is_discrete() || b.is_discrete() || is_plain(x) && is_plain(y) {
         true => {
             let choices = alike(&[x, y], &[a, b])?;
             ops::select(&mask, &choices[0], &choices[1])?
