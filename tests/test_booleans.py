@@ -15,7 +15,7 @@ INTEGERS = np.array([0, 1, 2, 3])
 
 ANSWERS = {
     "where of integers": lambda x: np.where(x > 0.5, 1, 0),
-    "where of booleans": lambda x: np.where(x > 0.5, True, False),
+    "where of True and False": lambda x: np.where(x > 0.5, True, False),
     "where of an array": lambda x: np.where(x > 0.5, np.arange(x.size).reshape(x.shape), 7),
     "or": lambda x: (x > 0) + (x > 1),
     "or of three": lambda x: (x > 0) + (x > 1) + (x > 2),
