@@ -16,9 +16,6 @@ use crate::error::Result;
 use crate::ir::{ValueId, simplify, specialize};
 use crate::reserve;
 
-/// About as many bytes as an instruction takes while it is scheduled and given its place.
-const SCHEDULED: usize = 1536;
-
 /// Plans a function of one block.
 ///
 /// # Errors
@@ -43,7 +40,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     let all: Vec<_> = all.collect();
     let gradients = rows::return_rows(&mut function, &all, &are_rows)?;
     slices::look_up(&mut function, |leaf| request.tables[leaf].is_some())?;
-    reserve::ahead(function.types.len(), SCHEDULED)?;
+    reserve::ahead(function.types.len(), reserve::bytes::SCHEDULED)?;
     let low = Analysis::new(&function, &request)?;
     let (_, results) = function.straight()?;
     let &result = results.first().ok_or_else(rows::no_result)?;

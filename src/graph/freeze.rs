@@ -21,9 +21,6 @@ use crate::ir::{Builder, Terminator, ValueId};
 use crate::reserve;
 use crate::rules::Gather;
 
-/// About as many bytes as the number of a node takes in a table of all.
-const NAMED: usize = 64;
-
 impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Lowers the graph below this variable to a [`Program`], which any thread can run.
     /// Inputs without a name are called by their number, in the order of their first use.
@@ -52,7 +49,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub fn freeze(&self) -> Result<Program> {
         self.forward()?;
         let order = self.topological()?;
-        reserve::ahead(order.len(), NAMED)?;
+        reserve::ahead(order.len(), reserve::bytes::NODE_FROZEN)?;
         let builder = Builder::new();
         let mut leaves: Vec<Leaf> = Vec::new();
         let mut ids: HashMap<usize, ValueId> = HashMap::with_capacity(order.len());

@@ -25,12 +25,9 @@ pub(super) fn above(roots: &[Rc<dyn Node>], wrt: &[&Variable]) -> Result<Vec<Var
     let first = first.unwrap_or(u64::MAX);
     let mut order = order::Order::new();
     order::topological_of(roots, |n| n.core().serial() >= first, &mut order)?;
-    reserve::ahead(order.len(), PASS)?;
+    reserve::ahead(order.len(), reserve::bytes::NODE_ABOVE)?;
     Ok(order.into_iter().map(Variable).collect())
 }
-
-/// About as many bytes as a pass keeps of a node.
-const PASS: usize = 256;
 
 /// Nodes by name, for the length of a pass.
 #[derive(Default)]

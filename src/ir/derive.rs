@@ -13,9 +13,6 @@ use crate::reserve;
 use crate::rules::differentiate::{self, PassObserver, Product};
 use crate::rules::{Ex, Id};
 
-/// About as many bytes as a copy of an instruction takes, with what a pass keeps of it.
-const PASS: usize = 512;
-
 /// A function with gradients.
 #[derive(Debug, Clone)]
 pub struct Adjoint {
@@ -56,7 +53,7 @@ fn values(function: &Function, wrt: &[ValueId]) -> Result<Vec<Id>> {
     if let Some(id) = wrt.iter().find(|id| **id as usize >= function.types.len()) {
         return Err(Error::Value(format!("value %{id} does not exist")));
     }
-    reserve::ahead(function.types.len(), PASS)?;
+    reserve::ahead(function.types.len(), reserve::bytes::DIFFERENTIATED)?;
     let results = block.instructions.iter().map(|i| i.result);
     Ok(block.parameters.iter().copied().chain(results).collect())
 }

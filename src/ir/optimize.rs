@@ -22,9 +22,6 @@ use crate::rules::{Form, Kernel, Neg, OpRef, result_type};
 /// About how many nanoseconds an instruction takes.
 const VALUE: usize = 500;
 
-/// About as many bytes as an instruction takes in a pass, its copy included.
-const PASS: usize = 512;
-
 /// The same function for parameters of other types. `products` are what rules made in it.
 ///
 /// # Errors
@@ -35,7 +32,7 @@ pub(crate) fn specialize<'p>(
     parameters: &[Type],
     products: impl Iterator<Item = &'p Product>,
 ) -> Result<Function> {
-    reserve::ahead(function.types.len(), PASS)?;
+    reserve::ahead(function.types.len(), reserve::bytes::OPTIMIZED)?;
     let mut out = function.clone();
     let (block, _) = function.straight()?;
     // Where each value gets its type, and the products by when both of their types are known.
@@ -168,7 +165,7 @@ impl Simplifier<'_> {
 pub(crate) fn simplify(function: &Function) -> Result<Function> {
     let (block, results) = function.straight()?;
     let count = function.types.len();
-    reserve::ahead(count, PASS)?;
+    reserve::ahead(count, reserve::bytes::OPTIMIZED)?;
     let mut pass = Simplifier {
         types: &function.types,
         alias: (0..count as ValueId).collect(),

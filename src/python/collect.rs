@@ -190,9 +190,6 @@ fn link(
     Ok(link.unbind())
 }
 
-/// About as many bytes as the lists of a walk take for each link.
-const LISTED: usize = 64;
-
 /// What a collection that is under way has shown: links, and objects whose handles have some.
 #[derive(Default)]
 struct Shown {
@@ -226,7 +223,7 @@ fn show(
         result?;
     }
     holders.find_shared();
-    reserve::ahead(holders.len(), LISTED)?;
+    reserve::ahead(holders.len(), reserve::bytes::LISTED)?;
     let mut links: Vec<Option<Py<Link>>> = Vec::new();
     links.resize_with(holders.len(), || None);
     for (number, holder) in holders.in_order() {

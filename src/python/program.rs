@@ -27,9 +27,6 @@ use crate::reserve;
 use crate::rules::Gather;
 use crate::table::lock::Membership;
 
-/// About as many bytes as an instruction takes as text, while the text is made.
-const PRINTED: usize = 256;
-
 /// A frozen loss, and its gradient, compiled; made by ``freeze``. Works in every thread and
 /// releases the interpreter while it runs. Ctrl-C ends a run. ``str(program)`` shows it.
 #[pyclass(name = "Program", module = "wyrmling", frozen, weakref)]
@@ -302,7 +299,7 @@ impl PyProgram {
     }
 
     fn __str__(&self) -> PyResult<String> {
-        reserve::ahead(self.inner.adjoint().types.len(), PRINTED)?;
+        reserve::ahead(self.inner.adjoint().types.len(), reserve::bytes::PRINTED)?;
         Ok(self.inner.to_string())
     }
 
