@@ -128,6 +128,41 @@ def test_results_of_any_layout_are_read(result):
         assert variable.shape == expected.shape
 
 
+KEPT = np.ones(3)
+SHARED = {
+    "the argument": lambda x: x,
+    "a view": lambda x: x.T,
+    "one in a tuple": lambda x: (x[:1], x * 1.0)[0:1],
+    "one twice": lambda x: (x * 1.0,) * 2,
+    "in a dict": lambda x: {"a": x[::-1]},
+    "an array of its own": lambda x: KEPT,
+}
+
+
+@pytest.mark.parametrize("make", [wy.primitive, wy.checkpoint])
+@pytest.mark.parametrize("name", SHARED)
+def test_results_are_copies_traced_or_not(name, make):
+    f = make(SHARED[name])
+    if make is wy.primitive:
+        f.defvjp(None)
+    argument = np.array([0.3, 0.7, 0.9])
+
+    def written(x):
+        y = x * 1.0
+        result = f(y)
+        parts = list(result.values()) if isinstance(result, dict) else result
+        parts = parts if isinstance(parts, tuple | list) else [parts]
+        parts[0][0] = 9.0
+        return np.sum(y) + sum(k * np.sum(part) for k, part in enumerate(parts))
+
+    plain = written(argument)
+    assert wy.value_and_grad(written)(argument)[0] == plain
+    assert written(wy.Variable(argument)).item() == plain
+    f(argument)
+    np.testing.assert_array_equal(KEPT, 1.0)
+    np.testing.assert_array_equal(argument, [0.3, 0.7, 0.9])
+
+
 SIZES = [(), (3,), (0,), (5000,)]
 
 

@@ -108,3 +108,38 @@ def test_subclasses_of_containers_stay_what_they_are():
     assert tuple(found[4]) == (0.0, 0.0, 0.0)
     assert "missing" not in default
     assert f(*arguments) == wy.value_and_grad(f)(*arguments)[0]
+
+
+class Frozen(dict):
+    """A dict that refuses to be written to."""
+
+    def __setitem__(self, key, value):
+        raise TypeError("frozen")
+
+
+class Tagged(list):
+    """A list with a slot."""
+
+    __slots__ = ("tag",)
+
+
+class Diagonal(collections.namedtuple("Diagonal", "a b")):
+    """A named tuple that is made of one argument."""
+
+    def __new__(cls, a):
+        return super().__new__(cls, a, a)
+
+
+def test_containers_are_not_made_by_their_classes():
+    tagged = Tagged([3.0])
+    tagged.tag = "mine"
+
+    def f(frozen, tagged, diagonal):
+        return frozen["a"] * tagged[0] * diagonal.b * (tagged.tag == "mine")
+
+    frozen, tagged, diagonal = wy.grad(f, (0, 1, 2))(Frozen(a=2.0), tagged, Diagonal(5.0))
+    assert frozen == {"a": 15.0}
+    assert tagged == [10.0]
+    assert tagged.tag == "mine"
+    assert isinstance(diagonal, Diagonal)
+    assert diagonal == (0.0, 6.0)

@@ -25,6 +25,7 @@ use smallvec::{SmallVec, smallvec};
 use super::collect::Held;
 use super::convert::{Origin, items};
 use super::depth::deeper;
+use super::element_type::ElementType;
 use super::error::raised;
 use super::long_call::end_in_child;
 use super::primitive_parts::{HasParts, PartPlace, PrimitivePart, pack, packed, take_parts};
@@ -70,6 +71,7 @@ struct Primitive {
     /// The address of the definition, which is nobody else's while this holds it.
     address: usize,
     labels: Labels,
+    seen: Seen,
     out: Out,
     /// This operator, as its parts refer to it.
     this: Weak<Primitive>,
@@ -91,10 +93,22 @@ fn owned(view: &View<'_>) -> Array {
     }
 }
 
+/// The element types that a definition sees its operands in; None if all are as they are stored.
+type Seen = Option<Arc<[ElementType]>>;
+
 /// What the definition makes of arrays.
-fn call<'py>(definition: &Bound<'py, PyAny>, args: Vec<Array>) -> PyResult<Bound<'py, PyAny>> {
+fn call<'py>(
+    definition: &Bound<'py, PyAny>,
+    args: Vec<Array>,
+    seen: &Seen,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = definition.py();
-    let args = args.into_iter().map(|a| convert::to_numpy(py, a));
+    let seen = seen.as_deref().unwrap_or_default();
+    let args = args.into_iter().enumerate();
+    let args = args.map(|(at, array)| match seen.get(at) {
+        Some(ty) => ty.array(py, array),
+        None => convert::to_numpy(py, array),
+    });
     let args = PyTuple::new(py, args.collect::<PyResult<Vec<_>>>()?)?;
     definition.call_method1(intern!(py, "call"), args)
 }
@@ -125,7 +139,12 @@ fn count(labels: &Labels) -> usize {
 }
 
 impl Primitive {
-    fn shared(definition: &Bound<'_, PyAny>, labels: Labels, out: Out) -> PyResult<Arc<Self>> {
+    fn shared(
+        definition: &Bound<'_, PyAny>,
+        labels: Labels,
+        seen: Seen,
+        out: Out,
+    ) -> PyResult<Arc<Self>> {
         let name = definition.getattr(intern!(definition.py(), "name"))?;
         let name = name.extract()?;
         Ok(Arc::new_cyclic(|this| Primitive {
@@ -133,6 +152,7 @@ impl Primitive {
             definition: Held::new(definition.clone().unbind()),
             address: definition.as_ptr() as usize,
             labels,
+            seen,
             out,
             this: Weak::clone(this),
         }))
@@ -143,7 +163,7 @@ impl Primitive {
         Python::attach(|py| {
             let forks = process::forks();
             let results = deeper(&self.name, || {
-                let results = call(&self.definition.get(py)?, args)?;
+                let results = call(&self.definition.get(py)?, args, &self.seen)?;
                 arrays(&self.name, self.labels.as_deref(), &results)
             });
             end_in_child(py, forks)?;
@@ -194,17 +214,35 @@ impl Primitive {
         }
     }
 
-    /// The operator of a product, which `ask` asks the definition for: its definition, and of which
-    /// of its operands the types of its results are. An operator that only fails, if that raises.
+    /// Whether an operand is of integers or booleans, so that its gradient is zero.
+    fn is_discrete(&self, i: usize) -> bool {
+        let seen = self.seen.as_deref().unwrap_or_default();
+        matches!(
+            seen.get(i),
+            Some(ElementType::Integer | ElementType::Boolean)
+        )
+    }
+
+    /// The element types that a product sees, with so many gradients and results before the operands.
+    fn seen_after(&self, before: usize) -> Seen {
+        let seen = self.seen.as_deref()?;
+        let numbers = std::iter::repeat_n(ElementType::Stored(DType::F64), before);
+        Some(numbers.chain(seen.iter().copied()).collect())
+    }
+
+    /// The operator of a product, which `ask` asks the definition for: its definition, what it
+    /// sees, and of which of its operands the types of its results are. An operator that only fails, if that raises.
     fn product(
         &self,
         labels: Labels,
-        ask: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Range<usize>)>,
+        ask: impl for<'py> FnOnce(
+            &Bound<'py, PyAny>,
+        ) -> PyResult<(Bound<'py, PyAny>, Seen, Range<usize>)>,
     ) -> Option<OpRef> {
         let product = |py: Python<'_>| -> PyResult<Option<Arc<Primitive>>> {
-            let (product, like) = ask(&self.definition.get(py)?)?;
+            let (product, seen, like) = ask(&self.definition.get(py)?)?;
             let some = !product.is_none();
-            some.then(|| Primitive::shared(&product, labels, Out::Like(like)))
+            some.then(|| Primitive::shared(&product, labels, seen, Out::Like(like)))
                 .transpose()
         };
         match Python::attach(product) {
@@ -304,14 +342,17 @@ impl Operator for Primitive {
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        if self.is_discrete(i) {
+            return None;
+        }
         let mut reads_result = false;
         let product = self.product(None, |definition| {
             let py = definition.py();
             let reads = definition.getattr(intern!(py, "reads_result"))?;
             reads_result = reads.is_truthy()?;
-            let at = count(&self.labels) * (1 + usize::from(reads_result)) + i;
+            let before = count(&self.labels) * (1 + usize::from(reads_result));
             let product = definition.call_method1(intern!(py, "vjp"), (i,))?;
-            Ok((product, at..at + 1))
+            Ok((product, self.seen_after(before), before + i..before + i + 1))
         })?;
         let mut operands = Vec::with_capacity(2 + x.len());
         self.take_apart(&mut operands, g, y, x);
@@ -323,9 +364,13 @@ impl Operator for Primitive {
     }
 
     fn jvp<'t>(&self, i: usize, t: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        if self.is_discrete(i) {
+            return None;
+        }
         let product = self.product(self.labels.clone(), |definition| {
             let product = definition.call_method1(intern!(definition.py(), "jvp"), (i,))?;
-            Ok((product, 1..1 + count(&self.labels)))
+            let before = 1 + count(&self.labels);
+            Ok((product, self.seen_after(before), 1..before))
         })?;
         let mut operands = Vec::with_capacity(1 + x.len());
         self.take_apart(&mut operands, y, y, x);
@@ -385,8 +430,12 @@ fn apply_primitive<'py>(
         .iter()
         .map(Variable::value)
         .collect::<Result<Vec<_>>>()?;
+    let mut seen = None;
+    if nodes.iter().any(Variable::is_discrete) {
+        seen = Some(nodes.iter().map(ElementType::of).collect());
+    }
     let (labels, first) = deeper(&name, || {
-        let results = call(definition, values)?;
+        let results = call(definition, values, &seen)?;
         let labels = definition.getattr(intern!(py, "labels"))?;
         let labels: Labels = match labels.is_none() {
             true => None,
@@ -403,7 +452,7 @@ fn apply_primitive<'py>(
         types: HashMap::from([(operands, first.iter().map(Array::ty).collect())]),
         first: Some(first),
     };
-    let op = Primitive::shared(definition, labels, Out::Called(Mutex::new(known)))?;
+    let op = Primitive::shared(definition, labels, seen, Out::Called(Mutex::new(known)))?;
     let result = Variable::apply(OpRef::Shared(Arc::clone(&op) as _), &nodes)?;
     if op.labels.is_none() {
         return PyVariable::new(result).into_bound_py_any(py);

@@ -12,6 +12,19 @@ from .definition import FunctionDefinition, applied
 from .tracing import function
 
 
+def _kind(leaf: Any) -> type:
+    """Whether a leaf of a result is of booleans, of integers or of other numbers."""
+    kind = getattr(getattr(leaf, "dtype", None), "kind", None)
+    if kind == "b" or isinstance(leaf, bool):
+        return bool
+    return int if kind in ("i", "u") or isinstance(leaf, int) else float
+
+
+def _of_kind(leaf: Variable, kind: type) -> Any:
+    """A leaf of a result, which an operator gives as floating-point numbers, as what it is."""
+    return leaf if kind is float else leaf.astype(kind)
+
+
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     """``f``, of which nothing is kept for the gradient but its arguments: it is run again when
     the gradient is taken, which trades time for memory (Griewank and Walther, "Algorithm 799:
@@ -20,7 +33,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     ``f`` takes and returns floats, arrays and nested tuples, lists and dicts of them. Arguments to
     differentiate by are given by position. Keyword arguments are passed on. It must not close over
     variables: TypeError is raised if its result depends on one. It gets copies of arrays that are
-    differentiated, and ValueError is raised if it writes to one.
+    differentiated, and ValueError is raised if it writes to one; its results are copied. Masks and
+    integers stay what they are, as arguments and as results.
 
     A gradient runs ``f`` once more for each argument that matters, and so does each order of
     derivative. Checkpoints within each other multiply that: a checkpoint of a gradient of a
@@ -41,14 +55,23 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         leaves = [leaf for _, leaf in labelled]
         at = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
         if not at:
-            return f(*args, **kwargs)
+            return tree.copied(f(*args, **kwargs))
+
+        kinds: list[type] = []
 
         def run(*operands: Any) -> Any:
             filled = list(leaves)
             for i, operand in zip(at, operands, strict=True):
                 filled[i] = operand
-            return f(*rebuild(iter(filled)), **kwargs)
+            result = f(*rebuild(iter(filled)), **kwargs)
+            if not kinds:
+                kinds.extend(_kind(leaf) for _, leaf in tree.flatten(result, name)[0])
+            return result
 
-        return applied(FunctionDefinition(name, run), [leaves[i] for i in at])
+        result = applied(FunctionDefinition(name, run), [leaves[i] for i in at])
+        if all(kind is float for kind in kinds):
+            return result
+        of_leaf = iter(kinds)
+        return tree.convert(lambda leaf: _of_kind(leaf, next(of_leaf)), result)
 
     return transformed

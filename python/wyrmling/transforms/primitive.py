@@ -273,7 +273,7 @@ class Primitive:
                     at.append((i, k))
                     operands.append(leaf)
         if not at:
-            return self.function(*args, **kwargs)
+            return tree.copied(self.function(*args, **kwargs))
         return applied(_Bound(self, _without(args), kwargs, at), operands)
 
     def __repr__(self) -> str:
@@ -332,7 +332,7 @@ def primitive(f: Callable[..., Any]) -> Primitive:
     Called with variables among its positional arguments, or in tuples, lists and dicts there, it
     is run on their values and recorded as one operator; with none, it is just run. The function and
     its rules get copies of arrays, to which the function cannot write, and what they return is
-    copied.
+    copied. Arguments have the element types that NumPy would give them. Of what is returned
     float32 and float64 keep their type, integers and booleans become float64. ``defvjp`` gives it
     rules; without one for an argument that matters, taking a gradient raises NotImplementedError
     that says how. What is called with other shapes later (a frozen program may be) is called with

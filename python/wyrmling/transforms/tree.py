@@ -33,9 +33,9 @@ def _children(tree: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
             return named, lambda parts: dict(zip(keys, parts, strict=True))
         return named, functools.partial(_dict, tree, keys)
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        make = type(tree)
         names = [f".{name}" for name in tree._fields]
-        return list(zip(names, tuple.__iter__(tree), strict=True)), lambda parts: make(*parts)
+        pairs = list(zip(names, tuple.__iter__(tree), strict=True))
+        return pairs, functools.partial(_sequence, tree, tuple)
     if isinstance(tree, tuple | list):
         # What it holds, whatever a subclass says of it.
         kind: Any = tuple if isinstance(tree, tuple) else list
@@ -47,10 +47,16 @@ def _children(tree: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
 
 
 def _dict(like: dict[Any, Any], keys: list[Any], parts: list[Any]) -> dict[Any, Any]:
-    """A dict of the class of another, with what else that has, such as a default."""
-    made = copy.copy(like)
-    for key, part in zip(keys, parts, strict=True):
-        made[key] = part
+    """A dict of the class of another, with what else that has, such as a default. It is a plain one
+    if those cannot be copied or written to.
+    """
+    pairs = list(zip(keys, parts, strict=True))
+    try:
+        made = copy.copy(like)
+        for key, part in pairs:
+            made[key] = part
+    except (TypeError, AttributeError, NotImplementedError):
+        return dict(pairs)
     return made
 
 
@@ -59,8 +65,12 @@ def _sequence(like: Any, kind: Any, parts: list[Any]) -> Any:
     made = kind.__new__(type(like), *([parts] if kind is tuple else []))
     if kind is list:
         list.extend(made, parts)
-    if hasattr(like, "__dict__"):
-        made.__dict__.update(like.__dict__)
+    state = object.__getstate__(like)
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    if attributes:
+        made.__dict__.update(attributes)
+    for name, value in (slots or {}).items():
+        object.__setattr__(made, name, value)
     return made
 
 
@@ -129,6 +139,11 @@ def convert(function: Callable[[Any], Any], tree: Any) -> Any:
     """The tree with ``function`` of each leaf in its place."""
     leaves, rebuild = flatten(tree)
     return rebuild(iter([function(leaf) for _, leaf in leaves]))
+
+
+def copied(tree: Any) -> Any:
+    """The tree with copies of its arrays, which nobody else has."""
+    return convert(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, tree)
 
 
 def structure(tree: Any) -> Any:
