@@ -196,7 +196,7 @@ WORKS = {
     "matmul and its gradient": "x = variable(700, 700)\ncall = lambda: (x @ x).sum().backward()",
     "matmuls": "x = variable(200, 60, 60)\ncall = lambda: x @ x",
     "matmul frozen": """
-        w = wy.Parameter(rng.normal(size=(600, 600)))
+        w = wy.Parameter(rng.normal(size=(1200, 1200)))
         program = wy.freeze((w @ w).sum())
         call = program.value_and_grad
     """,
@@ -228,28 +228,28 @@ WORKS = {
         call = lambda: np.einsum("ij,jk,kl->il", x, x, x).sum().backward()
     """,
     "sort": "x = variable(2_000_000)\ncall = lambda: np.sort(x).sum().backward()",
-    "cumsum": "x = variable(2_000_000)\ncall = lambda: np.cumsum(x).sum().backward()",
+    "cumsum": "x = variable(5_000_000)\ncall = lambda: np.cumsum(x).sum().backward()",
     "elementwise": "x = variable(2_000_000)\ncall = lambda: np.exp(np.sin(x)).sum().backward()",
     "an outer sum": """
         x = variable(3000)
         call = lambda: np.exp(x[:, None] * x[None, :]).sum().backward()
     """,
-    "hessian": "call = lambda: wy.hessian(lambda v: np.sum(np.sin(v)) ** 2)(np.ones(1500))",
-    "popularity": "counts = rng.random(500_000)\ncall = lambda: wy.sampling.Popularity(counts)",
+    "hessian": "call = lambda: wy.hessian(lambda v: np.sum(np.sin(v)) ** 2)(np.ones(2200))",
+    "popularity": "counts = rng.random(4_000_000)\ncall = lambda: wy.sampling.Popularity(counts)",
     "known items": """
         users = wy.IndexInput([0])
-        pairs = tuple(rng.integers(0, 10**6, (2, 500_000)))
+        pairs = tuple(rng.integers(0, 10**6, (2, 4_000_000)))
         call = lambda: wy.sampling.Uniform(10**6, positives=pairs, given=users)
     """,
     "ranking": """
         users, items = np.ones((2000, 8), np.float32), np.ones((50_000, 8), np.float32)
-        call = lambda: _core.top_k(users, items, None, None, 2000)
+        call = lambda: _core.top_k(users, items, None, None, 6000)
     """,
     "evaluation": """
-        users, items = np.ones((200, 8), np.float32), np.ones((50_000, 8), np.float32)
-        numbers = np.arange(200, dtype=np.uint32)
-        test = _core.Csr(numbers, numbers, 200, 50_000)
-        none = _core.Csr(numbers[:0], numbers[:0], 200, 50_000)
+        users, items = np.ones((20, 8), np.float32), np.ones((1_000_000, 8), np.float32)
+        numbers = np.arange(20, dtype=np.uint32)
+        test = _core.Csr(numbers, numbers, 20, 1_000_000)
+        none = _core.Csr(numbers[:0], numbers[:0], 20, 1_000_000)
         call = lambda: _core.evaluate_ranking(users, items, None, none, test, 5)
     """,
     "selection": """
@@ -273,7 +273,7 @@ WORKS = {
     """,
     "pickles": """
         import pickle
-        w = wy.Parameter(np.ones(2_000_000))
+        w = wy.Parameter(np.ones(6_000_000))
         call = lambda: pickle.loads(pickle.dumps(w))
     """,
 }
