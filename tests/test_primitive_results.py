@@ -299,6 +299,30 @@ def test_tangents_have_the_form_of_the_result(name):
     assert tangent[1] == 3.0
 
 
+def test_forward_mode_runs_a_reverse_rule_as_often_for_many_results_as_for_few():
+    runs = []
+
+    def rule(g, ans, x):
+        runs.append(1)
+        return sum(k * part for k, part in enumerate(g))
+
+    def count(n):
+        runs.clear()
+        kinds = [np.float32, np.float64]
+        f = wy.primitive(lambda x: [(k * x).astype(kinds[k % 2]) for k in range(n)])
+        f.defvjp(rule)
+        x = np.array([1.0, 2.0])
+        tangents = wy.jvp(f, (x,), (x,))[1]
+        for k, tangent in enumerate(tangents):
+            assert tangent.dtype == kinds[k % 2]
+            np.testing.assert_array_equal(tangent, k * x)
+        f.defvjp(None)
+        np.testing.assert_array_equal(wy.jvp(f, (x,), (x,))[1], np.zeros((n, 2)))
+        return len(runs)
+
+    assert count(60) == count(2) > 0
+
+
 def test_gradients_of_what_was_broadcast_are_summed_for_several_results():
     f = wy.primitive(lambda x, s: {"product": x * s, "sum": np.sum(x)})
     f.defvjp(

@@ -144,8 +144,24 @@ class _Bound(BaseDefinition):
         if self.at[i][0] in self.of.jvps:
             return self._product(i, self.of.jvps, "jvp")
         if self.at[i][0] in self.of.vjps:
-            return None
+            return None if self.form.is_single else self._pushed(i)
         raise NotImplementedError(self._missing(self.at[i][0]))
+
+    def _pushed(self, i: int) -> FunctionDefinition | None:
+        """The tangents of several results, by transposing reverse mode by all of them at once: the
+        graph would run the rule once for each.
+        """
+        pulled = self._product(i, self.of.vjps, "vjp")
+        if pulled is None:
+            return None
+        form, run = self.form, pulled.run
+
+        def pushed(tangent: Any, *given: Any) -> Any:
+            # Reverse mode is linear in the gradients: its transpose is the same at any.
+            zeros = [np.zeros(np.shape(y), y.dtype) for y in given[: len(form.labels)]]
+            return form.filled(vjp(lambda *g: run(*g, *given), *zeros)[1](tangent))
+
+        return FunctionDefinition(f"{self.name}.jvp{i}", pushed, form)
 
     def _missing(self, at: int) -> str:
         rule = "lambda g, ans, *args: ..."
