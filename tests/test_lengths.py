@@ -303,47 +303,37 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("kind", [wy.Input, wy.IndexInput])
-@pytest.mark.parametrize("looked_up", [False, True])
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_a_length_of_an_input_that_is_not_in_the_graph(name, looked_up, kind):
-    """The graph is for this length: what gives the input another is told so, by its name."""
-    if looked_up and kind is wy.Input:
-        return
+def test_a_length_of_an_input_that_is_not_in_the_graph_is_a_number(name, kind):
+    """What has nothing of an input is not refused, whatever the input was asked for."""
     a, b = kind([1, 2, 0], name="a"), wy.Input([1.0, 2.0], name="b")
-    table = wy.Parameter(np.arange(12.0).reshape(4, 3))
-    y = ELSEWHERE[name](table[a] if looked_up else a, b.sum())
-    program = wy.freeze(y)
-    assert program.inputs == ["b"]
+    w = wy.Parameter(2.0)
+    y = ELSEWHERE[name](a, b.sum())
+    later = b.sum() * w * w
     now = y.value
-    for given in ({b: [1.0, 2.0]}, {b: [1.0, 2.0], a: [3, 1, 2]}):
-        np.testing.assert_array_equal(program.run(given), now)
-    match = r"input 'a': shape \(2,\) does not have the length 3"
-    with pytest.raises(ValueError, match=match):
-        program.run({b: [1.0, 2.0], a: [1, 2]})
-    with pytest.raises(ValueError, match="not one of this graph"):
-        wy.fit(y.sum(), {b: [1.0, 2.0], a: [1, 2]}, optimizer=wy.SGD(lr=0.1))
+    assert wy.freeze(y).inputs == ["b"]
     a.value = [1, 2]
-    for stale in (lambda: y.value, lambda: wy.freeze(y), lambda: (y * 2.0).value):
-        with pytest.raises(ValueError, match=match):
-            stale()
-    a.value = [0, 3, 1]
     np.testing.assert_array_equal(y.value, now)
+    np.testing.assert_array_equal(wy.freeze(y).run({b: [1.0, 2.0]}), now)
+    later.backward()
+    assert w.grad == 12.0
+    wy.fit(later, {b: np.ones(6)}, optimizer=wy.SGD(lr=1e-300))
+    with pytest.raises(ValueError, match="'a' is not one of this graph"):
+        wy.freeze(y).run({b: [1.0, 2.0], a: [1, 2]})
 
 
 def test_a_length_binds_only_nodes_built_after_it_was_read():
-    a, b = wy.Input([1.0, 2.0], name="a"), wy.Input([1.0, 2.0], name="b")
-    before = b.sum() * 2.0
-    assert len(a) == 2
-    between = b.sum() * 2.0
+    a = wy.Input([1.0, 2.0], name="a")
+    before = a.sum() * 2.0
+    assert len(a) == len(a.value) == 2
+    between = a.sum() * 2.0
     a.value = [1.0]
-    after = b.sum() * 2.0
+    after = a.sum() * 2.0
     for unconcerned in (before, after):
-        assert unconcerned.item() == 6.0
-        assert wy.freeze(unconcerned).run({b: [1.0]}) == 2.0
-        with pytest.raises(ValueError, match="'a' is not one of this graph"):
-            wy.freeze(unconcerned).run({b: [1.0], a: [1.0]})
+        assert unconcerned.item() == 2.0
+        assert wy.freeze(unconcerned).run({a: [1.0, 2.0, 3.0]}) == 12.0
     for concerned in (lambda: between.value, lambda: wy.freeze(between)):
-        with pytest.raises(ValueError, match=r"input 'a'.*len\(\)"):
+        with pytest.raises(ValueError, match=r"input 'a'.*len\(\).*ask len\(x.value\)"):
             concerned()
 
 

@@ -123,7 +123,8 @@ pub(crate) fn check_lengths(what: &str, lengths: &[Length], shape: &[usize]) -> 
         "{what}: shape {} does not have the length{length} along axis {} that {} asked for while \
          this was built, and an integer does not follow an input; what does is y / x.shape[0] in \
          place of y / len(x), y.mean(), np.ones_like(x), and -1 for a length of reshape; or build \
-         with the length that it is run with",
+         with the length that it is run with; where nothing is made of the length, as if it is only \
+         printed, ask len(x.value), or ask after this is built",
         show_shape(shape),
         known.axis,
         known.by

@@ -144,7 +144,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                 assign(self.0.core(), value, false)?;
                 match self.0.length_records() {
                     Some(records) if self.0.core().ty() != old => {
-                        records.end(latest_serial(), &self.0.core().ty().shape);
+                        records.end(latest_serial());
                     }
                     _ => {}
                 }

@@ -79,8 +79,6 @@ pub use leaf::{
     Constant, ConstantNode, Independent, IndependentNode, Input, InputNode, Parameter,
     ParameterNode,
 };
-#[cfg(feature = "python")]
-pub(crate) use length_guards::AskedElsewhere;
 pub use node::{Core, Hook, IntoDyn, Kind, Node, Variable};
 pub use operation::{AsOperator, Operation, Parents};
 pub use variable::{Binary, Unary};

@@ -147,7 +147,7 @@ pub(super) fn refresh(root: &Rc<dyn Node>) -> Result<()> {
     if asked_lengths::any() {
         let mut all = Order::new();
         topological(root, |_| true, &mut all)?;
-        length_guards::check(&length_guards::serials(all.iter().map(|node| &**node)))?;
+        length_guards::check(all.iter().map(|node| &**node))?;
     }
     let (mut order, mut parents) = (Order::new(), Vec::new());
     topological(root, |n| !n.core().is_current(now), &mut order)?;

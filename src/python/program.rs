@@ -19,8 +19,7 @@ use super::sparse::gradient;
 use super::variable::PyVariable;
 use crate::array::{Array, DType};
 use crate::error::Result;
-use crate::exec::{Leaf, Program, check_lengths};
-use crate::graph::AskedElsewhere;
+use crate::exec::{Leaf, Program};
 use crate::interrupt;
 use crate::ir::Expression;
 use crate::reserve;
@@ -40,8 +39,6 @@ pub(super) struct PyProgram {
     leaves: Vec<Py<PyVariable>>,
     /// The inputs that are tables of indices, with the values that they had.
     pub(super) tables: Vec<(u64, Array)>,
-    /// Inputs that it has not, but whose lengths it may be made of.
-    asked_elsewhere: Vec<AskedElsewhere>,
     /// What the collector sees of its operators.
     links: Links,
 }
@@ -159,7 +156,6 @@ impl PyProgram {
             inner: Arc::new(program),
             leaves: objects,
             tables: node.looked_up()?,
-            asked_elsewhere: node.asked_elsewhere()?,
             links: Links::default(),
         })
     }
@@ -185,38 +181,12 @@ impl PyProgram {
         interrupt::run_abandonable(move || membership.join(|| any(&program, &inputs)))?
     }
 
-    /// Whether a key of the inputs is one that the program has not, of which only lengths were asked for.
-    ///
-    /// # Errors
-    /// ValueError if the value has others.
-    fn is_asked_for_lengths_alone(
-        &self,
-        key: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
-        if self.asked_elsewhere.is_empty() {
-            return Ok(false);
-        }
-        let id = input_id("inputs", key)?;
-        let mut others = self.asked_elsewhere.iter();
-        let Some((_, label, lengths)) = others.find(|(other, ..)| *other == id) else {
-            return Ok(false);
-        };
-        let numpy = key.py().import("numpy")?;
-        let shape: Vec<usize> = numpy.call_method1("shape", (value,))?.extract()?;
-        check_lengths(label, lengths, &shape)?;
-        Ok(true)
-    }
-
     /// One array for each input, in the program's order.
     fn arrays(&self, inputs: Option<Given<Bound<'_, PyDict>>>) -> PyResult<Vec<Array>> {
         let program = &*self.inner;
         let mut arrays: Vec<Option<Array>> = program.inputs().map(|_| None).collect();
         let inputs = inputs.map(|given| given.named("inputs", BY_INPUT));
         for (key, value) in inputs.transpose()?.into_iter().flatten() {
-            if self.is_asked_for_lengths_alone(&key, &value)? {
-                continue;
-            }
             let at = place(program, "inputs", &key)?;
             arrays[at] = Some(bind(program, at, &value)?);
         }
@@ -242,8 +212,7 @@ impl PyProgram {
     /// The value, a new array (of booleans or int64 for those), for ``inputs``: a dictionary from every Input of the graph to
     /// its value. The first axis may have another length than when the graph was frozen. An
     /// ``IndexInput`` that is only looked up in (``features`` in ``w[features[i]]``) has the value that
-    /// it had then unless it is given. An Input that the graph has not, but whose length was asked for
-    /// as an integer while it was built (``len(a)``), may be given: its length is compared.
+    /// it had then unless it is given.
     ///
     /// Raises ValueError for an input without value, an input of another graph or a shape that
     /// does not fit, TypeError for a type that ``Input`` does not take, IndexError for an index out of
@@ -326,10 +295,11 @@ impl PyProgram {
 ///
 /// Parameters stay shared with the graph, inputs become the program's inputs (messages call
 /// those without a name #0, #1, … in the order of first use), and other values are fixed as
-/// they are now.
+/// they are now. So is a length that was read as an integer (``len(x)``): the program refuses others,
+/// if ``x`` is one of its inputs.
 ///
-/// Raises TypeError for what is no variable and for a graph with a hook, ValueError if an input no
-/// longer has a length that was asked for while the graph was built, MemoryError if there is none.
+/// Raises TypeError for what is no variable and for a graph with a hook, ValueError if an input of the
+/// graph no longer has a length that was read while it was built, MemoryError if there is none.
 ///
 /// >>> x, w = Input([0.0], name="x"), Parameter([3.0])
 /// >>> program = freeze((w * x).sum())

@@ -65,8 +65,7 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
     let serial = latest_serial();
     let order = x.topological()?;
     for input in &order {
-        let (Some(records), Kind::Input(id, name)) = (input.0.length_records(), input.kind())
-        else {
+        let Some(records) = input.0.length_records() else {
             continue;
         };
         let ty = input.0.core().ty();
@@ -82,7 +81,7 @@ pub fn ask_lengths(x: &Variable, axes: &[usize], by: &str) -> Result<()> {
                     length: Some(length),
                     by: by.into(),
                 };
-                records.add(length, serial, (id, name, &ty.shape));
+                records.add(length, serial);
             }
         }
     }
