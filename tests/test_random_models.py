@@ -291,10 +291,7 @@ class Model:
         return sorted(k for k in needed if k >= first)
 
     def has_all_inputs(self, at, program):
-        """Whether all inputs that a value is made of are in its program.
-
-        Of others a length alone was read, which is the number that it was when the model was built.
-        """
+        """Whether a program has all inputs of its value: of others a length is a mere number."""
         read = {o for k in self.needed(at) for o in self.steps[k - len(self.leaves)].operands}
         return len(program.inputs) == len(read & {0, 1, 2})
 
@@ -358,17 +355,8 @@ def dense(gradient, like):
 
 def given(program, leaves, batch):
     """The values of the inputs that a program has."""
-    known = {}
-    for leaf, value in zip(leaves, batch.arrays(), strict=False):
-        try:
-            program.run({leaf: value})
-        except ValueError as error:
-            if "is not one of this graph" in str(error):
-                continue
-        except REFUSALS:
-            pass
-        known[leaf] = value
-    return known
+    values = zip("xti", leaves, batch.arrays(), strict=False)
+    return {leaf: value for name, leaf, value in values if name in program.inputs}
 
 
 def gradients(y, leaves):
