@@ -182,7 +182,8 @@ fn poll() -> Result<()> {
     }
 }
 
-/// The error of threads that could not be started: often it is memory for their stacks that lacks.
+/// The error for threads that could not be started: [`Error::Memory`] if the system has no memory for
+/// their stacks, else [`Error::State`].
 pub(crate) fn no_thread<E: std::fmt::Display>(wanted: usize) -> impl Fn(E) -> Error {
     move |error| match reserve::ahead(1, reserve::FROM_SYSTEM) {
         Ok(()) => Error::State(format!("threads: cannot start {wanted}: {error}")),

@@ -345,3 +345,48 @@ def test_integers_that_where_chooses_are_indices():
     y = table[np.where(x > 0.5, 1, 0)]
     np.testing.assert_array_equal(y.value, [10.0, 20.0])
     np.testing.assert_array_equal(wy.freeze(y).run({x: [0.9, 0.1, 0.6]}), [20.0, 10.0, 20.0])
+
+
+def test_questions_take_masks_as_sums_do():
+    x = wy.Input([0.0, 2.0])
+    for f, answer in ((np.any, True), (np.all, True)):
+        found = f(x, where=np.array([False, True]))
+        assert bool(found.value) is answer
+        x.value = [3.0]
+        with pytest.raises(ValueError, match="shape"):
+            found.forward()
+        x.value = [0.0, 2.0]
+        with pytest.raises(ValueError, match="does not broadcast"):
+            f(x, where=[[True], [False]])
+        with pytest.raises(TypeError, match="expected booleans"):
+            f(x, where=[0.5, 7.0])
+
+
+@pytest.mark.parametrize(("built", "later"), [(3, 1), (1, 3), (3, 2)])
+def test_arrays_of_other_lengths_later_are_not_equal_by_repetition(built, later):
+    x = wy.Input(np.ones(built))
+    for other in (np.ones(built), wy.Input(np.ones(built))):
+        found = np.array_equal(x, other)
+        assert bool(found.value) is True
+        x.value = np.ones(later)
+        with pytest.raises(ValueError, match="shape"):
+            found.forward()
+        x.value = np.ones(built)
+
+
+def test_masks_are_close_as_numpys():
+    old = np.array([0.5, 1.5, np.nan])
+    p = wy.Input(old)
+    for equal_nan in (False, True):
+        for a, b in ((lambda x: x > 0, lambda x: x > 1), (lambda x: x, lambda x: x > 1)):
+            found = np.isclose(a(p), b(p), equal_nan=equal_nan)
+            np.testing.assert_array_equal(
+                found.value, np.isclose(a(old), b(old), equal_nan=equal_nan)
+            )
+
+
+@pytest.mark.parametrize("places", [10**7, 400, 1, 0, -1, -2, -17, -400, -(10**7)])
+def test_integers_are_rounded_to_any_number_of_places(places):
+    x = wy.Parameter([16.0, 25.0, -149.0]).astype(int)
+    expected = [int(round(n, max(places, -30))) for n in (16, 25, -149)]
+    np.testing.assert_array_equal(np.round(x, places).value, expected)

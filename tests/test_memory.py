@@ -11,6 +11,22 @@ import textwrap
 
 import pytest
 
+
+def printed(code: str, work: str = "") -> list[str]:
+    """The words that a process of its own prints, which must end well; `work` is put for WORK."""
+    code = textwrap.dedent(code).replace("WORK", textwrap.dedent(work).strip())
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.split()
+
+
 BOUND = 10_000_000
 # The state of Adagrad is as large as the table, and takes memory as rows are updated.
 STATE = {"SGD(lr=0.01)": 0, "Adagrad(lr=0.01)": 256_000_000}
@@ -64,11 +80,8 @@ REPORT = """
 def test_training_by_lookup(work, optimizer):
     parts = [textwrap.dedent(part) for part in (SETUP, work, REPORT)]
     code = "".join(parts).replace("OPTIMIZER", optimizer)
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < STATE[optimizer] + BOUND
+    (taken,) = printed(code)
+    assert int(taken) < STATE[optimizer] + BOUND
 
 
 LIMITED = """
@@ -138,16 +151,7 @@ LIMITED = """
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_what_cannot_be_had_is_a_memory_error():
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(LIMITED)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "20\n"
+    assert printed(LIMITED) == ["20"]
 
 
 STEPWISE = """
@@ -283,17 +287,7 @@ WORKS = {
 @pytest.mark.parametrize("work", WORKS)
 def test_little_memory_ends_in_a_memory_error_or_an_answer(work):
     """Limits from little to enough: nothing aborts the process on the way."""
-    code = textwrap.dedent(STEPWISE).replace("WORK", textwrap.dedent(WORKS[work]).strip())
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    word, refused = done.stdout.split()
+    word, refused = printed(STEPWISE, WORKS[work])
     assert word == "done"
     assert int(refused) > 0
 
@@ -384,17 +378,7 @@ GRAPH_WORKS = {
 @pytest.mark.parametrize("work", GRAPH_WORKS)
 def test_graphs_in_little_memory_end_in_a_memory_error_or_an_answer(work):
     """Nodes, operators and lists of them are small, and abort the process if none can be had."""
-    code = textwrap.dedent(GRAPHS).replace("WORK", textwrap.dedent(GRAPH_WORKS[work]).strip())
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    word, refused = done.stdout.split()
+    word, refused = printed(GRAPHS, GRAPH_WORKS[work])
     assert word == "done"
     assert int(refused) > 0 or work == "a collection"
 
@@ -418,6 +402,4 @@ RECOVERS = """
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_after_a_lack_of_memory_there_is_what_was_dropped():
     """The C library keeps what graphs gave back, in small pieces, until it is asked for it."""
-    code = textwrap.dedent(RECOVERS)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stdout.strip()) == (0, "refused"), done.stderr[-2000:]
+    assert printed(RECOVERS) == ["refused"]

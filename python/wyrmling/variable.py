@@ -39,9 +39,6 @@ from ._core import Variable
 Binary = Callable[[Any, Any], Any]
 Method = Callable[..., Any]
 
-# Methods whose result is a plain value.
-
-
 # What is imported within functions is rarely asked for, and would load all array functions.
 
 

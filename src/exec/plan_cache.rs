@@ -12,7 +12,7 @@ use crate::process::QuickMutex;
 use crate::rules::OpRef;
 
 /// A run that takes longer is one that somebody may want to end.
-const LONG_RUN: Duration = Duration::from_millis(20);
+const LONG_TIME: Duration = Duration::from_millis(20);
 
 /// Plans kept; the one unused for longest goes first.
 const KEPT: usize = 16;
@@ -77,7 +77,7 @@ impl Plans {
                 RunLength::Short => Found::Other,
             };
         };
-        if length == RunLength::Short && ready[at].longest > LONG_RUN {
+        if length == RunLength::Short && ready[at].longest > LONG_TIME {
             return Found::Other;
         }
         let last = ready.len() - 1;

@@ -37,9 +37,10 @@ struct LengthRecord {
 }
 
 impl LengthRecord {
-    /// Whether a graph with nodes of these serial numbers may be made of the length.
+    /// Whether a graph with nodes of these serial numbers, in rising order, may be made of the length.
     fn concerns(&self, serials: &[u64]) -> bool {
-        serials.iter().any(|&s| self.from < s && s <= self.until)
+        let later = serials.partition_point(|&s| s <= self.from);
+        serials.get(later).is_some_and(|&s| s <= self.until)
     }
 }
 
@@ -77,7 +78,7 @@ impl LengthRecords {
         }
     }
 
-    /// The lengths that a graph with nodes of these serial numbers may be made of.
+    /// The lengths that a graph with nodes of these serial numbers, in rising order, may be made of.
     pub(super) fn lengths(&self, serials: &[u64]) -> Vec<Length> {
         let records = self.0.borrow();
         let concerned = records.iter().filter(|record| record.concerns(serials));

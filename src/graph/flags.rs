@@ -5,8 +5,8 @@
 
 use std::ops::BitOr;
 
-/// A set of flags. It is as wide as what stands beside it in a node: bytes among words are copied in
-/// pieces that overlap, and then read as a whole, for which the processor waits.
+/// A set of flags. It is as wide as what stands beside it in a node: LLVM copies bytes among words in
+/// pieces that overlap, and the processor cannot forward several such stores to one load, so it waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Flags(u64);
 

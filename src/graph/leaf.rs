@@ -242,7 +242,6 @@ impl Variable {
     }
 
     /// Whether the elements are integers or booleans.
-    #[cfg(feature = "python")]
     pub(crate) fn is_discrete(&self) -> bool {
         self.0.core().flags().has(Flags::DISCRETE)
     }

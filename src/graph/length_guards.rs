@@ -10,13 +10,16 @@ use crate::error::Result;
 use crate::exec::check_lengths;
 
 /// The serial numbers by which records are found to concern a graph: those of its nodes that
-/// operators made. None if there are no records.
+/// operators made, in rising order, so that each record is looked for by bisection. None if there are
+/// no records.
 pub(super) fn serials<'n>(nodes: impl Iterator<Item = &'n dyn Node>) -> Vec<u64> {
     if !asked_lengths::any() {
         return Vec::new();
     }
     let operations = nodes.filter(|node| !node.core().is_leaf());
-    operations.map(|node| node.core().serial()).collect()
+    let mut serials: Vec<u64> = operations.map(|node| node.core().serial()).collect();
+    serials.sort_unstable();
+    serials
 }
 
 /// Checks that the inputs among the nodes of a graph have the lengths that it is made of.

@@ -16,13 +16,8 @@ use super::{eager, offload, release};
 use crate::array::Array;
 use crate::error::Result;
 use crate::reserve;
-use crate::rules::{self, Form, OpRef, Operator};
+use crate::rules::{Form, OpRef, Operator, is_one_of};
 use crate::table::changes;
-
-/// Whether an operator is of one of these types. Names would not do: operators of callers have any.
-macro_rules! is_one_of {
-    ($op:ident: $($type:ident),+) => { $($op.downcast::<rules::$type>().is_some())||+ };
-}
 
 /// Whether the result of an operator has the elements of operand 0, or zeros, so that integers stay
 /// integers, and booleans booleans.

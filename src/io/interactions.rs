@@ -28,9 +28,9 @@
 //!
 //! The first line is a header when a column is given by name, or when neither of its first two
 //! fields is a number and one of these holds: it names a user's column; its third field is
-//! neither a number nor a missing one, and that of the second line is a number; the first two fields of the second line are
-//! numbers. Where this guesses wrong, say so in [`Format`]. A header that does not name user and
-//! item by a word known here is refused, unless the columns are given.
+//! neither a number nor a missing one, and that of the second line is a number; the first two
+//! fields of the second line are numbers. Where this guesses wrong, say so in [`Format`]. A header
+//! that does not name user and item by a word known here is refused, unless the columns are given.
 //!
 //! # Limits
 //!

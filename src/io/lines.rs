@@ -235,7 +235,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         // Looked for in the whole line first: hardly any line has one.
         let text = line.fields.as_slice();
         if text.contains('\0') {
-            let expected = "text in UTF-8, of which a NUL is no part (UTF-16 has them)";
+            let expected = "text without them (UTF-16 has them: write the file as UTF-8)";
             return Err(bad_line(
                 self.name,
                 line.number,

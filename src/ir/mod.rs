@@ -5,8 +5,9 @@
 //! a jump or a branch. Freezing a graph gives one block. Jumps and branches are public for users who
 //! put functions together by hand, with loops and conditions; the interpreter runs them, and
 //! `tests/rust/ir.rs` tests both. They stay because source-to-source differentiation of control flow
-//! will stand on them; nothing else in the crate makes them. [`adjoint()`] and [`tangent()`] read the same rules as `.backward()` and append
-//! the instructions that compute gradients or tangents. Functions print.
+//! will stand on them; nothing else in the crate makes them. [`adjoint()`] and [`tangent()`] read the
+//! same rules as `.backward()` and append the instructions that compute gradients or tangents.
+//! Functions print.
 
 mod derive;
 mod display;

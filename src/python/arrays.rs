@@ -95,7 +95,9 @@ fn argsort<'py>(x: &Bound<'py, PyAny>, axis: Integer) -> PyResult<Bound<'py, PyA
     answer(x.py(), ops::argsort(&numbers, axis)?)
 }
 
-/// For each element how many of a vector, whose elements rise, are not above it.
+/// For each element of ``x`` how many of the vector ``sorted``, whose elements rise, are not above it:
+/// ``numpy.searchsorted`` with ``side="right"``, as int64 in the shape of ``x``. Raises ValueError unless
+/// ``sorted`` is a vector.
 ///
 /// >>> searchsorted([1.0, 2.0, 4.0], [2.0, 5.0, 0.0])
 /// array([2, 3, 0])

@@ -1,8 +1,8 @@
 //! Decompositions that the caller's NumPy computes.
 //!
-//! A decomposition is not unique (its signs above all), and only LAPACK can say which one it gives. So that
-//! `np.linalg.eigh` is one function whether its argument is traced or not, its factors come from
-//! NumPy in either case: by an operator with the type, the form of the result and the derivatives of
+//! A decomposition is not unique (its signs above all), and only LAPACK can say which one it gives. So
+//! that `np.linalg.eigh` is one function whether its argument is traced or not, its factors come
+//! from NumPy in either case: by an operator with the type, the form of the result and the derivatives of
 //! one of ours, and with NumPy's numbers. `python/wyrmling/numpy_factors.py` has what it calls.
 //!
 //! Limits: a program that holds one takes the interpreter's lock for each call.

@@ -2,10 +2,9 @@
 //!
 //! float32 and float64 keep their type; integers and lists become float64; booleans become zeros
 //! and ones. What is given to a leaf that has a type already takes that type ([`array_of`]), save that
-//! float64 never becomes float32. Everything else is
-//! refused by name: a complex number, text or an object has no silent conversion, and neither
-//! has a wider float or float16, which variables do not keep. Arrays of any strides are read; what goes out is a new array that nobody
-//! else holds.
+//! float64 never becomes float32. Everything else is refused by name: a complex number, text or an
+//! object has no silent conversion, and neither has a wider float or float16, which variables do not
+//! keep. Arrays of any strides are read; what goes out is a new array that nobody else holds.
 
 use numpy::{
     PyArray1, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray,

@@ -148,11 +148,7 @@ pub(super) fn of_integers(
 /// or numbers.
 #[cold]
 pub(super) fn alike(objects: &[&Bound<'_, PyAny>], nodes: &[Variable]) -> PyResult<Vec<Variable>> {
-    let (mut integers, mut booleans) = (true, true);
-    for object in objects {
-        booleans = booleans && holds_booleans(object)?;
-        integers = integers && holds_integers(object)?;
-    }
+    let (booleans, integers) = all_hold(objects)?;
     let one = |x: &Variable| match () {
         () if booleans && x.is_boolean() => Ok(x.clone()),
         () if booleans => ops::truth(x),
@@ -172,6 +168,16 @@ fn holds_booleans(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(object.is_instance_of::<PyBool>() || (!number && is_mask(object)?))
 }
 
+/// Whether all objects hold booleans, and whether all hold integers or booleans.
+fn all_hold(objects: &[&Bound<'_, PyAny>]) -> PyResult<(bool, bool)> {
+    let (mut booleans, mut integers) = (true, true);
+    for object in objects {
+        booleans = booleans && holds_booleans(object)?;
+        integers = integers && holds_integers(object)?;
+    }
+    Ok((booleans, integers))
+}
+
 /// The result of an operator on objects of which some are integers or booleans, and the nodes that
 /// stand for them.
 #[cold]
@@ -180,11 +186,7 @@ fn discrete(
     objects: &[&Bound<'_, PyAny>],
     nodes: &[Variable],
 ) -> PyResult<Variable> {
-    let (mut integers, mut booleans) = (true, true);
-    for object in objects {
-        booleans = booleans && holds_booleans(object)?;
-        integers = integers && holds_integers(object)?;
-    }
+    let (booleans, integers) = all_hold(objects)?;
     if booleans || !nodes.iter().any(Variable::is_integer) && !integers {
         return Ok(ops::of_booleans(op, nodes, booleans)?);
     }

@@ -230,8 +230,9 @@ impl Primitive {
         Some(numbers.chain(seen.iter().copied()).collect())
     }
 
-    /// The operator of a product, which `ask` asks the definition for: its definition, what it
-    /// sees, and of which of its operands the types of its results are. An operator that only fails, if that raises.
+    /// The operator of a product. `ask` asks the definition for it: for the product's definition, the
+    /// element types that it sees, and the operands whose types its results have. If that raises, it
+    /// is an operator that only fails.
     fn product(
         &self,
         labels: Labels,

@@ -33,8 +33,8 @@ use crate::rules::Operator;
 ///
 /// All operators are elementwise, as NumPy's, and so are comparisons: ``x == y`` and ``x < y``
 /// are booleans, as NumPy's: the sum of two is whether one holds, the product whether both do, a
-/// difference is refused, and with integers they count as 0 and 1. A variable is hashed by identity, so that it can
-/// be a key of a dictionary; ask ``is`` whether two are the same object.
+/// difference is refused, and with integers they count as 0 and 1. A variable is hashed by identity,
+/// so that it can be a key of a dictionary; ask ``is`` whether two are the same object.
 ///
 /// ``x[...]`` takes every key that NumPy takes, and an IndexInput or other indices of ours, which
 /// look up rows: ``x[rows][:, 0]``, not ``x[rows, 0]``. A mask that can change selects nothing,

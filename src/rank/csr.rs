@@ -7,6 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
+use crate::reserve;
 
 /// A set of (user, item) pairs, grouped by user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,6 +217,8 @@ pub(super) fn room<T>(len: usize, name: &str) -> Result<Vec<T>> {
     empty
         .try_reserve_exact(len)
         .map_err(|_| Error::Memory(format!("no memory for {len} {name}")))?;
+    // The reserve is not for arrays.
+    reserve::check()?;
     Ok(empty)
 }
 

@@ -201,8 +201,8 @@ impl<T: Clone + Default> Slots<T> {
     }
 }
 
-/// The gradient or tangent of a value as far as it is known: a sum. What is scattered is added up at the end,
-/// by one instruction, so that each part costs what it adds.
+/// The gradient or tangent of a value as far as it is known: a sum. What is scattered is added up at
+/// the end, by one instruction, so that each part costs what it adds.
 #[derive(Clone, Default)]
 struct GradientSum {
     dense: Option<Id>,

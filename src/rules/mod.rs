@@ -236,6 +236,15 @@ mod internal {
 }
 pub(crate) use internal::Internal;
 
+/// Whether an operator is of one of these types of the table. Names would not do: an operator of a
+/// caller may have any.
+macro_rules! is_one_of {
+    ($op:ident: $($type:ident),+) => {
+        $($op.downcast::<$crate::rules::$type>().is_some())||+
+    };
+}
+pub(crate) use is_one_of;
+
 impl dyn Operator {
     /// This operator as a concrete type, if it is that type.
     pub fn downcast<O: Operator>(&self) -> Option<&O> {

@@ -18,7 +18,7 @@ fn alternate(n: i32, value: f64) -> f64 {
 /// J_n(x).
 pub(crate) fn jn(n: i32, x: f64) -> f64 {
     if n < 0 {
-        return alternate(n, jn(-n, x));
+        return alternate(n, jn(n.saturating_neg(), x));
     }
     libm::jn(n, x)
 }
@@ -26,7 +26,7 @@ pub(crate) fn jn(n: i32, x: f64) -> f64 {
 /// Y_n(x); NaN below zero.
 pub(crate) fn yn(n: i32, x: f64) -> f64 {
     if n < 0 {
-        return alternate(n, yn(-n, x));
+        return alternate(n, yn(n.saturating_neg(), x));
     }
     libm::yn(n, x)
 }
@@ -81,7 +81,7 @@ fn iv_series(n: i32, x: f64) -> f64 {
     let mut first = 1.0;
     for k in 1..=n {
         first *= half / f64::from(k);
-        if first == 0.0 {
+        if first == 0.0 || first.is_nan() {
             return first;
         }
     }

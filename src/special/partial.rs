@@ -21,10 +21,14 @@ pub(crate) fn number(x: u32, y: u32) -> Option<i32> {
     i32::try_from(total * (total + 1) / 2 + u64::from(y)).ok()
 }
 
-/// The number of the derivative by one argument more: the first (0) or the second (1).
+/// The number of the derivative by one argument more: the first (0) or the second (1). -1, of which
+/// every value is NaN, where there is none.
 pub(crate) fn further(n: i32, argument: usize) -> i32 {
-    let total = orders(n).map_or(0, |(x, y)| (x + y) as i32);
-    n + total + 1 + argument as i32
+    let next = orders(n).and_then(|(x, y)| match argument {
+        0 => number(x + 1, y),
+        _ => number(x, y + 1),
+    });
+    next.unwrap_or(-1)
 }
 
 #[cfg(test)]
@@ -47,5 +51,10 @@ mod tests {
         assert_eq!(orders(-1), None);
         assert_eq!(number(65_535, 0), Some(2_147_450_880));
         assert_eq!(number(65_536, 0), None);
+        let last = number(65_535, 0).unwrap();
+        assert_eq!(
+            [further(last, 0), further(last, 1), further(-1, 0)],
+            [-1; 3]
+        );
     }
 }

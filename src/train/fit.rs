@@ -62,6 +62,23 @@ impl<F: FnMut(usize, &History) -> Flow> Observer for F {
     }
 }
 
+/// How many workers `threads` asks for: one for each core if it is 0.
+///
+/// # Errors
+/// [`Error::Value`] for more than [`MOST_WORKERS`].
+pub(super) fn worker_count(threads: usize) -> Result<usize> {
+    match threads {
+        0 => {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            Ok(cores.min(MOST_WORKERS))
+        }
+        n if n <= MOST_WORKERS => Ok(n),
+        n => Err(Error::Value(format!(
+            "threads: expected at most {MOST_WORKERS}, got {n}"
+        ))),
+    }
+}
+
 /// Minimises the sum of the program's result over the data, by stochastic gradient steps.
 ///
 /// Everything is checked before the first step. With one thread, or `deterministic`, equal
@@ -97,12 +114,7 @@ fn run(
     };
     at_least_one("epochs", fit.epochs)?;
     at_least_one("batch_size", fit.batch_size)?;
-    if fit.threads > MOST_WORKERS {
-        return Err(Error::Value(format!(
-            "threads: expected at most {MOST_WORKERS}, got {}",
-            fit.threads
-        )));
-    }
+    let workers = worker_count(fit.threads)?;
     if program.tables().is_empty() {
         return Err(Error::Value(
             "the loss depends on no Parameter: there is nothing to train".into(),
@@ -110,11 +122,7 @@ fn run(
     }
     let feeds = Feeds::new(program.inputs(), &fit.sources)?;
     let batch = fit.batch_size.min(feeds.count);
-    let workers = match fit.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        n => n,
-    };
-    let workers = workers.min(feeds.count.div_ceil(batch)).min(MOST_WORKERS);
+    let workers = workers.min(feeds.count.div_ceil(batch));
     let rest = feeds.count % batch;
     let plans = BatchPlans {
         full: program.plan(&feeds.shapes(batch), Wrt::Parameters)?,

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::fit::worker_count;
 use super::stream::stream;
 use crate::error::Result;
 use crate::interrupt;
@@ -40,6 +41,7 @@ impl Member<'_> {
 /// While they run, `tables` may be read by anybody and written by the workers only.
 ///
 /// # Errors
+/// [`Error::Value`](crate::Error::Value) for more than [`MOST_WORKERS`](super::MOST_WORKERS) threads,
 /// [`Error::State`](crate::Error::State) if a table is being trained elsewhere, and the first
 /// worker's error.
 ///
@@ -72,10 +74,7 @@ pub fn parallel<R: Send>(
     optimizer: &Optimizer,
     work: impl Fn(Member<'_>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    let workers = match threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        n => n,
-    };
+    let workers = worker_count(threads)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(workers)
         .build()

@@ -377,3 +377,12 @@ fn settings_that_cannot_be_are_refused_by_name() {
     }
     assert_eq!(w.value().unwrap().to_f64(), before);
 }
+
+#[test]
+fn more_workers_than_there_may_be_are_refused() {
+    let sgd = Optimizer::sgd(0.1).unwrap();
+    for threads in [train::MOST_WORKERS + 1, usize::MAX] {
+        let found = train::parallel(threads, 0, &[], &sgd, |_| Ok(()));
+        assert!(matches!(found, Err(Error::Value(text)) if text.starts_with("threads: expected")));
+    }
+}

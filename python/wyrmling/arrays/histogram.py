@@ -179,7 +179,7 @@ def histogramdd(
         raise ValueError(
             f"histogramdd: bins and range: expected one for each of {len(axes)} dimensions"
         )
-    if not axes or len({(*np.shape(axis), None)[:2] for axis in axes}) > 1 or np.ndim(axes[0]) != 1:
+    if len(set(map(np.shape, axes))) != 1 or np.ndim(axes[0]) != 1:
         shapes = [np.shape(axis) for axis in axes]
         raise ValueError(f"histogramdd: sample: expected vectors of one length, got {shapes}")
     edges = [

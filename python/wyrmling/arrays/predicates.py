@@ -27,6 +27,7 @@ from .. import _core
 from .._core import Variable, constant, follows_input, follows_parameter, length
 from .operand import Array, Axis, Like, axes_of, itself, plain
 from .output import finished
+from .reductions import mask_of, masked
 
 
 def of_values(
@@ -121,7 +122,8 @@ def any(
     if not changes(a, where, out):
         return np.any(value("any", a), axis, out, keepdims, where=value("any", where))
     found = _core.not_equal(a, 0)
-    found = found if where is True else _core.logical_and(found, where)
+    if (mask := mask_of("any", where)) is not None:
+        found = masked("any", mask, found, False)
     return finished("any", _core.sum(found, axis, keepdims) > 0, out)
 
 
@@ -137,7 +139,8 @@ def all(
     if not changes(a, where, out):
         return np.all(value("all", a), axis, out, keepdims, where=value("all", where))
     found = _core.equal(a, 0)
-    found = found if where is True else _core.logical_and(found, where)
+    if (mask := mask_of("all", where)) is not None:
+        found = masked("all", mask, found, False)
     return finished("all", _core.sum(found, axis, keepdims) == 0, out)
 
 
@@ -152,12 +155,17 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
         a, b, rtol, atol = (value("isclose", x) for x in (a, b, rtol, atol))
         return np.isclose(a, b, rtol, atol, equal_nan)
     x, y = constant(a), constant(b)
-    near = _core.abs(x - y) <= atol + rtol * _core.abs(y)
+    # Times one, since booleans have no difference.
+    near = _core.abs(x - y * 1.0) <= atol + rtol * _core.abs(y)
     # Of infinities only equal ones are close.
-    found = _core.logical_or(_core.logical_and(near, _core.isfinite(y)), x == y)
-    if equal_nan:
-        found = _core.logical_or(found, _core.logical_and(_core.isnan(x), _core.isnan(y)))
-    return found
+    return _core.logical_or(_core.logical_and(near, _core.isfinite(y)), _equal(x, y, equal_nan))
+
+
+def _equal(x: Any, y: Any, equal_nan: bool) -> Any:
+    """Whether elements are equal, NaN with NaN if asked."""
+    if not equal_nan:
+        return x == y
+    return _core.logical_or(x == y, _core.logical_and(_core.isnan(x), _core.isnan(y)))
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
@@ -172,7 +180,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Whether two arrays have one shape and equal elements; it follows what can change, but the
-    shape.
+    shape: in a graph ValueError is raised where one later gets another length.
 
     >>> bool(array_equal(_core.Parameter([1.0, 2.0]), [1.0, 2.0]))
     True
@@ -183,10 +191,8 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     if x.shape != y.shape:
         value("array_equal", [x if follows_input(x) else None, y if follows_input(y) else None])
         return False
-    found = x == y
-    if equal_nan:
-        found = _core.logical_or(found, _core.logical_and(_core.isnan(x), _core.isnan(y)))
-    return all(found)
+    # An input that gets another length is an error, also where it would repeat.
+    return all(_equal(x, _core.broadcast_like(y, x, x.ndim), equal_nan))
 
 
 def places(condition: Like) -> tuple[Array, ...]:

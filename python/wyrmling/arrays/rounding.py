@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from typing import Any
 
@@ -26,8 +25,8 @@ def round(a: Like, decimals: int = 0, out: Variable | None = None) -> Any:
     x = constant(a)
     places = integer("round: decimals", decimals)
     if x.dtype.kind in "iu":
-        # Integers stay integers, as NumPy's.
-        power = 10 ** builtins.abs(places)
+        # Integers stay integers, as NumPy's. Below 2^53 they are all 0 to 17 places or more.
+        power = 10 ** min(max(-places, 0), 18)
         found = _core.positive(x) if places >= 0 else _core.whole(rint(x / power)) * power
         return finished("round", found, out)
     if x.dtype.kind == "b":

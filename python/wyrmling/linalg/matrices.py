@@ -71,9 +71,6 @@ def outer(x1: Like, x2: Like, /) -> Variable:
     return _core.outer(x, y)
 
 
-vecdot = _core.vecdot
-
-
 def slogdet(a: Like) -> SlogdetResult:
     """Return the sign of the determinant, and the logarithm of its absolute value.
 

@@ -127,7 +127,7 @@ pub fn replace(x: &Variable, places: &Dense<u32>, values: &Variable) -> Result<V
 /// Zeros like `x`, for what is overwritten as a whole: no gradient goes to the old value, whose
 /// derivative may be infinite. Integers and booleans have no gradient, and stay what they are.
 fn without_value(x: &Variable) -> Result<Variable> {
-    if x.is_integer() || x.is_boolean() {
+    if x.is_discrete() {
         return Ok(x.clone());
     }
     let zero = Constant::new(Array::scalar(x.dtype(), 0.0)).boxed();
@@ -161,7 +161,7 @@ pub fn slice_replace(x: &Variable, items: Vec<SliceItem>, values: &Variable) -> 
             values = reshape_like(&values, x)?;
         }
         // A node of its own, for the values may be a leaf; `positive` makes no integers of numbers.
-        return match x.is_integer() || x.is_boolean() {
+        return match x.is_discrete() {
             true => unary(&rules::Identity, &values),
             false => unary(&rules::Positive, &values),
         };

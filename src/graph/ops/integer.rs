@@ -8,7 +8,7 @@ use super::{binary, unary};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
 use crate::graph::{Constant, Variable};
-use crate::rules::{self, OpRef};
+use crate::rules::{self, OpRef, is_one_of};
 
 /// A node as numbers to calculate with: indices as float64, any other as it is.
 ///
@@ -63,26 +63,11 @@ pub fn to_index(x: &Variable, like: &Variable, axis: usize) -> Result<Variable> 
     )
 }
 
-/// Operators of one operand or two whose results are integers where all operands are.
-const KEEPING: &[&str] = &[
-    "abs",
-    "add",
-    "ceil",
-    "floor",
-    "floor_divide",
-    "fmod",
-    "maximum",
-    "minimum",
-    "mul",
-    "neg",
-    "positive",
-    "pow",
-    "remainder",
-    "sign",
-    "square",
-    "sub",
-    "trunc",
-];
+/// Whether the results of an operator are integers where all operands are.
+fn keeps_integers(op: &dyn rules::Operator) -> bool {
+    is_one_of!(op: Abs, Add, Ceil, Floor, FloorDivide, Fmod, Maximum, Minimum, Mul, Neg, Positive, Pow,
+        Remainder, Sign, Square, Sub, Trunc)
+}
 
 /// The result of an operator on operands of which some hold booleans, and `all` if it is so; where
 /// others are numbers, they are as they must be. NumPy's meaning: a sum is `or`, a product is `and`, and
@@ -101,18 +86,18 @@ pub fn of_booleans(
             _ => Variable::apply(OpRef::Static(op), operands),
         };
     }
-    let instead: &'static dyn rules::Operator = match op.name() {
-        "add" | "maximum" | "fmax" => &rules::LogicalOr,
-        "mul" | "minimum" | "fmin" => &rules::LogicalAnd,
-        "sub" | "neg" | "positive" | "sign" => {
+    let instead: &'static dyn rules::Operator = match () {
+        () if is_one_of!(op: Add, Maximum, Fmax) => &rules::LogicalOr,
+        () if is_one_of!(op: Mul, Minimum, Fmin) => &rules::LogicalAnd,
+        () if is_one_of!(op: Sub, Neg, Positive, Sign) => {
             return Err(Error::Type(format!(
                 "{}: booleans have none, as in NumPy; use ^ or ~, or .astype(float)",
                 op.name()
             )));
         }
-        "where" => op,
-        "abs" | "floor" | "ceil" | "trunc" => return Ok(operands[0].clone()),
-        _ => return of_integers(op, operands, true),
+        () if is_one_of!(op: Where) => op,
+        () if is_one_of!(op: Abs, Floor, Ceil, Trunc) => return Ok(operands[0].clone()),
+        () => return of_integers(op, operands, true),
     };
     match operands {
         [x] => unary(instead, x),
@@ -138,7 +123,7 @@ pub fn of_integers(
         [x, y] => binary(op, x, y)?,
         _ => Variable::apply(OpRef::Static(op), &operands)?,
     };
-    match all && KEEPING.contains(&op.name()) {
+    match all && keeps_integers(op) {
         true => whole(&result),
         false => Ok(result),
     }

@@ -156,7 +156,7 @@ pub fn cast(x: &Variable, dtype: DType) -> Result<Variable> {
     if x.dtype() != dtype {
         return apply(rules::Cast { dtype }, &[x]);
     }
-    match x.is_integer() || x.is_boolean() {
+    match x.is_discrete() {
         true => unary(&rules::Positive, x),
         false => Ok(x.clone()),
     }

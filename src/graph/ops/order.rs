@@ -32,7 +32,8 @@ pub fn argmin(x: &Variable, axis: i64, keepdims: bool) -> Result<Variable> {
     apply(rules::ArgMin { axis, keepdims }, &[x])
 }
 
-/// For each element of `x`, how many of the vector `sorted`, whose elements rise, are not above it.
+/// For each element of `x`, how many of the vector `sorted`, whose elements rise, are not above it:
+/// NumPy's `searchsorted` with `side="right"`.
 ///
 /// # Errors
 /// See the [module documentation](super).

@@ -1,6 +1,8 @@
 //! Sums of products of two vectors that slide along each other: convolutions, and correlations,
 //! which are their gradients. None needs more memory than its operands and its result.
 
+use std::ops::Range;
+
 use crate::array::{Real, Type, Typed, View, ViewMut, show_shape, with_real};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
@@ -25,11 +27,26 @@ fn lengths(name: &str, args: &[&Type]) -> Result<(usize, usize)> {
     }
 }
 
+/// Calls `f` with each block of `n` elements and each of `m`, and polls in between.
+fn each_block(n: usize, m: usize, mut f: impl FnMut(Range<usize>, Range<usize>)) -> Result<()> {
+    let blocks = |n: usize| (0..n).step_by(BLOCK).map(move |at| at..n.min(at + BLOCK));
+    let mut poller = Poller::default();
+    for a in blocks(n) {
+        for b in blocks(m) {
+            let products = a.len() * b.len();
+            f(a.clone(), b);
+            poller.step(products)?;
+        }
+    }
+    Ok(())
+}
+
 /// The convolution of two vectors, wherever they overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Convolve;
 
 multiversion! {
+    /// Adds the product of each element of `x` with each of `y` to the sum that both lead to.
     fn spread<T: Real>(x: &[T], y: &[T], out: &mut [T]) {
         for (k, &y) in y.iter().enumerate() {
             for (o, &x) in out[k..k + x.len()].iter_mut().zip(x) {
@@ -40,6 +57,7 @@ multiversion! {
 }
 
 multiversion! {
+    /// Adds to each sum the products of `y` with the elements of `x` from the sum's place on.
     fn collect<T: Real>(x: &[T], y: &[T], out: &mut [T]) {
         let n = out.len();
         for (k, &y) in y.iter().enumerate() {
@@ -64,20 +82,15 @@ impl Operator for Convolve {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let mut poller = Poller::default();
         with_real!(out.data.dtype(), T => {
             let out = T::slice_mut(&mut out.data);
             let (x, y) = (args[0].real::<T>(), args[1].real::<T>());
             out.fill(T::default());
-            for (k, x) in x.chunks(BLOCK).enumerate() {
-                for (j, y) in y.chunks(BLOCK).enumerate() {
-                    let start = (k + j) * BLOCK;
-                    spread(x, y, &mut out[start..start + x.len() + y.len() - 1]);
-                    poller.step(x.len() * y.len())?;
-                }
-            }
-        });
-        Ok(())
+            each_block(x.len(), y.len(), |a, b| {
+                let sums = a.start + b.start..a.end + b.end - 1;
+                spread(&x[a], &y[b], &mut out[sums]);
+            })
+        })
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
@@ -105,20 +118,15 @@ impl Operator for Correlate {
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
-        let mut poller = Poller::default();
         with_real!(out.data.dtype(), T => {
             let out = T::slice_mut(&mut out.data);
             let (x, y) = (args[0].real::<T>(), args[1].real::<T>());
             out.fill(T::default());
-            for (k, out) in out.chunks_mut(BLOCK).enumerate() {
-                for (j, y) in y.chunks(BLOCK).enumerate() {
-                    let start = (k + j) * BLOCK;
-                    collect(&x[start..start + out.len() + y.len() - 1], y, out);
-                    poller.step(out.len() * y.len())?;
-                }
-            }
-        });
-        Ok(())
+            each_block(out.len(), y.len(), |a, b| {
+                let among = a.start + b.start..a.end + b.end - 1;
+                collect(&x[among], &y[b], &mut out[a]);
+            })
+        })
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {

@@ -5,7 +5,6 @@
 //! calls own what they work on, so that Ctrl-C can leave them behind.
 
 use std::cell::Cell;
-use std::hint::black_box;
 
 use faer::dyn_stack::{MemBuffer, StackReq};
 use faer::{Accum, MatMut, MatRef, Par};
@@ -14,6 +13,7 @@ use crate::array::{Real, Typed, filled};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::process::Mutex;
+use crate::reserve;
 
 /// An element type of matrices that can be decomposed.
 pub(super) trait Field: Real + Typed + faer::traits::RealField {}
@@ -34,11 +34,8 @@ pub(super) fn prepare() -> Result<()> {
     static PROBING: Mutex<()> = Mutex::new(());
     if !PREPARED.get() {
         let _probing = PROBING.lock();
-        let mut probe: Vec<u8> = Vec::new();
-        probe.try_reserve_exact(PACKED).map_err(|_| no_memory())?;
-        // Without this LLVM leaves out an allocation that nothing uses, and takes it for granted.
-        drop(black_box(probe));
-        // The memory that was just given back is there for this product, which keeps its own.
+        reserve::ahead(1, PACKED).map_err(|_| no_memory())?;
+        // The memory that was just asked for is there for this product, which keeps its own.
         let (ones, mut product) = ([1.0; 32 * 32], [0.0; 32 * 32]);
         let ones = MatRef::from_column_major_slice(&ones, 32, 32);
         let product = MatMut::from_column_major_slice_mut(&mut product, 32, 32);

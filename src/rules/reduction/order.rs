@@ -188,15 +188,15 @@ impl Operator for SearchSorted {
     }
 
     fn infer(&self, args: &[&Type]) -> Result<Type> {
-        let [_, x] = arity::<2>("searchsorted", args)?;
-        ordered("searchsorted", &args[..1], 0)?;
+        let [sorted, x] = arity::<2>("searchsorted", args)?;
         real("searchsorted", x)?;
-        if args[0].ndim() != 1 {
+        if sorted.ndim() != 1 {
             return Err(Error::Shape(format!(
                 "searchsorted: expected a vector to search in, got shape {}",
-                show_shape(&args[0].shape)
+                show_shape(&sorted.shape)
             )));
         }
+        ordered("searchsorted", &args[..1], 0)?;
         Ok(Type::new(DType::U32, &x.shape))
     }
 

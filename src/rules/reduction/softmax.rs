@@ -10,15 +10,21 @@ use super::lanes::{Lanes, has_axis};
 
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
 
-/// The largest element of a lane, or 0 if that is not finite (so that a lane of
-/// -inf gives -inf and not NaN).
+/// The largest element of a lane; -∞ if it has none but NaN.
 #[inline(always)]
-fn largest<T: Real>(x: &[T], at: usize, a: Lanes) -> T {
+fn maximum<T: Real>(x: &[T], at: usize, a: Lanes) -> T {
     let max = |m: T, j: usize| {
         let v = x[at + j * a.inner];
         if v > m { v } else { m }
     };
-    let m = (0..a.length).fold(T::neg_infinity(), max);
+    (0..a.length).fold(T::neg_infinity(), max)
+}
+
+/// The largest element of a lane, or 0 if that is not finite (so that a lane of
+/// -inf gives -inf and not NaN).
+#[inline(always)]
+fn largest<T: Real>(x: &[T], at: usize, a: Lanes) -> T {
+    let m = maximum(x, at, a);
     if m.is_finite() { m } else { T::zero() }
 }
 
@@ -75,12 +81,11 @@ multiversion! {
 fn shares<T: Real>(x: &[T], out: &mut [T], a: Lanes) {
     softmax(x, out, a);
     for at in a.starts() {
-        let places = (0..a.length).map(|j| at + j * a.inner);
-        let max = |m: T, k: usize| m.max(x[k]);
-        let m = places.clone().fold(T::neg_infinity(), max);
+        let m = maximum(x, at, a);
         if m.is_finite() {
             continue;
         }
+        let places = (0..a.length).map(|j| at + j * a.inner);
         let mut total = T::zero();
         for k in places.clone() {
             out[k] = match x[k] {

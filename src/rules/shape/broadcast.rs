@@ -80,7 +80,7 @@ impl Operator for BroadcastLike {
     fn infer(&self, args: &[&Type]) -> Result<Type> {
         let [x, like] = arity::<2>("broadcast_like", args)?;
         real("broadcast_like", x)?;
-        let core = |ty: &'_ Type| ty.ndim().checked_sub(self.core);
+        let core = |ty: &Type| ty.ndim().checked_sub(self.core);
         let agree = match (core(x), core(like)) {
             (Some(a), Some(b)) => x.shape[a..] == like.shape[b..],
             _ => false,

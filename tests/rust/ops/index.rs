@@ -334,3 +334,35 @@ fn booleans_are_computed_with_as_such() {
 fn first(x: &Variable) -> Variable {
     ops::slice(x, vec![SliceItem::At(0)]).expect("a vector")
 }
+
+/// Operators are told by their type: one of a caller's may have the name of another.
+#[test]
+fn an_operator_named_add_is_no_sum() {
+    use wyrmling::array::{Type, View, ViewMut};
+    use wyrmling::rules::{Add, Ex, Operator};
+
+    #[derive(Debug, Clone)]
+    struct Named;
+
+    impl Operator for Named {
+        fn name(&self) -> &str {
+            "add"
+        }
+        fn infer(&self, args: &[&Type]) -> wyrmling::Result<Type> {
+            Add.infer(args)
+        }
+        fn eval(&self, args: &[View<'_>], out: ViewMut<'_>) -> wyrmling::Result<()> {
+            Add.eval(args, out)
+        }
+        fn vjp<'t>(&self, _: usize, _: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
+            None
+        }
+    }
+
+    let zero = constant(0.0);
+    let mask = ops::not_equal(&constant(vec![1.0, 0.0]), &zero).unwrap();
+    let both = [mask.clone(), mask];
+    let sum = ops::of_booleans(&Named, &both, true).unwrap();
+    assert!(!sum.is_boolean() && !sum.is_integer());
+    check(Ok(sum), &[2], &[2.0, 0.0]);
+}
