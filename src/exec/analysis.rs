@@ -10,7 +10,7 @@ use super::rows::RowTerms;
 use super::schedule::{Unit, schedule};
 use crate::array::{Array, Shape, Type, broadcast};
 use crate::error::Result;
-use crate::ir::{Expression, Function, ValueId};
+use crate::ir::{Function, Straight, ValueId};
 use crate::optim::gradient::Term;
 use crate::rules::differentiate::Product;
 use crate::rules::{Form, Gather, Kernel, OpRef, Operator, VecDot, check_indices, shares};
@@ -65,7 +65,7 @@ pub(super) struct Analysis<'f> {
 impl<'f> Analysis<'f> {
     pub(super) fn new(function: &'f Function, request: &'f Request<'f>) -> Result<Self> {
         let (block, results) = function.straight()?;
-        let count = function.types.len();
+        let count = function.kinds.len();
         let mut low = Analysis {
             function,
             request,
@@ -84,22 +84,22 @@ impl<'f> Analysis<'f> {
             low.uses[r as usize] += 1;
         }
         for i in &block.instructions {
-            match &i.expression {
-                Expression::Constant(a) => {
-                    low.constant.insert(i.result, low.constants.len());
+            match i.straight() {
+                Straight::Constant(a) => {
+                    low.constant.insert(i.result(), low.constants.len());
                     low.constants.push(a.clone());
                 }
-                Expression::Apply(op, args) => {
+                Straight::Apply(op, args) => {
                     for &a in args {
                         low.uses[a as usize] += 1;
                     }
                     let types: SmallVec<[&Type; 4]> =
                         args.iter().map(|&a| function.ty(a)).collect();
-                    if shares(&**op, &types, function.ty(i.result)) {
-                        low.base[i.result as usize] = low.base[args[0] as usize];
+                    if shares(&**op, &types, function.ty(i.result())) {
+                        low.base[i.result() as usize] = low.base[args[0] as usize];
                     }
-                    low.node_of[i.result as usize] = Some(low.nodes.len());
-                    let out = function.ty(i.result);
+                    low.node_of[i.result() as usize] = Some(low.nodes.len());
+                    let out = function.ty(i.result());
                     let kernel = match request.fuse {
                         true => elementwise(&**op, &types, out),
                         false => None,
@@ -107,7 +107,7 @@ impl<'f> Analysis<'f> {
                     // A kernel is given all its operands.
                     let reads = (0..args.len()).map(|k| kernel.is_some() || op.reads(k));
                     low.nodes.push(Scheduled {
-                        result: i.result,
+                        result: i.result(),
                         op,
                         args,
                         reads: reads.collect(),

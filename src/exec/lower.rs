@@ -40,7 +40,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     let all: Vec<_> = all.collect();
     let gradients = rows::return_rows(&mut function, &all, &are_rows)?;
     slices::look_up(&mut function, |leaf| request.tables[leaf].is_some())?;
-    reserve::ahead(function.types.len(), reserve::bytes::SCHEDULED)?;
+    reserve::ahead(function.kinds.len(), reserve::bytes::SCHEDULED)?;
     let low = Analysis::new(&function, &request)?;
     let (_, results) = function.straight()?;
     let &result = results.first().ok_or_else(rows::no_result)?;

@@ -22,7 +22,7 @@ mod schedule;
 mod slices;
 
 pub use executor::Executor;
-pub use interpreter::interpret;
+pub use interpreter::{Outcome, interpret};
 pub use leaf::Leaf;
 pub(crate) use leaf::{Length, check_input, check_lengths};
 pub use plan::Plan;

@@ -67,9 +67,9 @@ struct Definitions<'f> {
 impl<'f> Definitions<'f> {
     fn new(function: &'f Function) -> Result<Self> {
         let (block, _) = function.straight()?;
-        let mut of = vec![None; function.types.len()];
+        let mut of = vec![None; function.kinds.len()];
         for i in &block.instructions {
-            of[i.result as usize] = Some(&i.expression);
+            of[i.result() as usize] = Some(&i.expression);
         }
         Ok(Definitions { function, of })
     }
@@ -77,7 +77,7 @@ impl<'f> Definitions<'f> {
     fn apply(&self, value: ValueId) -> Option<(&'f OpRef, &'f [ValueId])> {
         match self.of[value as usize]? {
             Expression::Apply(op, args) => Some((op, args)),
-            Expression::Constant(_) => None,
+            _ => None,
         }
     }
 
@@ -116,7 +116,7 @@ impl<'f> Definitions<'f> {
                 let (rows, index) = (*args.get(rows)?, *args.get(index)?);
                 let known = match self.of[index as usize] {
                     None | Some(Expression::Constant(_)) => true,
-                    Some(Expression::Apply(..)) => false,
+                    Some(_) => false,
                 };
                 let types = [rows, index].map(|v| self.function.ty(v));
                 let shape = types[1].shape.iter().chain(ty.shape.get(1..)?);
@@ -199,12 +199,14 @@ pub(super) fn return_rows(
     });
     let found: Vec<Option<Vec<Scattered>>> = found.collect();
     let mut block = block.clone();
-    let mut types = std::mem::take(&mut function.types);
+    let mut kinds = std::mem::take(&mut function.kinds);
     let mut returned: Vec<ValueId> = results.first().copied().into_iter().collect();
     let mut define = |ty: Type, expression: Expression| {
-        let result = types.len() as ValueId;
-        types.push(ty);
-        block.instructions.push(Instruction { result, expression });
+        let result = kinds.len() as ValueId;
+        kinds.push(ty.into());
+        block
+            .instructions
+            .push(Instruction::new(result, expression));
         result
     };
     let mut out = Vec::with_capacity(gradients.len());
@@ -225,7 +227,7 @@ pub(super) fn return_rows(
                     op,
                 } => {
                     let numbers = Array::from(numbers);
-                    let index = define(numbers.ty(), Expression::Constant(numbers));
+                    let index = define(numbers.ty(), Expression::Constant(numbers.into()));
                     let rows = match (op, gradient) {
                         (Some(op), Some((_, ty))) => {
                             let of = Type::new(ty.dtype, &op.shape);
@@ -244,7 +246,7 @@ pub(super) fn return_rows(
         out.push(Some(Returned::Rows(pairs)));
     }
     block.terminator = Terminator::Return(returned);
-    function.types = types;
+    function.kinds = kinds;
     function.blocks = vec![block];
     drop_dead(function);
     Ok(out)

@@ -26,7 +26,7 @@ pub(super) fn look_up(function: &mut Function, is_table: impl Fn(usize) -> bool)
     let tables = parameters.filter(|(k, _)| is_table(*k)).map(|(_, &p)| p);
     let tables: Vec<ValueId> = tables.collect();
     let mut block = block.clone();
-    let mut types = function.types.clone();
+    let mut kinds = function.kinds.clone();
     let mut instructions = Vec::with_capacity(block.instructions.len());
     // What was looked up of each table, by the numbers of the rows.
     let mut known: HashMap<(ValueId, Vec<u32>), ValueId> = HashMap::new();
@@ -41,26 +41,26 @@ pub(super) fn look_up(function: &mut Function, is_table: impl Fn(usize) -> bool)
         };
         let rows: Vec<u32> = rows.collect();
         let mut define = |ty: Type, expression: Expression| {
-            let result = types.len() as ValueId;
-            types.push(ty);
-            instructions.push(Instruction { result, expression });
+            let result = kinds.len() as ValueId;
+            kinds.push(ty.into());
+            instructions.push(Instruction::new(result, expression));
             result
         };
         let looked_up = *known.entry((table, rows)).or_insert_with_key(|(_, rows)| {
             let numbers = Array::from(Dense::from(rows.clone()));
-            let index = define(numbers.ty(), Expression::Constant(numbers));
+            let index = define(numbers.ty(), Expression::Constant(numbers.into()));
             let ty = Type::new(function.ty(table).dtype, &region.rows_shape());
             let args = SmallVec::from_slice(&[table, index]);
             define(ty, Expression::Apply(OpRef::Static(&Gather), args))
         });
         let args = SmallVec::from_slice(&[looked_up]);
-        instructions.push(Instruction {
-            result: instruction.result,
-            expression: Expression::Apply(OpRef::new(region.within()), args),
-        });
+        instructions.push(Instruction::new(
+            instruction.result(),
+            Expression::Apply(OpRef::new(region.within()), args),
+        ));
     }
     block.instructions = instructions;
-    function.types = types;
+    function.kinds = kinds;
     function.blocks = vec![block];
     Ok(())
 }
@@ -80,7 +80,7 @@ fn slice(
     };
     let ty = tables.contains(&table).then(|| function.ty(table))?;
     let region = Region::new(items, &ty.shape).ok()?;
-    let found = function.ty(instruction.result);
+    let found = function.ty(instruction.result());
     let fits = found.dtype == ty.dtype && found.shape == *region.shape();
     fits.then_some((table, region))
 }

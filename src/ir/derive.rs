@@ -7,7 +7,8 @@
 //! Limit: functions of one block. Functions with branches need a record of the branches
 //! taken (Innes, "Don't Unroll Adjoint", 2018).
 
-use super::function::{Builder, Function, Terminator, ValueId};
+use super::builder::Builder;
+use super::function::{Function, Instruction, Terminator, ValueId};
 use crate::error::{Error, Result};
 use crate::reserve;
 use crate::rules::differentiate::{self, PassObserver, Product};
@@ -50,11 +51,11 @@ impl PassObserver for Products {
 fn values(function: &Function, wrt: &[ValueId]) -> Result<Vec<Id>> {
     function.check()?;
     let (block, _) = function.straight()?;
-    if let Some(id) = wrt.iter().find(|id| **id as usize >= function.types.len()) {
+    if let Some(id) = wrt.iter().find(|id| **id as usize >= function.kinds.len()) {
         return Err(Error::Value(format!("value %{id} does not exist")));
     }
-    reserve::ahead(function.types.len(), reserve::bytes::DIFFERENTIATED)?;
-    let results = block.instructions.iter().map(|i| i.result);
+    reserve::ahead(function.kinds.len(), reserve::bytes::DIFFERENTIATED)?;
+    let results = block.instructions.iter().map(Instruction::result);
     Ok(block.parameters.iter().copied().chain(results).collect())
 }
 

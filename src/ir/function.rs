@@ -1,34 +1,113 @@
-//! Functions, blocks and instructions, and the builder that appends them.
+//! Functions, blocks and instructions.
+//!
+//! A value is defined once: as a parameter of a block, or as a result of an instruction. Wherever
+//! control flow comes together, values go on as parameters of a block.
+//!
+//! **Leaving.** What a function does not compute, as an integer beyond 64 bits, it leaves: a
+//! [`Guard`](Expression::Guard) or a scalar operator that fails ends the run with the number of an
+//! exit, and whoever runs the function goes on in another way. A function has no effect until it
+//! returns, so nothing is half done.
+//!
+//! **Tapes.** A function may keep what it will read in the opposite order: `Push` appends a record to
+//! a tape, `Pop` takes the last one. Gradients of loops are made of them, and since each is what the
+//! other becomes in reverse, such a gradient has gradients of the same form.
 
-use std::cell::RefCell;
+use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use crate::array::{Array, DType, Type};
+use super::kind::{Datum, ValueKind};
+use super::scalar::ScalarOperator;
+use crate::array::{Array, Type};
 use crate::error::{Error, Result};
-use crate::reserve;
-use crate::rules::differentiate::{Applied, Recording};
-use crate::rules::{Algebra, Id, OpRef, result_type};
+use crate::rules::{Id, OpRef};
 
 /// Names a value of a function; each is defined once.
 pub type ValueId = Id;
 
+/// Operands of an instruction.
+pub type Operands = SmallVec<[ValueId; 3]>;
+
 /// What an instruction computes.
 #[derive(Debug, Clone)]
 pub enum Expression {
-    /// An operator applied to values.
-    Apply(OpRef, SmallVec<[ValueId; 3]>),
+    /// An operator of the rule table applied to arrays.
+    Apply(OpRef, Operands),
     /// A fixed value.
-    Constant(Array),
+    Constant(Datum),
+    /// An operator on integers, truth and single numbers, and the exit by which the function is left
+    /// if it fails.
+    Compute(ScalarOperator, Operands, Option<u32>),
+    /// Leaves by an exit unless the condition, of kind Bool, holds. No results.
+    Guard(ValueId, u32),
+    /// Appends a record to a tape. No results.
+    Push(u32, Operands),
+    /// Takes the last record of a tape: its values are the results.
+    Pop(u32),
 }
 
-/// One definition.
+impl Expression {
+    /// The values that are read.
+    pub fn operands(&self) -> &[ValueId] {
+        match self {
+            Expression::Apply(_, args)
+            | Expression::Compute(_, args, _)
+            | Expression::Push(_, args) => args,
+            Expression::Guard(condition, _) => std::slice::from_ref(condition),
+            Expression::Constant(_) | Expression::Pop(_) => &[],
+        }
+    }
+
+    /// The values that are read, to be exchanged.
+    pub fn operands_mut(&mut self) -> &mut [ValueId] {
+        match self {
+            Expression::Apply(_, args)
+            | Expression::Compute(_, args, _)
+            | Expression::Push(_, args) => args,
+            Expression::Guard(condition, _) => std::slice::from_mut(condition),
+            Expression::Constant(_) | Expression::Pop(_) => &mut [],
+        }
+    }
+
+    /// Whether nothing happens but that results are computed: it may be dropped if nobody reads
+    /// them, and computed again.
+    pub fn is_pure(&self) -> bool {
+        match self {
+            Expression::Apply(..) | Expression::Constant(_) => true,
+            Expression::Compute(op, ..) => !op.can_fail(),
+            Expression::Guard(..) | Expression::Push(..) | Expression::Pop(_) => false,
+        }
+    }
+}
+
+/// One step: what is computed, and the values that this defines.
 #[derive(Debug, Clone)]
 pub struct Instruction {
-    /// The value it defines.
-    pub result: ValueId,
+    /// The values it defines: one, but for tapes and guards.
+    pub results: SmallVec<[ValueId; 1]>,
     /// How.
     pub expression: Expression,
+    /// The line of the source that it comes from; 0 if there is none.
+    pub line: u32,
+}
+
+impl Instruction {
+    /// An instruction with one result.
+    pub fn new(result: ValueId, expression: Expression) -> Self {
+        Instruction {
+            results: SmallVec::from_buf([result]),
+            expression,
+            line: 0,
+        }
+    }
+
+    /// The result, of an instruction that has one.
+    ///
+    /// # Panics
+    /// If it has none.
+    pub fn result(&self) -> ValueId {
+        self.results[0]
+    }
 }
 
 /// Where a jump goes, and what the parameters of that block become.
@@ -47,15 +126,76 @@ pub enum Terminator {
     Return(Vec<ValueId>),
     /// Continues elsewhere.
     Jump(Target),
-    /// Continues at `then` if the number `condition` is not zero, else at `otherwise`.
+    /// Continues at `then` if the condition holds, else at `otherwise`.
     Branch {
-        /// A single number.
+        /// Of kind Bool, or a single number, which holds if it is not zero.
         condition: ValueId,
-        /// Where to go if it is not zero.
+        /// Where to go if it holds.
         then: Target,
-        /// Where to go if it is zero.
+        /// Where to go if it does not.
         otherwise: Target,
     },
+    /// Continues at the target of that number; there must be one.
+    Switch {
+        /// Of kind Int.
+        value: ValueId,
+        /// Where to go for 0, 1, …
+        targets: Vec<Target>,
+    },
+}
+
+impl Terminator {
+    /// Where it may go.
+    pub fn targets(&self) -> SmallVec<[&Target; 2]> {
+        match self {
+            Terminator::Return(_) => SmallVec::new(),
+            Terminator::Jump(to) => SmallVec::from_slice(&[to]),
+            Terminator::Branch {
+                then, otherwise, ..
+            } => SmallVec::from_slice(&[then, otherwise]),
+            Terminator::Switch { targets, .. } => targets.iter().collect(),
+        }
+    }
+
+    /// Where it may go, to be changed.
+    pub fn targets_mut(&mut self) -> SmallVec<[&mut Target; 2]> {
+        match self {
+            Terminator::Return(_) => SmallVec::new(),
+            Terminator::Jump(to) => SmallVec::from_iter([to]),
+            Terminator::Branch {
+                then, otherwise, ..
+            } => SmallVec::from_iter([then, otherwise]),
+            Terminator::Switch { targets, .. } => targets.iter_mut().collect(),
+        }
+    }
+
+    /// What it reads itself: results, or the condition; not what targets are given.
+    pub fn operands(&self) -> &[ValueId] {
+        match self {
+            Terminator::Return(results) => results,
+            Terminator::Jump(_) => &[],
+            Terminator::Branch { condition, .. } => std::slice::from_ref(condition),
+            Terminator::Switch { value, .. } => std::slice::from_ref(value),
+        }
+    }
+
+    /// What it reads itself, to be exchanged.
+    pub fn operands_mut(&mut self) -> &mut [ValueId] {
+        match self {
+            Terminator::Return(results) => results,
+            Terminator::Jump(_) => &mut [],
+            Terminator::Branch { condition, .. } => std::slice::from_mut(condition),
+            Terminator::Switch { value, .. } => std::slice::from_mut(value),
+        }
+    }
+
+    /// Calls `f` with every value that is read, by targets too, so that it can be exchanged.
+    pub fn each_mut(&mut self, mut f: impl FnMut(&mut ValueId)) {
+        self.operands_mut().iter_mut().for_each(&mut f);
+        for target in self.targets_mut() {
+            target.args.iter_mut().for_each(&mut f);
+        }
+    }
 }
 
 /// A straight run of instructions.
@@ -69,16 +209,48 @@ pub struct Block {
     pub terminator: Terminator,
 }
 
+impl Default for Block {
+    fn default() -> Self {
+        Block {
+            parameters: Vec::new(),
+            instructions: Vec::new(),
+            terminator: Terminator::Return(Vec::new()),
+        }
+    }
+}
+
+/// A place where a function is left.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exit {
+    /// What is left to whoever called, as a sentence.
+    pub text: String,
+    /// The line of the source; 0 if there is none.
+    pub line: u32,
+}
+
+/// What a function is printed with.
+#[derive(Debug, Clone, Default)]
+pub struct Notes {
+    /// Names that values have in the source.
+    pub names: HashMap<ValueId, String>,
+    /// The exits, by number.
+    pub exits: Vec<Exit>,
+}
+
 /// A program. Block 0 is the entry; its parameters are the function's.
 #[derive(Debug, Clone)]
 pub struct Function {
     /// A name for printing.
     pub name: String,
-    /// The type of every value. In a frozen program these are the types seen when it was
+    /// What every value is. In a frozen program these are the types seen when it was
     /// frozen; [`specialize`](super::specialize) infers them again for others.
-    pub types: Vec<Type>,
+    pub kinds: Vec<ValueKind>,
     /// The blocks.
     pub blocks: Vec<Block>,
+    /// For each tape the kinds of a record.
+    pub tapes: Vec<Vec<ValueKind>>,
+    /// Names, lines and exits.
+    pub notes: Notes,
 }
 
 impl Function {
@@ -87,297 +259,78 @@ impl Function {
         self.blocks.first().map_or(&[], |b| b.parameters.as_slice())
     }
 
-    /// The type of a value.
+    /// What a value is.
     ///
     /// # Panics
     /// If the value does not exist.
+    pub fn kind(&self, id: ValueId) -> &ValueKind {
+        &self.kinds[id as usize]
+    }
+
+    /// The type of a value that is an array or a number, as all values of
+    /// [straight](Self::straight) functions are.
+    ///
+    /// # Panics
+    /// If the value does not exist, or is of another kind.
     pub fn ty(&self, id: ValueId) -> &Type {
-        &self.types[id as usize]
-    }
-
-    /// Checks what a [`Builder`] sees to and these public fields do not: that every value has a
-    /// type, is defined once, and in its block before it is used; and that constants are of the
-    /// type given for them. A value of an earlier block is taken on trust: whether a function
-    /// with branches comes by its definition shows when it runs.
-    ///
-    /// # Errors
-    /// [`Error::Value`] naming the value.
-    pub fn check(&self) -> Result<()> {
-        let wrong =
-            |id: ValueId, what: &str| Error::Value(format!("{}: value %{id} {what}", self.name));
-        let mut defined = vec![false; self.types.len()];
-        let define = |id: ValueId, defined: &mut Vec<bool>| match defined.get_mut(id as usize) {
-            None => Err(wrong(id, "has no type")),
-            Some(true) => Err(wrong(id, "is defined twice")),
-            Some(new) => {
-                *new = true;
-                Ok(())
-            }
-        };
-        let one = self.blocks.len() == 1;
-        let used = |ids: &[ValueId], defined: &[bool]| {
-            ids.iter()
-                .try_for_each(|&id| match defined.get(id as usize) {
-                    None => Err(wrong(id, "does not exist")),
-                    Some(false) if one => Err(wrong(id, "is used before it is defined")),
-                    Some(_) => Ok(()),
-                })
-        };
-        for block in &self.blocks {
-            for &id in &block.parameters {
-                define(id, &mut defined)?;
-            }
-            for i in &block.instructions {
-                if let Expression::Apply(_, args) = &i.expression {
-                    used(args, &defined)?;
-                }
-                define(i.result, &mut defined)?;
-                if let Expression::Constant(a) = &i.expression
-                    && a.ty() != *self.ty(i.result)
-                {
-                    return Err(wrong(i.result, "is a constant of another type"));
-                }
-            }
-            match &block.terminator {
-                Terminator::Return(results) => used(results, &defined)?,
-                Terminator::Jump(to) => used(&to.args, &defined)?,
-                Terminator::Branch {
-                    condition,
-                    then,
-                    otherwise,
-                } => {
-                    used(&[*condition], &defined)?;
-                    used(&then.args, &defined)?;
-                    used(&otherwise.args, &defined)?;
-                }
-            }
+        match self.kind(id) {
+            ValueKind::Array(ty) => ty,
+            other => panic!("value %{id} is of kind {other}, and no array"),
         }
-        Ok(())
     }
 
-    /// The only block of a function without control flow, and what it returns.
+    /// The only block of a function of arrays without control flow, and what it returns. Plans are
+    /// made of such functions: each instruction applies an operator or is a constant.
     ///
     /// # Errors
-    /// [`Error::Value`] if there are several blocks.
+    /// [`Error::Value`] if it is another.
     pub fn straight(&self) -> Result<(&Block, &[ValueId])> {
+        let wrong = |what: String| Err(Error::Value(format!("{}: {what}", self.name)));
         match self.blocks.as_slice() {
             [block] => match &block.terminator {
-                Terminator::Return(results) => Ok((block, results)),
-                _ => Err(Error::Value(format!("{}: the only block loops", self.name))),
+                Terminator::Return(results) => {
+                    let others = |i: &Instruction| {
+                        let plain = matches!(
+                            i.expression,
+                            Expression::Apply(..) | Expression::Constant(Datum::Array(_))
+                        );
+                        !plain || i.results.len() != 1
+                    };
+                    let kinds = self.kinds.iter().all(|kind| kind.array().is_some());
+                    if !kinds || block.instructions.iter().any(others) {
+                        return wrong("expected operators on arrays, and no others".into());
+                    }
+                    Ok((block, results))
+                }
+                _ => wrong("the only block loops".into()),
             },
-            _ => Err(Error::Value(format!(
-                "{}: expected a function without branches, got {} blocks",
-                self.name,
+            _ => wrong(format!(
+                "expected a function without branches, got {} blocks",
                 self.blocks.len()
-            ))),
+            )),
         }
     }
 }
 
-#[derive(Debug)]
-struct BuilderState {
-    types: Vec<Type>,
-    blocks: Vec<Block>,
-    /// The block and the number of the instruction that defines each value, if one does.
-    places: Vec<Option<(u32, u32)>>,
-    error: Option<Error>,
+/// An instruction of a [straight](Function::straight) function.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Straight<'f> {
+    /// An operator and its operands.
+    Apply(&'f OpRef, &'f Operands),
+    /// A constant.
+    Constant(&'f Array),
 }
 
-impl BuilderState {
-    /// Names a value.
-    fn define(&mut self, ty: Type, place: Option<(u32, u32)>) -> ValueId {
-        let id = self.types.len() as ValueId;
-        self.types.push(ty);
-        self.places.push(place);
-        id
-    }
-}
-
-/// Appends instructions to the last block of a function. As an [`Algebra`] it lets rules
-/// write programs.
-#[derive(Debug)]
-pub struct Builder {
-    state: RefCell<BuilderState>,
-}
-
-impl Default for Builder {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Builder {
-    /// A function with one empty block.
-    pub fn new() -> Self {
-        let builder = Builder {
-            state: RefCell::new(BuilderState {
-                types: Vec::new(),
-                blocks: Vec::new(),
-                places: Vec::new(),
-                error: None,
-            }),
-        };
-        builder.block();
-        builder
-    }
-
-    /// Continues a function of one block; its terminator is discarded.
-    pub(super) fn resume(function: &Function) -> Self {
-        let mut places = vec![None; function.types.len()];
-        for (b, block) in function.blocks.iter().enumerate() {
-            for (k, i) in block.instructions.iter().enumerate() {
-                places[i.result as usize] = Some((b as u32, k as u32));
-            }
-        }
-        Builder {
-            state: RefCell::new(BuilderState {
-                types: function.types.clone(),
-                blocks: function.blocks.clone(),
-                places,
-                error: None,
-            }),
-        }
-    }
-
-    /// Starts a new block and returns its index; instructions go there from now on.
-    pub fn block(&self) -> usize {
-        let mut state = self.state.borrow_mut();
-        state.blocks.push(Block {
-            parameters: Vec::new(),
-            instructions: Vec::new(),
-            terminator: Terminator::Return(Vec::new()),
-        });
-        state.blocks.len() - 1
-    }
-
-    /// Adds a parameter to the current block.
-    pub fn parameter(&self, ty: Type) -> ValueId {
-        let mut state = self.state.borrow_mut();
-        let id = state.define(ty, None);
-        if let Some(block) = state.blocks.last_mut() {
-            block.parameters.push(id);
-        }
-        id
-    }
-
-    /// Makes room for another instruction.
-    fn room(&self) -> Result<()> {
-        reserve::check()?;
-        let state = &mut *self.state.borrow_mut();
-        reserve::grow(&mut state.types, 1)?;
-        reserve::grow(&mut state.places, 1)?;
-        match state.blocks.last_mut() {
-            Some(block) => reserve::grow(&mut block.instructions, 1),
-            None => Ok(()),
-        }
-    }
-
-    fn push(&self, ty: Type, expression: Expression) -> ValueId {
-        let mut state = self.state.borrow_mut();
-        let block = state.blocks.len() - 1;
-        let place = (block as u32, state.blocks[block].instructions.len() as u32);
-        let result = state.define(ty, Some(place));
-        let instruction = Instruction { result, expression };
-        state.blocks[block].instructions.push(instruction);
-        result
-    }
-
-    /// Appends a fixed value.
-    pub fn fixed(&self, value: Array) -> ValueId {
-        self.push(value.ty(), Expression::Constant(value))
-    }
-
-    /// Appends an operator.
+impl Instruction {
+    /// This as an instruction of a straight function.
     ///
-    /// # Errors
-    /// [`Error::Value`] if an operand does not exist, [`Error::Memory`] if there is none for another
-    /// instruction, and whatever the operator reports about the types.
-    pub fn try_apply(&self, op: OpRef, args: &[ValueId]) -> Result<ValueId> {
-        let ty = {
-            let state = self.state.borrow();
-            let ty = |&a: &ValueId| {
-                let ty = state.types.get(a as usize);
-                ty.ok_or_else(|| Error::Value(format!("value %{a} does not exist")))
-            };
-            let types: SmallVec<[&Type; 4]> = args.iter().map(ty).collect::<Result<_>>()?;
-            result_type(&*op, &types)?
-        };
-        self.room()?;
-        Ok(self.push(ty, Expression::Apply(op, args.into())))
-    }
-
-    /// Ends the current block.
-    pub fn terminate(&self, terminator: Terminator) {
-        if let Some(block) = self.state.borrow_mut().blocks.last_mut() {
-            block.terminator = terminator;
-        }
-    }
-
-    /// The finished function.
-    ///
-    /// # Errors
-    /// The first error that an operator reported.
-    pub fn finish(self, name: &str) -> Result<Function> {
-        let state = self.state.into_inner();
-        match state.error {
-            Some(error) => Err(error),
-            None => Ok(Function {
-                name: name.into(),
-                types: state.types,
-                blocks: state.blocks,
-            }),
-        }
-    }
-}
-
-impl Algebra for Builder {
-    fn apply(&self, op: OpRef, args: &[Id]) -> Id {
-        self.try_apply(op, args).unwrap_or_else(|e| {
-            self.state.borrow_mut().error.get_or_insert(e);
-            args[0]
-        })
-    }
-
-    fn ty(&self, id: Id) -> Type {
-        self.state.borrow().types[id as usize].clone()
-    }
-
-    fn constant(&self, value: f64, dtype: DType) -> Id {
-        self.fixed(Array::scalar(dtype, value))
-    }
-
-    fn take_error(&self) -> Option<Error> {
-        self.state.borrow_mut().error.take()
-    }
-
-    fn is_sound(&self, a: Id, b: Id) -> bool {
-        let state = self.state.borrow();
-        state.error.is_none() && state.types[a as usize] == state.types[b as usize]
-    }
-}
-
-impl Recording for Builder {
-    fn definition(&self, id: Id) -> Option<Applied> {
-        let state = self.state.borrow();
-        let (block, k) = (*state.places.get(id as usize)?)?;
-        match &state.blocks[block as usize].instructions[k as usize].expression {
-            Expression::Apply(op, args) => Some((op.clone(), args.clone())),
-            Expression::Constant(_) => None,
-        }
-    }
-
-    fn next(&self) -> Id {
-        self.state.borrow().types.len() as Id
-    }
-
-    fn is_scattered(&self, id: Id) -> bool {
-        let state = self.state.borrow();
-        let Some(&Some((block, k))) = state.places.get(id as usize) else {
-            return false;
-        };
-        match &state.blocks[block as usize].instructions[k as usize].expression {
-            Expression::Apply(op, _) => op.scatter().is_some(),
-            Expression::Constant(_) => false,
+    /// # Panics
+    /// If it is none: [`Function::straight`] has been asked.
+    pub(crate) fn straight(&self) -> Straight<'_> {
+        match &self.expression {
+            Expression::Apply(op, args) => Straight::Apply(op, args),
+            Expression::Constant(Datum::Array(a)) => Straight::Constant(a),
+            other => unreachable!("straight functions have no {other:?}"),
         }
     }
 }

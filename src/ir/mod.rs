@@ -1,22 +1,28 @@
 //! The intermediate representation: programs in static single assignment form.
 //!
-//! A [`Function`] is a list of [`Block`]s with parameters. Each instruction applies one
-//! operator of the rule table to values and names its result; a block ends in a return,
-//! a jump or a branch. Freezing a graph gives one block. Jumps and branches are public for users who
-//! put functions together by hand, with loops and conditions; the interpreter runs them, and
-//! `tests/rust/ir.rs` tests both. They stay because source-to-source differentiation of control flow
-//! will stand on them; nothing else in the crate makes them. [`adjoint()`] and [`tangent()`] read the
-//! same rules as `.backward()` and append the instructions that compute gradients or tangents.
-//! Functions print.
+//! A [`Function`] is a list of [`Block`]s with parameters. An instruction applies an operator of the
+//! rule table to arrays and numbers, or one of [`scalar`] to integers and truth, and names its results; a
+//! block ends in a return, a jump, a branch or a switch. Freezing a graph gives one block of arrays, of
+//! which plans are made. Functions with control flow are run by an interpreter. [`adjoint()`] and
+//! [`tangent()`] read the same rules as `.backward()` and append the instructions that compute
+//! gradients or tangents. Functions print.
 
+mod builder;
 mod derive;
 mod display;
 mod function;
+mod kind;
 mod optimize;
+pub mod scalar;
+mod verify;
 
+pub use builder::Builder;
 pub(crate) use derive::pushforward;
 pub use derive::{Adjoint, Tangent, adjoint, tangent};
+pub(crate) use function::Straight;
 pub use function::{
-    Block, Builder, Expression, Function, Instruction, Target, Terminator, ValueId,
+    Block, Exit, Expression, Function, Instruction, Notes, Operands, Target, Terminator, ValueId,
 };
+pub use kind::{Datum, ValueKind};
 pub(crate) use optimize::{drop_dead, simplify, specialize};
+pub use scalar::{Comparison, ScalarKind, ScalarOperator};

@@ -11,7 +11,8 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use super::function::{Block, Expression, Function, Instruction, Terminator, ValueId};
+use super::function::{Block, Expression, Function, Instruction, Straight, Terminator, ValueId};
+use super::kind::Datum;
 use crate::array::{Array, Type, View};
 use crate::error::Result;
 use crate::interrupt::Poller;
@@ -32,15 +33,15 @@ pub(crate) fn specialize<'p>(
     parameters: &[Type],
     products: impl Iterator<Item = &'p Product>,
 ) -> Result<Function> {
-    reserve::ahead(function.types.len(), reserve::bytes::OPTIMIZED)?;
+    reserve::ahead(function.kinds.len(), reserve::bytes::OPTIMIZED)?;
     let mut out = function.clone();
     let (block, _) = function.straight()?;
     // Where each value gets its type, and the products by when both of their types are known.
     let values = block.parameters.iter().copied();
     let values: Vec<ValueId> = values
-        .chain(block.instructions.iter().map(|i| i.result))
+        .chain(block.instructions.iter().map(Instruction::result))
         .collect();
-    let mut places = vec![0; function.types.len()];
+    let mut places = vec![0; function.kinds.len()];
     for (place, &id) in values.iter().enumerate() {
         places[id as usize] = place;
     }
@@ -53,17 +54,16 @@ pub(crate) fn specialize<'p>(
     let mut poller = Poller::default();
     for (place, definition) in definitions.enumerate() {
         poller.step(VALUE)?;
-        let ty = match definition.map(|i| &i.expression) {
+        let ty = match definition.map(Instruction::straight) {
             None => parameters.get(place).cloned(),
-            Some(Expression::Constant(a)) => Some(a.ty()),
-            Some(Expression::Apply(op, args)) => {
-                let types: SmallVec<[&Type; 4]> =
-                    args.iter().map(|&a| &out.types[a as usize]).collect();
+            Some(Straight::Constant(a)) => Some(a.ty()),
+            Some(Straight::Apply(op, args)) => {
+                let types: SmallVec<[&Type; 4]> = args.iter().map(|&a| out.ty(a)).collect();
                 Some(result_type(&**op, &types)?)
             }
         };
         if let Some(ty) = ty {
-            out.types[values[place] as usize] = ty;
+            out.kinds[values[place] as usize] = ty.into();
         }
         while let Some(product) = products.next_if(|p| known(p) <= place) {
             product.check(out.ty(product.value), out.ty(product.like))?;
@@ -74,7 +74,7 @@ pub(crate) fn specialize<'p>(
 
 /// What is known about a value.
 struct Simplifier<'f> {
-    types: &'f [Type],
+    function: &'f Function,
     /// The value that stands for each value.
     alias: Vec<ValueId>,
     /// Values of one element that is known now.
@@ -90,7 +90,7 @@ struct Simplifier<'f> {
 
 impl Simplifier<'_> {
     fn ty(&self, id: ValueId) -> &Type {
-        &self.types[id as usize]
+        self.function.ty(id)
     }
 
     fn set_number(&mut self, id: ValueId, value: &Array) {
@@ -164,10 +164,10 @@ impl Simplifier<'_> {
 /// [`Error::Value`](crate::Error::Value) if there are several blocks.
 pub(crate) fn simplify(function: &Function) -> Result<Function> {
     let (block, results) = function.straight()?;
-    let count = function.types.len();
+    let count = function.kinds.len();
     reserve::ahead(count, reserve::bytes::OPTIMIZED)?;
     let mut pass = Simplifier {
-        types: &function.types,
+        function,
         alias: (0..count as ValueId).collect(),
         number: vec![None; count],
         splat: vec![None; count],
@@ -179,11 +179,11 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
     let mut poller = Poller::default();
     for i in &block.instructions {
         poller.step(VALUE)?;
-        let result = i.result;
+        let result = i.result();
         let ty = function.ty(result);
-        let mut expression = match &i.expression {
-            Expression::Constant(a) => Expression::Constant(a.clone()),
-            Expression::Apply(op, args) => {
+        let mut expression = match i.straight() {
+            Straight::Constant(a) => Expression::Constant(a.clone().into()),
+            Straight::Apply(op, args) => {
                 let mut args: SmallVec<[ValueId; 3]> =
                     args.iter().map(|&a| pass.alias[a as usize]).collect();
                 if ty.ndim() > 0 && Kernel::of(&**op, ty.dtype, args.len()).is_some() {
@@ -194,7 +194,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
                     continue;
                 }
                 match pass.fold(op, &args, ty) {
-                    Some(value) => Expression::Constant(value),
+                    Some(value) => Expression::Constant(value.into()),
                     None => Expression::Apply(op.clone(), args),
                 }
             }
@@ -223,7 +223,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
             pass.negated[result as usize] = Some(args[0]);
         }
         match &expression {
-            Expression::Constant(a) => {
+            Expression::Constant(Datum::Array(a)) => {
                 pass.set_number(result, a);
                 if let Some(x) = pass.number[result as usize] {
                     let key = (a.ty(), x.to_bits());
@@ -249,13 +249,20 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
                 }
                 pass.seen.insert(key, result);
             }
+            _ => {}
         }
-        kept.push(Instruction { result, expression });
+        kept.push(Instruction {
+            results: i.results.clone(),
+            expression,
+            line: i.line,
+        });
     }
     let results: Vec<ValueId> = results.iter().map(|&r| pass.alias[r as usize]).collect();
     let mut out = Function {
         name: function.name.clone(),
-        types: function.types.clone(),
+        kinds: function.kinds.clone(),
+        tapes: Vec::new(),
+        notes: function.notes.clone(),
         blocks: vec![Block {
             parameters: block.parameters.clone(),
             instructions: kept,
@@ -268,7 +275,7 @@ pub(crate) fn simplify(function: &Function) -> Result<Function> {
 
 /// Drops the instructions of a one-block function whose results nobody needs.
 pub(crate) fn drop_dead(function: &mut Function) {
-    let mut needed = vec![false; function.types.len()];
+    let mut needed = vec![false; function.kinds.len()];
     let Some(block) = function.blocks.first_mut() else {
         return;
     };
@@ -278,13 +285,13 @@ pub(crate) fn drop_dead(function: &mut Function) {
         }
     }
     for i in block.instructions.iter().rev() {
-        if let (true, Expression::Apply(_, args)) = (needed[i.result as usize], &i.expression) {
+        if let (true, Expression::Apply(_, args)) = (needed[i.result() as usize], &i.expression) {
             for &a in args {
                 needed[a as usize] = true;
             }
         }
     }
-    block.instructions.retain(|i| needed[i.result as usize]);
+    block.instructions.retain(|i| needed[i.result() as usize]);
 }
 
 #[cfg(test)]
@@ -311,7 +318,7 @@ mod tests {
             .iter()
             .filter_map(|i| match &i.expression {
                 Expression::Apply(op, _) => Some(op.name().to_owned()),
-                Expression::Constant(_) => None,
+                _ => None,
             });
         applied.collect()
     }

@@ -268,7 +268,7 @@ impl PyProgram {
     }
 
     fn __str__(&self) -> PyResult<String> {
-        reserve::ahead(self.inner.adjoint().types.len(), reserve::bytes::PRINTED)?;
+        reserve::ahead(self.inner.adjoint().kinds.len(), reserve::bytes::PRINTED)?;
         Ok(self.inner.to_string())
     }
 

@@ -1,7 +1,7 @@
 //! Functions: blocks, branches and loops, printing, the adjoint.
 
 use wyrmling::exec::interpret;
-use wyrmling::ir::{Builder, Function, Target, Terminator, ValueId, adjoint};
+use wyrmling::ir::{Builder, Datum, Function, Target, Terminator, ValueId, adjoint};
 use wyrmling::rules::{self, Operator};
 use wyrmling::{Array, DType, Error, Result, Type, rules::OpRef};
 
@@ -23,8 +23,8 @@ fn to(block: usize, args: &[ValueId]) -> Target {
 }
 
 fn run(function: &Function, args: &[f64], steps: usize) -> Result<Vec<f64>> {
-    let args: Vec<Array> = args.iter().map(|&x| x.into()).collect();
-    let results = interpret(function, &args, steps)?;
+    let args: Vec<Datum> = args.iter().map(|&x| x.into()).collect();
+    let results = interpret(function, &args, steps)?.arrays()?;
     results.iter().map(Array::item).collect()
 }
 
@@ -103,7 +103,7 @@ fn a_branch_goes_where_its_condition_says() {
 fn functions_run_on_arrays_of_any_shape() {
     let (f, _) = straight();
     let args = [vec![1.0, 2.0].into(), vec![0.5, 0.25].into()];
-    let results = interpret(&f, &args, 10).unwrap();
+    let results = interpret(&f, &args, 10).unwrap().arrays().unwrap();
     let expected = [0.5f64.sin() + 1.0, 0.5f64.sin() + 2.0];
     for (x, e) in results[0].to_f64().iter().zip(expected) {
         assert!((x - e).abs() < 1e-15);

@@ -8,8 +8,13 @@ use std::collections::HashMap;
 
 use wyrmling::array::Dense;
 use wyrmling::exec::{Leaf, Program, interpret};
-use wyrmling::ir::{ValueId, adjoint};
+use wyrmling::ir::{Datum, ValueId, adjoint};
 use wyrmling::{Array, DType, Gradient, Input, Result, Type, Variable};
+
+/// Arrays as values of functions.
+fn data(arrays: &[Array]) -> Vec<Datum> {
+    arrays.iter().cloned().map(Datum::from).collect()
+}
 
 /// A value, and gradients by the identity of their leaf.
 pub type Outcome = Result<(Array, HashMap<u64, Array>)>;
@@ -86,7 +91,9 @@ impl Frozen {
         assert_close(&unfused, &fused, 0.0, "an unfused tangent");
         let program = self.fused.tangent()?;
         let (args, _, _) = arguments(&program, &bound);
-        let interpreted = interpret(program.forward(), &args, usize::MAX)?.remove(0);
+        let interpreted = interpret(program.forward(), &data(&args), usize::MAX)?
+            .arrays()?
+            .remove(0);
         let tolerance = rounding(fused.dtype());
         assert_close(&interpreted, &fused, tolerance, "an interpreted tangent");
         Ok(fused)
@@ -161,7 +168,7 @@ fn arguments(program: &Program, inputs: &[Array]) -> (Vec<Array>, Vec<ValueId>, 
 fn interpreted(program: &Program, inputs: &[Array]) -> Outcome {
     let (args, wrt, leaves) = arguments(program, inputs);
     let adjoint = adjoint(program.forward(), &wrt)?;
-    let results = interpret(&adjoint.function, &args, usize::MAX)?;
+    let results = interpret(&adjoint.function, &data(&args), usize::MAX)?.arrays()?;
     let gradient = |at: &Option<usize>, ty: &Type| match at {
         Some(at) => results[*at].clone(),
         None => Array::full(ty, 0.0),

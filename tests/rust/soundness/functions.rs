@@ -22,22 +22,20 @@ fn broken() -> Vec<(&'static str, Function)> {
         change(&mut function);
         all.push((what, function));
     };
-    let constant = |result, value: Array| Instruction {
-        result,
-        expression: Expression::Constant(value),
-    };
+    let constant =
+        |result, value: Array| Instruction::new(result, Expression::Constant(value.into()));
     let big = Array::full(&Type::new(DType::F64, &[1000, 4]), 1.0);
     add("a constant that is smaller than its type", &|f| {
-        f.types.push(Type::new(DType::U32, &[1000]));
+        f.kinds.push(Type::new(DType::U32, &[1000]).into());
         f.blocks[0]
             .instructions
             .insert(0, constant(4, vec![1u32].into()));
-        f.types[2] = Type::new(DType::F64, &[1000, 4]);
+        f.kinds[2] = Type::new(DType::F64, &[1000, 4]).into();
         f.blocks[0].instructions[1].expression =
             Expression::Apply(OpRef::Static(&rules::Gather), [0, 4].as_slice().into());
     });
     add("a constant of another element type", &|f| {
-        f.types.push(Type::new(DType::U32, &[3]));
+        f.kinds.push(Type::new(DType::U32, &[3]).into());
         f.blocks[0]
             .instructions
             .insert(0, constant(4, vec![1e9f32; 3].into()));
@@ -45,7 +43,7 @@ fn broken() -> Vec<(&'static str, Function)> {
             Expression::Apply(OpRef::Static(&rules::Gather), [0, 4].as_slice().into());
     });
     add("a parameter that is defined again, larger", &|f| {
-        f.types[0] = Type::new(DType::F64, &[1000, 4]);
+        f.kinds[0] = Type::new(DType::F64, &[1000, 4]).into();
         f.blocks[0].instructions.insert(0, constant(0, big.clone()));
     });
     add("a value that is defined again", &|f| {
@@ -66,11 +64,11 @@ fn broken() -> Vec<(&'static str, Function)> {
         f.blocks[0].terminator = Terminator::Return(vec![77]);
     });
     add("a result that nobody defines", &|f| {
-        f.types.push(Type::scalar(DType::F64));
+        f.kinds.push(Type::scalar(DType::F64).into());
         f.blocks[0].terminator = Terminator::Return(vec![4]);
     });
-    add("a value without a type", &|f| f.types.truncate(3));
-    add("a parameter without a type", &|f| f.types.clear());
+    add("a value without a type", &|f| f.kinds.truncate(3));
+    add("a parameter without a type", &|f| f.kinds.clear());
     all
 }
 
@@ -100,7 +98,7 @@ fn functions_that_are_put_together_wrongly_are_refused() {
             );
             assert!(adjoint(&function, &[0]).is_err(), "{what}");
             assert!(
-                interpret(&function, &[table.read(), index.clone()], 99).is_err(),
+                interpret(&function, &[table.read().into(), index.clone().into()], 99).is_err(),
                 "{what}"
             );
         });
@@ -143,7 +141,7 @@ fn types_in_a_function_are_those_of_its_leaves() {
     ));
     // Types in the middle, and lengths of parameters, are no claims: they are inferred again.
     let mut longer = function();
-    longer.types[0] = Type::new(DType::F64, &[1000, 4]);
+    longer.kinds[0] = Type::new(DType::F64, &[1000, 4]).into();
     let leaves = vec![Leaf::Parameter(Arc::clone(&table)), index(rows)];
     let program = Program::new(longer, leaves).unwrap();
     let wrong = program.run(&[vec![5u32].into()]);
