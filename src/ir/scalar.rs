@@ -1,0 +1,565 @@
+//! Operators on integers and truth, comparisons of numbers, and conversions: what control flow is
+//! decided by, and what has no gradient.
+//!
+//! They follow Python: division and remainder round to minus infinity, shifts count bits of an
+//! integer of any size. Integers are of 64 bits, so an operator whose result does not fit fails, and
+//! whoever runs the function leaves it there. It fails as well where Python raises.
+
+use super::kind::{Datum, ValueKind};
+use crate::array::{Array, DType};
+
+/// How two values compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+}
+
+impl Comparison {
+    /// All of them.
+    pub const ALL: [Comparison; 6] = [
+        Comparison::Less,
+        Comparison::LessEqual,
+        Comparison::Equal,
+        Comparison::NotEqual,
+        Comparison::Greater,
+        Comparison::GreaterEqual,
+    ];
+
+    /// Whether two values compare so.
+    pub fn holds<T: PartialOrd>(self, x: T, y: T) -> bool {
+        match self {
+            Comparison::Less => x < y,
+            Comparison::LessEqual => x <= y,
+            Comparison::Equal => x == y,
+            Comparison::NotEqual => x != y,
+            Comparison::Greater => x > y,
+            Comparison::GreaterEqual => x >= y,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Comparison::Less => "less",
+            Comparison::LessEqual => "less_equal",
+            Comparison::Equal => "equal",
+            Comparison::NotEqual => "not_equal",
+            Comparison::Greater => "greater",
+            Comparison::GreaterEqual => "greater_equal",
+        }
+    }
+}
+
+/// What a scalar operator takes or gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScalarKind {
+    /// True or false.
+    Bool,
+    /// An integer.
+    Int,
+    /// One floating-point number.
+    Number,
+    /// One index.
+    Index,
+    /// An array of any type and any number of axes.
+    Array,
+}
+
+impl ScalarKind {
+    /// Whether a value of this kind is meant.
+    pub fn accepts(self, kind: &ValueKind) -> bool {
+        match self {
+            ScalarKind::Bool => *kind == ValueKind::Bool,
+            ScalarKind::Int => *kind == ValueKind::Int,
+            ScalarKind::Number => kind.as_number().is_some_and(DType::is_real),
+            ScalarKind::Index => kind.as_number() == Some(DType::U32),
+            ScalarKind::Array => kind.array().is_some(),
+        }
+    }
+}
+
+/// An operator on integers, truth and single numbers. See the [module documentation](self).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ScalarOperator {
+    /// Sum of two integers.
+    IntAdd,
+    /// Difference of two integers.
+    IntSub,
+    /// Product of two integers.
+    IntMul,
+    /// Negated integer.
+    IntNeg,
+    /// Absolute value of an integer.
+    IntAbs,
+    /// Quotient of two integers, rounded to minus infinity. Fails for a divisor of 0.
+    IntFloorDiv,
+    /// What floor division leaves, with the sign of the divisor. Fails for a divisor of 0.
+    IntMod,
+    /// Integer to the power of another. Fails for a negative exponent.
+    IntPow,
+    /// Bits that both integers have.
+    IntAnd,
+    /// Bits that either integer has.
+    IntOr,
+    /// Bits that one of two integers has.
+    IntXor,
+    /// `-1 - x`.
+    IntInvert,
+    /// Integer times a power of two. Fails for a negative exponent.
+    IntShiftLeft,
+    /// Integer divided by a power of two, rounded to minus infinity. Fails for a negative exponent.
+    IntShiftRight,
+    /// Comparison of two integers.
+    CompareInt(Comparison),
+    /// Comparison of two numbers of one type; NaN as IEEE 754 has it.
+    CompareNumber(Comparison),
+    /// Whether both are true.
+    BoolAnd,
+    /// Whether one is true.
+    BoolOr,
+    /// Whether exactly one is true.
+    BoolXor,
+    /// Whether it is false.
+    BoolNot,
+    /// Whether both are the same.
+    BoolEqual,
+    /// The float64 number next to an integer.
+    IntToFloat,
+    /// A number without its fraction. Fails for NaN, and where the result does not fit.
+    FloatToInt,
+    /// The largest integer that is not above a number. Fails as `FloatToInt`.
+    Floor,
+    /// The smallest integer that is not below a number. Fails as `FloatToInt`.
+    Ceil,
+    /// The integer next to a number, the even one of two. Fails as `FloatToInt`.
+    Round,
+    /// 1 for true, 0 for false.
+    BoolToInt,
+    /// Whether an integer is not 0.
+    IntToBool,
+    /// Whether a number is not 0; NaN is not.
+    FloatToBool,
+    /// An integer as an index. Fails for a negative one and from 2^32 on.
+    IntToIndex,
+    /// An index as an integer.
+    IndexToInt,
+    /// The length of an axis of an array. Fails if there is no such axis.
+    Length(u8),
+}
+
+use ScalarKind as K;
+use ScalarOperator as S;
+
+/// An integer between these, as f64, fits 64 bits: the upper one does not.
+const LIMITS: (f64, f64) = (-9_223_372_036_854_775_808.0, 9_223_372_036_854_775_808.0);
+
+/// A number without fraction as an integer.
+fn exact(x: f64) -> Option<i64> {
+    (x >= LIMITS.0 && x < LIMITS.1).then_some(x as i64)
+}
+
+fn floor_div(x: i64, y: i64) -> Option<i64> {
+    let quotient = x.checked_div(y)?;
+    let inexact = x.wrapping_rem(y) != 0;
+    Some(quotient - i64::from(inexact && (x < 0) != (y < 0)))
+}
+
+fn floor_mod(x: i64, y: i64) -> Option<i64> {
+    if y == 0 {
+        return None;
+    }
+    let rest = x.wrapping_rem(y);
+    let other_sign = rest != 0 && (rest < 0) != (y < 0);
+    Some(if other_sign { rest + y } else { rest })
+}
+
+fn shift_left(x: i64, by: i64) -> Option<i64> {
+    if by < 0 {
+        return None;
+    }
+    if x == 0 {
+        return Some(0);
+    }
+    let factor = 1i64.checked_shl(u32::try_from(by).ok()?)?;
+    // The factor of 63 bits is negative, and only -1 times it fits.
+    if factor < 0 {
+        return (x == -1).then_some(i64::MIN);
+    }
+    x.checked_mul(factor)
+}
+
+fn shift_right(x: i64, by: i64) -> Option<i64> {
+    (by >= 0).then(|| x >> by.min(63))
+}
+
+impl ScalarOperator {
+    /// The kinds of the operands and of the result. A number may be of either floating-point type,
+    /// two are of one; the number of [`IntToFloat`](Self::IntToFloat) is float64.
+    pub fn signature(self) -> (&'static [ScalarKind], ScalarKind) {
+        match self {
+            S::IntAdd
+            | S::IntSub
+            | S::IntMul
+            | S::IntFloorDiv
+            | S::IntMod
+            | S::IntPow
+            | S::IntAnd
+            | S::IntOr
+            | S::IntXor
+            | S::IntShiftLeft
+            | S::IntShiftRight => (&[K::Int, K::Int], K::Int),
+            S::IntNeg | S::IntAbs | S::IntInvert => (&[K::Int], K::Int),
+            S::CompareInt(_) => (&[K::Int, K::Int], K::Bool),
+            S::CompareNumber(_) => (&[K::Number, K::Number], K::Bool),
+            S::BoolAnd | S::BoolOr | S::BoolXor | S::BoolEqual => (&[K::Bool, K::Bool], K::Bool),
+            S::BoolNot => (&[K::Bool], K::Bool),
+            S::IntToFloat => (&[K::Int], K::Number),
+            S::FloatToInt | S::Floor | S::Ceil | S::Round => (&[K::Number], K::Int),
+            S::BoolToInt => (&[K::Bool], K::Int),
+            S::IntToBool => (&[K::Int], K::Bool),
+            S::FloatToBool => (&[K::Number], K::Bool),
+            S::IntToIndex => (&[K::Int], K::Index),
+            S::IndexToInt => (&[K::Index], K::Int),
+            S::Length(_) => (&[K::Array], K::Int),
+        }
+    }
+
+    /// The kind of the result for operands of these kinds; `None` if they do not fit.
+    pub fn result(self, args: &[&ValueKind]) -> Option<ValueKind> {
+        let (operands, result) = self.signature();
+        let fits = operands.len() == args.len()
+            && operands.iter().zip(args).all(|(k, arg)| k.accepts(arg));
+        let same = !matches!(self, S::CompareNumber(_))
+            || args.windows(2).all(|pair| pair[0].accepts(pair[1]));
+        (fits && same).then_some(match result {
+            K::Bool => ValueKind::Bool,
+            K::Int => ValueKind::Int,
+            K::Index => ValueKind::number(DType::U32),
+            K::Number | K::Array => ValueKind::number(DType::F64),
+        })
+    }
+
+    /// Whether there are operands for which there is no result.
+    pub fn can_fail(self) -> bool {
+        matches!(
+            self,
+            S::IntAdd
+                | S::IntSub
+                | S::IntMul
+                | S::IntNeg
+                | S::IntAbs
+                | S::IntFloorDiv
+                | S::IntMod
+                | S::IntPow
+                | S::IntShiftLeft
+                | S::IntShiftRight
+                | S::FloatToInt
+                | S::Floor
+                | S::Ceil
+                | S::Round
+                | S::IntToIndex
+                | S::Length(_)
+        )
+    }
+
+    /// All operators, for tables and tests; of lengths the first axis.
+    pub fn all() -> impl Iterator<Item = ScalarOperator> {
+        let plain = [
+            S::IntAdd,
+            S::IntSub,
+            S::IntMul,
+            S::IntNeg,
+            S::IntAbs,
+            S::IntFloorDiv,
+            S::IntMod,
+            S::IntPow,
+            S::IntAnd,
+            S::IntOr,
+            S::IntXor,
+            S::IntInvert,
+            S::IntShiftLeft,
+            S::IntShiftRight,
+            S::BoolAnd,
+            S::BoolOr,
+            S::BoolXor,
+            S::BoolNot,
+            S::BoolEqual,
+            S::IntToFloat,
+            S::FloatToInt,
+            S::Floor,
+            S::Ceil,
+            S::Round,
+            S::BoolToInt,
+            S::IntToBool,
+            S::FloatToBool,
+            S::IntToIndex,
+            S::IndexToInt,
+            S::Length(0),
+        ];
+        let compare = Comparison::ALL.into_iter();
+        let numbers = compare.clone().map(S::CompareNumber);
+        plain
+            .into_iter()
+            .chain(compare.map(S::CompareInt))
+            .chain(numbers)
+    }
+
+    /// The name, as it is printed and as [`named`](Self::named) takes it.
+    pub fn name(self) -> String {
+        let name = match self {
+            S::CompareInt(c) => return format!("{}_int", c.name()),
+            S::CompareNumber(c) => return format!("{}_number", c.name()),
+            S::Length(axis) => return format!("length{axis}"),
+            S::IntAdd => "int_add",
+            S::IntSub => "int_sub",
+            S::IntMul => "int_mul",
+            S::IntNeg => "int_neg",
+            S::IntAbs => "int_abs",
+            S::IntFloorDiv => "int_floor_div",
+            S::IntMod => "int_mod",
+            S::IntPow => "int_pow",
+            S::IntAnd => "int_and",
+            S::IntOr => "int_or",
+            S::IntXor => "int_xor",
+            S::IntInvert => "int_invert",
+            S::IntShiftLeft => "int_shift_left",
+            S::IntShiftRight => "int_shift_right",
+            S::BoolAnd => "bool_and",
+            S::BoolOr => "bool_or",
+            S::BoolXor => "bool_xor",
+            S::BoolNot => "bool_not",
+            S::BoolEqual => "bool_equal",
+            S::IntToFloat => "int_to_float",
+            S::FloatToInt => "float_to_int",
+            S::Floor => "floor_to_int",
+            S::Ceil => "ceil_to_int",
+            S::Round => "round_to_int",
+            S::BoolToInt => "bool_to_int",
+            S::IntToBool => "int_to_bool",
+            S::FloatToBool => "float_to_bool",
+            S::IntToIndex => "int_to_index",
+            S::IndexToInt => "index_to_int",
+        };
+        name.to_owned()
+    }
+
+    /// The operator of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        if let Some(axis) = name.strip_prefix("length") {
+            return axis.parse().ok().map(S::Length);
+        }
+        Self::all().find(|op| op.name() == name)
+    }
+
+    /// The result; `None` if it fails, or the operands are of other kinds than it takes.
+    pub fn eval(self, args: &[&Datum]) -> Option<Datum> {
+        let int = |k: usize| match args.get(k)? {
+            Datum::Int(i) => Some(*i),
+            _ => None,
+        };
+        let truth = |k: usize| match args.get(k)? {
+            Datum::Bool(b) => Some(*b),
+            _ => None,
+        };
+        let array = |k: usize| args.get(k)?.array().ok();
+        let number = |k: usize| array(k).filter(|a| a.shape().is_empty())?.item().ok();
+        let ints = || Some((int(0)?, int(1)?));
+        let truths = || Some((truth(0)?, truth(1)?));
+        Some(match self {
+            S::IntAdd => int(0)?.checked_add(int(1)?)?.into(),
+            S::IntSub => int(0)?.checked_sub(int(1)?)?.into(),
+            S::IntMul => int(0)?.checked_mul(int(1)?)?.into(),
+            S::IntNeg => int(0)?.checked_neg()?.into(),
+            S::IntAbs => int(0)?.checked_abs()?.into(),
+            S::IntFloorDiv => ints().and_then(|(x, y)| floor_div(x, y))?.into(),
+            S::IntMod => ints().and_then(|(x, y)| floor_mod(x, y))?.into(),
+            S::IntPow => {
+                let (x, y) = ints()?;
+                match (x, u32::try_from(y)) {
+                    (_, Ok(n)) => x.checked_pow(n)?.into(),
+                    (0 | 1, _) if y > 0 => x.into(),
+                    (-1, _) if y > 0 => (1 - 2 * (y & 1)).into(),
+                    _ => return None,
+                }
+            }
+            S::IntAnd => ints().map(|(x, y)| x & y)?.into(),
+            S::IntOr => ints().map(|(x, y)| x | y)?.into(),
+            S::IntXor => ints().map(|(x, y)| x ^ y)?.into(),
+            S::IntInvert => (!int(0)?).into(),
+            S::IntShiftLeft => ints().and_then(|(x, y)| shift_left(x, y))?.into(),
+            S::IntShiftRight => ints().and_then(|(x, y)| shift_right(x, y))?.into(),
+            S::CompareInt(c) => ints().map(|(x, y)| c.holds(x, y))?.into(),
+            S::CompareNumber(c) => c.holds(number(0)?, number(1)?).into(),
+            S::BoolAnd => truths().map(|(x, y)| x & y)?.into(),
+            S::BoolOr => truths().map(|(x, y)| x | y)?.into(),
+            S::BoolXor => truths().map(|(x, y)| x ^ y)?.into(),
+            S::BoolNot => (!truth(0)?).into(),
+            S::BoolEqual => truths().map(|(x, y)| x == y)?.into(),
+            S::IntToFloat => (int(0)? as f64).into(),
+            S::FloatToInt => exact(number(0)?.trunc())?.into(),
+            S::Floor => exact(number(0)?.floor())?.into(),
+            S::Ceil => exact(number(0)?.ceil())?.into(),
+            S::Round => exact(number(0)?.round_ties_even())?.into(),
+            S::BoolToInt => i64::from(truth(0)?).into(),
+            S::IntToBool => (int(0)? != 0).into(),
+            S::FloatToBool => (number(0)? != 0.0).into(),
+            S::IntToIndex => Array::from(u32::try_from(int(0)?).ok()?).into(),
+            S::IndexToInt => (number(0)? as i64).into(),
+            S::Length(axis) => {
+                let length = *array(0)?.shape().get(usize::from(axis))?;
+                i64::try_from(length).ok()?.into()
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ints(op: ScalarOperator, x: i64, y: i64) -> Option<i64> {
+        match op.eval(&[&x.into(), &y.into()])? {
+            Datum::Int(i) => Some(i),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Python's integers, in 128 bits.
+    #[test]
+    fn integers_are_pythons_or_fail() {
+        let points = [
+            i64::MIN,
+            i64::MIN + 1,
+            -(1 << 32),
+            -65,
+            -64,
+            -63,
+            -7,
+            -2,
+            -1,
+            0,
+            1,
+            2,
+            3,
+            7,
+            62,
+            63,
+            64,
+            65,
+            1 << 32,
+            i64::MAX - 1,
+            i64::MAX,
+        ];
+        for x in points {
+            for y in points {
+                let (a, b) = (i128::from(x), i128::from(y));
+                let fits = |wide: i128| i64::try_from(wide).ok();
+                assert_eq!(ints(S::IntAdd, x, y), fits(a + b));
+                assert_eq!(ints(S::IntSub, x, y), fits(a - b));
+                assert_eq!(ints(S::IntMul, x, y), fits(a * b));
+                let floor = (b != 0).then(|| {
+                    let quotient = a.div_euclid(b);
+                    // Euclid's remainder is positive; Python's has the divisor's sign.
+                    if b < 0 && a.rem_euclid(b) != 0 {
+                        quotient - 1
+                    } else {
+                        quotient
+                    }
+                });
+                assert_eq!(ints(S::IntFloorDiv, x, y), floor.and_then(fits), "{x} {y}");
+                let rest = floor.map(|quotient| a - quotient * b);
+                assert_eq!(ints(S::IntMod, x, y), rest.and_then(fits), "{x} % {y}");
+                let power = u32::try_from(y).ok().map(|n| a.checked_pow(n));
+                match (x, y) {
+                    (-1..=1, 1..) => {
+                        let odd = if y % 2 == 1 { x } else { x * x };
+                        assert_eq!(ints(S::IntPow, x, y), Some(odd));
+                    }
+                    _ => assert_eq!(ints(S::IntPow, x, y), power.flatten().and_then(fits)),
+                }
+                let left = match y {
+                    0..=63 => fits(a << y),
+                    64.. if x == 0 => Some(0),
+                    _ => None,
+                };
+                assert_eq!(ints(S::IntShiftLeft, x, y), left, "{x} << {y}");
+                let right = (y >= 0).then(|| fits(a >> y.min(100))).flatten();
+                assert_eq!(ints(S::IntShiftRight, x, y), right);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_become_integers_where_they_fit() {
+        let to = |op: ScalarOperator, x: f64| match op.eval(&[&x.into()]) {
+            Some(Datum::Int(i)) => Some(i),
+            None => None,
+            other => panic!("{other:?}"),
+        };
+        for op in [S::FloatToInt, S::Floor, S::Ceil, S::Round] {
+            for x in [
+                f64::NAN,
+                f64::INFINITY,
+                -f64::INFINITY,
+                9.3e18,
+                2f64.powi(63),
+                -9.3e18,
+            ] {
+                assert_eq!(to(op, x), None, "{op:?} {x}");
+            }
+            assert_eq!(to(op, -(2f64.powi(63))), Some(i64::MIN));
+            assert_eq!(to(op, -0.0), Some(0));
+        }
+        assert_eq!(
+            [-2.5, 2.5, 3.5, 0.4999].map(|x| to(S::Round, x)),
+            [-2, 2, 4, 0].map(Some)
+        );
+        assert_eq!([-2.5, 2.5].map(|x| to(S::FloatToInt, x)), [-2, 2].map(Some));
+        assert_eq!([-2.5, 2.5].map(|x| to(S::Floor, x)), [-3, 2].map(Some));
+        assert_eq!([-2.5, 2.5].map(|x| to(S::Ceil, x)), [-2, 3].map(Some));
+    }
+
+    #[test]
+    fn names_are_one_to_one_and_what_cannot_fail_does_not() {
+        let data: [Datum; 6] = [
+            true.into(),
+            i64::MIN.into(),
+            f64::NAN.into(),
+            1.5f32.into(),
+            Array::from(7u32).into(),
+            vec![1.0, 2.0].into(),
+        ];
+        for op in ScalarOperator::all() {
+            assert_eq!(ScalarOperator::named(&op.name()), Some(op));
+            for x in &data {
+                for y in &data {
+                    let args: &[&Datum] = if op.signature().0.len() == 1 {
+                        &[x]
+                    } else {
+                        &[x, y]
+                    };
+                    let kinds: Vec<ValueKind> = args.iter().map(|a| a.kind()).collect();
+                    let kind = op.result(&kinds.iter().collect::<Vec<_>>());
+                    let found = op.eval(args);
+                    if let (Some(kind), Some(found)) = (&kind, &found) {
+                        assert!(kind.accepts(&found.kind()), "{op:?}");
+                    }
+                    let must = kind.is_some() && !op.can_fail();
+                    assert!(!must || found.is_some(), "{op:?} {x:?} {y:?}");
+                }
+            }
+        }
+        assert_eq!(ScalarOperator::named("length3"), Some(S::Length(3)));
+        assert_eq!(ScalarOperator::named("length300"), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! Checking a function that anybody may have put together.
+//!
+//! A [`Builder`](super::Builder) sees to most of this; the fields of functions are public, and passes
+//! change them. What runs a function relies on this check.
+
+use super::builder::{check_exit, check_record, record, scalar_kind};
+use super::function::{Expression, Function, Instruction, Target, Terminator, ValueId};
+use super::kind::ValueKind;
+use crate::array::DType;
+use crate::error::{Error, Result};
+
+impl Function {
+    /// Checks that every value has a kind, is defined once, and in its block before it is used;
+    /// that constants, operands of scalar operators, conditions, records of tapes and what blocks are
+    /// given are of the kinds that they must have; that blocks, exits and tapes exist. Of an operator
+    /// of the rule table, operands and result are arrays: whoever runs it compares their types.
+    ///
+    /// # Errors
+    /// [`Error::Value`] or [`Error::Type`] naming the value.
+    pub fn check(&self) -> Result<()> {
+        let mut check = Check {
+            function: self,
+            defined: vec![false; self.kinds.len()],
+        };
+        for block in &self.blocks {
+            for &id in &block.parameters {
+                check.define(id)?;
+            }
+            for i in &block.instructions {
+                check.instruction(i)?;
+            }
+            check.terminator(&block.terminator)?;
+        }
+        Ok(())
+    }
+
+    /// The error for a value.
+    fn wrong(&self, id: ValueId, what: &str) -> Error {
+        Error::Value(format!("{}: value %{id} {what}", self.name))
+    }
+
+    /// The error for something of another kind than it must have.
+    fn mistyped(&self, what: &str, expected: &dyn std::fmt::Display, found: &ValueKind) -> Error {
+        Error::Type(format!(
+            "{}: {what}: expected {expected}, got {found}",
+            self.name
+        ))
+    }
+}
+
+struct Check<'f> {
+    function: &'f Function,
+    defined: Vec<bool>,
+}
+
+impl Check<'_> {
+    fn define(&mut self, id: ValueId) -> Result<()> {
+        let what = match self.defined.get_mut(id as usize) {
+            None => "has no type",
+            Some(true) => "is defined twice",
+            Some(new) => {
+                *new = true;
+                return Ok(());
+            }
+        };
+        Err(self.function.wrong(id, what))
+    }
+
+    fn used(&self, ids: &[ValueId]) -> Result<()> {
+        let one = self.function.blocks.len() == 1;
+        let wrong = |id, what| Err(self.function.wrong(id, what));
+        ids.iter()
+            .try_for_each(|&id| match self.defined.get(id as usize) {
+                None => wrong(id, "does not exist"),
+                Some(false) if one => wrong(id, "is used before it is defined"),
+                Some(_) => Ok(()),
+            })
+    }
+
+    fn kinds(&self, ids: &[ValueId]) -> Vec<&ValueKind> {
+        ids.iter().map(|&id| self.function.kind(id)).collect()
+    }
+
+    /// The kinds of an instruction's results, where they follow from it.
+    fn instruction(&mut self, i: &Instruction) -> Result<()> {
+        let function = self.function;
+        let args = i.expression.operands();
+        self.used(args)?;
+        for &id in &i.results {
+            self.define(id)?;
+        }
+        let expected: Vec<ValueKind> = match &i.expression {
+            Expression::Constant(value) => vec![value.kind()],
+            Expression::Apply(op, _) => {
+                let others = self.kinds(args).into_iter().find(|k| k.array().is_none());
+                if let Some(found) = others {
+                    return Err(function.mistyped(op.name(), &"arrays", found));
+                }
+                match i.results.as_slice() {
+                    &[id] if function.kind(id).array().is_some() => return Ok(()),
+                    _ => vec![ValueKind::number(DType::F64)],
+                }
+            }
+            Expression::Compute(op, _, exit) => {
+                let exits = function.notes.exits.len();
+                vec![scalar_kind(*op, &self.kinds(args), *exit, exits)?]
+            }
+            Expression::Guard(condition, exit) => {
+                check_exit("guard", *exit, function.notes.exits.len())?;
+                let found = function.kind(*condition);
+                if *found != ValueKind::Bool {
+                    return Err(function.mistyped("guard", &ValueKind::Bool, found));
+                }
+                Vec::new()
+            }
+            Expression::Push(tape, _) => {
+                check_record(*tape, record(*tape, &function.tapes)?, &self.kinds(args))?;
+                Vec::new()
+            }
+            Expression::Pop(tape) => record(*tape, &function.tapes)?.to_vec(),
+        };
+        if expected.len() != i.results.len() {
+            return Err(Error::Value(format!(
+                "{}: an instruction has {} results, expected {}",
+                function.name,
+                i.results.len(),
+                expected.len()
+            )));
+        }
+        for (expected, &id) in expected.iter().zip(&i.results) {
+            let found = function.kind(id);
+            let constant = matches!(i.expression, Expression::Constant(_));
+            if constant && expected != found {
+                return Err(function.wrong(id, "is a constant of another type"));
+            }
+            if !expected.accepts(found) {
+                return Err(function.mistyped(&format!("value %{id}"), expected, found));
+            }
+        }
+        Ok(())
+    }
+
+    fn terminator(&self, terminator: &Terminator) -> Result<()> {
+        let function = self.function;
+        self.used(terminator.operands())?;
+        for to in terminator.targets() {
+            self.target(to)?;
+        }
+        match terminator {
+            Terminator::Branch { condition, .. } => {
+                let found = function.kind(*condition);
+                if *found != ValueKind::Bool && found.array().is_none() {
+                    return Err(function.mistyped("branch", &ValueKind::Bool, found));
+                }
+            }
+            Terminator::Switch { value, .. } => {
+                let found = function.kind(*value);
+                if *found != ValueKind::Int {
+                    return Err(function.mistyped("switch", &ValueKind::Int, found));
+                }
+            }
+            Terminator::Return(_) | Terminator::Jump(_) => {}
+        }
+        Ok(())
+    }
+
+    fn target(&self, to: &Target) -> Result<()> {
+        let function = self.function;
+        self.used(&to.args)?;
+        let Some(block) = function.blocks.get(to.block) else {
+            return Err(Error::Value(format!(
+                "{}: block {} does not exist",
+                function.name, to.block
+            )));
+        };
+        if block.parameters.len() != to.args.len() {
+            return Err(Error::Value(format!(
+                "{}: block {} takes {} values, {} given",
+                function.name,
+                to.block,
+                block.parameters.len(),
+                to.args.len()
+            )));
+        }
+        for (&p, &a) in block.parameters.iter().zip(&to.args) {
+            let expected = function.kinds.get(p as usize);
+            let expected = expected.ok_or_else(|| function.wrong(p, "has no type"))?;
+            let found = function.kind(a);
+            if !expected.accepts(found) {
+                let what = format!("block {}, parameter %{p}", to.block);
+                return Err(function.mistyped(&what, expected, found));
+            }
+        }
+        Ok(())
+    }
+}
