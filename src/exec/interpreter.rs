@@ -61,13 +61,13 @@ fn apply(op: &dyn Operator, args: &[&Array]) -> Result<Array> {
 }
 
 /// A run: values and tapes.
-struct Run<'f> {
+struct Frame<'f> {
     function: &'f Function,
     values: Vec<Option<Datum>>,
     tapes: Vec<Vec<Datum>>,
 }
 
-impl Run<'_> {
+impl Frame<'_> {
     fn get(&self, id: ValueId) -> Result<&Datum> {
         let value = self.values.get(id as usize).and_then(Option::as_ref);
         value.ok_or_else(|| Error::Value(format!("value %{id} is read before it is defined")))
@@ -162,7 +162,7 @@ pub fn interpret(function: &Function, args: &[Datum], steps: usize) -> Result<Ou
             args.len()
         )));
     }
-    let mut run = Run {
+    let mut run = Frame {
         function,
         values: vec![None; function.kinds.len()],
         tapes: vec![Vec::new(); function.tapes.len()],

@@ -18,7 +18,7 @@ impl Function {
     /// # Errors
     /// [`Error::Value`] or [`Error::Type`] naming the value.
     pub fn check(&self) -> Result<()> {
-        let mut check = Check {
+        let mut check = Verifier {
             function: self,
             defined: vec![false; self.kinds.len()],
         };
@@ -48,12 +48,12 @@ impl Function {
     }
 }
 
-struct Check<'f> {
+struct Verifier<'f> {
     function: &'f Function,
     defined: Vec<bool>,
 }
 
-impl Check<'_> {
+impl Verifier<'_> {
     fn define(&mut self, id: ValueId) -> Result<()> {
         let what = match self.defined.get_mut(id as usize) {
             None => "has no type",

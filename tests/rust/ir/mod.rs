@@ -1,5 +1,7 @@
 //! Functions: blocks, branches and loops, printing, the adjoint.
 
+mod kinds;
+
 use wyrmling::exec::interpret;
 use wyrmling::ir::{Builder, Datum, Function, Target, Terminator, ValueId, adjoint};
 use wyrmling::rules::{self, Operator};
@@ -73,8 +75,12 @@ fn largest() -> Function {
 
 /// `f(x, y) = sin(x y) + x`.
 fn straight() -> (Function, [ValueId; 2]) {
+    straight_of(number())
+}
+
+fn straight_of(ty: Type) -> (Function, [ValueId; 2]) {
     let b = Builder::new();
-    let (x, y) = (b.parameter(number()), b.parameter(number()));
+    let (x, y) = (b.parameter(ty.clone()), b.parameter(ty));
     let product = apply(&b, &rules::Mul, &[x, y]);
     let sine = apply(&b, &rules::Sin, &[product]);
     let sum = apply(&b, &rules::Add, &[sine, x]);
@@ -100,8 +106,8 @@ fn a_branch_goes_where_its_condition_says() {
 }
 
 #[test]
-fn functions_run_on_arrays_of_any_shape() {
-    let (f, _) = straight();
+fn functions_run_on_arrays_of_any_length() {
+    let (f, _) = straight_of(Type::new(NUMBER, &[7]));
     let args = [vec![1.0, 2.0].into(), vec![0.5, 0.25].into()];
     let results = interpret(&f, &args, 10).unwrap().arrays().unwrap();
     let expected = [0.5f64.sin() + 1.0, 0.5f64.sin() + 2.0];
@@ -153,9 +159,19 @@ fn malformed_functions_are_errors() {
     let expected = format!("value %{skipped} is read before it is defined");
     assert_eq!(error, Error::Value(expected));
 
-    // A condition that is no single number.
-    let condition = interpret(&largest(), &[vec![1.0, 2.0].into(), 0.0.into()], 10);
-    assert!(matches!(condition, Err(Error::Shape(_))));
+    // An argument, and a condition, that is no single number.
+    let given = interpret(&largest(), &[vec![1.0, 2.0].into(), 0.0.into()], 10);
+    assert!(matches!(given, Err(Error::Type(_))));
+    let b = Builder::new();
+    let condition = b.parameter(Type::new(NUMBER, &[2]));
+    b.terminate(Terminator::Branch {
+        condition,
+        then: to(0, &[condition]),
+        otherwise: to(0, &[condition]),
+    });
+    let unsure = b.finish("unsure").unwrap();
+    let run = interpret(&unsure, &[vec![1.0, 2.0].into()], 10);
+    assert!(matches!(run, Err(Error::Shape(_))));
 
     let b = Builder::new();
     let x = b.parameter(Type::new(NUMBER, &[2]));
