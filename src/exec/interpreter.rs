@@ -197,6 +197,7 @@ pub fn interpret(function: &Function, args: &[Datum], steps: usize) -> Result<Ou
                 let results = run.args(results)?;
                 return Ok(Outcome::Returned(results.into_iter().cloned().collect()));
             }
+            Terminator::Leave(exit) => return Ok(Outcome::Left(*exit)),
             Terminator::Jump(to) => to,
             Terminator::Branch {
                 condition,

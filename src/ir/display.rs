@@ -57,6 +57,7 @@ impl fmt::Display for Terminator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Terminator::Return(results) => write!(f, "return {}", values(results)),
+            Terminator::Leave(exit) => write!(f, "leave by {exit}"),
             Terminator::Jump(to) => write!(f, "jump {to}"),
             Terminator::Branch {
                 condition,

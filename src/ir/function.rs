@@ -124,6 +124,8 @@ pub struct Target {
 pub enum Terminator {
     /// Leaves the function with these results.
     Return(Vec<ValueId>),
+    /// Leaves it by an exit, of this number.
+    Leave(u32),
     /// Continues elsewhere.
     Jump(Target),
     /// Continues at `then` if the condition holds, else at `otherwise`.
@@ -148,7 +150,7 @@ impl Terminator {
     /// Where it may go.
     pub fn targets(&self) -> SmallVec<[&Target; 2]> {
         match self {
-            Terminator::Return(_) => SmallVec::new(),
+            Terminator::Return(_) | Terminator::Leave(_) => SmallVec::new(),
             Terminator::Jump(to) => SmallVec::from_slice(&[to]),
             Terminator::Branch {
                 then, otherwise, ..
@@ -160,7 +162,7 @@ impl Terminator {
     /// Where it may go, to be changed.
     pub fn targets_mut(&mut self) -> SmallVec<[&mut Target; 2]> {
         match self {
-            Terminator::Return(_) => SmallVec::new(),
+            Terminator::Return(_) | Terminator::Leave(_) => SmallVec::new(),
             Terminator::Jump(to) => SmallVec::from_iter([to]),
             Terminator::Branch {
                 then, otherwise, ..
@@ -173,7 +175,7 @@ impl Terminator {
     pub fn operands(&self) -> &[ValueId] {
         match self {
             Terminator::Return(results) => results,
-            Terminator::Jump(_) => &[],
+            Terminator::Jump(_) | Terminator::Leave(_) => &[],
             Terminator::Branch { condition, .. } => std::slice::from_ref(condition),
             Terminator::Switch { value, .. } => std::slice::from_ref(value),
         }
@@ -183,7 +185,7 @@ impl Terminator {
     pub fn operands_mut(&mut self) -> &mut [ValueId] {
         match self {
             Terminator::Return(results) => results,
-            Terminator::Jump(_) => &mut [],
+            Terminator::Jump(_) | Terminator::Leave(_) => &mut [],
             Terminator::Branch { condition, .. } => std::slice::from_mut(condition),
             Terminator::Switch { value, .. } => std::slice::from_mut(value),
         }

@@ -159,6 +159,9 @@ impl Verifier<'_> {
                     return Err(function.mistyped("switch", &ValueKind::Int, found));
                 }
             }
+            Terminator::Leave(exit) => {
+                check_exit("leave", *exit, function.notes.exits.len())?;
+            }
             Terminator::Return(_) | Terminator::Jump(_) => {}
         }
         Ok(())

@@ -76,6 +76,16 @@ fn functions_of_integers_run_and_are_left() {
     }
 }
 
+#[test]
+fn a_block_may_leave() {
+    let mut function = factorial();
+    function.blocks[3].terminator = Terminator::Leave(1);
+    function.check().unwrap();
+    let left = interpret(&function, &[3i64.into()], 99).unwrap();
+    assert!(matches!(left, Outcome::Left(1)));
+    assert!(function.to_string().contains("\n  leave by 1\n"));
+}
+
 /// What is pushed comes back in the opposite order, record by record.
 #[test]
 fn tapes_return_what_was_pushed_in_the_opposite_order() {
