@@ -1,0 +1,354 @@
+"""The text that belongs to a function, as its ``ast``.
+
+Python keeps a function's file and line, not its text: the file may have been edited since, a line
+may hold several lambdas, a tool may have rewritten the code (pytest rewrites ``assert``). So the
+text is only believed if it compiles to the function's code object: same instructions, names and
+constants, also in the functions inside; only positions may differ. Text that compiles to the same
+code has the same meaning.
+
+Text is found wherever ``linecache`` finds it: in files, in archives, in the cells of notebooks, in
+what a program gave to ``exec`` and registered there, and in what was typed at the prompt of Python
+3.13 or newer.
+
+What was read is kept for each code object as long as that lives, and for a bounded number of them.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import copy
+import functools
+import inspect
+import linecache
+import threading
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .identity import IdentityCache
+from .refuse import Unreadable
+from .scope import FUNCTION, Place
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+_FUTURES = functools.reduce(
+    lambda flags, name: flags | getattr(__future__, name).compiler_flag,
+    # Flags of these two mean something else in code objects by now, and change nothing.
+    set(__future__.all_feature_names) - {"nested_scopes", "generators"},
+    0,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The text of a function. The tree may be shared: nobody may write to it.
+
+    ``node`` has no decorators, and private names of a class are written as Python mangles them. Its
+    line numbers are those of ``file``; ``lines`` are the function's own, from ``first_line``.
+    """
+
+    node: FunctionNode
+    file: str
+    first_line: int
+    name: str
+    lines: tuple[str, ...]
+
+    def line(self, number: int) -> str:
+        """A line by its number in the file, or nothing if it is not the function's."""
+        at = number - self.first_line
+        return self.lines[at] if 0 <= at < len(self.lines) else ""
+
+
+@dataclass(frozen=True)
+class Callee:
+    """The Python function behind something callable, and what that gives it first."""
+
+    function: types.FunctionType
+    place: Place
+    args: tuple[tuple[Any, Place], ...]
+    keywords: dict[str, tuple[Any, Place]]
+
+
+_readings: IdentityCache[types.CodeType, Reading | str] = IdentityCache(4096)
+# Trees are changed for a moment while they are compiled.
+_compiling = threading.RLock()
+
+
+def callee(f: Callable[..., Any], place: Place = FUNCTION) -> Callee:
+    """What runs if ``f`` is called: functions by themselves, and those behind methods, ``partial``,
+    static methods and objects whose class has ``__call__``.
+
+    Raises Unreadable for anything else, such as classes and what is written in C.
+    """
+    args: list[tuple[Any, Place]] = []
+    keywords: dict[str, tuple[Any, Place]] = {}
+    while not isinstance(f, types.FunctionType):
+        if isinstance(f, types.MethodType):
+            args.insert(0, (f.__self__, place.attribute("__self__")))
+            f, place = f.__func__, place.attribute("__func__")
+        elif type(f) is functools.partial:
+            if any(type(arg).__name__ == "_PlaceholderType" for arg in f.args):
+                raise Unreadable("functools.partial with placeholders is not read")
+            given = place.attribute("args")
+            args[:0] = [(arg, given.item(at)) for at, arg in enumerate(f.args)]
+            named = place.attribute("keywords")
+            inner = {name: (arg, named.item(name)) for name, arg in f.keywords.items()}
+            # What an outer partial gives wins.
+            keywords = inner | keywords
+            f, place = f.func, place.attribute("func")
+        elif isinstance(f, staticmethod):
+            f, place = f.__func__, place.attribute("__func__")
+        else:
+            f, place = _called(f, place, args)
+    return Callee(f, place, tuple(args), keywords)
+
+
+def _called(f: Any, place: Place, args: list[tuple[Any, Place]]) -> tuple[Any, Place]:
+    """The method by which an object is called; the object comes first among the arguments."""
+    if type(f).__name__ == "_lru_cache_wrapper":
+        raise Unreadable("functools.cache keeps results; differentiate its __wrapped__")
+    if isinstance(f, type):
+        raise Unreadable("it is a class")
+    method = inspect.getattr_static(type(f), "__call__", None)
+    if not isinstance(method, types.FunctionType):
+        name = getattr(f, "__qualname__", None) or type(f).__qualname__
+        raise Unreadable(f"{name} is not written in Python")
+    args.insert(0, (f, place))
+    return method, place.type().attribute("__call__")
+
+
+def function(f: types.FunctionType) -> Reading:
+    """The text of a Python function. Raises Unreadable if none is found that is surely its own."""
+    code = f.__code__
+    found = _readings.get(code)
+    if found is None:
+        try:
+            found = _readings.put(code, _read(f, code))
+        except Unreadable as error:
+            found = _readings.put(code, str(error))
+    if isinstance(found, str):
+        raise Unreadable(found)
+    return found
+
+
+def _read(f: types.FunctionType, code: types.CodeType) -> Reading:
+    failure = "its source is not there"
+    for lines in _texts(f, code):
+        try:
+            tree = _parsed("".join(lines), code.co_filename)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            failure = "the text of its file is no Python by now"
+            continue
+        try:
+            return _found(tree, lines, code)
+        except (Unreadable, RecursionError) as error:
+            failure = str(error)
+    raise Unreadable(failure)
+
+
+def _texts(f: types.FunctionType, code: types.CodeType) -> Iterator[list[str]]:
+    """The texts that may be the one: as last seen, then as it is now, then as ``inspect`` says."""
+    name = code.co_filename
+    before = linecache.getlines(name, f.__globals__)
+    if before:
+        yield before
+    linecache.checkcache(name)
+    now = linecache.getlines(name, f.__globals__)
+    if now and now != before:
+        yield now
+    if not before and not now:
+        try:
+            lines = inspect.findsource(code)[0]
+        except (OSError, TypeError, IndexError, SyntaxError):
+            return
+        yield list(lines)
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str, file: str) -> ast.Module:
+    with _compiling, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, file)
+
+
+def _found(tree: ast.Module, lines: list[str], code: types.CodeType) -> Reading:
+    imports = list(_imports(tree))
+    candidates = list(_candidates(tree, code))
+    matching = [each for each in candidates if _matches(imports, *each[:2], code)]
+    if not matching:
+        raise Unreadable(
+            "the text at its place is another function's: the file was edited, or its code "
+            "was rewritten"
+        )
+    # Equal lambdas of a line: any has the meaning, but messages point at the right one.
+    _, node, owner = next((m for m in matching if _encloses(m[1], code)), matching[0])
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+    own = tuple(line.rstrip("\n") for line in lines[first - 1 : node.end_lineno])
+    return Reading(_prepared(node, owner), code.co_filename, first, code.co_qualname, own)
+
+
+def _candidates(
+    tree: ast.Module, code: types.CodeType
+) -> Iterator[tuple[ast.stmt, FunctionNode, str]]:
+    """The functions of this name at this line: each with the statement of the module that has it,
+    and the class around it.
+    """
+    line = code.co_firstlineno
+    for statement in tree.body:
+        decorators = getattr(statement, "decorator_list", [])
+        first = min([statement.lineno, *(d.lineno for d in decorators)])
+        if first <= line <= (statement.end_lineno or line):
+            for node, owner in _functions(statement):
+                starts = [*getattr(node, "decorator_list", []), node][0]
+                if starts.lineno == line and _name(node) == code.co_name:
+                    yield statement, node, owner
+
+
+def _imports(tree: ast.Module) -> Iterator[ast.stmt]:
+    """What a module imports by itself, not in its functions."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield node
+        elif isinstance(node, ast.ImportFrom):
+            if node.module != "__future__":
+                yield node
+        elif isinstance(node, ast.stmt | ast.excepthandler | ast.match_case) and not isinstance(
+            node, FunctionNode | ast.ClassDef
+        ):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _functions(statement: ast.stmt) -> Iterator[tuple[FunctionNode, str]]:
+    """Every function in a statement, and the name of the innermost class around each."""
+    waiting: list[tuple[ast.AST, str]] = [(statement, "")]
+    while waiting:
+        node, owner = waiting.pop()
+        if isinstance(node, FunctionNode):
+            yield node, owner
+        inner = node.name if isinstance(node, ast.ClassDef) else owner
+        waiting += [(child, inner) for child in ast.iter_child_nodes(node)]
+
+
+def _name(node: FunctionNode) -> str:
+    """The name in the code object, where Python does not mangle it."""
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
+
+
+def _matches(
+    imports: list[ast.stmt], statement: ast.stmt, node: FunctionNode, code: types.CodeType
+) -> bool:
+    """Whether a function of a statement compiles to this code, in a module with these imports:
+    Python has other instructions for calls of what a module imports.
+    """
+    line, decorators = node.lineno, getattr(node, "decorator_list", [])
+    mark = 1 + max(getattr(n, "end_lineno", 0) or 0 for n in ast.walk(statement))
+    module = ast.Module([*imports, statement], [])
+    with _compiling, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            # Its code object is known by a line number that no other function has.
+            node.lineno = mark
+            node.end_lineno, end = max(mark, node.end_lineno or 0), node.end_lineno
+            if decorators:
+                node.decorator_list = []  # type: ignore[union-attr]
+            flags = code.co_flags & _FUTURES
+            compiled = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return False
+        finally:
+            node.lineno, node.end_lineno = line, end
+            if decorators:
+                node.decorator_list = decorators  # type: ignore[union-attr]
+    wanted = _without_positions(code)
+    return any(
+        _without_positions(each) == wanted
+        for each in _codes(compiled)
+        if each.co_firstlineno == mark
+    )
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    waiting = [code]
+    while waiting:
+        code = waiting.pop()
+        yield code
+        waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+
+
+def _without_positions(code: types.CodeType) -> types.CodeType:
+    """The code as it would be at another place: code objects compare constants by type, too."""
+    constants = tuple(
+        _without_positions(each) if isinstance(each, types.CodeType) else each
+        for each in code.co_consts
+    )
+    return code.replace(
+        co_consts=constants, co_linetable=b"", co_firstlineno=1, co_filename="", co_qualname=""
+    )
+
+
+def _encloses(node: FunctionNode, code: types.CodeType) -> bool:
+    """Whether the code's columns are those of this function's body."""
+    body = node.body if isinstance(node, ast.Lambda) else node.body[-1]
+    start = (body.lineno, body.col_offset)
+    end = (body.end_lineno, body.end_col_offset)
+    spans = [
+        ((line, column), (end_line, end_column))
+        for line, end_line, column, end_column in code.co_positions()
+        if line is not None and column is not None and end_column
+    ]
+    return bool(spans) and all(start <= a and b <= end for a, b in spans[-1:])
+
+
+def _prepared(node: FunctionNode, owner: str) -> FunctionNode:
+    """The function without decorators, with private names as the class around it writes them."""
+    prefix = owner.lstrip("_")
+    if prefix and any(map(_is_private, _identifiers(node))):
+        node = _Mangler(prefix).visit(copy.deepcopy(node))
+    if isinstance(node, ast.Lambda) or not node.decorator_list:
+        return node
+    bare = copy.copy(node)
+    bare.decorator_list = []
+    return bare
+
+
+# The fields of nodes that hold identifiers, of one or several. Python mangles them, but for the
+# names of arguments in a call.
+_NAMES = ("id", "attr", "arg", "name", "names", "asname", "rest")
+
+
+def _identifiers(tree: ast.AST) -> Iterator[Any]:
+    for node in ast.walk(tree):
+        for field in _NAMES:
+            value = getattr(node, field, None)
+            yield from value if isinstance(value, list) else [value]
+
+
+def _is_private(name: Any) -> bool:
+    return isinstance(name, str) and name.startswith("__") and not name.endswith("__")
+
+
+class _Mangler(ast.NodeTransformer):
+    """Writes ``__x`` as ``_Class__x``, as Python does within a class."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Every node, with its names."""
+        if isinstance(node, ast.keyword):
+            return super().generic_visit(node)
+        for field in _NAMES:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                setattr(node, field, [self._mangled(each) for each in value])
+            elif value is not None:
+                setattr(node, field, self._mangled(value))
+        return super().generic_visit(node)
+
+    def _mangled(self, name: Any) -> Any:
+        return f"_{self.owner}{name}" if _is_private(name) and "." not in name else name

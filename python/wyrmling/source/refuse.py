@@ -1,0 +1,294 @@
+"""Which constructs of Python are read, and what to write instead of the others.
+
+``TABLE`` has every class of node in ``ast``, of CPython 3.11 to 3.14. The abstract interpreter has
+a handler for each that is supported, ``docs/source.md`` lists them, and tests compare the three.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Unreadable(Exception):
+    """Something cannot be read; the message says why. Users see it as a SourceError."""
+
+
+class SourceError(NotImplementedError):
+    """A function that was to be read has something in it that is not supported.
+
+    ``filename``, ``lineno`` and ``offset`` (from 1, as SyntaxError has them) say where, ``text`` is
+    the line, ``construct`` names what is not supported, ``advice`` says what to write instead.
+    """
+
+    filename: str | None = None
+    lineno: int | None = None
+    offset: int | None = None
+    text: str | None = None
+    construct: str = ""
+    advice: str = ""
+
+
+class Text(Protocol):
+    """What an error has to know of a function that was read."""
+
+    @property
+    def file(self) -> str:
+        """The file, as Python names it."""
+
+    @property
+    def name(self) -> str:
+        """The function's qualified name."""
+
+    def line(self, number: int) -> str:
+        """A line by its number in the file."""
+
+
+def at(text: Text, node: ast.AST, construct: str, advice: str = "") -> SourceError:
+    """The error that a construct of a function is not supported, with a caret under it."""
+    line = getattr(node, "lineno", 0)
+    message = f"{text.file}:{line}: in {text.name}: {construct} is not supported"
+    column, written = None, text.line(line)
+    if written:
+        start = getattr(node, "col_offset", 0)
+        one_line = getattr(node, "end_lineno", line) == line
+        end = getattr(node, "end_col_offset", None) if one_line else None
+        # Columns count the bytes of UTF-8.
+        encoded = written.encode()
+        before = encoded[:start].decode(errors="replace")
+        marked = encoded[start:end].decode(errors="replace").rstrip()
+        column = len(before) + 1
+        indent = len(before) - len(before.lstrip())
+        shown = written.strip()
+        caret = " " * (len(before) - indent) + "^" * max(1, len(marked))
+        message += f"\n    {shown}\n    {caret}"
+    if advice:
+        message += f"\n  {advice}"
+    error = SourceError(message)
+    error.filename, error.lineno, error.offset = text.file, line, column
+    error.text, error.construct, error.advice = written or None, construct, advice
+    return error
+
+
+def unreadable(name: str, reason: str, file: str | None = None, line: int = 0) -> SourceError:
+    """The error that a function cannot be read at all."""
+    where = f"{file}:{line}: " if file else ""
+    error = SourceError(
+        f"{where}{name} cannot be read: {reason}\n  use mode='trace', which runs the function"
+    )
+    error.filename, error.lineno = file, line or None
+    error.construct, error.advice = name, "use mode='trace', which runs the function"
+    return error
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A class of ``ast``: what it is called, and, if it is refused, what to write instead."""
+
+    construct: str
+    advice: str | None = None
+    limits: str = ""
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether functions with it are read."""
+        return self.advice is None
+
+
+def refusal(text: Text, node: ast.AST) -> SourceError | None:
+    """The error for a construct that the table refuses, or that Python has gained since."""
+    entry = TABLE.get(type(node).__name__)
+    if entry is None:
+        name = type(node).__name__
+        return at(text, node, f"{name}, which is new in Python,", "use mode='trace'")
+    return None if entry.advice is None else at(text, node, entry.construct, entry.advice)
+
+
+def _group(kind: str, entries: dict[str, Entry | str]) -> dict[str, Entry]:
+    GROUPS[kind] = list(entries)
+    return {
+        name: Entry(entry) if isinstance(entry, str) else entry for name, entry in entries.items()
+    }
+
+
+def _refused(construct: str, advice: str) -> Entry:
+    return Entry(construct, advice)
+
+
+GROUPS: dict[str, list[str]] = {}
+"""The classes by kind, in the order in which the documentation lists them."""
+
+_ASYNC = "read what is awaited before, and give it to a plain function"
+_TRACE = "use mode='trace', or write it outside of the function"
+_OLD = "Python 3.8 and newer do not make it"
+
+TABLE: dict[str, Entry] = {}
+"""What is known of every class of ``ast``, by its name."""
+
+TABLE |= _group(
+    "Functions",
+    {
+        "FunctionDef": Entry(
+            "def",
+            limits="default, keyword and starred arguments; decorators of nested functions "
+            "are called",
+        ),
+        "Lambda": "lambda",
+        "arguments": "the parameters of a function",
+        "arg": "a parameter",
+        "Return": "return, several and early ones",
+        "Nonlocal": "nonlocal",
+        "Global": Entry("global", limits="to read; assignment is refused"),
+        "AsyncFunctionDef": _refused("async def", _ASYNC),
+        "Await": _refused("await", _ASYNC),
+        "Yield": _refused("yield", "append to a list and return it"),
+        "YieldFrom": _refused("yield from", "append to a list and return it"),
+        "ClassDef": _refused("class", "define the class outside of the function"),
+    },
+)
+TABLE |= _group(
+    "Statements",
+    {
+        "Assign": Entry("assignment", limits="chained, and to tuples and starred names"),
+        "AugAssign": "augmented assignment, such as +=",
+        "AnnAssign": "annotated assignment",
+        "NamedExpr": "the walrus, :=",
+        "Starred": "a starred name or argument",
+        "Delete": "del",
+        "If": "if, elif, else",
+        "While": "while, with else",
+        "For": Entry("for, with else", limits="what is iterated has a length known when it begins"),
+        "Break": "break",
+        "Continue": "continue",
+        "Pass": "pass",
+        "Expr": "an expression by itself",
+        "Assert": "assert",
+        "Raise": Entry("raise", limits="it leaves: the function itself is run, and raises"),
+        "Try": _refused("try", "test for the condition with if, before"),
+        "ExceptHandler": _refused("except", "test for the condition with if, before"),
+        "TryStar": _refused("try with except*", "test for the condition with if, before"),
+        "With": _refused("with", "enter the context around the call of the function"),
+        "withitem": _refused("with", "enter the context around the call of the function"),
+        "AsyncFor": _refused("async for", _ASYNC),
+        "AsyncWith": _refused("async with", _ASYNC),
+        "Import": _refused("import", "import at the top of the module"),
+        "ImportFrom": _refused("from … import", "import at the top of the module"),
+        "alias": _refused("import", "import at the top of the module"),
+        "TypeAlias": _refused("type", "define the type outside of the function"),
+    },
+)
+TABLE |= _group(
+    "Expressions",
+    {
+        "Constant": "numbers, strings, True, False, None and ...",
+        "Name": "a name",
+        "BinOp": "arithmetic",
+        "UnaryOp": "-x, +x, ~x, not x",
+        "BoolOp": "and, or",
+        "Compare": "comparisons, also chained",
+        "IfExp": "a if condition else b",
+        "Call": Entry("a call", limits="of what is read, differentiable, or pure"),
+        "keyword": "an argument by keyword",
+        "Attribute": "an attribute",
+        "Subscript": "an item or slice",
+        "Slice": "a slice",
+        "Tuple": "a tuple",
+        "List": "a list",
+        "Dict": "a dict",
+        "ListComp": "a list comprehension",
+        "DictComp": "a dict comprehension",
+        "GeneratorExp": Entry("a generator expression", limits="consumed where it stands"),
+        "comprehension": "for and if of a comprehension",
+        "JoinedStr": Entry(
+            "an f-string", limits="of constants, or in what is never differentiated"
+        ),
+        "FormattedValue": "a field of an f-string",
+        "Set": _refused("a set", "use a tuple or a dict"),
+        "SetComp": _refused("a set comprehension", "use a list comprehension"),
+        "TemplateStr": _refused("a template string", "use an f-string outside of the function"),
+        "Interpolation": _refused("a template string", "use an f-string outside of the function"),
+    },
+)
+TABLE |= _group(
+    "Patterns",
+    {
+        "Match": "match",
+        "match_case": "case",
+        "MatchValue": "a value as a pattern",
+        "MatchSingleton": "True, False or None as a pattern",
+        "MatchSequence": "a sequence as a pattern",
+        "MatchStar": "a starred name in a pattern",
+        "MatchAs": "a name in a pattern",
+        "MatchOr": "alternatives, |",
+        "MatchClass": Entry("a class as a pattern", limits="of classes of data"),
+        "MatchMapping": "a dict as a pattern",
+    },
+)
+TABLE |= _group(
+    "Operators",
+    {
+        "Add": "+",
+        "Sub": "-",
+        "Mult": "*",
+        "Div": "/",
+        "FloorDiv": "//",
+        "Mod": "%",
+        "Pow": "**",
+        "MatMult": "@",
+        "LShift": "<<",
+        "RShift": ">>",
+        "BitOr": "|",
+        "BitXor": "^",
+        "BitAnd": "&",
+        "Invert": "~",
+        "Not": "not",
+        "UAdd": "+x",
+        "USub": "-x",
+        "And": "and",
+        "Or": "or",
+        "Eq": "==",
+        "NotEq": "!=",
+        "Lt": "<",
+        "LtE": "<=",
+        "Gt": ">",
+        "GtE": ">=",
+        "Is": "is",
+        "IsNot": "is not",
+        "In": "in",
+        "NotIn": "not in",
+        "Load": "reading",
+        "Store": "assigning",
+        "Del": "deleting",
+    },
+)
+TABLE |= _group(
+    "What no function contains, or has no effect",
+    {
+        "Module": _refused("a module", _TRACE),
+        "Interactive": _refused("a statement of the prompt", _TRACE),
+        "Expression": _refused("what is evaluated", _TRACE),
+        "FunctionType": _refused("a type comment", _TRACE),
+        "TypeIgnore": _refused("a type comment", _TRACE),
+        "TypeVar": _refused("a type parameter", "define the type outside of the function"),
+        "TypeVarTuple": _refused("a type parameter", "define the type outside of the function"),
+        "ParamSpec": _refused("a type parameter", "define the type outside of the function"),
+        "Num": _refused("ast.Num", _OLD),
+        "Str": _refused("ast.Str", _OLD),
+        "Bytes": _refused("ast.Bytes", _OLD),
+        "NameConstant": _refused("ast.NameConstant", _OLD),
+        "Ellipsis": _refused("ast.Ellipsis", _OLD),
+        "Index": _refused("ast.Index", _OLD),
+        "ExtSlice": _refused("ast.ExtSlice", _OLD),
+        "Suite": _refused("ast.Suite", _OLD),
+        "AugLoad": _refused("ast.AugLoad", _OLD),
+        "AugStore": _refused("ast.AugStore", _OLD),
+        "Param": _refused("ast.Param", _OLD),
+    },
+)
+
+# Classes that others are derived from: no node is of one of them alone.
+ABSTRACT = frozenset(
+    {"AST", "mod", "stmt", "expr", "expr_context", "boolop", "operator", "unaryop", "cmpop"}
+    | {"excepthandler", "pattern", "type_ignore", "type_param", "slice"}
+)

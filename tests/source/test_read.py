@@ -1,0 +1,302 @@
+"""The text that is read for a function is the function's, or it is not readable."""
+
+import ast
+import functools
+import gc
+import importlib.util
+import inspect
+import linecache
+import statistics
+import textwrap
+import types
+import weakref
+
+import pytest
+
+from wyrmling.source import read
+from wyrmling.source.refuse import Unreadable
+from wyrmling.source.scope import FUNCTION
+
+
+def text(f):
+    """What was read, as ast writes it."""
+    return ast.unparse(read.function(f).node)
+
+
+def registered(source, name="<cell 1>", register=True):
+    """What the names are after ``exec`` of a source that linecache knows, as a notebook's cells."""
+    source = textwrap.dedent(source)
+    if register:
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    found = {}
+    exec(compile(source, name, "exec"), found)
+    return found
+
+
+def module(path, source):
+    """A file with this source, imported."""
+    path.write_text(textwrap.dedent(source))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def plain(x):
+    # A comment.
+    return x * 2
+
+
+def decorated(f):
+    @functools.wraps(f)
+    def wrapper(x):
+        return f(x) + 1
+
+    return wrapper
+
+
+@decorated
+@functools.lru_cache
+def wrapped(x):
+    return x
+
+
+# fmt: off
+several = [lambda x: x + 1, lambda x: x + 2, lambda x: x + 1, lambda x, y=(1, 2): (lambda: x)]
+(over_lines,) = (lambda x:
+              x
+              * 3),
+# fmt: on
+
+
+class Model:
+    """Something with methods."""
+
+    scale = 2.0
+
+    def method(self, x):
+        return self.__private(x) * self.scale
+
+    def __private(self, x):
+        __local = x
+        return helper(__local, __named=x)
+
+    @staticmethod
+    def static(x):
+        return x
+
+    @classmethod
+    def made(cls, x):
+        return cls, x
+
+    def __call__(self, x):
+        return x
+
+    def super_user(self):
+        return super().__init__, __class__
+
+
+def helper(x, **named):
+    return x
+
+
+def test_functions_of_files():
+    assert text(plain) == "def plain(x):\n    return x * 2"
+    reading = read.function(plain)
+    assert reading.file == __file__
+    assert reading.first_line == inspect.getsourcelines(plain)[1]
+    assert reading.lines[0] == "def plain(x):"
+    assert reading.line(reading.node.body[0].lineno) == "    return x * 2"
+    assert reading.line(1) == ""
+    assert read.function(plain) is reading
+
+
+def test_lambdas_of_a_line():
+    assert [text(f) for f in several] == [
+        "lambda x: x + 1",
+        "lambda x: x + 2",
+        "lambda x: x + 1",
+        "lambda x, y=(1, 2): lambda: x",
+    ]
+    nodes = [read.function(f).node for f in several]
+    columns = [node.col_offset for node in nodes]
+    assert columns == sorted(set(columns))
+    assert text(several[3](1)) == "lambda: x"
+    assert text(over_lines) == "lambda x: x * 3"
+
+
+def test_decorators_are_left_out():
+    assert text(wrapped).startswith("def wrapper(x):")
+    assert text(wrapped.__wrapped__.__wrapped__) == "def wrapped(x):\n    return x"
+    # The tree of the file still has them.
+    assert text(wrapped) == text(wrapped)
+    assert read.function(wrapped.__wrapped__.__wrapped__).lines[0] == "@decorated"
+
+
+def test_private_names_are_those_of_the_class():
+    assert "self._Model__private(x)" in text(Model.method)
+    private = text(Model._Model__private)
+    assert "_Model__local = x" in private
+    assert "helper(_Model__local, __named=x)" in private
+    assert "__class__" in text(Model.super_user)
+
+
+def test_nested_functions():
+    def outer(a):
+        b = a
+
+        def inner(x):
+            nonlocal b
+            b += x
+            return a * b
+
+        return inner
+
+    assert text(outer(1)).startswith("def inner(x):\n    nonlocal b")
+    assert text(outer).count("def ") == 2
+
+
+def test_notebook_cells_and_what_is_not_registered():
+    found = registered("def f(x):\n    return x ** 2\ng = lambda x: f(x)\n")
+    assert text(found["f"]) == "def f(x):\n    return x ** 2"
+    assert text(found["g"]) == "lambda x: f(x)"
+    lost = registered("def f(x):\n    return x ** 2\n", "<nowhere>", register=False)
+    with pytest.raises(Unreadable, match="its source is not there"):
+        read.function(lost["f"])
+
+
+def test_another_cell_of_the_same_name():
+    before = registered("def f(x):\n    return x ** 2\n", "<cell 2>")
+    after = registered("def f(x):\n    return x ** 3\n", "<cell 2>")
+    assert "x ** 3" in text(after["f"])
+    with pytest.raises(Unreadable, match="another function's"):
+        read.function(before["f"])
+
+
+def test_an_edited_file(tmp_path):
+    path = tmp_path / "edited_module.py"
+    source = "def f(x):\n    return x + {}\n\ndef g(x):\n    return x\n"
+    found = module(path, source.format(1))
+    path.write_text(source.format(25))
+    with pytest.raises(Unreadable, match="another function's"):
+        read.function(found.f)
+    assert text(found.g) == "def g(x):\n    return x"
+    # What was read is kept; what is read now finds no Python.
+    path.write_text("def f(x:\n")
+    again = types.FunctionType(found.f.__code__.replace(), {})
+    with pytest.raises(Unreadable, match="no Python by now"):
+        read.function(again)
+
+
+def test_a_file_that_was_seen_before_it_was_edited(tmp_path):
+    path = tmp_path / "seen_module.py"
+    found = module(path, "def f(x):\n    return x + 1\n")
+    linecache.getlines(str(path))
+    path.write_text("def f(x):\n    return x + 200\n")
+    # The text that linecache has is still the function's.
+    assert "x + 1" in text(found.f)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("return x * 0.0", "return x * -0.0"),
+        ("return x * 1", "return x * 1.0"),
+        ("return x * 1", "return x * True"),
+        ("return lambda: x * 1", "return lambda: x * 2"),
+        ("return [x for _ in range(2)]", "return [x for _ in range(3)]"),
+        ("return x + a", "return x + b"),
+    ],
+)
+def test_the_smallest_difference_is_seen(before, after):
+    found = registered(f"def f(x):\n    {before}\n", "<cell 3>")
+    registered(f"def f(x):\n    {after}\n", "<cell 3>")
+    with pytest.raises(Unreadable, match="another function's"):
+        read.function(found["f"])
+
+
+def test_calls_of_what_a_module_imports():
+    """Python compiles them differently than others."""
+    found = registered(
+        """
+        from __future__ import annotations
+        try:
+            import math
+        except ImportError:
+            from cmath import *
+        def f(x: undefined) -> undefined:
+            return math.sin(x)
+        """,
+        "<cell 4>",
+    )
+    assert "math.sin" in text(found["f"])
+
+
+def test_code_that_was_replaced():
+    def f(x):
+        return x
+
+    assert text(f).endswith("return x")
+    f.__code__ = plain.__code__
+    assert text(f) == text(plain)
+    f.__code__ = plain.__code__.replace(co_consts=(None, 3))
+    with pytest.raises(Unreadable, match="another function's"):
+        read.function(f)
+
+
+def test_the_standard_library_is_readable():
+    functions = [f for f in vars(statistics).values() if inspect.isfunction(f)]
+    functions = [f for f in functions if f.__module__ == "statistics"]
+    assert len(functions) > 20
+    for f in functions:
+        assert read.function(f).node.name == f.__name__
+
+
+def test_callees():
+    model = Model()
+
+    def given(f):
+        found = read.callee(f)
+        args = [value for value, _ in found.args]
+        assert all(place.read((f,)) is value for value, place in found.args)
+        assert all(p.read((f,)) is v for v, p in found.keywords.values())
+        assert found.place.read((f,)) is found.function
+        return found.function, args, {name: value for name, (value, _) in found.keywords.items()}
+
+    assert given(plain) == (plain, [], {})
+    assert given(model.method) == (Model.method, [model], {})
+    assert given(Model.made) == (Model.__dict__["made"].__func__, [Model], {})
+    assert given(model) == (Model.__call__, [model], {})
+    assert given(model.static) == (Model.static, [], {})
+    assert given(Model.__dict__["static"]) == (Model.static, [], {})
+    inner = functools.partial(model.method, 2, x=3)
+    assert given(inner) == (Model.method, [model, 2], {"x": 3})
+    outer = functools.partial(functools.partial(helper, 1, a=1), 2, a=2, b=3)
+    assert given(outer) == (helper, [1, 2], {"a": 2, "b": 3})
+    assert read.callee(plain).place == FUNCTION
+
+
+@pytest.mark.parametrize(
+    "f", [len, dict, Model, functools.lru_cache(plain), [].append, int.__add__]
+)
+def test_what_is_no_python_function(f):
+    with pytest.raises(Unreadable):
+        read.callee(f)
+
+
+def test_readings_go_with_their_code():
+    found = registered("def f(x):\n    return x\n", "<cell 5>")
+    reading = weakref.ref(read.function(found["f"]))
+    assert reading() is not None
+    found.clear()
+    gc.collect()
+    assert reading() is None
+
+
+def test_functions_of_exec_leave_nothing():
+    for i in range(300):
+        found = registered(f"def f(x):\n    return x + {i}\n", "<cell 6>")
+        assert text(found["f"]).endswith(f"x + {i}")
+    del found
+    gc.collect()
+    assert len(read._readings) < 250

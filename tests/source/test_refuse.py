@@ -1,0 +1,107 @@
+"""Every construct of Python is supported or refused, and errors point at it."""
+
+import ast
+import pickle
+import warnings
+
+import pytest
+
+from wyrmling.source import read, refuse
+from wyrmling.source.refuse import ABSTRACT, GROUPS, TABLE
+
+
+def classes():
+    """The names of all classes of nodes that this Python has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = {name: getattr(ast, name) for name in dir(ast)}
+    return {
+        name: each
+        for name, each in found.items()
+        if isinstance(each, type) and issubclass(each, ast.AST)
+    }
+
+
+def test_no_class_is_forgotten():
+    forgotten = set(classes()) - set(TABLE) - ABSTRACT
+    assert forgotten == set()
+    assert not set(TABLE) & ABSTRACT
+    for name in ABSTRACT & set(classes()):
+        assert not getattr(ast, name)._fields or name == "slice"
+
+
+def test_names_of_newer_pythons():
+    newer = {"TypeAlias", "TypeVar", "TypeVarTuple", "ParamSpec", "TemplateStr", "Interpolation"}
+    older = {"Num", "Str", "Bytes", "NameConstant", "Ellipsis"}
+    assert set(TABLE) <= set(classes()) | newer | older
+
+
+def test_each_is_in_one_group():
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(TABLE)
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_entries(name):
+    entry = TABLE[name]
+    assert entry.construct
+    assert entry.is_supported == (entry.advice is None)
+    if not entry.is_supported:
+        assert entry.advice
+        assert not entry.advice.endswith(".")
+
+
+# fmt: off
+def refused(ä, x):
+    ä += 1; yield x  # noqa: E702
+    with open(
+        "file"
+    ) as f:
+        return f
+# fmt: on
+
+
+def test_the_caret_is_under_the_construct():
+    reading = read.function(refused)
+    node = reading.node.body[1].value
+    error = refuse.refusal(reading, node)
+    assert isinstance(error, refuse.SourceError)
+    assert isinstance(error, NotImplementedError)
+    head, line, caret, advice = str(error).splitlines()
+    number = refused.__code__.co_firstlineno + 1
+    assert head == f"{__file__}:{number}: in refused: yield is not supported"
+    assert line[caret.index("^") : caret.rindex("^") + 1] == "yield x"
+    assert advice.strip() == "append to a list and return it"
+    assert (error.filename, error.lineno, error.offset) == (__file__, number, 13)
+    assert error.text[error.offset - 1 :].startswith("yield x")
+    assert (error.construct, error.advice) == ("yield", "append to a list and return it")
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error)
+    assert (again.lineno, again.construct) == (error.lineno, error.construct)
+
+
+def test_a_construct_of_several_lines():
+    reading = read.function(refused)
+    message = str(refuse.refusal(reading, reading.node.body[2]))
+    assert "with open(\n    ^^^^^^^^^^\n" in message
+
+
+def test_what_is_supported_is_not_refused():
+    reading = read.function(refused)
+    assert refuse.refusal(reading, reading.node.body[0]) is None
+
+
+def test_what_a_newer_python_has():
+    class Invented(ast.stmt):
+        pass
+
+    error = refuse.refusal(read.function(refused), Invented(lineno=1, col_offset=0))
+    assert "Invented, which is new in Python" in str(error)
+    assert error.text is None
+
+
+def test_what_cannot_be_read():
+    error = refuse.unreadable("len", "it is written in C")
+    assert str(error).startswith("len cannot be read: it is written in C\n")
+    assert error.filename is None
+    assert str(refuse.unreadable("f", "no", "a.py", 3)).startswith("a.py:3: f cannot be read: no")
