@@ -191,6 +191,14 @@ impl Terminator {
         }
     }
 
+    /// Calls `f` with every value that is read, by targets too.
+    pub fn each(&self, mut f: impl FnMut(ValueId)) {
+        self.operands().iter().copied().for_each(&mut f);
+        for target in self.targets() {
+            target.args.iter().copied().for_each(&mut f);
+        }
+    }
+
     /// Calls `f` with every value that is read, by targets too, so that it can be exchanged.
     pub fn each_mut(&mut self, mut f: impl FnMut(&mut ValueId)) {
         self.operands_mut().iter_mut().for_each(&mut f);

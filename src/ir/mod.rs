@@ -7,16 +7,21 @@
 //! [`tangent()`] read the same rules as `.backward()` and append the instructions that compute
 //! gradients or tangents. Functions print.
 
+mod block_arguments;
 mod builder;
+mod cfg;
 mod derive;
 mod display;
 mod function;
 mod kind;
+mod liveness;
 mod optimize;
 pub mod scalar;
 mod verify;
 
+pub use block_arguments::{merge_returns, thread_values};
 pub use builder::Builder;
+pub use cfg::{Cfg, Edge, NaturalLoop};
 pub(crate) use derive::pushforward;
 pub use derive::{Adjoint, Tangent, adjoint, tangent};
 pub(crate) use function::Straight;
@@ -24,5 +29,6 @@ pub use function::{
     Block, Exit, Expression, Function, Instruction, Notes, Operands, Target, Terminator, ValueId,
 };
 pub use kind::{Datum, ValueKind};
+pub use liveness::Liveness;
 pub(crate) use optimize::{drop_dead, simplify, specialize};
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};

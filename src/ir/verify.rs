@@ -4,13 +4,16 @@
 //! change them. What runs a function relies on this check.
 
 use super::builder::{check_exit, check_record, record, scalar_kind};
+use super::cfg::Cfg;
 use super::function::{Expression, Function, Instruction, Target, Terminator, ValueId};
 use super::kind::ValueKind;
+use super::liveness::homes;
 use crate::array::DType;
 use crate::error::{Error, Result};
 
 impl Function {
-    /// Checks that every value has a kind, is defined once, and in its block before it is used;
+    /// Checks that every value has a kind, is defined once, and wherever it is used was defined
+    /// before, in the block or in one that dominates it;
     /// that constants, operands of scalar operators, conditions, records of tapes and what blocks are
     /// given are of the kinds that they must have; that blocks, exits and tapes exist. Of an operator
     /// of the rule table, operands and result are arrays: whoever runs it compares their types.
@@ -30,6 +33,49 @@ impl Function {
                 check.instruction(i)?;
             }
             check.terminator(&block.terminator)?;
+        }
+        match self.blocks.len() {
+            0 => Err(Error::Value(format!("{} has no blocks", self.name))),
+            1 => Ok(()),
+            _ => self.check_dominance(),
+        }
+    }
+
+    /// Checks that what a block uses is defined in it before, or in a block that dominates it.
+    fn check_dominance(&self) -> Result<()> {
+        let graph = Cfg::new(self);
+        let homes = homes(self);
+        // The block in which each value was last seen to be defined.
+        let mut defined = vec![usize::MAX; self.kinds.len()];
+        for &number in graph.order() {
+            let mut wrong = None;
+            let mut used = |id: ValueId, defined: &[usize]| {
+                let is_known = match homes[id as usize] {
+                    Some(home) if home == number => defined[id as usize] == number,
+                    Some(home) => graph.dominates(home, number),
+                    None => false,
+                };
+                if !is_known {
+                    wrong.get_or_insert(id);
+                }
+            };
+            let block = &self.blocks[number];
+            for &id in &block.parameters {
+                defined[id as usize] = number;
+            }
+            for i in &block.instructions {
+                for &id in i.expression.operands() {
+                    used(id, &defined);
+                }
+                for &id in &i.results {
+                    defined[id as usize] = number;
+                }
+            }
+            block.terminator.each(|id| used(id, &defined));
+            if let Some(id) = wrong {
+                let what = format!("is used in block {number}, and not defined on every way there");
+                return Err(self.wrong(id, &what));
+            }
         }
         Ok(())
     }

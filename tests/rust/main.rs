@@ -6,6 +6,7 @@ mod array;
 mod assignment;
 mod claims;
 mod common;
+mod control_flow;
 mod examples;
 mod exec;
 mod graph;

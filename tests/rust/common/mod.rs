@@ -2,7 +2,9 @@
 //! way there is.
 
 pub mod fit;
+pub mod functions;
 pub mod operators;
+pub mod outcomes;
 
 use std::collections::HashMap;
 

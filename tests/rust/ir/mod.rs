@@ -156,7 +156,9 @@ fn malformed_functions_are_errors() {
     b.terminate(Terminator::Return(vec![skipped]));
     let undefined = b.finish("undefined").unwrap();
     let error = interpret(&undefined, &[], 10).unwrap_err();
-    let expected = format!("value %{skipped} is read before it is defined");
+    let expected = format!(
+        "undefined: value %{skipped} is used in block 2, and not defined on every way there"
+    );
     assert_eq!(error, Error::Value(expected));
 
     // An argument, and a condition, that is no single number.
