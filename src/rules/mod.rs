@@ -200,6 +200,17 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
         false
     }
 
+    /// Computes the result in memory that holds operand 0's elements, where the result differs from it
+    /// in a few. `others` are the operands from 1 on; the result must be what
+    /// [`eval`](Self::eval) makes of them. `None`, and nothing changed, if the operator does not do
+    /// so. It is asked only if the result has operand 0's type, which [`infer`](Self::infer) gave.
+    ///
+    /// # Errors
+    /// As [`eval`](Self::eval); the elements are then arbitrary.
+    fn update(&self, _others: &[View<'_>], _out: ViewMut<'_>) -> Option<Result<()>> {
+        None
+    }
+
     /// Whether operand `i`, a matrix, is used transposed.
     fn transposes(&self, _i: usize) -> bool {
         false

@@ -55,13 +55,15 @@ impl Accumulate {
             .filter(|(_, operands)| operands.contains(&i))
     }
 
-    /// Adds all parts.
+    /// Adds all parts. `args` are the operands without the base.
     fn each(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let base = usize::from(self.base);
         for (op, operands) in &self.parts {
+            let operands = operands.start - base..operands.end - base;
             let scatter = op.scatter().ok_or_else(too_few)?;
             let (shape, count) = (out.shape, out.data.len());
             let data = out.data.part(0, count);
-            scatter.add(&args[operands.clone()], ViewMut { shape, data })?;
+            scatter.add(&args[operands], ViewMut { shape, data })?;
         }
         Ok(())
     }
@@ -106,7 +108,11 @@ impl Operator for Accumulate {
         } else {
             zero(&mut out);
         }
-        self.each(args, out)
+        self.each(&args[usize::from(self.base)..], out)
+    }
+
+    fn update(&self, others: &[View<'_>], out: ViewMut<'_>) -> Option<Result<()>> {
+        self.base.then(|| self.each(others, out))
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
@@ -163,7 +169,7 @@ impl Scatter for Accumulate {
                 pairs.for_each(|(o, &x)| *o += x);
             });
         }
-        self.each(args, out)
+        self.each(&args[usize::from(self.base)..], out)
     }
 
     fn accumulation(&self) -> Option<&Accumulate> {

@@ -102,3 +102,35 @@ fn every_operator_type_is_in_the_table() {
     }
     assert_eq!(defined.len(), tested.len(), "{tested:?}");
 }
+
+/// An operator that changes its first operand's memory leaves there what it computes elsewhere.
+#[test]
+fn updates_give_what_operators_compute() -> Result<()> {
+    let mut rng = Rng::seed_from_u64(11);
+    let mut updated = HashSet::new();
+    for (name, case) in cases() {
+        let operands = operands(&case, DType::F64, &mut rng)?;
+        let expected = evaluate(&case.op, &operands)?;
+        if operands.is_empty() || operands[0].ty() != expected.ty() || !expected.dtype().is_real() {
+            continue;
+        }
+        let mut memory = operands[0].to_f64();
+        let others: Vec<_> = operands[1..].iter().map(Array::view).collect();
+        let out = ViewMut {
+            shape: expected.shape(),
+            data: SliceMut::F64(&mut memory),
+        };
+        let Some(done) = case.op.update(&others, out) else {
+            assert_eq!(memory, operands[0].to_f64(), "{name}");
+            continue;
+        };
+        done?;
+        assert_eq!(memory, expected.to_f64(), "{name}");
+        updated.insert(case.op.name().to_owned());
+    }
+    assert_eq!(
+        updated,
+        HashSet::from(["accumulate", "replace_row"].map(str::to_owned))
+    );
+    Ok(())
+}

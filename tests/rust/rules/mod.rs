@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus as Rng;
-use wyrmling::array::{Dense, Shape, element_count};
+use wyrmling::array::{Dense, Shape, SliceMut, ViewMut, element_count};
 use wyrmling::graph::{Constant, Independent, Parameter, ops};
 use wyrmling::rules::{self, Argument, Case, OpRef};
 use wyrmling::{Array, DType, Error, Input, Result, Type, Variable};

@@ -1,0 +1,107 @@
+//! Assignment of a row by an index that is known only at run time.
+//!
+//! A program that fills an array element by element assigns to one array after the other, each of
+//! which differs from the last in a row. Whoever runs it and needs the old array no more lets the new
+//! one have its memory ([`Operator::update`]), so that an assignment costs what it writes.
+
+use super::lookup::{check_indices, index};
+use crate::array::{SliceMut, Type, Typed, View, ViewMut, with_real};
+use crate::error::{Error, Result};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real, same_shape};
+
+/// Operand 0 with the row (along its first axis) at the index of operand 2, one number, replaced by
+/// operand 1. The rows may hold indices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReplaceRow;
+
+/// Copies elements of one type.
+fn copy(from: View<'_>, to: &mut SliceMut<'_>) {
+    if let SliceMut::U32(to) = to {
+        to.copy_from_slice(from.indices());
+        return;
+    }
+    with_real!(to.dtype(), T => T::slice_mut(to).copy_from_slice(from.real::<T>()));
+}
+
+/// Writes `values` over the row.
+fn write(values: View<'_>, at: View<'_>, out: ViewMut<'_>) -> Result<()> {
+    let indices = at.indices();
+    check_indices(|| "replace_row".into(), indices, out.shape[0])?;
+    let width = values.data.len();
+    let mut data = out.data;
+    copy(values, &mut data.part(indices[0] as usize * width, width));
+    Ok(())
+}
+
+impl Operator for ReplaceRow {
+    fn name(&self) -> &str {
+        "replace_row"
+    }
+
+    fn key(&self) -> Option<&dyn Key> {
+        Some(self)
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [x, values, at] = arity::<3>("replace_row", args)?;
+        index("replace_row", at)?;
+        same_shape("replace_row: the index", &[], &at.shape)?;
+        let Some((_, row)) = x.shape.split_first() else {
+            return Err(Error::Shape(
+                "replace_row: a single number has no rows to replace".into(),
+            ));
+        };
+        if x.dtype != values.dtype {
+            real("replace_row", x)?;
+            crate::rules::same_dtype("replace_row", x, values)?;
+        }
+        same_shape("replace_row: values", row, &values.shape)?;
+        Ok((*x).clone())
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        copy(args[0], &mut out.data);
+        write(args[1], args[2], out)
+    }
+
+    fn update(&self, others: &[View<'_>], out: ViewMut<'_>) -> Option<Result<()>> {
+        Some(write(others[0], others[1], out))
+    }
+
+    // The gradient is replaced by zeros, not multiplied with them: what was overwritten may be NaN.
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        match i {
+            0 => Some(g.with(&ReplaceRow, &[x[1].zeros_like(), x[2]])),
+            1 => Some(g.gather(x[2])),
+            _ => None,
+        }
+    }
+
+    fn limit(&self, i: usize, args: &[&Type]) -> Option<usize> {
+        (i == 2).then(|| args[0].shape.first().copied())?
+    }
+}
+
+const ANY: &[(f64, f64)] = &[(-2.0, 2.0)];
+
+/// This file's entries of the rule table.
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "replace_row",
+    formula: "x with x[i] = values",
+    source: "definition",
+    reference: None,
+    internal: Some("assignments in functions that are read"),
+    cases: || {
+        let case = |shape: &[usize]| {
+            let args = vec![
+                Argument::real(shape, ANY),
+                Argument::real(&shape[1..], ANY),
+                Argument::index(&[], shape[0]),
+            ];
+            Case::new(OpRef::Static(&ReplaceRow), args)
+        };
+        [[5].as_slice(), &[4, 3], &[3, 2, 2], &[1, 0]]
+            .map(case)
+            .into()
+    },
+}];
