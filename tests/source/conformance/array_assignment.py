@@ -1,0 +1,188 @@
+"""Arrays that are changed in place, and views of them."""
+
+import numpy as np
+
+from .case import at
+
+V = np.array([0.5, 1.5, -0.7])
+M = np.array([[0.5, 1.5], [-0.7, 2.0]])
+
+
+@at(V)
+def filled_in_a_loop(x):
+    y = np.zeros(3)
+    for i in range(3):
+        y[i] = x[i] * x[0]
+    return np.sum(y * y)
+
+
+@at(1.5, 4)
+def filled_from_a_number(x, n):
+    y = np.zeros(n)
+    for i in range(n):
+        y[i] = x**i
+    return y.sum()
+
+
+@at(V)
+def recurrence(x):
+    y = np.zeros(4)
+    for i in range(3):
+        y[i + 1] = y[i] * 0.5 + x[i]
+    return y[-1] * y[1]
+
+
+@at(V)
+def item_assigned(x):
+    y = x.copy()
+    y[1] = y[0] * y[2]
+    return np.sum(y * y)
+
+
+@at(V)
+def argument_is_changed(x):
+    x[0] = x[1] * 2
+    return np.sum(x * x)
+
+
+@at(V)
+def augmented_item(x):
+    y = x * 1.0
+    y[0] += y[1]
+    y[2] *= y[0]
+    return np.sum(y)
+
+
+@at(V)
+def augmented_array(x):
+    y = x * 1.0
+    z = y
+    y += x * x
+    return np.sum(z * y)
+
+
+@at(V)
+def slice_assigned(x):
+    y = np.zeros(5)
+    y[1:4] = x
+    y[2:] += 1.0
+    return np.sum(y * y)
+
+
+@at(V)
+def view_is_written_through(x):
+    y = x * 1.0
+    v = y[1:]
+    v[0] = 10.0 * x[0]
+    return np.sum(y * y)
+
+
+@at(V)
+def view_sees_a_change(x):
+    y = x * 1.0
+    v = y[1:]
+    y[1] = x[0] * 3
+    return np.sum(v * v)
+
+
+@at(M)
+def row_is_a_view(a):
+    b = a * 1.0
+    row = b[0]
+    row[1] = 5.0 * a[1, 1]
+    return np.sum(b * b)
+
+
+@at(M)
+def rows_changed_in_a_loop(a):
+    b = a * 1.0
+    for row in b:
+        row *= 2.0
+    return np.sum(b * a)
+
+
+@at(V)
+def alias(x):
+    y = x * 1.0
+    z = y
+    z[0] = 7.0
+    return y[0] * y[1]
+
+
+@at(V)
+def rebinding_is_no_change(x):
+    y = x
+    y = y + 1.0
+    return np.sum(x * y)
+
+
+@at(V)
+def mask_assigned(x):
+    y = x * 2.0
+    y[y < 0] = 0.0
+    return np.sum(y * x)
+
+
+@at(V, np.array([0, 2]))
+def fancy_assigned(x, i):
+    y = np.zeros(3)
+    y[i] = x[i] * x[1]
+    return np.sum(y)
+
+
+@at(V)
+def transposed_is_a_view(x):
+    a = np.zeros((2, 3))
+    a[0] = x
+    a.T[:, 1] = x * x
+    return np.sum(a * a)
+
+
+@at(V)
+@at(-V)
+def changed_on_a_branch(x):
+    y = x * 1.0
+    if x[0] > 0:
+        y[0] = x[1] * x[2]
+    return np.sum(y * y)
+
+
+@at(V)
+def callee_changes_an_array(x):
+    def change(a, v):
+        a[0] = v
+
+    y = x * 1.0
+    change(y, x[1] * x[1])
+    return np.sum(y)
+
+
+@at(V)
+def index_out_of_range(x):
+    y = np.zeros(3)
+    y[3] = x[0]
+    return np.sum(y)
+
+
+@at(V)
+def matrix_filled(x):
+    a = np.zeros((3, 3))
+    for i in range(3):
+        for j in range(i, 3):
+            a[i, j] = x[i] * x[j]
+    return np.trace(a) + a[0, 2]
+
+
+@at(V)
+def integers_truncate(x):
+    k = np.zeros(3, dtype=int)
+    k[0] = 2
+    return np.sum(x * k)
+
+
+@at(V)
+def list_then_array(x):
+    rows = []
+    for i in range(3):
+        rows.append(x * i)
+    return np.sum(np.stack(rows) * rows[1])
