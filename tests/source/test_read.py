@@ -15,7 +15,7 @@ import pytest
 
 from wyrmling.source import read
 from wyrmling.source.refuse import Unreadable
-from wyrmling.source.scope import FUNCTION
+from wyrmling.source.scope import FUNCTION, Needs
 
 
 def text(f):
@@ -274,6 +274,25 @@ def test_callees():
     outer = functools.partial(functools.partial(helper, 1, a=1), 2, a=2, b=3)
     assert given(outer) == (helper, [1, 2], {"a": 2, "b": 3})
     assert read.callee(plain).place == FUNCTION
+
+
+def test_callees_of_other_calls():
+    """What is called must be made the same way, of the same code."""
+
+    def missed(f, *others):
+        needs = Needs()
+        read.callee(f, needs=needs)
+        assert needs.missed((f,)) is None
+        return [needs.missed((other,)) is not None for other in others]
+
+    model, other = Model(), Model()
+    assert missed(model.method, other.method, model.made, Model.method) == [False, True, True]
+    assert missed(model, other, plain, model.method) == [False, True, True]
+    assert missed(plain, decorated(plain), helper, model) == [True] * 3
+    once = functools.partial(helper, 1, a=1)
+    others = [functools.partial(helper, 2, a=3), functools.partial(plain, 1, a=1)]
+    others += [functools.partial(helper, a=1), functools.partial(helper, 1, b=1), helper]
+    assert missed(once, *others) == [False, True, True, True, True]
 
 
 @pytest.mark.parametrize(

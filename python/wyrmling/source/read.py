@@ -30,7 +30,7 @@ from typing import Any
 
 from .identity import IdentityCache
 from .refuse import Unreadable
-from .scope import FUNCTION, Place
+from .scope import FUNCTION, Needs, Place
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -77,15 +77,18 @@ _readings: IdentityCache[types.CodeType, Reading | str] = IdentityCache(4096)
 _compiling = threading.RLock()
 
 
-def callee(f: Callable[..., Any], place: Place = FUNCTION) -> Callee:
+def callee(f: Callable[..., Any], place: Place = FUNCTION, needs: Needs | None = None) -> Callee:
     """What runs if ``f`` is called: functions by themselves, and those behind methods, ``partial``,
-    static methods and objects whose class has ``__call__``.
+    static methods and objects whose class has ``__call__``. What is called at another time has to
+    be made in the same way of a function of the same code: that goes to ``needs``.
 
     Raises Unreadable for anything else, such as classes and what is written in C.
     """
+    needs = Needs() if needs is None else needs
     args: list[tuple[Any, Place]] = []
     keywords: dict[str, tuple[Any, Place]] = {}
     while not isinstance(f, types.FunctionType):
+        needs.instance(place, type(f))
         if isinstance(f, types.MethodType):
             args.insert(0, (f.__self__, place.attribute("__self__")))
             f, place = f.__func__, place.attribute("__func__")
@@ -95,6 +98,8 @@ def callee(f: Callable[..., Any], place: Place = FUNCTION) -> Callee:
             given = place.attribute("args")
             args[:0] = [(arg, given.item(at)) for at, arg in enumerate(f.args)]
             named = place.attribute("keywords")
+            needs.length(given, f.args)
+            needs.keys(named, f.keywords)
             inner = {name: (arg, named.item(name)) for name, arg in f.keywords.items()}
             # What an outer partial gives wins.
             keywords = inner | keywords
@@ -103,6 +108,7 @@ def callee(f: Callable[..., Any], place: Place = FUNCTION) -> Callee:
             f, place = f.__func__, place.attribute("__func__")
         else:
             f, place = _called(f, place, args)
+    needs.expect(place, f)
     return Callee(f, place, tuple(args), keywords)
 
 
