@@ -12,9 +12,11 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use wyrmling::exec::interpret;
 use wyrmling::graph::{Constant, Independent, ops};
-use wyrmling::rules::SliceItem;
-use wyrmling::{Array, Variable};
+use wyrmling::ir::{Builder, Function, ScalarOperator, Target, Terminator, ValueKind};
+use wyrmling::rules::{self, OpRef, SliceItem};
+use wyrmling::{Array, DType, Type, Variable};
 
 /// The system's allocator, with the bytes that the calling thread has asked for.
 struct Counting;
@@ -129,5 +131,58 @@ fn derivatives_of_many_results_are_linear() {
         let inner = Constant::traced(vector(1.0)).unwrap().boxed();
         assert!(!Variable::any_captures(&chain(n, &inner), &[&inner]).unwrap());
         assert!(Variable::any_captures(&chain(n, x), &[&inner]).unwrap());
+    });
+}
+
+/// A function that fills an array of `n` numbers, one a turn of a loop, each from the one before.
+fn filling() -> Function {
+    let number = || Type::scalar(DType::F64);
+    let to = |block, args: &[u32]| Target {
+        block,
+        args: args.to_vec(),
+    };
+    let b = Builder::new();
+    let (array, n) = (
+        b.parameter(Type::new(DType::F64, &[1])),
+        b.parameter(ValueKind::Int),
+    );
+    let (one, start) = (b.literal(1i64.into()), b.fixed(1.0.into()));
+    let never = b.exit("the index does not fit", 0);
+    b.terminate(Terminator::Jump(to(1, &[array, n, start])));
+
+    b.block();
+    let y = b.parameter(Type::new(DType::F64, &[1]));
+    let (left, x) = (b.parameter(ValueKind::Int), b.parameter(number()));
+    let more = b.compute(ScalarOperator::IntToBool, &[left], None);
+    b.terminate(Terminator::Branch {
+        condition: more.unwrap(),
+        then: to(2, &[]),
+        otherwise: to(3, &[]),
+    });
+
+    b.block();
+    let fewer = b.compute(ScalarOperator::IntSub, &[left, one], Some(never));
+    let fewer = fewer.unwrap();
+    let index = b.compute(ScalarOperator::IntToIndex, &[fewer], Some(never));
+    let next = b.try_apply(OpRef::Static(&rules::Sin), &[x]).unwrap();
+    let operands = [y, next, index.unwrap()];
+    let filled = b.try_apply(OpRef::Static(&rules::ReplaceRow), &operands);
+    b.terminate(Terminator::Jump(to(1, &[filled.unwrap(), fewer, next])));
+
+    b.block();
+    b.terminate(Terminator::Return(vec![y]));
+    b.finish("filling").unwrap()
+}
+
+#[test]
+fn an_array_filled_in_a_loop_is_not_copied_each_turn() {
+    let filling = filling();
+    linear("filling", |n, _| {
+        let zeros = Array::zeros(&Type::new(DType::F64, &[n])).unwrap();
+        let args = [zeros.into(), (n as i64).into()];
+        let filled = interpret(&filling, &args, usize::MAX).unwrap();
+        let filled = filled.arrays().unwrap().remove(0).to_f64();
+        assert!(filled.iter().all(|&x| x > 0.0));
+        assert_eq!(args[0].array().unwrap().to_f64(), vec![0.0; n]);
     });
 }

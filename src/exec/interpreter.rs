@@ -1,11 +1,15 @@
 //! The interpreter: a function of the ir, one instruction at a time.
 //!
-//! It follows jumps and branches, takes whatever shapes come, and allocates every array.
+//! It follows jumps and branches, takes whatever shapes come, and allocates every array but those
+//! that an operator makes by changing a few elements of one that nobody needs any more.
 //! Programs with fixed shapes run as plans instead; this is the reference that whatever else runs
 //! functions is compared with, and what runs them where nothing else can.
 
+use std::ops::Deref;
+
 use smallvec::SmallVec;
 
+use super::last_uses::LastUses;
 use crate::array::{Array, Type, View};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
@@ -44,20 +48,44 @@ impl Outcome {
     }
 }
 
-/// Computes one operator.
+/// Computes one operator. The memory of `taken`, operand 0 where nobody else needs it, may become the
+/// result's.
 ///
 /// # Errors
 /// Whatever the operator reports.
-fn apply(op: &dyn Operator, args: &[&Array]) -> Result<Array> {
-    let types: SmallVec<[Type; 4]> = args.iter().map(|a| a.ty()).collect();
+fn apply(op: &dyn Operator, args: &[&Array], taken: Option<Array>) -> Result<Array> {
+    let operands = taken.iter().chain(args.iter().copied());
+    let types: SmallVec<[Type; 4]> = operands.clone().map(Array::ty).collect();
     let refs: SmallVec<[&Type; 4]> = types.iter().collect();
     let ty = result_type(op, &refs)?;
+    let Some(mut array) = taken else {
+        return computed(op, args, &ty);
+    };
+    if types[0] == ty {
+        let others: SmallVec<[View<'_>; 4]> = args.iter().map(|a| a.view()).collect();
+        if let Some(done) = array.view_mut().and_then(|out| op.update(&others, out)) {
+            return done.map(|()| array);
+        }
+    }
+    let operands: SmallVec<[&Array; 4]> =
+        [&array].into_iter().chain(args.iter().copied()).collect();
+    computed(op, &operands, &ty)
+}
+
+/// Computes one operator in memory of its own.
+fn computed(op: &dyn Operator, args: &[&Array], ty: &Type) -> Result<Array> {
     let views: SmallVec<[View<'_>; 4]> = args.iter().map(|a| a.view()).collect();
     let mut out = Array::scratch(ty.dtype, &ty.shape)?;
     if let Some(view) = out.view_mut() {
         op.eval(&views, view)?;
     }
     Ok(out)
+}
+
+/// A function that is ready to be interpreted.
+pub struct Interpreter<F> {
+    function: F,
+    last: LastUses,
 }
 
 /// A run: values and tapes.
@@ -75,6 +103,20 @@ impl Frame<'_> {
 
     fn args(&self, ids: &[ValueId]) -> Result<SmallVec<[&Datum; 4]>> {
         ids.iter().map(|&id| self.get(id)).collect()
+    }
+
+    fn arrays(&self, ids: &[ValueId]) -> Result<SmallVec<[&Array; 4]>> {
+        ids.iter().map(|&id| self.get(id)?.array()).collect()
+    }
+
+    /// A value, which is gone if this is its last use.
+    fn take(&mut self, id: ValueId, last: bool) -> Result<Datum> {
+        let value = match self.values.get_mut(id as usize) {
+            Some(value) if last => value.take(),
+            Some(value) => value.clone(),
+            None => None,
+        };
+        value.ok_or_else(|| Error::Value(format!("value %{id} is read before it is defined")))
     }
 
     /// Defines a value.
@@ -103,15 +145,26 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// Runs an expression: its results, or the exit by which the function is left.
-    fn expression(&mut self, expression: &Expression) -> Result<Result<SmallVec<[Datum; 1]>, u32>> {
+    /// Runs an expression: its results, or the exit by which the function is left. `last` says
+    /// whether an operand is read for the last time.
+    fn expression(
+        &mut self,
+        expression: &Expression,
+        last: impl Fn(usize) -> bool,
+    ) -> Result<Result<SmallVec<[Datum; 1]>, u32>> {
         let one = |value: Datum| Ok(Ok(SmallVec::from_buf([value])));
         match expression {
             Expression::Constant(value) => one(value.clone()),
             Expression::Apply(op, ids) => {
-                let args = ids.iter().map(|&id| self.get(id)?.array());
-                let args: SmallVec<[&Array; 4]> = args.collect::<Result<_>>()?;
-                one(apply(&**op, &args)?.into())
+                let taken = match ids.first() {
+                    Some(&id) if last(0) => match self.take(id, true)? {
+                        Datum::Array(a) => Some(a),
+                        other => return Err(other.is_no("an array")),
+                    },
+                    _ => None,
+                };
+                let others = &ids[usize::from(taken.is_some())..];
+                one(apply(&**op, &self.arrays(others)?, taken)?.into())
             }
             Expression::Compute(op, ids, exit) => match (op.eval(&self.args(ids)?), exit) {
                 (Some(value), _) => one(value),
@@ -127,10 +180,11 @@ impl Frame<'_> {
                 other => Err(other.is_no("a bool")),
             },
             Expression::Push(tape, ids) => {
-                let record: SmallVec<[Datum; 4]> = self.args(ids)?.into_iter().cloned().collect();
-                let tape = &mut self.tapes[*tape as usize];
-                reserve::grow(tape, record.len())?;
-                tape.extend(record);
+                reserve::grow(&mut self.tapes[*tape as usize], ids.len())?;
+                for (k, &id) in ids.iter().enumerate() {
+                    let value = self.take(id, last(k))?;
+                    self.tapes[*tape as usize].push(value);
+                }
                 Ok(Ok(SmallVec::new()))
             }
             Expression::Pop(number) => {
@@ -143,90 +197,115 @@ impl Frame<'_> {
             }
         }
     }
-}
 
-/// Runs a function.
-///
-/// # Errors
-/// [`Error::Value`] if the number of arguments is wrong or `steps` instructions and jumps did
-/// not suffice, [`Error::Type`] if one is of another kind than the parameter, as
-/// [`Function::check`], and whatever an operator reports.
-pub fn interpret(function: &Function, args: &[Datum], steps: usize) -> Result<Outcome> {
-    function.check()?;
-    let parameters = function.parameters();
-    if args.len() != parameters.len() {
-        return Err(Error::Value(format!(
-            "{} takes {} values, {} given",
-            function.name,
-            parameters.len(),
-            args.len()
-        )));
-    }
-    let mut run = Frame {
-        function,
-        values: vec![None; function.kinds.len()],
-        tapes: vec![Vec::new(); function.tapes.len()],
-    };
-    let mut block = function.blocks.first();
-    let mut incoming: Vec<Datum> = args.to_vec();
-    let mut left = steps;
-    let mut poller = Poller::default();
-    let mut step = || -> Result<()> {
-        left = left.checked_sub(1).ok_or_else(|| {
-            Error::Value(format!("{} did not finish in {steps} steps", function.name))
-        })?;
-        poller.step(INSTRUCTION)
-    };
-    while let Some(here) = block {
-        for (&p, value) in here.parameters.iter().zip(incoming.drain(..)) {
-            run.set(p, value)?;
-        }
-        for i in &here.instructions {
-            step()?;
-            match run.expression(&i.expression)? {
-                Ok(results) => {
-                    for (&id, value) in i.results.iter().zip(results) {
-                        run.set(id, value)?;
-                    }
-                }
-                Err(exit) => return Ok(Outcome::Left(exit)),
-            }
-        }
-        let next = match &here.terminator {
+    /// How the function goes on: the number of the target of its terminator, or how the run ends.
+    fn follow(&self, terminator: &Terminator) -> Result<Result<usize, Outcome>> {
+        Ok(match terminator {
             Terminator::Return(results) => {
-                let results = run.args(results)?;
-                return Ok(Outcome::Returned(results.into_iter().cloned().collect()));
+                let results = self.args(results)?;
+                Err(Outcome::Returned(results.into_iter().cloned().collect()))
             }
-            Terminator::Leave(exit) => return Ok(Outcome::Left(*exit)),
-            Terminator::Jump(to) => to,
-            Terminator::Branch {
-                condition,
-                then,
-                otherwise,
-            } => {
-                if run.get(*condition)?.item()? != 0.0 {
-                    then
-                } else {
-                    otherwise
-                }
+            Terminator::Leave(exit) => Err(Outcome::Left(*exit)),
+            Terminator::Jump(_) => Ok(0),
+            Terminator::Branch { condition, .. } => {
+                Ok(usize::from(self.get(*condition)?.item()? == 0.0))
             }
-            Terminator::Switch { value, targets } => match run.get(*value)? {
+            Terminator::Switch { value, targets } => match self.get(*value)? {
                 Datum::Int(i) => {
-                    let target = usize::try_from(*i).ok().and_then(|i| targets.get(i));
-                    target.ok_or_else(|| {
+                    let target = usize::try_from(*i).ok().filter(|&i| i < targets.len());
+                    Ok(target.ok_or_else(|| {
                         Error::Value(format!(
                             "{}: a switch on {i} has {} targets",
-                            function.name,
+                            self.function.name,
                             targets.len()
                         ))
-                    })?
+                    })?)
                 }
                 other => return Err(other.is_no("an integer")),
             },
-        };
-        step()?;
-        incoming.extend(run.args(&next.args)?.into_iter().cloned());
-        block = function.blocks.get(next.block);
+        })
     }
-    Err(Error::Value(format!("{} has no blocks", function.name)))
+}
+
+impl<F: Deref<Target = Function>> Interpreter<F> {
+    /// Makes a function ready.
+    ///
+    /// # Errors
+    /// As [`Function::check`].
+    pub fn new(function: F) -> Result<Self> {
+        function.check()?;
+        let last = LastUses::new(&function);
+        Ok(Interpreter { function, last })
+    }
+
+    /// Runs the function.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if the number of arguments is wrong or `steps` instructions and jumps did
+    /// not suffice, [`Error::Type`] if one is of another kind than the parameter, and whatever an
+    /// operator reports.
+    pub fn run(&self, args: &[Datum], steps: usize) -> Result<Outcome> {
+        let function = &*self.function;
+        let parameters = function.parameters();
+        if args.len() != parameters.len() {
+            return Err(Error::Value(format!(
+                "{} takes {} values, {} given",
+                function.name,
+                parameters.len(),
+                args.len()
+            )));
+        }
+        let mut frame = Frame {
+            function,
+            values: vec![None; function.kinds.len()],
+            tapes: vec![Vec::new(); function.tapes.len()],
+        };
+        let mut number = 0;
+        let mut incoming: Vec<Datum> = args.to_vec();
+        let mut left = steps;
+        let mut poller = Poller::default();
+        let mut step = || -> Result<()> {
+            left = left.checked_sub(1).ok_or_else(|| {
+                Error::Value(format!("{} did not finish in {steps} steps", function.name))
+            })?;
+            poller.step(INSTRUCTION)
+        };
+        while let Some(here) = function.blocks.get(number) {
+            for (&p, value) in here.parameters.iter().zip(incoming.drain(..)) {
+                frame.set(p, value)?;
+            }
+            for (k, i) in here.instructions.iter().enumerate() {
+                step()?;
+                let last = |operand| self.last.operand(number, k, operand);
+                match frame.expression(&i.expression, last)? {
+                    Ok(results) => {
+                        for (&id, value) in i.results.iter().zip(results) {
+                            frame.set(id, value)?;
+                        }
+                    }
+                    Err(exit) => return Ok(Outcome::Left(exit)),
+                }
+            }
+            let target = match frame.follow(&here.terminator)? {
+                Ok(target) => target,
+                Err(outcome) => return Ok(outcome),
+            };
+            step()?;
+            let next = here.terminator.targets()[target];
+            let last = self.last.arguments(number, target);
+            for (&id, &last) in next.args.iter().zip(last) {
+                incoming.push(frame.take(id, last)?);
+            }
+            number = next.block;
+        }
+        Err(Error::Value(format!("{} has no blocks", function.name)))
+    }
+}
+
+/// Runs a function once.
+///
+/// # Errors
+/// As [`Interpreter::new`] and [`Interpreter::run`].
+pub fn interpret(function: &Function, args: &[Datum], steps: usize) -> Result<Outcome> {
+    Interpreter::new(function)?.run(args, steps)
 }

@@ -9,6 +9,7 @@ mod arena;
 mod check;
 mod executor;
 mod interpreter;
+mod last_uses;
 mod leaf;
 mod link;
 mod lookup;
@@ -22,7 +23,7 @@ mod schedule;
 mod slices;
 
 pub use executor::Executor;
-pub use interpreter::{Outcome, interpret};
+pub use interpreter::{Interpreter, Outcome, interpret};
 pub use leaf::Leaf;
 pub(crate) use leaf::{Length, check_input, check_lengths};
 pub use plan::Plan;
