@@ -21,6 +21,43 @@ use crate::ir::{Builder, Terminator, ValueId};
 use crate::reserve;
 use crate::rules::Gather;
 
+/// Writes the nodes of a graph, parents first, as instructions: the value of each by the node's
+/// address. `leaf` gives those of leaves.
+///
+/// # Errors
+/// [`Error::Type`] for a node with a hook, [`Error::Memory`], what `leaf` and an operator report, and
+/// what ends long work.
+pub(super) fn write(
+    order: &[Variable],
+    builder: &Builder,
+    mut leaf: impl FnMut(&Variable) -> Result<ValueId>,
+) -> Result<HashMap<usize, ValueId>> {
+    reserve::ahead(order.len(), reserve::bytes::NODE_FROZEN)?;
+    let mut ids: HashMap<usize, ValueId> = HashMap::with_capacity(order.len());
+    let mut args: Vec<ValueId> = Vec::new();
+    let mut poller = Poller::default();
+    for node in order {
+        poller.step(NODE)?;
+        if hook::any(node.0.core()) {
+            return Err(Error::Type(
+                "freeze: a variable of this graph has a hook, which a program cannot call; \
+                 remove the hook first"
+                    .into(),
+            ));
+        }
+        let id = match node.kind() {
+            Kind::Operation(op) => {
+                args.clear();
+                args.extend(node.parents().iter().map(|p| ids[&p.address()]));
+                builder.try_apply(op, &args)?
+            }
+            _ => leaf(node)?,
+        };
+        ids.insert(node.address(), id);
+    }
+    Ok(ids)
+}
+
 impl<N: ?Sized + IntoDyn> Variable<N> {
     /// Lowers the graph below this variable to a [`Program`], which any thread can run.
     /// Inputs without a name are called by their number, in the order of their first use.
@@ -48,30 +85,13 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
     pub fn freeze(&self) -> Result<Program> {
         self.forward()?;
         let order = self.topological()?;
-        reserve::ahead(order.len(), reserve::bytes::NODE_FROZEN)?;
         let builder = Builder::new();
         let mut leaves: Vec<Leaf> = Vec::new();
-        let mut ids: HashMap<usize, ValueId> = HashMap::with_capacity(order.len());
         let mut tables: HashMap<u64, ValueId> = HashMap::new();
-        let mut args: Vec<ValueId> = Vec::new();
         let mut made_of = Vec::new();
         let serials = length_guards::serials(order.iter().map(|node| &*node.0));
-        let mut poller = Poller::default();
-        for node in &order {
-            poller.step(NODE)?;
-            if hook::any(node.0.core()) {
-                return Err(Error::Type(
-                    "freeze: a variable of this graph has a hook, which a program cannot call; \
-                     remove the hook first"
-                        .into(),
-                ));
-            }
-            let id = match node.kind() {
-                Kind::Operation(op) => {
-                    args.clear();
-                    args.extend(node.parents().iter().map(|p| ids[&p.address()]));
-                    builder.try_apply(op, &args)?
-                }
+        let ids = write(&order, &builder, |node| {
+            Ok(match node.kind() {
                 Kind::Parameter(param) => {
                     let table = param.table();
                     *tables.entry(table.id()).or_insert_with(|| {
@@ -90,9 +110,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                     let inputs = leaves.iter().filter(|l| matches!(l, Leaf::Input { .. }));
                     let number = inputs.count();
                     let name = name.map_or_else(|| format!("#{number}"), str::to_owned);
-                    let records = node.0.length_records();
-                    let lengths = records.map(|records| records.lengths(&serials));
-                    let lengths = lengths.filter(|lengths| !lengths.is_empty());
+                    let lengths = length_guards::made_of(node, &serials);
                     made_of.extend(lengths.map(|lengths| (leaves.len(), lengths)));
                     leaves.push(Leaf::Input {
                         id,
@@ -101,10 +119,9 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                     });
                     builder.parameter(ty)
                 }
-                Kind::Constant => builder.fixed(node.value()?),
-            };
-            ids.insert(node.address(), id);
-        }
+                Kind::Constant | Kind::Operation(_) => builder.fixed(node.value()?),
+            })
+        })?;
         let result = ids[&self.address()];
         builder.terminate(Terminator::Return(vec![result]));
         Ok(Program::new(builder.finish("loss")?, leaves)?.made_of(made_of))

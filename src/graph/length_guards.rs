@@ -5,9 +5,9 @@
 //! was made of their lengths keeps the number that it was.
 
 use super::asked_lengths;
-use super::node::{Kind, Node};
+use super::node::{Kind, Node, Variable};
 use crate::error::Result;
-use crate::exec::check_lengths;
+use crate::exec::{Length, check_lengths};
 
 /// The serial numbers by which records are found to concern a graph: those of its nodes that
 /// operators made, in rising order, so that each record is looked for by bisection. None if there are
@@ -20,6 +20,13 @@ pub(super) fn serials<'n>(nodes: impl Iterator<Item = &'n dyn Node>) -> Vec<u64>
     let mut serials: Vec<u64> = operations.map(|node| node.core().serial()).collect();
     serials.sort_unstable();
     serials
+}
+
+/// The lengths of an input that a graph with operators of these serial numbers is made of, if there are
+/// any.
+pub(super) fn made_of(input: &Variable, serials: &[u64]) -> Option<Vec<Length>> {
+    let lengths = input.0.length_records()?.lengths(serials);
+    (!lengths.is_empty()).then_some(lengths)
 }
 
 /// Checks that the inputs among the nodes of a graph have the lengths that it is made of.

@@ -69,6 +69,8 @@ mod operation;
 pub mod ops;
 mod order;
 mod release;
+#[cfg(feature = "python")]
+mod splice;
 mod table_value;
 mod tangent;
 mod value;
@@ -80,5 +82,7 @@ pub use leaf::{
     ParameterNode,
 };
 pub use node::{Core, Hook, IntoDyn, Kind, Node, Variable};
+#[cfg(feature = "python")]
+pub(crate) use splice::splice;
 pub use operation::{AsOperator, Operation, Parents};
 pub use variable::{Binary, Unary};

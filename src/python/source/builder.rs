@@ -1,0 +1,602 @@
+//! The builder of functions, as Python's front end uses it.
+//!
+//! A builder serves one call at a time: while one is under way it is taken out of the object, so that
+//! another thread, or a handler of signals, that uses it meanwhile raises instead of waiting.
+
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyList};
+
+use super::datum;
+use super::function::PyIrFunction;
+use crate::array::DType;
+use crate::error::Error;
+use crate::graph::{Variable, splice};
+use crate::ir::{
+    Builder, Comparison, Expression, Function, Instruction, ScalarOperator, Target, Terminator,
+    ValueId, ValueKind,
+};
+use crate::process::Mutex;
+use crate::python::convert::{self, items, type_name};
+use crate::python::elementwise::{self, Computing};
+use crate::python::variable::PyVariable;
+use crate::rules::{self, OpRef};
+
+/// How far a block is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum End {
+    /// Nothing ends it yet.
+    Open,
+    /// It ends in a jump or a return.
+    Ended,
+    /// It always leaves.
+    Leaves,
+}
+
+/// What is being built.
+struct Building {
+    builder: Builder,
+    /// For each block.
+    ends: Vec<End>,
+    line: u32,
+}
+
+enum State {
+    Ready(Box<Building>),
+    Busy,
+    Finished,
+}
+
+/// Writes a function in the form that is compiled and differentiated: blocks of instructions, whose
+/// values are numbered. Block 0 is there from the start, and its parameters are the function's.
+///
+/// Whatever is wrong with a value, kind or block raises ValueError or TypeError, and changes nothing;
+/// a builder that is finished raises RuntimeError.
+#[pyclass(name = "IrBuilder", module = "wyrmling._core", frozen)]
+pub(super) struct PyIrBuilder {
+    name: String,
+    state: Mutex<State>,
+}
+
+/// Puts a builder back.
+struct Lent<'a> {
+    owner: &'a PyIrBuilder,
+    building: Option<Box<Building>>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if let Some(building) = self.building.take() {
+            *self.owner.state.lock() = State::Ready(building);
+        }
+    }
+}
+
+/// Values from a sequence of numbers.
+fn ids(what: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<ValueId>> {
+    items(what, values, None, |value| id(what, &value))
+}
+
+/// The number of a value, block or exit.
+fn id(what: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let found = value.cast_exact::<PyInt>().ok();
+    found.and_then(|i| i.extract().ok()).ok_or_else(|| {
+        PyTypeError::new_err(format!(
+            "{what}: expected a number that the builder gave, got {}",
+            convert::shown(value)
+        ))
+    })
+}
+
+impl PyIrBuilder {
+    /// Runs `f` on what is being built.
+    ///
+    /// # Errors
+    /// RuntimeError if it is finished or in use, and what `f` raises.
+    fn with<R>(&self, f: impl FnOnce(&mut Building) -> PyResult<R>) -> PyResult<R> {
+        let taken = std::mem::replace(&mut *self.state.lock(), State::Busy);
+        let mut lent = Lent {
+            owner: self,
+            building: None,
+        };
+        match taken {
+            State::Ready(building) => f(lent.building.insert(building)),
+            State::Finished => {
+                *self.state.lock() = State::Finished;
+                Err(PyRuntimeError::new_err(format!(
+                    "IrBuilder: '{}' is finished",
+                    self.name
+                )))
+            }
+            State::Busy => Err(PyRuntimeError::new_err(format!(
+                "IrBuilder: '{}' is in use by another thread or a handler of signals",
+                self.name
+            ))),
+        }
+    }
+}
+
+impl Building {
+    fn block(&self, block: usize) -> PyResult<usize> {
+        match block < self.ends.len() {
+            true => Ok(block),
+            false => Err(PyValueError::new_err(format!(
+                "block {block} does not exist, there are {}",
+                self.ends.len()
+            ))),
+        }
+    }
+
+    fn kind(&self, value: ValueId) -> PyResult<ValueKind> {
+        Ok(self.builder.kind(value)?)
+    }
+
+    fn target(&self, block: usize, args: &Bound<'_, PyAny>) -> PyResult<Target> {
+        let args = ids("args", args)?;
+        for &arg in &args {
+            self.kind(arg)?;
+        }
+        Ok(Target {
+            block: self.block(block)?,
+            args,
+        })
+    }
+
+    /// Fails if the current block has its end.
+    fn open(&self) -> PyResult<()> {
+        let block = self.builder.current();
+        match self.ends[block] {
+            End::Open => Ok(()),
+            _ => Err(PyValueError::new_err(format!(
+                "block {block} has its end; switch to another"
+            ))),
+        }
+    }
+
+    /// Ends the current block.
+    fn end(&mut self, terminator: Terminator) -> PyResult<()> {
+        self.open()?;
+        self.builder.terminate(terminator);
+        self.ends[self.builder.current()] = End::Ended;
+        Ok(())
+    }
+
+}
+
+/// The operator of a name of the rule table, or of the function that it is.
+///
+/// # Errors
+/// ValueError for another name, or attributes that it does not take.
+fn operator(name: &str, attributes: Option<&Bound<'_, PyDict>>) -> PyResult<OpRef> {
+    let mut left: Vec<(String, Bound<'_, PyAny>)> = match attributes {
+        Some(dict) => dict.extract()?,
+        None => Vec::new(),
+    };
+    let mut take = |key: &str| {
+        let at = left.iter().position(|(other, _)| other == key)?;
+        Some(left.remove(at).1)
+    };
+    let missing = |key: &str| PyValueError::new_err(format!("{name}: expected the attribute {key}"));
+    let found = elementwise::all().find(|entry| {
+        entry.name == name
+            || match entry.compute {
+                Computing::One(op) | Computing::Two(op) => op.name() == name,
+                Computing::Ordered(_) => false,
+            }
+    });
+    let op = match (found.map(|entry| entry.compute), name) {
+        (Some(Computing::One(op) | Computing::Two(op)), _) => OpRef::Static(op),
+        (Some(Computing::Ordered(op)), _) => {
+            let n = take("n").ok_or_else(|| missing("n"))?;
+            op(elementwise::order(name, &n)?)
+        }
+        (None, "cast") => {
+            let dtype = take("dtype").ok_or_else(|| missing("dtype"))?.extract::<String>()?;
+            OpRef::new(rules::Cast {
+                dtype: match dtype.as_str() {
+                    "float32" => DType::F32,
+                    "float64" => DType::F64,
+                    _ => {
+                        return Err(PyValueError::new_err(format!(
+                            "cast: dtype: expected 'float32' or 'float64', got '{dtype}'"
+                        )));
+                    }
+                },
+            })
+        }
+        (None, "gather") => OpRef::Static(&rules::Gather),
+        (None, "pick") => OpRef::Static(&rules::Pick),
+        (None, "stop_gradient") => OpRef::Static(&rules::StopGradient),
+        (None, "from_index") => OpRef::Static(&rules::FromIndex),
+        (None, _) => {
+            return Err(PyValueError::new_err(format!(
+                "apply: no operator '{name}' of numbers; others are spliced from a graph"
+            )));
+        }
+    };
+    match left.first() {
+        Some((key, _)) => Err(PyValueError::new_err(format!(
+            "{name}: no attribute '{key}'"
+        ))),
+        None => Ok(op),
+    }
+}
+
+#[pymethods]
+impl PyIrBuilder {
+    #[new]
+    #[pyo3(signature = (name, file=""))]
+    fn create(name: &str, file: &str) -> Self {
+        let builder = Builder::new();
+        builder.file(file);
+        let building = Building {
+            builder,
+            ends: vec![End::Open],
+            line: 0,
+        };
+        PyIrBuilder {
+            name: name.to_owned(),
+            state: Mutex::new(State::Ready(Box::new(building))),
+        }
+    }
+
+    /// The number of a new empty block. Instructions still go where they went.
+    fn block(&self) -> PyResult<usize> {
+        self.with(|b| {
+            let current = b.builder.current();
+            let block = b.builder.block();
+            b.builder.switch_to(current)?;
+            b.ends.push(End::Open);
+            Ok(block)
+        })
+    }
+
+    /// Lets instructions go to the end of a block from now on.
+    fn switch(&self, block: usize) -> PyResult<()> {
+        self.with(|b| Ok(b.builder.switch_to(b.block(block)?)?))
+    }
+
+    /// A new parameter of a block, at any time before ``finish``. ``kind`` is ``'float'`` (one float64),
+    /// ``'float32'``, ``'int'``, ``'bool'``, ``'index'`` (one uint32) or ``'array'``, of the type that
+    /// the array ``like`` has, for any lengths.
+    #[pyo3(signature = (block, kind, like=None))]
+    fn parameter(
+        &self,
+        block: usize,
+        kind: &str,
+        like: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<ValueId> {
+        let kind = datum::kind(kind, like)?;
+        self.with(|b| {
+            let current = b.builder.current();
+            b.builder.switch_to(b.block(block)?)?;
+            let id = b.builder.parameter(kind);
+            b.builder.switch_to(current)?;
+            Ok(id)
+        })
+    }
+
+    /// A constant: a bool, an int of 64 bits, a float, a number or array of NumPy's of float64, float32
+    /// or uint32. Raises TypeError for others, OverflowError for a larger int.
+    fn constant(&self, value: &Bound<'_, PyAny>) -> PyResult<ValueId> {
+        let value = datum::constant(value)?;
+        self.with(|b| {
+            b.open()?;
+            Ok(b.builder.literal(value))
+        })
+    }
+
+    /// An operator of the rule table, by its name (``'mul'``, ``'sin'``) or the function's
+    /// (``'multiply'``), on arrays and numbers. Attributes: the order ``n``, and ``dtype`` of ``cast``.
+    #[pyo3(signature = (operator, args, **attributes))]
+    fn apply(
+        &self,
+        operator: &str,
+        args: &Bound<'_, PyAny>,
+        attributes: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<ValueId> {
+        let args = ids("args", args)?;
+        let op = self::operator(operator, attributes)?;
+        self.with(|b| {
+            b.open()?;
+            Ok(b.builder.try_apply(op, &args)?)
+        })
+    }
+
+    /// An operator on integers, truth and single numbers, as ``'int_add'``, ``'less_number'`` or
+    /// ``'length'`` (with ``axis``); ``exit`` is where the function is left if it fails.
+    #[pyo3(signature = (name, args, exit=None, *, axis=None))]
+    fn compute(
+        &self,
+        name: &str,
+        args: &Bound<'_, PyAny>,
+        exit: Option<u32>,
+        axis: Option<u8>,
+    ) -> PyResult<ValueId> {
+        let args = ids("args", args)?;
+        let op = match (name, axis) {
+            ("length", Some(axis)) => Some(ScalarOperator::Length(axis)),
+            (_, Some(_)) => None,
+            (_, None) => ScalarOperator::named(name),
+        };
+        let op = op.ok_or_else(|| {
+            PyValueError::new_err(format!("compute: no operator '{name}' of these arguments"))
+        })?;
+        self.with(|b| {
+            b.open()?;
+            Ok(b.builder.compute(op, &args, exit)?)
+        })
+    }
+
+    /// The number of a new exit: a place where the function is left, what is left to the caller as a
+    /// sentence, and its line.
+    fn exit(&self, text: &str, line: u32) -> PyResult<u32> {
+        self.with(|b| Ok(b.builder.exit(text, line)))
+    }
+
+    /// Leaves by an exit unless a bool holds.
+    fn guard(&self, condition: ValueId, exit: u32) -> PyResult<()> {
+        self.with(|b| {
+            b.open()?;
+            Ok(b.builder.guard(condition, exit)?)
+        })
+    }
+
+    /// Ends the current block: it always leaves, by this exit.
+    fn leave(&self, exit: u32) -> PyResult<()> {
+        self.with(|b| {
+            b.open()?;
+            let never = b.builder.literal(false.into());
+            b.builder.guard(never, exit)?;
+            b.ends[b.builder.current()] = End::Leaves;
+            Ok(())
+        })
+    }
+
+    /// Ends the current block: another follows.
+    fn jump(&self, block: usize, args: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.with(|b| {
+            let target = b.target(block, args)?;
+            b.end(Terminator::Jump(target))
+        })
+    }
+
+    /// Ends the current block: ``then`` follows if a bool holds or a number is not zero, else
+    /// ``otherwise``.
+    fn branch(
+        &self,
+        condition: ValueId,
+        then: usize,
+        then_args: &Bound<'_, PyAny>,
+        otherwise: usize,
+        otherwise_args: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.with(|b| {
+            b.kind(condition)?;
+            let terminator = Terminator::Branch {
+                condition,
+                then: b.target(then, then_args)?,
+                otherwise: b.target(otherwise, otherwise_args)?,
+            };
+            b.end(terminator)
+        })
+    }
+
+    /// Ends the current block, and the function with these results.
+    fn returns(&self, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let values = ids("values", values)?;
+        self.with(|b| {
+            for &value in &values {
+                b.kind(value)?;
+            }
+            b.end(Terminator::Return(values))
+        })
+    }
+
+    /// What a value is: a name that ``parameter`` takes.
+    fn kind(&self, value: ValueId) -> PyResult<&'static str> {
+        self.with(|b| Ok(datum::name(&b.kind(value)?)))
+    }
+
+    /// The element type of an array or number, by NumPy's name; None for an int or bool.
+    fn dtype(&self, value: ValueId) -> PyResult<Option<&'static str>> {
+        self.with(|b| Ok(b.kind(value)?.array().map(|ty| ty.dtype.name())))
+    }
+
+    /// How many axes a value has.
+    fn ndim(&self, value: ValueId) -> PyResult<usize> {
+        self.with(|b| Ok(b.kind(value)?.array().map_or(0, |ty| ty.ndim())))
+    }
+
+    /// The lengths that a value had when this was built: another run may have others.
+    fn shape(&self, value: ValueId) -> PyResult<Vec<usize>> {
+        self.with(|b| {
+            let kind = b.kind(value)?;
+            Ok(kind.array().map_or_else(Vec::new, |ty| ty.shape.to_vec()))
+        })
+    }
+
+    /// The name that a value has in the source.
+    fn name(&self, value: ValueId, text: &str) -> PyResult<()> {
+        self.with(|b| {
+            b.kind(value)?;
+            b.builder.name(value, text);
+            Ok(())
+        })
+    }
+
+    /// The line that instructions are of from now on; 0 for none.
+    fn line(&self, number: u32) -> PyResult<()> {
+        self.with(|b| {
+            b.line = number;
+            b.builder.line(number);
+            Ok(())
+        })
+    }
+
+    /// Appends what was recorded between ``inputs``, each an ``Input`` that stands for the value of
+    /// ``args`` at its place, and ``outputs``, variables: the values of these. Where an integer was
+    /// taken of an input's length, the function is left for other lengths.
+    ///
+    /// Raises TypeError for a graph with a hook, or with a parameter or other leaf that is none of the
+    /// inputs, and what ``freeze`` raises.
+    fn splice(
+        &self,
+        outputs: &Bound<'_, PyAny>,
+        inputs: &Bound<'_, PyAny>,
+        args: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<ValueId>> {
+        let outputs = variables("outputs", outputs)?;
+        let inputs = variables("inputs", inputs)?;
+        let args = ids("args", args)?;
+        if inputs.len() != args.len() {
+            return Err(PyValueError::new_err(format!(
+                "args: expected one value for each of {} inputs, got {}",
+                inputs.len(),
+                args.len()
+            )));
+        }
+        self.with(|b| {
+            b.open()?;
+            let mut places = Vec::with_capacity(args.len());
+            for (at, (input, arg)) in inputs.into_iter().zip(args).enumerate() {
+                let (kind, found) = (b.kind(arg)?, ValueKind::from(input.ty()?));
+                if !kind.accepts(&found) {
+                    return Err(PyTypeError::new_err(format!(
+                        "args: value %{arg} is {kind}, and input {at} is {found}"
+                    )));
+                }
+                places.push((input, arg));
+            }
+            let spliced = splice(&b.builder, &places, &outputs)?;
+            for (at, length) in spliced.lengths {
+                let text = format!("an array of another length than {} asked for", length.by);
+                let exit = b.builder.exit(&text, b.line);
+                let axis = u8::try_from(length.axis).map_err(|_| Error::Shape(text))?;
+                let found = ScalarOperator::Length(axis);
+                let found = b.builder.compute(found, &[places[at].1], Some(exit))?;
+                // No length is -1: what is made of several lengths holds for none.
+                let length = length.length.map_or(-1, |n| n as i64);
+                let expected = b.builder.literal(length.into());
+                let same = ScalarOperator::CompareInt(Comparison::Equal);
+                let holds = b.builder.compute(same, &[found, expected], None)?;
+                b.builder.guard(holds, exit)?;
+            }
+            Ok(spliced.values)
+        })
+    }
+
+    /// Appends a function that was built: all its blocks. Instructions go on after it; its exits are
+    /// this function's. Gives the values of its results.
+    fn inline(
+        &self,
+        function: &Bound<'_, PyIrFunction>,
+        args: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<ValueId>> {
+        let args = ids("args", args)?;
+        self.with(|b| {
+            b.open()?;
+            let results = b.builder.inline(&function.get().inner, &args)?;
+            // The blocks of the function have their ends; what follows goes on in a new one.
+            let current = b.builder.current();
+            b.ends.resize(b.builder.blocks(), End::Ended);
+            b.ends[current] = End::Open;
+            Ok(results)
+        })
+    }
+
+    /// The finished function, verified; the builder can do no more. Blocks that nothing jumps to are
+    /// dropped. Raises ValueError for a block without an end, and for a function that is not sound, as
+    /// one that uses a value where it may not be defined.
+    fn finish(&self, py: Python<'_>) -> PyResult<PyIrFunction> {
+        // A builder that is in use is put back by its user.
+        self.with(|_| Ok(()))?;
+        let taken = std::mem::replace(&mut *self.state.lock(), State::Finished);
+        let State::Ready(building) = taken else {
+            return Err(PyRuntimeError::new_err("IrBuilder: in use by another thread"));
+        };
+        let Building {
+            builder, mut ends, ..
+        } = *building;
+        let mut function = builder.finish(&self.name)?;
+        drop_unreachable(&mut function, &mut ends);
+        if let Some(block) = ends.iter().position(|end| *end == End::Open) {
+            return Err(PyValueError::new_err(format!(
+                "finish: block {block} of '{}' has no end",
+                self.name
+            )));
+        }
+        return_anything(&mut function, &ends)?;
+        py.detach(|| function.check())?;
+        Ok(PyIrFunction::new(function))
+    }
+}
+
+/// Drops the blocks that no jump from block 0 comes to.
+fn drop_unreachable(function: &mut Function, ends: &mut Vec<End>) {
+    let mut seen = vec![false; function.blocks.len()];
+    let mut stack = vec![0];
+    while let Some(block) = stack.pop() {
+        if !std::mem::replace(&mut seen[block], true) {
+            let targets = function.blocks[block].terminator.targets();
+            stack.extend(targets.iter().map(|target| target.block));
+        }
+    }
+    let mut numbers = vec![0; seen.len()];
+    let mut next = 0;
+    for (number, &kept) in numbers.iter_mut().zip(&seen) {
+        *number = next;
+        next += usize::from(kept);
+    }
+    let mut keep = seen.iter();
+    function.blocks.retain(|_| keep.next() == Some(&true));
+    let mut keep = seen.iter();
+    ends.retain(|_| keep.next() == Some(&true));
+    for block in &mut function.blocks {
+        for target in block.terminator.targets_mut() {
+            target.block = numbers[target.block];
+        }
+    }
+}
+
+/// Lets blocks that always leave return values of the kinds that the others return, which nobody sees.
+///
+/// # Errors
+/// [`Error::Memory`].
+fn return_anything(function: &mut Function, ends: &[End]) -> PyResult<()> {
+    let mut ended = function.blocks.iter().zip(ends);
+    let returned = ended.find_map(|(block, end)| match &block.terminator {
+        Terminator::Return(values) if *end == End::Ended => Some(values.clone()),
+        _ => None,
+    });
+    let returned = returned.unwrap_or_default();
+    for (block, end) in function.blocks.iter_mut().zip(ends) {
+        if *end != End::Leaves {
+            continue;
+        }
+        let mut values = Vec::with_capacity(returned.len());
+        for &like in &returned {
+            let value = datum::any_of(&function.kinds[like as usize])?;
+            let id = function.kinds.len() as ValueId;
+            function.kinds.push(value.kind());
+            let constant = Instruction::new(id, Expression::Constant(value));
+            block.instructions.push(constant);
+            values.push(id);
+        }
+        block.terminator = Terminator::Return(values);
+    }
+    Ok(())
+}
+
+/// The nodes of variables, for use in this thread.
+fn variables(what: &str, objects: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
+    items(what, objects, None, |object| {
+        let variable = object.cast::<PyVariable>().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "{what}: expected variables, got {}",
+                type_name(&object)
+            ))
+        })?;
+        Ok(variable.get().node()?.into_owned())
+    })
+}

@@ -1,0 +1,134 @@
+//! Functions that can be run.
+//!
+//! A run keeps the interpreter's lock if the run before was short: to let it go and take it again costs
+//! more than most functions take. What runs long polls for signals, which also lets others have the
+//! lock, and the next run then begins without it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList, PyTuple};
+
+use super::datum;
+use super::function::PyIrFunction;
+use crate::error::Result;
+use crate::exec::{Outcome, interpret};
+use crate::ir::{Datum, Function};
+use crate::python::convert::items;
+
+/// A run that takes longer lets others have the interpreter's lock the next time.
+const LONG: Duration = Duration::from_micros(100);
+
+/// A function that is ready to run; ``IrFunction.compile`` makes one. Any threads may call it at once;
+/// Ctrl-C ends a run.
+#[pyclass(name = "Compiled", module = "wyrmling._core", frozen, weakref)]
+pub(super) struct PyCompiled {
+    pub(super) function: Arc<Function>,
+    /// Whether the last run took long.
+    is_long: AtomicBool,
+}
+
+impl PyCompiled {
+    /// Compiles a function.
+    ///
+    /// # Errors
+    /// What compiling reports.
+    pub(super) fn new(function: Arc<Function>, native: bool) -> Result<Self> {
+        let _ = native;
+        Ok(PyCompiled {
+            function,
+            is_long: AtomicBool::new(false),
+        })
+    }
+
+    /// Runs the function.
+    ///
+    /// # Errors
+    /// What an operator reports, and what ends long work.
+    #[inline]
+    pub(super) fn run(&self, py: Python<'_>, args: Vec<Datum>) -> Result<Outcome> {
+        let start = Instant::now();
+        let outcome = match self.is_long.load(Relaxed) {
+            true => py.detach(|| self.start(args)),
+            false => self.start(args),
+        };
+        let is_long = start.elapsed() > LONG;
+        if is_long != self.is_long.load(Relaxed) {
+            self.is_long.store(is_long, Relaxed);
+        }
+        outcome
+    }
+
+    fn start(&self, args: Vec<Datum>) -> Result<Outcome> {
+        interpret(&self.function, args)
+    }
+}
+
+/// Arguments of a function.
+///
+/// # Errors
+/// TypeError for another number of them, and as [`datum::of_kind`].
+pub(super) fn arguments(function: &Function, args: &Bound<'_, PyAny>) -> PyResult<Vec<Datum>> {
+    let parameters = function.parameters();
+    let mut place = 0;
+    let found = items("args", args, Some(parameters.len()), |object| {
+        let kind = function.kind(parameters[place]);
+        place += 1;
+        datum::of_kind(&format!("args[{}]", place - 1), &object, kind)
+    })?;
+    match found.len() == parameters.len() {
+        true => Ok(found),
+        false => Err(PyTypeError::new_err(format!(
+            "{}: expected {} arguments, got {}",
+            function.name,
+            parameters.len(),
+            found.len()
+        ))),
+    }
+}
+
+/// How a run ended, as an object: results in a list or tuple, or the number of an exit.
+pub(super) fn outcome(
+    py: Python<'_>,
+    outcome: Outcome,
+    list: bool,
+) -> PyResult<Bound<'_, PyAny>> {
+    match outcome {
+        Outcome::Left(exit) => Ok(PyInt::new(py, exit).into_any()),
+        Outcome::Returned(results) => {
+            let objects = results.into_iter().map(|result| datum::object(py, result));
+            let objects = objects.collect::<PyResult<Vec<_>>>()?;
+            match list {
+                true => Ok(PyList::new(py, objects)?.into_any()),
+                false => Ok(PyTuple::new(py, objects)?.into_any()),
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl PyCompiled {
+    /// The function that it runs.
+    #[getter]
+    fn function(&self) -> PyIrFunction {
+        PyIrFunction {
+            inner: Arc::clone(&self.function),
+        }
+    }
+
+    /// The results for a tuple of arguments, one for each parameter; or the number of the exit by which
+    /// the function was left. Raises TypeError or ValueError for arguments of other kinds, and what an
+    /// operator raises.
+    fn __call__<'py>(&self, args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let values = arguments(&self.function, args)?;
+        let found = self.run(args.py(), values)?;
+        outcome(args.py(), found, false)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Compiled '{}'>", self.function.name)
+    }
+}

@@ -1,0 +1,131 @@
+//! Functions that were built, as Python sees them: printed, differentiated, interpreted, compiled.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::compiled::{PyCompiled, arguments, outcome};
+use super::datum;
+use crate::ir::{Function, ValueId, ValueKind};
+use crate::python::convert::items;
+use crate::reserve;
+
+/// A function in the form that is compiled and differentiated; an ``IrBuilder`` makes one, and its
+/// derivatives are others. It never changes, and works in every thread. ``str(function)`` shows it.
+#[pyclass(name = "IrFunction", module = "wyrmling._core", frozen, weakref)]
+pub(super) struct PyIrFunction {
+    pub(super) inner: Arc<Function>,
+}
+
+impl PyIrFunction {
+    pub(super) fn new(function: Function) -> Self {
+        PyIrFunction {
+            inner: Arc::new(function),
+        }
+    }
+
+    /// The values of parameters that are given by their places.
+    fn wrt(&self, places: &Bound<'_, PyAny>) -> PyResult<Vec<ValueId>> {
+        let parameters = self.inner.parameters();
+        items("wrt", places, None, |place| {
+            let place: usize = place.extract()?;
+            parameters.get(place).copied().ok_or_else(|| {
+                PyValueError::new_err(format!(
+                    "wrt: expected a number below {}, got {place}",
+                    parameters.len()
+                ))
+            })
+        })
+    }
+}
+
+/// The short names of kinds.
+fn names<'k>(kinds: impl Iterator<Item = &'k ValueKind>) -> Vec<&'static str> {
+    kinds.map(datum::name).collect()
+}
+
+#[pymethods]
+impl PyIrFunction {
+    /// The name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// What each parameter is: a name that ``IrBuilder.parameter`` takes.
+    #[getter]
+    fn parameters(&self) -> Vec<&'static str> {
+        let parameters = self.inner.parameters();
+        names(parameters.iter().map(|&id| self.inner.kind(id)))
+    }
+
+    /// What each result is.
+    #[getter]
+    fn results(&self) -> Vec<&'static str> {
+        names(self.inner.results().iter())
+    }
+
+    /// The exits: what is left to the caller at each, and its line.
+    #[getter]
+    fn exits(&self) -> Vec<(String, u32)> {
+        let exits = self.inner.notes.exits.iter();
+        exits.map(|exit| (exit.text.clone(), exit.line)).collect()
+    }
+
+    /// The function with its product with cotangents: it takes the parameters, then a cotangent for
+    /// each result that is floating-point, and returns the results, then gradients. ``wrt`` are the
+    /// places of parameters; for each the place of its gradient among the results, or None if no
+    /// result depends on it.
+    fn vjp(
+        &self,
+        py: Python<'_>,
+        wrt: &Bound<'_, PyAny>,
+    ) -> PyResult<(PyIrFunction, Vec<Option<usize>>)> {
+        let _ = (py, self.wrt(wrt)?);
+        Err(pyo3::exceptions::PyNotImplementedError::new_err("vjp"))
+    }
+
+    /// The function with tangents: it takes the parameters, then a tangent for each of those that
+    /// ``wrt`` names by place, and returns the results, then their tangents; for each result the place
+    /// of its tangent, or None if it does not move.
+    fn jvp(
+        &self,
+        py: Python<'_>,
+        wrt: &Bound<'_, PyAny>,
+    ) -> PyResult<(PyIrFunction, Vec<Option<usize>>)> {
+        let _ = (py, self.wrt(wrt)?);
+        Err(pyo3::exceptions::PyNotImplementedError::new_err("jvp"))
+    }
+
+    /// Runs the function by the interpreter, one instruction after the other: a list of results, or the
+    /// number of the exit by which it was left.
+    fn interpret<'py>(&self, args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let values = arguments(&self.inner, args)?;
+        let function = &self.inner;
+        let found = args.py().detach(|| crate::exec::interpret(function, values))?;
+        outcome(args.py(), found, true)
+    }
+
+    /// The function as what runs it fast: machine code if ``native`` and where that is possible, else the
+    /// interpreter. Compiling releases the interpreter's lock.
+    #[pyo3(signature = (native=true))]
+    fn compile(&self, py: Python<'_>, native: bool) -> PyResult<PyCompiled> {
+        let function = Arc::clone(&self.inner);
+        py.detach(|| PyCompiled::new(function, native)).map_err(PyErr::from)
+    }
+
+    fn __str__(&self) -> PyResult<String> {
+        reserve::ahead(self.inner.kinds.len(), reserve::bytes::PRINTED)?;
+        Ok(self.inner.to_string())
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<IrFunction '{}' of ({}) with {} blocks>",
+            self.inner.name,
+            self.parameters().join(", "),
+            self.inner.blocks.len()
+        )
+    }
+}
