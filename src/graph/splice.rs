@@ -60,7 +60,8 @@ pub(crate) fn splice(
     let ids = write(&order, builder, |leaf| match places.get(&leaf.address()) {
         Some(&id) => Ok(id),
         None => match leaf.kind() {
-            Kind::Constant => Ok(builder.fixed(leaf.value()?)),
+            // An argument that somebody differentiates by is a constant to all but them.
+            Kind::Constant if !leaf.differentiable() => Ok(builder.fixed(leaf.value()?)),
             _ => Err(Error::Type(
                 "splice: a parameter, input or variable that records a gradient is below an output, \
                  and is none of the inputs"

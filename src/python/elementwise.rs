@@ -91,14 +91,11 @@ pub(super) fn two<'py>(
     wrapped(py, op, computed(op, &[x, y], &[a, b])?)
 }
 
-/// A function of an order and an operand.
-#[inline(never)]
-pub(super) fn ordered<'py>(
-    name: &str,
-    op: fn(i32) -> OpRef,
-    n: &Bound<'py, PyAny>,
-    x: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
+/// An integer as an order.
+///
+/// # Errors
+/// TypeError if it is none, ValueError if it is out of range.
+pub(super) fn order(name: &str, n: &Bound<'_, PyAny>) -> PyResult<i32> {
     let order = match n.extract::<i64>() {
         Ok(order) => Some(order as f64),
         // It does not fit 64 bits: the check of the range below refuses it.
@@ -118,8 +115,20 @@ pub(super) fn ordered<'py>(
             "{name}: n: expected an integer between -{LARGEST_ORDER} and {LARGEST_ORDER}, got {n}"
         )));
     }
+    Ok(order as i32)
+}
+
+/// A function of an order and an operand.
+#[inline(never)]
+pub(super) fn ordered<'py>(
+    name: &str,
+    op: fn(i32) -> OpRef,
+    n: &Bound<'py, PyAny>,
+    x: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let order = order(name, n)?;
     let operand = ops::numbers(&node(name, x)?)?;
-    let variable = Variable::apply(op(order as i32), &[operand])?;
+    let variable = Variable::apply(op(order), &[operand])?;
     Ok(Bound::new(x.py(), PyVariable::new(variable))?.into_any())
 }
 

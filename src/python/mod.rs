@@ -52,6 +52,7 @@ mod reductions;
 mod registry;
 mod repr;
 mod sampling;
+mod source;
 mod sparse;
 mod transform;
 mod variable;
@@ -127,6 +128,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(drawing::outline, module)?)?;
     rank::register(module)?;
     io::register(module)?;
+    source::register(module)?;
     protocols::register(module)?;
     elementwise::register(module)?;
     arrays::register(module)?;

@@ -4,7 +4,6 @@
 //! more than most functions take. What runs long polls for signals, which also lets others have the
 //! lock, and the next run then begins without it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -26,7 +25,7 @@ const LONG: Duration = Duration::from_micros(100);
 /// Ctrl-C ends a run.
 #[pyclass(name = "Compiled", module = "wyrmling._core", frozen, weakref)]
 pub(super) struct PyCompiled {
-    pub(super) function: Arc<Function>,
+    pub(super) function: PyIrFunction,
     /// Whether the last run took long.
     is_long: AtomicBool,
 }
@@ -36,7 +35,7 @@ impl PyCompiled {
     ///
     /// # Errors
     /// What compiling reports.
-    pub(super) fn new(function: Arc<Function>, native: bool) -> Result<Self> {
+    pub(super) fn new(function: PyIrFunction, native: bool) -> Result<Self> {
         let _ = native;
         Ok(PyCompiled {
             function,
@@ -63,7 +62,7 @@ impl PyCompiled {
     }
 
     fn start(&self, args: Vec<Datum>) -> Result<Outcome> {
-        interpret(&self.function, args)
+        interpret(&self.function.inner, &args, usize::MAX)
     }
 }
 
@@ -114,21 +113,19 @@ impl PyCompiled {
     /// The function that it runs.
     #[getter]
     fn function(&self) -> PyIrFunction {
-        PyIrFunction {
-            inner: Arc::clone(&self.function),
-        }
+        self.function.clone()
     }
 
     /// The results for a tuple of arguments, one for each parameter; or the number of the exit by which
     /// the function was left. Raises TypeError or ValueError for arguments of other kinds, and what an
     /// operator raises.
     fn __call__<'py>(&self, args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let values = arguments(&self.function, args)?;
+        let values = arguments(&self.function.inner, args)?;
         let found = self.run(args.py(), values)?;
         outcome(args.py(), found, false)
     }
 
     fn __repr__(&self) -> String {
-        format!("<Compiled '{}'>", self.function.name)
+        format!("<Compiled '{}'>", self.function.inner.name)
     }
 }

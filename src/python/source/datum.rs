@@ -6,6 +6,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 
 use crate::array::{Array, DType, Type};
@@ -143,7 +144,16 @@ pub(super) fn object(py: Python<'_>, datum: Datum) -> PyResult<Bound<'_, PyAny>>
 
 /// A number as NumPy's float64 or float32.
 pub(super) fn numpy_scalar(py: Python<'_>, dtype: DType, x: f64) -> PyResult<Bound<'_, PyAny>> {
-    super::leaves::numpy_type(py, dtype)?.call1((x,))
+    static TYPES: [PyOnceLock<Py<PyAny>>; 2] = [const { PyOnceLock::new() }; 2];
+    let (place, name) = match dtype {
+        DType::F64 => (0, "float64"),
+        _ => (1, "float32"),
+    };
+    let class = TYPES[place].get_or_try_init(py, || {
+        let numpy = py.import(intern!(py, "numpy"))?;
+        Ok::<_, PyErr>(numpy.getattr(name)?.unbind())
+    })?;
+    class.bind(py).call1((x,))
 }
 
 /// Some value of a kind, as small as there is.
@@ -153,7 +163,7 @@ pub(super) fn numpy_scalar(py: Python<'_>, dtype: DType, x: f64) -> PyResult<Bou
 pub(super) fn any_of(kind: &ValueKind) -> crate::Result<Datum> {
     Ok(match kind {
         ValueKind::Bool => false.into(),
-        ValueKind::Int => 0.into(),
+        ValueKind::Int => 0_i64.into(),
         ValueKind::Array(ty) => {
             let shape = vec![0; ty.ndim()];
             Array::zeros(&Type::new(ty.dtype, &shape))?.into()

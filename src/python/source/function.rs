@@ -7,21 +7,34 @@ use pyo3::prelude::*;
 
 use super::compiled::{PyCompiled, arguments, outcome};
 use super::datum;
-use crate::ir::{Function, ValueId, ValueKind};
+use crate::ir::{Function, Terminator, ValueId, ValueKind};
 use crate::python::convert::items;
 use crate::reserve;
 
 /// A function in the form that is compiled and differentiated; an ``IrBuilder`` makes one, and its
 /// derivatives are others. It never changes, and works in every thread. ``str(function)`` shows it.
+#[derive(Clone)]
 #[pyclass(name = "IrFunction", module = "wyrmling._core", frozen, weakref)]
 pub(super) struct PyIrFunction {
     pub(super) inner: Arc<Function>,
+    file: Arc<str>,
+}
+
+/// The kinds of a function's results; none if it never returns.
+pub(super) fn results(function: &Function) -> Vec<&ValueKind> {
+    let returned = function.blocks.iter().find_map(|b| match &b.terminator {
+        Terminator::Return(values) => Some(values),
+        _ => None,
+    });
+    let values = returned.into_iter().flatten();
+    values.map(|&id| function.kind(id)).collect()
 }
 
 impl PyIrFunction {
-    pub(super) fn new(function: Function) -> Self {
+    pub(super) fn new(function: Function, file: &str) -> Self {
         PyIrFunction {
             inner: Arc::new(function),
+            file: file.into(),
         }
     }
 
@@ -53,6 +66,12 @@ impl PyIrFunction {
         &self.inner.name
     }
 
+    /// The file that it was read from; empty if it is not known.
+    #[getter]
+    fn file(&self) -> &str {
+        &self.file
+    }
+
     /// What each parameter is: a name that ``IrBuilder.parameter`` takes.
     #[getter]
     fn parameters(&self) -> Vec<&'static str> {
@@ -63,7 +82,7 @@ impl PyIrFunction {
     /// What each result is.
     #[getter]
     fn results(&self) -> Vec<&'static str> {
-        names(self.inner.results().iter())
+        names(results(&self.inner).into_iter())
     }
 
     /// The exits: what is left to the caller at each, and its line.
@@ -103,7 +122,7 @@ impl PyIrFunction {
     fn interpret<'py>(&self, args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let values = arguments(&self.inner, args)?;
         let function = &self.inner;
-        let found = args.py().detach(|| crate::exec::interpret(function, values))?;
+        let found = args.py().detach(|| crate::exec::interpret(function, &values, usize::MAX))?;
         outcome(args.py(), found, true)
     }
 
@@ -111,7 +130,7 @@ impl PyIrFunction {
     /// interpreter. Compiling releases the interpreter's lock.
     #[pyo3(signature = (native=true))]
     fn compile(&self, py: Python<'_>, native: bool) -> PyResult<PyCompiled> {
-        let function = Arc::clone(&self.inner);
+        let function = self.clone();
         py.detach(|| PyCompiled::new(function, native)).map_err(PyErr::from)
     }
 
