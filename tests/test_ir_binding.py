@@ -13,7 +13,7 @@ from wyrmling._core import Input, IrBuilder, Parameter, Variable
 
 
 def newton():
-    """Newton's iteration for the square root of ``a``, at most ``n`` steps: what the front end writes."""
+    """Newton's iteration for the square root of ``a``, at most ``n`` steps."""
     b = IrBuilder("newton", "newton.py")
     a, n = b.parameter(0, "float"), b.parameter(0, "int")
     leaves = b.exit("a division by zero", 3)
@@ -47,7 +47,9 @@ def test_a_loop_runs_prints_and_leaves():
     compiled = f.compile()
     for run in (f.interpret, compiled, f.compile(native=False)):
         x, steps = run([2.0, 50])
-        assert x == pytest.approx(math.sqrt(2)) and 3 < steps < 10 and type(steps) is int
+        assert x == pytest.approx(math.sqrt(2))
+        assert 3 < steps < 10
+        assert type(steps) is int
         assert run((2.0, 0)) == type(run([2.0, 0]))((2.0, 0))
         assert run([0.0, 5]) == type(run([2.0, 0]))((0.0, 0))
     b = IrBuilder("left")
@@ -55,8 +57,11 @@ def test_a_loop_runs_prints_and_leaves():
     b.guard(b.compute("less_number", [x, b.constant(1.0)]), b.exit("too large", 1))
     b.returns([x])
     f = b.finish()
-    assert f.interpret([0.5]) == [0.5] and f.interpret([1.5]) == 0 and f.compile()((1.5,)) == 0
-    assert "newton" in str(newton()) and "too large" in str(f)
+    assert f.interpret([0.5]) == [0.5]
+    assert f.interpret([1.5]) == 0
+    assert f.compile()((1.5,)) == 0
+    assert "newton" in str(newton())
+    assert "too large" in str(f)
 
 
 def test_every_kind_goes_in_and_out():
@@ -66,17 +71,27 @@ def test_every_kind_goes_in_and_out():
     ids = [b.parameter(0, kind) for kind in kinds] + [b.parameter(0, "array", sample)]
     assert [b.kind(i) for i in ids] == [*kinds, "array"]
     assert [b.dtype(i) for i in ids] == ["float64", "float32", None, None, "uint32", "float32"]
-    assert [b.ndim(i) for i in ids] == [0] * 5 + [2] and b.shape(ids[5]) == [2, 3]
+    assert [b.ndim(i) for i in ids] == [0] * 5 + [2]
+    assert b.shape(ids[5]) == [2, 3]
     constants = [True, 2**63 - 1, -0.0, np.float32(1.5), np.uint32(7), np.arange(3.0)]
     b.returns(ids + [b.constant(c) for c in constants])
     f = b.finish()
     given = [math.inf, 0.1, -(2**63), True, 5, np.ones((1, 0), np.float32)]
     for got in (f.interpret(given), f.compile()(given)):
-        assert got[0] == math.inf and got[2] == -(2**63) and got[3] is True and got[4] == 5
-        assert type(got[1]) is np.float32 and got[1] == np.float32(0.1)
-        assert got[5].shape == (1, 0) and got[5].dtype == np.float32
-        assert got[6] is True and got[7] == 2**63 - 1 and math.copysign(1, got[8]) == -1
-        assert type(got[9]) is np.float32 and got[10] == 7 and got[11].tolist() == [0, 1, 2]
+        assert got[0] == math.inf
+        assert got[2] == -(2**63)
+        assert got[3] is True
+        assert got[4] == 5
+        assert type(got[1]) is np.float32
+        assert got[1] == np.float32(0.1)
+        assert got[5].shape == (1, 0)
+        assert got[5].dtype == np.float32
+        assert got[6] is True
+        assert got[7] == 2**63 - 1
+        assert math.copysign(1, got[8]) == -1
+        assert type(got[9]) is np.float32
+        assert got[10] == 7
+        assert got[11].tolist() == [0, 1, 2]
     bad = [
         ([1.0] * 5, TypeError),
         ([1.0] * 7, (TypeError, ValueError)),
@@ -134,6 +149,7 @@ def test_wrong_use_raises_and_changes_nothing():
         (ValueError, lambda: b.compute("int_add", [n, n], exit, axis=0)),
         (TypeError, lambda: b.guard(x, exit)),
         (ValueError, lambda: b.guard(99, exit)),
+        (ValueError, lambda: b.leave(99)),
         (ValueError, lambda: b.jump(4, [])),
         (ValueError, lambda: b.jump(0, [99])),
         (ValueError, lambda: b.branch(99, 0, [], 0, [])),
@@ -167,7 +183,7 @@ def test_functions_that_are_not_sound_are_refused():
     b.jump(end, [])
     b.switch(end)
     b.returns([])
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="takes 1"):
         b.finish()
     b = IrBuilder("kinds")
     end = b.block()
@@ -203,10 +219,12 @@ def test_blocks_that_nothing_reaches_are_dropped_and_others_leave():
     v = b.parameter(0, "array", np.zeros(3))
     b.returns([x, v, b.constant(3)])
     f = b.finish()
-    assert len([line for line in str(f).splitlines() if line.strip().startswith(("b", "block"))]) <= 4
+    assert (
+        len([line for line in str(f).splitlines() if line.strip().startswith(("b", "block"))]) <= 4
+    )
     for run in (f.interpret, f.compile()):
         assert run([False, 1.0, np.zeros(2)]) == 0
-        assert list(run([True, 1.0, np.zeros(2)]))[0] == 1.0
+        assert next(iter(run([True, 1.0, np.zeros(2)]))) == 1.0
 
 
 def test_graphs_are_spliced():
@@ -259,11 +277,10 @@ def test_what_cannot_be_frozen_is_not_spliced():
     for leaf in (w, v, Input(sample)):
         with pytest.raises(TypeError, match="none of the inputs"):
             spliced((leaf * x).sum())
-    hooked = v * 2
-    hooked.register_hook(lambda g: g)
+    v.register_hook(lambda g: g)
     with pytest.raises(TypeError, match="hook"):
-        spliced(hooked)
-    with pytest.raises(TypeError, match="float"):
+        spliced(v * x)
+    with pytest.raises(TypeError, match="value %0"):
         spliced(x * 2, kind="float")
     with pytest.raises(ValueError, match="before"):
         spliced(x * 2, [x, x])

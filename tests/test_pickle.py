@@ -298,7 +298,13 @@ def test_every_class_can_be_pickled_or_says_why_not() -> None:
         "History": _core.restored_history([1.0], [0.1], 3),
         "Csr": _core.Csr(np.zeros(1, np.uint32), np.zeros(1, np.uint32), 1, 2),
     }
+    builder = _core.IrBuilder("nothing")
+    builder.returns([])
+    function = builder.finish()
     refused: dict[str, Any] = {
+        "IrBuilder": builder,
+        "IrFunction": function,
+        "Compiled": function.compile(),
         "Variable": wy.Variable(1.0),
         "Program": wy.freeze(wy.Parameter(1.0) * 2.0),
         "HookHandle": wy.Variable(1.0).register_hook(lambda g: g),

@@ -82,7 +82,7 @@ pub use leaf::{
     ParameterNode,
 };
 pub use node::{Core, Hook, IntoDyn, Kind, Node, Variable};
+pub use operation::{AsOperator, Operation, Parents};
 #[cfg(feature = "python")]
 pub(crate) use splice::splice;
-pub use operation::{AsOperator, Operation, Parents};
 pub use variable::{Binary, Unary};

@@ -57,7 +57,8 @@ pub(crate) fn splice(
     topological_of(&roots, |_| true, &mut order)?;
     let order: Vec<Variable> = order.into_iter().map(Variable).collect();
     let serials = length_guards::serials(order.iter().map(|node| &*node.0));
-    let ids = write(&order, builder, |leaf| match places.get(&leaf.address()) {
+    let ids = write(&order, builder, |leaf| {
+        match places.get(&leaf.address()) {
         Some(&id) => Ok(id),
         None => match leaf.kind() {
             // An argument that somebody differentiates by is a constant to all but them.
@@ -68,6 +69,7 @@ pub(crate) fn splice(
                     .into(),
             )),
         },
+    }
     })?;
     let mut lengths = Vec::new();
     for (at, (input, _)) in inputs.iter().enumerate() {
@@ -75,7 +77,10 @@ pub(crate) fn splice(
         lengths.extend(found.into_iter().flatten().map(|length| (at, length)));
     }
     Ok(Spliced {
-        values: outputs.iter().map(|output| ids[&output.address()]).collect(),
+        values: outputs
+            .iter()
+            .map(|output| ids[&output.address()])
+            .collect(),
         lengths,
     })
 }

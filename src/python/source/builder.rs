@@ -7,41 +7,22 @@ use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyVal
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt};
 
-use super::datum;
 use super::function::PyIrFunction;
-use crate::array::DType;
-use crate::error::Error;
-use crate::graph::{Variable, splice};
-use crate::ir::{
-    Builder, Comparison, Expression, Function, Instruction, ScalarOperator, Target, Terminator,
-    ValueId, ValueKind,
-};
+use super::{datum, operators};
+use crate::ir::{Builder, Function, ScalarOperator, Target, Terminator, ValueId, ValueKind};
 use crate::process::Mutex;
-use crate::python::convert::{self, items, type_name};
-use crate::python::elementwise::{self, Computing};
-use crate::python::variable::PyVariable;
-use crate::rules::{self, OpRef};
-
-/// How far a block is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum End {
-    /// Nothing ends it yet.
-    Open,
-    /// It ends in a jump or a return.
-    Ended,
-    /// It always leaves.
-    Leaves,
-}
+use crate::python::convert::{self, items};
 
 /// What is being built.
-struct Building {
-    builder: Builder,
-    /// For each block.
-    ends: Vec<End>,
-    line: u32,
+pub(super) struct Building {
+    pub(super) builder: Builder,
+    /// For each block whether it has its end.
+    ended: Vec<bool>,
+    exits: u32,
+    pub(super) line: u32,
 }
 
-enum State {
+enum Stage {
     Ready(Box<Building>),
     Busy,
     Finished,
@@ -56,7 +37,7 @@ enum State {
 pub(super) struct PyIrBuilder {
     name: String,
     file: String,
-    state: Mutex<State>,
+    state: Mutex<Stage>,
 }
 
 /// Puts a builder back.
@@ -68,13 +49,13 @@ struct Lent<'a> {
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
         if let Some(building) = self.building.take() {
-            *self.owner.state.lock() = State::Ready(building);
+            *self.owner.state.lock() = Stage::Ready(building);
         }
     }
 }
 
 /// Values from a sequence of numbers.
-fn ids(what: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<ValueId>> {
+pub(super) fn ids(what: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<ValueId>> {
     items(what, values, None, |value| id(what, &value))
 }
 
@@ -94,22 +75,22 @@ impl PyIrBuilder {
     ///
     /// # Errors
     /// RuntimeError if it is finished or in use, and what `f` raises.
-    fn with<R>(&self, f: impl FnOnce(&mut Building) -> PyResult<R>) -> PyResult<R> {
-        let taken = std::mem::replace(&mut *self.state.lock(), State::Busy);
+    pub(super) fn with<R>(&self, f: impl FnOnce(&mut Building) -> PyResult<R>) -> PyResult<R> {
+        let taken = std::mem::replace(&mut *self.state.lock(), Stage::Busy);
         let mut lent = Lent {
             owner: self,
             building: None,
         };
         match taken {
-            State::Ready(building) => f(lent.building.insert(building)),
-            State::Finished => {
-                *self.state.lock() = State::Finished;
+            Stage::Ready(building) => f(lent.building.insert(building)),
+            Stage::Finished => {
+                *self.state.lock() = Stage::Finished;
                 Err(PyRuntimeError::new_err(format!(
                     "IrBuilder: '{}' is finished",
                     self.name
                 )))
             }
-            State::Busy => Err(PyRuntimeError::new_err(format!(
+            Stage::Busy => Err(PyRuntimeError::new_err(format!(
                 "IrBuilder: '{}' is in use by another thread or a handler of signals",
                 self.name
             ))),
@@ -119,16 +100,16 @@ impl PyIrBuilder {
 
 impl Building {
     fn block(&self, block: usize) -> PyResult<usize> {
-        match block < self.ends.len() {
+        match block < self.ended.len() {
             true => Ok(block),
             false => Err(PyValueError::new_err(format!(
                 "block {block} does not exist, there are {}",
-                self.ends.len()
+                self.ended.len()
             ))),
         }
     }
 
-    fn kind(&self, value: ValueId) -> PyResult<ValueKind> {
+    pub(super) fn kind(&self, value: ValueId) -> PyResult<ValueKind> {
         Ok(self.builder.kind(value)?)
     }
 
@@ -143,12 +124,17 @@ impl Building {
         })
     }
 
+    pub(super) fn exit(&mut self, text: &str, line: u32) -> u32 {
+        self.exits += 1;
+        self.builder.exit(text, line)
+    }
+
     /// Fails if the current block has its end.
-    fn open(&self) -> PyResult<()> {
+    pub(super) fn open(&self) -> PyResult<()> {
         let block = self.builder.current();
-        match self.ends[block] {
-            End::Open => Ok(()),
-            _ => Err(PyValueError::new_err(format!(
+        match self.ended[block] {
+            false => Ok(()),
+            true => Err(PyValueError::new_err(format!(
                 "block {block} has its end; switch to another"
             ))),
         }
@@ -158,68 +144,8 @@ impl Building {
     fn end(&mut self, terminator: Terminator) -> PyResult<()> {
         self.open()?;
         self.builder.terminate(terminator);
-        self.ends[self.builder.current()] = End::Ended;
+        self.ended[self.builder.current()] = true;
         Ok(())
-    }
-
-}
-
-/// The operator of a name of the rule table, or of the function that it is.
-///
-/// # Errors
-/// ValueError for another name, or attributes that it does not take.
-fn operator(name: &str, attributes: Option<&Bound<'_, PyDict>>) -> PyResult<OpRef> {
-    let mut left: Vec<(String, Bound<'_, PyAny>)> = Vec::new();
-    for (key, value) in attributes.into_iter().flatten() {
-        left.push((key.extract()?, value));
-    }
-    let mut take = |key: &str| {
-        let at = left.iter().position(|(other, _)| other == key)?;
-        Some(left.remove(at).1)
-    };
-    let missing = |key: &str| PyValueError::new_err(format!("{name}: expected the attribute {key}"));
-    let found = elementwise::all().find(|entry| {
-        entry.name == name
-            || match entry.compute {
-                Computing::One(op) | Computing::Two(op) => op.name() == name,
-                Computing::Ordered(_) => false,
-            }
-    });
-    let op = match (found.map(|entry| entry.compute), name) {
-        (Some(Computing::One(op) | Computing::Two(op)), _) => OpRef::Static(op),
-        (Some(Computing::Ordered(op)), _) => {
-            let n = take("n").ok_or_else(|| missing("n"))?;
-            op(elementwise::order(name, &n)?)
-        }
-        (None, "cast") => {
-            let dtype = take("dtype").ok_or_else(|| missing("dtype"))?.extract::<String>()?;
-            OpRef::new(rules::Cast {
-                dtype: match dtype.as_str() {
-                    "float32" => DType::F32,
-                    "float64" => DType::F64,
-                    _ => {
-                        return Err(PyValueError::new_err(format!(
-                            "cast: dtype: expected 'float32' or 'float64', got '{dtype}'"
-                        )));
-                    }
-                },
-            })
-        }
-        (None, "gather") => OpRef::Static(&rules::Gather),
-        (None, "pick") => OpRef::Static(&rules::Pick),
-        (None, "stop_gradient") => OpRef::Static(&rules::StopGradient),
-        (None, "from_index") => OpRef::Static(&rules::FromIndex),
-        (None, _) => {
-            return Err(PyValueError::new_err(format!(
-                "apply: no operator '{name}' of numbers; others are spliced from a graph"
-            )));
-        }
-    };
-    match left.first() {
-        Some((key, _)) => Err(PyValueError::new_err(format!(
-            "{name}: no attribute '{key}'"
-        ))),
-        None => Ok(op),
     }
 }
 
@@ -230,13 +156,14 @@ impl PyIrBuilder {
     fn create(name: &str, file: &str) -> Self {
         let building = Building {
             builder: Builder::new(),
-            ends: vec![End::Open],
+            ended: vec![false],
+            exits: 0,
             line: 0,
         };
         PyIrBuilder {
             name: name.to_owned(),
             file: file.to_owned(),
-            state: Mutex::new(State::Ready(Box::new(building))),
+            state: Mutex::new(Stage::Ready(Box::new(building))),
         }
     }
 
@@ -246,7 +173,7 @@ impl PyIrBuilder {
             let current = b.builder.current();
             let block = b.builder.block();
             b.builder.switch_to(current)?;
-            b.ends.push(End::Open);
+            b.ended.push(false);
             Ok(block)
         })
     }
@@ -296,7 +223,7 @@ impl PyIrBuilder {
         attributes: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ValueId> {
         let args = ids("args", args)?;
-        let op = self::operator(operator, attributes)?;
+        let op = operators::named(operator, attributes)?;
         self.with(|b| {
             b.open()?;
             Ok(b.builder.try_apply(op, &args)?)
@@ -331,7 +258,7 @@ impl PyIrBuilder {
     /// The number of a new exit: a place where the function is left, what is left to the caller as a
     /// sentence, and its line.
     fn exit(&self, text: &str, line: u32) -> PyResult<u32> {
-        self.with(|b| Ok(b.builder.exit(text, line)))
+        self.with(|b| Ok(b.exit(text, line)))
     }
 
     /// Leaves by an exit unless a bool holds.
@@ -345,11 +272,13 @@ impl PyIrBuilder {
     /// Ends the current block: it always leaves, by this exit.
     fn leave(&self, exit: u32) -> PyResult<()> {
         self.with(|b| {
-            b.open()?;
-            let never = b.builder.literal(false.into());
-            b.builder.guard(never, exit)?;
-            b.ends[b.builder.current()] = End::Leaves;
-            Ok(())
+            if exit >= b.exits {
+                return Err(PyValueError::new_err(format!(
+                    "leave: exit {exit} does not exist, there are {}",
+                    b.exits
+                )));
+            }
+            b.end(Terminator::Leave(exit))
         })
     }
 
@@ -434,58 +363,6 @@ impl PyIrBuilder {
         })
     }
 
-    /// Appends what was recorded between ``inputs``, each an ``Input`` that stands for the value of
-    /// ``args`` at its place, and ``outputs``, variables: the values of these. Where an integer was
-    /// taken of an input's length, the function is left for other lengths.
-    ///
-    /// Raises TypeError for a graph with a hook, or with a parameter or other leaf that is none of the
-    /// inputs, and what ``freeze`` raises.
-    fn splice(
-        &self,
-        outputs: &Bound<'_, PyAny>,
-        inputs: &Bound<'_, PyAny>,
-        args: &Bound<'_, PyAny>,
-    ) -> PyResult<Vec<ValueId>> {
-        let outputs = variables("outputs", outputs)?;
-        let inputs = variables("inputs", inputs)?;
-        let args = ids("args", args)?;
-        if inputs.len() != args.len() {
-            return Err(PyValueError::new_err(format!(
-                "args: expected one value for each of {} inputs, got {}",
-                inputs.len(),
-                args.len()
-            )));
-        }
-        self.with(|b| {
-            b.open()?;
-            let mut places = Vec::with_capacity(args.len());
-            for (at, (input, arg)) in inputs.into_iter().zip(args).enumerate() {
-                let (kind, found) = (b.kind(arg)?, ValueKind::from(input.ty()?));
-                if !kind.accepts(&found) {
-                    return Err(PyTypeError::new_err(format!(
-                        "args: value %{arg} is {kind}, and input {at} is {found}"
-                    )));
-                }
-                places.push((input, arg));
-            }
-            let spliced = splice(&b.builder, &places, &outputs)?;
-            for (at, length) in spliced.lengths {
-                let text = format!("an array of another length than {} asked for", length.by);
-                let exit = b.builder.exit(&text, b.line);
-                let axis = u8::try_from(length.axis).map_err(|_| Error::Shape(text))?;
-                let found = ScalarOperator::Length(axis);
-                let found = b.builder.compute(found, &[places[at].1], Some(exit))?;
-                // No length is -1: what is made of several lengths holds for none.
-                let length = length.length.map_or(-1, |n| n as i64);
-                let expected = b.builder.literal(length.into());
-                let same = ScalarOperator::CompareInt(Comparison::Equal);
-                let holds = b.builder.compute(same, &[found, expected], None)?;
-                b.builder.guard(holds, exit)?;
-            }
-            Ok(spliced.values)
-        })
-    }
-
     /// Appends a function that was built: all its blocks. Instructions go on after it; its exits are
     /// this function's. Gives the values of its results.
     fn inline(
@@ -507,22 +384,23 @@ impl PyIrBuilder {
     fn finish(&self, py: Python<'_>) -> PyResult<PyIrFunction> {
         // A builder that is in use is put back by its user.
         self.with(|_| Ok(()))?;
-        let taken = std::mem::replace(&mut *self.state.lock(), State::Finished);
-        let State::Ready(building) = taken else {
-            return Err(PyRuntimeError::new_err("IrBuilder: in use by another thread"));
+        let taken = std::mem::replace(&mut *self.state.lock(), Stage::Finished);
+        let Stage::Ready(building) = taken else {
+            return Err(PyRuntimeError::new_err(
+                "IrBuilder: in use by another thread",
+            ));
         };
         let Building {
-            builder, mut ends, ..
+            builder, mut ended, ..
         } = *building;
         let mut function = builder.finish(&self.name)?;
-        drop_unreachable(&mut function, &mut ends);
-        if let Some(block) = ends.iter().position(|end| *end == End::Open) {
+        drop_unreachable(&mut function, &mut ended);
+        if let Some(block) = ended.iter().position(|ended| !ended) {
             return Err(PyValueError::new_err(format!(
                 "finish: block {block} of '{}' has no end",
                 self.name
             )));
         }
-        return_anything(&mut function, &ends)?;
         py.detach(|| function.check())?;
         same_results(&function)?;
         Ok(PyIrFunction::new(function, &self.file))
@@ -559,7 +437,7 @@ fn same_results(function: &Function) -> PyResult<()> {
 }
 
 /// Drops the blocks that no jump from block 0 comes to.
-fn drop_unreachable(function: &mut Function, ends: &mut Vec<End>) {
+fn drop_unreachable(function: &mut Function, ended: &mut Vec<bool>) {
     let mut seen = vec![false; function.blocks.len()];
     let mut stack = vec![0];
     while let Some(block) = stack.pop() {
@@ -577,52 +455,10 @@ fn drop_unreachable(function: &mut Function, ends: &mut Vec<End>) {
     let mut keep = seen.iter();
     function.blocks.retain(|_| keep.next() == Some(&true));
     let mut keep = seen.iter();
-    ends.retain(|_| keep.next() == Some(&true));
+    ended.retain(|_| keep.next() == Some(&true));
     for block in &mut function.blocks {
         for target in block.terminator.targets_mut() {
             target.block = numbers[target.block];
         }
     }
-}
-
-/// Lets blocks that always leave return values of the kinds that the others return, which nobody sees.
-///
-/// # Errors
-/// [`Error::Memory`].
-fn return_anything(function: &mut Function, ends: &[End]) -> PyResult<()> {
-    let mut ended = function.blocks.iter().zip(ends);
-    let returned = ended.find_map(|(block, end)| match &block.terminator {
-        Terminator::Return(values) if *end == End::Ended => Some(values.clone()),
-        _ => None,
-    });
-    let returned = returned.unwrap_or_default();
-    for (block, end) in function.blocks.iter_mut().zip(ends) {
-        if *end != End::Leaves {
-            continue;
-        }
-        let mut values = Vec::with_capacity(returned.len());
-        for &like in &returned {
-            let value = datum::any_of(&function.kinds[like as usize])?;
-            let id = function.kinds.len() as ValueId;
-            function.kinds.push(value.kind());
-            let constant = Instruction::new(id, Expression::Constant(value));
-            block.instructions.push(constant);
-            values.push(id);
-        }
-        block.terminator = Terminator::Return(values);
-    }
-    Ok(())
-}
-
-/// The nodes of variables, for use in this thread.
-fn variables(what: &str, objects: &Bound<'_, PyAny>) -> PyResult<Vec<Variable>> {
-    items(what, objects, None, |object| {
-        let variable = object.cast::<PyVariable>().map_err(|_| {
-            PyTypeError::new_err(format!(
-                "{what}: expected variables, got {}",
-                type_name(&object)
-            ))
-        })?;
-        Ok(variable.get().node()?.into_owned())
-    })
 }

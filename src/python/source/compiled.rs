@@ -90,11 +90,7 @@ pub(super) fn arguments(function: &Function, args: &Bound<'_, PyAny>) -> PyResul
 }
 
 /// How a run ended, as an object: results in a list or tuple, or the number of an exit.
-pub(super) fn outcome(
-    py: Python<'_>,
-    outcome: Outcome,
-    list: bool,
-) -> PyResult<Bound<'_, PyAny>> {
+pub(super) fn outcome(py: Python<'_>, outcome: Outcome, list: bool) -> PyResult<Bound<'_, PyAny>> {
     match outcome {
         Outcome::Left(exit) => Ok(PyInt::new(py, exit).into_any()),
         Outcome::Returned(results) => {
@@ -105,6 +101,29 @@ pub(super) fn outcome(
                 false => Ok(PyTuple::new(py, objects)?.into_any()),
             }
         }
+    }
+}
+
+#[pymethods]
+impl PyIrFunction {
+    /// Runs the function by the interpreter, one instruction after the other: a list of results, or the
+    /// number of the exit by which it was left.
+    fn interpret<'py>(&self, args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let values = arguments(&self.inner, args)?;
+        let function = &self.inner;
+        let found = args
+            .py()
+            .detach(|| interpret(function, &values, usize::MAX))?;
+        outcome(args.py(), found, true)
+    }
+
+    /// The function as what runs it fast: machine code if ``native`` and where that is possible, else the
+    /// interpreter. Compiling releases the interpreter's lock.
+    #[pyo3(signature = (native=true))]
+    fn compile(&self, py: Python<'_>, native: bool) -> PyResult<PyCompiled> {
+        let function = self.clone();
+        py.detach(|| PyCompiled::new(function, native))
+            .map_err(PyErr::from)
     }
 }
 

@@ -105,10 +105,12 @@ pub(super) fn of_kind(what: &str, object: &Bound<'_, PyAny>, kind: &ValueKind) -
             Ok(b) => Ok(b.is_true().into()),
             Err(_) => Err(refused()),
         },
-        ValueKind::Int => match object.cast::<PyBool>().is_err() && object.cast::<PyInt>().is_ok() {
-            true => Ok(object.extract::<i64>()?.into()),
-            false => Err(refused()),
-        },
+        ValueKind::Int => {
+            match object.cast::<PyBool>().is_err() && object.cast::<PyInt>().is_ok() {
+                true => Ok(object.extract::<i64>()?.into()),
+                false => Err(refused()),
+            }
+        }
         ValueKind::Array(ty) => Ok(of_type(what, object, ty)?.into()),
     }
 }
@@ -154,19 +156,4 @@ pub(super) fn numpy_scalar(py: Python<'_>, dtype: DType, x: f64) -> PyResult<Bou
         Ok::<_, PyErr>(numpy.getattr(name)?.unbind())
     })?;
     class.bind(py).call1((x,))
-}
-
-/// Some value of a kind, as small as there is.
-///
-/// # Errors
-/// [`Error::Memory`](crate::Error::Memory).
-pub(super) fn any_of(kind: &ValueKind) -> crate::Result<Datum> {
-    Ok(match kind {
-        ValueKind::Bool => false.into(),
-        ValueKind::Int => 0_i64.into(),
-        ValueKind::Array(ty) => {
-            let shape = vec![0; ty.ndim()];
-            Array::zeros(&Type::new(ty.dtype, &shape))?.into()
-        }
-    })
 }

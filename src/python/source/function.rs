@@ -5,7 +5,6 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::compiled::{PyCompiled, arguments, outcome};
 use super::datum;
 use crate::ir::{Function, Terminator, ValueId, ValueKind};
 use crate::python::convert::items;
@@ -115,23 +114,6 @@ impl PyIrFunction {
     ) -> PyResult<(PyIrFunction, Vec<Option<usize>>)> {
         let _ = (py, self.wrt(wrt)?);
         Err(pyo3::exceptions::PyNotImplementedError::new_err("jvp"))
-    }
-
-    /// Runs the function by the interpreter, one instruction after the other: a list of results, or the
-    /// number of the exit by which it was left.
-    fn interpret<'py>(&self, args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let values = arguments(&self.inner, args)?;
-        let function = &self.inner;
-        let found = args.py().detach(|| crate::exec::interpret(function, &values, usize::MAX))?;
-        outcome(args.py(), found, true)
-    }
-
-    /// The function as what runs it fast: machine code if ``native`` and where that is possible, else the
-    /// interpreter. Compiling releases the interpreter's lock.
-    #[pyo3(signature = (native=true))]
-    fn compile(&self, py: Python<'_>, native: bool) -> PyResult<PyCompiled> {
-        let function = self.clone();
-        py.detach(|| PyCompiled::new(function, native)).map_err(PyErr::from)
     }
 
     fn __str__(&self) -> PyResult<String> {

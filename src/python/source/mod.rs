@@ -8,6 +8,8 @@ mod builder;
 mod compiled;
 mod datum;
 mod function;
+mod operators;
+mod splice;
 
 use pyo3::prelude::*;
 
