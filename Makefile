@@ -29,7 +29,7 @@ sync := $(if $(filter output-sync,$(.FEATURES)),--output-sync)
 
 .PHONY: help
 help: ## List what make can do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 	@printf '\n  PYTHON=/path/to/python3 chooses the Python; 3.11 or newer is needed.\n'
 
 .PHONY: build
@@ -87,6 +87,10 @@ check-address check-memory:
 .PHONY: mutants
 mutants: $(VENV)/.made ## Change the code in places that Rust tests should notice; FILE=src/table/record.rs
 	$(rust) nice -n 19 $(python) scripts/mutants.py $(FILE)
+
+.PHONY: random-programs
+random-programs: $(module) ## Random Python functions in all modes against plain Python; COUNT=100000
+	$(python) tests/source/random_programs.py --count $(or $(COUNT),100000)
 
 .PHONY: clean
 clean: ## Remove all that make made

@@ -1,0 +1,105 @@
+"""Random programs in all modes against plain Python; `make random-programs` runs many more."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import held
+import program
+import pytest
+import random_programs
+import shrinking
+from held import HAS_MODES
+
+import wyrmling as wy
+
+COUNT, BLOCKS = 500, 10
+MODES = ["source", "trace"] if HAS_MODES else ["trace"]
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, COUNT // BLOCKS))
+def test_programs(first):
+    ran = 0
+    for seed in range(first, first + COUNT // BLOCKS):
+        made, said = random_programs.run(seed, MODES)
+        for mode, (result, text) in said.items():
+            assert result != "fault", f"program {seed} in {mode}: {text}\n{made.text}"
+            ran += result == "ok"
+    assert ran > COUNT // BLOCKS / 2
+
+
+@pytest.mark.skipif(not HAS_MODES, reason="transforms take no mode")
+def test_programs_by_the_interpreter():
+    command = [sys.executable, str(Path(random_programs.__file__)), "--interpreter"]
+    command += ["--mode", "source", "--count", str(COUNT), "--no-shrink"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_seed_makes_one_program():
+    assert program.Program(5).text == program.Program(5).text
+    assert len({program.Program(seed).text for seed in range(50)}) == 50
+
+
+def off(of, by):
+    """The transform, wrong by a factor in its value or gradient."""
+
+    def transform(*given, **options):
+        f = of(*given, **options)
+
+        def transformed(*args, **kwargs):
+            value, gradient = f(*args, **kwargs)
+            return by(value, gradient)
+
+        return transformed
+
+    return transform
+
+
+TEXT = """
+def f(x, y, n, flag):
+    v = x * 3.0
+    if flag:
+        for i in range(3):
+            v = v + x * i
+            if y > 100:
+                raise ValueError('no')
+    return v * y
+"""
+POINTS = [(1.5, 0.7, 2, True)]
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        lambda y, g: (y * (1 + 2e-16 * 2), g),
+        lambda y, g: (y, tuple(part * (1 + 1e-9) for part in g)),
+        lambda y, g: (y, g[::-1]),
+        lambda y, g: (y, tuple(-part for part in g)),
+    ],
+)
+def test_what_is_wrong_is_noticed_and_shrunk(monkeypatch, by):
+    assert random_programs.faults(TEXT, POINTS, "trace", 2) == []
+    monkeypatch.setattr(held.wy, "value_and_grad", off(wy.value_and_grad, by))
+    found = random_programs.faults(TEXT, POINTS, "trace", 1)
+    assert len(found) == 1
+
+    small, fault = random_programs.smallest(TEXT, POINTS, "trace", found[0], 1)
+    assert random_programs.kind(fault) == random_programs.kind(found[0])
+    assert len(small.splitlines()) == 2
+
+
+def test_exceptions_have_to_be_the_same():
+    f = random_programs.function("def f(x, y):\n    y = x / y\n    return y\n")
+    plain = held.Held(f, (1.0, 0.0), {})
+    assert repr(plain.value) == "ZeroDivisionError('float division by zero') at line 2"
+    other = random_programs.function("def f(x, y):\n\n    return x / y\n")
+    assert not plain.value.same_as(held.Held(other, (1.0, 0.0), {}).value)
+
+
+def test_shrinking_keeps_what_it_is_told_to():
+    text = program.Program(8).text
+    assert "range(" in text
+    small = shrinking.shrunk(text, lambda candidate: "range(" in candidate)
+    assert "range(" in small
+    assert len(small.splitlines()) <= 3
