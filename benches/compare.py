@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from side_by_side import decompositions, gradients, operators, recommenders
+from side_by_side import decompositions, gradients, loops, operators, recommenders
 from side_by_side.peers import Peers
 from side_by_side.rows import Row, measure, report
 
@@ -41,6 +41,7 @@ ROWS: dict[str, Callable[[Peers, argparse.Namespace], Row]] = {
     **decompositions.ROWS,
     "exp": operators.exp("float64"),
     "exp-float32": operators.exp("float32"),
+    **loops.ROWS,
     "bpr": recommenders.small,
     "bpr-large": recommenders.large,
 }

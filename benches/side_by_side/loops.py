@@ -1,0 +1,355 @@
+"""Functions that are read: loops and branches of plain Python, differentiated without tracing.
+
+JAX has its compiled ``scan`` and ``fori_loop``, PyTorch runs eagerly. Where reading a function is
+refused, or transforms take no mode, the side is left out with a line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import linecache
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import wyrmling as wy
+
+from .peers import Peers
+from .rows import OURS, Row, Run, Target, check, micro, microseconds
+
+READ = f"{OURS}, read"
+
+
+def read(transform: Callable[..., Any], f: Callable[..., Any], *of: Any) -> Any:
+    """A transform of ``f`` that reads it, tried at these arguments; None if it cannot be."""
+    if "mode" not in inspect.signature(transform).parameters:
+        print("  transforms take no mode: reading is left out")
+        return None
+    transformed = transform(f, mode="source")
+    try:
+        transformed(*of)
+    except NotImplementedError as error:  # wy.SourceError
+        print(f"  reading {f.__name__} is refused: {str(error).splitlines()[0]}")
+        return None
+    return transformed
+
+
+def sine_loop(x: float) -> float:
+    """A thousand steps of a scalar recurrence."""
+    for _ in range(1000):
+        x = math.sin(x) * 1.01 + 0.1 * x
+    return x
+
+
+def _sine_loop_by_hand(x: float) -> float:
+    slope = 1.0
+    for _ in range(1000):
+        slope *= math.cos(x) * 1.01 + 0.1
+        x = math.sin(x) * 1.01 + 0.1 * x
+    return slope
+
+
+def sines_in_a_loop(peers: Peers, options: argparse.Namespace) -> Row:
+    """The gradient of the loop of a thousand sines."""
+    start = 0.7
+    expected = [_sine_loop_by_hand(start)]
+    sides: dict[str, Run] = {}
+    if gradient := read(wy.grad, sine_loop, start):
+        check(READ, [gradient(start)], expected)
+        sides[READ] = micro(lambda: gradient(start))
+    if jax := peers.jax:
+        numpy = jax.numpy
+
+        def step(x: Any) -> Any:
+            return numpy.sin(x) * 1.01 + 0.1 * x
+
+        def scan(x: Any) -> Any:
+            return jax.lax.scan(lambda x, _: (step(x), None), x, None, length=1000)[0]
+
+        def fori(x: Any) -> Any:
+            return jax.lax.fori_loop(0, 1000, lambda _, x: step(x), x)
+
+        for name, f in [("JAX, scan", scan), ("JAX, fori_loop", fori)]:
+            compiled = jax.jit(jax.grad(f))
+            check(name, [compiled(start)], expected)
+            sides[name] = micro(lambda compiled=compiled: compiled(start).block_until_ready())
+    if torch := peers.torch:
+
+        def with_torch() -> Any:
+            x = first = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+            for _ in range(1000):
+                x = torch.sin(x) * 1.01 + 0.1 * x
+            x.backward()
+            return first.grad
+
+        check("PyTorch", [with_torch()], expected)
+        sides["PyTorch"] = micro(with_torch)
+    sides["Python by hand"] = micro(lambda: _sine_loop_by_hand(start))
+    text = "at most 0.6 of JAX's"
+    targets = [Target(f"{text} {n}", READ, f"JAX, {n}", most=0.6) for n in ("scan", "fori_loop")]
+    return Row("gradient of 1000 steps x = sin(x)*1.01 + 0.1*x", "µs", microseconds, sides, targets)
+
+
+def horner(c: Any, x: float) -> Any:
+    """The value of a polynomial."""
+    y = 0.0
+    for k in range(len(c)):
+        y = y * x + c[k]
+    return y
+
+
+def elements(peers: Peers, options: argparse.Namespace) -> Row:
+    """Horner's rule over 10⁴ coefficients: gradients by all of them."""
+    c, x = np.random.default_rng(1).normal(size=10_000), 0.999
+    expected = [x ** np.arange(len(c) - 1.0, -1.0, -1.0)]
+    sides: dict[str, Run] = {}
+    if gradient := read(wy.grad, horner, c, x):
+        check(READ, [gradient(c, x)], expected)
+        sides[READ] = micro(lambda: gradient(c, x))
+    compiled = getattr(wy, "compile", None)
+    if compiled is not None and gradient:
+        value = compiled(horner)
+        check("value", [value(c, x)], [horner(c, x)])
+        sides[f"{READ}, value"] = micro(lambda: value(c, x))
+        long = np.random.default_rng(1).normal(size=10 * len(c))
+        sides[f"{READ}, ten times as many"] = micro(lambda: gradient(long, x))
+    if jax := peers.jax:
+
+        def scan(c: Any, x: Any) -> Any:
+            return jax.lax.scan(lambda y, k: (y * x + k, None), 0.0, c)[0]
+
+        by_jax, array = jax.jit(jax.grad(scan)), jax.numpy.asarray(c)
+        check("JAX", [by_jax(array, x)], expected)
+        sides["JAX, scan"] = micro(lambda: by_jax(array, x).block_until_ready())
+    sides["Python, value"] = micro(lambda: horner(c, x))
+    return Row(
+        "Horner's rule over 10,000 numbers, gradient by all of them",
+        "µs",
+        microseconds,
+        sides,
+        [
+            Target("at most 4 times its value", READ, f"{READ}, value", most=4.0),
+            Target("linear in the length", f"{READ}, ten times as many", READ, most=13.0),
+        ],
+    )
+
+
+def mul_tr(a: Any, b: Any) -> Any:
+    """The function of the post."""
+    return np.trace(a @ b)
+
+
+def trace_of_plain_matrices(peers: Peers, options: argparse.Namespace) -> Row:
+    """``mul_tr`` of plain matrices and both gradients."""
+    a, b = np.random.default_rng(1).normal(size=(2, 30, 30))
+    expected = (b.T, a.T)
+    sides: dict[str, Run] = {}
+    if gradient := read(lambda f, **o: wy.value_and_grad(f, (0, 1), **o), mul_tr, a, b):
+        check(READ, gradient(a, b)[1], expected)
+        sides[READ] = micro(lambda: gradient(a, b))
+    traced = wy.value_and_grad(mul_tr, (0, 1))
+    sides[f"{OURS}, no mode"] = micro(lambda: traced(a, b))
+
+    def by_hand() -> Any:
+        return np.trace(a @ b), (b.T.copy(), a.T.copy())
+
+    sides["NumPy by hand"] = micro(by_hand)
+    if jax := peers.jax:
+        compiled = jax.jit(jax.value_and_grad(lambda p, q: jax.numpy.trace(p @ q), (0, 1)))
+        given = jax.numpy.asarray(a), jax.numpy.asarray(b)
+        check("JAX", compiled(*given)[1], expected)
+        sides["JAX, jit"] = micro(lambda: jax.block_until_ready(compiled(*given)))
+    return Row(
+        "mul_tr of plain 30x30 float64, value and both gradients",
+        "µs",
+        microseconds,
+        sides,
+        [Target("at most 1.2 of NumPy by hand", READ, "NumPy by hand", most=1.2)],
+    )
+
+
+def recurrent(w: Any, x: Any) -> Any:
+    """A recurrent network over the rows of ``x``."""
+    h = np.zeros(32)
+    for t in range(100):
+        h = np.tanh(x[t] @ w + h)
+    return np.sum(h)
+
+
+def recurrent_network(peers: Peers, options: argparse.Namespace) -> Row:
+    """The gradient by the weights of a hundred steps of 32 numbers."""
+    rng = np.random.default_rng(1)
+    w, x = rng.normal(size=(32, 32)) / 32, rng.normal(size=(100, 32))
+    sides: dict[str, Run] = {}
+
+    def by_hand() -> Any:
+        states = [np.zeros(32)]
+        for t in range(100):
+            states.append(np.tanh(x[t] @ w + states[-1]))
+        gradient, back = np.zeros_like(w), np.ones(32)
+        for t in range(99, -1, -1):
+            back = back * (1 - states[t + 1] ** 2)
+            gradient += np.outer(x[t], back)
+        return gradient
+
+    expected = [by_hand()]
+    if gradient := read(wy.grad, recurrent, w, x):
+        check(READ, [gradient(w, x)], expected)
+        sides[READ] = micro(lambda: gradient(w, x))
+    by_tracing = wy.grad(recurrent)
+    check(OURS, [by_tracing(w, x)], expected)
+    sides[f"{OURS}, no mode"] = micro(lambda: by_tracing(w, x))
+    sides["NumPy by hand"] = micro(by_hand)
+    if jax := peers.jax:
+        numpy = jax.numpy
+
+        def scan(w: Any, x: Any) -> Any:
+            h = jax.lax.scan(lambda h, v: (numpy.tanh(v @ w + h), None), numpy.zeros(32), x)[0]
+            return numpy.sum(h)
+
+        compiled, given = jax.jit(jax.grad(scan)), (numpy.asarray(w), numpy.asarray(x))
+        check("JAX", [compiled(*given)], expected)
+        sides["JAX, scan"] = micro(lambda: compiled(*given).block_until_ready())
+    if torch := peers.torch:
+        tw, tx = torch.tensor(w, requires_grad=True), torch.tensor(x)
+
+        def with_torch() -> Any:
+            tw.grad = None
+            h = torch.zeros(32, dtype=torch.float64)
+            for t in range(100):
+                h = torch.tanh(tx[t] @ tw + h)
+            h.sum().backward()
+            return tw.grad
+
+        check("PyTorch", [with_torch()], expected)
+        sides["PyTorch"] = micro(with_torch)
+    return Row(
+        "h = tanh(x[t] @ W + h), 100 steps of 32 float64, gradient by W",
+        "µs",
+        microseconds,
+        sides,
+        [
+            Target("ahead of JAX's compiled scan", READ, "JAX, scan", most=1.0),
+            Target("20 times ahead of PyTorch", "PyTorch", READ, least=20.0),
+        ],
+    )
+
+
+def newton_sqrt(a: float, n: int = 20) -> float:
+    """A square root by Newton's iteration, which stops when it is found."""
+    x = a
+    for _ in range(n):
+        if abs(x * x - a) < 1e-12:
+            break
+        x = 0.5 * (x + a / x)
+    return x
+
+
+def newton(peers: Peers, options: argparse.Namespace) -> Row:
+    """A hundred gradients, at arguments that take different numbers of iterations."""
+    points = [float(a) for a in np.geomspace(1e-3, 1e4, 100)]
+    expected = [0.5 / math.sqrt(a) for a in points]
+    sides: dict[str, Run] = {}
+    for name, options_ in [(READ, {"mode": "source"}), (f"{OURS}, no mode", {})]:
+        if options_ and not (gradient := read(wy.grad, newton_sqrt, points[0])):
+            continue
+        gradient = wy.grad(newton_sqrt, **options_)
+        check(name, [gradient(a) for a in points[10:]], expected[10:])
+        sides[name] = micro(lambda gradient=gradient: [gradient(a) for a in points])
+    return Row(
+        "100 gradients of Newton's square root, 1 to 20 iterations (JAX has none of while_loop)",
+        "µs",
+        microseconds,
+        sides,
+    )
+
+
+def rational(x: float, y: float) -> float:
+    """A few operations on two numbers."""
+    return x * y / (1.0 + x * x) - y
+
+
+def call(peers: Peers, options: argparse.Namespace) -> Row:
+    """A call of a compiled scalar gradient: what a call costs."""
+    x, y = 1.5, 0.5
+    expected = [y * (1 - x * x) / (1 + x * x) ** 2]
+    sides: dict[str, Run] = {}
+    if gradient := read(wy.grad, rational, x, y):
+        check(READ, [gradient(x, y)], expected)
+        sides[READ] = micro(lambda: gradient(x, y))
+    traced = wy.grad(rational)
+    sides[f"{OURS}, no mode"] = micro(lambda: traced(x, y))
+    sides["the function in Python"] = micro(lambda: rational(x, y))
+    if jax := peers.jax:
+        compiled = jax.jit(jax.grad(rational))
+        check("JAX", [compiled(x, y)], expected)
+        sides["JAX, jit"] = micro(lambda: compiled(x, y).block_until_ready())
+    targets = [Target("under 2 µs", READ, most=2e-6)]
+    return Row("gradient of a few operations, one call", "µs", microseconds, sides, targets)
+
+
+def first_call(peers: Peers, options: argparse.Namespace) -> Row:
+    """From a function never seen to its gradient: reading, differentiating, compiling."""
+    text = inspect.getsource(sine_loop)
+    sides: dict[str, Run] = {}
+
+    def made(count: list[int]) -> Callable[..., Any]:
+        count[0] += 1
+        name = f"<first call {count[0]}>"
+        body = text.replace("1.01", f"1.01{count[0]:05}")
+        linecache.cache[name] = (len(body), None, body.splitlines(keepends=True), name)
+        space: dict[str, Any] = {"math": math, "__name__": "first_call"}
+        exec(compile(body, name, "exec"), space)
+        function: Callable[..., Any] = space["sine_loop"]
+        return function
+
+    count = [0]
+    if read(wy.grad, sine_loop, 0.7):
+
+        def ours() -> list[float]:
+            f = made(count)
+            start = time.perf_counter()
+            wy.grad(f, mode="source")(0.7)
+            return [time.perf_counter() - start]
+
+        sides[READ] = ours
+    if jax := peers.jax:
+
+        def with_jax() -> list[float]:
+            count[0] += 1
+            c = 1.01 + count[0] * 1e-6
+            f = jax.jit(
+                jax.grad(
+                    lambda x: jax.lax.fori_loop(
+                        0, 1000, lambda _, x: jax.numpy.sin(x) * c + 0.1 * x, x
+                    )
+                )
+            )
+            start = time.perf_counter()
+            f(0.7).block_until_ready()
+            return [time.perf_counter() - start]
+
+        sides["JAX, fori_loop"] = with_jax
+    return Row(
+        "first gradient of the loop of 1000 sines",
+        "µs",
+        microseconds,
+        sides,
+        [Target("under 10 ms", READ, most=10e-3)],
+        repeats=5,
+    )
+
+
+ROWS = {
+    "sine-loop": sines_in_a_loop,
+    "horner": elements,
+    "mul-tr": trace_of_plain_matrices,
+    "recurrent": recurrent_network,
+    "newton": newton,
+    "scalar-call": call,
+    "first-call": first_call,
+}
