@@ -179,6 +179,8 @@ class Held:
     def faults(self, mode, orders=3):
         """What a mode says that is wrong, as lines of text. Raises Refused."""
         found = []
+        if mode == "source" and hasattr(wy, "compile"):
+            self._compiled(mode, found)
         if not self.argnums:
             return found
         if self.raises:
@@ -219,6 +221,10 @@ class Held:
             return True
         right = self.series(self.direction) if self.smooth else None
         spread = 0.0 if right is None else right[1][:, 0]
+        numbers = float | int | np.number | np.ndarray
+        if not all(isinstance(y, numbers) for y in leaves(self.value) + leaves(given)):
+            found.append(f"value in {mode}: {given!r}, plain Python has {self.value!r}")
+            return False
         plain = [np.ravel(y).astype(float) for y in leaves(self.value)]
         mine = [np.ravel(y).astype(float) for y in leaves(given)]
         if [len(y) for y in plain] != [len(y) for y in mine]:
@@ -233,6 +239,22 @@ class Held:
             found.append(f"{name}: {given!r}, plain Python has {self.value!r}")
         self._near(name, mine, plain, spread, found, rtol)
         return len(found) == before
+
+    def _compiled(self, mode, found):
+        """The value alone, of whatever kinds: these have to be Python's too."""
+        fresh = copy.deepcopy(self.args)
+        said = self.call(
+            mode, lambda o: wy.compile(self.function, **o)(*fresh, **copy.deepcopy(self.kwargs))
+        )
+        if self.raises:
+            if not self.value.same_as(said):
+                found.append(f"plain Python: {self.value}; compiled: {said!r}")
+        elif not same(said, self.value):
+            kinds = [[type(leaf) for leaf in leaves(tree)] for tree in (said, self.value)]
+            if isinstance(said, Raised) or kinds[0] != kinds[1]:
+                found.append(f"compiled: {said!r}, plain Python has {self.value!r}")
+            else:
+                self._value("compiled", said, found)
 
     def _first(self, mode, found):
         f = self.function

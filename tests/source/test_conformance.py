@@ -39,6 +39,7 @@ NO_DIFFERENCES = {
     "comparisons.equality",
     "comparisons.or_gives_a_value",
     "comparisons.truth_of_float",
+    "effects.overflow_after_a_local_change",
     "integers.comparison_near_two_to_53",
     "integers.integer_of_float",
     "integers.rounding_to_integers",

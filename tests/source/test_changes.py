@@ -1,0 +1,256 @@
+"""What changes between calls is seen: helpers, defaults, globals, and the kinds of arguments."""
+
+import contextlib
+import math
+import sys
+import threading
+
+import numpy as np
+import pytest
+from held import HAS_MODES
+from outcomes import bits
+
+import wyrmling as wy
+
+pytestmark = pytest.mark.skipif(not HAS_MODES, reason="transforms take no mode")
+
+MODES = ["source", "auto"]
+FACTOR = 2.0
+
+
+def helper(x):
+    return x * 3.0
+
+
+def calls_helper(x):
+    return helper(x) + x
+
+
+def reads_global(x):
+    return x * FACTOR
+
+
+def with_default(x, scale=2.0, *, shift=1.0):
+    return x * scale + shift
+
+
+def squared(x):
+    return x * x + 1
+
+
+@pytest.fixture(params=MODES)
+def grad(request):
+    return lambda f, *of, **options: wy.grad(f, *of, mode=request.param, **options)
+
+
+def repeatedly(f, *args):
+    """The result of the last of several calls: the first may be traced."""
+    return [f(*args) for _ in range(4)][-1]
+
+
+def test_a_helper_that_is_replaced(grad, monkeypatch):
+    g = grad(calls_helper)
+    assert repeatedly(g, 1.5) == 4.0
+    monkeypatch.setitem(globals(), "helper", lambda x: x * x)
+    assert repeatedly(g, 1.5) == 4.0
+    assert repeatedly(g, 2.5) == 6.0
+    monkeypatch.undo()
+    assert repeatedly(g, 2.5) == 4.0
+
+
+def test_a_helper_whose_code_is_replaced(grad):
+    def other(x):
+        return x * 10.0
+
+    g, before = grad(calls_helper), helper.__code__
+    assert repeatedly(g, 1.5) == 4.0
+    helper.__code__ = other.__code__
+    try:
+        assert repeatedly(g, 1.5) == 11.0
+    finally:
+        helper.__code__ = before
+    assert repeatedly(g, 1.5) == 4.0
+
+
+def test_code_of_the_function_itself(grad):
+    def f(x):
+        return x * 2.0
+
+    def other(x):
+        return x * x
+
+    g = grad(f)
+    assert repeatedly(g, 1.5) == 2.0
+    f.__code__ = other.__code__
+    assert repeatedly(g, 1.5) == 3.0
+
+
+def test_a_global_number(grad, monkeypatch):
+    g = grad(reads_global)
+    assert repeatedly(g, 1.5) == 2.0
+    for value in (5.0, 7, True, -0.5):
+        monkeypatch.setitem(globals(), "FACTOR", value)
+        assert repeatedly(g, 1.5) == value
+    monkeypatch.delitem(globals(), "FACTOR")
+    with pytest.raises(NameError, match="FACTOR"):
+        g(1.5)
+
+
+def test_defaults(grad):
+    def f(x, scale=2.0, *, shift=1.0):
+        return x * scale * shift
+
+    g = grad(f)
+    assert repeatedly(g, 1.5) == 2.0
+    f.__defaults__ = (5.0,)
+    assert repeatedly(g, 1.5) == 5.0
+    f.__kwdefaults__["shift"] = 3.0
+    assert repeatedly(g, 1.5) == 15.0
+    f.__kwdefaults__ = {"shift": 0.5}
+    assert repeatedly(g, 1.5) == 2.5
+    f.__defaults__ = None
+    with pytest.raises(TypeError, match="scale"):
+        g(1.5)
+
+
+def test_a_cell(grad):
+    scale = 2.0
+
+    def f(x):
+        return x * scale
+
+    g = grad(f)
+    assert repeatedly(g, 1.5) == 2.0
+    for scale in (3.0, 4, 0.25):
+        assert repeatedly(g, 1.5) == scale
+
+
+def test_a_function_of_math(grad, monkeypatch):
+    def f(x):
+        return math.sin(x) * 2.0
+
+    assert wy.grad(f, mode="source")(0.5) == pytest.approx(2 * math.cos(0.5), rel=1e-15)
+    monkeypatch.setattr(math, "sin", lambda x: x * 7.0)
+    assert repeatedly(grad(f), 0.5) == 14.0
+
+
+def test_an_attribute(grad):
+    class Model:
+        weight = 2.0
+
+        def __call__(self, x):
+            return x * self.weight
+
+    model = Model()
+    g = grad(model)
+    with contextlib.suppress(wy.SourceError):
+        assert repeatedly(g, 1.5) == 2.0
+        model.weight = 5.0
+        assert repeatedly(g, 1.5) == 5.0
+        Model.__call__ = lambda self, x: x * 100.0
+        assert repeatedly(g, 1.5) == 100.0
+
+
+def test_kinds_of_arguments(grad):
+    g = grad(squared)
+    given = [2, 2.0, np.float32(2.0), np.float64(2.0), np.array(2.0), 3.0, 2, np.float32(3.0)]
+    for x in given * 2:
+        with contextlib.suppress(wy.SourceError):
+            found = g(x)
+            wanted = wy.grad(squared, mode="trace")(x)
+            assert type(found) is type(wanted)
+            assert found == wanted
+    with pytest.raises(TypeError):
+        g("text")
+    assert g(2.0) == 4.0
+
+
+def test_arrays_of_other_lengths(grad):
+    def f(x):
+        return (x * x).sum()
+
+    g = grad(f)
+    for n in (3, 5, 3, 0, 1):
+        x = np.arange(float(n))
+        with contextlib.suppress(wy.SourceError):
+            np.testing.assert_array_equal(g(x), 2 * x)
+    with contextlib.suppress(wy.SourceError):
+        np.testing.assert_array_equal(g(np.ones((2, 2))), 2 * np.ones((2, 2)))
+        assert g(np.ones(2, np.float32)).dtype == np.float32
+
+
+def test_integers_of_any_size_in_turn(grad):
+    def f(x, n):
+        return x * n
+
+    g = grad(f)
+    for n in (3, 2**62, 2**63, 10**30, -(2**63), 3, True, 2.5):
+        assert g(1.5, n) == float(n)
+
+
+def test_signs_of_zero_and_nan(grad):
+    def f(x, y):
+        return x * y
+
+    g = grad(f)
+    for y in (0.0, -0.0, math.inf, -math.inf, math.nan):
+        assert bits(g(1.0, y)) == bits(y)
+
+
+def test_a_function_made_anew_each_time(grad):
+    for k in range(20):
+
+        def f(x, k=k):
+            return x * k
+
+        assert grad(f)(1.5) == k
+        assert grad(lambda x, k=k: x * x * k)(1.5) == 3.0 * k
+
+
+def test_many_threads_at_once():
+    def f(x, n):
+        for _ in range(n):
+            x = x * 0.5 + math.sin(x)
+        return x
+
+    g = wy.grad(f, mode="source")
+    wanted = {}
+    for n in range(8):
+        slope, x = 1.0, 0.3
+        for _ in range(n):
+            slope *= 0.5 + math.cos(x)
+            x = x * 0.5 + math.sin(x)
+        wanted[n] = slope
+    wrong = []
+
+    def work():
+        for k in range(200):
+            if abs(g(0.3, k % 8) - wanted[k % 8]) > 1e-12:
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_tracer_sees_every_line():
+    """While something watches, ``auto`` runs the function itself."""
+    lines = []
+
+    def watch(frame, event, arg):
+        if frame.f_code is squared.__code__:
+            lines.append(event)
+        return watch
+
+    g = wy.grad(squared)
+    repeatedly(g, 1.5)
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        assert g(1.5) == 3.0
+    finally:
+        sys.settrace(before)
+    assert "line" in lines
