@@ -87,6 +87,7 @@ mod linear;
 mod reduction;
 mod scatter;
 mod shape;
+mod single;
 mod table;
 
 use std::any::{Any, TypeId};
@@ -108,6 +109,7 @@ pub(crate) use linear::linear;
 pub use reduction::*;
 pub use scatter::{Scatter, ScatteredRows};
 pub use shape::*;
+pub(crate) use single::Single;
 pub use table::{Argument, Case, Entry, Reference, table};
 
 use crate::array::{DType, MOST_AXES, Type, View, ViewMut, element_count};

@@ -27,7 +27,7 @@ pub trait Map1: Send + Sync + 'static {
 
 /// The function's value, by whichever of its two forms is right at `x`.
 #[inline(always)]
-fn anywhere<T: Real, O: Map1>(x: T) -> T {
+pub(in crate::rules) fn anywhere<T: Real, O: Map1>(x: T) -> T {
     if O::within(x) { O::f(x) } else { O::beyond(x) }
 }
 

@@ -22,8 +22,8 @@ use crate::array::{Broadcast, DType, Slice, Type, View, ViewMut, broadcast};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
 
-use super::{Ex, Kernel, ScalarFunction, real, same_dtype};
-pub(super) use map::{LANES, map1, map2, map3};
+use super::{Ex, Kernel, ScalarFunction, Single, real, same_dtype};
+pub(super) use map::{LANES, anywhere, map1, map2, map3};
 pub use map::{Map1, Map2, Map3};
 
 /// The result type of an elementwise operator: one element type, shapes broadcast.
@@ -92,8 +92,8 @@ pub(super) type Derivative = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -
 
 /// What an operator of the macro computes.
 pub(super) enum Compute {
-    /// With loops of its own.
-    Vector(fn(DType) -> Kernel),
+    /// With loops of its own; for one element, with a function that machine code calls.
+    Vector(fn(DType) -> Kernel, fn(DType) -> Single),
     /// With calls of a function.
     Call(ScalarFunction),
     /// With calls of a function of the order and a number.
@@ -120,6 +120,17 @@ impl Definition {
         fits.then(|| self.kernel(n, dtype))
     }
 
+    /// The function of single numbers of type `dtype`, if the operator takes so many.
+    pub(crate) fn single(&self, n: i32, dtype: DType, operands: usize) -> Option<Single> {
+        let fits = operands == self.rules.len() && dtype.is_real();
+        fits.then(|| match self.compute {
+            Compute::Vector(_, single) => single(dtype),
+            Compute::Call(function) => Single::Function(function),
+            Compute::Ordered(f) => Single::Function(ScalarFunction::Ordered(f, n)),
+            Compute::OrderedTwo(f) => Single::Function(ScalarFunction::OrderedTwo(f, n)),
+        })
+    }
+
     #[inline(never)]
     pub(super) fn infer(&self, args: &[&Type]) -> Result<Type> {
         infer(self.name, self.rules.len(), args)
@@ -132,7 +143,7 @@ impl Definition {
 
     pub(super) fn kernel(&self, n: i32, dtype: DType) -> Kernel {
         match self.compute {
-            Compute::Vector(kernel) => kernel(dtype),
+            Compute::Vector(kernel, _) => kernel(dtype),
             Compute::Call(function) => Kernel::call(function, dtype),
             Compute::Ordered(f) => Kernel::call(ScalarFunction::Ordered(f, n), dtype),
             Compute::OrderedTwo(f) => Kernel::call(ScalarFunction::OrderedTwo(f, n), dtype),
@@ -373,13 +384,22 @@ macro_rules! elementwise {
         }
     };
     (@compute $op:ident ($x:ident) => $value:expr) => {
-        $crate::rules::elementwise::Compute::Vector($crate::rules::Kernel::one::<$op>)
+        $crate::rules::elementwise::Compute::Vector(
+            $crate::rules::Kernel::one::<$op>,
+            $crate::rules::Single::one::<$op>,
+        )
     };
     (@compute $op:ident ($x:ident, $y:ident) => $value:expr) => {
-        $crate::rules::elementwise::Compute::Vector($crate::rules::Kernel::two::<$op>)
+        $crate::rules::elementwise::Compute::Vector(
+            $crate::rules::Kernel::two::<$op>,
+            $crate::rules::Single::two::<$op>,
+        )
     };
     (@compute $op:ident ($x:ident, $y:ident, $z:ident) => $value:expr) => {
-        $crate::rules::elementwise::Compute::Vector($crate::rules::Kernel::three::<$op>)
+        $crate::rules::elementwise::Compute::Vector(
+            $crate::rules::Kernel::three::<$op>,
+            $crate::rules::Single::three::<$op>,
+        )
     };
     (@compute $op:ident ($x:ident) -> $call:expr) => {
         $crate::rules::elementwise::Compute::Call($crate::rules::ScalarFunction::One($call))

@@ -1,0 +1,233 @@
+//! Scalar operators as machine code.
+//!
+//! [`ScalarOperator::eval`] says what they compute. What fails there leaves by the exit here, before an
+//! instruction is reached that could trap.
+
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::types::{F64, I8, I32, I64};
+use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value};
+
+use super::run;
+use super::translate::{Translated, Translator, Unsupported};
+use super::word::Word;
+use crate::ir::{Comparison, ScalarOperator as S, ValueId};
+
+fn of_integers(comparison: Comparison) -> IntCC {
+    match comparison {
+        Comparison::Less => IntCC::SignedLessThan,
+        Comparison::LessEqual => IntCC::SignedLessThanOrEqual,
+        Comparison::Equal => IntCC::Equal,
+        Comparison::NotEqual => IntCC::NotEqual,
+        Comparison::Greater => IntCC::SignedGreaterThan,
+        Comparison::GreaterEqual => IntCC::SignedGreaterThanOrEqual,
+    }
+}
+
+/// As IEEE 754 has it: NaN differs from everything, and compares in no other way.
+fn of_numbers(comparison: Comparison) -> FloatCC {
+    match comparison {
+        Comparison::Less => FloatCC::LessThan,
+        Comparison::LessEqual => FloatCC::LessThanOrEqual,
+        Comparison::Equal => FloatCC::Equal,
+        Comparison::NotEqual => FloatCC::NotEqual,
+        Comparison::Greater => FloatCC::GreaterThan,
+        Comparison::GreaterEqual => FloatCC::GreaterThanOrEqual,
+    }
+}
+
+impl Translator<'_> {
+    fn compare(&mut self, how: IntCC, x: Value, y: i64) -> Value {
+        self.cursor.ins().icmp_imm(how, x, y)
+    }
+
+    /// Writes a scalar operator that [`Function::check`](crate::ir::Function::check) found to have
+    /// operands of its kinds, and an exit if it can fail.
+    pub(super) fn compute(
+        &mut self,
+        op: S,
+        args: &[ValueId],
+        exit: Option<u32>,
+    ) -> Translated<Value> {
+        let words = args.iter().map(|&id| self.word(id));
+        let words: Vec<Word> = words.collect::<Translated<_>>()?;
+        let values = args.iter().map(|&id| self.read(id));
+        let values: Vec<Value> = values.collect::<Translated<_>>()?;
+        match (values.as_slice(), exit) {
+            (&[x], None) => self.total_of_one(op, x, words[0]),
+            (&[x, y], None) => self.total_of_two(op, x, y),
+            (&[x], Some(exit)) => self.partial_of_one(op, x, words[0], exit),
+            (&[x, y], Some(exit)) => self.partial_of_two(op, x, y, exit),
+            _ => Err(Unsupported("a scalar operator of three operands")),
+        }
+    }
+
+    fn total_of_one(&mut self, op: S, x: Value, word: Word) -> Translated<Value> {
+        Ok(match op {
+            S::IntInvert => self.cursor.ins().bnot(x),
+            S::BoolNot => self.compare(IntCC::Equal, x, 0),
+            S::IntToFloat => self.cursor.ins().fcvt_from_sint(F64, x),
+            S::BoolToInt | S::IndexToInt => self.cursor.ins().uextend(I64, x),
+            S::IntToBool => self.compare(IntCC::NotEqual, x, 0),
+            S::FloatToBool => {
+                let zero = self.zero(word);
+                self.cursor.ins().fcmp(FloatCC::NotEqual, x, zero)
+            }
+            _ => return Err(Unsupported("an unknown scalar operator")),
+        })
+    }
+
+    fn total_of_two(&mut self, op: S, x: Value, y: Value) -> Translated<Value> {
+        let mut ins = self.cursor.ins();
+        Ok(match op {
+            S::IntAnd | S::BoolAnd => ins.band(x, y),
+            S::IntOr | S::BoolOr => ins.bor(x, y),
+            S::IntXor | S::BoolXor => ins.bxor(x, y),
+            S::BoolEqual => ins.icmp(IntCC::Equal, x, y),
+            S::CompareInt(how) => ins.icmp(of_integers(how), x, y),
+            S::CompareNumber(how) => ins.fcmp(of_numbers(how), x, y),
+            _ => return Err(Unsupported("an unknown scalar operator")),
+        })
+    }
+
+    fn partial_of_one(&mut self, op: S, x: Value, word: Word, exit: u32) -> Translated<Value> {
+        Ok(match op {
+            S::IntNeg => {
+                let fits = self.compare(IntCC::NotEqual, x, i64::MIN);
+                self.require_or_exit(fits, exit);
+                self.cursor.ins().ineg(x)
+            }
+            S::IntAbs => {
+                let fits = self.compare(IntCC::NotEqual, x, i64::MIN);
+                self.require_or_exit(fits, exit);
+                self.cursor.ins().iabs(x)
+            }
+            S::FloatToInt | S::Floor | S::Ceil | S::Round => {
+                let x = match word {
+                    Word::F32 => self.cursor.ins().fpromote(F64, x),
+                    _ => x,
+                };
+                let whole = match op {
+                    S::Floor => self.cursor.ins().floor(x),
+                    S::Ceil => self.cursor.ins().ceil(x),
+                    S::Round => self.cursor.ins().nearest(x),
+                    _ => self.cursor.ins().trunc(x),
+                };
+                // 2^63 does not fit; NaN is in no range.
+                let least = self.cursor.ins().f64const(-9_223_372_036_854_775_808.0);
+                let above = self.cursor.ins().f64const(9_223_372_036_854_775_808.0);
+                let mut within = |how, limit| self.cursor.ins().fcmp(how, whole, limit);
+                let low = within(FloatCC::GreaterThanOrEqual, least);
+                let high = within(FloatCC::LessThan, above);
+                let fits = self.cursor.ins().band(low, high);
+                self.require_or_exit(fits, exit);
+                self.cursor.ins().fcvt_to_sint(I64, whole)
+            }
+            S::IntToIndex => {
+                let fits = self.compare(IntCC::UnsignedLessThanOrEqual, x, i64::from(u32::MAX));
+                self.require_or_exit(fits, exit);
+                self.cursor.ins().ireduce(I32, x)
+            }
+            S::Length(_) => {
+                // A single number has no axes.
+                let never = self.cursor.ins().iconst(I8, 0);
+                self.require_or_exit(never, exit);
+                self.integer(0)
+            }
+            _ => return Err(Unsupported("an unknown scalar operator")),
+        })
+    }
+
+    fn partial_of_two(&mut self, op: S, x: Value, y: Value, exit: u32) -> Translated<Value> {
+        Ok(match op {
+            S::IntAdd => {
+                let sum = self.cursor.ins().iadd(x, y);
+                // It has overflowed if both operands have a sign that the sum has not.
+                let (a, b) = (
+                    self.cursor.ins().bxor(x, sum),
+                    self.cursor.ins().bxor(y, sum),
+                );
+                let both = self.cursor.ins().band(a, b);
+                let fits = self.compare(IntCC::SignedGreaterThanOrEqual, both, 0);
+                self.require_or_exit(fits, exit);
+                sum
+            }
+            S::IntSub => {
+                let rest = self.cursor.ins().isub(x, y);
+                // It has overflowed if the signs of the operands differ, and the first's changes.
+                let (a, b) = (
+                    self.cursor.ins().bxor(x, y),
+                    self.cursor.ins().bxor(x, rest),
+                );
+                let both = self.cursor.ins().band(a, b);
+                let fits = self.compare(IntCC::SignedGreaterThanOrEqual, both, 0);
+                self.require_or_exit(fits, exit);
+                rest
+            }
+            S::IntMul => {
+                let product = self.cursor.ins().imul(x, y);
+                let high = self.cursor.ins().smulhi(x, y);
+                let sign = self.cursor.ins().sshr_imm(product, 63);
+                let fits = self.cursor.ins().icmp(IntCC::Equal, high, sign);
+                self.require_or_exit(fits, exit);
+                product
+            }
+            S::IntFloorDiv => {
+                let divides = self.compare(IntCC::NotEqual, y, 0);
+                self.require_or_exit(divides, exit);
+                let (least, other) = (
+                    self.compare(IntCC::NotEqual, x, i64::MIN),
+                    self.compare(IntCC::NotEqual, y, -1),
+                );
+                let fits = self.cursor.ins().bor(least, other);
+                self.require_or_exit(fits, exit);
+                let quotient = self.cursor.ins().sdiv(x, y);
+                let product = self.cursor.ins().imul(quotient, y);
+                let rest = self.cursor.ins().isub(x, product);
+                let other_sign = self.has_other_sign(rest, y);
+                let less = self.cursor.ins().uextend(I64, other_sign);
+                self.cursor.ins().isub(quotient, less)
+            }
+            S::IntMod => {
+                let divides = self.compare(IntCC::NotEqual, y, 0);
+                self.require_or_exit(divides, exit);
+                // The remainder by -1 is that by 1; the instruction traps for the least integer.
+                let minus_one = self.compare(IntCC::Equal, y, -1);
+                let one = self.integer(1);
+                let divisor = self.cursor.ins().select(minus_one, one, y);
+                let rest = self.cursor.ins().srem(x, divisor);
+                let other_sign = self.has_other_sign(rest, y);
+                let moved = self.cursor.ins().iadd(rest, y);
+                self.cursor.ins().select(other_sign, moved, rest)
+            }
+            S::IntShiftRight => {
+                let counts = self.compare(IntCC::SignedGreaterThanOrEqual, y, 0);
+                self.require_or_exit(counts, exit);
+                let most = self.integer(63);
+                let by = self.cursor.ins().umin(y, most);
+                self.cursor.ins().sshr(x, by)
+            }
+            S::IntPow => self.by_call(run::int_pow as *const () as usize, x, y, exit),
+            S::IntShiftLeft => self.by_call(run::int_shift_left as *const () as usize, x, y, exit),
+            _ => return Err(Unsupported("an unknown scalar operator")),
+        })
+    }
+
+    /// Whether a remainder is not 0, and of another sign than the divisor.
+    fn has_other_sign(&mut self, rest: Value, divisor: Value) -> Value {
+        let signs = self.cursor.ins().bxor(rest, divisor);
+        let differ = self.compare(IntCC::SignedLessThan, signs, 0);
+        let inexact = self.compare(IntCC::NotEqual, rest, 0);
+        self.cursor.ins().band(differ, inexact)
+    }
+
+    /// Calls a function of two integers that writes its result to memory, and says whether it has.
+    fn by_call(&mut self, address: usize, x: Value, y: Value, exit: u32) -> Value {
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
+        let slot = self.cursor.func.create_sized_stack_slot(slot);
+        let to = self.cursor.ins().stack_addr(I64, slot, 0);
+        let call = self.call(address, &[x, y, to], Some(I8));
+        let there = self.result_of(call);
+        self.require_or_exit(there, exit);
+        self.load(I64, to, 0)
+    }
+}

@@ -1,0 +1,518 @@
+//! From blocks to Cranelift's.
+//!
+//! A block becomes one of Cranelift's with the same parameters, so that values stay in registers. Beside
+//! them there are a prologue, which loads the arguments, and blocks for what seldom happens.
+//!
+//! Soundness. What is compiled has passed [`Function::check`], which sees to the kinds of operands and
+//! the records of tapes, not to whether control flow comes by a definition before its use: that is
+//! compared here, by dominance, and so is that the result of an operator is of the kind that the function
+//! says. Machine code reaches memory at its slots, at the run and at the tapes alone, by offsets known
+//! here, and within a tape only between its bottom and its end, which it compares each time.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::cursor::{Cursor, FuncCursor};
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{
+    self as clif, AbiParam, BlockArg, Inst, InstBuilder, JumpTableData, MemFlagsData, SigRef,
+    Signature,
+};
+use cranelift_codegen::isa::CallConv;
+
+use super::run::{self, Run, Tape, status};
+use super::word::{Slot, Word};
+use crate::array::DType;
+use crate::exec::native::operators;
+use crate::ir::{Cfg, Expression, Function, Instruction, Target, Terminator, ValueId};
+
+/// Bytes of a slot.
+const SLOT: i32 = size_of::<Slot>() as i32;
+
+/// Most parameters of a block, and most values of a record: far below what Cranelift can number.
+const MOST_VALUES: usize = 4096;
+
+/// Most instructions of a function: Cranelift takes about a second for so many.
+const MOST_INSTRUCTIONS: usize = 100_000;
+
+/// Why there is no machine code: the function is run by the interpreter instead.
+#[derive(Debug)]
+pub(super) struct Unsupported(pub(super) &'static str);
+
+type Translated<T = ()> = std::result::Result<T, Unsupported>;
+
+/// What machine code takes: the kinds of arguments and results.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Interface {
+    pub(super) parameters: Box<[Word]>,
+    pub(super) results: Box<[Word]>,
+}
+
+impl Interface {
+    /// That of a function whose values are all single ones.
+    fn of(function: &Function) -> Translated<Self> {
+        let words = |ids: &[ValueId]| {
+            let words = ids.iter().map(|&id| Word::of(function.kind(id)));
+            words.collect::<Option<Box<[Word]>>>()
+        };
+        let arrays = || Unsupported("arrays");
+        let mut results = None;
+        for block in &function.blocks {
+            if let Terminator::Return(ids) = &block.terminator {
+                let found = words(ids).ok_or_else(arrays)?;
+                if results.get_or_insert_with(|| found.clone()) != &found {
+                    return Err(Unsupported("returns of different kinds"));
+                }
+            }
+        }
+        Ok(Interface {
+            parameters: words(function.parameters()).ok_or_else(arrays)?,
+            results: results.unwrap_or_default(),
+        })
+    }
+}
+
+/// Writes one function.
+pub(super) struct Translator<'a> {
+    pub(super) cursor: FuncCursor<'a>,
+    function: &'a Function,
+    cfg: &'a Cfg,
+    convention: CallConv,
+    /// Cranelift's value for each of the function's, and the block that defines it.
+    values: Vec<Option<(clif::Value, usize)>>,
+    blocks: Vec<clif::Block>,
+    /// The block that is written.
+    current: usize,
+    /// Estimated nanoseconds of the instructions of this block so far.
+    cost: i64,
+    run: clif::Value,
+    slots: clif::Value,
+    tapes: clif::Value,
+    /// Returns its parameter, a status.
+    leave: clif::Block,
+    signatures: Vec<(Box<[clif::Type]>, Option<clif::Type>, SigRef)>,
+}
+
+/// The signature of what is compiled: run, slots and tapes, for a status.
+pub(super) fn signature(convention: CallConv) -> Signature {
+    let mut signature = Signature::new(convention);
+    signature.params = vec![AbiParam::new(I64); 3];
+    signature.returns = vec![AbiParam::new(I64)];
+    signature
+}
+
+/// Writes a function that has passed [`Function::check`] into an empty one of Cranelift's, with
+/// [`signature`]'s.
+pub(super) fn translate(
+    function: &Function,
+    cfg: &Cfg,
+    to: &mut clif::Function,
+) -> Translated<Interface> {
+    let interface = Interface::of(function)?;
+    let instructions: usize = function.blocks.iter().map(|b| b.instructions.len()).sum();
+    let wide = |b: &crate::ir::Block| b.parameters.len() > MOST_VALUES;
+    if instructions > MOST_INSTRUCTIONS || function.blocks.iter().any(wide) {
+        return Err(Unsupported("too large"));
+    }
+    let convention = to.signature.call_conv;
+    let prologue = to.dfg.make_block();
+    let [run, slots, tapes] = [(); 3].map(|()| to.dfg.append_block_param(prologue, I64));
+    let leave = to.dfg.make_block();
+    let status = to.dfg.append_block_param(leave, I64);
+    let blocks = function.blocks.iter().map(|_| to.dfg.make_block()).collect();
+    let mut translator = Translator {
+        cursor: FuncCursor::new(to),
+        function,
+        cfg,
+        convention,
+        values: vec![None; function.kinds.len()],
+        blocks,
+        current: 0,
+        cost: 0,
+        run,
+        slots,
+        tapes,
+        leave,
+        signatures: Vec::new(),
+    };
+    translator.open(prologue);
+    let mut arguments = Vec::new();
+    for (k, word) in interface.parameters.iter().enumerate() {
+        let at = k as i32 * SLOT;
+        let value = translator.load(word.ty(), slots, at);
+        arguments.push(BlockArg::Value(value));
+    }
+    let entry = translator.blocks[0];
+    translator.cursor.ins().jump(entry, &arguments);
+    for &block in cfg.order() {
+        translator.block(block)?;
+    }
+    translator.open(leave);
+    translator.cursor.ins().return_(&[status]);
+    translator.cursor.func.layout.set_cold(leave);
+    Ok(interface)
+}
+
+impl Translator<'_> {
+    /// Lets instructions go to a block, which is appended.
+    fn open(&mut self, block: clif::Block) {
+        self.cursor.func.layout.append_block(block);
+        self.cursor.goto_bottom(block);
+    }
+
+    /// A new block for what seldom happens.
+    fn cold(&mut self) -> clif::Block {
+        let block = self.cursor.func.dfg.make_block();
+        self.cursor.func.layout.append_block(block);
+        self.cursor.func.layout.set_cold(block);
+        block
+    }
+
+    /// A new block, to which instructions go from now on.
+    fn next(&mut self) -> clif::Block {
+        let block = self.cursor.func.dfg.make_block();
+        self.open(block);
+        block
+    }
+
+    pub(super) fn load(&mut self, ty: clif::Type, at: clif::Value, offset: i32) -> clif::Value {
+        let flags = MemFlagsData::trusted();
+        self.cursor.ins().load(ty, flags, at, offset)
+    }
+
+    fn store(&mut self, value: clif::Value, at: clif::Value, offset: i32) {
+        let flags = MemFlagsData::trusted();
+        self.cursor.ins().store(flags, value, at, offset);
+    }
+
+    pub(super) fn integer(&mut self, value: i64) -> clif::Value {
+        self.cursor.ins().iconst(I64, value)
+    }
+
+    /// Calls a function by its address.
+    pub(super) fn call(
+        &mut self,
+        address: usize,
+        args: &[clif::Value],
+        result: Option<clif::Type>,
+    ) -> Inst {
+        let dfg = &self.cursor.func.dfg;
+        let types: Box<[clif::Type]> = args.iter().map(|&a| dfg.value_type(a)).collect();
+        let known = self.signatures.iter();
+        let known = known.clone().find(|(p, r, _)| *p == types && *r == result);
+        let signature = match known {
+            Some((_, _, signature)) => *signature,
+            None => {
+                let mut signature = Signature::new(self.convention);
+                signature.params = types.iter().map(|&ty| AbiParam::new(ty)).collect();
+                signature.returns = result.into_iter().map(AbiParam::new).collect();
+                let signature = self.cursor.func.import_signature(signature);
+                self.signatures.push((types, result, signature));
+                signature
+            }
+        };
+        let callee = self.integer(address as i64);
+        self.cursor.ins().call_indirect(signature, callee, args)
+    }
+
+    /// The result of a call.
+    pub(super) fn result_of(&self, call: Inst) -> clif::Value {
+        self.cursor.func.dfg.first_result(call)
+    }
+
+    /// Leaves with a status unless a condition holds.
+    pub(super) fn require(&mut self, condition: clif::Value, status: i64) {
+        let (status, leave) = (self.integer(status), self.leave);
+        let next = self.cursor.func.dfg.make_block();
+        let none: &[BlockArg] = &[];
+        let args = [BlockArg::Value(status)];
+        self.cursor.ins().brif(condition, next, none, leave, &args);
+        self.open(next);
+    }
+
+    /// As [`require`](Self::require), by an exit.
+    pub(super) fn require_or_exit(&mut self, condition: clif::Value, exit: u32) {
+        self.require(condition, status::LEFT + i64::from(exit));
+    }
+
+    /// What a register holds for a value.
+    pub(super) fn word(&self, id: ValueId) -> Translated<Word> {
+        Word::of(self.function.kind(id)).ok_or(Unsupported("arrays"))
+    }
+
+    /// A value where the current block reads it.
+    pub(super) fn read(&self, id: ValueId) -> Translated<clif::Value> {
+        match self.values[id as usize] {
+            Some((value, block)) if self.cfg.dominates(block, self.current) => Ok(value),
+            _ => Err(Unsupported("a value that may be read before it is defined")),
+        }
+    }
+
+    fn define(&mut self, id: ValueId, value: clif::Value) -> Translated {
+        let ty = self.cursor.func.dfg.value_type(value);
+        if self.word(id)?.ty() != ty {
+            return Err(Unsupported("a value of another kind than the function says"));
+        }
+        self.values[id as usize] = Some((value, self.current));
+        Ok(())
+    }
+
+    fn block(&mut self, block: usize) -> Translated {
+        let function = self.function;
+        let here = &function.blocks[block];
+        (self.current, self.cost) = (block, 1);
+        self.open(self.blocks[block]);
+        for &id in &here.parameters {
+            let ty = self.word(id)?.ty();
+            let dfg = &mut self.cursor.func.dfg;
+            let value = dfg.append_block_param(self.blocks[block], ty);
+            self.define(id, value)?;
+        }
+        for instruction in &here.instructions {
+            self.instruction(instruction)?;
+        }
+        self.terminator(&here.terminator)
+    }
+
+    fn instruction(&mut self, instruction: &Instruction) -> Translated {
+        match &instruction.expression {
+            Expression::Constant(datum) => {
+                let word = self.word(instruction.result())?;
+                let slot = word.slot(datum).ok_or(Unsupported("a constant array"))?;
+                let value = match word {
+                    Word::F64 => self.cursor.ins().f64const(f64::from_bits(slot)),
+                    Word::F32 => self.cursor.ins().f32const(f32::from_bits(slot as u32)),
+                    Word::Bool | Word::Int | Word::U32 => {
+                        self.cursor.ins().iconst(word.ty(), slot as i64)
+                    }
+                };
+                self.define(instruction.result(), value)
+            }
+            Expression::Apply(op, args) => {
+                let (value, cost) = operators::apply(self, op, args, instruction.result())?;
+                self.cost += cost;
+                self.define(instruction.result(), value)
+            }
+            Expression::Compute(op, args, exit) => {
+                self.cost += 1;
+                let value = self.compute(*op, args, *exit)?;
+                self.define(instruction.result(), value)
+            }
+            Expression::Guard(condition, exit) => {
+                self.cost += 1;
+                let condition = self.read(*condition)?;
+                self.require_or_exit(condition, *exit);
+                Ok(())
+            }
+            Expression::Push(tape, args) => self.push(*tape, args),
+            Expression::Pop(tape) => self.pop(*tape, &instruction.results),
+        }
+    }
+
+    /// The offset of one of a tape's fields.
+    fn field(tape: u32, offset: usize) -> Translated<i32> {
+        let at = tape as usize * size_of::<Tape>() + offset;
+        i32::try_from(at).map_err(|_| Unsupported("too many tapes"))
+    }
+
+    /// Slots of a record. One without values takes one, so that it is counted.
+    fn record(count: usize) -> Translated<i64> {
+        match count <= MOST_VALUES {
+            true => Ok(count.max(1) as i64),
+            false => Err(Unsupported("too long a record")),
+        }
+    }
+
+    fn push(&mut self, tape: u32, args: &[ValueId]) -> Translated {
+        self.cost += 1 + args.len() as i64;
+        let slots = Self::record(args.len())?;
+        let bytes = slots * i64::from(SLOT);
+        let at = Self::field(tape, offset_of!(Tape, top))?;
+        let tapes = self.tapes;
+        let top = self.load(I64, tapes, at);
+        let end = self.load(I64, tapes, Self::field(tape, offset_of!(Tape, end))?);
+        let room = self.cursor.ins().isub(end, top);
+        let fits = self.integer(bytes);
+        let fits = self
+            .cursor
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThanOrEqual, room, fits);
+        let (full, next) = (self.cold(), self.cursor.func.dfg.make_block());
+        let base = self.cursor.func.dfg.append_block_param(next, I64);
+        let none: &[BlockArg] = &[];
+        let args_of_next = [BlockArg::Value(top)];
+        self.cursor.ins().brif(fits, next, &args_of_next, full, none);
+
+        self.cursor.goto_bottom(full);
+        let (number, count) = (self.integer(i64::from(tape)), self.integer(slots));
+        let grow = run::grow as *const () as usize;
+        let call = self.call(grow, &[self.run, number, count], Some(clif::types::I8));
+        let grown = self.result_of(call);
+        let (failed, leave) = (self.integer(status::FAILED), self.leave);
+        let moved = self.cursor.func.dfg.make_block();
+        let args_of_leave = [BlockArg::Value(failed)];
+        self.cursor.ins().brif(grown, moved, none, leave, &args_of_leave);
+        self.cursor.func.layout.append_block(moved);
+        self.cursor.func.layout.set_cold(moved);
+        self.cursor.goto_bottom(moved);
+        let top = self.load(I64, tapes, at);
+        self.cursor.ins().jump(next, &[BlockArg::Value(top)]);
+
+        self.open(next);
+        for (k, &id) in args.iter().enumerate() {
+            let value = self.read(id)?;
+            self.store(value, base, k as i32 * SLOT);
+        }
+        let top = self.cursor.ins().iadd_imm(base, bytes);
+        self.store(top, tapes, at);
+        Ok(())
+    }
+
+    fn pop(&mut self, tape: u32, results: &[ValueId]) -> Translated {
+        self.cost += 1 + results.len() as i64;
+        let bytes = Self::record(results.len())? * i64::from(SLOT);
+        let at = Self::field(tape, offset_of!(Tape, top))?;
+        let tapes = self.tapes;
+        let top = self.load(I64, tapes, at);
+        let bottom = self.load(I64, tapes, Self::field(tape, offset_of!(Tape, bottom))?);
+        let used = self.cursor.ins().isub(top, bottom);
+        let least = self.integer(bytes);
+        let there = self
+            .cursor
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThanOrEqual, used, least);
+        self.require(there, status::NO_RECORD);
+        let base = self.cursor.ins().iadd_imm(top, -bytes);
+        for (k, &id) in results.iter().enumerate() {
+            let ty = self.word(id)?.ty();
+            let value = self.load(ty, base, k as i32 * SLOT);
+            self.define(id, value)?;
+        }
+        self.store(base, tapes, at);
+        Ok(())
+    }
+
+    fn args(&self, target: &Target) -> Translated<Vec<BlockArg>> {
+        let args = target.args.iter();
+        args.map(|&id| self.read(id).map(BlockArg::Value)).collect()
+    }
+
+    /// Whether a jump from the current block goes back: every cycle has such a jump.
+    fn is_back(&self, target: &Target) -> bool {
+        self.cfg.position(target.block) <= self.cfg.position(self.current)
+    }
+
+    /// Writes a jump, which polls first if it goes back.
+    fn jump(&mut self, target: &Target) -> Translated {
+        let args = self.args(target)?;
+        let to = self.blocks[target.block];
+        if self.is_back(target) {
+            let run = self.run;
+            let at = offset_of!(Run, left) as i32;
+            let left = self.load(I64, run, at);
+            let left = self.cursor.ins().iadd_imm(left, -self.cost);
+            self.store(left, run, at);
+            let due = self.integer(0);
+            let due = self.cursor.ins().icmp(IntCC::SignedLessThan, left, due);
+            let poll = self.cold();
+            let none: &[BlockArg] = &[];
+            self.cursor.ins().brif(due, poll, none, to, &args);
+            self.cursor.goto_bottom(poll);
+            let call = self.call(run::poll as *const () as usize, &[run], Some(clif::types::I8));
+            let goes_on = self.result_of(call);
+            let (failed, leave) = (self.integer(status::FAILED), self.leave);
+            let args_of_leave = [BlockArg::Value(failed)];
+            self.cursor.ins().brif(goes_on, to, &args, leave, &args_of_leave);
+        } else {
+            self.cursor.ins().jump(to, &args);
+        }
+        Ok(())
+    }
+
+    /// Where a branch goes for a target, with what arguments: a block of its own if it goes back.
+    fn edge(&mut self, target: &Target, later: &mut Vec<(clif::Block, Target)>) -> Translated<(clif::Block, Vec<BlockArg>)> {
+        if self.is_back(target) {
+            let edge = self.cursor.func.dfg.make_block();
+            later.push((edge, target.clone()));
+            return Ok((edge, Vec::new()));
+        }
+        Ok((self.blocks[target.block], self.args(target)?))
+    }
+
+    fn terminator(&mut self, terminator: &Terminator) -> Translated {
+        let mut later = Vec::new();
+        match terminator {
+            Terminator::Return(results) => {
+                for (k, &id) in results.iter().enumerate() {
+                    let value = self.read(id)?;
+                    self.store(value, self.slots, k as i32 * SLOT);
+                }
+                let status = self.integer(status::RETURNED);
+                self.cursor.ins().return_(&[status]);
+            }
+            Terminator::Jump(to) => self.jump(to)?,
+            Terminator::Branch {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let condition = self.truth(*condition)?;
+                let (then, then_args) = self.edge(then, &mut later)?;
+                let (otherwise, otherwise_args) = self.edge(otherwise, &mut later)?;
+                self.cursor
+                    .ins()
+                    .brif(condition, then, &then_args, otherwise, &otherwise_args);
+            }
+            Terminator::Switch { value, targets } => {
+                let value = self.read(*value)?;
+                let count = self.integer(targets.len() as i64);
+                let there = self.cursor.ins().icmp(IntCC::UnsignedLessThan, value, count);
+                self.require(there, status::NO_TARGET);
+                let number = self.cursor.ins().ireduce(clif::types::I32, value);
+                let mut calls = Vec::new();
+                for target in targets {
+                    let (block, args) = self.edge(target, &mut later)?;
+                    calls.push(self.cursor.func.dfg.block_call(block, &args));
+                }
+                // The last one serves as the default, which is not reached otherwise.
+                match calls.pop() {
+                    Some(last) => {
+                        let table = JumpTableData::new(last, &calls);
+                        let table = self.cursor.func.create_jump_table(table);
+                        self.cursor.ins().br_table(number, table);
+                    }
+                    None => {
+                        let status = self.integer(status::NO_TARGET);
+                        self.cursor.ins().return_(&[status]);
+                    }
+                }
+            }
+        }
+        for (edge, target) in later {
+            self.open(edge);
+            self.jump(&target)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a condition holds, of kind Bool or a number.
+    fn truth(&mut self, id: ValueId) -> Translated<clif::Value> {
+        let value = self.read(id)?;
+        Ok(match self.word(id)? {
+            Word::Bool => value,
+            Word::Int | Word::U32 => self.cursor.ins().icmp_imm(IntCC::NotEqual, value, 0),
+            word => {
+                let zero = self.zero(word);
+                self.cursor.ins().fcmp(FloatCC::NotEqual, value, zero)
+            }
+        })
+    }
+
+    /// The number 0.
+    pub(super) fn zero(&mut self, word: Word) -> clif::Value {
+        match word.real() {
+            Some(DType::F32) => self.cursor.ins().f32const(0.0),
+            _ => self.cursor.ins().f64const(0.0),
+        }
+    }
+}
