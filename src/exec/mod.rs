@@ -7,6 +7,7 @@
 mod analysis;
 mod arena;
 mod check;
+mod compiled;
 mod executor;
 mod interpreter;
 mod last_uses;
@@ -14,6 +15,8 @@ mod leaf;
 mod link;
 mod lookup;
 mod lower;
+#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
+mod native;
 mod place;
 mod plan;
 mod plan_cache;
@@ -22,6 +25,7 @@ mod rows;
 mod schedule;
 mod slices;
 
+pub use compiled::Compiled;
 pub use executor::Executor;
 pub use interpreter::{Interpreter, Outcome, interpret};
 pub use leaf::Leaf;

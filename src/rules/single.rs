@@ -12,6 +12,10 @@ use super::elementwise::{Map1, Map2, Map3, anywhere};
 use crate::array::{DType, Real, with_real};
 
 /// What computes one element of an operator.
+#[allow(
+    dead_code,
+    reason = "machine code alone reads it, which is a cargo feature"
+)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Single {
     /// The address of a function `extern "C" fn(T, ..) -> T` of the element type that was asked for and of

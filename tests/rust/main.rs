@@ -13,6 +13,7 @@ mod graph;
 mod hooks;
 mod ir;
 mod lengths;
+mod native;
 mod operators;
 mod ops;
 mod optim;

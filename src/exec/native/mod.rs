@@ -30,7 +30,8 @@ use smallvec::{SmallVec, smallvec};
 
 use self::memory::Code;
 use self::run::{Run, Tape};
-use self::translate::{Interface, Unsupported};
+use self::translate::Interface;
+pub(super) use self::translate::Unsupported;
 use self::word::Slot;
 use crate::error::Result;
 use crate::ir::{Cfg, Datum, Function};
@@ -63,7 +64,14 @@ fn isa() -> Option<&'static OwnedTargetIsa> {
         for (name, value) in [
             ("opt_level", "speed"),
             // What is written here is compared with Cranelift's rules in debug builds.
-            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+            (
+                "enable_verifier",
+                if cfg!(debug_assertions) {
+                    "true"
+                } else {
+                    "false"
+                },
+            ),
             // Frames of more than a page touch each page, so that none skips the guard of the stack.
             ("enable_probestack", "true"),
             ("probestack_strategy", "inline"),
@@ -123,7 +131,10 @@ impl Native {
     /// # Errors
     /// As the interpreter.
     pub(super) fn run(&self, args: &[Datum]) -> Option<Result<Outcome>> {
-        let Interface { parameters, results } = &self.interface;
+        let Interface {
+            parameters,
+            results,
+        } = &self.interface;
         let count = parameters.len().max(results.len());
         let mut slots: SmallVec<[Slot; FEW_SLOTS]> = smallvec![0; count];
         if parameters.len() != args.len() {
@@ -150,7 +161,10 @@ impl Native {
     /// # Panics
     /// If there are less slots than parameters or results.
     fn enter(&self, slots: &mut [Slot]) -> Result<Option<u32>> {
-        let Interface { parameters, results } = &self.interface;
+        let Interface {
+            parameters,
+            results,
+        } = &self.interface;
         assert!(slots.len() >= parameters.len().max(results.len()));
         let mut run = Run::new(self.tapes);
         let tapes = run.tapes();

@@ -14,9 +14,10 @@ use super::word::Word;
 use crate::array::DType;
 use crate::ir::ValueId;
 use crate::rules::{
-    Abs, Add, BroadcastLike, Cast, Ceil, Div, Equal, Floor, Greater, GreaterEqual, Internal, Less,
-    LessEqual, Maximum, Minimum, Mul, Neg, NotEqual, Operator, Positive, Reciprocal, Relu,
-    ReshapeLike, Rint, ScalarFunction, Sign, Single, Sqrt, Square, Sub, SumTo, Trunc, Where,
+    Abs, Add, BroadcastLike, Cast, Ceil, Div, Equal, Floor, Greater, GreaterEqual, Identity,
+    Internal, Less, LessEqual, Maximum, Minimum, Mul, Neg, NotEqual, Operator, Positive,
+    Reciprocal, Relu, ReshapeLike, Rint, ScalarFunction, Sign, Single, Sqrt, Square, StopGradient,
+    Sub, SumTo, Trunc, Where, is_one_of,
 };
 
 /// Estimated nanoseconds of a function with a vectorised form.
@@ -25,18 +26,34 @@ const SHORT_CALL: i64 = 20;
 /// Estimated nanoseconds of a special function; some take more, and signals are then polled later.
 const LONG_CALL: i64 = 200;
 
+#[expect(
+    improper_ctypes_definitions,
+    reason = "a pointer is passed as any other"
+)]
 extern "C" fn one(f: fn(f64) -> f64, x: f64) -> f64 {
     f(x)
 }
 
+#[expect(
+    improper_ctypes_definitions,
+    reason = "a pointer is passed as any other"
+)]
 extern "C" fn two(f: fn(f64, f64) -> f64, x: f64, y: f64) -> f64 {
     f(x, y)
 }
 
+#[expect(
+    improper_ctypes_definitions,
+    reason = "a pointer is passed as any other"
+)]
 extern "C" fn ordered(f: fn(i32, f64) -> f64, n: i32, x: f64) -> f64 {
     f(n, x)
 }
 
+#[expect(
+    improper_ctypes_definitions,
+    reason = "a pointer is passed as any other"
+)]
 extern "C" fn ordered_two(f: fn(i32, f64, f64) -> f64, n: i32, x: f64, y: f64) -> f64 {
     f(n, x, y)
 }
@@ -66,16 +83,21 @@ pub(super) fn apply(
         let single = single.ok_or(Unsupported("an operator of other operands"))?;
         return Ok(call(to, single, &values, result));
     }
-    if let ([_], &[x], [from]) = (args, values.as_slice(), words.as_slice()) {
-        if let Some(cast) = op.downcast::<Cast>() {
-            return Ok((converted(to, x, *from, cast.dtype)?, 1));
+    // What moves elements about, of one number. A sum begins with 0.0, which makes -0.0 positive.
+    let moves = is_one_of!(op: Identity, StopGradient);
+    let broadcasts = op.downcast::<BroadcastLike>();
+    let reshapes =
+        op.downcast::<ReshapeLike>().is_some() || broadcasts.is_some_and(|op| op.core == 0);
+    let sums = op.downcast::<SumTo>().is_some();
+    match (values.as_slice(), op.downcast::<Cast>()) {
+        _ if result.real().is_none() => Err(Unsupported("an operator that gives no number")),
+        (&[x], Some(cast)) => Ok((converted(to, x, words[0], cast.dtype)?, 1)),
+        (&[x], None) if moves => Ok((x, 0)),
+        (&[x, _], None) if reshapes => Ok((x, 0)),
+        (&[x, _], None) if sums && words[0] == result => {
+            let zero = to.zero(result);
+            Ok((to.cursor.ins().fadd(x, zero), 1))
         }
-    }
-    let same = op.downcast::<SumTo>().is_some()
-        || op.downcast::<BroadcastLike>().is_some()
-        || op.downcast::<ReshapeLike>().is_some();
-    match (same, values.as_slice()) {
-        (true, &[x, _]) => Ok((x, 0)),
         _ => Err(Unsupported("an operator without a function of numbers")),
     }
 }
@@ -101,7 +123,9 @@ fn call(to: &mut Translator<'_>, single: Single, values: &[Value], word: Word) -
     };
     let order = |to: &mut Translator<'_>, n: i32| {
         let narrow = i64::from(n);
-        to.cursor.ins().iconst(cranelift_codegen::ir::types::I32, narrow)
+        to.cursor
+            .ins()
+            .iconst(cranelift_codegen::ir::types::I32, narrow)
     };
     let pointer = |to: &mut Translator<'_>, f: usize| to.cursor.ins().iconst(I64, f as i64);
     let (address, mut operands) = match function {

@@ -37,7 +37,7 @@ fn of_numbers(comparison: Comparison) -> FloatCC {
 
 impl Translator<'_> {
     fn compare(&mut self, how: IntCC, x: Value, y: i64) -> Value {
-        self.cursor.ins().icmp_imm(how, x, y)
+        self.cursor.ins().icmp_imm_s(how, x, y)
     }
 
     /// Writes a scalar operator that [`Function::check`](crate::ir::Function::check) found to have
@@ -77,7 +77,7 @@ impl Translator<'_> {
     }
 
     fn total_of_two(&mut self, op: S, x: Value, y: Value) -> Translated<Value> {
-        let mut ins = self.cursor.ins();
+        let ins = self.cursor.ins();
         Ok(match op {
             S::IntAnd | S::BoolAnd => ins.band(x, y),
             S::IntOr | S::BoolOr => ins.bor(x, y),
@@ -166,7 +166,7 @@ impl Translator<'_> {
             S::IntMul => {
                 let product = self.cursor.ins().imul(x, y);
                 let high = self.cursor.ins().smulhi(x, y);
-                let sign = self.cursor.ins().sshr_imm(product, 63);
+                let sign = self.cursor.ins().sshr_imm_u(product, 63);
                 let fits = self.cursor.ins().icmp(IntCC::Equal, high, sign);
                 self.require_or_exit(fits, exit);
                 product

@@ -20,10 +20,10 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 
+use super::operators;
 use super::run::{self, Run, Tape, status};
 use super::word::{Slot, Word};
 use crate::array::DType;
-use crate::exec::native::operators;
 use crate::ir::{Cfg, Expression, Function, Instruction, Target, Terminator, ValueId};
 
 /// Bytes of a slot.
@@ -37,9 +37,9 @@ const MOST_INSTRUCTIONS: usize = 100_000;
 
 /// Why there is no machine code: the function is run by the interpreter instead.
 #[derive(Debug)]
-pub(super) struct Unsupported(pub(super) &'static str);
+pub(in crate::exec) struct Unsupported(pub(in crate::exec) &'static str);
 
-type Translated<T = ()> = std::result::Result<T, Unsupported>;
+pub(super) type Translated<T = ()> = std::result::Result<T, Unsupported>;
 
 /// What machine code takes: the kinds of arguments and results.
 #[derive(Debug, Clone, Default)]
@@ -119,7 +119,11 @@ pub(super) fn translate(
     let [run, slots, tapes] = [(); 3].map(|()| to.dfg.append_block_param(prologue, I64));
     let leave = to.dfg.make_block();
     let status = to.dfg.append_block_param(leave, I64);
-    let blocks = function.blocks.iter().map(|_| to.dfg.make_block()).collect();
+    let blocks = function
+        .blocks
+        .iter()
+        .map(|_| to.dfg.make_block())
+        .collect();
     let mut translator = Translator {
         cursor: FuncCursor::new(to),
         function,
@@ -165,13 +169,6 @@ impl Translator<'_> {
         let block = self.cursor.func.dfg.make_block();
         self.cursor.func.layout.append_block(block);
         self.cursor.func.layout.set_cold(block);
-        block
-    }
-
-    /// A new block, to which instructions go from now on.
-    fn next(&mut self) -> clif::Block {
-        let block = self.cursor.func.dfg.make_block();
-        self.open(block);
         block
     }
 
@@ -251,7 +248,9 @@ impl Translator<'_> {
     fn define(&mut self, id: ValueId, value: clif::Value) -> Translated {
         let ty = self.cursor.func.dfg.value_type(value);
         if self.word(id)?.ty() != ty {
-            return Err(Unsupported("a value of another kind than the function says"));
+            return Err(Unsupported(
+                "a value of another kind than the function says",
+            ));
         }
         self.values[id as usize] = Some((value, self.current));
         Ok(())
@@ -289,7 +288,7 @@ impl Translator<'_> {
                 self.define(instruction.result(), value)
             }
             Expression::Apply(op, args) => {
-                let (value, cost) = operators::apply(self, op, args, instruction.result())?;
+                let (value, cost) = operators::apply(self, &**op, args, instruction.result())?;
                 self.cost += cost;
                 self.define(instruction.result(), value)
             }
@@ -341,7 +340,9 @@ impl Translator<'_> {
         let base = self.cursor.func.dfg.append_block_param(next, I64);
         let none: &[BlockArg] = &[];
         let args_of_next = [BlockArg::Value(top)];
-        self.cursor.ins().brif(fits, next, &args_of_next, full, none);
+        self.cursor
+            .ins()
+            .brif(fits, next, &args_of_next, full, none);
 
         self.cursor.goto_bottom(full);
         let (number, count) = (self.integer(i64::from(tape)), self.integer(slots));
@@ -351,7 +352,9 @@ impl Translator<'_> {
         let (failed, leave) = (self.integer(status::FAILED), self.leave);
         let moved = self.cursor.func.dfg.make_block();
         let args_of_leave = [BlockArg::Value(failed)];
-        self.cursor.ins().brif(grown, moved, none, leave, &args_of_leave);
+        self.cursor
+            .ins()
+            .brif(grown, moved, none, leave, &args_of_leave);
         self.cursor.func.layout.append_block(moved);
         self.cursor.func.layout.set_cold(moved);
         self.cursor.goto_bottom(moved);
@@ -363,7 +366,7 @@ impl Translator<'_> {
             let value = self.read(id)?;
             self.store(value, base, k as i32 * SLOT);
         }
-        let top = self.cursor.ins().iadd_imm(base, bytes);
+        let top = self.cursor.ins().iadd_imm_s(base, bytes);
         self.store(top, tapes, at);
         Ok(())
     }
@@ -382,7 +385,7 @@ impl Translator<'_> {
             .ins()
             .icmp(IntCC::UnsignedGreaterThanOrEqual, used, least);
         self.require(there, status::NO_RECORD);
-        let base = self.cursor.ins().iadd_imm(top, -bytes);
+        let base = self.cursor.ins().iadd_imm_s(top, -bytes);
         for (k, &id) in results.iter().enumerate() {
             let ty = self.word(id)?.ty();
             let value = self.load(ty, base, k as i32 * SLOT);
@@ -410,7 +413,7 @@ impl Translator<'_> {
             let run = self.run;
             let at = offset_of!(Run, left) as i32;
             let left = self.load(I64, run, at);
-            let left = self.cursor.ins().iadd_imm(left, -self.cost);
+            let left = self.cursor.ins().iadd_imm_s(left, -self.cost);
             self.store(left, run, at);
             let due = self.integer(0);
             let due = self.cursor.ins().icmp(IntCC::SignedLessThan, left, due);
@@ -418,11 +421,17 @@ impl Translator<'_> {
             let none: &[BlockArg] = &[];
             self.cursor.ins().brif(due, poll, none, to, &args);
             self.cursor.goto_bottom(poll);
-            let call = self.call(run::poll as *const () as usize, &[run], Some(clif::types::I8));
+            let call = self.call(
+                run::poll as *const () as usize,
+                &[run],
+                Some(clif::types::I8),
+            );
             let goes_on = self.result_of(call);
             let (failed, leave) = (self.integer(status::FAILED), self.leave);
             let args_of_leave = [BlockArg::Value(failed)];
-            self.cursor.ins().brif(goes_on, to, &args, leave, &args_of_leave);
+            self.cursor
+                .ins()
+                .brif(goes_on, to, &args, leave, &args_of_leave);
         } else {
             self.cursor.ins().jump(to, &args);
         }
@@ -430,7 +439,11 @@ impl Translator<'_> {
     }
 
     /// Where a branch goes for a target, with what arguments: a block of its own if it goes back.
-    fn edge(&mut self, target: &Target, later: &mut Vec<(clif::Block, Target)>) -> Translated<(clif::Block, Vec<BlockArg>)> {
+    fn edge(
+        &mut self,
+        target: &Target,
+        later: &mut Vec<(clif::Block, Target)>,
+    ) -> Translated<(clif::Block, Vec<BlockArg>)> {
         if self.is_back(target) {
             let edge = self.cursor.func.dfg.make_block();
             later.push((edge, target.clone()));
@@ -450,6 +463,10 @@ impl Translator<'_> {
                 let status = self.integer(status::RETURNED);
                 self.cursor.ins().return_(&[status]);
             }
+            Terminator::Leave(exit) => {
+                let status = self.integer(status::LEFT + i64::from(*exit));
+                self.cursor.ins().return_(&[status]);
+            }
             Terminator::Jump(to) => self.jump(to)?,
             Terminator::Branch {
                 condition,
@@ -466,7 +483,10 @@ impl Translator<'_> {
             Terminator::Switch { value, targets } => {
                 let value = self.read(*value)?;
                 let count = self.integer(targets.len() as i64);
-                let there = self.cursor.ins().icmp(IntCC::UnsignedLessThan, value, count);
+                let there = self
+                    .cursor
+                    .ins()
+                    .icmp(IntCC::UnsignedLessThan, value, count);
                 self.require(there, status::NO_TARGET);
                 let number = self.cursor.ins().ireduce(clif::types::I32, value);
                 let mut calls = Vec::new();
@@ -500,7 +520,7 @@ impl Translator<'_> {
         let value = self.read(id)?;
         Ok(match self.word(id)? {
             Word::Bool => value,
-            Word::Int | Word::U32 => self.cursor.ins().icmp_imm(IntCC::NotEqual, value, 0),
+            Word::Int | Word::U32 => self.cursor.ins().icmp_imm_s(IntCC::NotEqual, value, 0),
             word => {
                 let zero = self.zero(word);
                 self.cursor.ins().fcmp(FloatCC::NotEqual, value, zero)

@@ -121,6 +121,10 @@ impl Definition {
     }
 
     /// The function of single numbers of type `dtype`, if the operator takes so many.
+    #[allow(
+        dead_code,
+        reason = "machine code alone asks, which is a cargo feature"
+    )]
     pub(crate) fn single(&self, n: i32, dtype: DType, operands: usize) -> Option<Single> {
         let fits = operands == self.rules.len() && dtype.is_real();
         fits.then(|| match self.compute {
