@@ -14,10 +14,10 @@ use super::word::Word;
 use crate::array::DType;
 use crate::ir::ValueId;
 use crate::rules::{
-    Abs, Add, BroadcastLike, Cast, Ceil, Div, Equal, Floor, Greater, GreaterEqual, Identity,
-    Internal, Less, LessEqual, Maximum, Minimum, Mul, Neg, NotEqual, Operator, Positive,
-    Reciprocal, Relu, ReshapeLike, Rint, ScalarFunction, Sign, Single, Sqrt, Square, StopGradient,
-    Sub, SumTo, Trunc, Where, is_one_of,
+    Abs, Add, BroadcastLike, Cast, Ceil, Div, Equal, Floor, Greater, GreaterEqual, Internal, Less,
+    LessEqual, Maximum, Minimum, Mul, Neg, NotEqual, Operator, Positive, Reciprocal, Relu,
+    ReshapeLike, Rint, ScalarFunction, Sign, Single, Sqrt, Square, Sub, SumTo, Trunc, Where,
+    is_one_of,
 };
 
 /// Estimated nanoseconds of a function with a vectorised form.
