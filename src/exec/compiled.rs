@@ -3,24 +3,25 @@
 //! Both give the same results to the bit, but for the sign and payload of NaN. The environment variable
 //! `WYRMLING_JIT=0`, read once, asks for the interpreter; so do the cargo features without `jit`.
 
-use super::Outcome;
-use super::interpreter::{check_arguments, interpret_checked};
+use std::sync::Arc;
+
+use super::{Interpreter, Outcome};
 use crate::error::Result;
 use crate::ir::{Datum, Function};
 
 #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
 use super::native::{Native, Unsupported};
 
-/// No machine code.
+/// There is no machine code.
 #[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]
-#[derive(Debug)]
-enum Native {}
+use std::convert::Infallible as Native;
 
-#[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]
-impl Native {
-    fn run(&self, _: &[Datum]) -> Option<Result<Outcome>> {
-        match *self {}
-    }
+/// How a function runs.
+#[derive(Debug)]
+enum Way {
+    Native(Native),
+    /// By the interpreter, and why.
+    Interpreted(Interpreter<Arc<Function>>, &'static str),
 }
 
 /// Why there is no machine code where nobody wants any.
@@ -29,8 +30,8 @@ const UNWANTED: &str = "the interpreter is asked for";
 /// A function that runs, in any number of threads at once.
 #[derive(Debug)]
 pub struct Compiled {
-    function: Function,
-    native: Result<Native, &'static str>,
+    function: Arc<Function>,
+    way: Way,
 }
 
 /// Machine code for a function that is well formed, or why there is none.
@@ -50,42 +51,66 @@ fn native(_: &Function) -> Result<Native, &'static str> {
     Err("it is not compiled for this processor or system, or without the feature jit")
 }
 
+/// Runs machine code; `None` if the arguments are not the function's.
+#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
+fn run(native: &Native, args: &[Datum]) -> Option<Result<Outcome>> {
+    native.run(args)
+}
+
+#[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]
+fn run(native: &Native, _: &[Datum]) -> Option<Result<Outcome>> {
+    match *native {}
+}
+
 impl Compiled {
     /// Prepares a function.
     ///
     /// # Errors
     /// As [`Function::check`].
-    pub fn new(function: Function) -> Result<Self> {
+    pub fn new(function: impl Into<Arc<Function>>) -> Result<Self> {
+        let function = function.into();
         function.check()?;
-        let native = native(&function);
-        Ok(Compiled { function, native })
+        match native(&function) {
+            Ok(native) => Ok(Compiled {
+                function,
+                way: Way::Native(native),
+            }),
+            Err(why) => Self::by_interpreter(function, why),
+        }
     }
 
-    /// Prepares a function for the interpreter alone.
+    /// Prepares a function for the interpreter.
     ///
     /// # Errors
     /// As [`Function::check`].
-    pub fn interpreted(function: Function) -> Result<Self> {
-        function.check()?;
+    pub fn interpreted(function: impl Into<Arc<Function>>) -> Result<Self> {
+        Self::by_interpreter(function.into(), UNWANTED)
+    }
+
+    fn by_interpreter(function: Arc<Function>, why: &'static str) -> Result<Self> {
+        let interpreter = Interpreter::new(Arc::clone(&function))?;
         Ok(Compiled {
             function,
-            native: Err(UNWANTED),
+            way: Way::Interpreted(interpreter, why),
         })
     }
 
     /// The function.
-    pub fn function(&self) -> &Function {
+    pub fn function(&self) -> &Arc<Function> {
         &self.function
+    }
+
+    /// Why it does not run as machine code; `None` if it does.
+    pub fn why_interpreted(&self) -> Option<&'static str> {
+        match &self.way {
+            Way::Native(_) => None,
+            Way::Interpreted(_, why) => Some(why),
+        }
     }
 
     /// Whether it runs as machine code.
     pub fn is_native(&self) -> bool {
-        self.native.is_ok()
-    }
-
-    /// Why it does not run as machine code.
-    pub fn why_interpreted(&self) -> Option<&'static str> {
-        self.native.as_ref().err().copied()
+        self.why_interpreted().is_none()
     }
 
     /// Runs the function.
@@ -95,15 +120,13 @@ impl Compiled {
     /// [`Error::Type`](crate::Error::Type) if one is of another kind than the parameter, what ends
     /// long work, [`Error::Memory`](crate::Error::Memory), and whatever an operator reports.
     pub fn run(&self, args: &[Datum]) -> Result<Outcome> {
-        match &self.native {
-            Ok(native) => match native.run(args) {
+        match &self.way {
+            Way::Native(native) => match run(native, args) {
                 Some(outcome) => outcome,
-                None => {
-                    check_arguments(&self.function, args)?;
-                    interpret_checked(&self.function, args, None)
-                }
+                // It says which argument is wrong.
+                None => Interpreter::new(&*self.function)?.run(args, usize::MAX),
             },
-            Err(_) => interpret_checked(&self.function, args, None),
+            Way::Interpreted(interpreter, _) => interpreter.run(args, usize::MAX),
         }
     }
 }

@@ -83,6 +83,7 @@ fn computed(op: &dyn Operator, args: &[&Array], ty: &Type) -> Result<Array> {
 }
 
 /// A function that is ready to be interpreted.
+#[derive(Debug)]
 pub struct Interpreter<F> {
     function: F,
     last: LastUses,

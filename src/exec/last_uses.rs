@@ -7,6 +7,7 @@
 use crate::ir::{Cfg, Expression, Function, Liveness, ValueId};
 
 /// For each use of a value, whether it is the last. See the [module documentation](self).
+#[derive(Debug)]
 pub(crate) struct LastUses {
     /// For each block and instruction, a bit an operand. Operands beyond are never the last use.
     instructions: Vec<Vec<u64>>,

@@ -77,6 +77,7 @@ mod algebra;
 #[cfg(feature = "python")]
 mod descriptions;
 pub(crate) mod differentiate;
+mod element_function;
 pub(crate) mod elementwise;
 mod form;
 mod index;
@@ -87,7 +88,6 @@ mod linear;
 mod reduction;
 mod scatter;
 mod shape;
-mod single;
 mod table;
 
 use std::any::{Any, TypeId};
@@ -98,6 +98,7 @@ use std::sync::Arc;
 pub use algebra::{Algebra, Ex, Id};
 #[cfg(feature = "python")]
 pub(crate) use descriptions::{DESCRIPTIONS, Description};
+pub(crate) use element_function::ElementFunction;
 pub use elementwise::*;
 pub use form::Form;
 pub use index::*;
@@ -109,7 +110,6 @@ pub(crate) use linear::linear;
 pub use reduction::*;
 pub use scatter::{Scatter, ScatteredRows};
 pub use shape::*;
-pub(crate) use single::Single;
 pub use table::{Argument, Case, Entry, Reference, table};
 
 use crate::array::{DType, MOST_AXES, Type, View, ViewMut, element_count};

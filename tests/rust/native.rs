@@ -12,7 +12,8 @@ use wyrmling::ir::{
 use wyrmling::rules::{self, OpRef, table};
 use wyrmling::{Array, DType, Error};
 
-use crate::common::functions::{random_arguments, random_function};
+use crate::common::functions::random_function;
+use crate::common::outcomes::random_arguments;
 
 /// A result in a form that can be compared: all NaN are one, since machine code may give it another
 /// sign.
@@ -29,7 +30,7 @@ fn seen(datum: &Datum) -> Seen {
         Datum::Int(i) => Seen::Int(*i),
         Datum::Array(a) => {
             assert!(a.shape().is_empty());
-            let x = a.item().unwrap();
+            let x = a.item().expect("well formed");
             let bits = if x.is_nan() { f64::NAN } else { x }.to_bits();
             Seen::Number(a.dtype(), bits)
         }
@@ -44,15 +45,15 @@ fn outcome(outcome: Outcome) -> Result<Vec<Seen>, u32> {
 }
 
 fn native(function: Function) -> Compiled {
-    let compiled = Compiled::new(function).unwrap();
+    let compiled = Compiled::new(function).expect("well formed");
     assert_eq!(compiled.why_interpreted(), None, "{}", compiled.function());
     compiled
 }
 
 /// Runs a function both ways, and compares.
 fn agrees(compiled: &Compiled, args: &[Datum]) -> Result<Vec<Seen>, u32> {
-    let expected = outcome(interpret(compiled.function(), args, 1_000_000).unwrap());
-    let found = outcome(compiled.run(args).unwrap());
+    let expected = outcome(interpret(compiled.function(), args, 1_000_000).expect("well formed"));
+    let found = outcome(compiled.run(args).expect("well formed"));
     assert_eq!(found, expected, "{}\n{args:?}", compiled.function());
     found
 }
@@ -78,7 +79,7 @@ fn of_one(kinds: &[ValueKind], write: impl FnOnce(&Builder, &[ValueId]) -> Value
     let args: Vec<ValueId> = kinds.iter().map(|k| b.parameter(k.clone())).collect();
     let result = write(&b, &args);
     b.terminate(Terminator::Return(vec![result]));
-    native(b.finish("one").unwrap())
+    native(b.finish("one").expect("well formed"))
 }
 
 /// Numbers from all over, NaN and infinities among them.
@@ -122,7 +123,9 @@ fn elementwise_operators_have_the_bits_of_their_kernels() {
                 let count = reference.special.len();
                 let kinds = vec![ValueKind::number(dtype); count];
                 let apply = op.clone();
-                let compiled = of_one(&kinds, |b, args| b.try_apply(apply, args).unwrap());
+                let compiled = of_one(&kinds, |b, args| {
+                    b.try_apply(apply, args).expect("well formed")
+                });
                 let operands: Vec<Vec<f64>> = reference
                     .special
                     .iter()
@@ -138,10 +141,10 @@ fn elementwise_operators_have_the_bits_of_their_kernels() {
                         .map(|x| Array::scalar(dtype, x).into())
                         .collect();
                     // The sign of NaN is nobody's.
-                    let nan = |d: &Datum| d.item().unwrap().is_nan();
+                    let nan = |d: &Datum| d.item().expect("well formed").is_nan();
                     let reads_sign = matches!(entry.name, "signbit" | "copysign");
                     if !(reads_sign && args.iter().any(nan)) {
-                        agrees(&compiled, &args).unwrap();
+                        agrees(&compiled, &args).expect("well formed");
                     }
                 }
                 tried += 1;
@@ -221,7 +224,7 @@ fn scalar_operators_give_what_the_interpreter_gives() {
             let kinds: Vec<ValueKind> = operands.iter().map(|(kind, _)| kind.clone()).collect();
             let compiled = of_one(&kinds, |b, args| {
                 let exit = op.can_fail().then(|| b.exit("it fails", 0));
-                b.compute(op, args, exit).unwrap()
+                b.compute(op, args, exit).expect("well formed")
             });
             for x in &operands[0].1 {
                 match operands.get(1) {
@@ -256,34 +259,38 @@ fn tapes(record: usize) -> Function {
     for (k, count) in counts.into_iter().enumerate() {
         let header = b.block();
         let (i, total) = (b.parameter(ValueKind::Int), b.parameter(ValueKind::Int));
-        b.switch_to(from).unwrap();
+        b.switch_to(from).expect("well formed");
         b.terminate(Terminator::Jump(to(header, &[zero, sum])));
         let (body, after) = (b.block(), b.block());
-        b.switch_to(header).unwrap();
+        b.switch_to(header).expect("well formed");
         let less = S::CompareInt(Comparison::Less);
-        let condition = b.compute(less, &[i, count], None).unwrap();
+        let condition = b.compute(less, &[i, count], None).expect("well formed");
         b.terminate(Terminator::Branch {
             condition,
             then: to(body, &[]),
             otherwise: to(after, &[]),
         });
-        b.switch_to(body).unwrap();
+        b.switch_to(body).expect("well formed");
         let mut next_total = total;
         if k == 0 {
-            b.push(tape, &vec![i; record]).unwrap();
+            b.push(tape, &vec![i; record]).expect("well formed");
         } else {
-            let popped = b.pop(tape).unwrap();
+            let popped = b.pop(tape).expect("well formed");
             for &x in &popped {
-                next_total = b.compute(S::IntAdd, &[next_total, x], Some(out)).unwrap();
+                next_total = b
+                    .compute(S::IntAdd, &[next_total, x], Some(out))
+                    .expect("well formed");
             }
         }
-        let next = b.compute(S::IntAdd, &[i, one], Some(out)).unwrap();
+        let next = b
+            .compute(S::IntAdd, &[i, one], Some(out))
+            .expect("well formed");
         b.terminate(Terminator::Jump(to(header, &[next, next_total])));
-        b.switch_to(after).unwrap();
+        b.switch_to(after).expect("well formed");
         (sum, from) = (total, after);
     }
     b.terminate(Terminator::Return(vec![sum]));
-    b.finish("tapes").unwrap()
+    b.finish("tapes").expect("well formed")
 }
 
 #[test]
@@ -293,10 +300,10 @@ fn tapes_grow_and_are_empty_at_the_start_of_each_run() {
         let run = |pushed: i64, popped: i64| compiled.run(&[pushed.into(), popped.into()]);
         for count in [0, 1, 2, 1023, 1024, 1025, 100_000, 3] {
             let sum = record as i64 * count * (count - 1) / 2;
-            let found = outcome(run(count, count).unwrap()).unwrap();
+            let found = outcome(run(count, count).expect("well formed")).expect("well formed");
             assert_eq!(found, [Seen::Int(sum)]);
             // What a run leaves on its tapes is not there for the next.
-            run(count + 5, 0).unwrap();
+            run(count + 5, 0).expect("well formed");
             let empty = run(count, count + 1);
             assert!(matches!(empty, Err(Error::Value(_))), "{empty:?}");
         }
@@ -310,8 +317,13 @@ fn any_number_of_threads_run_a_function_at_once() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for count in 0..300 {
-                    let found = compiled.run(&[count.into(), count.into()]).unwrap();
-                    assert_eq!(outcome(found).unwrap(), [Seen::Int(count * (count - 1))]);
+                    let found = compiled
+                        .run(&[count.into(), count.into()])
+                        .expect("well formed");
+                    assert_eq!(
+                        outcome(found).expect("well formed"),
+                        [Seen::Int(count * (count - 1))]
+                    );
                 }
             });
         }
@@ -322,7 +334,10 @@ fn any_number_of_threads_run_a_function_at_once() {
 fn wrong_arguments_are_refused() {
     let compiled = native(tapes(1));
     let one = Datum::Int(1);
-    assert!(matches!(compiled.run(&[one.clone()]), Err(Error::Value(_))));
+    assert!(matches!(
+        compiled.run(std::slice::from_ref(&one)),
+        Err(Error::Value(_))
+    ));
     let number = Datum::from(1.0);
     assert!(matches!(
         compiled.run(&[one.clone(), number]),
@@ -340,12 +355,12 @@ fn wrong_functions_are_refused_or_end_with_an_error() {
     let value = b.parameter(ValueKind::Int);
     let there = b.block();
     b.terminate(Terminator::Return(vec![value]));
-    b.switch_to(0).unwrap();
+    b.switch_to(0).expect("well formed");
     let targets = vec![to(there, &[]); 3];
     b.terminate(Terminator::Switch { value, targets });
-    let compiled = native(b.finish("switch").unwrap());
+    let compiled = native(b.finish("switch").expect("well formed"));
     for value in [0, 2] {
-        agrees(&compiled, &[Datum::Int(value)]).unwrap();
+        agrees(&compiled, &[Datum::Int(value)]).expect("well formed");
     }
     for value in [-1, 3, 1 << 32, i64::MIN] {
         let found = compiled.run(&[Datum::Int(value)]);
@@ -355,12 +370,14 @@ fn wrong_functions_are_refused_or_end_with_an_error() {
     // A result of another kind than the function says: the operator gives float64.
     let b = Builder::new();
     let x = b.parameter(ValueKind::number(DType::F64));
-    let y = b.try_apply(OpRef::Static(&rules::Exp), &[x]).unwrap();
+    let y = b
+        .try_apply(OpRef::Static(&rules::Exp), &[x])
+        .expect("well formed");
     b.terminate(Terminator::Return(vec![y]));
-    let mut function = b.finish("exp").unwrap();
+    let mut function = b.finish("exp").expect("well formed");
     for dtype in [DType::F32, DType::U32] {
         function.kinds[y as usize] = ValueKind::number(dtype);
-        let compiled = Compiled::new(function.clone()).unwrap();
+        let compiled = Compiled::new(function.clone()).expect("well formed");
         assert!(!compiled.is_native());
         assert!(matches!(compiled.run(&[1.0.into()]), Err(Error::Type(_))));
     }
@@ -369,19 +386,19 @@ fn wrong_functions_are_refused_or_end_with_an_error() {
     let b = Builder::new();
     let truth = b.parameter(ValueKind::Bool);
     let [one, two] = [(); 2].map(|()| b.block());
-    b.switch_to(one).unwrap();
+    b.switch_to(one).expect("well formed");
     b.terminate(Terminator::Return(vec![truth]));
-    b.switch_to(two).unwrap();
+    b.switch_to(two).expect("well formed");
     b.terminate(Terminator::Return(Vec::new()));
-    b.switch_to(0).unwrap();
+    b.switch_to(0).expect("well formed");
     b.terminate(Terminator::Branch {
         condition: truth,
         then: to(one, &[]),
         otherwise: to(two, &[]),
     });
-    let compiled = Compiled::new(b.finish("returns").unwrap()).unwrap();
+    let compiled = Compiled::new(b.finish("returns").expect("well formed")).expect("well formed");
     for truth in [true, false] {
-        agrees(&compiled, &[truth.into()]).unwrap();
+        agrees(&compiled, &[truth.into()]).expect("well formed");
     }
 
     // No way out of a function, and a block that nobody reaches.
@@ -389,10 +406,10 @@ fn wrong_functions_are_refused_or_end_with_an_error() {
     let lost = b.block();
     let x = b.literal(1.0.into());
     b.terminate(Terminator::Jump(to(lost, &[])));
-    b.switch_to(0).unwrap();
+    b.switch_to(0).expect("well formed");
     let exit = b.exit("always", 0);
     b.terminate(Terminator::Leave(exit));
     let _ = x;
-    let compiled = native(b.finish("leaves").unwrap());
+    let compiled = native(b.finish("leaves").expect("well formed"));
     assert_eq!(agrees(&compiled, &[]), Err(0));
 }

@@ -16,6 +16,7 @@ mod memory;
 mod operators;
 mod run;
 mod scalars;
+mod tapes;
 mod translate;
 mod word;
 
@@ -29,10 +30,10 @@ use cranelift_codegen::settings::{self, Configurable};
 use smallvec::{SmallVec, smallvec};
 
 use self::memory::Code;
-use self::run::{Run, Tape};
+use self::run::{NativeRun, Tape};
 use self::translate::Interface;
 pub(super) use self::translate::Unsupported;
-use self::word::Slot;
+use self::word::RawSlot;
 use crate::error::Result;
 use crate::ir::{Cfg, Datum, Function};
 
@@ -45,7 +46,7 @@ const LARGEST_FRAME: u32 = 1 << 16;
 const FEW_SLOTS: usize = 32;
 
 /// The function that machine code is.
-type Entry = unsafe extern "C" fn(*mut Run, *mut Slot, *mut Tape) -> i64;
+type EntryPoint = unsafe extern "C" fn(*mut NativeRun, *mut RawSlot, *mut Tape) -> i64;
 
 /// A function as machine code.
 #[derive(Debug)]
@@ -136,7 +137,7 @@ impl Native {
             results,
         } = &self.interface;
         let count = parameters.len().max(results.len());
-        let mut slots: SmallVec<[Slot; FEW_SLOTS]> = smallvec![0; count];
+        let mut slots: SmallVec<[RawSlot; FEW_SLOTS]> = smallvec![0; count];
         if parameters.len() != args.len() {
             return None;
         }
@@ -160,22 +161,22 @@ impl Native {
     ///
     /// # Panics
     /// If there are less slots than parameters or results.
-    fn enter(&self, slots: &mut [Slot]) -> Result<Option<u32>> {
+    fn enter(&self, slots: &mut [RawSlot]) -> Result<Option<u32>> {
         let Interface {
             parameters,
             results,
         } = &self.interface;
         assert!(slots.len() >= parameters.len().max(results.len()));
-        let mut run = Run::new(self.tapes);
+        let mut run = NativeRun::new(self.tapes);
         let tapes = run.tapes();
         // SAFETY: the code begins with a function of this type, since Cranelift compiled it with
         // `translate::signature`'s parameters and result for the calling convention of the target, which
         // is that of `extern "C"`.
-        let entry: Entry = unsafe { std::mem::transmute(self.code.start()) };
+        let entry: EntryPoint = unsafe { std::mem::transmute(self.code.start()) };
         // SAFETY: the code was translated from a function that `Function::check` passed, and has only
         // the loads and stores of `translate`: of `parameters` slots and `results` slots, which are there;
         // of `left` of the run; of the addresses of as many tapes as the function has, which
-        // `Run::new` made; and of slots between a tape's bottom and its end, which are its memory.
+        // `NativeRun::new` made; and of slots between a tape's bottom and its end, which are its memory.
         // It calls functions with the types that they have, and those of `run` with this run, which
         // nobody else uses meanwhile. Nothing unwinds through it. It is not freed, since `self` is
         // borrowed.

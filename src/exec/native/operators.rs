@@ -14,10 +14,10 @@ use super::word::Word;
 use crate::array::DType;
 use crate::ir::ValueId;
 use crate::rules::{
-    Abs, Add, BroadcastLike, Cast, Ceil, Div, Equal, Floor, Greater, GreaterEqual, Internal, Less,
-    LessEqual, Maximum, Minimum, Mul, Neg, NotEqual, Operator, Positive, Reciprocal, Relu,
-    ReshapeLike, Rint, ScalarFunction, Sign, Single, Sqrt, Square, Sub, SumTo, Trunc, Where,
-    is_one_of,
+    Abs, Add, BroadcastLike, Cast, Ceil, Div, ElementFunction, Equal, Floor, Greater, GreaterEqual,
+    Internal, Less, LessEqual, Maximum, Minimum, Mul, Neg, NotEqual, Operator, Positive,
+    Reciprocal, Relu, ReshapeLike, Rint, ScalarFunction, Sign, Sqrt, Square, Sub, SumTo, Trunc,
+    Where, is_one_of,
 };
 
 /// Estimated nanoseconds of a function with a vectorised form.
@@ -58,9 +58,20 @@ extern "C" fn ordered_two(f: fn(i32, f64, f64) -> f64, n: i32, x: f64, y: f64) -
     f(n, x, y)
 }
 
-/// Writes an operator whose operands and result are single numbers: its value, and what it is estimated
-/// to cost in nanoseconds.
-pub(super) fn apply(
+impl Translator<'_> {
+    /// Writes an operator whose operands and result are single numbers: its value, and what it is
+    /// estimated to cost in nanoseconds.
+    pub(super) fn apply(
+        &mut self,
+        op: &dyn Operator,
+        args: &[ValueId],
+        result: ValueId,
+    ) -> Translated<(Value, i64)> {
+        apply(self, op, args, result)
+    }
+}
+
+fn apply(
     to: &mut Translator<'_>,
     op: &dyn Operator,
     args: &[ValueId],
@@ -113,13 +124,18 @@ fn converted(to: &mut Translator<'_>, x: Value, from: Word, dtype: DType) -> Tra
 }
 
 /// Calls the function of an operator.
-fn call(to: &mut Translator<'_>, single: Single, values: &[Value], word: Word) -> (Value, i64) {
+fn call(
+    to: &mut Translator<'_>,
+    single: ElementFunction,
+    values: &[Value],
+    word: Word,
+) -> (Value, i64) {
     let function = match single {
-        Single::Address(address) => {
+        ElementFunction::Address(address) => {
             let call = to.call(address, values, Some(word.ty()));
             return (to.result_of(call), SHORT_CALL);
         }
-        Single::Function(function) => function,
+        ElementFunction::Function(function) => function,
     };
     let order = |to: &mut Translator<'_>, n: i32| {
         let narrow = i64::from(n);
@@ -140,7 +156,7 @@ fn call(to: &mut Translator<'_>, single: Single, values: &[Value], word: Word) -
             vec![pointer(to, f as usize), order(to, n)],
         ),
     };
-    // Single precision goes through double, as in the kernel.
+    // ElementFunction precision goes through double, as in the kernel.
     for &x in values {
         operands.push(match word {
             Word::F32 => to.cursor.ins().fpromote(F64, x),

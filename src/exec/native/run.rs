@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
-use super::word::Slot;
+use super::word::RawSlot;
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
 use crate::ir::{Datum, ScalarOperator};
@@ -28,8 +28,8 @@ const FIRST: usize = 1 << 10;
 /// Slots that a thread keeps for its next run: 16 MiB.
 const KEPT: usize = 1 << 21;
 
-/// Memory of a tape. What is above its top is not initialised.
-type Memory = Vec<MaybeUninit<Slot>>;
+/// TapeMemory of a tape. What is above its top is not initialised.
+type TapeMemory = Vec<MaybeUninit<RawSlot>>;
 
 thread_local! {
     /// The tapes of this thread's last run.
@@ -42,10 +42,10 @@ thread_local! {
 /// slots above `bottom`.
 #[repr(C)]
 pub(super) struct Tape {
-    pub(super) top: *mut MaybeUninit<Slot>,
-    pub(super) end: *mut MaybeUninit<Slot>,
-    pub(super) bottom: *mut MaybeUninit<Slot>,
-    memory: Memory,
+    pub(super) top: *mut MaybeUninit<RawSlot>,
+    pub(super) end: *mut MaybeUninit<RawSlot>,
+    pub(super) bottom: *mut MaybeUninit<RawSlot>,
+    memory: TapeMemory,
 }
 
 impl Tape {
@@ -67,7 +67,7 @@ impl Tape {
 
     /// Makes room for so many slots above the top; the memory at least doubles.
     fn grow(&mut self, slots: usize) -> Result<()> {
-        let used = (self.top.addr() - self.bottom.addr()) / size_of::<Slot>();
+        let used = (self.top.addr() - self.bottom.addr()) / size_of::<RawSlot>();
         reserve::grow(&mut self.memory, slots.max(FIRST))?;
         let capacity = self.memory.capacity();
         // SAFETY: so many slots are allocated, and a `MaybeUninit` needs no initialisation.
@@ -85,7 +85,7 @@ enum Failure {
 
 /// What machine code is given the address of. It reads and changes `left`, by its offset.
 #[repr(C)]
-pub(super) struct Run {
+pub(super) struct NativeRun {
     /// Estimated nanoseconds of work until signals are polled for.
     pub(super) left: i64,
     tapes: Vec<Tape>,
@@ -107,7 +107,7 @@ pub(super) mod status {
     pub const LEFT: i64 = 16;
 }
 
-impl Run {
+impl NativeRun {
     /// A run with empty tapes.
     pub(super) fn new(tapes: usize) -> Self {
         let mut kept = match tapes {
@@ -120,7 +120,7 @@ impl Run {
         for tape in &mut kept {
             tape.rest(0);
         }
-        Run {
+        NativeRun {
             left: BETWEEN_POLLS,
             tapes: kept,
             poller: Poller::default(),
@@ -178,7 +178,7 @@ impl Run {
 ///
 /// # Safety
 /// `run` is the run that the machine code was given, and nobody else uses it.
-pub(super) unsafe extern "C" fn poll(run: *mut Run) -> u8 {
+pub(super) unsafe extern "C" fn poll(run: *mut NativeRun) -> u8 {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
     run.left = BETWEEN_POLLS;
@@ -189,7 +189,7 @@ pub(super) unsafe extern "C" fn poll(run: *mut Run) -> u8 {
 ///
 /// # Safety
 /// As for [`poll`].
-pub(super) unsafe extern "C" fn grow(run: *mut Run, tape: usize, slots: usize) -> u8 {
+pub(super) unsafe extern "C" fn grow(run: *mut NativeRun, tape: usize, slots: usize) -> u8 {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
     run.attempt(|run| run.tapes[tape].grow(slots))

@@ -20,17 +20,16 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 
-use super::operators;
-use super::run::{self, Run, Tape, status};
-use super::word::{Slot, Word};
+use super::run::{self, NativeRun, status};
+use super::word::{RawSlot, Word};
 use crate::array::DType;
 use crate::ir::{Cfg, Expression, Function, Instruction, Target, Terminator, ValueId};
 
 /// Bytes of a slot.
-const SLOT: i32 = size_of::<Slot>() as i32;
+pub(super) const SLOT: i32 = size_of::<RawSlot>() as i32;
 
 /// Most parameters of a block, and most values of a record: far below what Cranelift can number.
-const MOST_VALUES: usize = 4096;
+pub(super) const MOST_VALUES: usize = 4096;
 
 /// Most instructions of a function: Cranelift takes about a second for so many.
 const MOST_INSTRUCTIONS: usize = 100_000;
@@ -84,12 +83,12 @@ pub(super) struct Translator<'a> {
     /// The block that is written.
     current: usize,
     /// Estimated nanoseconds of the instructions of this block so far.
-    cost: i64,
-    run: clif::Value,
+    pub(super) cost: i64,
+    pub(super) run: clif::Value,
     slots: clif::Value,
-    tapes: clif::Value,
+    pub(super) tapes: clif::Value,
     /// Returns its parameter, a status.
-    leave: clif::Block,
+    pub(super) leave: clif::Block,
     signatures: Vec<(Box<[clif::Type]>, Option<clif::Type>, SigRef)>,
 }
 
@@ -159,13 +158,13 @@ pub(super) fn translate(
 
 impl Translator<'_> {
     /// Lets instructions go to a block, which is appended.
-    fn open(&mut self, block: clif::Block) {
+    pub(super) fn open(&mut self, block: clif::Block) {
         self.cursor.func.layout.append_block(block);
         self.cursor.goto_bottom(block);
     }
 
     /// A new block for what seldom happens.
-    fn cold(&mut self) -> clif::Block {
+    pub(super) fn cold(&mut self) -> clif::Block {
         let block = self.cursor.func.dfg.make_block();
         self.cursor.func.layout.append_block(block);
         self.cursor.func.layout.set_cold(block);
@@ -177,7 +176,7 @@ impl Translator<'_> {
         self.cursor.ins().load(ty, flags, at, offset)
     }
 
-    fn store(&mut self, value: clif::Value, at: clif::Value, offset: i32) {
+    pub(super) fn store(&mut self, value: clif::Value, at: clif::Value, offset: i32) {
         let flags = MemFlagsData::trusted();
         self.cursor.ins().store(flags, value, at, offset);
     }
@@ -245,7 +244,7 @@ impl Translator<'_> {
         }
     }
 
-    fn define(&mut self, id: ValueId, value: clif::Value) -> Translated {
+    pub(super) fn define(&mut self, id: ValueId, value: clif::Value) -> Translated {
         let ty = self.cursor.func.dfg.value_type(value);
         if self.word(id)?.ty() != ty {
             return Err(Unsupported(
@@ -288,7 +287,7 @@ impl Translator<'_> {
                 self.define(instruction.result(), value)
             }
             Expression::Apply(op, args) => {
-                let (value, cost) = operators::apply(self, &**op, args, instruction.result())?;
+                let (value, cost) = self.apply(&**op, args, instruction.result())?;
                 self.cost += cost;
                 self.define(instruction.result(), value)
             }
@@ -308,93 +307,6 @@ impl Translator<'_> {
         }
     }
 
-    /// The offset of one of a tape's fields.
-    fn field(tape: u32, offset: usize) -> Translated<i32> {
-        let at = tape as usize * size_of::<Tape>() + offset;
-        i32::try_from(at).map_err(|_| Unsupported("too many tapes"))
-    }
-
-    /// Slots of a record. One without values takes one, so that it is counted.
-    fn record(count: usize) -> Translated<i64> {
-        match count <= MOST_VALUES {
-            true => Ok(count.max(1) as i64),
-            false => Err(Unsupported("too long a record")),
-        }
-    }
-
-    fn push(&mut self, tape: u32, args: &[ValueId]) -> Translated {
-        self.cost += 1 + args.len() as i64;
-        let slots = Self::record(args.len())?;
-        let bytes = slots * i64::from(SLOT);
-        let at = Self::field(tape, offset_of!(Tape, top))?;
-        let tapes = self.tapes;
-        let top = self.load(I64, tapes, at);
-        let end = self.load(I64, tapes, Self::field(tape, offset_of!(Tape, end))?);
-        let room = self.cursor.ins().isub(end, top);
-        let fits = self.integer(bytes);
-        let fits = self
-            .cursor
-            .ins()
-            .icmp(IntCC::UnsignedGreaterThanOrEqual, room, fits);
-        let (full, next) = (self.cold(), self.cursor.func.dfg.make_block());
-        let base = self.cursor.func.dfg.append_block_param(next, I64);
-        let none: &[BlockArg] = &[];
-        let args_of_next = [BlockArg::Value(top)];
-        self.cursor
-            .ins()
-            .brif(fits, next, &args_of_next, full, none);
-
-        self.cursor.goto_bottom(full);
-        let (number, count) = (self.integer(i64::from(tape)), self.integer(slots));
-        let grow = run::grow as *const () as usize;
-        let call = self.call(grow, &[self.run, number, count], Some(clif::types::I8));
-        let grown = self.result_of(call);
-        let (failed, leave) = (self.integer(status::FAILED), self.leave);
-        let moved = self.cursor.func.dfg.make_block();
-        let args_of_leave = [BlockArg::Value(failed)];
-        self.cursor
-            .ins()
-            .brif(grown, moved, none, leave, &args_of_leave);
-        self.cursor.func.layout.append_block(moved);
-        self.cursor.func.layout.set_cold(moved);
-        self.cursor.goto_bottom(moved);
-        let top = self.load(I64, tapes, at);
-        self.cursor.ins().jump(next, &[BlockArg::Value(top)]);
-
-        self.open(next);
-        for (k, &id) in args.iter().enumerate() {
-            let value = self.read(id)?;
-            self.store(value, base, k as i32 * SLOT);
-        }
-        let top = self.cursor.ins().iadd_imm_s(base, bytes);
-        self.store(top, tapes, at);
-        Ok(())
-    }
-
-    fn pop(&mut self, tape: u32, results: &[ValueId]) -> Translated {
-        self.cost += 1 + results.len() as i64;
-        let bytes = Self::record(results.len())? * i64::from(SLOT);
-        let at = Self::field(tape, offset_of!(Tape, top))?;
-        let tapes = self.tapes;
-        let top = self.load(I64, tapes, at);
-        let bottom = self.load(I64, tapes, Self::field(tape, offset_of!(Tape, bottom))?);
-        let used = self.cursor.ins().isub(top, bottom);
-        let least = self.integer(bytes);
-        let there = self
-            .cursor
-            .ins()
-            .icmp(IntCC::UnsignedGreaterThanOrEqual, used, least);
-        self.require(there, status::NO_RECORD);
-        let base = self.cursor.ins().iadd_imm_s(top, -bytes);
-        for (k, &id) in results.iter().enumerate() {
-            let ty = self.word(id)?.ty();
-            let value = self.load(ty, base, k as i32 * SLOT);
-            self.define(id, value)?;
-        }
-        self.store(base, tapes, at);
-        Ok(())
-    }
-
     fn args(&self, target: &Target) -> Translated<Vec<BlockArg>> {
         let args = target.args.iter();
         args.map(|&id| self.read(id).map(BlockArg::Value)).collect()
@@ -411,7 +323,7 @@ impl Translator<'_> {
         let to = self.blocks[target.block];
         if self.is_back(target) {
             let run = self.run;
-            let at = offset_of!(Run, left) as i32;
+            let at = offset_of!(NativeRun, left) as i32;
             let left = self.load(I64, run, at);
             let left = self.cursor.ins().iadd_imm_s(left, -self.cost);
             self.store(left, run, at);

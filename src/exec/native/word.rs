@@ -10,7 +10,7 @@ use crate::array::{Array, DType};
 use crate::ir::{Datum, ValueKind};
 
 /// A slot of memory. All of its bytes are initialised.
-pub(crate) type Slot = u64;
+pub(crate) type RawSlot = u64;
 
 /// What a register holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,20 +62,20 @@ impl Word {
     }
 
     /// A value as a slot; `None` if it is of another kind.
-    pub(super) fn slot(self, value: &Datum) -> Option<Slot> {
+    pub(super) fn slot(self, value: &Datum) -> Option<RawSlot> {
         match (self, value) {
-            (Word::Bool, Datum::Bool(b)) => Some(Slot::from(*b)),
-            (Word::Int, Datum::Int(i)) => Some(*i as Slot),
+            (Word::Bool, Datum::Bool(b)) => Some(RawSlot::from(*b)),
+            (Word::Int, Datum::Int(i)) => Some(*i as RawSlot),
             (Word::F64, Datum::Array(Array::F64(a))) => match (a.shape(), a.as_slice()) {
                 ([], [x]) => Some(x.to_bits()),
                 _ => None,
             },
             (Word::F32, Datum::Array(Array::F32(a))) => match (a.shape(), a.as_slice()) {
-                ([], [x]) => Some(Slot::from(x.to_bits())),
+                ([], [x]) => Some(RawSlot::from(x.to_bits())),
                 _ => None,
             },
             (Word::U32, Datum::Array(Array::U32(a))) => match (a.shape(), a.as_slice()) {
-                ([], [x]) => Some(Slot::from(*x)),
+                ([], [x]) => Some(RawSlot::from(*x)),
                 _ => None,
             },
             _ => None,
@@ -83,7 +83,7 @@ impl Word {
     }
 
     /// The value in a slot.
-    pub(super) fn datum(self, slot: Slot) -> Datum {
+    pub(super) fn datum(self, slot: RawSlot) -> Datum {
         match self {
             Word::Bool => Datum::Bool(slot & 1 == 1),
             Word::Int => Datum::Int(slot as i64),

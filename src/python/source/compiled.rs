@@ -4,6 +4,7 @@
 //! more than most functions take. What runs long polls for signals, which also lets others have the
 //! lock, and the next run then begins without it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use pyo3::types::{PyInt, PyList, PyTuple};
 use super::datum;
 use super::function::PyIrFunction;
 use crate::error::Result;
-use crate::exec::{Outcome, interpret};
+use crate::exec::{Compiled, Outcome, interpret};
 use crate::ir::{Datum, Function};
 use crate::python::convert::items;
 
@@ -26,6 +27,7 @@ const LONG: Duration = Duration::from_micros(100);
 #[pyclass(name = "Compiled", module = "wyrmling._core", frozen, weakref)]
 pub(super) struct PyCompiled {
     pub(super) function: PyIrFunction,
+    compiled: Compiled,
     /// Whether the last run took long.
     is_long: AtomicBool,
 }
@@ -36,9 +38,14 @@ impl PyCompiled {
     /// # Errors
     /// What compiling reports.
     pub(super) fn new(function: PyIrFunction, native: bool) -> Result<Self> {
-        let _ = native;
+        let inner = Arc::clone(&function.inner);
+        let compiled = match native {
+            true => Compiled::new(inner)?,
+            false => Compiled::interpreted(inner)?,
+        };
         Ok(PyCompiled {
             function,
+            compiled,
             is_long: AtomicBool::new(false),
         })
     }
@@ -62,7 +69,7 @@ impl PyCompiled {
     }
 
     fn start(&self, args: Vec<Datum>) -> Result<Outcome> {
-        interpret(&self.function.inner, &args, usize::MAX)
+        self.compiled.run(&args)
     }
 }
 
@@ -133,6 +140,12 @@ impl PyCompiled {
     #[getter]
     fn function(&self) -> PyIrFunction {
         self.function.clone()
+    }
+
+    /// Whether it runs as machine code.
+    #[getter]
+    fn native(&self) -> bool {
+        self.compiled.is_native()
     }
 
     /// The results for a tuple of arguments, one for each parameter; or the number of the exit by which

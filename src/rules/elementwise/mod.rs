@@ -22,7 +22,7 @@ use crate::array::{Broadcast, DType, Slice, Type, View, ViewMut, broadcast};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
 
-use super::{Ex, Kernel, ScalarFunction, Single, real, same_dtype};
+use super::{ElementFunction, Ex, Kernel, ScalarFunction, real, same_dtype};
 pub(super) use map::{LANES, anywhere, map1, map2, map3};
 pub use map::{Map1, Map2, Map3};
 
@@ -93,7 +93,7 @@ pub(super) type Derivative = for<'t, 'a> fn(i32, Ex<'t>, Ex<'t>, &'a [Ex<'t>]) -
 /// What an operator of the macro computes.
 pub(super) enum Compute {
     /// With loops of its own; for one element, with a function that machine code calls.
-    Vector(fn(DType) -> Kernel, fn(DType) -> Single),
+    Vector(fn(DType) -> Kernel, fn(DType) -> ElementFunction),
     /// With calls of a function.
     Call(ScalarFunction),
     /// With calls of a function of the order and a number.
@@ -125,13 +125,13 @@ impl Definition {
         dead_code,
         reason = "machine code alone asks, which is a cargo feature"
     )]
-    pub(crate) fn single(&self, n: i32, dtype: DType, operands: usize) -> Option<Single> {
+    pub(crate) fn single(&self, n: i32, dtype: DType, operands: usize) -> Option<ElementFunction> {
         let fits = operands == self.rules.len() && dtype.is_real();
         fits.then(|| match self.compute {
             Compute::Vector(_, single) => single(dtype),
-            Compute::Call(function) => Single::Function(function),
-            Compute::Ordered(f) => Single::Function(ScalarFunction::Ordered(f, n)),
-            Compute::OrderedTwo(f) => Single::Function(ScalarFunction::OrderedTwo(f, n)),
+            Compute::Call(function) => ElementFunction::Function(function),
+            Compute::Ordered(f) => ElementFunction::Function(ScalarFunction::Ordered(f, n)),
+            Compute::OrderedTwo(f) => ElementFunction::Function(ScalarFunction::OrderedTwo(f, n)),
         })
     }
 
@@ -390,19 +390,19 @@ macro_rules! elementwise {
     (@compute $op:ident ($x:ident) => $value:expr) => {
         $crate::rules::elementwise::Compute::Vector(
             $crate::rules::Kernel::one::<$op>,
-            $crate::rules::Single::one::<$op>,
+            $crate::rules::ElementFunction::one::<$op>,
         )
     };
     (@compute $op:ident ($x:ident, $y:ident) => $value:expr) => {
         $crate::rules::elementwise::Compute::Vector(
             $crate::rules::Kernel::two::<$op>,
-            $crate::rules::Single::two::<$op>,
+            $crate::rules::ElementFunction::two::<$op>,
         )
     };
     (@compute $op:ident ($x:ident, $y:ident, $z:ident) => $value:expr) => {
         $crate::rules::elementwise::Compute::Vector(
             $crate::rules::Kernel::three::<$op>,
-            $crate::rules::Single::three::<$op>,
+            $crate::rules::ElementFunction::three::<$op>,
         )
     };
     (@compute $op:ident ($x:ident) -> $call:expr) => {

@@ -17,7 +17,7 @@ use crate::array::{DType, Real, with_real};
     reason = "machine code alone reads it, which is a cargo feature"
 )]
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Single {
+pub(crate) enum ElementFunction {
     /// The address of a function `extern "C" fn(T, ..) -> T` of the element type that was asked for and of
     /// as many numbers as the operator has operands.
     Address(usize),
@@ -37,16 +37,16 @@ extern "C" fn of_three<T: Real, O: Map3>(x: T, y: T, z: T) -> T {
     O::f(x, y, z)
 }
 
-impl Single {
+impl ElementFunction {
     pub(super) fn one<O: Map1>(dtype: DType) -> Self {
-        Single::Address(with_real!(dtype, T => of_one::<T, O> as *const () as usize))
+        ElementFunction::Address(with_real!(dtype, T => of_one::<T, O> as *const () as usize))
     }
 
     pub(super) fn two<O: Map2>(dtype: DType) -> Self {
-        Single::Address(with_real!(dtype, T => of_two::<T, O> as *const () as usize))
+        ElementFunction::Address(with_real!(dtype, T => of_two::<T, O> as *const () as usize))
     }
 
     pub(super) fn three<O: Map3>(dtype: DType) -> Self {
-        Single::Address(with_real!(dtype, T => of_three::<T, O> as *const () as usize))
+        ElementFunction::Address(with_real!(dtype, T => of_three::<T, O> as *const () as usize))
     }
 }
