@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use crate::array::{Array, Dense, Type};
 use crate::error::{Error, Result};
-use crate::ir::{Expression, Function, Instruction, Terminator, ValueId, drop_dead};
+use crate::ir::{Expression, Function, Instruction, Lengths, Terminator, ValueId, drop_dead};
 use crate::optim::gradient::Term;
 use crate::rules::{OpRef, Operator, Region, ScatteredRows, SliceRows, shares};
 
@@ -248,7 +248,7 @@ pub(super) fn return_rows(
     block.terminator = Terminator::Return(returned);
     function.kinds = kinds;
     function.blocks = vec![block];
-    drop_dead(function);
+    drop_dead(function, Lengths::Exact);
     Ok(out)
 }
 

@@ -12,7 +12,7 @@ use crate::array::{Array, DType, Type};
 use crate::error::{Error, Result};
 
 /// What a value of a function is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ValueKind {
     /// An array of numbers, or of indices; without axes, one number.
     Array(Type),

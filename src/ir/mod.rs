@@ -15,8 +15,9 @@ mod display;
 mod function;
 mod kind;
 mod liveness;
-mod optimize;
 pub mod scalar;
+mod simplify;
+mod specialize;
 mod verify;
 
 pub use block_arguments::{merge_returns, thread_values};
@@ -30,5 +31,7 @@ pub use function::{
 };
 pub use kind::{Datum, ValueKind};
 pub use liveness::Liveness;
-pub(crate) use optimize::{drop_dead, simplify, specialize};
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};
+pub(crate) use simplify::drop_dead;
+pub use simplify::{Lengths, simplify};
+pub(crate) use specialize::specialize;

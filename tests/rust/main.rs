@@ -24,6 +24,7 @@ mod rank;
 mod rows;
 mod rules;
 mod scatter;
+mod simplify;
 mod soundness;
 mod split;
 mod structured;

@@ -80,14 +80,20 @@ fn fold<T: Real>(
 
 #[inline(never)]
 fn sum_into<T: Number>(x: &View<'_>, out: &mut [T], shape: &dyn Fn() -> Shape) {
+    let elements = x.real::<T>();
+    if elements.len() == out.len() {
+        // Each sum is of one number, also of -0, which 0 plus it is not.
+        out.copy_from_slice(elements);
+        return;
+    }
     if let [out] = out {
-        *out = simd::sum(x.real::<T>());
+        *out = simd::sum(elements);
         return;
     }
     let shape = &shape()[..];
     out.fill(T::default());
     fold(
-        x.real::<T>(),
+        elements,
         x.shape,
         out,
         shape,

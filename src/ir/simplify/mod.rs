@@ -1,0 +1,64 @@
+//! Making a function smaller without changing what it computes: its results are the same to the bit,
+//! and it leaves by the same exits.
+//!
+//! Passes are run in turn until they find nothing more: parameters that are copies ([`copies`]), what
+//! is known or computed already ([`values`]), blocks that are not needed ([`jumps`]). Then what does not
+//! change moves out of loops ([`invariant`]), and what no result needs is dropped ([`dead`]).
+//!
+//! Guards and operators that can fail are effects, in order: none moves past another, and none goes
+//! that may leave.
+//!
+//! A function of one block, as plans are made of, takes one pass over its instructions and one back.
+
+mod copies;
+mod dead;
+mod invariant;
+mod jumps;
+mod known;
+mod lengths;
+mod scalars;
+mod values;
+
+pub(crate) use dead::drop_dead;
+pub use lengths::Lengths;
+
+use super::cfg::Cfg;
+use super::function::{Function, ValueId};
+use crate::error::Result;
+use crate::reserve;
+
+/// How often the passes are run at most. Each time more is found only if one of them made it known
+/// where a branch goes.
+const ROUNDS: usize = 8;
+
+/// A smaller function with the same results. It must be well formed
+/// ([`check`](Function::check)).
+///
+/// # Errors
+/// [`Error::Memory`](crate::Error::Memory), [`Error::Interrupted`](crate::Error::Interrupted).
+pub fn simplify(function: &Function, lengths: Lengths) -> Result<Function> {
+    reserve::ahead(function.kinds.len(), reserve::bytes::OPTIMIZED)?;
+    let mut out = function.clone();
+    if out.blocks.len() == 1 {
+        let same = (0..out.kinds.len() as ValueId).collect();
+        values::simplify_values(&mut out, lengths, None, same)?;
+        drop_dead(&mut out, lengths);
+        return Ok(out);
+    }
+    let mut decided = true;
+    for _ in 0..ROUNDS {
+        let graph = Cfg::new(&out);
+        let (stands, copies) = copies::drop_copies(&mut out, &graph);
+        if !copies && !decided {
+            break;
+        }
+        decided = values::simplify_values(&mut out, lengths, Some(&graph), stands)?;
+    }
+    jumps::tidy(&mut out);
+    invariant::hoist(&mut out);
+    drop_dead(&mut out, lengths);
+    while jumps::tidy(&mut out) {
+        drop_dead(&mut out, lengths);
+    }
+    Ok(out)
+}

@@ -1,0 +1,465 @@
+//! Simplifying functions: what goes, what stays, and that results are the same to the bit.
+
+use wyrmling::exec::{Outcome, interpret};
+use wyrmling::ir::{
+    Builder, Cfg, Comparison, Datum, Expression, Function, Lengths, ScalarOperator as S, Target,
+    Terminator, ValueId, ValueKind, simplify,
+};
+use wyrmling::rules::{Add, BroadcastTo, Div, Exp, Mul, Neg, OpRef, Operator, Sin, Sub};
+use wyrmling::{Array, DType, Type};
+
+use crate::common::functions::random_function;
+use crate::common::outcomes::outcomes;
+
+/// The operators that are left of a function of `x`, four float64, which builds its result by `f`.
+fn left(
+    f: impl Fn(&dyn Fn(&'static dyn Operator, &[ValueId]) -> ValueId, &Builder, ValueId) -> ValueId,
+) -> Vec<String> {
+    let b = Builder::new();
+    let x = b.parameter(Type::new(DType::F64, &[4]));
+    let apply = |op: &'static dyn Operator, args: &[ValueId]| {
+        b.try_apply(OpRef::Static(op), args).expect("fitting types")
+    };
+    let result = f(&apply, &b, x);
+    b.terminate(Terminator::Return(vec![result]));
+    let function = b.finish("f").expect("fitting types");
+    let simple = simplify(&function, Lengths::Exact).expect("one block");
+    let applied = simple.blocks[0]
+        .instructions
+        .iter()
+        .filter_map(|i| match &i.expression {
+            Expression::Apply(op, _) => Some(op.name().to_owned()),
+            _ => None,
+        });
+    applied.collect()
+}
+
+#[test]
+fn operators_that_do_nothing_are_dropped() {
+    let none: [&str; 0] = [];
+    for (op, number, first, expected) in [
+        (&Mul as &'static dyn Operator, 1.0, true, &none[..]),
+        (&Mul, 1.0, false, &none),
+        (&Div, 1.0, false, &none),
+        (&Sub, 0.0, false, &none),
+        (&Mul, -1.0, true, &["neg"]),
+        (&Mul, -1.0, false, &["neg"]),
+        (&Div, 1.0, true, &["div"]),
+        (&Sub, 0.0, true, &["sub"]),
+        (&Mul, 0.0, true, &["mul"]),
+        (&Mul, 2.0, false, &["mul"]),
+        (&Sub, 1.0, false, &["sub"]),
+        // -0 + 0 is 0, and so is -0 - -0: they are no identities.
+        (&Add, 0.0, false, &["add"]),
+        (&Sub, -0.0, false, &["sub"]),
+        (&Add, -0.0, false, &none),
+        (&Add, -0.0, true, &none),
+    ] {
+        let found = left(|apply, b, x| {
+            let number = b.fixed(number.into());
+            let args = if first { [number, x] } else { [x, number] };
+            apply(op, &args)
+        });
+        assert_eq!(found, expected, "{} {number} {first}", op.name());
+    }
+    // Where the number gives the result its shape, something is done.
+    let found = left(|apply, b, x| {
+        let one = b.fixed(Array::full(&Type::new(DType::F64, &[3, 4]), 1.0));
+        apply(&Mul, &[x, one])
+    });
+    assert_eq!(found, ["mul"]);
+}
+
+#[test]
+fn what_is_known_is_computed_once_and_now() {
+    let none: [&str; 0] = [];
+    let folded = left(|apply, b, _| {
+        let (two, three) = (b.fixed(2.0.into()), b.fixed(3.0.into()));
+        apply(&Exp, &[apply(&Add, &[two, three])])
+    });
+    assert_eq!(folded, none);
+    let negated = left(|apply, _, x| apply(&Neg, &[apply(&Neg, &[x])]));
+    assert_eq!(negated, none);
+    let thrice = left(|apply, _, x| apply(&Neg, &[apply(&Neg, &[apply(&Neg, &[x])])]));
+    assert_eq!(thrice, ["neg"]);
+    let shared = left(|apply, _, x| apply(&Add, &[apply(&Exp, &[x]), apply(&Exp, &[x])]));
+    assert_eq!(shared, ["exp", "add"]);
+    let unused = left(|apply, _, x| {
+        apply(&Exp, &[x]);
+        apply(&Neg, &[x])
+    });
+    assert_eq!(unused, ["neg"]);
+    // Equal numbers are one, so what is computed from them is too.
+    let numbers = left(|apply, b, x| {
+        let sums = [(); 2].map(|()| apply(&Add, &[x, b.fixed(5.0.into())]));
+        apply(&Mul, &sums)
+    });
+    assert_eq!(numbers, ["add", "mul"]);
+}
+
+#[test]
+fn a_repeated_number_is_read_once() {
+    let repeat = |b: &Builder, number| {
+        let shape = [4].as_slice().into();
+        b.try_apply(OpRef::new(BroadcastTo { shape }), &[number])
+            .expect("fits")
+    };
+    let found = left(|apply, b, x| {
+        let number = b.fixed(5.0.into());
+        apply(&Add, &[x, repeat(b, number)])
+    });
+    assert_eq!(found, ["add"]);
+    // Of two one still gives the shape.
+    let found = left(|apply, b, _| {
+        let number = b.fixed(5.0.into());
+        apply(&Add, &[repeat(b, number), repeat(b, number)])
+    });
+    assert_eq!(found.last().map(String::as_str), Some("add"));
+    assert_eq!(found.len(), 2);
+}
+
+fn to(block: usize, args: &[ValueId]) -> Target {
+    Target {
+        block,
+        args: args.to_vec(),
+    }
+}
+
+fn simple(function: &Function) -> Function {
+    function.check().expect("well formed");
+    let simple = simplify(function, Lengths::Seen).expect("memory");
+    simple
+        .check()
+        .unwrap_or_else(|e| panic!("{e}\n{function}\n{simple}"));
+    simple
+}
+
+/// How many instructions a function has.
+fn size(function: &Function) -> usize {
+    function.blocks.iter().map(|b| b.instructions.len()).sum()
+}
+
+/// What instructions compute, but for constants, block by block.
+fn listed(function: &Function) -> Vec<Vec<String>> {
+    let name = |expression: &Expression| match expression {
+        Expression::Apply(op, _) => Some(op.name().to_owned()),
+        Expression::Compute(op, ..) => Some(op.name()),
+        Expression::Constant(_) => None,
+        Expression::Guard(..) => Some("guard".into()),
+        Expression::Push(_, args) => Some(format!("push {}", args.len())),
+        Expression::Pop(_) => Some("pop".into()),
+    };
+    let blocks = function.blocks.iter();
+    let names = blocks.map(|b| {
+        b.instructions
+            .iter()
+            .filter_map(|i| name(&i.expression))
+            .collect()
+    });
+    names.collect()
+}
+
+#[test]
+fn random_functions_give_the_same_to_the_bit() {
+    let (mut before, mut after) = (0, 0);
+    for seed in 0..cases() {
+        let function = random_function(seed, 60);
+        let small = simple(&function);
+        let (found, expected) = (outcomes(&small, seed), outcomes(&function, seed));
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            // Functions without effects are left before or after something else fails, in order.
+            assert_eq!(found, expected, "{seed}\n{function}\n{small}");
+        }
+        let again = simple(&small);
+        assert!(size(&again) <= size(&small) && again.blocks.len() <= small.blocks.len());
+        before += size(&function);
+        after += size(&small);
+    }
+    assert!(after * 3 < before * 2, "{before} {after}");
+}
+
+fn cases() -> u64 {
+    let cases = std::env::var("PROPTEST_CASES").ok();
+    cases.and_then(|n| n.parse().ok()).unwrap_or(300)
+}
+
+fn number() -> ValueKind {
+    ValueKind::number(DType::F64)
+}
+
+fn apply(b: &Builder, op: &'static dyn Operator, args: &[ValueId]) -> ValueId {
+    b.try_apply(OpRef::Static(op), args).expect("fitting types")
+}
+
+fn compute(b: &Builder, op: S, args: &[ValueId]) -> ValueId {
+    let exit = op.can_fail().then(|| b.exit("fails", 1));
+    b.compute(op, args, exit).expect("fitting kinds")
+}
+
+/// A loop of `n` rounds over `x` and `y`: `round` gives what they become, in a block that runs in
+/// each round. The function returns `x`.
+fn repeated(round: impl Fn(&Builder, [ValueId; 2], [ValueId; 2]) -> [ValueId; 2]) -> Function {
+    let b = Builder::new();
+    let start = [b.parameter(number()), b.parameter(number())];
+    let n = b.parameter(ValueKind::Int);
+    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
+    b.terminate(Terminator::Jump(to(1, &[start[0], start[1], zero])));
+    b.block();
+    let x = [b.parameter(number()), b.parameter(number())];
+    let k = b.parameter(ValueKind::Int);
+    let less = compute(&b, S::CompareInt(Comparison::Less), &[k, n]);
+    b.terminate(Terminator::Branch {
+        condition: less,
+        then: to(2, &[]),
+        otherwise: to(3, &[x[0]]),
+    });
+    b.block();
+    let next = round(&b, start, x);
+    let k = compute(&b, S::IntAdd, &[k, one]);
+    b.terminate(Terminator::Jump(to(1, &[next[0], next[1], k])));
+    b.block();
+    let result = b.parameter(number());
+    b.terminate(Terminator::Return(vec![result]));
+    b.finish("repeated").expect("fitting kinds")
+}
+
+fn run(function: &Function, args: &[Datum]) -> Result<Vec<f64>, u32> {
+    match interpret(function, args, 10_000).expect("it runs") {
+        Outcome::Returned(results) => Ok(results
+            .iter()
+            .map(|r| r.item().expect("one number"))
+            .collect()),
+        Outcome::Left(exit) => Err(exit),
+    }
+}
+
+#[test]
+fn what_a_loop_repeats_is_computed_before_it() {
+    let f = repeated(|b, [x0, y0], [x, y]| {
+        // sin(x0) y0 does not change, its product with x does.
+        let fixed = apply(b, &Mul, &[apply(b, &Sin, &[x0]), y0]);
+        [apply(b, &Add, &[apply(b, &Mul, &[fixed, x]), y]), y]
+    });
+    let small = simple(&f);
+    let [first, header, body, last] = &listed(&small)[..] else {
+        panic!("{small}");
+    };
+    assert_eq!(first, &["sin", "mul"]);
+    assert_eq!(header, &["less_int"]);
+    assert_eq!(body, &["mul", "add", "int_add"]);
+    assert!(last.is_empty());
+    // What stays the same is no parameter of the loop.
+    assert_eq!(small.blocks[1].parameters.len(), 2);
+    for n in [0, 1, 5] {
+        let args = [0.5.into(), 0.25.into(), Datum::Int(n)];
+        assert_eq!(run(&small, &args), run(&f, &args));
+    }
+}
+
+#[test]
+fn what_may_leave_stays_in_its_loop_and_in_order() {
+    let f = repeated(|b, [x0, _], [x, y]| {
+        let far = compute(b, S::Floor, &[x0]);
+        let small = compute(b, S::CompareNumber(Comparison::Less), &[x, y]);
+        b.guard(small, b.exit("too large", 2)).unwrap();
+        // The same again holds; a result that nobody reads may still leave.
+        b.guard(small, b.exit("never", 3)).unwrap();
+        compute(b, S::IntMul, &[far, far]);
+        [apply(b, &Add, &[x, x0]), y]
+    });
+    let small = simple(&f);
+    let body = [
+        "floor_to_int",
+        "less_number",
+        "guard",
+        "int_mul",
+        "add",
+        "int_add",
+    ];
+    assert_eq!(listed(&small)[2], body);
+    let cases = [
+        (1.5, 4.0, 2, Ok(vec![4.5])),
+        (1.5, 2.0, 5, Err(1)),
+        (f64::NAN, 2.0, 0, Ok(vec![f64::NAN])),
+        (f64::INFINITY, 2.0, 1, Err(0)),
+        (1e15, 1e20, 1, Err(3)),
+    ];
+    for (x, y, n, expected) in cases {
+        let args = [x.into(), y.into(), Datum::Int(n)];
+        let found = run(&small, &args);
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+        assert_eq!(format!("{:?}", run(&f, &args)), format!("{expected:?}"));
+    }
+}
+
+#[test]
+fn variables_that_a_loop_only_swaps_are_one_if_they_start_as_one() {
+    let b = Builder::new();
+    let (x, n) = (b.parameter(number()), b.parameter(ValueKind::Int));
+    let one = b.literal(Datum::Int(1));
+    b.terminate(Terminator::Jump(to(1, &[x, x, n])));
+    b.block();
+    let (p, q, left) = (
+        b.parameter(number()),
+        b.parameter(number()),
+        b.parameter(ValueKind::Int),
+    );
+    let fewer = compute(&b, S::IntSub, &[left, one]);
+    let more = compute(&b, S::IntToBool, &[fewer]);
+    b.terminate(Terminator::Branch {
+        condition: more,
+        then: to(1, &[q, p, fewer]),
+        otherwise: to(2, &[]),
+    });
+    b.block();
+    b.terminate(Terminator::Return(vec![p, q]));
+    let f = b.finish("swaps").unwrap();
+    let small = simple(&f);
+    assert_eq!(small.blocks[1].parameters.len(), 1);
+    let last = &small.blocks.last().unwrap().terminator;
+    assert_eq!(*last, Terminator::Return(vec![x, x]));
+}
+
+#[test]
+fn branches_that_are_decided_are_no_branches() {
+    let b = Builder::new();
+    let (x, c) = (b.parameter(number()), b.parameter(ValueKind::Bool));
+    let not = compute(&b, S::BoolNot, &[c]);
+    b.terminate(Terminator::Branch {
+        condition: c,
+        then: to(1, &[]),
+        otherwise: to(2, &[]),
+    });
+    // Where c holds: a branch on c, and one on not c.
+    b.block();
+    b.terminate(Terminator::Branch {
+        condition: c,
+        then: to(3, &[x]),
+        otherwise: to(4, &[]),
+    });
+    b.block();
+    b.terminate(Terminator::Branch {
+        condition: not,
+        then: to(3, &[x]),
+        otherwise: to(4, &[]),
+    });
+    b.block();
+    let y = b.parameter(number());
+    b.terminate(Terminator::Return(vec![apply(&b, &Sin, &[y])]));
+    b.block();
+    b.terminate(Terminator::Leave(b.exit("never", 0)));
+    let small = simple(&b.finish("decided").unwrap());
+    assert_eq!(small.blocks.len(), 1);
+    assert_eq!(listed(&small), [["sin"]]);
+}
+
+#[test]
+fn what_surely_fails_leaves() {
+    let b = Builder::new();
+    let x = b.parameter(number());
+    let most = b.literal(Datum::Int(i64::MAX));
+    let sum = compute(&b, S::IntAdd, &[most, most]);
+    let sine = apply(&b, &Sin, &[x]);
+    b.terminate(Terminator::Jump(to(1, &[sum, sine])));
+    b.block();
+    let (_, y) = (b.parameter(ValueKind::Int), b.parameter(number()));
+    b.terminate(Terminator::Return(vec![y]));
+    let small = simple(&b.finish("fails").unwrap());
+    assert_eq!(small.blocks.len(), 1);
+    assert!(listed(&small)[0].is_empty());
+    assert_eq!(small.blocks[0].terminator, Terminator::Leave(0));
+}
+
+#[test]
+fn a_loop_without_end_stays_and_one_without_use_too() {
+    let b = Builder::new();
+    b.terminate(Terminator::Jump(to(1, &[])));
+    b.block();
+    b.terminate(Terminator::Jump(to(2, &[])));
+    b.block();
+    b.terminate(Terminator::Jump(to(1, &[])));
+    let small = simple(&b.finish("forever").unwrap());
+    assert_eq!(Cfg::new(&small).loops().len(), 1);
+    // Its rounds are counted; nothing else is.
+    let f = repeated(|b, [x0, _], [x, y]| [x0, apply(b, &Add, &[x, y])]);
+    let small = simple(&f);
+    assert_eq!(small.blocks[1].parameters.len(), 1);
+    assert_eq!(Cfg::new(&small).loops().len(), 1);
+}
+
+#[test]
+fn tapes_keep_what_is_read() {
+    let b = Builder::new();
+    let (x, n) = (b.parameter(number()), b.parameter(ValueKind::Int));
+    let unread = b.tape(vec![number()]);
+    let tape = b.tape(vec![number(), ValueKind::Int, number()]);
+    b.push(unread, &[x]).unwrap();
+    let (sine, exp) = (apply(&b, &Sin, &[x]), apply(&b, &Exp, &[x]));
+    b.push(tape, &[sine, n, exp]).unwrap();
+    let popped = b.pop(tape).unwrap();
+    b.terminate(Terminator::Return(vec![popped[2]]));
+    let f = b.finish("tapes").unwrap();
+    let small = simple(&f);
+    assert_eq!(listed(&small), [["exp", "push 1", "pop"]]);
+    assert_eq!(small.tapes, [vec![number()]]);
+    let args = [0.5.into(), Datum::Int(3)];
+    assert_eq!(run(&small, &args), Ok(vec![0.5f64.exp()]));
+}
+
+/// What is done to arrays that were seen with some lengths holds for all.
+#[test]
+fn lengths_that_were_seen_are_no_facts() {
+    let b = Builder::new();
+    let array = Type::new(DType::F64, &[1]);
+    let (x, y) = (b.parameter(array.clone()), b.parameter(array.clone()));
+    let (one, ones) = (b.fixed(1.0.into()), b.fixed(Array::full(&array, 1.0)));
+    let results = [
+        apply(&b, &Mul, &[x, one]),
+        apply(&b, &Mul, &[x, ones]),
+        apply(&b, &wyrmling::rules::SumTo, &[x, y]),
+    ];
+    // Arrays that do not fit are an error, which somebody may wait for.
+    apply(&b, &Add, &[x, y]);
+    apply(&b, &Add, &[x, x]);
+    apply(&b, &Sin, &[x]);
+    b.terminate(Terminator::Return(results.to_vec()));
+    let f = b.finish("seen").unwrap();
+    assert_eq!(listed(&simple(&f)), [["mul", "sum_to", "add"]]);
+    let exact = simplify(&f, Lengths::Exact).unwrap();
+    assert!(listed(&exact)[0].is_empty());
+    let args = [Array::from(vec![1.0, 2.0]), Array::from(vec![3.0, 4.0])];
+    let args = args.map(Datum::from);
+    for g in [f.clone(), simple(&f)] {
+        let found = interpret(&g, &args, 100).unwrap().arrays().unwrap();
+        assert_eq!(found[1].to_f64(), [1.0, 2.0]);
+    }
+}
+
+/// Integers and truth: identities hold for all operands, also at the ends of 64 bits.
+#[test]
+fn identities_of_integers_hold_at_the_ends() {
+    let points = [i64::MIN, -1, 0, 1, 2, i64::MAX];
+    for op in S::all() {
+        let (operands, _) = op.signature();
+        if operands.len() != 2 || !operands.iter().all(|k| k.accepts(&ValueKind::Int)) {
+            continue;
+        }
+        for constant in points {
+            for side in 0..3 {
+                let b = Builder::new();
+                let x = b.parameter(ValueKind::Int);
+                let k = b.literal(Datum::Int(constant));
+                let args = [[x, k], [k, x], [x, x]][side];
+                let result = compute(&b, op, &args);
+                b.terminate(Terminator::Return(vec![result]));
+                let f = b.finish("f").unwrap();
+                let small = simple(&f);
+                for x in points {
+                    let args = [Datum::Int(x)];
+                    assert_eq!(run(&small, &args), run(&f, &args), "{f} {x}");
+                }
+            }
+        }
+    }
+}
