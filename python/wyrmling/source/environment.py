@@ -1,0 +1,192 @@
+"""Names: reading, binding and deleting them, and what is found outside of the function.
+
+A name that nested functions share lives in a cell of the heap, so that they see what it stands for
+when they run. What is found outside is known by the place at which it was found, which later calls
+look at again: floats and arrays are hidden arguments, read anew at each call; integers, functions,
+modules and classes have to be the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from typing import Any
+
+import numpy as np
+
+from . import scope as places
+from .refuse import Unreadable
+from .state import CellContents, DictContents, ListContents
+from .values import KINDS, Array, Choice, Known, Lost, Number, Reference, Row, Unset
+from .walker import Restart, Walker
+
+
+class Environment(Walker):
+    """The names of the function that is being called."""
+
+    def evaluate_Name(self, node: ast.Name) -> Any:
+        """The value of a name."""
+        value = self.load(node.id, node)
+        if isinstance(value, Choice) and any(isinstance(v, Unset) for v in value.alternatives):
+            return self._set_one(node, value)
+        return value
+
+    def evaluate_Constant(self, node: ast.Constant) -> Any:
+        """A number, a string, None and so on."""
+        return Known(node.value)
+
+    def _renamed(self, name: str) -> str:
+        for names in reversed(self.frame.renamed):
+            if name in names:
+                return names[name]
+        return name
+
+    def load(self, name: str, node: ast.AST) -> Any:
+        """What a name stands for."""
+        own = self._renamed(name)
+        frame = self.frame
+        if own in frame.cells:
+            value = self.contents(frame.cells[own], node).value
+        elif own != name or name in frame.scope.own:
+            value = self.state.environments[-1].get(own, Unset())
+        else:
+            return self._outside(name, node)
+        if isinstance(value, Unset):
+            self.leave(f"the name {name!r} is not set", node)
+        if isinstance(value, Lost):
+            if value.key is not None and value.key not in self.kept:
+                raise Restart(kept=frozenset({value.key}))
+            self.unknown(
+                value,
+                node,
+                f"the name {name!r}: {value.reason}",
+                "give it a value of one kind on all ways",
+            )
+        return value
+
+    def _set_one(self, node: ast.Name, value: Choice) -> Any:
+        """The value of a name that is set on some ways only; the program leaves on the others."""
+        kept = [one for one in value.alternatives if not isinstance(one, Unset)]
+        if len(kept) > 1:
+            return value
+        one = self.settled(value, node)
+        self.bind(node.id, one)
+        return one
+
+    def bind(self, name: str, value: Any) -> None:
+        """Gives a name of the function, or a nonlocal one, a value."""
+        own = self._renamed(name)
+        frame = self.frame
+        if own in frame.cells:
+            self.state.heap[frame.cells[own].address] = CellContents(value)
+        else:
+            self.state.environments[-1][own] = value
+
+    def store_name(self, name: str, value: Any, node: ast.AST) -> None:
+        """Binds a name where a statement says so."""
+        frame = self.frame
+        if name in frame.scope.globals:
+            self.refuse(node, f"assignment to the global name {name!r}", "return the value")
+        own = self._renamed(name)
+        if name in frame.scope.nonlocals and own not in frame.cells:
+            self.refuse(
+                node,
+                f"assignment to {name!r}, a variable of a function that is not read",
+                "return the value",
+            )
+        self.bind(name, value)
+
+    def delete_name(self, name: str, node: ast.AST) -> None:
+        """``del name``."""
+        self.load(name, node)
+        self.store_name(name, Unset(), node)
+
+    def _outside(self, name: str, node: ast.AST) -> Any:
+        """A global name, or one of a function around that has returned."""
+        try:
+            found, place = self.frame.names.find(name)
+        except NameError:
+            self.leave(f"the name {name!r} is not defined", node)
+        return self.known(found, place, node)
+
+    def known(self, found: Any, place: Any, node: ast.AST) -> Any:
+        """The value for an object that was found at a place.
+
+        >>> Environment.known.__name__
+        'known'
+        """
+        kind = type(found)
+        if kind in (float, np.float64, np.float32):
+            at = self.needs.hidden(place)
+            if at not in self.hidden:
+                stored = "float32" if kind is np.float32 else "float"
+                made = self.builder.parameter(0, stored)
+                self.hidden[at] = Number(KINDS[kind], made)
+                self.places.append(place)
+            return self.hidden[at]
+        if kind is np.ndarray and found.dtype in (np.float64, np.float32):
+            at = self.needs.hidden(place)
+            if at not in self.hidden:
+                made = self.builder.parameter(0, "array", found)
+                self.hidden[at] = Array(made, found.dtype, found.shape)
+                self.places.append(place)
+            return self.hidden[at]
+        if kind is tuple:
+            self.needs.length(place, found)
+            return Row(
+                tuple(self.known(one, place.item(at), node) for at, one in enumerate(found))
+            )
+        if kind in (list, dict):
+            return self._container(found, place, node)
+        if isinstance(found, np.ndarray | set | bytearray):
+            self.refuse(
+                node, f"a captured {kind.__name__}", "pass it as an argument, or make it a tuple"
+            )
+        if isinstance(found, types.FunctionType | types.ModuleType | type) or kind in KINDS:
+            self.needs.expect(place, found)
+        elif isinstance(found, types.BuiltinFunctionType | types.MethodType | np.ufunc):
+            self.needs.expect(place, found)
+        elif found is None or isinstance(found, str | bytes | frozenset | np.generic):
+            self.needs.expect(place, found)
+        elif hasattr(found, "__dict__") or callable(found) or hasattr(kind, "__slots__"):
+            # Attributes are looked up at their own places.
+            self.needs.instance(place, kind)
+        else:
+            self.needs.expect(place, found)
+        return Known(found, place)
+
+    def _container(self, found: Any, place: Any, node: ast.AST) -> Any:
+        """A list or dict that exists outside: nobody may write to it."""
+        if id(found) in self.outer:
+            reference: Reference = self.outer[id(found)]
+            if reference.address in self.state.heap:
+                return reference
+        if len(found) > 1000:
+            self.refuse(node, "a captured list or dict of this length", "make it an array")
+        if isinstance(found, list):
+            self.needs.length(place, found)
+            items = [self.known(one, place.item(at), node) for at, one in enumerate(found)]
+            reference = self.allocate(ListContents(tuple(items), external=True))
+        else:
+            self.needs.keys(place, found)
+            if not all(isinstance(key, str | int | float | bool | None) for key in found):
+                self.refuse(node, "a captured dict of such keys", "use strings or integers")
+            values = [self.known(one, place.item(key), node) for key, one in found.items()]
+            reference = self.allocate(DictContents(tuple(found), tuple(values), external=True))
+        self.outer[id(found)] = reference
+        return reference
+
+    def member(self, value: Known, name: str, node: ast.AST) -> Any:
+        """An attribute of an object that exists outside."""
+        if value.place is None:
+            return self.fold(lambda owner: getattr(owner, name), [value.object], node)
+        try:
+            found = places.attribute(value.object, value.place, name, self.needs)
+        except Unreadable as error:
+            self.refuse(node, str(error), "compute the value before")
+        except AttributeError:
+            self.leave("there is no such attribute", node)
+        if isinstance(found, places.Property):
+            self.needs.expect(found.place, found.get)
+            return self.call(Known(found.get, found.place), [value], {}, node)
+        return self.known(*found, node)

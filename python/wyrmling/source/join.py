@@ -1,0 +1,328 @@
+"""Where paths meet: one state for several.
+
+What all paths agree on stays as it is. Numbers of one kind that differ become a parameter of the
+block at which they meet. Values of different kinds (an integer and a float, None and a number, a
+name that is not set on some path) become a choice, of which an integer says which: nothing is ever
+converted. What cannot be told apart while the program runs, such as lists of different lengths, is
+lost, and refused where it is read.
+
+Objects that were made on different paths and that the same names lead to become one object, unless
+that would part two names of one object; then the merge fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .state import CellContents, Contents, State, names_of, reachable
+from .values import (
+    KINDS,
+    Array,
+    Choice,
+    Composite,
+    Known,
+    Lost,
+    Number,
+    Reference,
+    Unset,
+    Value,
+    kind_of,
+    same_object,
+    sources_of,
+)
+
+Path = tuple[Hashable, ...]
+MANY = 12
+
+
+class Conflict(Exception):
+    """Two names of one object lead to different ones on another path."""
+
+
+@dataclass(slots=True)
+class Incoming:
+    """A path that arrives, with values that are no name's."""
+
+    state: State
+    values: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Retag:
+    """The tag of a choice, counted in another order."""
+
+    tag: int
+    order: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Slot:
+    """A parameter of the block: its kind, and what each path gives for it (None: anything)."""
+
+    kind: str
+    like: Any
+    given: list[Any]
+
+
+@dataclass(slots=True)
+class Merge:
+    """One state of several. ``make`` makes a parameter of a kind (``like`` an array, if it is one);
+    ``forced`` is the layout of an earlier merge, which this one repeats at least; ``kept`` names
+    the places at which unset names are kept track of, ``place`` is this one. ``held`` are values
+    that are in use.
+    """
+
+    incomings: list[Incoming]
+    make: Callable[[str, Any], int]
+    address: Callable[[], int]
+    held: list[Any]
+    forced: dict[Path, Hashable]
+    kept: frozenset[Hashable]
+    place: Hashable
+    slots: list[Slot] = field(default_factory=list)
+    layout: dict[Path, Hashable] = field(default_factory=dict)
+    structural: bool = False
+    mixed: bool = False
+    _heap: dict[int, Contents] = field(default_factory=dict)
+    _pairs: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    _owners: list[dict[int, int]] = field(default_factory=list)
+    _reached: list[set[int]] = field(default_factory=list)
+
+    def run(self, block: int) -> Incoming:
+        """The state of the block at which the paths meet, and the values."""
+        states = [incoming.state for incoming in self.incomings]
+        self._owners = [{} for _ in states]
+        self._reached = [
+            reachable(i.state, [*names_of(i.state), *i.values, *self.held]) for i in self.incomings
+        ]
+        merged = State(block)
+        self._held()
+        for depth, first in enumerate(states[0].environments):
+            names = dict.fromkeys(first)
+            for state in states[1:]:
+                names.update(dict.fromkeys(state.environments[depth]))
+            environment: dict[str, Value] = {}
+            for name in names:
+                given = [state.environments[depth].get(name, Unset()) for state in states]
+                environment[name] = self.merge((depth, name), given)
+            merged.environments.append(environment)
+        values = tuple(
+            self.merge(("value", at), list(given))
+            for at, given in enumerate(zip(*(i.values for i in self.incomings), strict=True))
+        )
+        merged.heap = self._heap
+        return Incoming(merged, values)
+
+    def _held(self) -> None:
+        for address in sorted(set.intersection(*self._reached)):
+            if any(address in reachable(self.incomings[0].state, [value]) for value in self.held):
+                self._references(("held", address), [Reference(address)] * len(self.incomings))
+
+    def merge(self, path: Path, given: list[Any]) -> Any:
+        """One value for those that the paths give; None for a path that gives none."""
+        first = next(value for value in given if value is not None)
+        whole = None not in given
+        if path not in self.forced and whole:
+            simple = not isinstance(first, Reference | Composite | Choice)
+            if simple and all(value is first for value in given):
+                return first
+        lost = next((value for value in given if isinstance(value, Lost)), None)
+        if lost is not None:
+            self.layout[path] = "lost"
+            return lost
+        if isinstance(self.forced.get(path), tuple):
+            return self._choose(path, given)
+        present = [value for value in given if value is not None]
+        if any(isinstance(value, Unset) for value in present):
+            return self._unset(path, given, present)
+        kind = kind_of(first)
+        if kind is not None:
+            if all(kind_of(value) == kind for value in present):
+                return self._number(path, kind, given, present, whole)
+            return self._choose(path, given)
+        if any(type(value) is not type(first) for value in present):
+            return self._choose(path, given)
+        if isinstance(first, Known):
+            if all(same_object(first.object, value.object) for value in present):
+                return first
+            return self._choose(path, given)
+        if isinstance(first, Reference):
+            return self._references(path, given)
+        if isinstance(first, Composite):
+            if any(value.head != first.head for value in present):
+                return self._choose(path, given)
+            parts = [
+                self.merge((*path, at), [None if v is None else v.parts[at] for v in given])
+                for at in range(len(first.parts))
+            ]
+            return first.with_parts(tuple(parts))
+        if isinstance(first, Array):
+            return self._array(path, given, present, whole)
+        if isinstance(first, Choice):
+            if whole and all(value == first for value in present) and self._dominates(first):
+                return first
+            return self._choose(path, given)
+        return first if all(value == first for value in present) else self._lose(path, "differ")
+
+    @staticmethod
+    def _dominates(choice: Choice) -> bool:
+        """Whether a choice has no objects, so that it may stay as it is where paths agree."""
+        return all(isinstance(one, Number | Known | Unset) for one in choice.alternatives)
+
+    def _unset(self, path: Path, given: list[Any], present: list[Any]) -> Any:
+        if all(isinstance(value, Unset) for value in present):
+            return present[0]
+        key = (self.place, path[-1])
+        if key in self.kept:
+            return self._choose(path, given)
+        self.layout[path] = "lost"
+        return Lost("it is set on some of the ways that lead here only", key)
+
+    def _lose(self, path: Path, reason: str) -> Lost:
+        self.layout[path] = "lost"
+        self.structural = True
+        return Lost(reason)
+
+    def _number(
+        self, path: Path, kind: str, given: list[Any], present: list[Any], whole: bool
+    ) -> Any:
+        first = present[0]
+        if path not in self.forced:
+            if isinstance(first, Number):
+                if whole and all(isinstance(v, Number) and v.id == first.id for v in present):
+                    return Number(kind, first.id, sources_of(*present))
+            elif all(isinstance(v, Known) and same_object(v.object, first.object) for v in present):
+                return first
+        self.layout[path] = f"number {kind}"
+        self.slots.append(Slot(kind, None, given))
+        return Number(kind, self.make(kind, None), sources_of(*present))
+
+    def _array(self, path: Path, given: list[Any], present: list[Any], whole: bool) -> Any:
+        first = present[0]
+        if any(v.dtype != first.dtype or len(v.shape) != len(first.shape) for v in present):
+            return self._lose(path, "arrays of different types meet")
+        if any(v.shape != first.shape for v in present):
+            return self._lose(path, "arrays of different shapes meet")
+        if path not in self.forced and whole and all(v.id == first.id for v in present):
+            return first
+        self.layout[path] = f"array {first.dtype} {first.shape}"
+        self.slots.append(Slot("array", first, given))
+        return Array(self.make("array", first), first.dtype, first.shape)
+
+    def _key(self, at: int, value: Any) -> Hashable:
+        """What tells the alternatives of a choice apart."""
+        kind = kind_of(value)
+        if kind is not None:
+            return ("number", kind)
+        if isinstance(value, Known):
+            return ("known", id(value.object))
+        if isinstance(value, Reference):
+            shared = all(value.address in reached for reached in self._reached)
+            contents = self.incomings[at].state.heap.get(value.address)
+            if shared or isinstance(contents, Lost | None):
+                return ("reference", value.address)
+            return ("fresh", type(contents), contents.head)
+        if isinstance(value, Composite):
+            return (type(value), value.head)
+        return type(value)
+
+    def _choose(self, path: Path, given: list[Any]) -> Any:
+        """A choice of all that the paths give."""
+        before = self.forced.get(path)
+        order: list[Hashable] = list(before) if isinstance(before, tuple) else []
+        if isinstance(before, str) and before.startswith("number "):
+            order.append(("number", before.removeprefix("number ")))
+        groups: dict[Hashable, list[Any]] = {}
+        tags: list[Any] = []
+        for at, value in enumerate(given):
+            if value is None:
+                tags.append(None)
+                continue
+            alternatives = value.alternatives if isinstance(value, Choice) else (value,)
+            positions = []
+            for alternative in alternatives:
+                key = self._key(at, alternative)
+                if key not in order:
+                    order.append(key)
+                group = groups.setdefault(key, [None] * len(given))
+                if group[at] is not None:
+                    return self._lose(path, "two values of a choice become one")
+                group[at] = alternative
+                positions.append(order.index(key))
+            if isinstance(value, Choice):
+                tags.append(Retag(value.tag, tuple(positions)))
+            else:
+                tags.append(Known(positions[0]))
+        if len(order) > MANY or any(key not in groups for key in order):
+            return self._lose(path, "it is one of too many things")
+        self.layout[path] = tuple(order)
+        if len([key for key in order if isinstance(key, tuple) and key[0] == "number"]) > 1:
+            self.mixed = True
+        self.slots.append(Slot("int", None, tags))
+        tag = self.make("int", None)
+        merged = [self.merge((*path, at), groups[key]) for at, key in enumerate(order)]
+        if any(isinstance(one, Lost) for one in merged):
+            return self._lose(path, "it is one of several things that differ")
+        return Choice(tag, tuple(merged))
+
+    def _references(self, path: Path, given: list[Any]) -> Any:
+        present = [value.address for value in given if value is not None]
+        first = present[0]
+        everywhere = all(first in reached for reached in self._reached)
+        if everywhere and all(address == first for address in present):
+            for owner in self._owners:
+                if owner.setdefault(first, first) != first:
+                    raise Conflict
+            if first not in self._heap:
+                self._heap[first] = Lost("it is being merged")
+                self._contents(first, ("heap", first), [first] * len(given))
+            return Reference(first)
+        if len(given) == len(present) and len(set(present)) > 1:
+            for address in present:
+                if all(address in reached for reached in self._reached):
+                    return self._choose(path, given)
+        key = tuple(None if value is None else value.address for value in given)
+        if key in self._pairs:
+            return Reference(self._pairs[key])
+        new = self._pairs[key] = self.address()
+        for owner, address in zip(self._owners, key, strict=True):
+            if address is not None and owner.setdefault(address, new) != new:
+                raise Conflict
+        self.layout[path] = "object"
+        self._heap[new] = Lost("it is being merged")
+        self._contents(new, (*path, "*"), list(key))
+        return Reference(new)
+
+    def _contents(self, new: int, path: Path, where: list[int | None]) -> None:
+        found = [
+            None if address is None else incoming.state.heap.get(address, Lost("it is gone"))
+            for address, incoming in zip(where, self.incomings, strict=True)
+        ]
+        present = [contents for contents in found if contents is not None]
+        first = present[0]
+        lost = next((contents for contents in present if isinstance(contents, Lost)), None)
+        if lost is not None:
+            self.layout[path] = "lost"
+            self._heap[new] = lost
+            return
+        if any(type(c) is not type(first) or c.head != first.head for c in present):
+            self._heap[new] = self._lose(path, "its length or its keys depend on the way to here")
+            return
+        assert not isinstance(first, Lost)
+        parts = []
+        for at in range(len(first.parts)):
+            column = [None if c is None else c.parts[at] for c in found]
+            name = self._cell_name(first, path, at)
+            parts.append(self.merge(name, column))
+        self._heap[new] = first.with_parts(tuple(parts))
+
+    @staticmethod
+    def _cell_name(contents: Contents, path: Path, at: int) -> Path:
+        return (*path, "cell") if isinstance(contents, CellContents) else (*path, at)
+
+
+def is_number_like(value: Any) -> bool:
+    """Whether a value is a number, or one of several."""
+    return isinstance(value, Number) or (isinstance(value, Known) and type(value.object) in KINDS)

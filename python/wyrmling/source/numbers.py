@@ -1,0 +1,357 @@
+"""Arithmetic of numbers, to the bit as Python and NumPy do it.
+
+The kind of each operand is known, so that the program has plain instructions. Where Python raises,
+or gives an integer of more than 64 bits or a complex number, a guard leaves: Python then computes
+itself. Numbers of NumPy do not raise.
+
+- Integers are exact. ``int / int`` is rounded once, as both are exact as floats below 2^53.
+- ``float ** float`` leaves where finite operands give no finite result, which covers Python's
+  ZeroDivisionError, OverflowError and its complex results.
+- float32 stays float32 with Python's numbers, as NumPy 2 has it; older NumPy is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .values import (
+    NUMPY,
+    REAL,
+    Array,
+    Choice,
+    Known,
+    Number,
+    Reference,
+    Row,
+    Text,
+    kind_of,
+    sources_of,
+)
+from .walker import Walker
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "Pow": operator.pow,
+    "MatMult": operator.matmul,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "BitAnd": operator.and_,
+}
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "USub": operator.neg,
+    "UAdd": operator.pos,
+    "Invert": operator.invert,
+}
+TABLE = {
+    "Add": "add",
+    "Sub": "sub",
+    "Mult": "mul",
+    "Div": "div",
+    "FloorDiv": "floor_divide",
+    "Mod": "remainder",
+    "Pow": "pow",
+}
+INTEGER = {
+    "Add": "int_add",
+    "Sub": "int_sub",
+    "Mult": "int_mul",
+    "FloorDiv": "int_floor_div",
+    "Mod": "int_mod",
+    "Pow": "int_pow",
+    "LShift": "int_shift_left",
+    "RShift": "int_shift_right",
+    "BitOr": "int_or",
+    "BitXor": "int_xor",
+    "BitAnd": "int_and",
+}
+NEVER_FAILS = frozenset({"int_or", "int_xor", "int_and"})
+TRUTH = {"BitOr": "bool_or", "BitXor": "bool_xor", "BitAnd": "bool_and"}
+METHODS = {
+    "Add": "add",
+    "Sub": "sub",
+    "Mult": "mul",
+    "Div": "truediv",
+    "FloorDiv": "floordiv",
+    "Mod": "mod",
+    "Pow": "pow",
+    "MatMult": "matmul",
+    "LShift": "lshift",
+    "RShift": "rshift",
+    "BitOr": "or",
+    "BitXor": "xor",
+    "BitAnd": "and",
+}
+# Python's numbers adapt to NumPy's float32 since NumPy 2.
+WEAK = int(np.__version__.split(".")[0]) >= 2
+EXACT = 2.0**53
+LARGEST_FOLDED = 1 << 16
+FOLDED = (int, float, bool, complex, str, bytes, tuple, frozenset, type(None), np.generic, range)
+IN_PLACE = {name: f"i{method}" for name, method in METHODS.items()}
+
+
+class Numbers(Walker):
+    """Operators on numbers."""
+
+    def evaluate_BinOp(self, node: ast.BinOp) -> Any:
+        """``left + right`` and the like."""
+        left = self.evaluate(node.left)
+        right = self.evaluate(node.right)
+        return self.binary(type(node.op).__name__, left, right, node)
+
+    def evaluate_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        """``-x``, ``+x``, ``~x`` and ``not x``."""
+        value = self.evaluate(node.operand)
+        if isinstance(node.op, ast.Not):
+            return self.negated(self.truth(value, node))
+        return self.unary(type(node.op).__name__, value, node)
+
+    def fold(self, function: Callable[..., Any], args: Sequence[Any], node: ast.AST) -> Any:
+        """What Python gives for known objects; the path leaves where it raises."""
+        try:
+            with np.errstate(all="ignore"):
+                return Known(function(*args))
+        except Exception:
+            self.leave("Python raises an exception here", node)
+
+    def binary(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """An operator on two values."""
+        for value in (left, right):
+            if isinstance(value, Choice):
+                return self.distribute(
+                    value,
+                    lambda one, value=value: self.binary(
+                        operator,
+                        one if value is left else left,
+                        one if value is right else right,
+                        node,
+                    ),
+                    node,
+                )
+        kinds = kind_of(left), kind_of(right)
+        if isinstance(left, Known) and isinstance(right, Known):
+            if isinstance(left.object, FOLDED) and isinstance(right.object, FOLDED):
+                self._refuse_large(operator, left.object, right.object, node)
+                return self.fold(OPERATORS[operator], [left.object, right.object], node)
+        elif kinds[0] is not None and kinds[1] is not None:
+            return self.arithmetic(operator, left, right, node)
+        if self.is_array(left) or self.is_array(right):
+            return self.array_call(OPERATORS[operator], [left, right], {}, node)
+        if isinstance(left, Text) or isinstance(right, Text):
+            return Text()
+        found = self._overloaded(operator, left, right, node)
+        return self.sequence_operator(operator, left, right, node) if found is None else found
+
+    def is_array(self, value: Any) -> bool:
+        """Whether a value is an array."""
+        return isinstance(value, Array) or (
+            isinstance(value, Known) and isinstance(value.object, np.ndarray)
+        )
+
+    def _overloaded(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """What a class's own operator gives; None if there is none."""
+        name = METHODS[operator]
+        classes = self.class_of(left), self.class_of(right)
+        attempts = [(left, f"__{name}__", right)]
+        if classes[0] is not classes[1]:
+            attempts.append((right, f"__r{name}__", left))
+            if classes[0] and classes[1] and issubclass(classes[1], classes[0]):
+                attempts.reverse()
+        for owner, method, other in attempts:
+            if self.class_of(owner) is None:
+                continue
+            function = self.bound(owner, method, node)
+            if function is None:
+                continue
+            value = self.call(function, [other], {}, node)
+            if not (isinstance(value, Known) and value.object is NotImplemented):
+                return value
+        return None
+
+    def _refuse_large(self, operator: str, left: Any, right: Any, node: ast.AST) -> None:
+        """Refuses what would make the reader compute for long."""
+        whole = isinstance(right, int)
+        large = (
+            (operator == "Pow" and isinstance(left, int) and whole)
+            and abs(right) * left.bit_length() > LARGEST_FOLDED
+        ) or (operator == "LShift" and whole and right > LARGEST_FOLDED)
+        if operator == "Mult":
+            for one, other in ((left, right), (right, left)):
+                if isinstance(one, str | bytes | tuple) and isinstance(other, int):
+                    large = large or len(one) * other > LARGEST_FOLDED
+        if large:
+            self.refuse(node, "a constant of this size", "compute with floats")
+
+    def arithmetic(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """An operator on two numbers, of which one at least is computed."""
+        kinds = (kind_of(left), kind_of(right))
+        sources = sources_of(left, right)
+        whole = all(kind in ("int", "bool") for kind in kinds)
+        if operator in TRUTH and all(kind in ("bool", "numpy_bool") for kind in kinds):
+            made = self.compute(TRUTH[operator], self.id_of(left), self.id_of(right))
+            kind = "numpy_bool" if "numpy_bool" in kinds else "bool"
+            return Number(kind, made, sources)
+        if "numpy_bool" in kinds:
+            self.refuse(node, "arithmetic with NumPy's truth values", "use bool(...) of it")
+        if operator == "MatMult":
+            self.leave("numbers have no matrix product", node)
+        if whole:
+            return self._integers(operator, left, right, sources, node)
+        if operator not in TABLE:
+            self.leave("floats have no such operator", node)
+        kind = self.common_kind(left, right, node)
+        x, y = self.as_real(left, kind, node), self.as_real(right, kind, node)
+        return Number(kind, self.reals(operator, kind, x, y, right, node), sources)
+
+    def common_kind(self, left: Any, right: Any, node: ast.AST) -> str:
+        """The kind of a result of two numbers, one of which is real."""
+        kinds = {kind_of(left), kind_of(right)}
+        if "float32" in kinds:
+            if "float64" in kinds:
+                return "float64"
+            if kinds != {"float32"} and not WEAK:
+                self.refuse(node, "a float32 with a number of Python's", "use NumPy 2")
+            return "float32"
+        return "float64" if "float64" in kinds else "float"
+
+    def as_real(self, value: Any, kind: str, node: ast.AST) -> int:
+        """A number as one of a real kind."""
+        single = kind == "float32"
+        if isinstance(value, Known):
+            made = value.object
+            try:
+                return self.constant(np.float32(made) if single else float(made))
+            except OverflowError:
+                self.leave("an integer is too large for a float", node)
+        own = value.kind
+        held: int = value.id
+        if own == "bool":
+            held = self.compute("bool_to_int", held)
+        if own in ("bool", "int"):
+            held = self.compute("int_to_float", held)
+            if single and own == "int":
+                self._below(held, 2.0**24, "an integer is no float32", node)
+        if single and own != "float32":
+            return self.apply("cast", held, dtype="float32")
+        if not single and own == "float32":
+            return self.apply("cast", held, dtype="float64")
+        return held
+
+    def _below(self, held: int, bound: float, text: str, node: ast.AST) -> None:
+        size = self.apply("abs", held)
+        self.guard(self.compute("less_number", size, self.constant(bound)), text, node)
+
+    def reals(self, operator: str, kind: str, x: int, y: int, right: Any, node: ast.AST) -> int:
+        """An operator on two numbers of one real kind; ``right`` is what y was before."""
+        checked = kind == "float"
+        if checked and operator in ("Div", "FloorDiv", "Mod"):
+            if not isinstance(right, Known):
+                zero = self.compute("not_equal_number", y, self.constant(0.0))
+                self.guard(zero, "division by zero", node)
+            elif right.object == 0:
+                self.leave("division by zero", node)
+        made = self.apply(TABLE[operator], x, y)
+        if checked and operator == "Pow":
+            self._power(made, x, y, right, node)
+        return made
+
+    def _power(self, made: int, x: int, y: int, right: Any, node: ast.AST) -> None:
+        """Leaves where finite numbers have no finite power."""
+        text = "a power that Python refuses, or that is no float"
+        infinity = self.constant(math.inf)
+        fine = self.compute("less_number", self.apply("abs", made), infinity)
+        operands = [x] if isinstance(right, Known) and math.isfinite(right.object) else [x, y]
+        for operand in operands:
+            finite = self.compute("less_number", self.apply("abs", operand), infinity)
+            fine = self.compute("bool_or", fine, self.compute("bool_not", finite))
+        self.guard(fine, text, node)
+
+    def as_int(self, value: Any) -> int:
+        """An integer or a bool as an integer."""
+        if isinstance(value, Known):
+            return self.constant(int(value.object))
+        held: int = value.id
+        return self.compute("bool_to_int", held) if value.kind == "bool" else held
+
+    def _integers(
+        self, operator: str, left: Any, right: Any, sources: frozenset[int], node: ast.AST
+    ) -> Any:
+        if operator == "Div":
+            return Number("float", self._quotient(left, right, node), sources)
+        if operator == "Pow" and isinstance(right, Known) and right.object < 0:
+            x, y = self.as_real(left, "float", node), self.as_real(right, "float", node)
+            return Number("float", self.reals("Pow", "float", x, y, right, node), sources)
+        name = INTEGER[operator]
+        x, y = self.as_int(left), self.as_int(right)
+        exit = None if name in NEVER_FAILS else self.exit("an integer of more than 64 bits", node)
+        return Number("int", self.compute(name, x, y, exit=exit), sources)
+
+    def _quotient(self, left: Any, right: Any, node: ast.AST) -> int:
+        for value in (left, right):
+            if isinstance(value, Known) and abs(value.object) >= EXACT:
+                self.leave("an integer of more than 53 bits", node)
+        x, y = self.as_real(left, "float", node), self.as_real(right, "float", node)
+        for value, held in ((left, x), (right, y)):
+            if kind_of(value) == "int" and isinstance(value, Number):
+                self._below(held, EXACT, "an integer of more than 53 bits", node)
+        return self.reals("Div", "float", x, y, right, node)
+
+    def unary(self, operator: str, value: Any, node: ast.AST) -> Any:
+        """An operator on one value, but ``not``."""
+        if isinstance(value, Choice):
+            return self.distribute(value, lambda one: self.unary(operator, one, node), node)
+        if isinstance(value, Known) and isinstance(value.object, FOLDED):
+            return self.fold(UNARY[operator], [value.object], node)
+        if isinstance(value, Number):
+            return self._unary_number(operator, value, node)
+        if self.is_array(value):
+            return self.array_call(UNARY[operator], [value], {}, node)
+        if self.class_of(value) is not None:
+            name = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}[operator]
+            function = self.bound(value, name, node)
+            if function is not None:
+                return self.call(function, [], {}, node)
+        if isinstance(value, Row | Reference):
+            self.leave("this has no such operator", node)
+        self.refuse(node, f"the operator {operator} of this", "compute with numbers or arrays")
+
+    def _unary_number(self, operator: str, value: Number, node: ast.AST) -> Any:
+        if value.kind == "numpy_bool":
+            if operator == "Invert":
+                return Number("numpy_bool", self.compute("bool_not", value.id), value.sources)
+            self.leave("NumPy refuses this of a truth value", node)
+        if value.kind in REAL:
+            if operator == "Invert":
+                self.leave("a float has no bits", node)
+            made = value.id if operator == "UAdd" else self.apply("neg", value.id)
+            return Number(value.kind, made, value.sources)
+        held = self.as_int(value)
+        if operator == "USub":
+            exit = self.exit("an integer of more than 64 bits", node)
+            held = self.compute("int_neg", held, exit=exit)
+        elif operator == "Invert":
+            held = self.compute("int_invert", held)
+        return Number("int", held, value.sources)
+
+    def negated(self, value: Any) -> Any:
+        """``not`` of a bool."""
+        if isinstance(value, Known):
+            return Known(not value.object)
+        return Number("bool", self.compute("bool_not", value.id), value.sources)
+
+
+def is_numpy(value: Any) -> bool:
+    """Whether a number is NumPy's."""
+    return kind_of(value) in NUMPY

@@ -1,0 +1,153 @@
+"""What the parts of the abstract interpreter do for each other, each in the file that its method
+names: those files need not import one another.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+class Operations:
+    """What one part does for others."""
+
+    def call(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a function returns (``calls.py``)."""
+        raise NotImplementedError
+
+    def call_known(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a callable returns that is not written in Python (``builtins.py``)."""
+        raise NotImplementedError
+
+    def call_mathematics(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a function of ``math`` or NumPy gives for numbers; None if it is none that is known
+        (``mathematics.py``).
+        """
+        raise NotImplementedError
+
+    def call_method(
+        self, name: str, owner: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a method of a container or number returns (``methods.py``)."""
+        raise NotImplementedError
+
+    def instantiate(
+        self, cls: type, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """An instance of a class (``objects.py``)."""
+        raise NotImplementedError
+
+    def array_call(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a function of NumPy's gives for arrays (``arrays.py``)."""
+        raise NotImplementedError
+
+    def array_item(self, value: Any, index: Any, node: ast.AST) -> Any:
+        """An item or slice of an array (``arrays.py``)."""
+        raise NotImplementedError
+
+    def array_store(self, owner: Any, index: Any, value: Any, node: ast.AST) -> None:
+        """Assigns to an item or slice of an array (``arrays.py``)."""
+        raise NotImplementedError
+
+    def fold(self, function: Callable[..., Any], args: Sequence[Any], node: ast.AST) -> Any:
+        """What Python gives for known objects (``numbers.py``)."""
+        raise NotImplementedError
+
+    def binary(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """An operator on two values (``numbers.py``)."""
+        raise NotImplementedError
+
+    def unary(self, operator: str, value: Any, node: ast.AST) -> Any:
+        """An operator on one value (``numbers.py``)."""
+        raise NotImplementedError
+
+    def negated(self, value: Any) -> Any:
+        """``not`` of a bool (``numbers.py``)."""
+        raise NotImplementedError
+
+    def common_kind(self, left: Any, right: Any, node: ast.AST) -> str:
+        """The kind in which two numbers meet (``numbers.py``)."""
+        raise NotImplementedError
+
+    def as_real(self, value: Any, kind: str, node: ast.AST) -> int:
+        """A number as one of a real kind (``numbers.py``)."""
+        raise NotImplementedError
+
+    def as_int(self, value: Any) -> int:
+        """An integer or a bool as an integer (``numbers.py``)."""
+        raise NotImplementedError
+
+    def is_array(self, value: Any) -> bool:
+        """Whether a value is an array (``numbers.py``)."""
+        raise NotImplementedError
+
+    def compare(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """A comparison of two values (``truth.py``)."""
+        raise NotImplementedError
+
+    def truth(self, value: Any, node: ast.AST) -> Any:
+        """Whether a value counts as true: a bool, known or computed (``truth.py``)."""
+        raise NotImplementedError
+
+    def each(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> None:
+        """Runs an action for each item (``loops.py``)."""
+        raise NotImplementedError
+
+    def items(self, over: Any, node: ast.AST) -> list[Any]:
+        """The items of what has a known length (``sequences.py``)."""
+        raise NotImplementedError
+
+    def length(self, value: Any, node: ast.AST) -> Any:
+        """``len(value)`` (``sequences.py``)."""
+        raise NotImplementedError
+
+    def item(self, value: Any, index: Any, node: ast.AST) -> Any:
+        """``value[index]`` (``containers.py``)."""
+        raise NotImplementedError
+
+    def store_item(self, owner: Any, index: Any, value: Any, node: ast.AST) -> None:
+        """``owner[index] = value`` (``containers.py``)."""
+        raise NotImplementedError
+
+    def sequence_operator(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """An operator on tuples, lists or strings (``containers.py``)."""
+        raise NotImplementedError
+
+    def attribute(self, value: Any, name: str, node: ast.AST) -> Any:
+        """An attribute (``objects.py``)."""
+        raise NotImplementedError
+
+    def store_attribute(self, owner: Any, name: str, value: Any, node: ast.AST) -> None:
+        """``owner.name = value`` (``objects.py``)."""
+        raise NotImplementedError
+
+    def class_of(self, value: Any) -> type | None:
+        """The class of an instance that has Python's own methods (``objects.py``)."""
+        raise NotImplementedError
+
+    def bound(self, value: Any, name: str, node: ast.AST) -> Any:
+        """A method that a class defines in Python, bound to an instance; None if there is none
+        (``objects.py``).
+        """
+        raise NotImplementedError
+
+    def known(self, found: Any, place: Any, node: ast.AST) -> Any:
+        """The value for an object that was found at a place (``environment.py``)."""
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """Binds a target (``statements.py``)."""
+        raise NotImplementedError
+
+    def comprehend(self, node: Any, add: Callable[[], None]) -> None:
+        """Goes through a comprehension (``comprehensions.py``)."""
+        raise NotImplementedError

@@ -1,0 +1,168 @@
+"""The state of a function that is read: what names stand for, and what the heap holds.
+
+A path through the function has a state of its own. It is copied where paths part, which is cheap:
+values and contents never change, they are replaced. ``block`` is the block of the program that is
+being written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .values import Choice, Composite, Lost, Reference, Value
+
+
+@dataclass(frozen=True, slots=True)
+class ListContents:
+    """The items of a list. What was given as an argument is ``external``: nobody writes to it."""
+
+    items: tuple[Any, ...]
+    external: bool = False
+
+    @property
+    def head(self) -> Hashable:
+        """The length."""
+        return (len(self.items), self.external)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The items."""
+        return self.items
+
+    def with_parts(self, parts: tuple[Any, ...]) -> ListContents:
+        """Other items."""
+        return replace(self, items=parts)
+
+
+@dataclass(frozen=True, slots=True)
+class DictContents:
+    """The keys of a dict, which are known, in their order, and its values."""
+
+    keys: tuple[Any, ...]
+    values: tuple[Any, ...]
+    external: bool = False
+    cls: type = dict
+
+    @property
+    def head(self) -> Hashable:
+        """The keys, their types and their order."""
+        return (self.cls, tuple((type(key), key) for key in self.keys), self.external)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The values."""
+        return self.values
+
+    def with_parts(self, parts: tuple[Any, ...]) -> DictContents:
+        """Other values of the same keys."""
+        return replace(self, values=parts)
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceContents:
+    """The attributes of an instance that the function made."""
+
+    cls: type
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    external: bool = False
+
+    @property
+    def head(self) -> Hashable:
+        """The class and the names."""
+        return (self.cls, self.names, self.external)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The values."""
+        return self.values
+
+    def with_parts(self, parts: tuple[Any, ...]) -> InstanceContents:
+        """Other values of the same attributes."""
+        return replace(self, values=parts)
+
+
+@dataclass(frozen=True, slots=True)
+class CellContents:
+    """What a variable stands for that several functions share."""
+
+    value: Any
+    external: bool = False
+    head: Hashable = None
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The value."""
+        return (self.value,)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> CellContents:
+        """Another value."""
+        return replace(self, value=parts[0])
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayContents:
+    """The value of an array that the function made, and may write to."""
+
+    value: Any
+    external: bool = False
+    head: Hashable = None
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The value."""
+        return (self.value,)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> ArrayContents:
+        """Another value."""
+        return replace(self, value=parts[0])
+
+
+Contents = ListContents | DictContents | InstanceContents | CellContents | ArrayContents | Lost
+
+
+@dataclass(slots=True)
+class State:
+    """What names stand for in each function that is being called, the innermost last."""
+
+    block: int
+    environments: list[dict[str, Value]] = field(default_factory=list)
+    heap: dict[int, Contents] = field(default_factory=dict)
+
+    def copy(self, block: int) -> State:
+        """The same state for another block."""
+        return State(block, [dict(names) for names in self.environments], dict(self.heap))
+
+
+def addresses(value: Any) -> Iterable[int]:
+    """The addresses that a value names itself."""
+    if isinstance(value, Reference):
+        yield value.address
+    elif isinstance(value, Composite):
+        for part in value.parts:
+            yield from addresses(part)
+    elif isinstance(value, Choice):
+        for alternative in value.alternatives:
+            yield from addresses(alternative)
+
+
+def reachable(state: State, roots: Iterable[Any]) -> set[int]:
+    """The addresses that values lead to."""
+    found: set[int] = set()
+    waiting = [address for value in roots for address in addresses(value)]
+    while waiting:
+        address = waiting.pop()
+        if address in found or address not in state.heap:
+            continue
+        found.add(address)
+        contents = state.heap[address]
+        if not isinstance(contents, Lost):
+            waiting += [inner for part in contents.parts for inner in addresses(part)]
+    return found
+
+
+def names_of(state: State) -> list[Any]:
+    """All values that names stand for."""
+    return [value for names in state.environments for value in names.values()]

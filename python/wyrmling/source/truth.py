@@ -1,0 +1,367 @@
+"""Comparisons, truth, and what ``and``, ``or`` and ``not`` make of it.
+
+``and`` and ``or`` give one of their operands, as Python's do; where only its truth matters they are
+branches. Integers are compared with floats exactly: the program leaves where an integer has more
+than 53 bits.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .numbers import FOLDED, is_numpy
+from .state import DictContents, ListContents
+from .values import (
+    Applied,
+    Array,
+    Choice,
+    Closure,
+    Known,
+    MethodOf,
+    Number,
+    Range,
+    Reference,
+    Row,
+    Text,
+    Unset,
+    kind_of,
+    same_object,
+    sources_of,
+)
+from .walker import Walker
+
+COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "Lt": ("less", operator.lt),
+    "LtE": ("less_equal", operator.le),
+    "Eq": ("equal", operator.eq),
+    "NotEq": ("not_equal", operator.ne),
+    "Gt": ("greater", operator.gt),
+    "GtE": ("greater_equal", operator.ge),
+}
+MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Eq": "Eq", "NotEq": "NotEq", "Gt": "Lt", "GtE": "LtE"}
+METHOD = {
+    "Lt": "__lt__",
+    "LtE": "__le__",
+    "Eq": "__eq__",
+    "NotEq": "__ne__",
+    "Gt": "__gt__",
+    "GtE": "__ge__",
+}
+
+
+class Truth(Walker):
+    """What conditions are made of."""
+
+    def evaluate_Compare(self, node: ast.Compare) -> Any:
+        """``a < b``, and chains, each of which is evaluated once and only as far as needed."""
+        return self._chain(self.evaluate(node.left), node, 0)
+
+    def _chain(self, left: Any, node: ast.Compare, at: int) -> Any:
+        right = self.evaluate(node.comparators[at])
+        found = self.compare(type(node.ops[at]).__name__, left, right, node)
+        if at + 1 == len(node.ops):
+            return found
+        return self.decide(
+            self.truth(found, node),
+            lambda: self._chain(right, node, at + 1),
+            lambda: found,
+            node,
+        )
+
+    def evaluate_BoolOp(self, node: ast.BoolOp) -> Any:
+        """``a and b``, ``a or b``."""
+        return self._operands(node.values, isinstance(node.op, ast.And), node)
+
+    def _operands(self, operands: list[ast.expr], both: bool, node: ast.AST) -> Any:
+        first = self.evaluate(operands[0])
+        if len(operands) == 1:
+            return first
+
+        def rest() -> Any:
+            return self._operands(operands[1:], both, node)
+
+        held = self.truth(first, node)
+        if kind_of(first) == "bool" and not isinstance(first, Known):
+            # The operand is its own truth, which is known on each way.
+            decided = Known(not both)
+            return self.decide(
+                held, rest if both else lambda: decided, (lambda: decided) if both else rest, node
+            )
+        ways = (rest, lambda: first) if both else (lambda: first, rest)
+        return self.decide(held, *ways, node)
+
+    def evaluate_IfExp(self, node: ast.IfExp) -> Any:
+        """``a if condition else b``."""
+        condition = self.truth(self.evaluate(node.test), node)
+        return self.decide(
+            condition,
+            lambda: self.evaluate(node.body),
+            lambda: self.evaluate(node.orelse),
+            node,
+        )
+
+    def truth(self, value: Any, node: ast.AST) -> Any:
+        """Whether a value counts as true: a bool, known or computed."""
+        if isinstance(value, Known):
+            return self._known_truth(value, node)
+        if isinstance(value, Choice):
+            return self.distribute(value, lambda one: self.truth(one, node), node)
+        if isinstance(value, Number):
+            if value.kind in ("bool", "numpy_bool"):
+                return Number("bool", value.id, value.sources)
+            name = "int_to_bool" if value.kind == "int" else "float_to_bool"
+            return Number("bool", self.compute(name, value.id), value.sources)
+        if isinstance(value, Row):
+            return self._own_truth(value, len(value.items), node)
+        if isinstance(value, Closure | Applied | MethodOf):
+            return Known(True)
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, ListContents | DictContents):
+                return Known(bool(contents.parts))
+            return self._own_truth(value, None, node)
+        if isinstance(value, Range):
+            return self.compare("NotEq", self.length(value, node), Known(0), node)
+        if isinstance(value, Array) and np.prod(value.shape) == 1:
+            return self.truth(self.call(Known(float), [value], {}, node), node)
+        if isinstance(value, Text):
+            self.refuse(node, "a condition on a text that is computed", "use numbers")
+        return self.refuse(node, "a condition on this", "use numbers, or arrays of one element")
+
+    def _known_truth(self, value: Known, node: ast.AST) -> Any:
+        if self.class_of(value) is not None:
+            return self._own_truth(value, None, node)
+        if isinstance(value.object, FOLDED) or callable(value.object):
+            return self.fold(bool, [value.object], node)
+        if isinstance(value.object, list | dict | set | frozenset):
+            return self.compare("NotEq", self.length(value, node), Known(0), node)
+        if isinstance(value.object, np.ndarray):
+            return self.fold(bool, [value.object], node)
+        return self.refuse(node, "a condition on this object", "compare it with None")
+
+    def _own_truth(self, value: Any, length: int | None, node: ast.AST) -> Any:
+        for name in ("__bool__", "__len__"):
+            method = self.bound(value, name, node) if self.class_of(value) else None
+            if method is not None:
+                return self.truth(self.call(method, [], {}, node), node)
+        return Known(True) if length is None else Known(length > 0)
+
+    def compare(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """A comparison of two values."""
+        if operator in ("Is", "IsNot"):
+            found = self.identical(left, right, node)
+            return found if operator == "Is" else self.negated(found)
+        if operator in ("In", "NotIn"):
+            found = self.contains(left, right, node)
+            return found if operator == "In" else self.negated(found)
+        for value in (left, right):
+            if isinstance(value, Choice):
+                return self.distribute(
+                    value,
+                    lambda one, value=value: self.compare(
+                        operator,
+                        one if value is left else left,
+                        one if value is right else right,
+                        node,
+                    ),
+                    node,
+                )
+        name, function = COMPARISONS[operator]
+        if isinstance(left, Known) and isinstance(right, Known):
+            plain = isinstance(left.object, FOLDED) and isinstance(right.object, FOLDED)
+            if plain or isinstance(left.object, type) or isinstance(right.object, type):
+                return self.fold(function, [left.object, right.object], node)
+        kinds = kind_of(left), kind_of(right)
+        if kinds[0] is not None and kinds[1] is not None:
+            return self._numbers(name, left, right, node)
+        if any(isinstance(v, Array) for v in (left, right)):
+            return self.array_call(function, [left, right], {}, node)
+        if self.class_of(left) is not None or self.class_of(right) is not None:
+            found = self._own(operator, left, right, node)
+            if found is not None:
+                return found
+        return self._sequences(operator, left, right, node)
+
+    def _numbers(self, name: str, left: Any, right: Any, node: ast.AST) -> Any:
+        kinds = (kind_of(left), kind_of(right))
+        sources = sources_of(left, right)
+        kind = "numpy_bool" if is_numpy(left) or is_numpy(right) else "bool"
+        if all(k in ("int", "bool", "numpy_bool") for k in kinds):
+            x, y = (self._integer(value) for value in (left, right))
+            return Number(kind, self.compute(f"{name}_int", x, y), sources)
+        common = self.common_kind(left, right, node)
+        held = []
+        for value in (left, right):
+            real = self.as_real(value, common, node)
+            if kind_of(value) == "int":
+                self._exact(value, real, common, node)
+            held.append(real)
+        return Number(kind, self.compute(f"{name}_number", *held), sources)
+
+    def _exact(self, value: Any, real: int, common: str, node: ast.AST) -> None:
+        """Leaves where an integer is not exact as a float."""
+        if isinstance(value, Known):
+            if abs(value.object) > 2**53 and float(value.object) != value.object:
+                self.leave("an integer of more than 53 bits", node)
+        elif common != "float32":
+            size = self.apply("abs", real)
+            below = self.compute("less_number", size, self.constant(2.0**53))
+            self.guard(below, "an integer of more than 53 bits", node)
+
+    def _integer(self, value: Any) -> int:
+        if isinstance(value, Known):
+            return self.constant(int(value.object))
+        held: int = value.id
+        return held if value.kind == "int" else self.compute("bool_to_int", held)
+
+    def _own(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """What a class's own comparison gives; None if there is none."""
+        attempts = ((left, METHOD[operator], right), (right, METHOD[MIRRORED[operator]], left))
+        for owner, name, other in attempts:
+            method = self.bound(owner, name, node) if self.class_of(owner) else None
+            if method is not None:
+                value = self.call(method, [other], {}, node)
+                if not (isinstance(value, Known) and value.object is NotImplemented):
+                    return value
+        return None
+
+    def _sequences(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        parts = [self._parts(value, node) for value in (left, right)]
+        if parts[0] is None or parts[1] is None or parts[0][0] is not parts[1][0]:
+            if operator in ("Eq", "NotEq") and self._differ(left, right):
+                return Known(operator == "NotEq")
+            return self.refuse(node, "a comparison of these", "compare numbers")
+        ours, theirs = parts[0][1], parts[1][1]
+        if operator in ("Eq", "NotEq"):
+            if len(ours) != len(theirs):
+                return Known(operator == "NotEq")
+            found = self._all_equal(list(zip(ours, theirs, strict=True)), node)
+            return found if operator == "Eq" else self.negated(found)
+        return self._ordered(operator, ours, theirs, node)
+
+    def _differ(self, left: Any, right: Any) -> bool:
+        """Whether two values are of kinds of which nothing is equal."""
+        kinds = [
+            "number" if kind_of(v) else type(v.object) if isinstance(v, Known) else type(v)
+            for v in (left, right)
+        ]
+        plain = {"number", type(None), str, Row, Range}
+        return kinds[0] != kinds[1] and all(kind in plain for kind in kinds)
+
+    def _parts(self, value: Any, node: ast.AST) -> tuple[type, list[Any]] | None:
+        if isinstance(value, Row):
+            return tuple, list(value.items)
+        if isinstance(value, Known) and isinstance(value.object, tuple):
+            return tuple, [Known(item) for item in value.object]
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, ListContents):
+                return list, list(contents.items)
+        return None
+
+    def _all_equal(self, pairs: list[tuple[Any, Any]], node: ast.AST) -> Any:
+        if not pairs:
+            return Known(True)
+        same = self.truth(self._same_or_equal(*pairs[0], node), node)
+        return self.decide(
+            same, lambda: self._all_equal(pairs[1:], node), lambda: Known(False), node
+        )
+
+    def _same_or_equal(self, left: Any, right: Any, node: ast.AST) -> Any:
+        """Whether items are equal. Python takes one object for equal to itself, also if it is NaN:
+        whether two names have one object is not known of numbers, so a NaN leaves.
+        """
+        for value in (left, right):
+            if isinstance(value, Number) and value.kind in ("float", "float64", "float32"):
+                fine = self.compute("equal_number", value.id, value.id)
+                self.guard(fine, "a comparison of containers with a NaN", node)
+        return self.compare("Eq", left, right, node)
+
+    def _ordered(self, operator: str, ours: list[Any], theirs: list[Any], node: ast.AST) -> Any:
+        if not ours or not theirs:
+            return Known(COMPARISONS[operator][1](len(ours), len(theirs)))
+        same = self.truth(self._same_or_equal(ours[0], theirs[0], node), node)
+        return self.decide(
+            same,
+            lambda: self._ordered(operator, ours[1:], theirs[1:], node),
+            lambda: self.compare(operator, ours[0], theirs[0], node),
+            node,
+        )
+
+    def identical(self, left: Any, right: Any, node: ast.AST) -> Any:
+        """``left is right``."""
+        for value, other in ((left, right), (right, left)):
+            if isinstance(value, Choice):
+                return self._identical_choice(value, other, node)
+        if isinstance(left, Known) and isinstance(right, Known):
+            singletons = (type(None), bool, type, type(NotImplemented), type(Ellipsis))
+            if isinstance(left.object, singletons) or isinstance(right.object, singletons):
+                return Known(left.object is right.object)
+            if kind_of(left) is None and kind_of(right) is None:
+                if not isinstance(left.object, str | bytes | tuple):
+                    return Known(left.object is right.object)
+        if isinstance(left, Reference) and isinstance(right, Reference):
+            return Known(left.address == right.address)
+        for value, other in ((left, right), (right, left)):
+            if isinstance(value, Known) and value.object is None:
+                return Known(False)
+            if isinstance(value, Known) and isinstance(value.object, bool):
+                if kind_of(other) == "bool":
+                    return self.compare("Eq", left, right, node)
+                return Known(False)
+            if isinstance(value, Reference) and not isinstance(other, Reference):
+                return Known(False)
+        return self.refuse(
+            node, "whether two such objects are one", "use ==, or compare with None"
+        )
+
+    def _identical_choice(self, value: Choice, other: Any, node: ast.AST) -> Any:
+        answers = []
+        if isinstance(other, Known):
+            for one in value.alternatives:
+                if isinstance(one, Unset) or (kind_of(one) == "bool" and kind_of(other) == "bool"):
+                    answers = []
+                    break
+                found = self.identical(one, other, node)
+                if not isinstance(found, Known):
+                    answers = []
+                    break
+                answers.append(found.object)
+        if answers and sum(answers) == 1:
+            at = answers.index(True)
+            return Number("bool", self.compute("equal_int", value.tag, self.constant(at)))
+        if answers and not any(answers):
+            return Known(False)
+        return self.distribute(value, lambda one: self.identical(one, other, node), node)
+
+    def contains(self, item: Any, container: Any, node: ast.AST) -> Any:
+        """``item in container``."""
+        if isinstance(container, Choice):
+            return self.distribute(container, lambda one: self.contains(item, one, node), node)
+        if isinstance(item, Known) and isinstance(container, Known):
+            if isinstance(container.object, str | bytes | frozenset | range):
+                return self.fold(operator.contains, [container.object, item.object], node)
+        if isinstance(container, Reference):
+            contents = self.contents(container, node)
+            if isinstance(contents, DictContents):
+                if isinstance(item, Number):
+                    return self._among_keys(item, [Known(key) for key in contents.keys], node)
+                key = self.constant_of(item, node, "a key that is computed")
+                return Known(any(same_object(key, k) or key == k for k in contents.keys))
+            method = self.bound(container, "__contains__", node)
+            if method is not None:
+                return self.truth(self.call(method, [item], {}, node), node)
+        return self._among_keys(item, self.items(container, node), node)
+
+    def _among_keys(self, item: Any, keys: list[Any], node: ast.AST) -> Any:
+        if not keys:
+            return Known(False)
+        same = self.truth(self._same_or_equal(keys[0], item, node), node)
+        return self.decide(
+            same, lambda: Known(True), lambda: self._among_keys(item, keys[1:], node), node
+        )

@@ -1,0 +1,335 @@
+"""What a name stands for while a function is read: abstract values.
+
+A value is known (a Python object), a number that the compiled function computes, or made of parts.
+What can be changed (lists, dicts, instances, cells of closures) stands in the heap of ``state.py``
+under an address, so that aliases stay aliases; here are only references to it. Values never change.
+
+Values made of parts say which (``parts``), how others take their place (``with_parts``), and what
+else there is to them (``head``): two values of one class and head differ in their parts only.
+"""
+
+from __future__ import annotations
+
+import ast
+import struct
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+NONE: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """A Python object, and where it was found if more can be read from there."""
+
+    object: Any
+    place: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number that is computed.
+
+    ``kind`` tells Python's float from NumPy's, and both from int and bool; ``id`` is the value in
+    the program. ``sources`` are the leaves of the arguments on which it depends: a number that has
+    to be known is known once these are.
+    """
+
+    kind: str
+    id: int
+    sources: frozenset[int] = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array that nobody writes to; ``shape`` is the one that was seen."""
+
+    id: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A tuple; of class ``cls`` if it is a named one."""
+
+    items: tuple[Any, ...]
+    cls: type = tuple
+
+    @property
+    def head(self) -> Hashable:
+        """The class and the length."""
+        return (self.cls, len(self.items))
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The items."""
+        return self.items
+
+    def with_parts(self, parts: tuple[Any, ...]) -> Row:
+        """Another of these items."""
+        return Row(parts, self.cls)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What stands in the heap under an address."""
+
+    address: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several values; the integer ``tag`` says which while the program runs."""
+
+    tag: int
+    alternatives: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """A name without a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What no value stands for, because paths that meet disagree.
+
+    ``key`` names the place at which a name was set on some of the paths only: reading once more
+    with it keeps track.
+    """
+
+    reason: str
+    key: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A range of integers."""
+
+    start: Any
+    stop: Any
+    step: Any
+    head: Hashable = None
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The bounds and the step."""
+        return (self.start, self.stop, self.step)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> Range:
+        """Another range."""
+        return Range(*parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A function whose text is at hand: a nested one, or one that was read.
+
+    ``cells`` are the addresses of what it takes from functions around it, by name. ``defaults``
+    belong to the last positional parameters, ``keyword_defaults`` to keywords by name. ``reading``
+    and ``names`` belong to the function in whose text it stands.
+    """
+
+    node: ast.FunctionDef | ast.Lambda
+    reading: Any
+    names: Any
+    cells: tuple[tuple[str, Reference], ...]
+    defaults: tuple[Any, ...]
+    keyword_defaults: tuple[tuple[str, Any], ...]
+
+    @property
+    def head(self) -> Hashable:
+        """The text."""
+        return (id(self.node), len(self.defaults), tuple(name for name, _ in self.cells))
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Cells and defaults."""
+        return (
+            *(cell for _, cell in self.cells),
+            *self.defaults,
+            *(value for _, value in self.keyword_defaults),
+        )
+
+    def with_parts(self, parts: tuple[Any, ...]) -> Closure:
+        """The function with other cells and defaults."""
+        first, second = len(self.cells), len(self.cells) + len(self.defaults)
+        cells = zip((name for name, _ in self.cells), parts[:first], strict=True)
+        keywords = zip((name for name, _ in self.keyword_defaults), parts[second:], strict=True)
+        return replace(
+            self,
+            cells=tuple(cells),
+            defaults=parts[first:second],
+            keyword_defaults=tuple(keywords),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A function with arguments given before: a bound method, or a partial."""
+
+    function: Any
+    args: tuple[Any, ...]
+    keywords: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def head(self) -> Hashable:
+        """How many arguments there are, and the keywords."""
+        return (len(self.args), tuple(name for name, _ in self.keywords))
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The function and the arguments."""
+        return (self.function, *self.args, *(value for _, value in self.keywords))
+
+    def with_parts(self, parts: tuple[Any, ...]) -> Applied:
+        """Another function with other arguments."""
+        count = len(self.args) + 1
+        keywords = zip((name for name, _ in self.keywords), parts[count:], strict=True)
+        return Applied(parts[0], parts[1:count], tuple(keywords))
+
+
+@dataclass(frozen=True, slots=True)
+class MethodOf:
+    """A method of a list, dict, string or number, by its name."""
+
+    name: str
+    owner: Any
+
+    @property
+    def head(self) -> Hashable:
+        """The name."""
+        return self.name
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Whose method it is."""
+        return (self.owner,)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> MethodOf:
+        """The method of another."""
+        return MethodOf(self.name, parts[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """What is made of others while somebody goes through it: ``enumerate``, ``zip``, ``map``, a
+    generator expression and so on.
+    """
+
+    name: str
+    over: tuple[Any, ...]
+    node: Any = None
+
+    @property
+    def head(self) -> Hashable:
+        """What it is."""
+        return (self.name, len(self.over), id(self.node))
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What it is made of."""
+        return self.over
+
+    def with_parts(self, parts: tuple[Any, ...]) -> Lazy:
+        """The same of others."""
+        return Lazy(self.name, parts, self.node)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string that depends on what is computed: it can be printed or dropped, not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A class that the text defines: refused where it is used."""
+
+    name: str
+
+
+Value = (
+    Known
+    | Number
+    | Array
+    | Row
+    | Reference
+    | Choice
+    | Unset
+    | Lost
+    | Range
+    | Closure
+    | Applied
+    | MethodOf
+    | Lazy
+    | Text
+    | Defined
+)
+Composite = (Row, Range, Closure, Applied, MethodOf, Lazy)
+
+KINDS: dict[type, str] = {
+    float: "float",
+    int: "int",
+    bool: "bool",
+    np.float64: "float64",
+    np.float32: "float32",
+    np.bool_: "numpy_bool",
+}
+REAL = frozenset({"float", "float64", "float32"})
+NUMPY = frozenset({"float64", "float32", "numpy_bool"})
+# The kind of the ir in which a number of a kind of Python's is computed.
+STORED = {
+    "float": "float",
+    "float64": "float",
+    "float32": "float32",
+    "int": "int",
+    "bool": "bool",
+    "numpy_bool": "bool",
+}
+PLACEHOLDER: dict[str, Any] = {
+    "float": 0.0,
+    "float64": 0.0,
+    "float32": np.float32(0.0),
+    "int": 0,
+    "bool": False,
+    "numpy_bool": False,
+}
+
+
+def kind_of(value: Value) -> str | None:
+    """The kind of a number, computed or known; None for anything else, and for integers of more
+    than 64 bits.
+    """
+    if isinstance(value, Number):
+        return value.kind
+    if isinstance(value, Known):
+        kind = KINDS.get(type(value.object))
+        if kind == "int" and not -(2**63) <= value.object < 2**63:
+            return None
+        return kind
+    return None
+
+
+def same_object(a: Any, b: Any) -> bool:
+    """Whether two known objects are the same for whoever computes with them."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float | np.float32):
+        return struct.pack("d", a) == struct.pack("d", b)
+    if type(a) in (int, bool, str, bytes, np.bool_, complex):
+        return repr(a) == repr(b)
+    if type(a) is tuple:
+        return len(a) == len(b) and all(map(same_object, a, b))
+    return False
+
+
+def sources_of(*values: Value) -> frozenset[int]:
+    """The leaves of the arguments on which values depend."""
+    found = [value.sources for value in values if isinstance(value, Number) and value.sources]
+    return frozenset().union(*found) if found else NONE

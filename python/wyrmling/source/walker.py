@@ -1,0 +1,430 @@
+"""What all parts of the abstract interpreter share: the program that is written, the state of the
+path that is followed, where paths part and meet, and how one leaves.
+
+Each part is a class of its own file with ``Walker`` as its base (``evaluate_BinOp`` and
+``execute_For`` are methods, found by the name of the node's class); ``compilation.Interpreter`` has
+them all.
+
+A path that ends raises ``Ended``: it has returned, left, or jumped. Whoever parted the paths
+catches it and goes on with the others.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from . import refuse
+from .join import Conflict, Incoming, Merge, Path, Retag, Slot
+from .names import Scope
+from .operations import Operations
+from .state import Contents, ListContents, State
+from .values import (
+    PLACEHOLDER,
+    STORED,
+    Array,
+    Choice,
+    Known,
+    Lost,
+    Number,
+    Reference,
+    Unset,
+    Value,
+    kind_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST_UNROLLED = 2000
+MOST_WORK = 200_000
+
+
+class Ended(Exception):
+    """The path that was followed goes no further."""
+
+
+class NeedsConstant(Exception):
+    """A value that is computed stands where only a known one can."""
+
+    def __init__(self, value: Any, node: ast.AST, what: str, advice: str) -> None:
+        super().__init__(what)
+        self.value, self.node, self.what, self.advice = value, node, what, advice
+
+
+class Structural(NeedsConstant):
+    """Paths that meet in a loop disagree about what cannot differ while the program runs."""
+
+
+class Restart(Exception):
+    """The function has to be read again: with leaves of the arguments known, or keeping track of
+    names that are not set on all paths.
+    """
+
+    def __init__(
+        self, static: frozenset[int] = frozenset(), kept: frozenset[Hashable] = frozenset()
+    ) -> None:
+        super().__init__()
+        self.static, self.kept = static, kept
+
+
+@dataclass(slots=True)
+class Frame:
+    """A function that is being called: its text and its names."""
+
+    reading: Any
+    names: Any
+    scope: Scope
+    cells: dict[str, Reference] = field(default_factory=dict)
+    renamed: list[dict[str, str]] = field(default_factory=list)
+    returns: list[Incoming] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    handlers: list[Handler] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Loop:
+    """Where ``break`` and ``continue`` go."""
+
+    breaks: list[Incoming] = field(default_factory=list)
+    continues: list[Incoming] = field(default_factory=list)
+    barred: str = ""
+
+
+@dataclass(slots=True)
+class Handler:
+    """Where ``raise`` goes: the classes that are handled here, and the paths that arrive."""
+
+    classes: tuple[type[BaseException], ...]
+    raised: list[tuple[Incoming, Any]] = field(default_factory=list)
+
+
+class Walker(Operations):
+    """The state that the parts share. See the head of this file."""
+
+    def __init__(self, builder: Any, needs: Any, kept: frozenset[Hashable]) -> None:
+        self.builder = builder
+        self.needs = needs
+        self.kept = kept
+        self.state = State(0)
+        self.frames: list[Frame] = []
+        self.held: list[Any] = []
+        self.hidden: dict[int, Any] = {}
+        self.places: list[Any] = []
+        self.work = 0
+        self._addresses = itertools.count(1)
+        self._serial = itertools.count(1)
+
+    # What the parts give each other.
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """The value of an expression."""
+        self._count(node)
+        value = getattr(self, f"evaluate_{type(node).__name__}")(node)
+        if not isinstance(value, Number | Known):
+            self.held.append(value)
+        return value
+
+    def execute(self, body: Sequence[ast.stmt]) -> None:
+        """Statements, one after the other."""
+        for node in body:
+            self._count(node)
+            held = len(self.held)
+            self.builder.line(node.lineno)
+            try:
+                getattr(self, f"execute_{type(node).__name__}")(node)
+            finally:
+                del self.held[held:]
+
+    def _count(self, node: ast.AST) -> None:
+        self.work += 1
+        if self.work > MOST_WORK:
+            self.refuse(
+                node,
+                "a function of this size, with what it calls",
+                "write long loops over ranges or arrays, which stay loops",
+            )
+
+    # The text.
+
+    @property
+    def frame(self) -> Frame:
+        """The function that is being called."""
+        return self.frames[-1]
+
+    def refuse(self, node: ast.AST, construct: str, advice: str) -> NoReturn:
+        """Raises the error that names a place in the text."""
+        raise refuse.at(self.frame.reading, node, construct, advice)
+
+    def unknown(self, value: Any, node: ast.AST, what: str, advice: str) -> NoReturn:
+        """Raises that a value is not known where it has to be."""
+        raise NeedsConstant(value, node, what, advice)
+
+    def constant_of(self, value: Any, node: ast.AST, what: str, advice: str = "") -> Any:
+        """The object that a value is known to be."""
+        if isinstance(value, Known):
+            return value.object
+        if isinstance(value, Choice):
+            return self.constant_of(self.settled(value, node), node, what, advice)
+        return self.unknown(value, node, what, advice or "pass it as a number that is written")
+
+    # The program.
+
+    def constant(self, value: Any) -> int:
+        """A constant of the program."""
+        made: int = self.builder.constant(value)
+        return made
+
+    def id_of(self, value: Any) -> int:
+        """The value of the program that holds a number or an array."""
+        if isinstance(value, Number | Array):
+            return value.id
+        assert isinstance(value, Known), value
+        kind = kind_of(value)
+        assert kind is not None, value
+        made = value.object
+        if kind in ("float64", "numpy_bool"):
+            made = made.item()
+        return self.constant(made)
+
+    def apply(self, operator: str, *args: int, **attributes: Any) -> int:
+        """An operator of the rule table."""
+        made: int = self.builder.apply(operator, list(args), **attributes)
+        return made
+
+    def compute(self, operator: str, *args: int, exit: int | None = None) -> int:
+        """An operator on integers, truth and single numbers."""
+        made: int = self.builder.compute(operator, list(args), exit)
+        return made
+
+    def exit(self, text: str, node: ast.AST) -> int:
+        """A way out of the program."""
+        made: int = self.builder.exit(text, getattr(node, "lineno", 0))
+        return made
+
+    def guard(self, condition: Any, text: str, node: ast.AST) -> None:
+        """Leaves unless a condition holds: a bool, known or computed, or a value of the program."""
+        if isinstance(condition, Known):
+            if not condition.object:
+                self.leave(text, node)
+            return
+        held = condition if isinstance(condition, int) else condition.id
+        self.builder.guard(held, self.exit(text, node))
+
+    def leave(self, text: str, node: ast.AST) -> NoReturn:
+        """Ends the path: whoever runs the program calls the Python function instead."""
+        self.builder.leave(self.exit(text, node))
+        raise Ended
+
+    # The heap.
+
+    def allocate(self, contents: Contents) -> Reference:
+        """A new object."""
+        address = next(self._addresses)
+        self.state.heap[address] = contents
+        return Reference(address)
+
+    def new_list(self, items: Sequence[Any]) -> Reference:
+        """A new list."""
+        return self.allocate(ListContents(tuple(items)))
+
+    def contents(self, value: Reference, node: ast.AST) -> Any:
+        """What stands under an address."""
+        found = self.state.heap[value.address]
+        if isinstance(found, Lost):
+            self.unknown(value, node, f"an object of which {found.reason}", LOST)
+        return found
+
+    def store(self, value: Reference, contents: Any, node: ast.AST) -> None:
+        """Other contents for an address."""
+        if self.contents(value, node).external:
+            self.refuse(
+                node,
+                "a write to an argument",
+                "copy it first, or return the new value",
+            )
+        self.state.heap[value.address] = contents
+
+    def serial(self) -> str:
+        """A name that no variable has."""
+        return f".{next(self._serial)}"
+
+    # Paths.
+
+    def resume(self, state: State) -> None:
+        """Follows another path."""
+        self.state = state
+        self.builder.switch(state.block)
+
+    def here(self, *values: Any) -> Incoming:
+        """The path that is followed, as it arrives somewhere."""
+        return Incoming(self.state, values)
+
+    def part(self, condition: int) -> tuple[State, State]:
+        """Two paths: one where a condition holds, and one where it does not."""
+        then, otherwise = self.builder.block(), self.builder.block()
+        self.builder.branch(condition, then, [], otherwise, [])
+        return self.state.copy(then), self.state.copy(otherwise)
+
+    def decide(
+        self,
+        condition: Any,
+        then: Callable[[], Any],
+        otherwise: Callable[[], Any],
+        node: ast.AST,
+    ) -> Any:
+        """What ``then`` gives where a condition holds, what ``otherwise`` does where it does not.
+
+        Both give a value, or None for no value.
+        """
+        if isinstance(condition, Known):
+            return then() if condition.object else otherwise()
+        arrived: list[Incoming] = []
+        held = len(self.held)
+        for state, action in zip(self.part(condition.id), (then, otherwise), strict=True):
+            self.resume(state)
+            try:
+                value = action()
+                arrived.append(self.here(*([] if value is None else [value])))
+            except Ended:
+                pass
+            del self.held[held:]
+        values = self.meet(arrived, node)
+        return values[0] if values else None
+
+    def meet(self, arrived: list[Incoming], node: ast.AST) -> tuple[Any, ...]:
+        """Goes on with what is common to the paths that arrive; returns their values."""
+        if not arrived:
+            raise Ended
+        if len(arrived) == 1:
+            self.resume(arrived[0].state)
+            return arrived[0].values
+        block = self.builder.block()
+        merge = self.merge(arrived, block, {}, node)
+        try:
+            merged = merge.run(block)
+        except Conflict:
+            self.refuse(node, CONFLICT, LOST)
+        for at, incoming in enumerate(arrived):
+            self.jump(incoming.state, block, merge.slots, at)
+        self.resume(merged.state)
+        return merged.values
+
+    def merge(
+        self,
+        arrived: list[Incoming],
+        block: int | None,
+        forced: dict[Path, Hashable],
+        node: ast.AST,
+    ) -> Merge:
+        """A merge whose parameters are those of a block; None only looks what it would be."""
+
+        def make(kind: str, like: Any) -> int:
+            if block is None:
+                return -1
+            made: int
+            if kind == "array":
+                made = self.builder.parameter(block, "array", sample(like))
+            else:
+                made = self.builder.parameter(block, STORED[kind])
+            return made
+
+        place = (id(node), len(self.frames))
+        return Merge(
+            arrived,
+            make,
+            lambda: next(self._addresses),
+            list(self.held),
+            forced,
+            self.kept,
+            place,
+        )
+
+    def jump(self, state: State, block: int, slots: list[Slot], at: int) -> None:
+        """Ends a path by going to a block, with what it gives for the parameters."""
+        self.builder.switch(state.block)
+        args = [self._given(slot, slot.given[at]) for slot in slots]
+        self.builder.jump(block, args)
+
+    def _given(self, slot: Slot, value: Any) -> int:
+        if isinstance(value, Retag):
+            return self._retagged(value)
+        if value is not None:
+            return self.id_of(value)
+        if slot.kind == "array":
+            return self.constant(sample(slot.like))
+        return self.constant(PLACEHOLDER[slot.kind])
+
+    def _retagged(self, given: Retag) -> int:
+        """The tag of a choice in another order: a sum of which one term is not zero."""
+        if given.order == tuple(range(len(given.order))):
+            return given.tag
+        total = self.constant(0)
+        for old, new in enumerate(given.order):
+            chosen = self.compute("equal_int", given.tag, self.constant(old))
+            exit = self.builder.exit("a tag is out of range", 0)
+            term = self.compute("bool_to_int", chosen)
+            scaled = self.compute("int_mul", term, self.constant(new), exit=exit)
+            total = self.compute("int_add", total, scaled, exit=exit)
+        return total
+
+    # Choices.
+
+    def distribute(self, value: Choice, action: Callable[[Any], Any], node: ast.AST) -> Any:
+        """What an action gives for the value that a choice turns out to be."""
+        return self._among(value, 0, action, node)
+
+    def _among(self, value: Choice, at: int, action: Callable[[Any], Any], node: ast.AST) -> Any:
+        def use() -> Any:
+            one = value.alternatives[at]
+            if isinstance(one, Unset):
+                self.leave("a name is not set", node)
+            return action(one)
+
+        if at == len(value.alternatives) - 1:
+            return use()
+        chosen = Number("bool", self.compute("equal_int", value.tag, self.constant(at)))
+        rest = at + 1
+        return self.decide(chosen, use, lambda: self._among(value, rest, action, node), node)
+
+    def settled(self, value: Any, node: ast.AST) -> Any:
+        """The only value of a choice that is not unset; the program leaves where it is not set."""
+        if not isinstance(value, Choice):
+            return value
+        known = [one for one in value.alternatives if not isinstance(one, Unset)]
+        if len(known) != 1:
+            self.unknown(
+                value, node, "a value that is one of several things", "compute with numbers"
+            )
+        at = value.alternatives.index(known[0])
+        chosen = self.compute("equal_int", value.tag, self.constant(at))
+        self.guard(chosen, "a name is not set", node)
+        return known[0]
+
+    @contextmanager
+    def holding(self, *values: Any) -> Iterator[None]:
+        """Keeps values in use while others are computed."""
+        count = len(self.held)
+        self.held += values
+        try:
+            yield
+        finally:
+            del self.held[count:]
+
+
+CONFLICT = "two names of one object, one of which is another object on another way to here"
+LOST = (
+    "do the same to it on all ways, or build it in a loop over a range whose length does not "
+    "depend on what is computed"
+)
+
+
+def sample(like: Array) -> Any:
+    """An array as one was seen."""
+    import numpy as np
+
+    return np.zeros(like.shape, like.dtype)
