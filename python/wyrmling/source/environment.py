@@ -17,7 +17,7 @@ import numpy as np
 from . import scope as places
 from .refuse import Unreadable
 from .state import CellContents, DictContents, ListContents
-from .values import KINDS, Array, Choice, Known, Lost, Number, Reference, Row, Unset
+from .values import KINDS, STORED, Array, Choice, Known, Lost, Number, Reference, Row, Unset
 from .walker import Restart, Walker
 
 
@@ -110,23 +110,20 @@ class Environment(Walker):
         return self.known(found, place, node)
 
     def known(self, found: Any, place: Any, node: ast.AST) -> Any:
-        """The value for an object that was found at a place.
-
-        >>> Environment.known.__name__
-        'known'
-        """
+        """The value for an object that was found at a place."""
         kind = type(found)
         if kind in (float, np.float64, np.float32):
             at = self.needs.hidden(place)
             if at not in self.hidden:
-                stored = "float32" if kind is np.float32 else "float"
-                made = self.builder.parameter(0, stored)
+                self.needs.test(place, ("kind", KINDS[kind]))
+                made = self.builder.parameter(0, STORED[KINDS[kind]])
                 self.hidden[at] = Number(KINDS[kind], made)
                 self.places.append(place)
             return self.hidden[at]
         if kind is np.ndarray and found.dtype in (np.float64, np.float32):
             at = self.needs.hidden(place)
             if at not in self.hidden:
+                self.needs.test(place, ("array", found.dtype.name, found.ndim))
                 made = self.builder.parameter(0, "array", found)
                 self.hidden[at] = Array(made, found.dtype, found.shape)
                 self.places.append(place)

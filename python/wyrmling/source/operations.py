@@ -86,6 +86,10 @@ class Operations:
         """An integer or a bool as an integer (``numbers.py``)."""
         raise NotImplementedError
 
+    def reals(self, operator: str, kind: str, x: int, y: int, right: Any, node: ast.AST) -> int:
+        """An operator on two numbers of one real kind (``numbers.py``)."""
+        raise NotImplementedError
+
     def is_array(self, value: Any) -> bool:
         """Whether a value is an array (``numbers.py``)."""
         raise NotImplementedError
@@ -142,6 +146,54 @@ class Operations:
 
     def known(self, found: Any, place: Any, node: ast.AST) -> Any:
         """The value for an object that was found at a place (``environment.py``)."""
+        raise NotImplementedError
+
+    def member(self, value: Any, name: str, node: ast.AST) -> Any:
+        """An attribute of an object that exists outside (``environment.py``)."""
+        raise NotImplementedError
+
+    def update(self, owner: Any, other: Any, node: ast.AST) -> None:
+        """Gives a dict the items of another (``containers.py``)."""
+        raise NotImplementedError
+
+    def bind(self, name: str, value: Any) -> None:
+        """Gives a name a value (``environment.py``)."""
+        raise NotImplementedError
+
+    def store_name(self, name: str, value: Any, node: ast.AST) -> None:
+        """Binds a name where a statement says so (``environment.py``)."""
+        raise NotImplementedError
+
+    def delete_name(self, name: str, node: ast.AST) -> None:
+        """``del name`` (``environment.py``)."""
+        raise NotImplementedError
+
+    def delete_item(self, owner: Any, index: Any, node: ast.AST) -> None:
+        """``del owner[index]`` (``containers.py``)."""
+        raise NotImplementedError
+
+    def closure(self, node: ast.FunctionDef | ast.Lambda) -> Any:
+        """A function that stands in the text (``calls.py``)."""
+        raise NotImplementedError
+
+    def type_of(self, value: Any, node: ast.AST) -> type:
+        """The class of a value (``objects.py``)."""
+        raise NotImplementedError
+
+    def isinstance_of(self, value: Any, classes: Any, node: ast.AST) -> Any:
+        """``isinstance(value, classes)`` (``objects.py``)."""
+        raise NotImplementedError
+
+    def fields_of(self, value: Any, node: ast.AST) -> Any:
+        """The fields of an instance of a dataclass that are compared (``objects.py``)."""
+        raise NotImplementedError
+
+    def smaller(self, left: Any, right: Any, node: ast.AST) -> Any:
+        """The smaller of two numbers (``loops.py``)."""
+        raise NotImplementedError
+
+    def position(self, index: Any, length: int, node: ast.AST) -> int:
+        """An index that is known, within a length (``containers.py``)."""
         raise NotImplementedError
 
     def assign(self, target: ast.expr, value: Any) -> None:

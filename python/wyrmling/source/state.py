@@ -62,11 +62,12 @@ class DictContents:
 
 @dataclass(frozen=True, slots=True)
 class InstanceContents:
-    """The attributes of an instance that the function made."""
+    """The attributes of an instance that the function made; its class was found at ``place``."""
 
     cls: type
     names: tuple[str, ...]
     values: tuple[Any, ...]
+    place: Any = None
     external: bool = False
 
     @property

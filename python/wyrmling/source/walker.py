@@ -76,6 +76,7 @@ class Restart(Exception):
 class Frame:
     """A function that is being called: its text and its names."""
 
+    node: Any
     reading: Any
     names: Any
     scope: Scope
@@ -84,6 +85,7 @@ class Frame:
     returns: list[Incoming] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     handlers: list[Handler] = field(default_factory=list)
+    parted: bool = False
 
 
 @dataclass(slots=True)
@@ -100,6 +102,7 @@ class Handler:
     """Where ``raise`` goes: the classes that are handled here, and the paths that arrive."""
 
     classes: tuple[type[BaseException], ...]
+    barred: bool = False
     raised: list[tuple[Incoming, Any]] = field(default_factory=list)
 
 
@@ -115,7 +118,9 @@ class Walker(Operations):
         self.held: list[Any] = []
         self.hidden: dict[int, Any] = {}
         self.places: list[Any] = []
+        self.outer: dict[int, Reference] = {}
         self.work = 0
+        self.scopes: dict[int, Scope] = {}
         self._addresses = itertools.count(1)
         self._serial = itertools.count(1)
 
@@ -266,6 +271,7 @@ class Walker(Operations):
 
     def part(self, condition: int) -> tuple[State, State]:
         """Two paths: one where a condition holds, and one where it does not."""
+        self.frame.parted = True
         then, otherwise = self.builder.block(), self.builder.block()
         self.builder.branch(condition, then, [], otherwise, [])
         return self.state.copy(then), self.state.copy(otherwise)

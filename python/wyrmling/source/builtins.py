@@ -1,0 +1,515 @@
+"""Python's own functions: ``abs``, ``min``, ``sum``, ``range``, ``isinstance`` and so on."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import math
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .numbers import FOLDED
+from .state import DictContents, InstanceContents
+from .values import (
+    REAL,
+    Applied,
+    Array,
+    Choice,
+    Closure,
+    Known,
+    Lazy,
+    MethodOf,
+    Number,
+    Range,
+    Reference,
+    Row,
+    Text,
+    kind_of,
+    sources_of,
+)
+from .walker import Walker
+
+# Since 3.12 Python adds floats with a correction (Neumaier, 1974).
+COMPENSATED = sys.version_info >= (3, 12)
+PURE_MODULES = ("math", "_operator", "operator", "builtins", "cmath", "_bisect", "numpy")
+IMPURE = frozenset({"print", "input", "open", "exec", "eval", "compile", "__import__", "breakpoint"})
+LONGEST_SORTED = 64
+
+
+class Builtins(Walker):
+    """Functions that Python has by itself."""
+
+    def call_known(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a callable returns that is not read."""
+        found = function.object
+        name = getattr(found, "__name__", "")
+        if getattr(builtins, name, None) is found:
+            method = getattr(self, f"builtin_{name}", None)
+            if method is not None:
+                return method(list(args), keywords, node)
+            if name in IMPURE:
+                self.refuse(node, f"{name}, which has an effect,", "do it outside of the function")
+        made = self.call_mathematics(found, args, keywords, node)
+        if made is not None:
+            return made
+        if found is functools.partial:
+            return Applied(args[0], tuple(args[1:]), tuple(keywords.items()))
+        if found is functools.reduce:
+            return self._reduce(args, node)
+        owner = getattr(found, "__self__", None)
+        if isinstance(owner, str | bytes | int | float | tuple | np.generic):
+            return self._pure(found, args, keywords, node)
+        if any(self.is_array(arg) for arg in args) or self._is_numpy(found):
+            if self._is_numpy(found):
+                return self.array_call(found, args, keywords, node)
+        if isinstance(found, type):
+            if found.__module__ == "builtins" or issubclass(found, np.generic):
+                return self._pure(found, args, keywords, node)
+            return self.instantiate(function, args, keywords, node)
+        if getattr(found, "__module__", None) in PURE_MODULES:
+            return self._pure(found, args, keywords, node)
+        label = getattr(found, "__qualname__", None) or type(found).__qualname__
+        return self.refuse(
+            node, f"a call of {label}, which is not written in Python,", "use mode='trace'"
+        )
+
+    @staticmethod
+    def _is_numpy(found: Any) -> bool:
+        module = getattr(found, "__module__", None) or ""
+        return isinstance(found, np.ufunc) or module.split(".")[0] == "numpy"
+
+    def _pure(
+        self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """A function without effects, whose arguments have to be known."""
+        label = getattr(found, "__qualname__", None) or type(found).__qualname__
+        given = [self._plain(arg, node, label) for arg in args]
+        named = {key: self._plain(value, node, label) for key, value in keywords.items()}
+        result = self.fold(lambda: found(*given, **named), [], node)
+        if not isinstance(result.object, FOLDED):
+            self.refuse(node, f"a call of {label}", "compute it outside of the function")
+        if isinstance(result.object, tuple):
+            return Row(tuple(Known(item) for item in result.object))
+        return result
+
+    def _plain(self, value: Any, node: ast.AST, label: str) -> Any:
+        if isinstance(value, Row) and value.cls is tuple:
+            return tuple(self._plain(item, node, label) for item in value.items)
+        return self.constant_of(
+            value, node, f"a call of {label} with what is computed", "use what has a derivative"
+        )
+
+    def _reduce(self, args: Sequence[Any], node: ast.AST) -> Any:
+        if len(args) == 3:
+            return self.accumulate(
+                args[1], args[2], lambda one, item: self.call(args[0], [one, item], {}, node), node
+            )
+        items = self.items(args[1], node)
+        if not items:
+            self.leave("reduce of nothing", node)
+        total = items[0]
+        for item in items[1:]:
+            total = self.call(args[0], [total, item], {}, node)
+        return total
+
+    def through(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> None:
+        """Goes through anything, a generator expression too."""
+        if isinstance(over, Lazy) and over.name == "generator":
+            generator: ast.GeneratorExp = over.node
+            self.comprehend(generator, lambda: action(self.evaluate(generator.elt)))
+        else:
+            self.each(over, action, node)
+
+    def accumulate(
+        self, over: Any, first: Any, step: Callable[[Any, Any], Any], node: ast.AST
+    ) -> Any:
+        """A value that each item changes."""
+        name = self.serial()
+        depth = len(self.frames)
+        self.state.environments[-1][name] = first
+
+        def action(item: Any) -> None:
+            assert len(self.frames) == depth
+            before = self.state.environments[-1][name]
+            value = step(before, item)
+            self.state.environments[-1][name] = value
+
+        with self.holding(over):
+            self.through(over, action, node)
+        return self.state.environments[-1].pop(name)
+
+    def listed(self, over: Any, node: ast.AST) -> list[Any]:
+        """The items of what has a known number of them, a generator expression too."""
+        if isinstance(over, Lazy) and over.name == "generator":
+            made = self.evaluate(
+                ast.copy_location(ast.ListComp(over.node.elt, over.node.generators), over.node)
+            )
+            return self.items(made, node)
+        return self.items(over, node)
+
+    def _only(self, args: list[Any], keywords: dict[str, Any], counts: range, node: Any) -> None:
+        if keywords or len(args) not in counts:
+            self.leave("arguments do not fit", node)
+
+    def builtin_len(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``len(x)``."""
+        self._only(args, keywords, range(1, 2), node)
+        return self.length(args[0], node)
+
+    def builtin_range(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``range(stop)``, ``range(start, stop, step)``."""
+        self._only(args, keywords, range(1, 4), node)
+        for arg in args:
+            if kind_of(arg) not in ("int", "bool"):
+                self.leave("a range of no integers", node)
+        ends = [arg if kind_of(arg) == "int" else Known(int(arg.object)) for arg in args]
+        start, stop = (Known(0), ends[0]) if len(ends) == 1 else ends[:2]
+        step = ends[2] if len(ends) == 3 else Known(1)
+        if isinstance(step, Known) and step.object == 0:
+            self.leave("a range of step 0", node)
+        return Range(start, stop, step)
+
+    def builtin_enumerate(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``enumerate(x, start)``."""
+        start = keywords.pop("start", args[1] if len(args) > 1 else Known(0))
+        return Lazy("enumerate", (self._source(args[0], node), start))
+
+    def _source(self, over: Any, node: ast.AST) -> Any:
+        if isinstance(over, Lazy) and over.name == "generator":
+            return self.new_list(self.listed(over, node))
+        return over
+
+    def builtin_zip(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``zip(x, y)``."""
+        strict = self.constant_of(keywords.get("strict", Known(False)), node, "zip's strict")
+        columns = tuple(self._source(arg, node) for arg in args)
+        return Lazy("strict zip" if strict else "zip", columns)
+
+    def builtin_reversed(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``reversed(x)``."""
+        return Lazy("reversed", (args[0],))
+
+    def builtin_map(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``map(f, x)``."""
+        return Lazy("map", (args[0], *(self._source(arg, node) for arg in args[1:])))
+
+    def builtin_filter(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``filter(f, x)``."""
+        return Lazy("filter", (args[0], self._source(args[1], node)))
+
+    def builtin_tuple(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``tuple(x)``."""
+        return Row(tuple(self.listed(args[0], node)) if args else ())
+
+    def builtin_list(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``list(x)``."""
+        return self.new_list(self.listed(args[0], node) if args else ())
+
+    def builtin_dict(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``dict(x, name=value)``."""
+        made = self.allocate(DictContents((), ()))
+        if args and isinstance(args[0], Reference):
+            self.update(made, args[0], node)
+        elif args:
+            for pair in self.listed(args[0], node):
+                key, value = self.items(pair, node)
+                self.store_item(made, key, value, node)
+        for name, value in keywords.items():
+            self.store_item(made, Known(name), value, node)
+        return made
+
+    def builtin_sum(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``sum(x, start)``."""
+        start = keywords.get("start", args[1] if len(args) > 1 else Known(0))
+        if not COMPENSATED:
+            return self.accumulate(
+                args[0], start, lambda total, item: self.binary("Add", total, item, node), node
+            )
+        both = self.accumulate(
+            args[0],
+            Row((start, Known(None))),
+            lambda pair, item: self._corrected(pair, item, node),
+            node,
+        )
+        total, lost = both.items
+        return self._with_correction(total, lost, node)
+
+    def _with_correction(self, total: Any, lost: Any, node: ast.AST) -> Any:
+        if isinstance(lost, Choice):
+            return self.distribute(
+                lost, lambda one: self._with_correction(total, one, node), node
+            )
+        if isinstance(lost, Known) and lost.object is None:
+            return total
+        finite = self.call(Known(math.isfinite), [lost], {}, node)
+        return self.decide(
+            self.truth(finite, node),
+            lambda: self.binary("Add", total, lost, node),
+            lambda: total,
+            node,
+        )
+
+    def _corrected(self, pair: Row, item: Any, node: ast.AST) -> Any:
+        """A sum of floats and what rounding lost of it."""
+        total, lost = pair.items
+        for value in (total, item, lost):
+            if isinstance(value, Choice):
+                self.unknown(None, node, "sum of numbers of kinds that differ", "use floats")
+        if kind_of(total) != "float" or kind_of(item) not in ("float", "int", "bool"):
+            return Row((self.binary("Add", total, item, node), lost))
+        if isinstance(lost, Known) and lost.object is None:
+            lost = Known(0.0)
+        value = self.builtin_float([item], {}, node)
+        made = self.binary("Add", total, value, node)
+        large = self.compare("GtE", self._size(total, node), self._size(value, node), node)
+
+        def rest(one: Any, other: Any) -> Any:
+            return self.binary("Add", self.binary("Sub", one, made, node), other, node)
+
+        part = self.decide(large, lambda: rest(total, value), lambda: rest(value, total), node)
+        return Row((made, self.binary("Add", lost, part, node)))
+
+    def _size(self, value: Any, node: ast.AST) -> Any:
+        return self.builtin_abs([value], {}, node)
+
+    def builtin_abs(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``abs(x)``."""
+        self._only(args, keywords, range(1, 2), node)
+        value = args[0]
+        if isinstance(value, Choice):
+            return self.distribute(value, lambda one: self.builtin_abs([one], {}, node), node)
+        if isinstance(value, Number):
+            if value.kind in REAL:
+                return Number(value.kind, self.apply("abs", value.id), value.sources)
+            exit = self.exit("an integer of more than 64 bits", node)
+            held = self.compute("int_abs", self.as_int(value), exit=exit)
+            return Number("int", held, value.sources)
+        if self.is_array(value):
+            return self.array_call(np.abs, [value], {}, node)
+        method = self.bound(value, "__abs__", node)
+        if method is not None:
+            return self.call(method, [], {}, node)
+        return self._pure(abs, args, keywords, node)
+
+    def builtin_min(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``min(a, b)``, ``min(x, key=f, default=d)``."""
+        return self._extreme("Lt", args, keywords, node)
+
+    def builtin_max(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``max(a, b)``, ``max(x, key=f, default=d)``."""
+        return self._extreme("Gt", args, keywords, node)
+
+    def _extreme(
+        self, operator: str, args: list[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        key = keywords.get("key", Known(None))
+        if len(args) > 1:
+            items = args
+        elif isinstance(args[0], Array):
+            self.refuse(node, "Python's min or max of an array", "use np.min or np.max")
+        else:
+            items = self.listed(args[0], node)
+        if not items:
+            if "default" in keywords:
+                return keywords["default"]
+            self.leave("nothing to compare", node)
+
+        def keyed(item: Any) -> Any:
+            if isinstance(key, Known) and key.object is None:
+                return item
+            return self.call(key, [item], {}, node)
+
+        best = Row((items[0], keyed(items[0])))
+        for item in items[1:]:
+            best = self._better(operator, best, item, keyed(item), node)
+        return best.items[0]
+
+    def _better(self, operator: str, best: Row, item: Any, key: Any, node: ast.AST) -> Any:
+        wins = self.truth(self.compare(operator, key, best.items[1], node), node)
+        return self.decide(wins, lambda: Row((item, key)), lambda: best, node)
+
+    def builtin_sorted(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``sorted(x, key=f, reverse=r)``."""
+        return self.new_list(self.in_order(self.listed(args[0], node), keywords, node))
+
+    def in_order(self, items: list[Any], keywords: dict[str, Any], node: ast.AST) -> list[Any]:
+        """Items sorted, by exchanges of neighbours, so that equal ones keep their order."""
+        key = keywords.get("key", Known(None))
+        backwards = self.constant_of(keywords.get("reverse", Known(False)), node, "reverse")
+        if len(items) > LONGEST_SORTED:
+            self.refuse(node, "sorting so many values", "use np.sort on an array")
+        plain = isinstance(key, Known) and key.object is None
+        keyed = [Row((i, i if plain else self.call(key, [i], {}, node))) for i in items]
+        for row in keyed:
+            self._no_nan(row.items[1], node)
+        operator = "Gt" if backwards else "Lt"
+        for end in range(len(keyed) - 1, 0, -1):
+            for at in range(end):
+                left, right = keyed[at], keyed[at + 1]
+                wrong = self.truth(
+                    self.compare(operator, right.items[1], left.items[1], node), node
+                )
+                keyed[at], keyed[at + 1] = self._exchanged(wrong, left, right, node)
+        return [row.items[0] for row in keyed]
+
+    def _exchanged(self, wrong: Any, left: Row, right: Row, node: ast.AST) -> tuple[Row, Row]:
+        made = self.decide(wrong, lambda: Row((right, left)), lambda: Row((left, right)), node)
+        return made.items[0], made.items[1]
+
+    def _no_nan(self, value: Any, node: ast.AST) -> None:
+        if isinstance(value, Number) and value.kind in REAL:
+            fine = self.compute("equal_number", value.id, value.id)
+            self.guard(fine, "sorting a NaN", node)
+        elif isinstance(value, Known) and value.object != value.object:
+            self.leave("sorting a NaN", node)
+
+    def builtin_any(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``any(x)``."""
+        return self._quantified(args[0], True, node)
+
+    def builtin_all(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``all(x)``."""
+        return self._quantified(args[0], False, node)
+
+    def _quantified(self, over: Any, decisive: bool, node: ast.AST) -> Any:
+        def step(found: Any, item: Any) -> Any:
+            held = self.truth(item, node)
+            return self.decide(
+                found,
+                (lambda: Known(True)) if decisive else (lambda: held),
+                (lambda: held) if decisive else (lambda: Known(False)),
+                node,
+            )
+
+        return self.accumulate(over, Known(not decisive), step, node)
+
+    def builtin_float(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``float(x)``."""
+        self._only(args, keywords, range(2), node)
+        value = args[0] if args else Known(0.0)
+        if isinstance(value, Choice):
+            return self.distribute(value, lambda one: self.builtin_float([one], {}, node), node)
+        if isinstance(value, Number):
+            return Number("float", self.as_real(value, "float", node), value.sources)
+        if isinstance(value, Array):
+            return self.array_call(float, [value], {}, node)
+        return self._pure(float, [value], {}, node)
+
+    def builtin_int(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``int(x)``."""
+        value = args[0] if args else Known(0)
+        if isinstance(value, Choice):
+            return self.distribute(value, lambda one: self.builtin_int([one], {}, node), node)
+        if isinstance(value, Number) and len(args) == 1 and not keywords:
+            return self.call_mathematics(math.trunc, [self._python(value)], {}, node)
+        return self._pure(int, args, keywords, node)
+
+    @staticmethod
+    def _python(value: Number) -> Number:
+        kinds = {"float64": "float", "numpy_bool": "bool"}
+        return Number(kinds.get(value.kind, value.kind), value.id, value.sources)
+
+    def builtin_bool(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``bool(x)``."""
+        self._only(args, keywords, range(2), node)
+        return self.truth(args[0], node) if args else Known(False)
+
+    def builtin_round(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``round(x)``, to the nearest integer, the even one of two."""
+        value = args[0]
+        digits = keywords.get("ndigits", args[1] if len(args) > 1 else Known(None))
+        if isinstance(value, Choice):
+            return self.distribute(
+                value, lambda one: self.builtin_round([one, digits], {}, node), node
+            )
+        if isinstance(value, Number):
+            if not (isinstance(digits, Known) and digits.object is None):
+                self.refuse(node, "round to digits", "scale it, and use round without digits")
+            if value.kind in ("int", "bool"):
+                return Number("int", self.as_int(value), value.sources)
+            exit = self.exit("no integer of 64 bits", node)
+            held = self.as_real(value, "float", node)
+            return Number("int", self.compute("round_to_int", held, exit=exit), value.sources)
+        return self._pure(round, args, keywords, node)
+
+    def builtin_divmod(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``divmod(x, y)``."""
+        self._only(args, keywords, range(2, 3), node)
+        return Row(tuple(self.binary(name, *args, node) for name in ("FloorDiv", "Mod")))
+
+    def builtin_pow(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``pow(x, y)``."""
+        if len(args) == 2 and not keywords:
+            return self.binary("Pow", *args, node)
+        return self._pure(pow, args, keywords, node)
+
+    def builtin_isinstance(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``isinstance(x, classes)``."""
+        self._only(args, keywords, range(2, 3), node)
+        return self.isinstance_of(args[0], args[1], node)
+
+    def builtin_type(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``type(x)``."""
+        self._only(args, keywords, range(1, 2), node)
+        value = args[0]
+        if isinstance(value, Choice):
+            return self.distribute(value, lambda one: self.builtin_type([one], {}, node), node)
+        place = None
+        if isinstance(value, Known) and value.place is not None:
+            place = value.place.type()
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            place = contents.place if isinstance(contents, InstanceContents) else None
+        return Known(self.type_of(value, node), place)
+
+    def builtin_callable(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``callable(x)``."""
+        value = args[0]
+        if isinstance(value, Known):
+            return Known(callable(value.object))
+        if isinstance(value, Closure | Applied | MethodOf):
+            return Known(True)
+        return Known(self.class_of(value) is not None and callable(self.class_of(value)))
+
+    def builtin_getattr(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``getattr(x, name, default)``."""
+        name = self.constant_of(args[1], node, "a name that is computed")
+        if len(args) == 3 and not self._has(args[0], name, node):
+            return args[2]
+        return self.attribute(args[0], name, node)
+
+    def builtin_hasattr(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``hasattr(x, name)``."""
+        name = self.constant_of(args[1], node, "a name that is computed")
+        return Known(self._has(args[0], name, node))
+
+    def _has(self, value: Any, name: str, node: ast.AST) -> bool:
+        if isinstance(value, Known):
+            if value.place is not None and self.class_of(value) is not None:
+                self.refuse(node, "a question for an attribute of this", "read the attribute")
+            return hasattr(value.object, name)
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, InstanceContents) and name in contents.names:
+                return True
+        return hasattr(self.type_of(value, node), name)
+
+    def builtin_str(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``str(x)``: text, if x is computed."""
+        if args and isinstance(args[0], Number | Row | Array | Text | Reference):
+            return Text()
+        return self._pure(str, args, keywords, node)
+
+    def builtin_repr(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``repr(x)``: text, if x is computed."""
+        return self.builtin_str(args, keywords, node)
+
+    def bool_of(self, value: Any) -> Any:
+        """A truth value of Python's."""
+        return Number("bool", value.id, sources_of(value)) if isinstance(value, Number) else value

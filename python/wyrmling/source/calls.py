@@ -1,0 +1,262 @@
+"""Calls: a Python function is read in turn, and becomes part of the program where it is called.
+
+Arguments are bound as Python binds them; where they do not fit, the program leaves, and Python
+raises. Recursion is followed as far as its depth is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from . import names as scopes
+from . import read
+from .refuse import Unreadable
+from .state import CellContents, DictContents
+from .values import Applied, Choice, Closure, Known, MethodOf, Number, Reference, Row, Unset
+from .walker import Ended, Frame, Walker
+
+DEEPEST = 200
+
+
+class Calls(Walker):
+    """What is called."""
+
+    def evaluate_Call(self, node: ast.Call) -> Any:
+        """``function(args, keyword=value)``."""
+        function = self.evaluate(node.func)
+        args: list[Any] = []
+        for given in node.args:
+            if isinstance(given, ast.Starred):
+                args += self.items(self.evaluate(given.value), given)
+            else:
+                args.append(self.evaluate(given))
+        keywords: dict[str, Any] = {}
+        for keyword in node.keywords:
+            value = self.evaluate(keyword.value)
+            named = {keyword.arg: value} if keyword.arg else self._mapping(value, keyword)
+            if set(named) & set(keywords):
+                self.leave("an argument is given twice", node)
+            keywords |= named
+        return self.call(function, args, keywords, node)
+
+    def _mapping(self, value: Any, node: ast.AST) -> dict[str, Any]:
+        contents = self.contents(value, node) if isinstance(value, Reference) else None
+        if not isinstance(contents, DictContents):
+            self.refuse(node, "** of this", "use a dict")
+        if not all(isinstance(key, str) for key in contents.keys):
+            self.leave("keywords have to be strings", node)
+        return dict(zip(contents.keys, contents.values, strict=True))
+
+    def evaluate_Lambda(self, node: ast.Lambda) -> Any:
+        """``lambda x: …``."""
+        return self.closure(node)
+
+    def closure(self, node: ast.FunctionDef | ast.Lambda) -> Closure:
+        """A function that stands in the text, where it is defined."""
+        scope = self.scope_of(node)
+        frame = self.frame
+        cells = []
+        for name in sorted(scope.free):
+            own = name
+            for renamed in reversed(frame.renamed):
+                if name in renamed:
+                    own = renamed[name]
+                    break
+            if own in frame.cells:
+                cells.append((name, frame.cells[own]))
+        defaults = tuple(self.evaluate(one) for one in node.args.defaults)
+        pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        keywords = tuple(
+            (one.arg, self.evaluate(value)) for one, value in pairs if value is not None
+        )
+        return Closure(node, frame.reading, frame.names, tuple(cells), defaults, keywords)
+
+    def scope_of(self, node: ast.FunctionDef | ast.Lambda) -> scopes.Scope:
+        """The names of a function."""
+        if id(node) not in self.scopes:
+            self.scopes[id(node)] = scopes.scope(node)
+        return self.scopes[id(node)]
+
+    def call(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a function returns."""
+        if isinstance(function, Choice):
+            return self.distribute(
+                function, lambda one: self.call(one, args, keywords, node), node
+            )
+        if isinstance(function, Closure):
+            return self.inline(function, args, keywords, node)
+        if isinstance(function, Applied):
+            given = dict(function.keywords) | keywords
+            return self.call(function.function, [*function.args, *args], given, node)
+        if isinstance(function, MethodOf):
+            return self.call_method(function.name, function.owner, args, keywords, node)
+        if isinstance(function, Known):
+            return self._call_object(function, args, keywords, node)
+        method = self.bound(function, "__call__", node)
+        if method is not None:
+            return self.call(method, args, keywords, node)
+        if isinstance(function, Number | Row | Reference):
+            self.leave("this cannot be called", node)
+        return self.refuse(node, "a call of this", "call a function")
+
+    def _call_object(
+        self, function: Known, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        found = function.object
+        if not callable(found):
+            self.leave("this cannot be called", node)
+        if isinstance(found, types.FunctionType) and self.special(found):
+            return self.call_known(function, args, keywords, node)
+        python = isinstance(found, types.FunctionType | types.MethodType)
+        if python or (function.place is not None and self.class_of(function) is not None):
+            try:
+                return self._read_and_call(function, args, keywords, node)
+            except Unreadable as error:
+                if python:
+                    return self.unread(function, args, keywords, node, str(error))
+        return self.call_known(function, args, keywords, node)
+
+    def special(self, function: Any) -> bool:
+        """Whether a Python function is known by itself, and not read."""
+        module = getattr(function, "__module__", None) or ""
+        return module.split(".")[0] in ("numpy", "scipy", "wyrmling", "math", "operator")
+
+    def unread(
+        self,
+        function: Known,
+        args: Sequence[Any],
+        keywords: dict[str, Any],
+        node: ast.AST,
+        reason: str,
+    ) -> Any:
+        """A call of a Python function that cannot be read."""
+        name = getattr(function.object, "__qualname__", "this")
+        return self.refuse(node, f"a call of {name}: {reason}; this", "use mode='trace'")
+
+    def _read_and_call(
+        self, function: Known, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        place = function.place
+        if place is None:
+            # It belongs to an object that is expected to stay the same.
+            place = self.anonymous(function.object)
+        callee = read.callee(function.object, place)
+        self.needs.expect(callee.place, callee.function)
+        first = [self.known(value, where, node) for value, where in callee.args]
+        given = {name: self.known(*found, node) for name, found in callee.keywords.items()}
+        closure = self.closure_of(callee.function, callee.place, node)
+        return self.inline(closure, [*first, *args], given | keywords, node)
+
+    def anonymous(self, function: Any) -> Any:
+        """A place for a function of a class whose place is not known."""
+        raise Unreadable("it was found where it cannot be looked for again")
+
+    def closure_of(self, function: types.FunctionType, place: Any, node: ast.AST) -> Closure:
+        """A Python function as a value."""
+        from .scope import Names
+
+        reading = read.function(function)
+        names = Names(function, place)
+        text = reading.node
+        if isinstance(text, ast.AsyncFunctionDef):
+            self.refuse(node, "a call of an async function", "call a plain function")
+        names.expect_defaults(self.needs)
+        defaults = []
+        for one in [*text.args.posonlyargs, *text.args.args]:
+            found = names.default(one.arg)
+            if found is not None:
+                defaults.append(self.known(*found, node))
+        keywords = []
+        for one in text.args.kwonlyargs:
+            found = names.default(one.arg)
+            if found is not None:
+                keywords.append((one.arg, self.known(*found, node)))
+        return Closure(text, reading, names, (), tuple(defaults), tuple(keywords))
+
+    def inline(
+        self, function: Closure, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """The body of a function, with its arguments bound."""
+        scope = self.scope_of(function.node)
+        if scope.yields:
+            self.refuse(node, "a call of a generator", "return a list")
+        self._check_recursion(function, args, node)
+        bound = self._bind(function, args, keywords, node)
+        frame = Frame(function.node, function.reading, function.names, scope, dict(function.cells))
+        with self.holding(function, *bound.values()):
+            for name in sorted(scope.cells):
+                value = bound.pop(name, Unset())
+                frame.cells[name] = self.allocate(CellContents(value))
+            with self.holding(*frame.cells.values()):
+                self.frames.append(frame)
+                self.state.environments.append(bound)
+                depth = len(self.frames)
+                try:
+                    self._run(function.node, frame)
+                finally:
+                    del self.frames[depth - 1 :]
+        for incoming in frame.returns:
+            del incoming.state.environments[depth - 1 :]
+        return self.meet(frame.returns, node)[0]
+
+    def _run(self, text: ast.FunctionDef | ast.Lambda, frame: Frame) -> None:
+        try:
+            if isinstance(text, ast.Lambda):
+                frame.returns.append(self.here(self.evaluate(text.body)))
+            else:
+                self.execute(text.body)
+                frame.returns.append(self.here(Known(None)))
+        except Ended:
+            pass
+
+    def _check_recursion(self, function: Closure, args: Sequence[Any], node: ast.AST) -> None:
+        if len(self.frames) > DEEPEST:
+            self.refuse(node, "recursion this deep", "write a loop")
+        nodes = [frame.node for frame in self.frames]
+        if function.node not in nodes:
+            return
+        for value in args:
+            if isinstance(value, Number) and value.kind == "int" and value.sources:
+                self.unknown(value, node, "recursion of unknown depth", "write a loop")
+        at = nodes.index(function.node)
+        if any(frame.parted for frame in self.frames[at:]):
+            self.refuse(node, "recursion of unknown depth", "write a loop")
+
+    def _bind(
+        self, function: Closure, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> dict[str, Any]:
+        """Names of the parameters, with what they are given."""
+        spec = function.node.args
+        positional = [one.arg for one in (*spec.posonlyargs, *spec.args)]
+        bound: dict[str, Any] = dict(zip(positional, args, strict=False))
+        rest = tuple(args[len(positional) :])
+        if spec.vararg is not None:
+            bound[spec.vararg.arg] = Row(rest)
+        elif rest:
+            self.leave("too many arguments", node)
+        only = {one.arg for one in spec.posonlyargs}
+        named = {one.arg for one in (*spec.args, *spec.kwonlyargs)}
+        others: dict[str, Any] = {}
+        for name, value in keywords.items():
+            if name in named and name not in bound:
+                bound[name] = value
+            elif spec.kwarg is not None and (name not in named or name in only):
+                others[name] = value
+            else:
+                self.leave("arguments do not fit", node)
+        if spec.kwarg is not None:
+            contents = DictContents(tuple(others), tuple(others.values()))
+            bound[spec.kwarg.arg] = self.allocate(contents)
+        first = len(positional) - len(function.defaults)
+        for name, value in zip(positional[first:], function.defaults, strict=True):
+            bound.setdefault(name, value)
+        for name, value in function.keyword_defaults:
+            bound.setdefault(name, value)
+        if any(one not in bound for one in (*positional, *(o.arg for o in spec.kwonlyargs))):
+            self.leave("an argument is missing", node)
+        return bound

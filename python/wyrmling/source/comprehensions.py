@@ -1,0 +1,137 @@
+"""Comprehensions, generator expressions that are consumed on the spot, and texts.
+
+A comprehension runs within the function around it; the names that it binds are renamed, as they are
+its own. A list of computed length does not exist in a program: the loops of a comprehension have to
+have a known number of steps, but for those that are reduced at once (``sum``, ``max``, ``any`` …).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .names import captured, targets
+from .state import CellContents, DictContents, ListContents
+from .values import Known, Lazy, Text, Unset
+from .walker import Walker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+class Comprehensions(Walker):
+    """Loops within expressions."""
+
+    def evaluate_ListComp(self, node: ast.ListComp) -> Any:
+        """``[element for target in iterable if condition]``."""
+        made = self.allocate(ListContents(()))
+        with self.holding(made):
+
+            def add() -> None:
+                element = self.evaluate(node.elt)
+                contents = self.contents(made, node)
+                self.store(made, ListContents((*contents.items, element)), node)
+
+            self.comprehend(node, add)
+        return made
+
+    def evaluate_DictComp(self, node: ast.DictComp) -> Any:
+        """``{key: value for …}``."""
+        made = self.allocate(DictContents((), ()))
+        with self.holding(made):
+
+            def add() -> None:
+                key = self.evaluate(node.key)
+                self.store_item(made, key, self.evaluate(node.value), node)
+
+            self.comprehend(node, add)
+        return made
+
+    def evaluate_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+        """A generator expression: who calls with it goes through it."""
+        return Lazy("generator", (), node)
+
+    def comprehend(self, node: Comprehension, add: Callable[[], None]) -> None:
+        """Goes through a comprehension, and runs ``add`` where its element is evaluated."""
+        first = self.evaluate(node.generators[0].iter)
+        with self.holding(first), self._names(node):
+            self._clause(node, 0, first, add)
+
+    @contextmanager
+    def _names(self, node: Comprehension) -> Iterator[None]:
+        """The names that a comprehension binds, as others than those of the function."""
+        frame = self.frame
+        serial = self.serial()
+        renamed = {name: f"{name}{serial}" for name in targets(node)}
+        cells = []
+        for name in sorted(captured(node)):
+            cell = self.allocate(CellContents(Unset()))
+            frame.cells[renamed[name]] = cell
+            cells.append(cell)
+        frame.renamed.append(renamed)
+        try:
+            with self.holding(*cells):
+                yield
+        finally:
+            frame.renamed.remove(renamed)
+            for own in renamed.values():
+                frame.cells.pop(own, None)
+        names = self.state.environments[-1]
+        for own in renamed.values():
+            names.pop(own, None)
+
+    def _clause(self, node: Comprehension, at: int, over: Any, add: Callable[[], None]) -> None:
+        clause = node.generators[at]
+        if clause.is_async:
+            self.refuse(node, "an asynchronous comprehension", "use a plain one")
+
+        def action(item: Any) -> None:
+            self.assign_inside(clause.target, item)
+            self._conditions(clause.ifs, inner)
+
+        def inner() -> None:
+            if at + 1 == len(node.generators):
+                add()
+            else:
+                over = self.evaluate(node.generators[at + 1].iter)
+                self._clause(node, at + 1, over, add)
+
+        self.each(over, action, node)
+
+    def _conditions(self, conditions: list[ast.expr], inner: Callable[[], None]) -> None:
+        if not conditions:
+            inner()
+            return
+        node = conditions[0]
+        held = self.truth(self.evaluate(node), node)
+        self.decide(held, lambda: self._conditions(conditions[1:], inner), lambda: None, node)
+
+    def assign_inside(self, target: ast.expr, value: Any) -> None:
+        """Binds a target of a comprehension: its own name, whatever the function declares."""
+        if isinstance(target, ast.Name):
+            self.bind(target.id, value)
+        else:
+            self.assign(target, value)
+
+    def evaluate_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        """An f-string: text, if anything in it is computed."""
+        parts = [self.evaluate(part) for part in node.values]
+        if all(isinstance(part, Known) for part in parts):
+            return Known("".join(part.object for part in parts))
+        return Text()
+
+    def evaluate_FormattedValue(self, node: ast.FormattedValue) -> Any:
+        """A field of an f-string."""
+        value = self.evaluate(node.value)
+        spec = Known("") if node.format_spec is None else self.evaluate(node.format_spec)
+        plain = isinstance(value, Known) and isinstance(value.object, int | float | str | None)
+        if not plain or not isinstance(spec, Known):
+            return Text()
+        change = {115: str, 114: repr, 97: ascii}.get(node.conversion)
+        if change is not None:
+            return self.fold(lambda x: format(change(x), spec.object), [value.object], node)
+        return self.fold(format, [value.object, spec.object], node)

@@ -1,0 +1,311 @@
+"""Tuples, lists and dicts as values of their parts: displays, items, slices and assignment."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .numbers import OPERATORS
+from .state import ArrayContents, DictContents, ListContents
+from .values import Applied, Array, Choice, Known, Lazy, MethodOf, Number, Range, Reference, Row
+from .values import kind_of
+from .walker import Walker
+
+COMPUTED_INDEX = (
+    "loop over the items, or over a range whose length does not depend on what is computed; "
+    "or make it an array"
+)
+
+
+class Containers(Walker):
+    """Items of containers."""
+
+    def evaluate_Tuple(self, node: ast.Tuple) -> Any:
+        """``a, b``."""
+        return Row(tuple(self._elements(node.elts)))
+
+    def evaluate_List(self, node: ast.List) -> Any:
+        """``[a, b]``."""
+        return self.new_list(self._elements(node.elts))
+
+    def _elements(self, nodes: Sequence[ast.expr]) -> list[Any]:
+        found: list[Any] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                found += self.items(self.evaluate(node.value), node)
+            else:
+                found.append(self.evaluate(node))
+        return found
+
+    def evaluate_Dict(self, node: ast.Dict) -> Any:
+        """``{key: value, **others}``."""
+        made = self.allocate(DictContents((), ()))
+        self.held.append(made)
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                self.update(made, self.evaluate(value), node)
+            else:
+                self.store_item(made, self.evaluate(key), self.evaluate(value), node)
+        return made
+
+    def update(self, owner: Reference, other: Any, node: ast.AST) -> None:
+        """Gives a dict the items of another."""
+        if not isinstance(other, Reference):
+            self.refuse(node, "an update with this", "use a dict")
+        contents = self.contents(other, node)
+        if not isinstance(contents, DictContents):
+            self.refuse(node, "an update with this", "use a dict")
+        for key, value in zip(contents.keys, contents.values, strict=True):
+            self.store_item(owner, Known(key), value, node)
+
+    def evaluate_Subscript(self, node: ast.Subscript) -> Any:
+        """``value[index]``."""
+        value = self.evaluate(node.value)
+        index = self.evaluate(node.slice)
+        return self.item(value, index, node)
+
+    def evaluate_Slice(self, node: ast.Slice) -> Any:
+        """``start:stop:step``, as a tuple that is marked."""
+        ends = (node.lower, node.upper, node.step)
+        return Lazy("slice", tuple(Known(None) if e is None else self.evaluate(e) for e in ends))
+
+    def item(self, value: Any, index: Any, node: ast.AST) -> Any:
+        """``value[index]``."""
+        if isinstance(value, Choice):
+            return self.distribute(value, lambda one: self.item(one, index, node), node)
+        if isinstance(value, Row):
+            return self._of_sequence(value.items, index, node, Row)
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, ListContents):
+                return self._of_sequence(contents.items, index, node, self.new_list)
+            if isinstance(contents, DictContents):
+                return self._of_dict(contents, index, node)
+            if isinstance(contents, ArrayContents):
+                return self.array_item(value, index, node)
+            method = self.bound(value, "__getitem__", node)
+            if method is not None:
+                return self.call(method, [index], {}, node)
+        if isinstance(value, Array):
+            return self.array_item(value, index, node)
+        if isinstance(value, Range):
+            return self._of_range(value, index, node)
+        if isinstance(value, Known):
+            return self._of_known(value, index, node)
+        if isinstance(value, Lazy) and value.name.startswith("dict_"):
+            self.leave("a view of a dict has no items by number", node)
+        return self.refuse(node, "an item of this", "use a list, a tuple, a dict or an array")
+
+    def _of_known(self, value: Known, index: Any, node: ast.AST) -> Any:
+        method = self.bound(value, "__getitem__", node) if self.class_of(value) else None
+        if method is not None:
+            return self.call(method, [index], {}, node)
+        if isinstance(value.object, np.ndarray) and not isinstance(index, Known):
+            return self.array_item(value, index, node)
+        if isinstance(value.object, tuple):
+            items = tuple(Known(item) for item in value.object)
+            return self._of_sequence(items, index, node, Row)
+        if isinstance(value.object, type):
+            self.refuse(node, "a class with arguments", "define it outside of the function")
+        key = self.slice_of(index, node) if is_slice(index) else index
+        place = None if value.place is None else value.place.item
+        found = self.constant_of(key, node, "an item by a computed index", COMPUTED_INDEX)
+        if place is not None and not isinstance(value.object, str | bytes | range):
+            self.refuse(node, "an item of this object", "pass a list, a dict or an array")
+        return self.fold(lambda owner, at: owner[at], [value.object, found], node)
+
+    def slice_of(self, index: Lazy, node: ast.AST) -> Known:
+        """A slice whose ends are known."""
+        ends = [
+            self.constant_of(end, node, "a slice by computed ends", COMPUTED_INDEX)
+            for end in index.over
+        ]
+        return Known(slice(*ends))
+
+    def _of_sequence(self, items: tuple[Any, ...], index: Any, node: ast.AST, make: Any) -> Any:
+        if is_slice(index):
+            found = self.slice_of(index, node).object
+            try:
+                return make(items[found])
+            except (TypeError, ValueError):
+                self.leave("a slice that Python refuses", node)
+        at = self.position(index, len(items), node)
+        return items[at]
+
+    def position(self, index: Any, length: int, node: ast.AST) -> int:
+        """An index that is known, within a length."""
+        if isinstance(index, Number) and index.kind not in ("int", "bool"):
+            self.leave("an index that is no integer", node)
+        at = self.constant_of(index, node, "an item by a computed index", COMPUTED_INDEX)
+        if not isinstance(at, int | np.integer) or not -length <= at < length:
+            self.leave("an index that is out of range, or no integer", node)
+        return int(at)
+
+    def _of_range(self, value: Range, index: Any, node: ast.AST) -> Any:
+        if is_slice(index):
+            self.refuse(node, "a slice of a range", "write another range")
+        length = self.length(value, node)
+        at = self.decide(
+            self.compare("Lt", index, Known(0), node),
+            lambda: self.binary("Add", index, length, node),
+            lambda: index,
+            node,
+        )
+        inside = self.decide(
+            self.compare("GtE", at, Known(0), node),
+            lambda: self.compare("Lt", at, length, node),
+            lambda: Known(False),
+            node,
+        )
+        self.guard(inside, "an index that is out of range", node)
+        return self.binary("Add", value.start, self.binary("Mult", at, value.step, node), node)
+
+    def key(self, index: Any, node: ast.AST) -> Any:
+        """A key that is known."""
+        if isinstance(index, Row):
+            return tuple(self.key(item, node) for item in index.items)
+        found = self.constant_of(index, node, "an item by a computed key", "use keys that are known")
+        try:
+            hash(found)
+        except TypeError:
+            self.leave("a key that cannot be hashed", node)
+        if found != found:
+            self.refuse(node, "a NaN as a key", "use another key")
+        return found
+
+    def _of_dict(self, contents: DictContents, index: Any, node: ast.AST) -> Any:
+        if isinstance(index, Number) and len(contents.keys) <= 8 and kind_of(index) == "int":
+            return self._by_computed_key(contents, index, 0, node)
+        found = self.key(index, node)
+        if found not in contents.keys:
+            self.leave("a key that is not there", node)
+        return contents.values[contents.keys.index(found)]
+
+    def _by_computed_key(self, contents: DictContents, index: Any, at: int, node: ast.AST) -> Any:
+        if at == len(contents.keys):
+            self.leave("a key that is not there", node)
+        if not isinstance(contents.keys[at], int):
+            return self._by_computed_key(contents, index, at + 1, node)
+        same = self.compare("Eq", index, Known(contents.keys[at]), node)
+        return self.decide(
+            same,
+            lambda: contents.values[at],
+            lambda: self._by_computed_key(contents, index, at + 1, node),
+            node,
+        )
+
+    def store_item(self, owner: Any, index: Any, value: Any, node: ast.AST) -> None:
+        """``owner[index] = value``."""
+        if isinstance(owner, Choice):
+            self.distribute(owner, lambda one: self.store_item(one, index, value, node), node)
+            return
+        if isinstance(owner, Array):
+            self.refuse(node, "a write to an argument, or to a view", "copy it first")
+        if not isinstance(owner, Reference):
+            self.leave("this has no items that can be assigned", node)
+        contents = self.contents(owner, node)
+        if isinstance(contents, ListContents):
+            items = list(contents.items)
+            if is_slice(index):
+                items[self.slice_of(index, node).object] = self.items(value, node)
+            else:
+                items[self.position(index, len(items), node)] = value
+            self.store(owner, replace(contents, items=tuple(items)), node)
+        elif isinstance(contents, DictContents):
+            key = self.key(index, node)
+            keys, values = list(contents.keys), list(contents.values)
+            if key in keys:
+                values[keys.index(key)] = value
+            else:
+                keys.append(key)
+                values.append(value)
+            made = replace(contents, keys=tuple(keys), values=tuple(values))
+            self.store(owner, made, node)
+        elif isinstance(contents, ArrayContents):
+            self.array_store(owner, index, value, node)
+        else:
+            method = self.bound(owner, "__setitem__", node)
+            if method is None:
+                self.leave("this has no items that can be assigned", node)
+            self.call(method, [index, value], {}, node)
+
+    def delete_item(self, owner: Any, index: Any, node: ast.AST) -> None:
+        """``del owner[index]``."""
+        if not isinstance(owner, Reference):
+            self.leave("this has no items that can be deleted", node)
+        contents = self.contents(owner, node)
+        if isinstance(contents, ListContents):
+            items = list(contents.items)
+            if is_slice(index):
+                del items[self.slice_of(index, node).object]
+            else:
+                del items[self.position(index, len(items), node)]
+            self.store(owner, replace(contents, items=tuple(items)), node)
+        elif isinstance(contents, DictContents):
+            key = self.key(index, node)
+            if key not in contents.keys:
+                self.leave("a key that is not there", node)
+            at = contents.keys.index(key)
+            keys = contents.keys[:at] + contents.keys[at + 1 :]
+            values = contents.values[:at] + contents.values[at + 1 :]
+            self.store(owner, replace(contents, keys=keys, values=values), node)
+        else:
+            self.refuse(node, "del of an item of this", "make a new object")
+
+    def sequence_operator(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """``+`` and ``*`` of tuples and lists, ``|`` of dicts, and what Python knows of constants."""
+        ours, theirs = self._list_or_row(left, node), self._list_or_row(right, node)
+        if operator == "Add" and ours and theirs:
+            if ours[0] is not theirs[0]:
+                self.leave("a list and a tuple cannot be added", node)
+            joined = tuple(ours[1]) + tuple(theirs[1])
+            return self.new_list(joined) if ours[0] is list else Row(joined)
+        if operator == "Mult" and bool(ours) != bool(theirs):
+            many, count = (ours, right) if ours else (theirs, left)
+            assert many is not None
+            if kind_of(count) not in ("int", "bool"):
+                self.leave("a sequence is repeated by integers only", node)
+            times = self.constant_of(
+                count, node, "a list of a computed length", "use np.zeros of a length that is given"
+            )
+            if len(many[1]) * times > 10_000:
+                self.refuse(node, "a list of this length", "use an array")
+            repeated = tuple(many[1]) * times
+            return self.new_list(repeated) if many[0] is list else Row(repeated)
+        if operator == "BitOr" and isinstance(left, Reference):
+            made = self.allocate(DictContents((), ()))
+            self.update(made, left, node)
+            self.update(made, right, node)
+            return made
+        if isinstance(left, Known) and isinstance(right, Known):
+            plain = (set, frozenset, dict, list, type)
+            if isinstance(left.object, plain) or isinstance(right.object, plain):
+                self.refuse(node, "this operator on such objects", "compute it outside")
+            return self.fold(OPERATORS[operator], [left.object, right.object], node)
+        if isinstance(left, Known) and isinstance(left.object, str) and operator == "Mod":
+            from .values import Text
+
+            return Text()
+        if isinstance(left, Row | Reference | Applied | MethodOf | Known | Number):
+            self.leave("Python has no such operator for these", node)
+        return self.refuse(node, "this operator on these", "compute with numbers or arrays")
+
+    def _list_or_row(self, value: Any, node: ast.AST) -> tuple[type, list[Any]] | None:
+        if isinstance(value, Row):
+            return tuple, list(value.items)
+        if isinstance(value, Known) and isinstance(value.object, tuple):
+            return tuple, [Known(item) for item in value.object]
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, ListContents):
+                return list, list(contents.items)
+        return None
+
+
+def is_slice(value: Any) -> bool:
+    """Whether a value is a slice that is written."""
+    return isinstance(value, Lazy) and value.name == "slice"

@@ -1,0 +1,256 @@
+"""Functions of ``math`` and of NumPy on numbers, as operators of the rule table.
+
+Those of ``math`` raise where NumPy's give NaN or infinity: a guard leaves there. The conditions are
+those of CPython's ``Modules/mathmodule.c``: ValueError outside of the domain, OverflowError where a
+finite argument has an infinite value.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .numbers import OPERATORS, UNARY
+from .truth import COMPARISONS
+from .values import REAL, Known, Number, kind_of, sources_of
+from .walker import Walker
+
+Guard = Callable[["Mathematics", int, int, ast.AST], None]
+
+INFINITY = math.inf
+
+
+def _between(low: float, high: float, closed: bool) -> Guard:
+    """Leaves outside of an interval; NaN stays."""
+
+    def guard(walker: Mathematics, x: int, made: int, node: ast.AST) -> None:
+        for bound, name in ((low, "less"), (high, "greater")):
+            if math.isinf(bound) and closed:
+                continue
+            test = f"{name}_number" if closed else f"{name}_equal_number"
+            outside = walker.compute(test, x, walker.constant(bound))
+            walker.guard(walker.compute("bool_not", outside), "outside of the domain", node)
+
+    return guard
+
+
+def _finite_argument(walker: Mathematics, x: int, made: int, node: ast.AST) -> None:
+    size = walker.apply("abs", x)
+    infinite = walker.compute("equal_number", size, walker.constant(INFINITY))
+    walker.guard(walker.compute("bool_not", infinite), "outside of the domain", node)
+
+
+def _finite_result(walker: Mathematics, x: int, made: int, node: ast.AST) -> None:
+    infinity = walker.constant(INFINITY)
+    finite = walker.compute("not_equal_number", walker.apply("abs", made), infinity)
+    given = walker.compute("equal_number", walker.apply("abs", x), infinity)
+    walker.guard(walker.compute("bool_or", finite, given), "the result is infinite", node)
+
+
+def _positive(walker: Mathematics, x: int, made: int, node: ast.AST) -> None:
+    """The gamma function, of which the program has the positive numbers."""
+    above = walker.compute("greater_number", x, walker.constant(0.0))
+    walker.guard(above, "outside of what is computed here", node)
+    _finite_result(walker, x, made, node)
+
+
+_ABOVE_ZERO = _between(0.0, INFINITY, False)
+
+# Functions of one number: the operator, and what Python checks.
+UNARY_MATH: dict[Any, tuple[str, Guard | None]] = {
+    math.sin: ("sin", _finite_argument),
+    math.cos: ("cos", _finite_argument),
+    math.tan: ("tan", _finite_argument),
+    math.asin: ("arcsin", _between(-1.0, 1.0, True)),
+    math.acos: ("arccos", _between(-1.0, 1.0, True)),
+    math.atan: ("arctan", None),
+    math.sinh: ("sinh", _finite_result),
+    math.cosh: ("cosh", _finite_result),
+    math.tanh: ("tanh", None),
+    math.asinh: ("arcsinh", None),
+    math.acosh: ("arccosh", _between(1.0, INFINITY, True)),
+    math.atanh: ("arctanh", _between(-1.0, 1.0, False)),
+    math.exp: ("exp", _finite_result),
+    math.exp2: ("exp2", _finite_result),
+    math.expm1: ("expm1", _finite_result),
+    math.log2: ("log2", None),
+    math.log10: ("log10", None),
+    math.log1p: ("log1p", None),
+    math.sqrt: ("sqrt", _between(0.0, INFINITY, True)),
+    math.cbrt: ("cbrt", None),
+    math.fabs: ("abs", None),
+    math.erf: ("erf", None),
+    math.erfc: ("erfc", None),
+    math.gamma: ("gamma", _positive),
+    math.lgamma: ("gammaln", _positive),
+}
+ABOVE = {math.log2: 0.0, math.log10: 0.0, math.log: 0.0, math.log1p: -1.0}
+ROUNDING = {math.floor: "floor_to_int", math.ceil: "ceil_to_int", math.trunc: "float_to_int"}
+
+
+def _ufuncs() -> dict[Any, str]:
+    """The functions of NumPy that are operators, with their names in the rule table."""
+    return {
+        getattr(np, name): entry["name"]
+        for entry in _core.elementwise()
+        for name in entry["numpy"]
+        if isinstance(getattr(np, name, None), np.ufunc)
+    }
+
+
+UFUNCS = _ufuncs()
+OF_OPERATOR: dict[Any, str] = {function: name for name, function in OPERATORS.items()}
+OF_COMPARISON: dict[Any, str] = {pair[1]: name for name, pair in COMPARISONS.items()}
+OF_UNARY: dict[Any, str] = {function: name for name, function in UNARY.items()}
+NUMPY_COMPARISONS = {
+    np.less: "Lt",
+    np.less_equal: "LtE",
+    np.equal: "Eq",
+    np.not_equal: "NotEq",
+    np.greater: "Gt",
+    np.greater_equal: "GtE",
+}
+
+
+class Mathematics(Walker):
+    """Functions of numbers."""
+
+    def call_mathematics(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a function gives for numbers; None if it is none that is known."""
+        module = getattr(function, "__module__", None)
+        if module in ("_operator", "operator") and not keywords:
+            return self._operator_function(function, args, node)
+        numbers = bool(args) and all(kind_of(arg) is not None for arg in args)
+        if module == "math" and not keywords:
+            if any(not isinstance(arg, Known) for arg in args):
+                return self._of_math(function, args, node) if numbers else None
+            return None
+        if isinstance(function, np.ufunc) and numbers and not keywords:
+            if all(isinstance(arg, Known) for arg in args):
+                return self.fold(function, [arg.object for arg in args], node)
+            return self._of_numpy(function, args, node)
+        return None
+
+    def _operator_function(self, function: Any, args: Sequence[Any], node: ast.AST) -> Any:
+        if function in OF_OPERATOR and len(args) == 2:
+            return self.binary(OF_OPERATOR[function], *args, node)
+        if function in OF_COMPARISON and len(args) == 2:
+            return self.compare(OF_COMPARISON[function], *args, node)
+        if function in OF_UNARY and len(args) == 1:
+            return self.unary(OF_UNARY[function], args[0], node)
+        if function is operator.not_ and len(args) == 1:
+            return self.negated(self.truth(args[0], node))
+        if function is operator.truth and len(args) == 1:
+            return self.truth(args[0], node)
+        if function is operator.getitem and len(args) == 2:
+            return self.item(args[0], args[1], node)
+        if function is operator.abs and len(args) == 1:
+            return self.call(Known(abs), args, {}, node)
+        return None
+
+    def _of_math(self, function: Any, args: Sequence[Any], node: ast.AST) -> Any:
+        sources = sources_of(*args)
+        first = args[0]
+        if function in ROUNDING and len(args) == 1:
+            return self._rounded(ROUNDING[function], first, node)
+        if function is math.log and len(args) == 2:
+            above = self.call(Known(math.log), [first], {}, node)
+            below = self.call(Known(math.log), [args[1]], {}, node)
+            return self.binary("Div", above, below, node)
+        if function in (math.isnan, math.isinf, math.isfinite) and len(args) == 1:
+            return Number("bool", self._classified(function, first, node), sources)
+        if function is math.pow and len(args) == 2:
+            x, y = (self.as_real(arg, "float", node) for arg in args)
+            made = self.reals("Pow", "float", x, y, Number("float", y), node)
+            for held in (x, y):
+                _finite_argument(self, held, made, node)
+            return Number("float", made, sources)
+        real = [self.as_real(arg, "float", node) for arg in args]
+        if function in UNARY_MATH and len(args) == 1 or function is math.log and len(args) == 1:
+            name, guard = UNARY_MATH.get(function, ("log", None))
+            if function in ABOVE:
+                bound = self.constant(ABOVE[function])
+                outside = self.compute("less_equal_number", real[0], bound)
+                self.guard(self.compute("bool_not", outside), "outside of the domain", node)
+            return Number("float", self._guarded(name, guard, real[0], node), sources)
+        if function in (math.atan2, math.copysign, math.hypot) and len(args) == 2:
+            name = {math.atan2: "arctan2", math.copysign: "copysign"}.get(function, "hypot")
+            return Number("float", self.apply(name, *real), sources)
+        if function is math.fmod and len(args) == 2:
+            zero = self.compute("not_equal_number", real[1], self.constant(0.0))
+            self.guard(zero, "outside of the domain", node)
+            made = self.apply("fmod", *real)
+            _finite_argument(self, real[0], made, node)
+            return Number("float", made, sources)
+        if function in (math.degrees, math.radians) and len(args) == 1:
+            factor = 180.0 / math.pi if function is math.degrees else math.pi / 180.0
+            return Number("float", self.apply("mul", real[0], self.constant(factor)), sources)
+        return None
+
+    def _guarded(self, name: str, guard: Guard | None, x: int, node: ast.AST) -> int:
+        if guard in (None, _finite_result, _positive):
+            made = self.apply(name, x)
+            if guard is not None:
+                guard(self, x, made, node)
+            return made
+        assert guard is not None
+        guard(self, x, x, node)
+        return self.apply(name, x)
+
+    def _rounded(self, name: str, value: Any, node: ast.AST) -> Any:
+        """A number as an integer."""
+        if kind_of(value) in ("int", "bool"):
+            return Number("int", self.as_int(value), value.sources)
+        exit = self.exit("no integer of 64 bits", node)
+        held = self.as_real(value, "float", node)
+        return Number("int", self.compute(name, held, exit=exit), value.sources)
+
+    def _classified(self, function: Any, value: Any, node: ast.AST) -> int:
+        held = self.as_real(value, "float", node)
+        if function is math.isnan:
+            return self.compute("not_equal_number", held, held)
+        size = self.apply("abs", held)
+        name = "equal_number" if function is math.isinf else "less_number"
+        return self.compute(name, size, self.constant(INFINITY))
+
+    def _of_numpy(self, function: Any, args: Sequence[Any], node: ast.AST) -> Any:
+        """A ufunc of NumPy's on numbers: its result is a number of NumPy's, without exceptions."""
+        if function in NUMPY_COMPARISONS and len(args) == 2:
+            found = self.compare(NUMPY_COMPARISONS[function], *args, node)
+            return Number("numpy_bool", found.id, found.sources)
+        kinds = {kind_of(arg) for arg in args}
+        if "numpy_bool" in kinds or not kinds & REAL:
+            return self._of_integers(function, args, node)
+        if kinds & {"int", "bool"} and "float32" in kinds:
+            return None
+        kind = "float32" if kinds <= {"float32", "float"} and "float32" in kinds else "float64"
+        if kinds == {"float", "float32"} and kind == "float32":
+            kind = self.common_kind(args[0], args[1], node)
+        name = UFUNCS.get(function)
+        if function in (np.isnan, np.isinf, np.isfinite):
+            of_math = {np.isnan: math.isnan, np.isinf: math.isinf, np.isfinite: math.isfinite}
+            made = self._classified(of_math[function], args[0], node)
+            return Number("numpy_bool", made, sources_of(*args))
+        if name is None or len(args) != function.nin:
+            return None
+        real = [self.as_real(arg, kind, node) for arg in args]
+        return Number(kind, self.apply(name, *real), sources_of(*args))
+
+    def _of_integers(self, function: Any, args: Sequence[Any], node: ast.AST) -> Any:
+        """A ufunc on integers: those that give floats take them as floats."""
+        name = UFUNCS.get(function)
+        kinds = {kind_of(arg) for arg in args}
+        floats = all(code.endswith(("->d", "->g", "->f", "->e", "->F", "->D", "->G", "->O"))
+                     for code in function.types)
+        if name is None or kinds != {"int"} or not floats:
+            return None
+        real = [self.as_real(arg, "float", node) for arg in args]
+        return Number("float64", self.apply(name, *real), sources_of(*args))

@@ -1,0 +1,362 @@
+"""Instances and their attributes: dataclasses, named tuples, and plain classes in Python.
+
+An instance that the function makes is the values of its attributes. One that exists outside is read
+where it is, and not written to. Methods and properties are functions that are read in turn.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import types
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .state import ArrayContents, DictContents, InstanceContents, ListContents
+from .values import Applied, Array, Choice, Closure, Known, Lazy, MethodOf, Number, Reference, Row
+from .walker import Walker
+
+MISSING = object()
+
+
+class Objects(Walker):
+    """Attributes and instances."""
+
+    def evaluate_Attribute(self, node: ast.Attribute) -> Any:
+        """``value.name``."""
+        return self.attribute(self.evaluate(node.value), node.attr, node)
+
+    def attribute(self, value: Any, name: str, node: ast.AST) -> Any:
+        """An attribute."""
+        if isinstance(value, Choice):
+            return self.distribute(value, lambda one: self.attribute(one, name, node), node)
+        if isinstance(value, Known):
+            return self._of_known(value, name, node)
+        if isinstance(value, Row):
+            return self._of_row(value, name, node)
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, InstanceContents):
+                return self._of_instance(value, contents, name, node)
+            if isinstance(contents, ListContents | DictContents):
+                kind = list if isinstance(contents, ListContents) else dict
+                return self._method(kind, name, value, node)
+            if isinstance(contents, ArrayContents):
+                return self._of_array(value, contents.value, name, node)
+        if isinstance(value, Array):
+            return self._of_array(value, value, name, node)
+        if isinstance(value, Number):
+            return self._of_number(value, name, node)
+        return self.refuse(node, f"the attribute {name!r} of this", "use a class of data")
+
+    def _method(self, kind: type, name: str, value: Any, node: ast.AST) -> Any:
+        if not hasattr(kind, name):
+            self.leave(f"there is no attribute {name!r}", node)
+        return MethodOf(name, value)
+
+    def _of_known(self, value: Known, name: str, node: ast.AST) -> Any:
+        if value.place is not None:
+            return self.member(value, name, node)
+        if isinstance(value.object, float | int | str | bytes | np.generic | tuple):
+            return self.fold(lambda owner: getattr(owner, name), [value.object], node)
+        if isinstance(value.object, type | types.ModuleType | types.BuiltinFunctionType):
+            return self.fold(lambda owner: getattr(owner, name), [value.object], node)
+        return self.refuse(node, f"the attribute {name!r} of this", "pass the value")
+
+    def _of_number(self, value: Number, name: str, node: ast.AST) -> Any:
+        if name == "real":
+            return value
+        if name == "imag":
+            return Known({"int": 0, "bool": 0, "float": 0.0}.get(value.kind, np.float64(0.0)))
+        kind = {"float": float, "int": int, "bool": bool}.get(value.kind, np.float64)
+        return self._method(kind, name, value, node)
+
+    def _of_array(self, value: Any, array: Array, name: str, node: ast.AST) -> Any:
+        if name == "ndim":
+            return Known(len(array.shape))
+        if name == "shape":
+            exit = self.exit("an array has no such axis", node)
+            lengths = [
+                Number("int", self.builder.compute("length", [array.id], exit, axis=axis))
+                for axis in range(len(array.shape))
+            ]
+            return Row(tuple(lengths))
+        if name == "size":
+            total: Any = Known(1)
+            for length in self._of_array(value, array, "shape", node).items:
+                total = self.binary("Mult", total, length, node)
+            return total
+        if name == "T":
+            return self.array_call(np.transpose, [value], {}, node)
+        if name == "dtype":
+            return Known(array.dtype)
+        return self._method(np.ndarray, name, value, node)
+
+    def _of_row(self, value: Row, name: str, node: ast.AST) -> Any:
+        fields = getattr(value.cls, "_fields", ())
+        if name in fields:
+            return value.items[fields.index(name)]
+        member = inspect.getattr_static(value.cls, name, MISSING)
+        if isinstance(member, types.FunctionType) and name not in ("_asdict", "_replace"):
+            return Applied(Known(member), (value,))
+        if isinstance(member, property) and isinstance(member.fget, types.FunctionType):
+            return self.call(Known(member.fget), [value], {}, node)
+        return self._method(value.cls, name, value, node)
+
+    def _of_instance(
+        self, value: Reference, contents: InstanceContents, name: str, node: ast.AST
+    ) -> Any:
+        cls = contents.cls
+        member = inspect.getattr_static(cls, name, MISSING)
+        place = None if contents.place is None else contents.place.attribute(name)
+        if isinstance(member, property):
+            if not isinstance(member.fget, types.FunctionType):
+                self.refuse(node, f"the property {name!r}", "write it in Python")
+            function = Known(member.fget, None if place is None else place.attribute("fget"))
+            return self.call(function, [value], {}, node)
+        if name in contents.names:
+            return contents.values[contents.names.index(name)]
+        if name == "__class__":
+            return Known(cls, contents.place)
+        if member is MISSING:
+            if inspect.getattr_static(cls, "__getattr__", MISSING) is not MISSING:
+                self.refuse(node, "a class with __getattr__", "give it attributes")
+            self.leave(f"there is no attribute {name!r}", node)
+        return self._class_member(value, cls, contents.place, member, place, node)
+
+    def _class_member(
+        self, value: Any, cls: type, owner: Any, member: Any, place: Any, node: ast.AST
+    ) -> Any:
+        """What an instance takes from its class."""
+        if isinstance(member, types.FunctionType):
+            if place is not None:
+                self.needs.expect(place, member)
+            return Applied(Known(member, place), (value,))
+        if isinstance(member, staticmethod):
+            return Known(member.__func__, place)
+        if isinstance(member, classmethod):
+            inner = None if place is None else place.attribute("__func__")
+            return Applied(Known(member.__func__, inner), (Known(cls, owner),))
+        if hasattr(type(member), "__get__"):
+            self.refuse(node, "a descriptor", "use a plain attribute, or a property")
+        return Known(member) if place is None else self.known(member, place, node)
+
+    def class_of(self, value: Any) -> type | None:
+        """The class of an instance that has Python's own methods."""
+        if isinstance(value, Reference):
+            contents = self.state.heap.get(value.address)
+            return contents.cls if isinstance(contents, InstanceContents) else None
+        if isinstance(value, Known) and value.place is not None:
+            cls = type(value.object)
+            if cls.__module__ == "builtins" or isinstance(value.object, type | types.ModuleType):
+                return None
+            if isinstance(value.object, np.ndarray | np.generic | np.ufunc):
+                return None
+            return cls
+        return None
+
+    def bound(self, value: Any, name: str, node: ast.AST) -> Any:
+        """A method that a class defines in Python, bound to an instance; None if there is none."""
+        cls = self.class_of(value)
+        if cls is None:
+            return None
+        member = inspect.getattr_static(cls, name, None)
+        if not isinstance(member, types.FunctionType):
+            return None
+        if isinstance(value, Known):
+            place = value.place.type().attribute(name)
+        else:
+            contents = self.state.heap[value.address]
+            assert isinstance(contents, InstanceContents)
+            place = None if contents.place is None else contents.place.attribute(name)
+        if place is not None:
+            self.needs.expect(place, member)
+        if dataclasses.is_dataclass(cls) and member.__code__.co_filename == "<string>":
+            return self._generated(cls, name, value, node)
+        return Applied(Known(member, place), (value,))
+
+    def _generated(self, cls: type, name: str, value: Any, node: ast.AST) -> Any:
+        """A method that ``dataclass`` wrote."""
+        if name == "__eq__":
+            return MethodOf("dataclass __eq__", value)
+        return self.refuse(node, f"{name} of a dataclass", "compare its fields")
+
+    def fields_of(self, value: Any, node: ast.AST) -> Row:
+        """The fields of an instance of a dataclass that are compared."""
+        cls = self.class_of(value)
+        assert cls is not None
+        names = [field.name for field in dataclasses.fields(cls) if field.compare]
+        return Row(tuple(self.attribute(value, name, node) for name in names))
+
+    def instantiate(
+        self, cls: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """An instance of a class; ``cls`` is a known value."""
+        made: type = cls.object
+        new = getattr(made, "__new__", None)
+        if issubclass(made, tuple) and hasattr(made, "_fields"):
+            if getattr(new, "__globals__", {}).get("__name__") != f"namedtuple_{made.__name__}":
+                self.refuse(node, "a named tuple with its own __new__", "use a dataclass")
+            return self._named_tuple(made, args, keywords, node)
+        plain = type(made) is type and new is object.__new__
+        if not plain or issubclass(made, BaseException):
+            self.refuse(node, f"an instance of {made.__name__}", "use a class of data")
+        value = self.allocate(InstanceContents(made, (), (), cls.place))
+        with self.holding(value):
+            if dataclasses.is_dataclass(made) and self._has_generated_init(made):
+                self._dataclass(value, made, args, keywords, node)
+            elif isinstance(made.__init__, types.FunctionType):
+                function = self.bound(value, "__init__", node)
+                self.call(function, args, keywords, node)
+            elif args or keywords:
+                self.leave("a class takes no arguments", node)
+        return value
+
+    @staticmethod
+    def _has_generated_init(cls: type) -> bool:
+        init = cls.__init__
+        return isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
+
+    def _named_tuple(
+        self, cls: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Row:
+        given = dict(zip(cls._fields, args, strict=False))
+        if len(args) > len(cls._fields) or set(keywords) & set(given):
+            self.leave("arguments do not fit a named tuple", node)
+        given |= keywords
+        for name, default in cls._field_defaults.items():
+            given.setdefault(name, Known(default))
+        if set(given) != set(cls._fields):
+            self.leave("arguments do not fit a named tuple", node)
+        return Row(tuple(given[name] for name in cls._fields), cls)
+
+    def _dataclass(
+        self,
+        value: Reference,
+        cls: Any,
+        args: Sequence[Any],
+        keywords: dict[str, Any],
+        node: ast.AST,
+    ) -> None:
+        fields = [field for field in dataclasses.fields(cls) if field.init]
+        positional = [field.name for field in fields if not field.kw_only]
+        given = dict(zip(positional, args, strict=False))
+        if len(args) > len(positional) or set(keywords) & set(given):
+            self.leave("arguments do not fit a dataclass", node)
+        given |= keywords
+        if set(given) - {field.name for field in fields}:
+            self.leave("arguments do not fit a dataclass", node)
+        attributes: dict[str, Any] = {}
+        for field in dataclasses.fields(cls):
+            if field.name in given:
+                attributes[field.name] = given[field.name]
+            elif field.default is not dataclasses.MISSING:
+                attributes[field.name] = Known(field.default)
+            elif field.default_factory is not dataclasses.MISSING:
+                attributes[field.name] = self.call(Known(field.default_factory), [], {}, node)
+            elif field.init:
+                self.leave("arguments do not fit a dataclass", node)
+        if any(hasattr(getattr(cls, name, None), "__set__") for name in attributes):
+            if not hasattr(cls, "__slots__"):
+                self.refuse(node, "a dataclass with descriptors", "use plain fields")
+        contents = self.contents(value, node)
+        made = replace(contents, names=tuple(attributes), values=tuple(attributes.values()))
+        self.store(value, made, node)
+        after = self.bound(value, "__post_init__", node)
+        if after is not None:
+            if any(field.type in ("InitVar", dataclasses.InitVar) for field in fields):
+                self.refuse(node, "a dataclass with InitVar", "use plain fields")
+            self.call(after, [], {}, node)
+
+    def store_attribute(self, owner: Any, name: str, value: Any, node: ast.AST) -> None:
+        """``owner.name = value``."""
+        if isinstance(owner, Choice):
+            self.distribute(owner, lambda one: self.store_attribute(one, name, value, node), node)
+            return
+        if isinstance(owner, Known):
+            self.refuse(
+                node, "a write to an object that exists outside", "return the value, or make a copy"
+            )
+        if not isinstance(owner, Reference):
+            self.leave("this has no attributes that can be set", node)
+        contents = self.contents(owner, node)
+        if not isinstance(contents, InstanceContents):
+            self.leave("this has no attributes that can be set", node)
+        setter = inspect.getattr_static(contents.cls, "__setattr__")
+        if setter is not object.__setattr__:
+            if dataclasses.is_dataclass(contents.cls) and isinstance(setter, types.FunctionType):
+                if setter.__qualname__.endswith("__setattr__") and self._is_frozen(contents.cls):
+                    self.leave("a frozen dataclass", node)
+            self.refuse(node, "a class with __setattr__", "use plain attributes")
+        member = inspect.getattr_static(contents.cls, name, None)
+        if isinstance(member, property):
+            if not isinstance(member.fset, types.FunctionType):
+                self.leave(f"the property {name!r} cannot be set", node)
+            place = None if contents.place is None else contents.place.attribute(name)
+            function = Known(member.fset, None if place is None else place.attribute("fset"))
+            self.call(function, [owner, value], {}, node)
+            return
+        if hasattr(type(member), "__set__") and not isinstance(member, types.MemberDescriptorType):
+            self.refuse(node, "a descriptor", "use plain attributes")
+        names, values = list(contents.names), list(contents.values)
+        if name in names:
+            values[names.index(name)] = value
+        else:
+            names.append(name)
+            values.append(value)
+        self.store(owner, replace(contents, names=tuple(names), values=tuple(values)), node)
+
+    @staticmethod
+    def _is_frozen(cls: Any) -> bool:
+        return bool(cls.__dataclass_params__.frozen)
+
+    def isinstance_of(self, value: Any, classes: Any, node: ast.AST) -> Any:
+        """``isinstance(value, classes)``."""
+        if isinstance(value, Choice):
+            return self.distribute(
+                value, lambda one: self.isinstance_of(one, classes, node), node
+            )
+        wanted: Any
+        if isinstance(classes, Row):
+            wanted = tuple(self.constant_of(c, node, "a class that is computed") for c in classes.items)
+        else:
+            wanted = self.constant_of(classes, node, "a class that is computed")
+        try:
+            return Known(issubclass(self.type_of(value, node), wanted))
+        except TypeError:
+            self.leave("isinstance of no class", node)
+
+    def type_of(self, value: Any, node: ast.AST) -> type:
+        """The class of a value."""
+        if isinstance(value, Known):
+            return type(value.object)
+        if isinstance(value, Number):
+            kinds: dict[str, type] = {
+                "float": float,
+                "int": int,
+                "bool": bool,
+                "float64": np.float64,
+                "float32": np.float32,
+                "numpy_bool": np.bool_,
+            }
+            return kinds[value.kind]
+        if isinstance(value, Row):
+            return value.cls
+        if isinstance(value, Array):
+            return np.ndarray
+        if isinstance(value, Closure):
+            return types.FunctionType
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, InstanceContents):
+                return contents.cls
+            if isinstance(contents, DictContents):
+                return contents.cls
+            return list if isinstance(contents, ListContents) else np.ndarray
+        if isinstance(value, Lazy):
+            return type(value)
+        return self.refuse(node, "the class of this", "use numbers or containers")

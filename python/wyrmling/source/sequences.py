@@ -1,0 +1,181 @@
+"""Lengths, items, and what can be gone through."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .state import DictContents, ListContents
+from .values import Array, Choice, Closure, Known, Lazy, Number, Range, Reference, Row, Value
+from .walker import LONGEST_UNROLLED, Walker
+
+
+class Sequences(Walker):
+    """Lengths and items."""
+
+    def length(self, value: Any, node: ast.AST) -> Any:
+        """``len(value)``."""
+        if isinstance(value, Choice):
+            return self.distribute(value, lambda one: self.length(one, node), node)
+        if isinstance(value, Known):
+            return self._known_length(value, node)
+        if isinstance(value, Row):
+            return Known(len(value.items))
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, ListContents | DictContents):
+                return Known(len(contents.parts))
+            method = self.bound(value, "__len__", node)
+            if method is not None:
+                return self.call(method, [], {}, node)
+        if isinstance(value, Range):
+            return self._range_length(value, node)
+        if isinstance(value, Array):
+            if not value.shape:
+                self.leave("an array without axes has no length", node)
+            exit = self.exit("an array has no such axis", node)
+            made = self.builder.compute("length", [value.id], exit, axis=0)
+            return Number("int", made)
+        if isinstance(value, Lazy):
+            if value.name in ("dict_keys", "dict_values", "dict_items"):
+                return Known(len(value.over))
+            self.leave("this has no length", node)
+        return self.refuse(node, "the length of this", "use a list, a tuple or an array")
+
+    def _known_length(self, value: Known, node: ast.AST) -> Any:
+        if value.place is not None and self.class_of(value) is not None:
+            method = self.bound(value, "__len__", node)
+            if method is not None:
+                return self.call(method, [], {}, node)
+        return self.fold(len, [value.object], node)
+
+    def _range_length(self, value: Range, node: ast.AST) -> Any:
+        """The length of a range, by Python's formula."""
+        zero, one = Known(0), Known(1)
+
+        def count(low: Any, high: Any, step: Any) -> Any:
+            def some() -> Any:
+                span = self.binary("Sub", self.binary("Sub", high, low, node), one, node)
+                return self.binary("Add", self.binary("FloorDiv", span, step, node), one, node)
+
+            return self.decide(self.compare("Lt", low, high, node), some, lambda: zero, node)
+
+        rising = self.compare("Gt", value.step, zero, node)
+        return self.decide(
+            rising,
+            lambda: count(value.start, value.stop, value.step),
+            lambda: count(value.stop, value.start, self.unary("USub", value.step, node)),
+            node,
+        )
+
+    def items(self, over: Any, node: ast.AST) -> list[Any]:
+        """The items of what has a known length."""
+        if isinstance(over, Choice):
+            over = self.settled(over, node)
+        if isinstance(over, Row):
+            return list(over.items)
+        if isinstance(over, Reference):
+            contents = self.contents(over, node)
+            if isinstance(contents, ListContents):
+                return list(contents.items)
+            if isinstance(contents, DictContents):
+                return [Known(key) for key in contents.keys]
+        if isinstance(over, Range):
+            ends = [
+                self.constant_of(end, node, "a range of unknown length") for end in over.parts
+            ]
+            return self._known_items(range(*ends), node)
+        if isinstance(over, Known):
+            return self._known_items(over.object, node)
+        if isinstance(over, Lazy):
+            return self._lazy_items(over, node)
+        if isinstance(over, Array):
+            if not over.shape:
+                self.leave("an array without axes has no items", node)
+            if over.shape[0] > LONGEST_UNROLLED:
+                self.refuse(node, "going through an array here", "use a loop, or slices")
+            exit = self.exit("an array has no such axis", node)
+            length = self.builder.compute("length", [over.id], exit, axis=0)
+            same = self.compute("equal_int", length, self.constant(over.shape[0]))
+            self.guard(same, "an array has another length than before", node)
+            return [self.array_item(over, Known(at), node) for at in range(over.shape[0])]
+        return self.refuse(node, "going through this", "use a list, a tuple, a range or an array")
+
+    def _known_items(self, found: Any, node: ast.AST) -> list[Any]:
+        if isinstance(found, range | tuple | str | bytes | frozenset):
+            if isinstance(found, frozenset) and len(found) > 1:
+                self.refuse(node, "going through a set", "use a tuple")
+            if len(found) > LONGEST_UNROLLED:
+                self.refuse(node, "so many items here", "use a loop over a range")
+            return [Known(item) for item in found]
+        if isinstance(found, np.ndarray):
+            return [Known(item) for item in found]
+        self.leave("this cannot be gone through", node)
+
+    def _lazy_items(self, over: Lazy, node: ast.AST) -> list[Any]:
+        name, parts = over.name, over.over
+        if name in ("dict_keys", "dict_values", "dict_items"):
+            return list(parts)
+        if name == "enumerate":
+            numbers = itertools.count()
+            return [
+                Row((self.binary("Add", parts[1], Known(at), node), item))
+                for at, item in zip(numbers, self.items(parts[0], node), strict=False)
+            ]
+        if name in ("zip", "strict zip"):
+            columns = [self.items(part, node) for part in parts]
+            if name == "strict zip" and len({len(column) for column in columns}) > 1:
+                self.leave("zip of different lengths", node)
+            return [Row(tuple(row)) for row in zip(*columns, strict=False)]
+        if name == "reversed":
+            return self.items(parts[0], node)[::-1]
+        found: list[Any] = []
+
+        def add(item: Any) -> None:
+            found.append(item)
+
+        self.through_lazily(over, add, node, known=True)
+        return found
+
+    def through_lazily(
+        self, over: Lazy, action: Callable[[Any], None], node: ast.AST, known: bool = False
+    ) -> None:
+        """Goes through what calls functions on the way: ``map`` and ``filter``."""
+        if over.name == "generator":
+            self.refuse(over.node, "a generator expression here", "write a list, [... for ...]")
+        function, *columns = over.over
+        if over.name == "map":
+            if known or len(columns) > 1:
+                for row in zip(*(self.items(part, node) for part in columns), strict=False):
+                    action(self.call(function, row, {}, node))
+                return
+            self.each(columns[0], lambda item: action(self.call(function, [item], {}, node)), node)
+            return
+        if known:
+            for item in self.items(columns[0], node):
+                if self.constant_of(self._kept(function, item, node), node, "what filter keeps"):
+                    action(item)
+            return
+
+        def keep(item: Any) -> None:
+            def use() -> None:
+                action(item)
+
+            self.decide(self._kept(function, item, node), use, lambda: None, node)
+
+        self.each(columns[0], keep, node)
+
+    def _kept(self, function: Value, item: Any, node: ast.AST) -> Any:
+        if isinstance(function, Known) and function.object is None:
+            return self.truth(item, node)
+        return self.truth(self.call(function, [item], {}, node), node)
+
+    def callable_value(self, value: Any) -> bool:
+        """Whether a value can be called, as far as is known."""
+        if isinstance(value, Known):
+            return callable(value.object)
+        return isinstance(value, Closure) or hasattr(value, "function")

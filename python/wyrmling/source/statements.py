@@ -1,0 +1,345 @@
+"""Statements but loops: assignment, branches, return, definitions, assert, raise, try and with.
+
+What Python would raise is a guard that leaves, or the end of the path: the function is then run by
+Python, on the same arguments. So handlers of ``try`` need not be written, except for what the text
+raises itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Any
+
+from .join import Incoming
+from .state import ArrayContents, InstanceContents, ListContents
+from .values import Choice, Defined, Known, Reference, Row, Unset
+from .walker import Ended, Handler, Walker
+
+
+class Statements(Walker):
+    """What a function's body is made of."""
+
+    def execute_Pass(self, node: ast.Pass) -> None:
+        """``pass``."""
+
+    def execute_Global(self, node: ast.Global) -> None:
+        """``global name``: the scope knows."""
+
+    def execute_Nonlocal(self, node: ast.Nonlocal) -> None:
+        """``nonlocal name``: the scope knows."""
+
+    def execute_Expr(self, node: ast.Expr) -> None:
+        """An expression by itself."""
+        self.evaluate(node.value)
+
+    def execute_Return(self, node: ast.Return) -> None:
+        """``return value``."""
+        value = Known(None) if node.value is None else self.evaluate(node.value)
+        self.frame.returns.append(self.here(value))
+        raise Ended
+
+    def execute_If(self, node: ast.If) -> None:
+        """``if condition: … else: …``."""
+        condition = self.truth(self.evaluate(node.test), node)
+
+        def then() -> None:
+            self.execute(node.body)
+
+        def otherwise() -> None:
+            self.execute(node.orelse)
+
+        self.decide(condition, then, otherwise, node)
+
+    def execute_Assign(self, node: ast.Assign) -> None:
+        """``a = b = value``."""
+        value = self.evaluate(node.value)
+        for target in node.targets:
+            self.assign(target, value)
+
+    def execute_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """``name: annotation = value``."""
+        if node.value is not None:
+            self.assign(node.target, self.evaluate(node.value))
+
+    def evaluate_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        """``name := value``."""
+        value = self.evaluate(node.value)
+        self.assign(node.target, value)
+        return value
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """Binds a target."""
+        if isinstance(target, ast.Name):
+            self.store_name(target.id, value, target)
+            if not isinstance(value, Row | Choice) and hasattr(value, "id"):
+                self.builder.name(value.id, target.id)
+        elif isinstance(target, ast.Tuple | ast.List):
+            self._unpack(target, value)
+        elif isinstance(target, ast.Attribute):
+            self.store_attribute(self.evaluate(target.value), target.attr, value, target)
+        elif isinstance(target, ast.Subscript):
+            owner = self.evaluate(target.value)
+            self.store_item(owner, self.evaluate(target.slice), value, target)
+        else:
+            self.refuse(target, "assignment to this", "assign to a name")
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
+        items = self.items(value, target)
+        stars = [at for at, one in enumerate(target.elts) if isinstance(one, ast.Starred)]
+        count = len(target.elts)
+        if not stars:
+            if len(items) != count:
+                self.leave("as many values as names are needed", target)
+            for one, item in zip(target.elts, items, strict=True):
+                self.assign(one, item)
+            return
+        at = stars[0]
+        after = count - at - 1
+        if len(items) < count - 1:
+            self.leave("too few values", target)
+        middle = items[at : len(items) - after]
+        for one, item in zip(target.elts[:at], items, strict=False):
+            self.assign(one, item)
+        starred = target.elts[at]
+        assert isinstance(starred, ast.Starred)
+        self.assign(starred.value, self.new_list(middle))
+        for one, item in zip(target.elts[at + 1 :], items[len(items) - after :], strict=True):
+            self.assign(one, item)
+
+    def execute_AugAssign(self, node: ast.AugAssign) -> None:
+        """``target += value``; the parts of the target are evaluated once."""
+        target, operator = node.target, type(node.op).__name__
+        if isinstance(target, ast.Name):
+            before = self.evaluate(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            value = self._in_place(operator, before, self.evaluate(node.value), node)
+            self.assign(target, value)
+        elif isinstance(target, ast.Attribute):
+            owner = self.evaluate(target.value)
+            before = self.attribute(owner, target.attr, target)
+            value = self._in_place(operator, before, self.evaluate(node.value), node)
+            self.store_attribute(owner, target.attr, value, target)
+        else:
+            assert isinstance(target, ast.Subscript)
+            owner = self.evaluate(target.value)
+            index = self.evaluate(target.slice)
+            before = self.item(owner, index, target)
+            value = self._in_place(operator, before, self.evaluate(node.value), node)
+            self.store_item(owner, index, value, target)
+
+    def _in_place(self, operator: str, before: Any, value: Any, node: ast.AST) -> Any:
+        if isinstance(before, Choice):
+            return self.distribute(
+                before, lambda one: self._in_place(operator, one, value, node), node
+            )
+        if isinstance(before, Reference):
+            contents = self.contents(before, node)
+            if isinstance(contents, ListContents) and operator == "Add":
+                self.call_method("extend", before, [value], {}, node)
+                return before
+            if isinstance(contents, ListContents) and operator == "Mult":
+                made = self.contents(self.binary(operator, before, value, node), node)
+                self.store(before, made, node)
+                return before
+            if isinstance(contents, InstanceContents):
+                from .numbers import IN_PLACE
+
+                method = self.bound(before, f"__{IN_PLACE[operator]}__", node)
+                if method is not None:
+                    return self.call(method, [value], {}, node)
+            elif isinstance(contents, ArrayContents):
+                self.refuse(node, "an operator in place on an array", "write x = x + …")
+            elif not isinstance(contents, ListContents):
+                self.refuse(node, "an operator in place on this", "write x = x | …")
+        if self.is_array(before):
+            self.refuse(node, "an operator in place on an array", "write x = x + …")
+        return self.binary(operator, before, value, node)
+
+    def execute_Delete(self, node: ast.Delete) -> None:
+        """``del name, item``."""
+        for target in node.targets:
+            self._delete(target)
+
+    def _delete(self, target: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.delete_name(target.id, target)
+        elif isinstance(target, ast.Tuple | ast.List):
+            for one in target.elts:
+                self._delete(one)
+        elif isinstance(target, ast.Subscript):
+            self.delete_item(self.evaluate(target.value), self.evaluate(target.slice), target)
+        else:
+            self.refuse(target, "del of an attribute", "set it to None")
+
+    def execute_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """``def name(…): …``."""
+        decorators = [self.evaluate(one) for one in node.decorator_list]
+        value: Any = self.closure(node)
+        for decorator in reversed(decorators):
+            value = self.call(decorator, [value], {}, node)
+        self.store_name(node.name, value, node)
+
+    def execute_ClassDef(self, node: ast.ClassDef) -> None:
+        """``class name: …`` is refused where it is used."""
+        self.store_name(node.name, Defined(node.name), node)
+
+    def execute_Assert(self, node: ast.Assert) -> None:
+        """``assert condition``: leaves unless it holds."""
+        self.guard(self.truth(self.evaluate(node.test), node), "an assertion fails", node)
+
+    def execute_Raise(self, node: ast.Raise) -> None:
+        """``raise error``: goes to the handler of the text, or leaves."""
+        handled = self._handler(node)
+        if handled is None:
+            self.leave("an exception is raised", node)
+        handler, cls = handled
+        handler.raised.append((self.here(), cls))
+        raise Ended
+
+    def _handler(self, node: ast.Raise) -> tuple[Handler, Any] | None:
+        """The handler in this function that an exception of a known class reaches."""
+        handlers = self.frame.handlers
+        if not handlers or node.exc is None or node.cause is not None:
+            return None
+        named = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        if not isinstance(named, ast.Name):
+            return None
+        found = self.evaluate(named)
+        cls = found.object if isinstance(found, Known) else None
+        if not (isinstance(cls, type) and issubclass(cls, BaseException)):
+            return None
+        # Only those of Python: the class of another might do something when it is made.
+        if getattr(builtins, cls.__name__, None) is not cls:
+            return None
+        for handler in reversed(handlers):
+            if issubclass(cls, handler.classes):
+                return handler, cls
+            if handler.barred:
+                return None
+        return None
+
+    def execute_Try(self, node: ast.Try) -> None:
+        """``try``: what may raise leaves; what the text raises itself goes to its handler."""
+        if node.finalbody and self._jumps([*node.body, *node.orelse, *self._bodies(node)]):
+            self.refuse(
+                node, "return, break or continue within try … finally", "move it after the try"
+            )
+        classes = [self._classes(handler, node) for handler in node.handlers]
+        flat = tuple(cls for group in classes for cls in group)
+        handler = Handler(flat, barred=bool(node.finalbody))
+        frame = self.frame
+        depth = len(frame.handlers)
+        frame.handlers.append(handler)
+        ended: list[Incoming] = []
+        try:
+            self.execute(node.body)
+            done = True
+        except Ended:
+            done = False
+        finally:
+            del frame.handlers[depth:]
+        if done:
+            try:
+                self.execute(node.orelse)
+                ended.append(self.here())
+            except Ended:
+                pass
+        for at, one in enumerate(node.handlers):
+            group = [
+                incoming
+                for incoming, cls in handler.raised
+                if self._first(classes, cls) == at
+            ]
+            if group:
+                ended += self._handle(one, group, node)
+        self.meet(ended, node)
+        self.execute(node.finalbody)
+
+    @staticmethod
+    def _bodies(node: ast.Try) -> list[ast.stmt]:
+        return [statement for handler in node.handlers for statement in handler.body]
+
+    @staticmethod
+    def _jumps(body: list[ast.stmt]) -> bool:
+        jumps = ast.Return | ast.Break | ast.Continue
+        return any(isinstance(one, jumps) for statement in body for one in ast.walk(statement))
+
+    @staticmethod
+    def _first(classes: list[tuple[type[BaseException], ...]], cls: type[BaseException]) -> int:
+        return next(at for at, group in enumerate(classes) if issubclass(cls, group))
+
+    def _classes(
+        self, handler: ast.ExceptHandler, node: ast.AST
+    ) -> tuple[type[BaseException], ...]:
+        if handler.type is None:
+            return (BaseException,)
+        found = self.evaluate(handler.type)
+        items = found.items if isinstance(found, Row) else (found,)
+        classes = tuple(self.constant_of(item, node, "a class that is computed") for item in items)
+        if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
+            self.refuse(handler, "this except", "name classes of exceptions")
+        return classes
+
+    def _handle(
+        self, handler: ast.ExceptHandler, group: list[Incoming], node: ast.AST
+    ) -> list[Incoming]:
+        self.meet(group, node)
+        if handler.name:
+            self.store_name(handler.name, Defined("an exception"), handler)
+        try:
+            self.execute(handler.body)
+            if handler.name:
+                self.store_name(handler.name, Unset(), handler)
+            return [self.here()]
+        except Ended:
+            return []
+
+    def execute_With(self, node: ast.With) -> None:
+        """``with context as name: …`` of a class in Python, and of NumPy's ``errstate``."""
+        contexts = []
+        for item in node.items:
+            contexts.append(self._enter(item))
+        if any(contexts) and self._jumps(node.body):
+            self.refuse(node, "return, break or continue within with", "move it after the block")
+        if any(contexts):
+            frame = self.frame
+            frame.handlers.append(Handler((), barred=True))
+            depth = len(frame.handlers)
+            try:
+                self.execute(node.body)
+            finally:
+                del frame.handlers[depth - 1 :]
+        else:
+            self.execute(node.body)
+        for leave in reversed(contexts):
+            if leave is not None:
+                self.call(leave, [Known(None)] * 3, {}, node)
+
+    def _enter(self, item: ast.withitem) -> Any:
+        import contextlib
+
+        import numpy as np
+
+        context = item.context_expr
+        if isinstance(context, ast.Call):
+            function = self.evaluate(context.func)
+            if isinstance(function, Known) and function.object is np.errstate:
+                for keyword in context.keywords:
+                    asked = self.constant_of(self.evaluate(keyword.value), context, "errstate")
+                    if asked in ("raise", "call"):
+                        self.refuse(context, "errstate that raises", "test for it with if")
+                return None
+            if isinstance(function, Known) and function.object is contextlib.nullcontext:
+                args = [self.evaluate(one) for one in context.args]
+                value = args[0] if args else Known(None)
+                if item.optional_vars is not None:
+                    self.assign(item.optional_vars, value)
+                return None
+        value = self.evaluate(context)
+        enter, leave = (self.bound(value, name, context) for name in ("__enter__", "__exit__"))
+        if enter is None or leave is None:
+            self.refuse(context, "with of this", "enter the context around the call of the function")
+        entered = self.call(enter, [], {}, context)
+        if item.optional_vars is not None:
+            self.assign(item.optional_vars, entered)
+        return leave
