@@ -85,9 +85,7 @@ class Calls(Walker):
     ) -> Any:
         """What a function returns."""
         if isinstance(function, Choice):
-            return self.distribute(
-                function, lambda one: self.call(one, args, keywords, node), node
-            )
+            return self.distribute(function, lambda one: self.call(one, args, keywords, node), node)
         if isinstance(function, Closure):
             return self.inline(function, args, keywords, node)
         if isinstance(function, Applied):
@@ -123,8 +121,9 @@ class Calls(Walker):
 
     def special(self, function: Any) -> bool:
         """Whether a Python function is known by itself, and not read."""
-        module = getattr(function, "__module__", None) or ""
-        return module.split(".")[0] in ("numpy", "scipy", "wyrmling", "math", "operator")
+        modules = (getattr(function, "__module__", None), function.__globals__.get("__name__"))
+        known = ("numpy", "scipy", "wyrmling", "operator")
+        return any(str(module).split(".")[0] in known for module in modules)
 
     def unread(
         self,
@@ -197,14 +196,14 @@ class Calls(Walker):
                 self.state.environments.append(bound)
                 depth = len(self.frames)
                 try:
-                    self._run(function.node, frame)
+                    self._walk_body(function.node, frame)
                 finally:
                     del self.frames[depth - 1 :]
         for incoming in frame.returns:
             del incoming.state.environments[depth - 1 :]
         return self.meet(frame.returns, node)[0]
 
-    def _run(self, text: ast.FunctionDef | ast.Lambda, frame: Frame) -> None:
+    def _walk_body(self, text: ast.FunctionDef | ast.Lambda, frame: Frame) -> None:
         try:
             if isinstance(text, ast.Lambda):
                 frame.returns.append(self.here(self.evaluate(text.body)))

@@ -131,7 +131,8 @@ class Comprehensions(Walker):
         plain = isinstance(value, Known) and isinstance(value.object, int | float | str | None)
         if not plain or not isinstance(spec, Known):
             return Text()
-        change = {115: str, 114: repr, 97: ascii}.get(node.conversion)
+        changes: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
+        change = changes.get(node.conversion)
         if change is not None:
             return self.fold(lambda x: format(change(x), spec.object), [value.object], node)
         return self.fold(format, [value.object, spec.object], node)

@@ -11,8 +11,19 @@ import numpy as np
 
 from .numbers import OPERATORS
 from .state import ArrayContents, DictContents, ListContents
-from .values import Applied, Array, Choice, Known, Lazy, MethodOf, Number, Range, Reference, Row
-from .values import kind_of
+from .values import (
+    Applied,
+    Array,
+    Choice,
+    Known,
+    Lazy,
+    MethodOf,
+    Number,
+    Range,
+    Reference,
+    Row,
+    kind_of,
+)
 from .walker import Walker
 
 COMPUTED_INDEX = (
@@ -168,7 +179,9 @@ class Containers(Walker):
         """A key that is known."""
         if isinstance(index, Row):
             return tuple(self.key(item, node) for item in index.items)
-        found = self.constant_of(index, node, "an item by a computed key", "use keys that are known")
+        found = self.constant_of(
+            index, node, "an item by a computed key", "use keys that are known"
+        )
         try:
             hash(found)
         except TypeError:
@@ -257,7 +270,7 @@ class Containers(Walker):
             self.refuse(node, "del of an item of this", "make a new object")
 
     def sequence_operator(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
-        """``+`` and ``*`` of tuples and lists, ``|`` of dicts, and what Python knows of constants."""
+        """``+`` and ``*`` of tuples and lists, ``|`` of dicts, and what is known."""
         ours, theirs = self._list_or_row(left, node), self._list_or_row(right, node)
         if operator == "Add" and ours and theirs:
             if ours[0] is not theirs[0]:

@@ -130,20 +130,20 @@ class Environment(Walker):
             return self.hidden[at]
         if kind is tuple:
             self.needs.length(place, found)
-            return Row(
-                tuple(self.known(one, place.item(at), node) for at, one in enumerate(found))
-            )
+            return Row(tuple(self.known(one, place.item(at), node) for at, one in enumerate(found)))
         if kind in (list, dict):
             return self._container(found, place, node)
         if isinstance(found, np.ndarray | set | bytearray):
             self.refuse(
                 node, f"a captured {kind.__name__}", "pass it as an argument, or make it a tuple"
             )
-        if isinstance(found, types.FunctionType | types.ModuleType | type) or kind in KINDS:
-            self.needs.expect(place, found)
-        elif isinstance(found, types.BuiltinFunctionType | types.MethodType | np.ufunc):
-            self.needs.expect(place, found)
-        elif found is None or isinstance(found, str | bytes | frozenset | np.generic):
+        if (
+            isinstance(found, types.FunctionType | types.ModuleType | type)
+            or kind in KINDS
+            or isinstance(found, types.BuiltinFunctionType | types.MethodType | np.ufunc)
+            or found is None
+            or isinstance(found, str | bytes | frozenset | np.generic)
+        ):
             self.needs.expect(place, found)
         elif hasattr(found, "__dict__") or callable(found) or hasattr(kind, "__slots__"):
             # Attributes are looked up at their own places.
@@ -171,6 +171,7 @@ class Environment(Walker):
             values = [self.known(one, place.item(key), node) for key, one in found.items()]
             reference = self.allocate(DictContents(tuple(found), tuple(values), external=True))
         self.outer[id(found)] = reference
+        self.outer_places[reference.address] = place
         return reference
 
     def member(self, value: Known, name: str, node: ast.AST) -> Any:
@@ -186,4 +187,4 @@ class Environment(Walker):
         if isinstance(found, places.Property):
             self.needs.expect(found.place, found.get)
             return self.call(Known(found.get, found.place), [value], {}, node)
-        return self.known(*found, node)
+        return self.known(found[0], found[1], node)

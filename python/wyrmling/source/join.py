@@ -226,7 +226,7 @@ class Merge:
             return ("fresh", type(contents), contents.head)
         if isinstance(value, Composite):
             return (type(value), value.head)
-        return type(value)
+        return (type(value),)
 
     def _choose(self, path: Path, given: list[Any]) -> Any:
         """A choice of all that the paths give."""
@@ -303,17 +303,18 @@ class Merge:
         present = [contents for contents in found if contents is not None]
         first = present[0]
         lost = next((contents for contents in present if isinstance(contents, Lost)), None)
+        whole = [contents for contents in present if not isinstance(contents, Lost)]
         if lost is not None:
             self.layout[path] = "lost"
             self._heap[new] = lost
             return
-        if any(type(c) is not type(first) or c.head != first.head for c in present):
+        assert not isinstance(first, Lost)
+        if any(type(c) is not type(first) or c.head != first.head for c in whole):
             self._heap[new] = self._lose(path, "its length or its keys depend on the way to here")
             return
-        assert not isinstance(first, Lost)
         parts = []
         for at in range(len(first.parts)):
-            column = [None if c is None else c.parts[at] for c in found]
+            column = [None if isinstance(c, Lost | None) else c.parts[at] for c in found]
             name = self._cell_name(first, path, at)
             parts.append(self.merge(name, column))
         self._heap[new] = first.with_parts(tuple(parts))

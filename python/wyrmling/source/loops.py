@@ -172,9 +172,7 @@ class Loops(Walker):
             inner = self._counted(over.over[0], node)
             if inner is not None:
                 start = over.over[1]
-                return inner[0], lambda at: Row(
-                    (self.binary("Add", start, at, node), inner[1](at))
-                )
+                return inner[0], lambda at: Row((self.binary("Add", start, at, node), inner[1](at)))
         if isinstance(over, Lazy) and over.name == "zip" and over.over:
             columns = [self._counted(part, node) for part in over.over]
             if all(column is not None for column in columns):
@@ -190,16 +188,12 @@ class Loops(Walker):
                 return inner[0], lambda at: inner[1](self.binary("Sub", last, at, node))
         if isinstance(over, Known) and isinstance(over.object, range):
             ends = over.object
-            return self._counted(
-                Range(Known(ends.start), Known(ends.stop), Known(ends.step)), node
-            )
+            return self._counted(Range(Known(ends.start), Known(ends.stop), Known(ends.step)), node)
         return None
 
     def smaller(self, left: Any, right: Any, node: ast.AST) -> Any:
         """The smaller of two numbers."""
-        return self.decide(
-            self.compare("Lt", right, left, node), lambda: right, lambda: left, node
-        )
+        return self.decide(self.compare("Lt", right, left, node), lambda: right, lambda: left, node)
 
     def _range_count(self, over: Range, node: ast.AST) -> Any:
         if all(isinstance(end, Known) for end in over.parts):
@@ -403,7 +397,9 @@ class Loops(Walker):
             except Conflict:
                 self.unknown(None, node, CONFLICT, LOST)
             if check.structural:
-                raise Structural(None, node, "a list or dict that grows in a loop", LOST)
+                raise Structural(
+                    None, node, "a list or dict that grows in a loop", LOST, self.frame.reading
+                )
             if check.mixed and fresh:
                 raise _Mixed
             before = {} if merge is None else merge.layout

@@ -97,7 +97,7 @@ ROUNDING = {math.floor: "floor_to_int", math.ceil: "ceil_to_int", math.trunc: "f
 def _ufuncs() -> dict[Any, str]:
     """The functions of NumPy that are operators, with their names in the rule table."""
     return {
-        getattr(np, name): entry["name"]
+        getattr(np, name): entry["operator"]
         for entry in _core.elementwise()
         for name in entry["numpy"]
         if isinstance(getattr(np, name, None), np.ufunc)
@@ -141,9 +141,9 @@ class Mathematics(Walker):
 
     def _operator_function(self, function: Any, args: Sequence[Any], node: ast.AST) -> Any:
         if function in OF_OPERATOR and len(args) == 2:
-            return self.binary(OF_OPERATOR[function], *args, node)
+            return self.binary(OF_OPERATOR[function], args[0], args[1], node)
         if function in OF_COMPARISON and len(args) == 2:
-            return self.compare(OF_COMPARISON[function], *args, node)
+            return self.compare(OF_COMPARISON[function], args[0], args[1], node)
         if function in OF_UNARY and len(args) == 1:
             return self.unary(OF_UNARY[function], args[0], node)
         if function is operator.not_ and len(args) == 1:
@@ -174,7 +174,7 @@ class Mathematics(Walker):
                 _finite_argument(self, held, made, node)
             return Number("float", made, sources)
         real = [self.as_real(arg, "float", node) for arg in args]
-        if function in UNARY_MATH and len(args) == 1 or function is math.log and len(args) == 1:
+        if (function in UNARY_MATH and len(args) == 1) or (function is math.log and len(args) == 1):
             name, guard = UNARY_MATH.get(function, ("log", None))
             if function in ABOVE:
                 bound = self.constant(ABOVE[function])
@@ -224,7 +224,7 @@ class Mathematics(Walker):
     def _of_numpy(self, function: Any, args: Sequence[Any], node: ast.AST) -> Any:
         """A ufunc of NumPy's on numbers: its result is a number of NumPy's, without exceptions."""
         if function in NUMPY_COMPARISONS and len(args) == 2:
-            found = self.compare(NUMPY_COMPARISONS[function], *args, node)
+            found = self.compare(NUMPY_COMPARISONS[function], args[0], args[1], node)
             return Number("numpy_bool", found.id, found.sources)
         kinds = {kind_of(arg) for arg in args}
         if "numpy_bool" in kinds or not kinds & REAL:
@@ -248,8 +248,10 @@ class Mathematics(Walker):
         """A ufunc on integers: those that give floats take them as floats."""
         name = UFUNCS.get(function)
         kinds = {kind_of(arg) for arg in args}
-        floats = all(code.endswith(("->d", "->g", "->f", "->e", "->F", "->D", "->G", "->O"))
-                     for code in function.types)
+        floats = all(
+            code.endswith(("->d", "->g", "->f", "->e", "->F", "->D", "->G", "->O"))
+            for code in function.types
+        )
         if name is None or kinds != {"int"} or not floats:
             return None
         real = [self.as_real(arg, "float", node) for arg in args]

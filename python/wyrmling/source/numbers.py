@@ -128,18 +128,10 @@ class Numbers(Walker):
 
     def binary(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """An operator on two values."""
-        for value in (left, right):
-            if isinstance(value, Choice):
-                return self.distribute(
-                    value,
-                    lambda one, value=value: self.binary(
-                        operator,
-                        one if value is left else left,
-                        one if value is right else right,
-                        node,
-                    ),
-                    node,
-                )
+        if isinstance(left, Choice):
+            return self.distribute(left, lambda one: self.binary(operator, one, right, node), node)
+        if isinstance(right, Choice):
+            return self.distribute(right, lambda one: self.binary(operator, left, one, node), node)
         kinds = kind_of(left), kind_of(right)
         if isinstance(left, Known) and isinstance(right, Known):
             if isinstance(left.object, FOLDED) and isinstance(right.object, FOLDED):

@@ -35,7 +35,7 @@ class Objects(Walker):
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.attribute(one, name, node), node)
         if isinstance(value, Known):
-            return self._of_known(value, name, node)
+            return self._known_attribute(value, name, node)
         if isinstance(value, Row):
             return self._of_row(value, name, node)
         if isinstance(value, Reference):
@@ -46,11 +46,11 @@ class Objects(Walker):
                 kind = list if isinstance(contents, ListContents) else dict
                 return self._method(kind, name, value, node)
             if isinstance(contents, ArrayContents):
-                return self._of_array(value, contents.value, name, node)
+                return self._array_attribute(value, contents.value, name, node)
         if isinstance(value, Array):
-            return self._of_array(value, value, name, node)
+            return self._array_attribute(value, value, name, node)
         if isinstance(value, Number):
-            return self._of_number(value, name, node)
+            return self._number_attribute(value, name, node)
         return self.refuse(node, f"the attribute {name!r} of this", "use a class of data")
 
     def _method(self, kind: type, name: str, value: Any, node: ast.AST) -> Any:
@@ -58,7 +58,7 @@ class Objects(Walker):
             self.leave(f"there is no attribute {name!r}", node)
         return MethodOf(name, value)
 
-    def _of_known(self, value: Known, name: str, node: ast.AST) -> Any:
+    def _known_attribute(self, value: Known, name: str, node: ast.AST) -> Any:
         if value.place is not None:
             return self.member(value, name, node)
         if isinstance(value.object, float | int | str | bytes | np.generic | tuple):
@@ -67,7 +67,7 @@ class Objects(Walker):
             return self.fold(lambda owner: getattr(owner, name), [value.object], node)
         return self.refuse(node, f"the attribute {name!r} of this", "pass the value")
 
-    def _of_number(self, value: Number, name: str, node: ast.AST) -> Any:
+    def _number_attribute(self, value: Number, name: str, node: ast.AST) -> Any:
         if name == "real":
             return value
         if name == "imag":
@@ -75,7 +75,7 @@ class Objects(Walker):
         kind = {"float": float, "int": int, "bool": bool}.get(value.kind, np.float64)
         return self._method(kind, name, value, node)
 
-    def _of_array(self, value: Any, array: Array, name: str, node: ast.AST) -> Any:
+    def _array_attribute(self, value: Any, array: Array, name: str, node: ast.AST) -> Any:
         if name == "ndim":
             return Known(len(array.shape))
         if name == "shape":
@@ -87,7 +87,7 @@ class Objects(Walker):
             return Row(tuple(lengths))
         if name == "size":
             total: Any = Known(1)
-            for length in self._of_array(value, array, "shape", node).items:
+            for length in self._array_attribute(value, array, "shape", node).items:
                 total = self.binary("Mult", total, length, node)
             return total
         if name == "T":
@@ -209,7 +209,7 @@ class Objects(Walker):
         with self.holding(value):
             if dataclasses.is_dataclass(made) and self._has_generated_init(made):
                 self._dataclass(value, made, args, keywords, node)
-            elif isinstance(made.__init__, types.FunctionType):
+            elif isinstance(getattr(made, "__init__", None), types.FunctionType):
                 function = self.bound(value, "__init__", node)
                 self.call(function, args, keywords, node)
             elif args or keywords:
@@ -218,7 +218,7 @@ class Objects(Walker):
 
     @staticmethod
     def _has_generated_init(cls: type) -> bool:
-        init = cls.__init__
+        init = vars(cls).get("__init__") or getattr(cls, "__init__", None)
         return isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
 
     def _named_tuple(
@@ -260,9 +260,9 @@ class Objects(Walker):
                 attributes[field.name] = self.call(Known(field.default_factory), [], {}, node)
             elif field.init:
                 self.leave("arguments do not fit a dataclass", node)
-        if any(hasattr(getattr(cls, name, None), "__set__") for name in attributes):
-            if not hasattr(cls, "__slots__"):
-                self.refuse(node, "a dataclass with descriptors", "use plain fields")
+        set_by_class = any(hasattr(getattr(cls, name, None), "__set__") for name in attributes)
+        if set_by_class and not hasattr(cls, "__slots__"):
+            self.refuse(node, "a dataclass with descriptors", "use plain fields")
         contents = self.contents(value, node)
         made = replace(contents, names=tuple(attributes), values=tuple(attributes.values()))
         self.store(value, made, node)
@@ -288,9 +288,11 @@ class Objects(Walker):
             self.leave("this has no attributes that can be set", node)
         setter = inspect.getattr_static(contents.cls, "__setattr__")
         if setter is not object.__setattr__:
-            if dataclasses.is_dataclass(contents.cls) and isinstance(setter, types.FunctionType):
-                if setter.__qualname__.endswith("__setattr__") and self._is_frozen(contents.cls):
-                    self.leave("a frozen dataclass", node)
+            generated = isinstance(setter, types.FunctionType) and dataclasses.is_dataclass(
+                contents.cls
+            )
+            if generated and self._is_frozen(contents.cls):
+                self.leave("a frozen dataclass", node)
             self.refuse(node, "a class with __setattr__", "use plain attributes")
         member = inspect.getattr_static(contents.cls, name, None)
         if isinstance(member, property):
@@ -317,12 +319,12 @@ class Objects(Walker):
     def isinstance_of(self, value: Any, classes: Any, node: ast.AST) -> Any:
         """``isinstance(value, classes)``."""
         if isinstance(value, Choice):
-            return self.distribute(
-                value, lambda one: self.isinstance_of(one, classes, node), node
-            )
+            return self.distribute(value, lambda one: self.isinstance_of(one, classes, node), node)
         wanted: Any
         if isinstance(classes, Row):
-            wanted = tuple(self.constant_of(c, node, "a class that is computed") for c in classes.items)
+            wanted = tuple(
+                self.constant_of(c, node, "a class that is computed") for c in classes.items
+            )
         else:
             wanted = self.constant_of(classes, node, "a class that is computed")
         try:

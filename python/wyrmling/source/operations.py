@@ -196,6 +196,28 @@ class Operations:
         """An index that is known, within a length (``containers.py``)."""
         raise NotImplementedError
 
+    def through(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> None:
+        """Goes through anything, a generator expression too (``reductions.py``)."""
+        raise NotImplementedError
+
+    def listed(self, over: Any, node: ast.AST) -> list[Any]:
+        """The items, also of a generator expression (``reductions.py``)."""
+        raise NotImplementedError
+
+    def in_order(self, items: list[Any], keywords: dict[str, Any], node: ast.AST) -> list[Any]:
+        """Items sorted (``reductions.py``)."""
+        raise NotImplementedError
+
+    def key(self, index: Any, node: ast.AST) -> Any:
+        """A key that is known (``containers.py``)."""
+        raise NotImplementedError
+
+    def accumulate(
+        self, over: Any, first: Any, step: Callable[[Any, Any], Any], node: ast.AST
+    ) -> Any:
+        """A value that each item changes (``reductions.py``)."""
+        raise NotImplementedError
+
     def assign(self, target: ast.expr, value: Any) -> None:
         """Binds a target (``statements.py``)."""
         raise NotImplementedError

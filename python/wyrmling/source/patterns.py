@@ -191,12 +191,12 @@ class Patterns(Walker):
             pairs = list(zip(names, pattern.patterns, strict=False))
             tests += [self._attribute_test(name, one, subject) for name, one in pairs]
         for name, one in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
-            if not self._has(subject, name, pattern):
+            if not self._pattern_has(subject, name, pattern):
                 return Known(False)
             tests.append(self._attribute_test(name, one, subject))
         return self._all(tests, pattern)
 
-    def _has(self, subject: Any, name: str, node: ast.AST) -> bool:
+    def _pattern_has(self, subject: Any, name: str, node: ast.AST) -> bool:
         if isinstance(subject, Reference):
             contents = self.contents(subject, node)
             if isinstance(contents, InstanceContents) and name in contents.names:

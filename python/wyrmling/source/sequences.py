@@ -85,9 +85,7 @@ class Sequences(Walker):
             if isinstance(contents, DictContents):
                 return [Known(key) for key in contents.keys]
         if isinstance(over, Range):
-            ends = [
-                self.constant_of(end, node, "a range of unknown length") for end in over.parts
-            ]
+            ends = [self.constant_of(end, node, "a range of unknown length") for end in over.parts]
             return self._known_items(range(*ends), node)
         if isinstance(over, Known):
             return self._known_items(over.object, node)

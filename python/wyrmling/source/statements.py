@@ -205,14 +205,14 @@ class Statements(Walker):
         if not isinstance(named, ast.Name):
             return None
         found = self.evaluate(named)
-        cls = found.object if isinstance(found, Known) else None
+        cls: Any = found.object if isinstance(found, Known) else None
         if not (isinstance(cls, type) and issubclass(cls, BaseException)):
             return None
         # Only those of Python: the class of another might do something when it is made.
         if getattr(builtins, cls.__name__, None) is not cls:
             return None
         for handler in reversed(handlers):
-            if issubclass(cls, handler.classes):
+            if any(issubclass(cls, one) for one in handler.classes):
                 return handler, cls
             if handler.barred:
                 return None
@@ -246,9 +246,7 @@ class Statements(Walker):
                 pass
         for at, one in enumerate(node.handlers):
             group = [
-                incoming
-                for incoming, cls in handler.raised
-                if self._first(classes, cls) == at
+                incoming for incoming, cls in handler.raised if self._first(classes, cls) == at
             ]
             if group:
                 ended += self._handle(one, group, node)
@@ -338,7 +336,9 @@ class Statements(Walker):
         value = self.evaluate(context)
         enter, leave = (self.bound(value, name, context) for name in ("__enter__", "__exit__"))
         if enter is None or leave is None:
-            self.refuse(context, "with of this", "enter the context around the call of the function")
+            self.refuse(
+                context, "with of this", "enter the context around the call of the function"
+            )
         entered = self.call(enter, [], {}, context)
         if item.optional_vars is not None:
             self.assign(item.optional_vars, entered)

@@ -159,18 +159,10 @@ class Truth(Walker):
         if operator in ("In", "NotIn"):
             found = self.contains(left, right, node)
             return found if operator == "In" else self.negated(found)
-        for value in (left, right):
-            if isinstance(value, Choice):
-                return self.distribute(
-                    value,
-                    lambda one, value=value: self.compare(
-                        operator,
-                        one if value is left else left,
-                        one if value is right else right,
-                        node,
-                    ),
-                    node,
-                )
+        if isinstance(left, Choice):
+            return self.distribute(left, lambda one: self.compare(operator, one, right, node), node)
+        if isinstance(right, Choice):
+            return self.distribute(right, lambda one: self.compare(operator, left, one, node), node)
         name, function = COMPARISONS[operator]
         if isinstance(left, Known) and isinstance(right, Known):
             plain = isinstance(left.object, FOLDED) and isinstance(right.object, FOLDED)
@@ -302,9 +294,9 @@ class Truth(Walker):
             singletons = (type(None), bool, type, type(NotImplemented), type(Ellipsis))
             if isinstance(left.object, singletons) or isinstance(right.object, singletons):
                 return Known(left.object is right.object)
-            if kind_of(left) is None and kind_of(right) is None:
-                if not isinstance(left.object, str | bytes | tuple):
-                    return Known(left.object is right.object)
+            plain = kind_of(left) is not None or isinstance(left.object, str | bytes | tuple)
+            if not plain and kind_of(right) is None:
+                return Known(left.object is right.object)
         if isinstance(left, Reference) and isinstance(right, Reference):
             return Known(left.address == right.address)
         for value, other in ((left, right), (right, left)):
@@ -316,12 +308,10 @@ class Truth(Walker):
                 return Known(False)
             if isinstance(value, Reference) and not isinstance(other, Reference):
                 return Known(False)
-        return self.refuse(
-            node, "whether two such objects are one", "use ==, or compare with None"
-        )
+        return self.refuse(node, "whether two such objects are one", "use ==, or compare with None")
 
     def _identical_choice(self, value: Choice, other: Any, node: ast.AST) -> Any:
-        answers = []
+        answers: list[bool] = []
         if isinstance(other, Known):
             for one in value.alternatives:
                 if isinstance(one, Unset) or (kind_of(one) == "bool" and kind_of(other) == "bool"):
@@ -343,9 +333,9 @@ class Truth(Walker):
         """``item in container``."""
         if isinstance(container, Choice):
             return self.distribute(container, lambda one: self.contains(item, one, node), node)
-        if isinstance(item, Known) and isinstance(container, Known):
-            if isinstance(container.object, str | bytes | frozenset | range):
-                return self.fold(operator.contains, [container.object, item.object], node)
+        known = isinstance(item, Known) and isinstance(container, Known)
+        if known and isinstance(container.object, str | bytes | frozenset | range):
+            return self.fold(operator.contains, [container.object, item.object], node)
         if isinstance(container, Reference):
             contents = self.contents(container, node)
             if isinstance(contents, DictContents):

@@ -269,7 +269,7 @@ Value = (
     | Text
     | Defined
 )
-Composite = (Row, Range, Closure, Applied, MethodOf, Lazy)
+Composite = Row | Range | Closure | Applied | MethodOf | Lazy
 
 KINDS: dict[type, str] = {
     float: "float",

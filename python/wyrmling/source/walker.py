@@ -33,7 +33,6 @@ from .values import (
     Number,
     Reference,
     Unset,
-    Value,
     kind_of,
 )
 
@@ -51,9 +50,12 @@ class Ended(Exception):
 class NeedsConstant(Exception):
     """A value that is computed stands where only a known one can."""
 
-    def __init__(self, value: Any, node: ast.AST, what: str, advice: str) -> None:
+    def __init__(
+        self, value: Any, node: ast.AST, what: str, advice: str, reading: Any = None
+    ) -> None:
         super().__init__(what)
         self.value, self.node, self.what, self.advice = value, node, what, advice
+        self.reading = reading
 
 
 class Structural(NeedsConstant):
@@ -119,6 +121,7 @@ class Walker(Operations):
         self.hidden: dict[int, Any] = {}
         self.places: list[Any] = []
         self.outer: dict[int, Reference] = {}
+        self.outer_places: dict[int, Any] = {}
         self.work = 0
         self.scopes: dict[int, Scope] = {}
         self._addresses = itertools.count(1)
@@ -128,7 +131,7 @@ class Walker(Operations):
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of an expression."""
-        self._count(node)
+        self._spend(node)
         value = getattr(self, f"evaluate_{type(node).__name__}")(node)
         if not isinstance(value, Number | Known):
             self.held.append(value)
@@ -137,7 +140,7 @@ class Walker(Operations):
     def execute(self, body: Sequence[ast.stmt]) -> None:
         """Statements, one after the other."""
         for node in body:
-            self._count(node)
+            self._spend(node)
             held = len(self.held)
             self.builder.line(node.lineno)
             try:
@@ -145,7 +148,7 @@ class Walker(Operations):
             finally:
                 del self.held[held:]
 
-    def _count(self, node: ast.AST) -> None:
+    def _spend(self, node: ast.AST) -> None:
         self.work += 1
         if self.work > MOST_WORK:
             self.refuse(
@@ -167,7 +170,7 @@ class Walker(Operations):
 
     def unknown(self, value: Any, node: ast.AST, what: str, advice: str) -> NoReturn:
         """Raises that a value is not known where it has to be."""
-        raise NeedsConstant(value, node, what, advice)
+        raise NeedsConstant(value, node, what, advice, self.frame.reading)
 
     def constant_of(self, value: Any, node: ast.AST, what: str, advice: str = "") -> Any:
         """The object that a value is known to be."""

@@ -1,0 +1,245 @@
+"""A Python function, read for arguments of given kinds, as a typed program.
+
+``specialise`` is what transforms call. It is given arguments as samples: their kinds, their
+containers, and the lengths of arrays are what the program is made for. Where reading finds that the
+value of an argument has to be known (the length of a list, an axis), it begins anew with that
+argument as a constant, and says so.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from . import form, read, refuse
+from . import scope as places
+from .arrays import Arrays
+from .builtins import Builtins
+from .calls import Calls
+from .comprehensions import Comprehensions
+from .containers import Containers
+from .environment import Environment
+from .loops import Loops
+from .mathematics import Mathematics
+from .methods import Methods
+from .names import Scope
+from .numbers import Numbers
+from .objects import Objects
+from .patterns import Patterns
+from .reductions import Reductions
+from .result import OutputLeaf, Results, Returned, filled
+from .sequences import Sequences
+from .state import DictContents, ListContents
+from .statements import Statements
+from .truth import Truth
+from .values import KINDS, STORED, Array, Known, Number, Row, kind_of
+from .walker import Ended, Frame, NeedsConstant, Restart
+
+MOST_RESTARTS = 30
+
+
+class Interpreter(
+    Statements,
+    Loops,
+    Patterns,
+    Comprehensions,
+    Calls,
+    Builtins,
+    Reductions,
+    Mathematics,
+    Methods,
+    Objects,
+    Containers,
+    Sequences,
+    Truth,
+    Numbers,
+    Arrays,
+    Environment,
+    Returned,
+):
+    """The abstract interpreter: all its parts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Specialisation:
+    """A function as a program.
+
+    ``inputs`` has the place of each parameter of ``function``: first those leaves of the arguments
+    that are computed with, whose numbers among all leaves are ``leaves``, then what is captured.
+    ``static`` are the leaves whose values had to be known. ``form`` says how the results make up
+    what the function returns, unless they are ``tagged``; ``build`` makes it in either case. A
+    function that never returns has ``returns`` False.
+    """
+
+    function: Any
+    inputs: list[places.Place]
+    leaves: list[int]
+    needs: places.Needs
+    static: dict[int, Any]
+    outputs: list[OutputLeaf]
+    form: Any
+    tagged: bool
+    returns: bool
+    whole: Any
+
+    def build(self, values: Sequence[Any], roots: tuple[Any, ...]) -> Any:
+        """What the function returns, of the program's results. ``roots`` are what was called, and
+        its arguments.
+        """
+        return filled(self.whole, values, roots)
+
+
+def specialise(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    static: frozenset[int] = frozenset(),
+) -> Specialisation:
+    """The program of ``f`` for arguments like these. ``static`` are leaves of ``(args, kwargs)``,
+    as ``transforms.tree`` counts them, that are constants of it.
+
+    Raises SourceError for what cannot be read.
+    """
+    kept: frozenset[Hashable] = frozenset()
+    for _ in range(MOST_RESTARTS):
+        try:
+            return _attempt(f, args, kwargs, static, kept)
+        except Restart as again:
+            if again.static <= static and again.kept <= kept:
+                break
+            static, kept = static | again.static, kept | again.kept
+        except NeedsConstant as need:
+            found: frozenset[int] = getattr(need.value, "sources", frozenset())
+            if not found or found <= static:
+                raise refuse.at(need.reading, need.node, need.what, need.advice) from None
+            static |= found
+        except refuse.Unreadable as error:
+            name = getattr(f, "__qualname__", None) or type(f).__qualname__
+            raise refuse.unreadable(name, str(error)) from None
+    name = getattr(f, "__qualname__", None) or type(f).__qualname__
+    raise refuse.unreadable(name, "what has to be known of its arguments is not settled")
+
+
+class _Arguments:
+    """The arguments as values: numbers and arrays are parameters, containers are taken apart."""
+
+    def __init__(self, walker: Interpreter, static: frozenset[int], node: ast.AST) -> None:
+        self.walker, self.wanted, self.node = walker, static, node
+        self.count = 0
+        self.leaves: list[int] = []
+        self.inputs: list[places.Place] = []
+        self.static: dict[int, Any] = {}
+        self._seen: dict[int, Any] = {}
+
+    def value(self, given: Any, place: places.Place) -> Any:
+        """The value of an argument, or of a part of one."""
+        if given is None:
+            return Known(None)
+        if isinstance(given, tuple):
+            items = tuple(
+                self.value(one, place.item(at)) for at, one in enumerate(tuple.__iter__(given))
+            )
+            if type(given) is not tuple and not hasattr(given, "_fields"):
+                self.walker.refuse(self.node, "a tuple of a class of its own", "use a tuple")
+            return Row(items, type(given))
+        if isinstance(given, list | dict):
+            return self._container(given, place)
+        number = self.count
+        self.count += 1
+        return self._leaf(given, place, number)
+
+    def _container(self, given: Any, place: places.Place) -> Any:
+        if type(given) not in (list, dict):
+            self.walker.refuse(self.node, f"a {type(given).__name__} as an argument", "use a dict")
+        if id(given) in self._seen:
+            # Its leaves are counted again, and are those that were seen.
+            value, count = self._seen[id(given)]
+            self.count += count
+            return value
+        before = self.count
+        contents: Any
+        if isinstance(given, list):
+            items = [self.value(one, place.item(at)) for at, one in enumerate(given)]
+            contents = ListContents(tuple(items), external=True)
+        else:
+            values = [self.value(one, place.item(key)) for key, one in given.items()]
+            contents = DictContents(tuple(given), tuple(values), external=True)
+        reference = self.walker.allocate(contents)
+        self.walker.outer_places[reference.address] = place
+        self.walker.outer[id(given)] = reference
+        self._seen[id(given)] = (reference, self.count - before)
+        return reference
+
+    def _leaf(self, given: Any, place: places.Place, number: int) -> Any:
+        walker = self.walker
+        kind = KINDS.get(type(given))
+        if kind is not None and (number in self.wanted or kind_of(Known(given)) is None):
+            self.static[number] = given
+            return Known(given)
+        if kind is not None:
+            made = walker.builder.parameter(0, STORED[kind])
+            self._parameter(number, place)
+            return Number(kind, made, frozenset({number}))
+        if type(given) is np.ndarray and given.dtype in (np.float64, np.float32):
+            made = walker.builder.parameter(0, "array", given)
+            self._parameter(number, place)
+            return Array(made, given.dtype, given.shape)
+        return walker.known(given, place, self.node)
+
+    def _parameter(self, number: int, place: places.Place) -> None:
+        self.leaves.append(number)
+        self.inputs.append(place)
+
+
+def _attempt(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    static: frozenset[int],
+    kept: frozenset[Hashable],
+) -> Specialisation:
+    needs = places.Needs()
+    callee = read.callee(f, needs=needs)
+    reading = read.function(callee.function)
+    walker = Interpreter(_core.IrBuilder(reading.name, reading.file), needs, kept)
+    node = reading.node
+    names = places.Names(callee.function, callee.place)
+    walker.frames.append(Frame(None, reading, names, Scope()))
+    walker.state.environments.append({})
+    given = _Arguments(walker, static, node)
+    values = [given.value(one, places.argument(at)) for at, one in enumerate(args)]
+    named = {
+        name: given.value(one, places.argument(len(args) + at))
+        for at, (name, one) in enumerate(kwargs.items())
+    }
+    walker.held += [*values, *named.values()]
+    first = [walker.known(value, where, node) for value, where in callee.args]
+    keywords = {name: walker.known(*found, node) for name, found in callee.keywords.items()}
+    results = Results()
+    found: Any = form.Constant(None)
+    returns = True
+    try:
+        closure = walker.closure_of(callee.function, callee.place, node)
+        value = walker.inline(closure, [*first, *values], keywords | named, node)
+        found = walker.form_of(value, results, (), node)
+        walker.builder.returns(results.ids)
+    except Ended:
+        returns = False
+    return Specialisation(
+        walker.builder.finish(),
+        [*given.inputs, *walker.places],
+        given.leaves,
+        needs,
+        given.static,
+        results.outputs,
+        None if results.tagged else found,
+        results.tagged,
+        returns,
+        found,
+    )

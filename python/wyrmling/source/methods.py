@@ -1,0 +1,279 @@
+"""Methods of lists, dicts, tuples and numbers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .state import ArrayContents, DictContents, ListContents
+from .values import Array, Choice, Known, Lazy, Number, Reference, Row, kind_of, same_object
+from .walker import Walker
+
+
+class Methods(Walker):
+    """What containers do."""
+
+    def call_method(
+        self, name: str, owner: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a method of a container or number returns."""
+        given = list(args)
+        if isinstance(owner, Choice):
+            return self.distribute(
+                owner, lambda one: self.call_method(name, one, args, keywords, node), node
+            )
+        if name == "dataclass __eq__":
+            return self._equal(owner, given[0], node)
+        if isinstance(owner, Number):
+            return self._number_method(name, owner, given, keywords, node)
+        if isinstance(owner, Row):
+            return self._of_tuple(name, owner, given, keywords, node)
+        if isinstance(owner, Array):
+            return self._array_method(name, owner, given, keywords, node)
+        if isinstance(owner, Reference):
+            contents = self.contents(owner, node)
+            if isinstance(contents, ListContents):
+                prefix = "list"
+            elif isinstance(contents, DictContents):
+                prefix = "dict"
+            else:
+                assert isinstance(contents, ArrayContents)
+                return self._array_method(name, owner, given, keywords, node)
+            method = getattr(self, f"{prefix}_{name}", None)
+            if method is not None:
+                return method(owner, contents, given, keywords, node)
+        return self.refuse(node, f"the method {name}", "write what it does")
+
+    def _equal(self, owner: Any, other: Any, node: ast.AST) -> Any:
+        if self.class_of(owner) is not self.class_of(other):
+            return Known(NotImplemented)
+        return self.compare("Eq", self.fields_of(owner, node), self.fields_of(other, node), node)
+
+    def _array_method(
+        self, name: str, owner: Any, args: list[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        method = getattr(np.ndarray, name)
+        return self.array_call(method, [owner, *args], keywords, node)
+
+    def _number_method(
+        self, name: str, owner: Number, args: list[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        if name == "conjugate" and not args:
+            return owner
+        if name == "is_integer" and not args and owner.kind in ("float", "float64"):
+            whole = self.compute("equal_number", self.apply("trunc", owner.id), owner.id)
+            finite = self.compute(
+                "less_number", self.apply("abs", owner.id), self.constant(float("inf"))
+            )
+            return Number("bool", self.compute("bool_and", whole, finite), owner.sources)
+        if name == "item" and not args and owner.kind in ("float64", "float32"):
+            return self.call(Known(float), [owner], {}, node)
+        operators = {"__add__": "Add", "__mul__": "Mult", "__sub__": "Sub", "__truediv__": "Div"}
+        if name in operators and len(args) == 1 and kind_of(args[0]) is not None:
+            return self.binary(operators[name], owner, args[0], node)
+        return self.refuse(node, f"the method {name} of a number", "use an operator")
+
+    def _of_tuple(
+        self, name: str, owner: Row, args: list[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        fields = getattr(owner.cls, "_fields", ())
+        if name == "_replace" and not args:
+            if set(keywords) - set(fields):
+                self.leave("there is no such field", node)
+            pairs = zip(fields, owner.items, strict=True)
+            return Row(tuple(keywords.get(field, item) for field, item in pairs), owner.cls)
+        if name == "_asdict":
+            return self.allocate(DictContents(tuple(fields), owner.items))
+        if name in ("index", "count"):
+            return self._found(name, list(owner.items), args, node)
+        return self.refuse(node, f"the method {name} of a tuple", "write what it does")
+
+    def _found(self, name: str, items: list[Any], args: list[Any], node: ast.AST) -> Any:
+        """How often, or where first, a sequence has a value."""
+        if len(args) != 1:
+            self.refuse(node, f"{name} within bounds", "use a slice")
+        if name == "count":
+            total: Any = Known(0)
+            for item in items:
+                same = self.truth(self.compare("Eq", item, args[0], node), node)
+                total = self.binary("Add", total, self.call(Known(int), [same], {}, node), node)
+            return total
+
+        def first(at: int) -> Any:
+            if at == len(items):
+                self.leave("the value is not there", node)
+            same = self.truth(self.compare("Eq", items[at], args[0], node), node)
+            return self.decide(same, lambda: Known(at), lambda: first(at + 1), node)
+
+        return first(0)
+
+    def list_append(
+        self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.append(item)``."""
+        self.store(owner, replace(contents, items=(*contents.items, args[0])), node)
+        return Known(None)
+
+    def list_extend(
+        self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.extend(items)``."""
+        more = self.listed(args[0], node)
+        contents = self.contents(owner, node)
+        self.store(owner, replace(contents, items=(*contents.items, *more)), node)
+        return Known(None)
+
+    def list_insert(
+        self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.insert(index, item)``."""
+        items = list(contents.items)
+        items.insert(self.constant_of(args[0], node, "an item by a computed index"), args[1])
+        self.store(owner, replace(contents, items=tuple(items)), node)
+        return Known(None)
+
+    def list_pop(
+        self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.pop(index)``."""
+        items = list(contents.items)
+        at = self.position(args[0] if args else Known(-1), len(items), node)
+        item = items.pop(at)
+        self.store(owner, replace(contents, items=tuple(items)), node)
+        return item
+
+    def list_remove(
+        self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.remove(value)``."""
+        at = self._found("index", list(contents.items), args, node)
+        where = self.constant_of(at, node, "removing a value that is computed")
+        items = list(contents.items)
+        del items[where]
+        self.store(owner, replace(contents, items=tuple(items)), node)
+        return Known(None)
+
+    def list_clear(
+        self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.clear()``."""
+        self.store(owner, replace(contents, items=()), node)
+        return Known(None)
+
+    def list_copy(
+        self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.copy()``."""
+        return self.new_list(contents.items)
+
+    def list_reverse(
+        self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.reverse()``."""
+        self.store(owner, replace(contents, items=contents.items[::-1]), node)
+        return Known(None)
+
+    def list_sort(
+        self, owner: Any, contents: ListContents, args: list[Any], keywords: Any, node: ast.AST
+    ) -> Any:
+        """``x.sort(key=f, reverse=r)``."""
+        items = self.in_order(list(contents.items), keywords, node)
+        contents = self.contents(owner, node)
+        self.store(owner, replace(contents, items=tuple(items)), node)
+        return Known(None)
+
+    def list_index(
+        self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.index(value)``."""
+        return self._found("index", list(contents.items), args, node)
+
+    def list_count(
+        self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.count(value)``."""
+        return self._found("count", list(contents.items), args, node)
+
+    def dict_keys(
+        self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.keys()``."""
+        return Lazy("dict_keys", tuple(Known(key) for key in contents.keys))
+
+    def dict_values(
+        self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.values()``."""
+        return Lazy("dict_values", contents.values)
+
+    def dict_items(
+        self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.items()``."""
+        pairs = zip(contents.keys, contents.values, strict=True)
+        return Lazy("dict_items", tuple(Row((Known(key), value)) for key, value in pairs))
+
+    def _at(self, contents: DictContents, key: Any) -> int | None:
+        for at, one in enumerate(contents.keys):
+            if same_object(one, key) or one == key:
+                return at
+        return None
+
+    def dict_get(
+        self, owner: Any, contents: DictContents, args: list[Any], keywords: Any, node: ast.AST
+    ) -> Any:
+        """``x.get(key, default)``."""
+        default = args[1] if len(args) > 1 else keywords.get("default", Known(None))
+        at = self._at(contents, self.key(args[0], node))
+        return default if at is None else contents.values[at]
+
+    def dict_setdefault(
+        self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.setdefault(key, default)``."""
+        at = self._at(contents, self.key(args[0], node))
+        if at is not None:
+            return contents.values[at]
+        default = args[1] if len(args) > 1 else Known(None)
+        self.store_item(owner, args[0], default, node)
+        return default
+
+    def dict_pop(
+        self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.pop(key, default)``."""
+        at = self._at(contents, self.key(args[0], node))
+        if at is None:
+            if len(args) > 1:
+                return args[1]
+            self.leave("a key that is not there", node)
+        value = contents.values[at]
+        self.delete_item(owner, args[0], node)
+        return value
+
+    def dict_update(
+        self, owner: Any, contents: DictContents, args: list[Any], keywords: Any, node: ast.AST
+    ) -> Any:
+        """``x.update(y, name=value)``."""
+        for arg in args:
+            self.update(owner, arg, node)
+        for name, value in keywords.items():
+            self.store_item(owner, Known(name), value, node)
+        return Known(None)
+
+    def dict_copy(
+        self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.copy()``."""
+        return self.allocate(DictContents(contents.keys, contents.values))
+
+    def dict_clear(
+        self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.clear()``."""
+        self.store(owner, replace(contents, keys=(), values=()), node)
+        return Known(None)

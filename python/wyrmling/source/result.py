@@ -1,0 +1,160 @@
+"""What the function returns: the results of the program, and how a Python object is made of them.
+
+Where a function returns values of different kinds on different ways, the program says by an integer
+which it was; such a result has no form, and ``build`` makes it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import form
+from .state import DictContents, InstanceContents, ListContents
+from .values import Array, Choice, Known, Lazy, Number, Reference, Row, Unset
+from .walker import Walker
+
+PLAIN = (int, float, bool, complex, str, bytes, type(None), type, frozenset)
+
+
+@dataclass(frozen=True)
+class OutputLeaf:
+    """A result of the program: its kind in Python, and the path to it in what is returned."""
+
+    kind: str
+    path: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Either:
+    """One of several forms; the result ``tag`` says which."""
+
+    tag: int
+    forms: tuple[Any, ...]
+
+
+@dataclass
+class Results:
+    """The results of a program, as they are collected."""
+
+    ids: list[int] = field(default_factory=list)
+    outputs: list[OutputLeaf] = field(default_factory=list)
+    tagged: bool = False
+    seen: set[int] = field(default_factory=set)
+
+    def add(self, id: int, kind: str, path: tuple[Any, ...]) -> int:
+        """Another result."""
+        self.ids.append(id)
+        self.outputs.append(OutputLeaf(kind, path))
+        return len(self.ids) - 1
+
+
+class Returned(Walker):
+    """The form of what is returned."""
+
+    def form_of(self, value: Any, results: Results, path: tuple[Any, ...], node: ast.AST) -> Any:
+        """The form of a value; adds what is computed to the results."""
+        if isinstance(value, Number):
+            return form.Leaf(results.add(value.id, value.kind, path), value.kind)
+        if isinstance(value, Array):
+            return form.Leaf(results.add(value.id, "array", path), "array")
+        if isinstance(value, Known):
+            if value.place is not None and not isinstance(value.object, PLAIN):
+                return form.Argument(value.place)
+            return form.Constant(value.object)
+        if isinstance(value, Row):
+            items = self._forms(value.items, results, path, node)
+            if value.cls is tuple:
+                return tuple(items)
+            return form.Make(value.cls, items)
+        if isinstance(value, Choice):
+            if any(isinstance(one, Unset) for one in value.alternatives):
+                return self.form_of(self.settled(value, node), results, path, node)
+            results.tagged = True
+            tag = results.add(value.tag, "int", (*path, "tag"))
+            forms = [self.form_of(one, results, path, node) for one in value.alternatives]
+            return Either(tag, tuple(forms))
+        if isinstance(value, Reference):
+            return self._object(value, results, path, node)
+        if isinstance(value, Lazy) and value.name in ("dict_values", "dict_items", "dict_keys"):
+            self.refuse(node, "a view of a dict as a result", "return a list")
+        return self.refuse(node, "such a result", "return numbers, arrays, tuples, lists or dicts")
+
+    def _forms(
+        self, items: Sequence[Any], results: Results, path: tuple[Any, ...], node: ast.AST
+    ) -> list[Any]:
+        return [self.form_of(one, results, (*path, at), node) for at, one in enumerate(items)]
+
+    def _object(
+        self, value: Reference, results: Results, path: tuple[Any, ...], node: ast.AST
+    ) -> Any:
+        contents = self.contents(value, node)
+        if contents.external:
+            place = self.outer_places.get(value.address)
+            if place is None:
+                self.refuse(node, "a captured container as a result", "return a copy")
+            return form.Argument(place)
+        if value.address in results.seen:
+            self.refuse(node, "a result that has one object twice", "return copies")
+        results.seen.add(value.address)
+        if isinstance(contents, ListContents):
+            return self._forms(contents.items, results, path, node)
+        if isinstance(contents, DictContents):
+            pairs = zip(contents.keys, contents.values, strict=True)
+            return {key: self.form_of(one, results, (*path, key), node) for key, one in pairs}
+        if isinstance(contents, InstanceContents):
+            parts = [
+                self.form_of(one, results, (*path, name), node)
+                for name, one in zip(contents.names, contents.values, strict=True)
+            ]
+            return form.Make(Instance(contents.cls, contents.names), parts)
+        return self.form_of(contents.value, results, path, node)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Makes an instance of its attributes."""
+
+    cls: type
+    names: tuple[str, ...]
+
+    def __call__(self, *values: Any) -> Any:
+        """An instance, without a call of ``__init__``, which has run already."""
+        made: Any = object.__new__(self.cls)
+        for name, value in zip(self.names, values, strict=True):
+            object.__setattr__(made, name, value)
+        return made
+
+
+def filled(found: Any, values: Sequence[Any], roots: tuple[Any, ...]) -> Any:
+    """The Python object of a form; ``roots`` are the function that was called and its arguments."""
+    if isinstance(found, form.Leaf):
+        return boxed(values[found.number], found.kind)
+    if isinstance(found, form.Constant):
+        return found.object
+    if isinstance(found, form.Argument):
+        return found.place.read(roots)
+    if isinstance(found, form.Make):
+        return found.function(*[filled(part, values, roots) for part in found.parts])
+    if isinstance(found, Either):
+        return filled(found.forms[values[found.tag]], values, roots)
+    if isinstance(found, dict):
+        return {key: filled(part, values, roots) for key, part in found.items()}
+    return type(found)([filled(part, values, roots) for part in found])
+
+
+def boxed(value: Any, kind: str) -> Any:
+    """A result of the program as a number of a kind of Python's or NumPy's."""
+    import numpy as np
+
+    makers: dict[str, Callable[[Any], Any]] = {
+        "float": float,
+        "int": int,
+        "bool": bool,
+        "float64": np.float64,
+        "float32": np.float32,
+        "numpy_bool": np.bool_,
+    }
+    return makers[kind](value) if kind in makers else value
