@@ -54,9 +54,11 @@ def agrees(f, *args, **kwargs):
     try:
         wanted = f(*args, **kwargs)
     except Exception as error:
-        assert isinstance(found, Left), f"{f.__name__}{args}: {found!r}, Python raises {error!r}"
-        return
-    assert same(found, wanted), f"{f.__name__}{args}: {found!r}, not {wanted!r}"
+        wanted = error
+    if isinstance(wanted, Exception):
+        assert isinstance(found, Left), f"{f.__name__}{args}: {found!r}, Python raises {wanted!r}"
+    else:
+        assert same(found, wanted), f"{f.__name__}{args}: {found!r}, not {wanted!r}"
 
 
 def leaves(f, *args, **kwargs):

@@ -54,10 +54,10 @@ def test_entries(name):
 # fmt: off
 def refused(ä, x):
     ä += 1; yield x  # noqa: E702
-    with open(
-        "file"
-    ) as f:
-        return f
+    from os import (  # noqa: I001
+        path
+    )
+    return path
 # fmt: on
 
 
@@ -83,7 +83,7 @@ def test_the_caret_is_under_the_construct():
 def test_a_construct_of_several_lines():
     reading = read.function(refused)
     message = str(refuse.refusal(reading, reading.node.body[2]))
-    assert "with open(\n    ^^^^^^^^^^\n" in message
+    assert "from os import (  # noqa: I001\n    ^^^^^^^^" in message
 
 
 def test_what_is_supported_is_not_refused():

@@ -120,10 +120,14 @@ def specialise(
                 raise refuse.at(need.reading, need.node, need.what, need.advice) from None
             static |= found
         except refuse.Unreadable as error:
-            name = getattr(f, "__qualname__", None) or type(f).__qualname__
-            raise refuse.unreadable(name, str(error)) from None
-    name = getattr(f, "__qualname__", None) or type(f).__qualname__
-    raise refuse.unreadable(name, "what has to be known of its arguments is not settled")
+            raise refuse.unreadable(_name(f), str(error)) from None
+        except RecursionError:
+            raise refuse.unreadable(_name(f), "calls or expressions are nested too deep") from None
+    raise refuse.unreadable(_name(f), "what has to be known of its arguments is not settled")
+
+
+def _name(f: Any) -> str:
+    return getattr(f, "__qualname__", None) or type(f).__qualname__
 
 
 class _Arguments:
@@ -179,7 +183,8 @@ class _Arguments:
     def _leaf(self, given: Any, place: places.Place, number: int) -> Any:
         walker = self.walker
         kind = KINDS.get(type(given))
-        if kind is not None and (number in self.wanted or kind_of(Known(given)) is None):
+        constant = kind == "numpy_bool" or kind_of(Known(given)) is None
+        if kind is not None and (number in self.wanted or constant):
             self.static[number] = given
             return Known(given)
         if kind is not None:

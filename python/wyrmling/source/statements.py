@@ -205,8 +205,10 @@ class Statements(Walker):
         if not isinstance(named, ast.Name):
             return None
         found = self.evaluate(named)
-        cls: Any = found.object if isinstance(found, Known) else None
-        if not (isinstance(cls, type) and issubclass(cls, BaseException)):
+        if not isinstance(found, Known) or not isinstance(found.object, type):
+            return None
+        cls: type = found.object
+        if not issubclass(cls, BaseException):
             return None
         # Only those of Python: the class of another might do something when it is made.
         if getattr(builtins, cls.__name__, None) is not cls:

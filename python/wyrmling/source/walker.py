@@ -132,7 +132,7 @@ class Walker(Operations):
     def evaluate(self, node: ast.expr) -> Any:
         """The value of an expression."""
         self._spend(node)
-        value = getattr(self, f"evaluate_{type(node).__name__}")(node)
+        value = self._handler_of("evaluate", node)(node)
         if not isinstance(value, Number | Known):
             self.held.append(value)
         return value
@@ -144,9 +144,17 @@ class Walker(Operations):
             held = len(self.held)
             self.builder.line(node.lineno)
             try:
-                getattr(self, f"execute_{type(node).__name__}")(node)
+                self._handler_of("execute", node)(node)
             finally:
                 del self.held[held:]
+
+    def _handler_of(self, verb: str, node: ast.AST) -> Callable[[Any], Any]:
+        found: Callable[[Any], Any] | None = getattr(self, f"{verb}_{type(node).__name__}", None)
+        if found is None:
+            refusal = refuse.refusal(self.frame.reading, node)
+            assert refusal is not None, f"the table says that {type(node).__name__} is read"
+            raise refusal
+        return found
 
     def _spend(self, node: ast.AST) -> None:
         self.work += 1

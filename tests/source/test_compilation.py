@@ -1,0 +1,114 @@
+"""Functions are read into programs that give what Python does."""
+
+import math
+
+import numpy as np
+import pytest
+from reading import agrees, leaves, read
+
+from wyrmling.source.compilation import Interpreter, specialise
+from wyrmling.source.operations import Operations
+from wyrmling.source.refuse import TABLE, SourceError
+from wyrmling.source.walker import Walker
+
+SHIFT = 0.25
+
+
+def newton(a, n=20):
+    x = a
+    for _ in range(n):
+        if abs(x * x - a) < 1e-12:
+            break
+        x = 0.5 * (x + a / x)
+    return x
+
+
+def test_a_loop_stays_a_loop_and_gives_the_same_number():
+    for a in (2.0, 0.25, 1e6, -1.0):
+        agrees(newton, a)
+    assert str(specialise(newton, (2.0,), {}).function).count("div") < 4
+
+
+def test_no_two_parts_have_a_method_of_one_name_and_no_operation_is_missing():
+    seen = {}
+    for part in (*Interpreter.__bases__, Walker):
+        for name in vars(part):
+            if not name.startswith("__"):
+                assert name not in seen, f"{name} is in {seen[name]} and in {part}"
+                seen[name] = part
+    for name, operation in vars(Operations).items():
+        if callable(operation):
+            assert getattr(Interpreter, name) is not operation, name
+
+
+def test_what_the_table_of_refusals_says_is_read_has_a_handler():
+    expressions = {n for n in dir(Interpreter) if n.startswith("evaluate_")}
+    statements = {n for n in dir(Interpreter) if n.startswith("execute_")}
+    import ast
+
+    for name, entry in TABLE.items():
+        cls = getattr(ast, name, None)
+        if cls is None or name in ("Starred", "ClassDef"):
+            continue
+        if issubclass(cls, ast.expr):
+            assert (f"evaluate_{name}" in expressions) == entry.is_supported, name
+        elif issubclass(cls, ast.stmt):
+            assert (f"execute_{name}" in statements) == entry.is_supported, name
+
+
+def test_captured_numbers_are_read_at_each_call():
+    made = specialise(lambda x: x + SHIFT, (1.0,), {})
+    assert len(made.inputs) == 2
+    assert str(made.inputs[1]) == "SHIFT"
+
+
+def test_what_has_to_be_known_of_an_argument_is_said():
+    def powers(x, n):
+        return [x**k for k in range(n)]
+
+    made = specialise(powers, (1.5, 3), {})
+    assert made.static == {1: 3}
+    agrees(powers, 1.5, 3)
+
+
+def test_results_of_several_kinds_are_tagged():
+    def either(x):
+        return 0 if x < 0 else x
+
+    assert specialise(either, (1.0,), {}).tagged
+    agrees(either, 1.0)
+    agrees(either, -1.0)
+
+
+def test_a_function_that_only_raises_leaves():
+    def fails(x):
+        raise ValueError(x)
+
+    assert not specialise(fails, (1.0,), {}).returns
+    leaves(fails, 1.0)
+
+
+def test_kinds_of_numbers_are_kept():
+    def f(x):
+        return x * 2, x + x, -x, x / 3
+
+    for x in (1.5, np.float64(1.5), np.float32(1.5), 3, True):
+        agrees(f, x)
+
+
+def test_domains_are_those_of_math():
+    def f(x):
+        return math.log(x) + math.sqrt(x)
+
+    agrees(f, 2.0)
+    agrees(f, -1.0)
+    agrees(f, math.inf)
+    assert math.isnan(read(f, math.nan))
+
+
+def test_a_refusal_names_the_line():
+    def f(x):
+        yield x
+
+    with pytest.raises(SourceError, match="generator"):
+        specialise(f, (1.0,), {})
