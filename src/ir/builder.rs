@@ -145,6 +145,19 @@ impl Builder {
         reserve::grow(&mut state.blocks[state.current].instructions, 1)
     }
 
+    /// Appends an instruction that is well formed, with results of these kinds.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub(super) fn append(
+        &self,
+        kinds: SmallVec<[ValueKind; 1]>,
+        expression: Expression,
+    ) -> Result<SmallVec<[ValueId; 1]>> {
+        self.room(kinds.len())?;
+        Ok(self.push_instruction(kinds, expression))
+    }
+
     fn push_instruction(
         &self,
         kinds: impl IntoIterator<Item = ValueKind>,
@@ -291,6 +304,16 @@ impl Builder {
     /// [`Error::Value`] if it does not exist.
     pub fn kind(&self, id: ValueId) -> Result<ValueKind> {
         self.state.borrow().kind(id).cloned()
+    }
+
+    /// How many blocks there are.
+    pub fn count_blocks(&self) -> usize {
+        self.state.borrow().blocks.len()
+    }
+
+    /// The line that instructions are of.
+    pub(super) fn current_line(&self) -> u32 {
+        self.state.borrow().line
     }
 
     /// The line that instructions are of from now on; 0 for none.

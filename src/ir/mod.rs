@@ -13,6 +13,7 @@ mod cfg;
 mod derive;
 mod display;
 mod function;
+mod inline;
 mod kind;
 mod liveness;
 pub mod scalar;

@@ -1,16 +1,16 @@
 //! Functions of several blocks: the check that they are well formed, what is live where, and forms
 //! that passes bring them into.
 
-use wyrmling::exec::interpret;
+use wyrmling::exec::{Outcome, interpret};
 use wyrmling::ir::{
-    Builder, Cfg, Datum, Function, Liveness, Target, Terminator, ValueId, ValueKind, merge_returns,
-    thread_values,
+    Builder, Cfg, Datum, Function, Lengths, Liveness, ScalarOperator, Target, Terminator, ValueId,
+    ValueKind, merge_returns, simplify, thread_values,
 };
 use wyrmling::rules::{self, OpRef};
 use wyrmling::{DType, Error};
 
 use crate::common::functions::random_function;
-use crate::common::outcomes::outcomes;
+use crate::common::outcomes::{bits, outcomes, random_arguments};
 
 fn to(block: usize, args: &[ValueId]) -> Target {
     Target {
@@ -157,4 +157,93 @@ fn a_value_that_some_way_does_not_define_is_an_error() {
     assert_eq!(error, Error::Value(expected.into()));
     let ran = interpret(&f, &[1.0.into(), Datum::Bool(true)], 10);
     assert_eq!(ran.unwrap_err(), error);
+}
+
+/// A function that runs `f` in a loop, on what it gave before, and returns what it gives last.
+fn run_in_a_loop(f: &Function, rounds: i64) -> Function {
+    let b = Builder::new();
+    let kinds: Vec<ValueKind> = f.parameters().iter().map(|&p| f.kind(p).clone()).collect();
+    let parameters = |b: &Builder| -> Vec<ValueId> {
+        kinds.iter().map(|kind| b.parameter(kind.clone())).collect()
+    };
+    let mut start = parameters(&b);
+    let (one, rounds) = (b.literal(Datum::Int(1)), b.literal(Datum::Int(rounds)));
+    let own = b.exit("own", 0);
+    start.push(rounds);
+    b.terminate(Terminator::Jump(to(1, &start)));
+    let header = b.block();
+    let args = parameters(&b);
+    let left = b.parameter(ValueKind::Int);
+    let mut next = b.inline(f, &args).expect("fitting kinds");
+    let fewer = b.compute(ScalarOperator::IntSub, &[left, one], Some(own));
+    let fewer = fewer.expect("ints");
+    let more = b
+        .compute(ScalarOperator::IntToBool, &[fewer], None)
+        .expect("an int");
+    next.push(fewer);
+    let end = b.current();
+    let last = b.block();
+    b.terminate(Terminator::Return(next[..4].to_vec()));
+    b.switch_to(end).expect("it is there");
+    b.terminate(Terminator::Branch {
+        condition: more,
+        then: to(header, &next),
+        otherwise: to(last, &[]),
+    });
+    let function = b.finish("loop").expect("fitting kinds");
+    function.check().expect("well formed");
+    function
+}
+
+#[test]
+fn inlined_functions_do_what_they_do() {
+    let mut returned = 0;
+    for seed in 0..150 {
+        let f = random_function(seed, 30);
+        let looped = run_in_a_loop(&f, 3);
+        let small = simplify(&looped, Lengths::Seen).expect("memory");
+        small.check().expect("well formed");
+        for k in 0..4 {
+            let args = random_arguments(seed * 4 + k);
+            let mut expected = Outcome::Returned(args.clone());
+            for _ in 0..3 {
+                if let Outcome::Returned(args) = &expected {
+                    expected = interpret(&f, args, 1_000_000).expect("it ends");
+                }
+            }
+            for g in [&looped, &small] {
+                let found = interpret(g, &args, 1_000_000).expect("it ends");
+                match (&found, &expected) {
+                    (Outcome::Returned(found), Outcome::Returned(expected)) => {
+                        returned += 1;
+                        assert_eq!(bits(found), bits(expected));
+                    }
+                    // Its own exit is the first.
+                    (Outcome::Left(found), Outcome::Left(expected)) => {
+                        assert_eq!(*found, expected + 1);
+                    }
+                    _ => panic!("{found:?} {expected:?}"),
+                }
+            }
+        }
+    }
+    assert!(returned > 600, "{returned}");
+}
+
+#[test]
+fn inlining_what_does_not_fit_appends_nothing() {
+    let f = random_function(3, 30);
+    let b = Builder::new();
+    let x = b.parameter(ValueKind::number(DType::F64));
+    assert!(matches!(b.inline(&f, &[x]), Err(Error::Value(_))));
+    assert!(matches!(b.inline(&f, &[x; 4]), Err(Error::Type(_))));
+    assert!(matches!(b.inline(&f, &[x, x, 9, 9]), Err(Error::Value(_))));
+    let never = Builder::new();
+    never.terminate(Terminator::Leave(never.exit("always", 0)));
+    let never = never.finish("never").expect("fitting kinds");
+    assert!(matches!(b.inline(&never, &[]), Err(Error::Value(_))));
+    b.terminate(Terminator::Return(vec![x]));
+    let alone = b.finish("alone").expect("fitting kinds");
+    assert_eq!((alone.blocks.len(), alone.kinds.len()), (1, 1));
+    assert!(alone.notes.exits.is_empty());
 }

@@ -3,7 +3,7 @@
 //! A builder serves one call at a time: while one is under way it is taken out of the object, so that
 //! another thread, or a handler of signals, that uses it meanwhile raises instead of waiting.
 
-use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt};
 
@@ -373,8 +373,15 @@ impl PyIrBuilder {
         let args = ids("args", args)?;
         self.with(|b| {
             b.open()?;
-            let _ = (&function.get().inner, &args);
-            Err(PyNotImplementedError::new_err("inline"))
+            let inner = &function.get().inner;
+            let start = b.builder.current();
+            let results = b.builder.inline(inner, &args)?;
+            b.exits += inner.notes.exits.len() as u32;
+            // All its blocks have their ends, but the one where instructions go on.
+            b.ended[start] = true;
+            b.ended.resize(b.builder.count_blocks(), true);
+            b.ended[b.builder.current()] = false;
+            Ok(results)
         })
     }
 
