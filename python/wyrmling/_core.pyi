@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, SupportsIndex, TypeAlias, final
+from types import MethodType
+from typing import Any, Literal, Self, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ __all__ = [
     "Adam",
     "Compiled",
     "Csr",
+    "Dispatcher",
     "History",
     "HookHandle",
     "IndexInput",
@@ -29,6 +31,8 @@ __all__ = [
     "Public",
     "Sampler",
     "SparseGrad",
+    "Specialization",
+    "SpecializationTable",
     "Uniform",
     "Variable",
     "__version__",
@@ -791,6 +795,55 @@ class Compiled:
     @property
     def native(self) -> bool: ...
     def __call__(self, args: Sequence[Any]) -> tuple[Any, ...] | int: ...
+
+@final
+class Specialization:
+    def __new__(
+        cls,
+        positional: int,
+        keywords: Sequence[str],
+        steps: Sequence[tuple[str, int, Any, tuple[Any, ...]]],
+        inputs: Sequence[int],
+        compiled: Compiled | None,
+        outputs: Sequence[tuple[Any, ...]] | None = None,
+        build: Callable[[tuple[Any, ...]], Any] | None = None,
+    ) -> Specialization: ...
+    @property
+    def compiled(self) -> Compiled | None: ...
+    @property
+    def leaves(self) -> int: ...
+
+@final
+class SpecializationTable:
+    def __new__(cls, limit: int = 16) -> SpecializationTable: ...
+    @property
+    def entries(self) -> list[Specialization]: ...
+    def clear(self) -> None: ...
+    def __len__(self) -> int: ...
+
+@disjoint_base
+class Dispatcher:
+    def __new__(
+        cls,
+        function: Any,
+        specialize: Callable[[tuple[Any, ...], dict[str, Any]], Specialization | None],
+        fallback: Callable[
+            [Specialization | None, int | Exception | None, tuple[Any, ...], dict[str, Any]], Any
+        ],
+        table: SpecializationTable,
+        *,
+        most_leaves: int | None = 3,
+        watches: bool = False,
+    ) -> Self: ...
+    @property
+    def function(self) -> Any: ...
+    @property
+    def table(self) -> SpecializationTable: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    @overload
+    def __get__(self, instance: None, owner: Any = None, /) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: Any = None, /) -> MethodType: ...
 
 @disjoint_base
 class Sampler:

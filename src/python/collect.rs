@@ -40,7 +40,7 @@ use crate::reserve;
 use crate::rules::OpRef;
 
 /// A mutex that is locked with the interpreter's lock held, while no Python code runs.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -6,9 +6,9 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 
+use super::leaves;
 use crate::array::{Array, DType, Type};
 use crate::ir::{Datum, ValueKind};
 use crate::python::convert::{self, shown};
@@ -146,14 +146,5 @@ pub(super) fn object(py: Python<'_>, datum: Datum) -> PyResult<Bound<'_, PyAny>>
 
 /// A number as NumPy's float64 or float32.
 pub(super) fn numpy_scalar(py: Python<'_>, dtype: DType, x: f64) -> PyResult<Bound<'_, PyAny>> {
-    static TYPES: [PyOnceLock<Py<PyAny>>; 2] = [const { PyOnceLock::new() }; 2];
-    let (place, name) = match dtype {
-        DType::F64 => (0, "float64"),
-        _ => (1, "float32"),
-    };
-    let class = TYPES[place].get_or_try_init(py, || {
-        let numpy = py.import(intern!(py, "numpy"))?;
-        Ok::<_, PyErr>(numpy.getattr(name)?.unbind())
-    })?;
-    class.bind(py).call1((x,))
+    leaves::scalar_class(py, dtype)?.call1((x,))
 }

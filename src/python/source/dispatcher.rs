@@ -1,0 +1,260 @@
+//! What is called in the place of a Python function: runs what was compiled for such a call.
+//!
+//! A call goes through the specializations of the table. Where none fits, one is made, and where that
+//! cannot be, or a run is left, a Python function goes on, which runs or traces the original.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::gc::PyTraverseError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyInt, PyTuple};
+use pyo3::{PyVisit, intern};
+
+use super::specialization::PySpecialization;
+use super::table::PySpecializationTable;
+use crate::error::Error;
+use crate::exec::Outcome;
+use crate::python::Object;
+use crate::python::convert::type_name;
+
+/// A function that runs what was compiled for its arguments.
+///
+/// A call runs the first of the table's specializations that it fits. Where there is none,
+/// ``specialize(args, kwargs)`` gives one, or None; one thread at a time does that for a table.
+/// Where that does not fit either, or a run was left ``most_leaves`` times (never, if that is None), or
+/// is left now, ``fallback(specialization, exit, args, kwargs)`` gives the result: ``specialization`` is None if
+/// there is none, ``exit`` the number of the exit, or the exception of an operator that could not do
+/// what was asked, or None where nothing ran. With ``watches`` it is called at once while ``sys.settrace`` or
+/// ``sys.monitoring`` watches.
+///
+/// Any threads may call it at once.
+#[pyclass(
+    name = "Dispatcher",
+    module = "wyrmling._core",
+    frozen,
+    weakref,
+    subclass
+)]
+pub(super) struct PyDispatcher {
+    function: Py<PyAny>,
+    specialize: Py<PyAny>,
+    fallback: Py<PyAny>,
+    table: Py<PySpecializationTable>,
+    most_leaves: u32,
+    watches: bool,
+}
+
+/// Whether somebody watches what Python runs.
+fn is_watched(py: Python<'_>) -> PyResult<bool> {
+    static ASKED: PyOnceLock<(Py<PyAny>, Option<Py<PyAny>>)> = PyOnceLock::new();
+    let (tracer, tool) = ASKED.get_or_try_init(py, || {
+        let sys = py.import(intern!(py, "sys"))?;
+        // Python 3.11 has no such thing.
+        let monitoring = sys.getattr(intern!(py, "monitoring")).ok();
+        let tool = monitoring.map(|m| m.getattr(intern!(py, "get_tool")));
+        let tool = tool.transpose()?.map(Bound::unbind);
+        Ok::<_, PyErr>((sys.getattr(intern!(py, "gettrace"))?.unbind(), tool))
+    })?;
+    if !tracer.bind(py).call0()?.is_none() {
+        return Ok(true);
+    }
+    if let Some(tool) = tool {
+        /// `sys.monitoring` knows tools 0 to 5.
+        const TOOLS: i32 = 6;
+        for number in 0..TOOLS {
+            if !tool.bind(py).call1((number,))?.is_none() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+impl PyDispatcher {
+    fn fall_back<'py>(
+        &self,
+        py: Python<'py>,
+        specialization: Option<&Py<PySpecialization>>,
+        exit: Option<Object<'py>>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
+        let kwargs = kwargs.map_or_else(|| PyDict::new(py), Bound::clone);
+        self.fallback
+            .bind(py)
+            .call1((specialization, exit, args, kwargs))
+    }
+
+    /// The result of a call by a specialization that there is; `None` if none fits.
+    fn found<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Object<'py>>> {
+        let table = self.table.get();
+        let (entries, last) = table.entries();
+        let function = self.function.bind(py);
+        let places = (last < entries.len()).then_some(last);
+        let places = places.into_iter().chain(0..entries.len());
+        for (number, place) in places.enumerate() {
+            if number > 0 && place == last {
+                continue;
+            }
+            let entry = &entries[place];
+            if let Some((slots, values)) = entry.get().fits(function, args, kwargs)? {
+                table.use_at(place, entry.get());
+                return self.run(py, entry, (slots, values), args, kwargs).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs a specialization that fits.
+    #[inline]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        entry: &Py<PySpecialization>,
+        (slots, values): (super::conditions::CallSlots<'py>, Vec<crate::ir::Datum>),
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
+        let specialization = entry.get();
+        if specialization.times_left() >= self.most_leaves {
+            return self.fall_back(py, Some(entry), None, args, kwargs);
+        }
+        let exit = match specialization.run(py, values) {
+            None => return self.fall_back(py, Some(entry), None, args, kwargs),
+            Some(Ok(Outcome::Returned(results))) => {
+                return specialization.boxed(py, &results, &slots);
+            }
+            Some(Ok(Outcome::Left(exit))) => PyInt::new(py, exit).into_any(),
+            Some(Err(error)) => match error {
+                Error::Memory(_)
+                | Error::Interrupted
+                | Error::Raised(_)
+                | Error::State(_)
+                | Error::File(_) => return Err(error.into()),
+                // Python's own function raises its own exception.
+                _ => PyErr::from(error).into_value(py).into_bound(py).into_any(),
+            },
+        };
+        specialization.left();
+        self.fall_back(py, Some(entry), Some(exit), args, kwargs)
+    }
+
+    /// Makes a specialization for a call, if another thread has not.
+    fn specialize<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<bool> {
+        let table = self.table.get();
+        let Some(turn) = table.turn()? else {
+            return Ok(false);
+        };
+        let kwargs = kwargs.map_or_else(|| PyDict::new(py), Bound::clone);
+        let made = self.specialize.bind(py).call1((args, kwargs))?;
+        if !made.is_none() {
+            let made = made.cast::<PySpecialization>().map_err(|_| {
+                PyTypeError::new_err(format!(
+                    "specialize: expected a Specialization or None, got {}",
+                    type_name(&made)
+                ))
+            })?;
+            table.add(made);
+        }
+        drop(turn);
+        Ok(true)
+    }
+}
+
+#[pymethods]
+impl PyDispatcher {
+    #[new]
+    #[pyo3(
+        signature = (function, specialize, fallback, table, *, most_leaves=Some(3), watches=false),
+        text_signature = "(function, specialize, fallback, table, *, most_leaves=3, watches=False)"
+    )]
+    fn create(
+        function: &Bound<'_, PyAny>,
+        specialize: &Bound<'_, PyAny>,
+        fallback: &Bound<'_, PyAny>,
+        table: &Bound<'_, PySpecializationTable>,
+        most_leaves: Option<u32>,
+        watches: bool,
+    ) -> PyResult<Self> {
+        for (name, object) in [("specialize", specialize), ("fallback", fallback)] {
+            if !object.is_callable() {
+                return Err(PyTypeError::new_err(format!(
+                    "{name}: expected a callable, got {}",
+                    type_name(object)
+                )));
+            }
+        }
+        Ok(PyDispatcher {
+            function: function.clone().unbind(),
+            specialize: specialize.clone().unbind(),
+            fallback: fallback.clone().unbind(),
+            table: table.clone().unbind(),
+            most_leaves: most_leaves.unwrap_or(u32::MAX),
+            watches,
+        })
+    }
+
+    /// The function that is called.
+    #[getter]
+    fn function<'py>(&self, py: Python<'py>) -> Object<'py> {
+        self.function.bind(py).clone()
+    }
+
+    /// What was compiled.
+    #[getter]
+    fn table(&self, py: Python<'_>) -> Py<PySpecializationTable> {
+        self.table.clone_ref(py)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
+        let py = args.py();
+        if self.watches && is_watched(py)? {
+            return self.fall_back(py, None, None, args, kwargs);
+        }
+        loop {
+            if let Some(result) = self.found(py, args, kwargs)? {
+                return Ok(result);
+            }
+            if self.specialize(py, args, kwargs)? {
+                let found = self.found(py, args, kwargs)?;
+                return found.map_or_else(|| self.fall_back(py, None, None, args, kwargs), Ok);
+            }
+        }
+    }
+
+    /// As a function does, it becomes a method when it is found in a class.
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        instance: Option<&Bound<'py, PyAny>>,
+        _class: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let py = slf.py();
+        let Some(instance) = instance.filter(|i| !i.is_none()) else {
+            return Ok(slf.clone().into_any());
+        };
+        let types = py.import(intern!(py, "types"))?;
+        types.call_method1(intern!(py, "MethodType"), (slf, instance))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)?;
+        visit.call(&self.specialize)?;
+        visit.call(&self.fallback)?;
+        visit.call(&self.table)
+    }
+}
