@@ -316,6 +316,14 @@ impl Builder {
         self.state.borrow().line
     }
 
+    /// The number that a value always is, if it is a constant of one element.
+    pub(super) fn number(&self, id: ValueId) -> Option<f64> {
+        match self.state.borrow().definition(id)? {
+            Expression::Constant(Datum::Array(a)) => a.item().ok(),
+            _ => None,
+        }
+    }
+
     /// The line that instructions are of from now on; 0 for none.
     pub fn line(&self, line: u32) {
         self.state.borrow_mut().line = line;

@@ -7,19 +7,27 @@
 //! [`tangent()`] read the same rules as `.backward()` and append the instructions that compute
 //! gradients or tangents. Functions print.
 
+mod activity;
+mod availability;
 mod block_arguments;
 mod builder;
 mod cfg;
 mod derive;
 mod display;
+mod flagged;
 mod function;
 mod inline;
 mod kind;
 mod liveness;
+mod origins;
+mod presence;
+mod restore;
+mod reversed;
 pub mod scalar;
 mod simplify;
 mod specialize;
 mod verify;
+mod vjp;
 
 pub use block_arguments::{merge_returns, thread_values};
 pub use builder::Builder;
@@ -36,3 +44,4 @@ pub use scalar::{Comparison, ScalarKind, ScalarOperator};
 pub(crate) use simplify::drop_dead;
 pub use simplify::{Lengths, simplify};
 pub(crate) use specialize::specialize;
+pub use vjp::{Pullback, vjp};

@@ -7,9 +7,10 @@
 //! (`graph::eager`), nodes of a graph (`graph::nodes`) or instructions of a function
 //! ([`ir::Builder`](crate::ir::Builder)).
 //!
-//! [`pull`] is reverse mode of one instruction, [`gradients`] and [`tangents`] are passes over those
-//! that a [`Recording`] algebra knows. The eager algebra keeps no record; its nodes collect their
-//! gradients themselves, and call [`pull`].
+//! [`Cotangents`] and [`Tangents`] hold what is known of values, and take one instruction at a time.
+//! [`gradients`] and [`tangents`] are passes over the instructions that a [`Recording`] algebra knows;
+//! functions with blocks go through them in an order of their own (`ir::vjp`, `ir::jvp`). The eager
+//! algebra keeps no record; its nodes collect their gradients themselves, and call [`pull`].
 //!
 //! An operator without a Jacobian-vector product has the transpose of its vector-Jacobian product:
 //! that is linear in `g`, so its own gradient by `g`, seeded with the tangent, is what is wanted
@@ -18,32 +19,19 @@
 //! Every product is checked to have the type that it must have: rules may come from outside, and
 //! what they give is written to memory of that type.
 //!
-//! Limit: straight lists of instructions, without jumps.
+//! Limit: control flow is its callers' part.
 
 use smallvec::SmallVec;
 
-use super::{Accumulate, Add, Algebra, Ex, Id, Identity, OpRef, Operator};
+use super::recording::GradientSum;
+pub(crate) use super::recording::{Applied, Recording};
+use super::{Ex, Id, Identity, OpRef, Operator};
 use crate::array::{Type, show_shape};
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
 
 /// About how many nanoseconds the rule of an instruction takes.
 const VALUE: usize = 1000;
-
-/// An algebra that knows what its values were computed from.
-pub(crate) trait Recording: Algebra {
-    /// The operator and the operands that gave a value, if it is the result of an operator.
-    fn definition(&self, id: Id) -> Option<Applied>;
-
-    /// The name that the next value will get: names grow.
-    fn next(&self) -> Id;
-
-    /// Whether a value is the result of an operator that [scatters](Operator::scatter).
-    fn is_scattered(&self, id: Id) -> bool;
-}
-
-/// An operator and its operands.
-pub(crate) type Applied = (OpRef, SmallVec<[Id; 3]>);
 
 /// Sees what a pass does.
 pub(crate) trait PassObserver {
@@ -201,61 +189,83 @@ impl<T: Clone + Default> Slots<T> {
     }
 }
 
-/// The gradient or tangent of a value as far as it is known: a sum. What is scattered is added up at
-/// the end, by one instruction, so that each part costs what it adds.
-#[derive(Clone, Default)]
-struct GradientSum {
-    dense: Option<Id>,
-    scattered: Vec<Id>,
-}
-
-impl GradientSum {
-    fn add(&mut self, cx: &dyn Recording, part: Id) {
-        if cx.is_scattered(part) {
-            self.scattered.push(part);
-        } else {
-            self.dense = Some(match self.dense {
-                None => part,
-                Some(sum) => Ex::new(cx, sum).with(&Add, &[Ex::new(cx, part)]).id(),
-            });
-        }
-    }
-
-    /// The sum, in one value; `None` if there is nothing to add.
-    fn total(&mut self, cx: &dyn Recording) -> Option<Id> {
-        let total = match (self.dense, &self.scattered[..]) {
-            (None, [only]) => Some(*only),
-            (dense, []) => dense,
-            (dense, scattered) => Some(accumulate(cx, dense, scattered)),
-        };
-        *self = GradientSum {
-            dense: total,
-            scattered: Vec::new(),
-        };
-        total
-    }
-}
-
-/// One instruction that adds up values that are scattered, and another.
-fn accumulate(cx: &dyn Recording, base: Option<Id>, scattered: &[Id]) -> Id {
-    let mut operands: Vec<Id> = base.into_iter().collect();
-    let mut parts: Vec<(OpRef, usize)> = Vec::with_capacity(scattered.len());
-    for (op, args) in scattered.iter().filter_map(|&id| cx.definition(id)) {
-        // Sums of sums are one.
-        match op.scatter().and_then(|scatter| scatter.accumulation()) {
-            Some(sum) if !sum.has_base() => {
-                parts.extend(sum.parts().iter().map(|(op, of)| (op.clone(), of.len())));
-            }
-            _ => parts.push((op.clone(), args.len())),
-        }
-        operands.extend(args);
-    }
-    let op = OpRef::new(Accumulate::new(base.is_some(), parts));
-    cx.apply(op, &operands)
-}
-
 fn named<'t>(cx: &'t dyn Recording, ids: &[Id]) -> SmallVec<[Ex<'t>; 4]> {
     ids.iter().map(|&id| Ex::new(cx, id)).collect()
+}
+
+/// Cotangents of values, as they are collected: a sum for each value of a list.
+pub(crate) struct Cotangents {
+    sums: Slots<GradientSum>,
+}
+
+impl Cotangents {
+    /// None yet, for these values.
+    pub(crate) fn new(values: &[Id]) -> Self {
+        Cotangents {
+            sums: Slots::new(values),
+        }
+    }
+
+    /// Adds a part to the cotangent of a value; of values that are not in the list none is kept.
+    pub(crate) fn add(&mut self, cx: &dyn Recording, id: Id, part: Id) {
+        if let Some(sum) = self.sums.get_mut(id) {
+            sum.add(cx, part);
+        }
+    }
+
+    /// The cotangent of a value as far as it is known, in one value; `None` if there is none.
+    pub(crate) fn total(&mut self, cx: &dyn Recording, id: Id) -> Option<Id> {
+        self.sums.get_mut(id)?.total(cx)
+    }
+
+    /// Takes the cotangent of a value out, so that there is none.
+    pub(crate) fn take(&mut self, cx: &dyn Recording, id: Id) -> Option<Id> {
+        std::mem::take(self.sums.get_mut(id)?).total(cx)
+    }
+
+    /// Reverse mode of one instruction: if its result `id` has a cotangent, adds what its operands
+    /// have of it for which `wanted(i, operand)` says so. The result keeps its own.
+    ///
+    /// # Errors
+    /// As [`pull`], and whatever the observer reports.
+    pub(crate) fn pull(
+        &mut self,
+        cx: &dyn Recording,
+        id: Id,
+        definition: Option<Applied>,
+        wanted: impl Fn(usize, Id) -> bool,
+        observer: &mut dyn PassObserver,
+    ) -> Result<()> {
+        let Some(total) = self.total(cx, id) else {
+            return Ok(());
+        };
+        cx.take_error().map_or(Ok(()), Err)?;
+        let gradient = observer.complete(id, total)?;
+        if let Some(sum) = self.sums.get_mut(id) {
+            sum.dense = Some(gradient);
+        }
+        let Some((op, args)) = definition else {
+            return Ok(());
+        };
+        let ends = (Ex::new(cx, gradient), Ex::new(cx, id));
+        let x = named(cx, &args);
+        pull(
+            &*op,
+            ends,
+            &x,
+            |i| wanted(i, args[i]),
+            |i, gradient| {
+                observer.product(Product {
+                    op: op.clone(),
+                    rule: ("vjp", i),
+                    value: gradient.id(),
+                    like: args[i],
+                });
+                self.add(cx, args[i], gradient.id());
+                cx.take_error().map_or(Ok(()), Err)
+            },
+        )
+    }
 }
 
 /// The gradients of the sum of the elements of `root` times those of `seed` (ones, if there is
@@ -292,57 +302,97 @@ pub(crate) fn gradients(
         definitions.push(definition.filter(|_| depends));
     }
     let on = |a: Id| active.get(a) == Some(&true);
-    let mut sums: Slots<GradientSum> = Slots::new(values);
-    if on(root)
-        && let Some(sum) = sums.get_mut(root)
-    {
-        sum.dense = Some(seed.unwrap_or_else(|| Ex::new(cx, root).ones_like().id()));
+    let mut cotangents = Cotangents::new(values);
+    if on(root) {
+        let seed = seed.unwrap_or_else(|| Ex::new(cx, root).ones_like().id());
+        cotangents.add(cx, root, seed);
     }
     for (&id, definition) in values.iter().zip(definitions).rev() {
         poller.step(VALUE)?;
-        let Some(sum) = sums.get_mut(id) else {
-            continue;
-        };
-        let Some(total) = sum.total(cx) else {
-            continue;
-        };
-        cx.take_error().map_or(Ok(()), Err)?;
-        let gradient = observer.complete(id, total)?;
-        sum.dense = Some(gradient);
-        let Some((op, args)) = definition else {
-            continue;
-        };
-        let ends = (Ex::new(cx, gradient), Ex::new(cx, id));
-        let x = named(cx, &args);
-        pull(
-            &*op,
-            ends,
-            &x,
-            |i| on(args[i]),
-            |i, gradient| {
-                observer.product(Product {
-                    op: op.clone(),
-                    rule: ("vjp", i),
-                    value: gradient.id(),
-                    like: args[i],
-                });
-                if let Some(sum) = sums.get_mut(args[i]) {
-                    sum.add(cx, gradient.id());
-                }
-                cx.take_error().map_or(Ok(()), Err)
-            },
-        )?;
+        cotangents.pull(cx, id, definition, |_, a| on(a), observer)?;
     }
-    let gradient = |&x: &Id| sums.get(x).and_then(|sum| sum.dense);
+    // What is complete is one value.
+    let gradient = |&x: &Id| cotangents.sums.get(x).and_then(|sum| sum.dense);
     Ok(wrt.iter().map(gradient).collect())
+}
+
+/// Tangents of values, as they are found.
+pub(crate) struct Tangents {
+    tangents: Slots<Option<Id>>,
+    /// What stands for a value in all that is computed from it.
+    replaced: Slots<Option<Id>>,
+}
+
+impl Tangents {
+    /// None yet, for these values.
+    pub(crate) fn new(values: &[Id]) -> Self {
+        Tangents {
+            tangents: Slots::new(values),
+            replaced: Slots::new(values),
+        }
+    }
+
+    /// The tangent of a value; `None` if it does not move.
+    pub(crate) fn get(&self, id: Id) -> Option<Id> {
+        self.tangents.get(id).copied().flatten()
+    }
+
+    /// Lets a value move; of values that are not in the list nothing is kept.
+    pub(crate) fn set(&mut self, id: Id, tangent: Option<Id>) {
+        self.tangents.set(id, tangent);
+    }
+
+    /// What stands for a value in all that is computed from it: itself, as a rule.
+    pub(crate) fn now(&self, id: Id) -> Id {
+        self.replaced.get(id).copied().flatten().unwrap_or(id)
+    }
+
+    /// Forward mode of one instruction: the tangent of its result `id`, from those of its operands.
+    ///
+    /// # Errors
+    /// Whatever the operators of a rule report, and [`Error::Shape`] or [`Error::Type`] if a product
+    /// is not of the type of what it is the tangent of.
+    pub(crate) fn push(
+        &mut self,
+        cx: &dyn Recording,
+        id: Id,
+        (op, args): &Applied,
+        observer: &mut dyn PassObserver,
+    ) -> Result<()> {
+        let operands: SmallVec<[Id; 3]> = args.iter().map(|&a| self.now(a)).collect();
+        let mut y = Ex::new(cx, id);
+        if operands != *args {
+            y = Ex::new(cx, cx.apply(op.clone(), &operands));
+            self.replaced.set(id, Some(y.id()));
+        }
+        let x = named(cx, &operands);
+        let mut sum = GradientSum::default();
+        for (i, &arg) in args.iter().enumerate() {
+            // Where only the shape of an operand matters, nothing moves with its elements.
+            let Some(tangent) = self.get(arg).filter(|_| op.reads(i)) else {
+                continue;
+            };
+            let t = Ex::new(cx, tangent);
+            if let Some(other) = checked(&**op, ("realigned", i), y, op.realigned(i, t, y, &x))? {
+                y = other;
+                self.replaced.set(id, Some(y.id()));
+            }
+            if let Some(part) = push(cx, op, i, (t, y), &x, observer)? {
+                sum.add(cx, part.id());
+            }
+        }
+        let tangent = sum.total(cx);
+        cx.take_error().map_or(Ok(()), Err)?;
+        self.set(id, tangent);
+        Ok(())
+    }
 }
 
 /// The tangents of `results` where values move: `moving` names each with its tangent. `None` for a
 /// result that does not move. `values` are as for [`gradients`].
 ///
 /// # Errors
-/// Whatever the operators of a rule report, and [`Error::Shape`] or [`Error::Type`] if a product is
-/// not of the type of what it is the tangent of.
+/// As [`Tangents::push`].
 pub(crate) fn tangents(
     cx: &dyn Recording,
     values: &[Id],
@@ -350,52 +400,21 @@ pub(crate) fn tangents(
     results: &[Id],
     observer: &mut dyn PassObserver,
 ) -> Result<Vec<Option<Id>>> {
-    let mut slots: Slots<Option<Id>> = Slots::new(values);
+    let mut tangents = Tangents::new(values);
     for &(x, tangent) in moving {
-        slots.set(x, Some(tangent));
+        tangents.set(x, Some(tangent));
     }
-    // What stands for a value in all that is computed from it.
-    let mut replaced: Slots<Option<Id>> = Slots::new(values);
     let mut poller = Poller::default();
     for &id in values {
         poller.step(VALUE)?;
-        if slots.get(id).is_none_or(Option::is_some) {
+        if tangents.get(id).is_some() {
             continue;
         }
-        let Some((op, args)) = cx.definition(id) else {
-            continue;
-        };
-        let now = |&a: &Id| replaced.get(a).copied().flatten().unwrap_or(a);
-        let operands: SmallVec<[Id; 3]> = args.iter().map(now).collect();
-        let mut y = Ex::new(cx, id);
-        if operands != args {
-            y = Ex::new(cx, cx.apply(op.clone(), &operands));
-            replaced.set(id, Some(y.id()));
+        if let Some(applied) = cx.definition(id) {
+            tangents.push(cx, id, &applied, observer)?;
         }
-        let x = named(cx, &operands);
-        let mut sum = GradientSum::default();
-        for (i, &arg) in args.iter().enumerate() {
-            // Where only the shape of an operand matters, nothing moves with its elements.
-            let Some(&Some(tangent)) = slots.get(arg).filter(|_| op.reads(i)) else {
-                continue;
-            };
-            let t = Ex::new(cx, tangent);
-            if let Some(other) = checked(&*op, ("realigned", i), y, op.realigned(i, t, y, &x))? {
-                y = other;
-                replaced.set(id, Some(y.id()));
-            }
-            if let Some(part) = push(cx, &op, i, (t, y), &x, observer)? {
-                sum.add(cx, part.id());
-            }
-        }
-        let tangent = sum.total(cx);
-        cx.take_error().map_or(Ok(()), Err)?;
-        slots.set(id, tangent);
     }
-    Ok(results
-        .iter()
-        .map(|&y| slots.get(y).copied().flatten())
-        .collect())
+    Ok(results.iter().map(|&y| tangents.get(y)).collect())
 }
 
 /// The tangent of an instruction's result `y` where operand `i` moves by `t`.

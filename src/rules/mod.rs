@@ -85,6 +85,7 @@ mod kernel;
 mod key;
 mod linalg;
 mod linear;
+mod recording;
 mod reduction;
 mod scatter;
 mod shape;

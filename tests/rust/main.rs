@@ -21,6 +21,7 @@ mod outline;
 mod products;
 mod random_programs;
 mod rank;
+mod reverse_mode;
 mod rows;
 mod rules;
 mod scatter;

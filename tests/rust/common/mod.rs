@@ -1,10 +1,13 @@
 //! What several test files share: comparing arrays, and running a frozen graph in every
 //! way there is.
 
+pub mod derivatives;
+pub mod draft;
 pub mod fit;
 pub mod functions;
 pub mod operators;
 pub mod outcomes;
+pub mod unrolled;
 
 use std::collections::HashMap;
 

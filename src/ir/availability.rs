@@ -1,0 +1,166 @@
+//! Which values of a function are there when the reverse pass is at a point of it.
+//!
+//! A value is there as it is where it was defined on all ways, and not again since the run was at that
+//! point. Of others it is said here how they are computed, and at which points the reverse pass comes
+//! into the loops that a value does not change in.
+
+use super::cfg::Cfg;
+use super::function::{Expression, Function, Instruction, ValueId};
+use super::origins::{Forward, Point};
+use super::presence::reached_from;
+
+/// What is known of the values of a function that is reversed.
+pub(super) struct Availability<'f> {
+    forward: &'f Forward<'f>,
+    /// The block that defines each value, and the number of the instruction, if it is no parameter.
+    homes: Vec<Option<(usize, Option<usize>)>>,
+    /// For each block of the function the cycles that it is in, as one number.
+    cycles: Vec<Option<usize>>,
+}
+
+impl<'f> Availability<'f> {
+    /// Of a function.
+    pub(super) fn new(forward: &'f Forward<'f>) -> Self {
+        Availability {
+            homes: homes(forward.function),
+            cycles: cycles(forward.graph),
+            forward,
+        }
+    }
+
+    /// The block that defines a value of the function before the reverse pass was added.
+    pub(super) fn home(&self, id: ValueId) -> Option<usize> {
+        Some(self.homes.get(id as usize).copied()??.0)
+    }
+
+    /// When a value is defined: after those that it is computed from.
+    pub(super) fn order_of(&self, id: ValueId) -> Option<(Option<usize>, Option<usize>)> {
+        let (block, k) = (*self.homes.get(id as usize)?)?;
+        Some((self.forward.graph.position(block), k))
+    }
+
+    /// How a value of the function is computed, if by an instruction.
+    pub(super) fn definition(&self, id: ValueId) -> Option<&'f Instruction> {
+        let (block, k) = (*self.homes.get(id as usize)?)?;
+        Some(&self.forward.function.blocks[block].instructions[k?])
+    }
+
+    pub(super) fn is_constant(&self, id: ValueId) -> bool {
+        let expression = self.definition(id).map(|i| &i.expression);
+        matches!(expression, Some(Expression::Constant(_)))
+    }
+
+    /// Whether a value is there when the reverse pass is at a point: whether it is defined on all ways
+    /// and not again after the point.
+    pub(super) fn is_there(&self, id: ValueId, point: Point) -> bool {
+        let Some(home) = self.home(id) else {
+            return false;
+        };
+        let graph = self.forward.graph;
+        if !graph.dominates(home, self.forward.exit) {
+            return false;
+        }
+        let (a, b) = self.ends(point);
+        let around = self.cycles[home];
+        around.is_none() || self.cycles[a] != around || self.cycles[b] != around
+    }
+
+    /// Whether a block is in a loop.
+    pub(super) fn is_inside(&self, l: usize, block: usize) -> bool {
+        let graph = self.forward.graph;
+        let mut around = graph.innermost(block);
+        while let Some(inner) = around {
+            if inner == l {
+                return true;
+            }
+            around = graph.loops()[inner].parent;
+        }
+        false
+    }
+
+    /// The blocks at whose end and beginning a point is.
+    pub(super) fn ends(&self, point: Point) -> (usize, usize) {
+        match point {
+            Point::Block(b) => (b, b),
+            Point::Edge(from, slot) => (from, self.forward.graph.successors(from)[slot]),
+        }
+    }
+
+    /// The outermost loop that a point is in and a block is not.
+    pub(super) fn loop_without(&self, home: usize, point: Point) -> Option<usize> {
+        let graph = self.forward.graph;
+        let (a, b) = self.ends(point);
+        let mut found = None;
+        let mut around = graph.innermost(a);
+        while let Some(l) = around {
+            if self.is_inside(l, b) && !self.is_inside(l, home) {
+                found = Some(l);
+            }
+            around = graph.loops()[l].parent;
+        }
+        found
+    }
+
+    /// The points at which the reverse pass comes into a loop.
+    pub(super) fn ways_into(&self, l: usize) -> Vec<Point> {
+        let Forward { graph, ways, .. } = self.forward;
+        let mut points = Vec::new();
+        for &from in graph.order() {
+            if ways.entering[from].is_none() || self.is_inside(l, from) {
+                continue;
+            }
+            let onward: Vec<_> = reached_from(graph, &ways.next, from).collect();
+            let several = onward.len() > 1;
+            for (to, edge) in onward {
+                if self.is_inside(l, to) {
+                    points.push(match edge {
+                        Some(edge) if several => Point::Edge(edge.from, edge.slot),
+                        _ => Point::Block(from),
+                    });
+                }
+            }
+        }
+        points
+    }
+}
+
+/// Where each value is defined: the block, and the number of the instruction, if it is not a
+/// parameter.
+fn homes(function: &Function) -> Vec<Option<(usize, Option<usize>)>> {
+    let mut homes = vec![None; function.kinds.len()];
+    for (number, block) in function.blocks.iter().enumerate() {
+        for &id in &block.parameters {
+            homes[id as usize] = Some((number, None));
+        }
+        for (k, i) in block.instructions.iter().enumerate() {
+            for &id in &i.results {
+                homes[id as usize] = Some((number, Some(k)));
+            }
+        }
+    }
+    homes
+}
+
+/// For each block of a graph the blocks that it reaches and that reach it, as the number of one of
+/// them; `None` if that is itself alone and it does not jump to itself (Kosaraju and Sharir).
+fn cycles(graph: &Cfg) -> Vec<Option<usize>> {
+    let count = graph.order().iter().max().map_or(0, |last| last + 1);
+    let mut seen = vec![false; count];
+    let mut found = vec![None; count];
+    for &first in graph.order() {
+        let mut waiting = vec![first];
+        let mut members = Vec::new();
+        while let Some(block) = waiting.pop() {
+            if !std::mem::replace(&mut seen[block], true) {
+                members.push(block);
+                waiting.extend(graph.predecessors(block).iter().map(|edge| edge.from));
+            }
+        }
+        if members.len() > 1 || graph.successors(first).contains(&first) {
+            members
+                .into_iter()
+                .for_each(|block| found[block] = Some(first));
+        }
+    }
+    found
+}

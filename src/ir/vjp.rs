@@ -1,0 +1,179 @@
+//! Reverse mode of functions with blocks, branches and loops.
+//!
+//! [`vjp`] makes of a function one that takes a cotangent for each of its results too and goes back
+//! through what was run, block by block, to the gradients (Innes, "Don't unroll adjoint", 2018). What
+//! it keeps on the way is on tapes, whose operations are each other's reverse: the result is an
+//! ordinary function, which can be printed, run, and differentiated again in either mode, as often as
+//! one likes.
+//!
+//! The steps are in files of their own: what is differentiated at all ([`activity`](super::activity)),
+//! where the reverse pass goes and which cotangents it carries ([`presence`](super::presence)), its
+//! instructions ([`reversed`](super::reversed)), and what of the function it gets to see
+//! ([`restore`](super::restore)). The rules are those of `.backward()`, and the pass over instructions
+//! is the one that graphs are differentiated by ([`differentiate`](crate::rules::differentiate)).
+
+use super::activity::Activity;
+use super::block_arguments::merge_returns;
+use super::cfg::Cfg;
+use super::function::{Block, Expression, Function, Target, Terminator, ValueId};
+use super::origins::{Forward, note_origins};
+use super::presence::Ways;
+use super::restore::restore;
+use super::reversed::reverse;
+use super::simplify::{Lengths, drop_dead};
+use crate::error::{Error, Result};
+use crate::reserve;
+
+/// A function with its pullback.
+#[derive(Debug, Clone)]
+pub struct Pullback {
+    /// Takes the original parameters, then one cotangent for each result that holds floating-point
+    /// numbers, of its kind. Returns the original results, then the gradients that exist.
+    pub function: Function,
+    /// For each parameter asked for, which of the results is its gradient; `None` if no result
+    /// depends on it.
+    pub gradients: Vec<Option<usize>>,
+}
+
+/// Extends a function so that it also takes cotangents of its results and returns the gradients, by
+/// the parameters `wrt`, of the sum of the results' elements times those of the cotangents.
+///
+/// # Errors
+/// [`Error::Value`] if one of `wrt` is no parameter of the function, [`Error::Type`] if it holds no
+/// floating-point numbers, as [`Function::check`], [`Error::Shape`] or [`Error::Type`] if a rule gives
+/// a gradient of another type than its operand's, and whatever an operator of a rule reports.
+pub fn vjp(function: &Function, wrt: &[ValueId]) -> Result<Pullback> {
+    function.check()?;
+    check_parameters(function, wrt)?;
+    reserve::ahead(function.kinds.len(), reserve::bytes::DIFFERENTIATED)?;
+    let separate = separate_entry(function);
+    let Some((mut forward, exit)) = merge_returns(&separate) else {
+        // It never returns.
+        return Ok(Pullback {
+            function: separate,
+            gradients: vec![None; wrt.len()],
+        });
+    };
+    // The parameters of a new entry are other values.
+    let position = |id: &ValueId| function.parameters().iter().position(|p| p == id);
+    let wrt: Vec<ValueId> = wrt
+        .iter()
+        .filter_map(|id| forward.parameters().get(position(id)?).copied())
+        .collect();
+    let seeds = forward.blocks[exit].terminator.operands().iter().copied();
+    let seeds: Vec<ValueId> = seeds
+        .filter(|&id| forward.kind(id).is_differentiable())
+        .collect();
+    let graph = Cfg::new(&forward);
+    let activity = Activity::new(&forward, &graph, &wrt)?;
+    let ways = Ways::new(&forward, &graph, &activity, exit, &seeds)?;
+    let origins = note_origins(&mut forward, &graph, &ways);
+    let forward = Forward {
+        function: &forward,
+        graph: &graph,
+        activity: &activity,
+        ways: &ways,
+        exit,
+        origins: &origins,
+    };
+    let mut reversed = reverse(&forward, &seeds, &wrt, &mut ())?;
+    let gradients = reversed.gradients.clone();
+    drop_identities(&mut reversed.function, forward.function.kinds.len());
+    drop_dead(&mut reversed.function, Lengths::Seen);
+    let mut function = restore(&forward, reversed)?;
+    drop_dead(&mut function, Lengths::Seen);
+    Ok(Pullback {
+        function,
+        gradients,
+    })
+}
+
+/// Checks that values are parameters of a function by which it can be differentiated.
+///
+/// # Errors
+/// [`Error::Value`] and [`Error::Type`], as [`vjp`].
+pub(super) fn check_parameters(function: &Function, wrt: &[ValueId]) -> Result<()> {
+    for &id in wrt {
+        if !function.parameters().contains(&id) {
+            return Err(Error::Value(format!(
+                "value %{id} is no parameter of {}, and it is differentiated by parameters",
+                function.name
+            )));
+        }
+        let kind = function.kind(id);
+        if !kind.is_differentiable() {
+            return Err(Error::Type(format!(
+                "{}: parameter %{id}: expected floating-point numbers, got {kind}",
+                function.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The same function with an entry to which nothing jumps.
+pub(super) fn separate_entry(function: &Function) -> Function {
+    let mut out = function.clone();
+    let targets = function.blocks.iter().flat_map(|b| b.terminator.targets());
+    if !targets.into_iter().any(|to| to.block == 0) {
+        return out;
+    }
+    let number = out.blocks.len();
+    for block in &mut out.blocks {
+        for to in block.terminator.targets_mut() {
+            if to.block == 0 {
+                to.block = number;
+            }
+        }
+    }
+    let first = out.kinds.len() as ValueId;
+    let kinds = function.parameters().iter();
+    out.kinds.extend(kinds.map(|&id| function.kind(id).clone()));
+    let parameters: Vec<ValueId> = (first..out.kinds.len() as ValueId).collect();
+    let entry = Block {
+        parameters: parameters.clone(),
+        instructions: Vec::new(),
+        terminator: Terminator::Jump(Target {
+            block: number,
+            args: parameters,
+        }),
+    };
+    let old = std::mem::replace(&mut out.blocks[0], entry);
+    out.blocks.push(old);
+    out
+}
+
+/// Drops what rules do to single numbers for the sake of arrays: to sum to the shape of a number or
+/// repeat to it. The values that rules made are those from `first` on.
+fn drop_identities(function: &mut Function, first: usize) {
+    let mut stands: Vec<ValueId> = (0..function.kinds.len() as ValueId).collect();
+    for block in &function.blocks {
+        for i in &block.instructions {
+            let Expression::Apply(op, args) = &i.expression else {
+                continue;
+            };
+            let (Some(&x), &[y]) = (args.first(), &i.results[..]) else {
+                continue;
+            };
+            let made = y as usize >= first;
+            let number = made && function.ty(y).ndim() == 0 && function.kind(x) == function.kind(y);
+            let types: Vec<_> = args.iter().map(|&a| function.ty(a)).collect();
+            if number && op.aliases(&types, function.ty(y)) {
+                stands[y as usize] = x;
+            }
+        }
+    }
+    let resolve = |id: &mut ValueId| {
+        while stands[*id as usize] != *id {
+            *id = stands[*id as usize];
+        }
+    };
+    for block in &mut function.blocks {
+        let stays = |id: &ValueId| stands[*id as usize] == *id;
+        block.instructions.retain(|i| i.results.iter().all(stays));
+        for i in &mut block.instructions {
+            i.expression.operands_mut().iter_mut().for_each(resolve);
+        }
+        block.terminator.each_mut(resolve);
+    }
+}

@@ -1,0 +1,354 @@
+//! Reverse mode over blocks: of every order, against the same run as straight code.
+
+use wyrmling::exec::interpret;
+use wyrmling::ir::{
+    Builder, Comparison, Datum, Function, ScalarOperator as S, Terminator, ValueId, ValueKind, vjp,
+};
+use wyrmling::rules;
+use wyrmling::{Array, DType, Error, Type};
+
+use crate::common::derivatives::{
+    STEPS, check, check_orders, close, differentiable, gradient, kept,
+};
+use crate::common::draft::{Draft, repeat, to};
+use crate::common::functions::random_function;
+use crate::common::outcomes::random_arguments;
+
+/// `x = sin(x) * 1.01 + 0.1 * x`, so many times.
+fn sines() -> Function {
+    let body = |f: &Draft, state: &[ValueId], _| {
+        let x = state[0];
+        let sine = f.apply(&rules::Sin, &[x]);
+        let a = f.apply(&rules::Mul, &[sine, f.number(1.01)]);
+        let b = f.apply(&rules::Mul, &[f.number(0.1), x]);
+        vec![f.apply(&rules::Add, &[a, b])]
+    };
+    repeat("sines", |_, x| vec![x], body, |_, state| state.to_vec())
+}
+
+/// Arguments: a number and a number of turns.
+fn turns(x: f64, n: i64) -> Vec<Datum> {
+    vec![x.into(), Datum::Int(n)]
+}
+
+#[test]
+fn a_loop_has_the_gradient_of_its_turns() {
+    for n in [0, 1, 2, 5, 50] {
+        check_orders(&sines(), &turns(0.7, n));
+        let (mut x, mut slope) = (0.7f64, 1.0);
+        for _ in 0..n {
+            slope *= x.cos() * 1.01 + 0.1;
+            x = x.sin() * 1.01 + 0.1 * x;
+        }
+        let found = gradient(&sines(), &turns(0.7, n))[0];
+        assert!(close(found, slope, 1.0), "{n}: {found}, expected {slope}");
+    }
+}
+
+#[test]
+fn a_turn_keeps_what_its_rules_read_and_where_it_came_from() {
+    let [some, more] = [10, 110].map(|n| kept(&sines(), &turns(0.7, n)));
+    assert!(more - some <= 200, "{} values a turn", (more - some) / 100);
+}
+
+#[test]
+fn the_power_of_a_number_by_a_loop() {
+    let body = |f: &Draft, state: &[ValueId], _| {
+        vec![f.apply(&rules::Mul, &[state[0], state[1]]), state[1]]
+    };
+    let start = |f: &Draft, x| vec![f.number(1.0), x];
+    let power = repeat("power", start, body, |_, state| vec![state[0]]);
+    for (x, n) in [(1.5, 0), (1.5, 1), (-2.0, 3), (0.0, 4), (1.1, 30)] {
+        check_orders(&power, &turns(x, n));
+        let expected = f64::from(n as i32) * x.powi(n as i32 - 1);
+        let found = gradient(&power, &turns(x, n))[0];
+        assert!(close(found, expected, expected.abs()), "{x} {n}: {found}");
+    }
+}
+
+#[test]
+fn variables_of_a_loop_are_swapped_and_some_are_dead() {
+    let body = |f: &Draft, state: &[ValueId], _| {
+        let [a, b, dead] = state else { panic!() };
+        let product = f.apply(&rules::Mul, &[*a, *b]);
+        let never = f.apply(&rules::Exp, &[*dead]);
+        vec![*b, f.apply(&rules::Sin, &[product]), never]
+    };
+    let start = |f: &Draft, x| vec![x, f.apply(&rules::Cos, &[x]), x];
+    let end = |f: &Draft, state: &[ValueId]| vec![f.apply(&rules::Sub, &[state[0], state[1]])];
+    let swaps = repeat("swaps", start, body, end);
+    (0..7).for_each(|n| check_orders(&swaps, &turns(0.4, n)));
+    // What the dead variable is exponentiated of is not kept.
+    let [some, more] = [10, 20].map(|n| kept(&swaps, &turns(0.4, n)));
+    assert!(more - some <= 30, "{}", more - some);
+}
+
+/// Newton's iteration for a square root, which ends when it is close: its trip count depends on
+/// the argument.
+fn newton() -> Function {
+    let f = Draft(Builder::new());
+    let a = f.float();
+    let (half, near) = (f.number(0.5), f.number(1e-13));
+    f.jump(1, &[a]);
+    f.0.block();
+    let x = f.float();
+    let square = f.apply(&rules::Mul, &[x, x]);
+    let error = f.apply(&rules::Sub, &[square, a]);
+    let error = f.apply(&rules::Abs, &[error]);
+    let done = f.compute(S::CompareNumber(Comparison::Less), &[error, near]);
+    f.branch(done, to(3, &[]), to(2, &[]));
+    f.0.block();
+    let quotient = f.apply(&rules::Div, &[a, x]);
+    let sum = f.apply(&rules::Add, &[x, quotient]);
+    f.jump(1, &[f.apply(&rules::Mul, &[half, sum])]);
+    f.0.block();
+    f.0.terminate(Terminator::Return(vec![x]));
+    f.finish("newton")
+}
+
+#[test]
+fn the_number_of_turns_may_depend_on_values() {
+    for a in [0.25f64, 1.0, 2.0, 100.0] {
+        check_orders(&newton(), &[a.into()]);
+        let found = gradient(&newton(), &[a.into()])[0];
+        let expected = 0.5 / a.sqrt();
+        // After the first turns the iteration forgets where it began.
+        assert!(a == 1.0 || (found - expected).abs() < 1e-6, "{a}: {found}");
+    }
+}
+
+/// `for i in range(n): y = sin(y * x); for j in range(i): z = z * y + x`, with an early return from
+/// the inner loop where `z` is large.
+fn nested() -> Function {
+    let f = Draft(Builder::new());
+    let (x, n) = (f.float(), f.counter());
+    let (zero, one, large) = (f.int(0), f.int(1), f.number(3.0));
+    f.jump(1, &[x, x, zero]);
+    f.0.block();
+    let (y, z, i) = (f.float(), f.float(), f.counter());
+    f.branch(f.less(i, n), to(2, &[]), to(7, &[]));
+    f.0.block();
+    let product = f.apply(&rules::Mul, &[y, x]);
+    let sine = f.apply(&rules::Sin, &[product]);
+    f.jump(3, &[z, zero]);
+    f.0.block();
+    let (w, j) = (f.float(), f.counter());
+    f.branch(f.less(j, i), to(4, &[]), to(6, &[]));
+    f.0.block();
+    let product = f.apply(&rules::Mul, &[w, sine]);
+    let sum = f.apply(&rules::Add, &[product, x]);
+    let big = f.compute(S::CompareNumber(Comparison::Greater), &[sum, large]);
+    let next = f.compute(S::IntAdd, &[j, one]);
+    f.branch(big, to(5, &[]), to(3, &[sum, next]));
+    f.0.block();
+    let product = f.apply(&rules::Mul, &[sum, y]);
+    f.0.terminate(Terminator::Return(vec![product]));
+    f.0.block();
+    let next = f.compute(S::IntAdd, &[i, one]);
+    f.jump(1, &[sine, w, next]);
+    f.0.block();
+    f.0.terminate(Terminator::Return(vec![f.apply(&rules::Add, &[y, z])]));
+    f.finish("nested")
+}
+
+#[test]
+fn loops_in_loops_with_ways_out_of_both() {
+    for n in 0..6 {
+        for x in [0.5, 0.9, 1.4, -2.0] {
+            check_orders(&nested(), &turns(x, n));
+        }
+    }
+    let h = 1e-6;
+    let value = |x: f64| {
+        let run = interpret(&nested(), &turns(x, 5), STEPS).expect("it runs");
+        run.arrays().expect("a number")[0].item().expect("a number")
+    };
+    let expected = (value(0.9 + h) - value(0.9 - h)) / (2.0 * h);
+    let found = gradient(&nested(), &turns(0.9, 5))[0];
+    assert!(
+        (found - expected).abs() < 1e-7,
+        "{found}, expected {expected}"
+    );
+}
+
+#[test]
+fn what_does_not_change_in_a_loop_is_kept_once() {
+    // In the inner loop of each turn: w = w * s, where s is of the outer turn.
+    let f = Draft(Builder::new());
+    let (x, n) = (f.float(), f.counter());
+    let (zero, one, m) = (f.int(0), f.int(1), f.counter());
+    f.jump(1, &[x, zero]);
+    f.0.block();
+    let (y, i) = (f.float(), f.counter());
+    f.branch(f.less(i, n), to(2, &[]), to(5, &[]));
+    f.0.block();
+    let s = f.apply(&rules::Sin, &[y]);
+    f.jump(3, &[y, zero]);
+    f.0.block();
+    let (w, j) = (f.float(), f.counter());
+    let next = f.compute(S::IntAdd, &[i, one]);
+    f.branch(f.less(j, m), to(4, &[]), to(1, &[w, next]));
+    f.0.block();
+    let product = f.apply(&rules::Mul, &[w, s]);
+    let next = f.compute(S::IntAdd, &[j, one]);
+    f.jump(3, &[product, next]);
+    f.0.block();
+    f.0.terminate(Terminator::Return(vec![y]));
+    let function = f.finish("invariant");
+    let args = |n, m| vec![0.8.into(), Datum::Int(n), Datum::Int(m)];
+    check_orders(&function, &args(3, 4));
+    check_orders(&function, &args(2, 0));
+    let kept = |n, m| kept(&function, &args(n, m));
+    // A turn of the inner loop keeps w and where it came from.
+    assert!(kept(4, 20) - kept(4, 10) <= 4 * 10 * 2);
+    // One of the outer loop besides y and s, and the same of both loops.
+    assert!(
+        kept(20, 0) - kept(10, 0) <= 10 * 5,
+        "{}",
+        kept(20, 0) - kept(10, 0)
+    );
+}
+
+/// `y = sqrt(x) if c else x`, where the root is taken before it is known whether it is used.
+fn root_perhaps() -> Function {
+    let f = Draft(Builder::new());
+    let (x, c) = (f.float(), f.0.parameter(ValueKind::Bool));
+    let root = f.apply(&rules::Sqrt, &[x]);
+    f.branch(c, to(1, &[root]), to(1, &[x]));
+    f.0.block();
+    let y = f.float();
+    f.0.terminate(Terminator::Return(vec![f.apply(&rules::Mul, &[y, y])]));
+    f.finish("root_perhaps")
+}
+
+#[test]
+fn an_infinite_derivative_of_what_is_not_used_is_no_nan() {
+    let found = |c: bool| gradient(&root_perhaps(), &[0.0.into(), c.into()])[0];
+    assert_eq!(found(false), 0.0);
+    assert!(found(true).is_nan());
+    for (x, c) in [(0.0, true), (0.0, false), (2.0, true), (2.0, false)] {
+        check_orders(&root_perhaps(), &[x.into(), c.into()]);
+    }
+}
+
+#[test]
+fn results_that_do_not_depend_on_a_parameter_have_no_gradient_by_it() {
+    let body = |f: &Draft, _: &[ValueId], i| vec![f.compute(S::IntToFloat, &[i])];
+    let counts = repeat(
+        "counts",
+        |f, _| vec![f.number(0.0)],
+        body,
+        |_, s| s.to_vec(),
+    );
+    let pullback = vjp(&counts, &differentiable(&counts)).expect("it can be differentiated");
+    assert_eq!(pullback.gradients, [None]);
+    assert_eq!(kept(&counts, &turns(1.0, 10)), 0);
+    // A loop that nothing flows through is not gone through backwards.
+    let start = |f: &Draft, x| vec![f.apply(&rules::Sin, &[x]), f.number(0.0)];
+    let body = |f: &Draft, state: &[ValueId], i| {
+        let i = f.compute(S::IntToFloat, &[i]);
+        vec![state[0], f.apply(&rules::Add, &[state[1], i])]
+    };
+    let end = |f: &Draft, state: &[ValueId]| vec![f.apply(&rules::Mul, &[state[0], state[1]])];
+    let sums = repeat("sums", start, body, end);
+    check_orders(&sums, &turns(0.3, 4));
+}
+
+#[test]
+fn a_function_that_never_returns_has_no_gradient() {
+    let f = Draft(Builder::new());
+    let x = f.float();
+    f.jump(1, &[]);
+    f.0.block();
+    f.jump(1, &[]);
+    let endless = f.finish("endless");
+    let pullback = vjp(&endless, &[x]).expect("it can be differentiated");
+    assert_eq!(pullback.gradients, [None]);
+}
+
+#[test]
+fn the_entry_may_be_a_loop() {
+    // x = x * y while x < 10, y = y + 1.
+    let f = Draft(Builder::new());
+    let (x, y) = (f.float(), f.float());
+    let product = f.apply(&rules::Mul, &[x, y]);
+    let more = f.apply(&rules::Add, &[y, f.number(1.0)]);
+    let small = f.compute(S::CompareNumber(Comparison::Less), &[x, f.number(10.0)]);
+    f.branch(small, to(0, &[product, more]), to(1, &[]));
+    f.0.block();
+    f.0.terminate(Terminator::Return(vec![x]));
+    let function = f.finish("entry");
+    check_orders(&function, &[1.5.into(), 1.2.into()]);
+    check_orders(&function, &[11.0.into(), 1.2.into()]);
+}
+
+/// `for i in range(n): s = s * x[i] + x[0]`.
+fn horner() -> Function {
+    let f = Draft(Builder::new());
+    let x = f.0.parameter(Type::new(DType::F64, &[4]));
+    let n = f.counter();
+    let (zero, one) = (f.int(0), f.int(1));
+    f.jump(1, &[f.number(1.0), zero]);
+    f.0.block();
+    let (s, i) = (f.float(), f.counter());
+    f.branch(f.less(i, n), to(2, &[]), to(3, &[]));
+    f.0.block();
+    let element = f.apply(&rules::Gather, &[x, f.compute(S::IntToIndex, &[i])]);
+    let first = f.apply(&rules::Gather, &[x, f.compute(S::IntToIndex, &[zero])]);
+    let product = f.apply(&rules::Mul, &[s, element]);
+    let sum = f.apply(&rules::Add, &[product, first]);
+    f.jump(1, &[sum, f.compute(S::IntAdd, &[i, one])]);
+    f.0.block();
+    f.0.terminate(Terminator::Return(vec![s]));
+    f.finish("horner")
+}
+
+#[test]
+fn elements_of_an_array_in_a_loop() {
+    let x: Array = vec![0.5, -1.5, 2.0, 0.75].into();
+    for n in 0..5 {
+        check_orders(&horner(), &[x.clone().into(), Datum::Int(n)]);
+    }
+}
+
+#[test]
+fn what_cannot_be_differentiated_by_is_refused() {
+    let f = sines();
+    let n = f.parameters()[1];
+    let error = vjp(&f, &[n]).expect_err("an integer");
+    let expected = format!("sines: parameter %{n}: expected floating-point numbers, got int");
+    assert_eq!(error, Error::Type(expected));
+    assert!(matches!(vjp(&f, &[77]), Err(Error::Value(_))));
+}
+
+#[test]
+fn random_functions_have_the_gradients_of_their_runs() {
+    let mut compared = 0;
+    for seed in 0..400 {
+        // Small ones first: what fails is printed.
+        let function = random_function(seed, 4 + seed as usize / 10);
+        for k in 0..4 {
+            let args = random_arguments(seed * 4 + k);
+            compared += usize::from(check(&function, &args, &format!("seed {seed}")).is_some());
+        }
+    }
+    assert!(compared > 500, "{compared}");
+}
+
+#[test]
+fn random_functions_have_derivatives_of_third_order() {
+    let mut compared = 0;
+    for seed in 0..60 {
+        let function = random_function(1000 + seed, 4 + seed as usize / 4);
+        let args = random_arguments(seed);
+        let Some((first, args)) = check(&function, &args, "first order") else {
+            continue;
+        };
+        let Some((second, args)) = check(&first.function, &args, "second order") else {
+            panic!("the first order returned, the second does not");
+        };
+        check(&second.function, &args, "third order").expect("it returns");
+        compared += 1;
+    }
+    assert!(compared > 30, "{compared}");
+}
