@@ -338,3 +338,32 @@ def test_functions_are_freed():
     for cls in (IrBuilder, _core.IrFunction, _core.Compiled):
         with pytest.raises(TypeError):
             _core.IrFunction.__new__(cls) if cls is not IrBuilder else cls()
+
+
+def test_functions_are_inlined_and_simplified():
+    f = newton()
+    b = IrBuilder("twice")
+    a, n = b.parameter(0, "float"), b.parameter(0, "int")
+    x, k = b.inline(f, [a, n])
+    assert (b.kind(x), b.kind(k)) == ("float", "int")
+    y, _ = b.inline(f, [x, n])
+    b.returns([y, b.apply("add", [b.constant(2.0), b.constant(3.0)])])
+    twice = b.finish()
+    for g in (twice, twice.simplify()):
+        assert g.interpret([16.0, 60]) == pytest.approx([2.0, 5.0])
+        assert g.compile()([16.0, 60]) == tuple(g.interpret([16.0, 60]))
+    assert len(str(twice.simplify())) < len(str(twice))
+    assert [text for text, _ in twice.exits] == ["a division by zero"] * 2
+    bad = [
+        (ValueError, lambda b: b.inline(f, [99, 99])),
+        ((TypeError, ValueError), lambda b: b.inline(f, [0])),
+        (TypeError, lambda b: b.inline(f, [1, 0])),
+        (TypeError, lambda b: b.inline(3, [0, 1])),
+    ]
+    for error, call in bad:
+        b = IrBuilder("bad")
+        b.parameter(0, "float"), b.parameter(0, "int")
+        with pytest.raises(error):
+            call(b)
+        b.returns([])
+        assert b.finish().interpret([1.0, 1]) == []

@@ -16,7 +16,7 @@ use super::datum;
 use super::function::PyIrFunction;
 use crate::error::Result;
 use crate::exec::{Compiled, Outcome, interpret};
-use crate::ir::{Datum, Function};
+use crate::ir::{Datum, Function, Lengths, simplify};
 use crate::python::convert::items;
 
 /// A run that takes longer lets others have the interpreter's lock the next time.
@@ -38,7 +38,7 @@ impl PyCompiled {
     /// # Errors
     /// What compiling reports.
     pub(super) fn new(function: PyIrFunction, native: bool) -> Result<Self> {
-        let inner = Arc::clone(&function.inner);
+        let inner = Arc::new(simplify(&function.inner, Lengths::Seen)?);
         let compiled = match native {
             true => Compiled::new(inner)?,
             false => Compiled::interpreted(inner)?,
@@ -124,7 +124,7 @@ impl PyIrFunction {
         outcome(args.py(), found, true)
     }
 
-    /// The function as what runs it fast: machine code if ``native`` and where that is possible, else the
+    /// The function, simplified, as what runs it fast: machine code if ``native`` and where that is possible, else the
     /// interpreter. Compiling releases the interpreter's lock.
     #[pyo3(signature = (native=true))]
     fn compile(&self, py: Python<'_>, native: bool) -> PyResult<PyCompiled> {

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::datum;
-use crate::ir::{Function, Terminator, ValueId, ValueKind};
+use crate::ir::{Function, Lengths, Terminator, ValueId, ValueKind, simplify};
 use crate::python::convert::items;
 use crate::reserve;
 
@@ -89,6 +89,12 @@ impl PyIrFunction {
     fn exits(&self) -> Vec<(String, u32)> {
         let exits = self.inner.notes.exits.iter();
         exits.map(|exit| (exit.text.clone(), exit.line)).collect()
+    }
+
+    /// A smaller function with the same results, for all lengths of arrays.
+    fn simplify(&self, py: Python<'_>) -> PyResult<PyIrFunction> {
+        let simple = py.detach(|| simplify(&self.inner, Lengths::Seen))?;
+        Ok(PyIrFunction::new(simple, &self.file))
     }
 
     /// The function with its product with cotangents: it takes the parameters, then a cotangent for
