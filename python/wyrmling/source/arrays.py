@@ -1,30 +1,210 @@
-"""Arrays in functions that are read."""
+"""Arrays: items, slices, assignment and truth.
+
+An array that the function made can be written to: its value is replaced in the heap, so that all
+its names see it. One that was given, and views, are refused there; so is a write to an array of
+which a view is still in use. An item by an index that is computed is looked up within bounds.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from .containers import is_slice
+from .state import ArrayContents, names_of, reachable
+from .values import (
+    Array,
+    Choice,
+    Composite,
+    Known,
+    Lazy,
+    Lost,
+    Number,
+    Reference,
+    Row,
+    Traced,
+    kind_of,
+)
 from .walker import Walker
 
-ADVICE = "use mode='trace'"
+WRITE = "copy it first, or make a new array"
 
 
 class Arrays(Walker):
-    """What is done with arrays."""
+    """What is done with arrays but calls."""
 
-    def array_call(
-        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
-    ) -> Any:
-        """What a function of NumPy's gives for arrays."""
-        name = getattr(function, "__name__", "this")
-        return self.refuse(node, f"{name} of arrays", ADVICE)
+    def is_array(self, value: Any) -> bool:
+        """Whether a value is an array."""
+        if isinstance(value, Reference):
+            return isinstance(self.state.heap.get(value.address), ArrayContents)
+        return isinstance(value, Array | Traced) or (
+            isinstance(value, Known) and isinstance(value.object, np.ndarray)
+        )
+
+    def array_of(self, value: Any) -> Any:
+        """The array that stands under an address; anything else as it is."""
+        if isinstance(value, Reference):
+            contents = self.state.heap.get(value.address)
+            if isinstance(contents, ArrayContents):
+                return contents.value
+        return value
+
+    def array_truth(self, value: Any, node: ast.AST) -> Any:
+        """Whether an array of one element counts as true."""
+        found = self.array_of(value)
+        if isinstance(found, Known):
+            return self.fold(bool, [found.object], node)
+        if isinstance(found, Traced):
+            if found.variable.shape:
+                self.leave("the truth of an array of several elements", node)
+            inputs = [one for one, _ in found.inputs]
+            made = self.builder.splice([found.variable], inputs, [id for _, id in found.inputs])
+            return Number("bool", self.compute("float_to_bool", made[0]))
+        if np.prod(found.shape) != 1:
+            self.leave("the truth of an array of several elements", node)
+        number = self.array_call(np.ndarray.sum, [value], {}, node)
+        return self.truth(number, node)
 
     def array_item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """An item or slice of an array."""
-        return self.refuse(node, "an item of an array", ADVICE)
+        array = self.array_of(value)
+        if isinstance(index, Choice):
+            return self.distribute(index, lambda one: self.array_item(value, one, node), node)
+        if isinstance(array, Array):
+            if is_index(index):
+                return self._row(value, array, index, node)
+            parts = index.items if isinstance(index, Row) else ()
+            if parts and len(parts) <= len(array.shape) and all(map(is_index, parts)):
+                found: Any = value
+                for part in parts:
+                    found = self.array_item(found, part, node)
+                return found
+        return self.array_call(_item, [value, self._index(index, node)], {}, node)
+
+    def _index(self, index: Any, node: ast.AST) -> Any:
+        """An index whose slices are known."""
+        if is_slice(index):
+            ends = [self.constant_of(end, node, "a slice by computed ends") for end in index.over]
+            return Known(slice(*ends))
+        if isinstance(index, Row):
+            return Row(tuple(self._index(part, node) for part in index.items))
+        if isinstance(index, Lazy):
+            self.refuse(node, "such an index", "use integers, slices or arrays")
+        return index
+
+    def _position(self, array: Array, index: Any, node: ast.AST) -> int:
+        """An index along the first axis, within bounds."""
+        length = self.length(array, node)
+        negative = self.compare("Lt", index, Known(0), node)
+        at = self.decide(
+            negative,
+            lambda: self.binary("Add", index, length, node),
+            lambda: index,
+            node,
+        )
+        text = "an index that is out of range"
+        if not isinstance(at, Known):
+            self.guard(self.compare("GtE", at, Known(0), node), text, node)
+        self.guard(self.compare("Lt", at, length, node), text, node)
+        exit = self.exit(text, node)
+        return self.compute("int_to_index", self.as_int(at), exit=exit)
+
+    def _row(self, value: Any, array: Array, index: Any, node: ast.AST) -> Any:
+        if not array.shape:
+            self.leave("an array without axes has no items", node)
+        at = self._position(array, index, node)
+        made = self.apply("gather", array.id, at)
+        if len(array.shape) == 1:
+            return Number("float32" if array.dtype == np.float32 else "float64", made)
+        bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
+        return Array(made, array.dtype, array.shape[1:], bases)
 
     def array_store(self, owner: Any, index: Any, value: Any, node: ast.AST) -> None:
         """Assigns to an item or slice of an array."""
-        self.refuse(node, "a write to an array", ADVICE)
+        contents = self.contents(owner, node)
+        array = contents.value
+        if not isinstance(array, Array):
+            self.refuse(node, "a write to such an array", WRITE)
+        self._no_views(owner, node)
+        parts = index.items if isinstance(index, Row) else (index,)
+        if all(map(is_index, parts)) and len(parts) == len(array.shape):
+            held = self._element(value, array, node)
+            made = self._replaced(array, list(parts), held, node)
+            self.store(owner, ArrayContents(replace(array, id=made)), node)
+            return
+        args = [owner, self._index(index, node), value]
+        found = self.array_of(self.array_call(_stored, args, {}, node))
+        if not isinstance(found, Array) or found.shape != array.shape:
+            self.refuse(node, "such a write to an array", WRITE)
+        self.store(owner, ArrayContents(replace(array, id=found.id)), node)
+
+    def replace_array(self, owner: Any, value: Any, node: ast.AST) -> None:
+        """Gives an array the values of another, in place."""
+        before, after = self.array_of(owner), self.array_of(value)
+        fits = isinstance(before, Array) and isinstance(after, Array)
+        if not fits or (before.shape, before.dtype) != (after.shape, after.dtype):
+            self.refuse(node, "such an operator in place on an array", "write x = x + …")
+        self._no_views(owner, node)
+        self.store(owner, ArrayContents(replace(before, id=after.id)), node)
+
+    def _element(self, value: Any, array: Array, node: ast.AST) -> int:
+        if self.is_array(value):
+            found = self.array_of(value)
+            if not isinstance(found, Array) or found.shape != ():
+                self.leave("an element is set to an array", node)
+            return found.id
+        if kind_of(value) is None:
+            self.leave("an element is set to no number", node)
+        single = array.dtype == np.float32
+        return self.as_real(value, "float32" if single else "float64", node)
+
+    def _replaced(self, array: Array, index: list[Any], value: int, node: ast.AST) -> int:
+        """The array with one element replaced, row by row."""
+        at = self._position(array, index[0], node)
+        if len(index) > 1:
+            row = Array(self.apply("gather", array.id, at), array.dtype, array.shape[1:])
+            value = self._replaced(row, index[1:], value, node)
+        return self.apply("replace_row", array.id, value, at)
+
+    def _no_views(self, owner: Reference, node: ast.AST) -> None:
+        """Refuses a write to an array of which a view is in use."""
+        values = [*names_of(self.state), *self.held[: self.statement]]
+        for address in reachable(self.state, values):
+            contents = self.state.heap[address]
+            if not isinstance(contents, Lost):
+                values += contents.parts
+        if any(_is_view(value, owner.address) for value in values):
+            self.refuse(
+                node, "a write to an array of which a slice is in use", "copy the slice first"
+            )
+
+
+def is_index(value: Any) -> bool:
+    """Whether a value is one integer."""
+    return kind_of(value) == "int"
+
+
+def _is_view(value: Any, address: int) -> bool:
+    if isinstance(value, Array):
+        return address in value.bases
+    if isinstance(value, Composite):
+        return any(_is_view(part, address) for part in value.parts)
+    if isinstance(value, Choice):
+        return any(_is_view(part, address) for part in value.alternatives)
+    return False
+
+
+def _item(array: Any, index: Any) -> Any:
+    return array[index]
+
+
+def _stored(array: Any, index: Any, value: Any) -> Any:
+    """The array after an assignment, which leaves the one that was given as it is."""
+    import wyrmling
+
+    made = array.copy() if isinstance(array, np.ndarray) else wyrmling.array(array)
+    made[index] = value
+    return made

@@ -212,7 +212,7 @@ class Builtins(Walker):
             return self.distribute(value, lambda one: self.builtin_float([one], {}, node), node)
         if isinstance(value, Number):
             return Number("float", self.as_real(value, "float", node), value.sources)
-        if isinstance(value, Array):
+        if self.is_array(value):
             return self.array_call(float, [value], {}, node)
         return self._pure(float, [value], {}, node)
 

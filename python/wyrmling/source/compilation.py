@@ -34,6 +34,7 @@ from .patterns import Patterns
 from .reductions import Reductions
 from .result import OutputLeaf, Results, Returned, filled
 from .sequences import Sequences
+from .splicing import Splicing
 from .state import DictContents, ListContents
 from .statements import Statements
 from .truth import Truth
@@ -59,6 +60,7 @@ class Interpreter(
     Truth,
     Numbers,
     Arrays,
+    Splicing,
     Environment,
     Returned,
 ):

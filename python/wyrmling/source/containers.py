@@ -22,6 +22,7 @@ from .values import (
     Range,
     Reference,
     Row,
+    Traced,
     kind_of,
 )
 from .walker import Walker
@@ -101,7 +102,7 @@ class Containers(Walker):
             method = self.bound(value, "__getitem__", node)
             if method is not None:
                 return self.call(method, [index], {}, node)
-        if isinstance(value, Array):
+        if isinstance(value, Array | Traced):
             return self.array_item(value, index, node)
         if isinstance(value, Range):
             return self._of_range(value, index, node)
@@ -218,6 +219,8 @@ class Containers(Walker):
             return
         if isinstance(owner, Array):
             self.refuse(node, "a write to an argument, or to a view", "copy it first")
+        if self.is_array(owner) and not isinstance(owner, Reference):
+            self.refuse(node, "a write to an array of integers", "use floats")
         if not isinstance(owner, Reference):
             self.leave("this has no items that can be assigned", node)
         contents = self.contents(owner, node)

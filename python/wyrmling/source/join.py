@@ -13,12 +13,11 @@ that would part two names of one object; then the merge fails.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .state import CellContents, Contents, State, names_of, reachable
+from .state import ArrayContents, CellContents, Contents, State, names_of, reachable
 from .values import (
-    KINDS,
     Array,
     Choice,
     Composite,
@@ -113,7 +112,22 @@ class Merge:
             for at, given in enumerate(zip(*(i.values for i in self.incomings), strict=True))
         )
         merged.heap = self._heap
+        self._bar_writes(merged, values)
         return Incoming(merged, values)
+
+    def _bar_writes(self, merged: State, values: tuple[Any, ...]) -> None:
+        """An array that has another address now cannot be written to, if there are views."""
+        viewed = any(has_bases(one) for one in [*names_of(merged), *values, *self.held]) or any(
+            has_bases(part)
+            for contents in merged.heap.values()
+            if not isinstance(contents, Lost)
+            for part in contents.parts
+        )
+        if viewed:
+            for address in self._pairs.values():
+                contents = merged.heap[address]
+                if isinstance(contents, ArrayContents):
+                    merged.heap[address] = replace(contents, external=True)
 
     def _held(self) -> None:
         for address in sorted(set.intersection(*self._reached)):
@@ -137,6 +151,9 @@ class Merge:
         present = [value for value in given if value is not None]
         if any(isinstance(value, Unset) for value in present):
             return self._unset(path, given, present)
+        arrays = self._arrays(given)
+        if arrays is not None:
+            return self._array(path, arrays, [one for one in arrays if one is not None], whole)
         kind = kind_of(first)
         if kind is not None:
             if all(kind_of(value) == kind for value in present):
@@ -158,8 +175,6 @@ class Merge:
                 for at in range(len(first.parts))
             ]
             return first.with_parts(tuple(parts))
-        if isinstance(first, Array):
-            return self._array(path, given, present, whole)
         if isinstance(first, Choice):
             if whole and all(value == first for value in present) and self._dominates(first):
                 return first
@@ -199,17 +214,40 @@ class Merge:
         self.slots.append(Slot(kind, None, given))
         return Number(kind, self.make(kind, None), sources_of(*present))
 
+    def _arrays(self, given: list[Any]) -> list[Any] | None:
+        """The values of arrays that meet; None if they are no arrays, or all one object."""
+        found: list[Any] = []
+        references = []
+        for value, incoming in zip(given, self.incomings, strict=True):
+            one = value
+            if isinstance(value, Reference):
+                contents = incoming.state.heap.get(value.address)
+                if not isinstance(contents, ArrayContents) or isinstance(contents.value, Lost):
+                    return None
+                references.append(value.address)
+                bases = contents.value.bases | {value.address}
+                one = replace(contents.value, bases=bases)
+            elif value is not None and not isinstance(value, Array):
+                return None
+            found.append(one)
+        shared = [a for a in references if all(a in reached for reached in self._reached)]
+        same = len(set(references)) == 1
+        if len(references) == sum(v is not None for v in given) and (same or not shared):
+            return None
+        return found
+
     def _array(self, path: Path, given: list[Any], present: list[Any], whole: bool) -> Any:
         first = present[0]
         if any(v.dtype != first.dtype or len(v.shape) != len(first.shape) for v in present):
             return self._lose(path, "arrays of different types meet")
         if any(v.shape != first.shape for v in present):
             return self._lose(path, "arrays of different shapes meet")
+        bases: frozenset[int] = frozenset().union(*(v.bases for v in present))
         if path not in self.forced and whole and all(v.id == first.id for v in present):
-            return first
+            return replace(first, bases=bases)
         self.layout[path] = f"array {first.dtype} {first.shape}"
         self.slots.append(Slot("array", first, given))
-        return Array(self.make("array", first), first.dtype, first.shape)
+        return Array(self.make("array", first), first.dtype, first.shape, bases)
 
     def _key(self, at: int, value: Any) -> Hashable:
         """What tells the alternatives of a choice apart."""
@@ -324,6 +362,12 @@ class Merge:
         return (*path, "cell") if isinstance(contents, CellContents) else (*path, at)
 
 
-def is_number_like(value: Any) -> bool:
-    """Whether a value is a number, or one of several."""
-    return isinstance(value, Number) or (isinstance(value, Known) and type(value.object) in KINDS)
+def has_bases(value: Any) -> bool:
+    """Whether a value is a view of an array that can be written to, or has one among its parts."""
+    if isinstance(value, Array):
+        return bool(value.bases)
+    if isinstance(value, Composite):
+        return any(has_bases(part) for part in value.parts)
+    if isinstance(value, Choice):
+        return any(has_bases(part) for part in value.alternatives)
+    return False

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from .join import Conflict, Incoming, Path
-from .state import DictContents, ListContents
+from .state import ListContents
 from .values import Array, Choice, Known, Lazy, Number, Range, Reference, Row, kind_of, sources_of
 from .walker import (
     CONFLICT,
@@ -107,7 +107,7 @@ class Loops(Walker):
             contents = self.contents(over, node)
             if isinstance(contents, ListContents):
                 return self._through_list(over, action, node)
-            if not isinstance(contents, DictContents) and self.class_of(over) is not None:
+            if self.class_of(over) is not None:
                 self.refuse(node, "going through an instance", "go through a list of its own")
         counted = self._counted(over, node)
         if counted is None:
@@ -166,8 +166,9 @@ class Loops(Walker):
             if not isinstance(over.step, Known):
                 self.unknown(over.step, node, "a range of a computed step", "write the step")
             return self._range_count(over, node), lambda at: self._range_item(over, at, node)
-        if isinstance(over, Array) and over.shape:
-            return self.length(over, node), lambda at: self.array_item(over, at, node)
+        array = self.array_of(over)
+        if isinstance(array, Array) and array.shape:
+            return self.length(array, node), lambda at: self.array_item(over, at, node)
         if isinstance(over, Lazy) and over.name == "enumerate":
             inner = self._counted(over.over[0], node)
             if inner is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .state import ArrayContents, DictContents, ListContents
-from .values import Array, Choice, Known, Lazy, Number, Reference, Row, kind_of, same_object
+from .values import Array, Choice, Known, Lazy, Number, Reference, Row, Traced, kind_of, same_object
 from .walker import Walker
 
 
@@ -32,7 +32,7 @@ class Methods(Walker):
             return self._number_method(name, owner, given, keywords, node)
         if isinstance(owner, Row):
             return self._of_tuple(name, owner, given, keywords, node)
-        if isinstance(owner, Array):
+        if isinstance(owner, Array | Traced):
             return self._array_method(name, owner, given, keywords, node)
         if isinstance(owner, Reference):
             contents = self.contents(owner, node)

@@ -23,7 +23,6 @@ import numpy as np
 from .values import (
     NUMPY,
     REAL,
-    Array,
     Choice,
     Known,
     Number,
@@ -145,12 +144,6 @@ class Numbers(Walker):
             return Text()
         found = self._overloaded(operator, left, right, node)
         return self.sequence_operator(operator, left, right, node) if found is None else found
-
-    def is_array(self, value: Any) -> bool:
-        """Whether a value is an array."""
-        return isinstance(value, Array) or (
-            isinstance(value, Known) and isinstance(value.object, np.ndarray)
-        )
 
     def _overloaded(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """What a class's own operator gives; None if there is none."""
@@ -288,7 +281,18 @@ class Numbers(Walker):
         name = INTEGER[operator]
         x, y = self.as_int(left), self.as_int(right)
         exit = None if name in NEVER_FAILS else self.exit("an integer of more than 64 bits", node)
-        return Number("int", self.compute(name, x, y, exit=exit), sources)
+        made = self.compute(name, x, y, exit=exit)
+        return Number("int", made, sources, self._seen(operator, left, right))
+
+    @staticmethod
+    def _seen(operator: str, left: Any, right: Any) -> int | None:
+        """What lengths of arrays made of an integer when they were seen."""
+        values = [one.object if isinstance(one, Known) else one.seen for one in (left, right)]
+        if None in values or operator not in ("Add", "Sub", "Mult", "FloorDiv", "Mod"):
+            return None
+        if operator in ("FloorDiv", "Mod") and not values[1]:
+            return None
+        return int(OPERATORS[operator](*values))
 
     def _quotient(self, left: Any, right: Any, node: ast.AST) -> int:
         for value in (left, right):

@@ -17,7 +17,19 @@ from typing import Any
 import numpy as np
 
 from .state import ArrayContents, DictContents, InstanceContents, ListContents
-from .values import Applied, Array, Choice, Closure, Known, Lazy, MethodOf, Number, Reference, Row
+from .values import (
+    Applied,
+    Array,
+    Choice,
+    Closure,
+    Known,
+    Lazy,
+    MethodOf,
+    Number,
+    Reference,
+    Row,
+    Traced,
+)
 from .walker import Walker
 
 MISSING = object()
@@ -47,6 +59,8 @@ class Objects(Walker):
                 return self._method(kind, name, value, node)
             if isinstance(contents, ArrayContents):
                 return self._array_attribute(value, contents.value, name, node)
+        if isinstance(value, Traced):
+            return self._method(np.ndarray, name, value, node)
         if isinstance(value, Array):
             return self._array_attribute(value, value, name, node)
         if isinstance(value, Number):
@@ -81,8 +95,10 @@ class Objects(Walker):
         if name == "shape":
             exit = self.exit("an array has no such axis", node)
             lengths = [
-                Number("int", self.builder.compute("length", [array.id], exit, axis=axis))
-                for axis in range(len(array.shape))
+                Number(
+                    "int", self.builder.compute("length", [array.id], exit, axis=axis), seen=seen
+                )
+                for axis, seen in enumerate(array.shape)
             ]
             return Row(tuple(lengths))
         if name == "size":

@@ -50,6 +50,14 @@ class Operations:
         """What a function of NumPy's gives for arrays (``arrays.py``)."""
         raise NotImplementedError
 
+    def replace_array(self, owner: Any, value: Any, node: ast.AST) -> None:
+        """Gives an array the values of another, in place (``arrays.py``)."""
+        raise NotImplementedError
+
+    def array_truth(self, value: Any, node: ast.AST) -> Any:
+        """Whether an array of one element counts as true (``arrays.py``)."""
+        raise NotImplementedError
+
     def array_item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """An item or slice of an array (``arrays.py``)."""
         raise NotImplementedError
@@ -90,8 +98,12 @@ class Operations:
         """An operator on two numbers of one real kind (``numbers.py``)."""
         raise NotImplementedError
 
+    def array_of(self, value: Any) -> Any:
+        """The array that stands under an address; anything else as it is (``arrays.py``)."""
+        raise NotImplementedError
+
     def is_array(self, value: Any) -> bool:
-        """Whether a value is an array (``numbers.py``)."""
+        """Whether a value is an array (``arrays.py``)."""
         raise NotImplementedError
 
     def compare(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:

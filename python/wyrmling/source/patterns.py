@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .state import DictContents, InstanceContents, ListContents
-from .values import Array, Choice, Known, Range, Reference, Row, kind_of
+from .values import Choice, Known, Range, Reference, Row, kind_of
 from .walker import Walker
 
 BUILTIN = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
@@ -112,7 +112,7 @@ class Patterns(Walker):
             if not isinstance(self.contents(subject, pattern), ListContents):
                 return Known(False)
         elif not isinstance(subject, Row | Range | Known):
-            if isinstance(subject, Array) or kind_of(subject) is None:
+            if self.is_array(subject) or kind_of(subject) is None:
                 self.refuse(pattern, "a sequence pattern for this", "use if")
             return Known(False)
         items = self.items(subject, pattern)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .values import REAL, Array, Choice, Known, Lazy, Number, Row, kind_of
+from .values import REAL, Choice, Known, Lazy, Number, Row, kind_of
 from .walker import Walker
 
 # Since 3.12 Python adds floats with a correction (Neumaier, 1974).
@@ -118,12 +118,7 @@ class Reductions(Walker):
         self, operator: str, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         key = keywords.get("key", Known(None))
-        if len(args) > 1:
-            items = args
-        elif isinstance(args[0], Array):
-            self.refuse(node, "Python's min or max of an array", "use np.min or np.max")
-        else:
-            items = self.listed(args[0], node)
+        items = args if len(args) > 1 else self.listed(args[0], node)
         if not items:
             if "default" in keywords:
                 return keywords["default"]

@@ -21,6 +21,7 @@ class Sequences(Walker):
         """``len(value)``."""
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.length(one, node), node)
+        value = self.array_of(value)
         if isinstance(value, Known):
             return self._known_length(value, node)
         if isinstance(value, Row):
@@ -39,7 +40,7 @@ class Sequences(Walker):
                 self.leave("an array without axes has no length", node)
             exit = self.exit("an array has no such axis", node)
             made = self.builder.compute("length", [value.id], exit, axis=0)
-            return Number("int", made)
+            return Number("int", made, seen=value.shape[0])
         if isinstance(value, Lazy):
             if value.name in ("dict_keys", "dict_values", "dict_items"):
                 return Known(len(value.over))
@@ -76,6 +77,8 @@ class Sequences(Walker):
         """The items of what has a known length."""
         if isinstance(over, Choice):
             over = self.settled(over, node)
+        given = over
+        over = self.array_of(over)
         if isinstance(over, Row):
             return list(over.items)
         if isinstance(over, Reference):
@@ -100,7 +103,7 @@ class Sequences(Walker):
             length = self.builder.compute("length", [over.id], exit, axis=0)
             same = self.compute("equal_int", length, self.constant(over.shape[0]))
             self.guard(same, "an array has another length than before", node)
-            return [self.array_item(over, Known(at), node) for at in range(over.shape[0])]
+            return [self.array_item(given, Known(at), node) for at in range(over.shape[0])]
         return self.refuse(node, "going through this", "use a list, a tuple, a range or an array")
 
     def _known_items(self, found: Any, node: ast.AST) -> list[Any]:

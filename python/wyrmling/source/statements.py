@@ -86,6 +86,9 @@ class Statements(Walker):
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
         items = self.items(value, target)
+        # What is assigned later is in use while a part of the target is assigned.
+        self.held[self.statement : self.statement] = items
+        self.statement += len(items)
         stars = [at for at, one in enumerate(target.elts) if isinstance(one, ast.Starred)]
         count = len(target.elts)
         if not stars:
@@ -124,7 +127,12 @@ class Statements(Walker):
             owner = self.evaluate(target.value)
             index = self.evaluate(target.slice)
             before = self.item(owner, index, target)
-            value = self._in_place(operator, before, self.evaluate(node.value), node)
+            other = self.evaluate(node.value)
+            if self.is_array(owner):
+                # In place on a slice, which is then assigned to itself.
+                value = self.binary(operator, before, other, node)
+            else:
+                value = self._in_place(operator, before, other, node)
             self.store_item(owner, index, value, target)
 
     def _in_place(self, operator: str, before: Any, value: Any, node: ast.AST) -> Any:
@@ -148,7 +156,8 @@ class Statements(Walker):
                 if method is not None:
                     return self.call(method, [value], {}, node)
             elif isinstance(contents, ArrayContents):
-                self.refuse(node, "an operator in place on an array", "write x = x + …")
+                self.replace_array(before, self.binary(operator, before, value, node), node)
+                return before
             elif not isinstance(contents, ListContents):
                 self.refuse(node, "an operator in place on this", "write x = x | …")
         if self.is_array(before):

@@ -18,7 +18,6 @@ from .numbers import FOLDED, is_numpy
 from .state import DictContents, ListContents
 from .values import (
     Applied,
-    Array,
     Choice,
     Closure,
     Known,
@@ -120,15 +119,15 @@ class Truth(Walker):
             return self._own_truth(value, len(value.items), node)
         if isinstance(value, Closure | Applied | MethodOf):
             return Known(True)
-        if isinstance(value, Reference):
+        if isinstance(value, Reference) and not self.is_array(value):
             contents = self.contents(value, node)
             if isinstance(contents, ListContents | DictContents):
                 return Known(bool(contents.parts))
             return self._own_truth(value, None, node)
         if isinstance(value, Range):
             return self.compare("NotEq", self.length(value, node), Known(0), node)
-        if isinstance(value, Array) and np.prod(value.shape) == 1:
-            return self.truth(self.call(Known(float), [value], {}, node), node)
+        if self.is_array(value):
+            return self.array_truth(value, node)
         if isinstance(value, Text):
             self.refuse(node, "a condition on a text that is computed", "use numbers")
         return self.refuse(node, "a condition on this", "use numbers, or arrays of one element")
@@ -171,7 +170,7 @@ class Truth(Walker):
         kinds = kind_of(left), kind_of(right)
         if kinds[0] is not None and kinds[1] is not None:
             return self._numbers(name, left, right, node)
-        if any(isinstance(v, Array) for v in (left, right)):
+        if self.is_array(left) or self.is_array(right):
             return self.array_call(function, [left, right], {}, node)
         if self.class_of(left) is not None or self.class_of(right) is not None:
             found = self._own(operator, left, right, node)

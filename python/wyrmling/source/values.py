@@ -35,21 +35,36 @@ class Number:
 
     ``kind`` tells Python's float from NumPy's, and both from int and bool; ``id`` is the value in
     the program. ``sources`` are the leaves of the arguments on which it depends: a number that has
-    to be known is known once these are.
+    to be known is known once these are. ``seen`` is what the length of an array was: where it has
+    to be known, the program leaves if it is another.
     """
 
     kind: str
     id: int
     sources: frozenset[int] = NONE
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array that nobody writes to; ``shape`` is the one that was seen."""
+    """The value of an array; ``shape`` is the one that was seen. ``bases`` are the addresses of the
+    arrays that it may be a view of.
+    """
 
     id: int
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    bases: frozenset[int] = NONE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traced:
+    """A mask or indices: a variable of a graph over ``inputs``, each with its value in the program.
+    It is written where it is used.
+    """
+
+    variable: Any
+    inputs: tuple[tuple[Any, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +271,7 @@ Value = (
     Known
     | Number
     | Array
+    | Traced
     | Row
     | Reference
     | Choice

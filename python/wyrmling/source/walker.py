@@ -118,6 +118,7 @@ class Walker(Operations):
         self.state = State(0)
         self.frames: list[Frame] = []
         self.held: list[Any] = []
+        self.statement = 0
         self.hidden: dict[int, Any] = {}
         self.places: list[Any] = []
         self.outer: dict[int, Reference] = {}
@@ -141,12 +142,14 @@ class Walker(Operations):
         """Statements, one after the other."""
         for node in body:
             self._spend(node)
-            held = len(self.held)
+            held, before = len(self.held), self.statement
+            self.statement = held
             self.builder.line(node.lineno)
             try:
                 self._handler_of("execute", node)(node)
             finally:
                 del self.held[held:]
+                self.statement = before
 
     def _handler_of(self, verb: str, node: ast.AST) -> Callable[[Any], Any]:
         found: Callable[[Any], Any] | None = getattr(self, f"{verb}_{type(node).__name__}", None)
@@ -186,6 +189,10 @@ class Walker(Operations):
             return value.object
         if isinstance(value, Choice):
             return self.constant_of(self.settled(value, node), node, what, advice)
+        if isinstance(value, Number) and value.seen is not None:
+            same = self.compute("equal_int", value.id, self.constant(value.seen))
+            self.guard(same, "an array has another length than before", node)
+            return value.seen
         return self.unknown(value, node, what, advice or "pass it as a number that is written")
 
     # The program.

@@ -1,0 +1,315 @@
+"""Functions of NumPy on arrays: NumPy's function is called on variables, and what it recorded
+becomes part of the program.
+
+So all of NumPy's arguments mean what they mean where functions are traced. The types of the
+results, and whether they are views, are those that NumPy's own function gives for arrays of the
+same shapes. A length that the function asked for becomes a guard. What reads the values of an array
+while it is called cannot be recorded: two runs on different values have to record the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .state import ArrayContents, ListContents
+from .values import REAL, Array, Known, MethodOf, Number, Reference, Row, Traced, kind_of
+from .walker import Walker
+
+IN_PLACE = frozenset(
+    {"sort", "fill", "put", "resize", "partition", "itemset", "setfield", "setflags", "byteswap"}
+)
+COPYTO = frozenset(
+    {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"}
+)
+CREATORS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray"})
+TRACING = "use functions that wyrmling differentiates (docs/operators.md), or mode='trace'"
+
+
+@dataclass(slots=True)
+class Recording:
+    """The arguments of one call: two sets of variables with different values, and plain arrays."""
+
+    inputs: list[tuple[Any, int]] = field(default_factory=list)
+    others: list[Any] = field(default_factory=list)
+    arrays: list[tuple[Any, Any]] = field(default_factory=list)
+    counts: int = 0
+
+
+class Splicing(Walker):
+    """Calls with arrays."""
+
+    def array_call(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a function of NumPy's gives for arrays."""
+        name = getattr(function, "__name__", "this")
+        method = isinstance(function, type(np.ndarray.sum))
+        if "out" in keywords or (method and name in IN_PLACE) or name in COPYTO:
+            self.refuse(node, f"{name} that writes to an array", "use what it returns")
+        if function in (np.shape, np.size, np.ndim) and len(args) == 1 and self.is_array(args[0]):
+            return self.attribute(args[0], name, node)
+        if name in CREATORS and args and not self.is_array(args[0]):
+            return self._created(args, keywords, node)
+        if not any(self._computed(one) for one in (*args, *keywords.values())):
+            return self._constant_array(function, args, keywords, node)
+        return self._traced(function, args, keywords, node, method)
+
+    def _computed(self, value: Any) -> bool:
+        """Whether a value, or a part of it, is a number or an array of the program."""
+        if isinstance(value, Number):
+            # Integers are lengths and axes here, which have to be known.
+            return value.kind in REAL
+        if isinstance(value, Array | Traced):
+            return True
+        if isinstance(value, Row):
+            return any(self._computed(item) for item in value.items)
+        if isinstance(value, Reference):
+            contents = self.state.heap[value.address]
+            if isinstance(contents, ListContents):
+                return any(self._computed(item) for item in contents.items)
+            return isinstance(contents, ArrayContents)
+        return False
+
+    def fresh(self, made: int, dtype: Any, shape: tuple[int, ...]) -> Reference:
+        """An array of the function's own."""
+        return self.allocate(ArrayContents(Array(made, np.dtype(dtype), tuple(shape))))
+
+    def _constant_array(
+        self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """An array that depends on nothing that is computed."""
+        given = [self.plain_of(one, node) for one in args]
+        named = {key: self.plain_of(one, node) for key, one in keywords.items()}
+        return self.constant_result(self.fold(lambda: function(*given, **named), [], node))
+
+    def constant_result(self, value: Known) -> Any:
+        """An array of floats as one that can be written to; other results as they are."""
+        found = value.object
+        if isinstance(found, np.ndarray) and found.dtype in (np.float64, np.float32):
+            return self.fresh(self.constant(found), found.dtype, found.shape)
+        if isinstance(found, tuple):
+            return Row(tuple(self.constant_result(Known(one)) for one in found))
+        return value
+
+    def plain_of(self, value: Any, node: ast.AST) -> Any:
+        """A Python object that is known, with its parts."""
+        if isinstance(value, Row):
+            return tuple(self.plain_of(item, node) for item in value.items)
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, ListContents):
+                return [self.plain_of(item, node) for item in contents.items]
+        if isinstance(value, MethodOf):
+            self.refuse(node, "a method as an argument of NumPy's", TRACING)
+        return self.constant_of(value, node, "an argument that is computed", "write the number")
+
+    def _created(self, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``np.array([a, b])``."""
+        if not self._computed(args[0]):
+            return self._constant_array(np.array, args, keywords, node)
+        if len(args) > 1 or set(keywords) - {"dtype"}:
+            self.refuse(node, "such arguments of np.array", "write np.array([...])")
+        if "dtype" in keywords:
+            dtype = self.constant_of(keywords["dtype"], node, "a computed dtype")
+            if dtype not in (float, np.float64):
+                self.refuse(node, "np.array of another type than float64", "leave out dtype")
+        return self._stacked(args[0], node)
+
+    def _stacked(self, value: Any, node: ast.AST) -> Any:
+        kind = kind_of(value)
+        if kind is not None:
+            if kind not in ("float", "float64", "int", "bool"):
+                self.refuse(node, "np.array of such numbers", "use floats")
+            return Number("float64", self.as_real(value, "float", node))
+        if self.is_array(value):
+            return value
+        items = [self._stacked(item, node) for item in self.items(value, node)]
+        if not items:
+            self.refuse(node, "an empty array here", "use np.zeros")
+        if all(kind_of(one) in ("int", "bool") for one in self.items(value, node)):
+            self.refuse(node, "an array of integers that are computed", "make them floats")
+        return self._traced(np.stack, [self.new_list(items)], {}, node, False)
+
+    # Recording.
+
+    def _traced(
+        self,
+        function: Any,
+        args: Sequence[Any],
+        keywords: dict[str, Any],
+        node: ast.AST,
+        method: bool,
+    ) -> Any:
+        recording = Recording()
+        whole = isinstance(function, np.ufunc) or function in VALUES
+        given = [self._argument(one, recording, node, whole) for one in args]
+        named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
+        name = getattr(function, "__name__", "this")
+
+        def call(which: int) -> Any:
+            chosen = [_picked(one, which) for one in given]
+            options = {key: _picked(one, which) for key, one in named.items()}
+            if method and which < 2:
+                return getattr(chosen[0], name)(*chosen[1:], **options)
+            return function(*chosen, **options)
+
+        try:
+            with np.errstate(all="ignore"):
+                real = call(2)
+        except Exception:
+            self.leave(f"NumPy's {name} raises an exception", node)
+        return self._recorded(name, call, real, recording, node)
+
+    def _recorded(
+        self, name: str, call: Callable[[int], Any], real: Any, recording: Recording, node: ast.AST
+    ) -> Any:
+        try:
+            found, again = call(0), call(1)
+        except Exception as error:
+            text = str(error).split("\n")[0]
+            self.refuse(node, f"{name} of such arrays ({text})", TRACING)
+        several = isinstance(real, tuple | list)
+        if several != isinstance(found, tuple | list) or (several and len(found) != len(real)):
+            self.refuse(node, f"{name} of such arrays", TRACING)
+        if several:
+            rows = zip(found, again, real, strict=True)
+            items = tuple(self._result(name, *one, recording, node) for one in rows)
+            if isinstance(real, list):
+                return self.new_list(items)
+            return Row(items, type(real) if hasattr(real, "_fields") else tuple)
+        return self._result(name, found, again, real, recording, node)
+
+    def _result(
+        self, name: str, found: Any, again: Any, real: Any, recording: Recording, node: ast.AST
+    ) -> Any:
+        for sample, value in recording.arrays:
+            if real is sample:
+                return value
+        if not isinstance(found, _core.Variable):
+            self.refuse(node, f"{name}, which reads the values of an array,", TRACING)
+        kind = np.asarray(real).dtype
+        if kind not in (np.float64, np.float32):
+            return Traced(found, tuple(recording.inputs))
+        if found.dtype != kind or found.shape != np.shape(real):
+            self.refuse(node, f"{name} of such arrays", TRACING)
+        self._check_same(name, found, again, recording, node)
+        made = self._splice(found, recording)
+        if not isinstance(real, np.ndarray):
+            kinds = {float: "float", np.float64: "float64", np.float32: "float32"}
+            if type(real) not in kinds:
+                self.refuse(node, f"{name} of such arrays", TRACING)
+            return Number(kinds[type(real)], made)
+        for sample, value in recording.arrays:
+            if np.shares_memory(real, sample) or (real.size == 0 and real.base is not None):
+                own = isinstance(value, Reference)
+                bases = frozenset({value.address}) if own else value.bases
+                return Array(made, real.dtype, real.shape, bases)
+        return self.fresh(made, real.dtype, real.shape)
+
+    def _splice(self, found: Any, recording: Recording) -> int:
+        inputs = [one for one, _ in recording.inputs]
+        ids = [id for _, id in recording.inputs]
+        made: int = self.builder.splice([found], inputs, ids)[0]
+        return made
+
+    def _check_same(
+        self, name: str, found: Any, again: Any, recording: Recording, node: ast.AST
+    ) -> None:
+        """Refuses a function that recorded something else for other values."""
+        if len(recording.others) != len(recording.inputs):
+            return
+        texts = []
+        for one, inputs in (
+            (found, [variable for variable, _ in recording.inputs]),
+            (again, recording.others),
+        ):
+            builder = _core.IrBuilder("f")
+            ids = []
+            for variable, (_, id) in zip(inputs, recording.inputs, strict=True):
+                kind = self.builder.kind(id)
+                ids.append(builder.parameter(0, kind, variable.value if kind == "array" else None))
+            builder.returns(builder.splice([one], inputs, ids))
+            texts.append(str(builder.finish()))
+        if texts[0] != texts[1]:
+            self.refuse(node, f"{name}, which reads the values of an array,", TRACING)
+
+    def _argument(self, value: Any, recording: Recording, node: ast.AST, whole: bool) -> Any:
+        """What stands for an argument in the two recordings, and in NumPy's own run."""
+        if isinstance(value, Reference) and self.is_array(value):
+            return self._array_argument(value, self.array_of(value), recording)
+        if isinstance(value, Array):
+            return self._array_argument(value, value, recording)
+        if isinstance(value, Traced):
+            for pair in value.inputs:
+                if all(pair[0] is not one for one, _ in recording.inputs):
+                    recording.inputs.append(pair)
+            return Samples(value.variable, value.variable, value.variable.value)
+        if isinstance(value, Row):
+            return tuple(self._argument(item, recording, node, whole) for item in value.items)
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, ListContents):
+                return [self._argument(one, recording, node, whole) for one in contents.items]
+        if isinstance(value, Number):
+            if value.kind in ("float", "float64", "float32"):
+                return self._number_argument(value, value.id, recording)
+            if whole and value.kind == "int" and value.seen is None:
+                return self._number_argument(value, self.as_real(value, "float", node), recording)
+        return self.plain_of(value, node)
+
+    def _number_argument(self, value: Number, held: int, recording: Recording) -> Samples:
+        single = value.kind == "float32"
+        made = []
+        for number in (0.8125, 1.1875):
+            variable = _core.Input(np.float32(number) if single else number)
+            own = value.kind in ("float", "int")
+            made.append((variable, _core.as_number(variable) if own else variable))
+        recording.inputs.append((made[0][0], held))
+        recording.others.append(made[1][0])
+        kinds: dict[str, Any] = {"float64": np.float64, "float32": np.float32}
+        return Samples(made[0][1], made[1][1], kinds.get(value.kind, float)(0.8125))
+
+    def _array_argument(self, value: Any, array: Array, recording: Recording) -> Samples:
+        arrays = [_sample(array, seed) for seed in (recording.counts, recording.counts + 1000)]
+        recording.counts += 1
+        variables = [_core.Input(one) for one in arrays]
+        recording.inputs.append((variables[0], array.id))
+        recording.others.append(variables[1])
+        recording.arrays.append((arrays[0], value))
+        return Samples(variables[0], variables[1], arrays[0])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Samples:
+    """An argument in the two recordings, and in NumPy's own run."""
+
+    first: Any
+    second: Any
+    real: Any
+
+
+VALUES: frozenset[Any] = frozenset({np.where, np.clip, np.dot, np.stack, np.full_like})
+
+
+def _picked(value: Any, which: int) -> Any:
+    if isinstance(value, Samples):
+        return (value.first, value.second, value.real)[which]
+    if isinstance(value, tuple | list):
+        return type(value)([_picked(item, which) for item in value])
+    return value
+
+
+def _sample(array: Array, seed: int) -> Any:
+    """An array of a type; a matrix is one that can be inverted and factorised."""
+    made = np.random.default_rng(seed).uniform(0.1, 0.9, array.shape)
+    if len(array.shape) > 1 and array.shape[-1] == array.shape[-2]:
+        made = made + array.shape[-1] * np.eye(array.shape[-1])
+    if seed >= 1000:
+        made = -made if len(array.shape) < 2 else made * 1.5
+    return made.astype(array.dtype)
