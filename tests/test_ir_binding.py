@@ -367,3 +367,43 @@ def test_functions_are_inlined_and_simplified():
             call(b)
         b.returns([])
         assert b.finish().interpret([1.0, 1]) == []
+
+
+def test_derivatives_of_a_loop_of_any_order():
+    f = newton()
+    g, [at] = f.vjp([0])
+    assert g.parameters == ["float", "int", "float"]
+    assert g.results[:2] == f.results
+    a = 2.0
+    found = g.compile()([a, 50, 1.0])
+    x, slope = found[0], found[at]
+    assert (x, slope) == (pytest.approx(math.sqrt(a)), pytest.approx(0.5 / math.sqrt(a)))
+    assert g.interpret([a, 50, 2.0])[at] == 2 * slope
+    # What leaves, leaves in the derivative too.
+    b = IrBuilder("left")
+    y = b.parameter(0, "float")
+    b.guard(b.compute("less_number", [y, b.constant(1.0)]), b.exit("too large", 1))
+    b.returns([b.apply("mul", [y, b.apply("mul", [y, y])])])
+    g, orders = b.finish(), []
+    for _ in range(3):
+        derivative, [at] = g.vjp([0])
+        b = IrBuilder("derivative")
+        y = b.parameter(0, "float")
+        results = b.inline(derivative, [y, b.constant(1.0)])
+        b.returns([results[at]])
+        g = b.finish()
+        orders.append(g.compile()((0.5,))[0])
+        assert g.compile()((1.5,)) == g.interpret((1.5,)) == 0
+    assert orders == [0.75, 3.0, 6.0]
+    # A result that does not depend on it has no gradient.
+    b = IrBuilder("constant")
+    b.parameter(0, "float"), b.parameter(0, "array", np.zeros(3))
+    b.returns([b.constant(1.0)])
+    g = b.finish()
+    assert g.vjp([0, 1])[1] == [None, None]
+    assert g.vjp([])[1] == []
+    for wrt in ([2], [-1], ["x"], 0, [0, 0, 0]):
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            g.vjp(wrt)
+    with pytest.raises(TypeError, match="int"):
+        f.vjp([1])

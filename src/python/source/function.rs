@@ -6,7 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::datum;
-use crate::ir::{Function, Lengths, Terminator, ValueId, ValueKind, simplify};
+use crate::error::Error;
+use crate::ir::{Function, Lengths, Terminator, ValueId, ValueKind, simplify, vjp};
 use crate::python::convert::items;
 use crate::reserve;
 
@@ -37,17 +38,20 @@ impl PyIrFunction {
         }
     }
 
-    /// The values of parameters that are given by their places.
-    fn wrt(&self, places: &Bound<'_, PyAny>) -> PyResult<Vec<ValueId>> {
-        let parameters = self.inner.parameters();
-        items("wrt", places, None, |place| {
+    /// Places of parameters.
+    ///
+    /// # Errors
+    /// ValueError if there is no such parameter.
+    fn wrt(&self, places: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+        let count = self.inner.parameters().len();
+        items("wrt", places, Some(count), |place| {
             let place: usize = place.extract()?;
-            parameters.get(place).copied().ok_or_else(|| {
-                PyValueError::new_err(format!(
-                    "wrt: expected a number below {}, got {place}",
-                    parameters.len()
-                ))
-            })
+            match place < count {
+                true => Ok(place),
+                false => Err(PyValueError::new_err(format!(
+                    "wrt: expected a number below {count}, got {place}"
+                ))),
+            }
         })
     }
 }
@@ -106,8 +110,16 @@ impl PyIrFunction {
         py: Python<'_>,
         wrt: &Bound<'_, PyAny>,
     ) -> PyResult<(PyIrFunction, Vec<Option<usize>>)> {
-        let _ = (py, self.wrt(wrt)?);
-        Err(pyo3::exceptions::PyNotImplementedError::new_err("vjp"))
+        let (places, function) = (self.wrt(wrt)?, &self.inner);
+        let pullback = py.detach(|| {
+            let simple = simplify(function, Lengths::Seen)?;
+            let wrt: Vec<ValueId> = places.iter().map(|&at| simple.parameters()[at]).collect();
+            let mut pullback = vjp(&simple, &wrt)?;
+            pullback.function = simplify(&pullback.function, Lengths::Seen)?;
+            Ok::<_, Error>(pullback)
+        })?;
+        let function = PyIrFunction::new(pullback.function, &self.file);
+        Ok((function, pullback.gradients))
     }
 
     /// The function with tangents: it takes the parameters, then a tangent for each of those that
