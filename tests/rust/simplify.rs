@@ -3,13 +3,13 @@
 use wyrmling::exec::{Outcome, interpret};
 use wyrmling::ir::{
     Builder, Cfg, Comparison, Datum, Expression, Function, Lengths, ScalarOperator as S, Target,
-    Terminator, ValueId, ValueKind, simplify,
+    Terminator, ValueId, ValueKind, simplify, vjp,
 };
 use wyrmling::rules::{Add, BroadcastTo, Div, Exp, Mul, Neg, OpRef, Operator, Sin, Sub};
 use wyrmling::{Array, DType, Type};
 
 use crate::common::functions::random_function;
-use crate::common::outcomes::outcomes;
+use crate::common::outcomes::{bits, outcomes, random_arguments};
 
 /// The operators that are left of a function of `x`, four float64, which builds its result by `f`.
 fn left(
@@ -462,4 +462,82 @@ fn identities_of_integers_hold_at_the_ends() {
             }
         }
     }
+}
+
+/// Gradients are ordinary functions: simplified before or after, they are the same to the bit.
+#[test]
+fn gradients_of_random_functions_are_the_same_to_the_bit() {
+    let (mut before, mut after) = (0, 0);
+    for seed in 0..cases() {
+        let function = random_function(seed, 40);
+        let wrt = &function.parameters()[..2];
+        let mut gradient = vjp(&function, wrt).expect("it has rules").function;
+        if seed.is_multiple_of(4) {
+            // A gradient of a gradient, and of one that was simplified.
+            let second = vjp(&simple(&gradient), &wrt[..1]).expect("it has rules");
+            simple(&second.function);
+            gradient = vjp(&gradient, &wrt[..1]).expect("it has rules").function;
+        }
+        let small = simple(&gradient);
+        for k in 0..4 {
+            let mut args = random_arguments(seed * 4 + k);
+            let cotangents = [1.0, -0.5, 0.25, 2.0, -1.0, 0.5];
+            let missing = small.parameters().len() - args.len();
+            args.extend(cotangents.map(Datum::from).into_iter().take(missing));
+            let found = interpret(&small, &args, 1_000_000).expect("it runs and ends");
+            let expected = interpret(&gradient, &args, 1_000_000).expect("it runs and ends");
+            match (&found, &expected) {
+                (Outcome::Returned(a), Outcome::Returned(b)) => assert_eq!(bits(a), bits(b)),
+                (Outcome::Left(a), Outcome::Left(b)) => assert_eq!(a, b),
+                _ => panic!("{seed}: {found:?}, {expected:?}"),
+            }
+        }
+        before += size(&gradient);
+        after += size(&small);
+    }
+    assert!(after * 3 < before * 2, "{before} {after}");
+}
+
+#[test]
+fn what_follows_from_a_record_is_computed_before_it_is_kept() {
+    let f = repeated(|b, _, [x, y]| {
+        // The derivative of exp is there already, that of sin is not.
+        let product = apply(b, &Mul, &[apply(b, &Sin, &[x]), apply(b, &Exp, &[y])]);
+        [apply(b, &Exp, &[product]), y]
+    });
+    let f = simple(&f);
+    let gradient = vjp(&f, &f.parameters()[..2])
+        .expect("it has rules")
+        .function;
+    let small = simple(&gradient);
+    let computing = |name: &str| -> Vec<usize> {
+        let blocks = listed(&small).into_iter().enumerate();
+        let blocks = blocks.filter(|(_, names)| names.iter().any(|found| found == name));
+        blocks.map(|(number, _)| number).collect()
+    };
+    // Of y before the loop, of the rest in its body. The loop that goes back computes neither.
+    assert_eq!(computing("cos"), [2], "{small}");
+    assert_eq!(computing("exp"), [0, 2], "{small}");
+    let args = |n| [0.5.into(), 0.25.into(), Datum::Int(n), 1.0.into()];
+    for n in [0, 1, 5] {
+        let [found, expected] = [&small, &gradient].map(|f| run(f, &args(n)));
+        assert_eq!(found, expected);
+    }
+}
+
+/// Only what a record is made of alone moves, and only if no more is kept for it.
+#[test]
+fn what_would_have_to_be_kept_beside_it_stays() {
+    // The reversed body reads x and its sine: one of them is kept.
+    let f = repeated(|b, _, [x, y]| {
+        let sine = apply(b, &Sin, &[x]);
+        [apply(b, &Mul, &[x, sine]), y]
+    });
+    let gradient = vjp(&simple(&f), &f.parameters()[..1]);
+    let gradient = gradient.expect("it has rules").function;
+    let small = simple(&gradient);
+    let fields = |f: &Function| f.tapes.iter().map(Vec::len).sum::<usize>();
+    assert!(fields(&small) <= fields(&gradient), "{small}");
+    let args = [0.5.into(), 0.0.into(), Datum::Int(4), 1.0.into()];
+    assert_eq!(run(&small, &args), run(&gradient, &args));
 }
