@@ -112,3 +112,19 @@ def test_a_refusal_names_the_line():
 
     with pytest.raises(SourceError, match="generator"):
         specialise(f, (1.0,), {})
+
+
+def test_a_loop_that_is_written_twice_is_dropped_once():
+    # The inner loop cannot stay one loop, which is found when the outer one is written already.
+    def f(x, n, flag):
+        total = 0
+        for i in range(1, 4):
+            if x > i:
+                total = total + i // -2
+            else:
+                kept = [0.75 if len([1.0 for k in range(n) if i >= k]) > 1 else 3.0]
+                total = total * 0.5 + kept[0]
+        return total
+
+    for x in (-0.3, 2.5, 9.0):
+        agrees(f, x, 3, True)

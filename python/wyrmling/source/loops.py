@@ -18,7 +18,7 @@ from typing import Any
 
 from .join import Conflict, Incoming, Path
 from .state import ListContents
-from .values import Array, Choice, Known, Lazy, Number, Range, Reference, Row, kind_of, sources_of
+from .values import Array, Choice, Known, Lazy, Range, Reference, Row, sources_of
 from .walker import (
     CONFLICT,
     LONGEST_UNROLLED,
@@ -109,6 +109,8 @@ class Loops(Walker):
                 return self._through_list(over, action, node)
             if self.class_of(over) is not None:
                 self.refuse(node, "going through an instance", "go through a list of its own")
+        if isinstance(over, Range):
+            return self._over_range(over, action, node)
         counted = self._counted(over, node)
         if counted is None:
             return self._one_by_one(self.items(over, node), action, node)
@@ -217,6 +219,34 @@ class Loops(Walker):
             return scaled
         return self.binary("Add", over.start, scaled, node)
 
+    def _over_range(
+        self, over: Range, action: Callable[[Any], None], node: ast.AST
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """A range: a loop with the number itself as its counter."""
+        known = self._range_count(over, node) if known_range(over) else None
+        step = self.constant_of(over.step, node, "a range of a computed step", "write the step")
+        name = self.serial()
+        self.state.environments[-1][name] = over.start
+
+        def condition() -> Any:
+            at = self.state.environments[-1][name]
+            return self.compare("Lt" if step > 0 else "Gt", at, over.stop, node)
+
+        def body() -> None:
+            action(self.state.environments[-1][name])
+
+        def advance() -> None:
+            names = self.state.environments[-1]
+            names[name] = self.binary("Add", names[name], Known(step), node)
+
+        count = None if known is None else known.object
+        bounds = sources_of(*over.parts)
+        with self.holding(over):
+            found = self._loop(condition, body, advance, node, count, bounds)
+        for incoming in [*found[0], *found[1]]:
+            incoming.state.environments[-1].pop(name, None)
+        return found
+
     def _count(
         self,
         length: Any,
@@ -242,7 +272,7 @@ class Loops(Walker):
             names[name] = self.binary("Add", names[name], Known(1), node)
 
         known = length.object if isinstance(length, Known) else None
-        bounds = sources_of(*over.parts) if isinstance(over, Range) else sources_of(length)
+        bounds = sources_of(length)
         with self.holding(over):
             found = self._loop(condition, body, step, node, known, bounds)
         for incoming in [*found[0], *found[1]]:
@@ -272,7 +302,7 @@ class Loops(Walker):
             self._rewind(entry, block, marks)
             return self._apart(condition, body, step, node, count, bounds, need)
         try:
-            return self._peeled(condition, body, step, node)
+            return self._set_apart(lambda: self._peeled(condition, body, step, node))
         except NeedsConstant as need:
             if sources_of(need.value):
                 raise
@@ -296,10 +326,21 @@ class Loops(Walker):
             raise Restart(static=bounds)
         entry, block, marks = self.state, self.state.block, self._marks()
         try:
-            return self._unrolled(condition, body, step, node)
+            return self._set_apart(lambda: self._unrolled(condition, body, step, node))
         except _Mixed:
             self._rewind(entry, block, marks)
             raise need from None
+
+    def _set_apart(
+        self, write: Callable[[], tuple[list[Incoming], list[Incoming]]]
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """Writes into a block that is reached once all is written: until then it can be dropped."""
+        entry, start = self.state.block, self.builder.block()
+        self.resume(self.state.copy(start))
+        found = write()
+        self.builder.switch(entry)
+        self.builder.jump(start, [])
+        return found
 
     def _marks(self) -> tuple[list[int], list[tuple[int, list[int]]], int]:
         returns = [len(frame.returns) for frame in self.frames]
@@ -449,6 +490,6 @@ class Loops(Walker):
         return self.refuse(node, "a loop of so many steps that builds or picks", LOST)
 
 
-def is_counter(value: Any) -> bool:
-    """Whether a value is a computed integer."""
-    return isinstance(value, Number) and kind_of(value) == "int"
+def known_range(over: Range) -> bool:
+    """Whether the length of a range is known."""
+    return all(isinstance(end, Known) for end in over.parts)
