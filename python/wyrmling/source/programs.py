@@ -1,0 +1,405 @@
+"""Programs of functions and of their transforms, from the ir of one to the ir of the next.
+
+A ``Program`` is what the abstract interpreter makes of a function for arguments of some kinds. A
+transform takes it to another: ``gradient`` to that of one number, ``jacobian`` (``forward`` or not) to
+that of many, ``moved`` to how results move with arguments, ``pulled`` to gradients for given ones of
+the results. They compose, so that higher derivatives are programs like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .._core import IrBuilder, IrFunction
+from ..transforms import tree
+from . import form as forms
+from .form import Argument, Constant, Leaf, Make
+from .scope import Needs, Place, argument
+
+EXTRA = "."
+"""With what names of arguments begin that are no arguments of the user's function."""
+
+
+class NotDifferentiable(Exception):
+    """A transform does not fit what the function takes or returns: tracing says how."""
+
+
+@dataclass
+class Program:
+    """The ir of a function, and how it is called.
+
+    Each parameter of ``function`` is read at the place in ``inputs``; ``samples`` were there when it
+    was read. ``leaves`` says which parameter is which leaf of the arguments; ``form`` is that of the
+    result.
+    """
+
+    function: IrFunction
+    inputs: list[Place]
+    samples: list[Any]
+    leaves: dict[int, int]
+    form: Any
+    needs: Needs
+    functions: list[Any] = field(default_factory=list)
+
+    def with_results(self, function: IrFunction, form: Any) -> Program:
+        """The same of another function of these parameters."""
+        return replace(self, function=function, form=form)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a call, leaf by leaf."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    leaves: list[Any]
+    places: list[Place]
+    # For each positional argument, the numbers of its leaves.
+    owned: list[range]
+
+    @classmethod
+    def of(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """Those of a call."""
+        leaves: list[Any] = []
+        places: list[Place] = []
+        owned = []
+        for at, value in enumerate((*args, *kwargs.values())):
+            start = len(leaves)
+            for place, leaf in _flat(argument(at), value):
+                places.append(place)
+                leaves.append(leaf)
+            owned.append(range(start, len(leaves)))
+        return cls(args, kwargs, leaves, places, owned)
+
+    def arranged(self, at: int, parts: dict[int, Any]) -> Any:
+        """The form of argument ``at``, with these in the place of its leaves."""
+        numbers = iter(self.owned[at])
+        return _rebuilt(self.args[at], lambda: parts[next(numbers)])
+
+
+def _flat(place: Place, value: Any) -> list[tuple[Place, Any]]:
+    """The leaves of a value of plain containers, in the order of ``tree.flatten``."""
+    if type(value) in (tuple, list):
+        parts = list(enumerate(value))
+    elif type(value) is dict:
+        parts = list(value.items())
+    elif value is None:
+        return []
+    elif tree.is_leaf(value):
+        return [(place, value)]
+    else:
+        raise NotDifferentiable(f"an argument is a {type(value).__name__}")
+    return [leaf for key, part in parts for leaf in _flat(place.item(key), part)]
+
+
+def _rebuilt(value: Any, part: Callable[[], Any]) -> Any:
+    if type(value) in (tuple, list):
+        return type(value)([_rebuilt(each, part) for each in value])
+    if type(value) is dict:
+        return {key: _rebuilt(each, part) for key, each in value.items()}
+    return Constant(None) if value is None else part()
+
+
+def differentiated(name: str, arguments: Arguments, at: Sequence[int]) -> list[int]:
+    """The leaves of these arguments, by which it is differentiated."""
+    numbers = [number for k in at for number in arguments.owned[k]]
+    for number in numbers:
+        if kind_of(arguments.leaves[number]) is None:
+            raise NotDifferentiable(f"{name} by {type(arguments.leaves[number]).__name__}")
+    return numbers
+
+
+def kind_of(leaf: Any) -> str | None:
+    """As what the gradient of an argument is given, or None if it has none."""
+    if isinstance(leaf, np.ndarray):
+        return "array" if leaf.dtype in (np.float64, np.float32) else None
+    if type(leaf) in (float, int, np.float64):
+        return "float"
+    return "float32" if type(leaf) is np.float32 else None
+
+
+class _Writer:
+    """A new function with the parameters of another."""
+
+    def __init__(self, prefix: str, program: Program) -> None:
+        like = program.function
+        self.builder = IrBuilder(f"{prefix} of {like.name}", like.file)
+        pairs = zip(like.parameters, program.samples, strict=True)
+        self.parameters = [self.builder.parameter(0, kind, sample) for kind, sample in pairs]
+
+    def finish(self, results: Sequence[int]) -> IrFunction:
+        self.builder.returns(list(results))
+        return self.builder.finish()
+
+
+def _only(program: Program, results: Sequence[int]) -> IrFunction:
+    """The function that returns these results alone."""
+    if list(results) == list(range(len(program.function.results))):
+        return program.function
+    writer = _Writer("part", program)
+    found = writer.builder.inline(program.function, writer.parameters)
+    return writer.finish([found[number] for number in results])
+
+
+def _summed(program: Program, leaf: Leaf) -> IrFunction:
+    """The function that returns one result, or the sum of its elements."""
+    if leaf.kind != "array":
+        return _only(program, [leaf.number])
+    writer = _Writer("sum", program)
+    found = writer.builder.inline(program.function, writer.parameters)
+    return writer.finish([writer.builder.apply("sum", [found[leaf.number]])])
+
+
+def _ones(kind: str) -> Any:
+    return np.float32(1.0) if kind == "float32" else 1.0
+
+
+def _gradients(
+    writer: _Writer, program: Program, leaf: Leaf, wrt: dict[int, int]
+) -> dict[int, int]:
+    """Writes the gradients of one result, or of the sum of its elements, by leaves of arguments
+    that are these parameters; those on which it depends.
+    """
+    pullback, places = _summed(program, leaf).vjp(list(wrt.values()))
+    seed = writer.builder.constant(_ones(pullback.results[0]))
+    found = writer.builder.inline(pullback, [*writer.parameters, seed])
+    pairs = zip(wrt, places, strict=True)
+    return {number: found[place] for number, place in pairs if place is not None}
+
+
+def _chosen(program: Program, numbers: Sequence[int]) -> dict[int, int]:
+    """The parameters that are these leaves."""
+    return {number: program.leaves[number] for number in numbers if number in program.leaves}
+
+
+class _Results:
+    """The results of a function as they are collected, and the form that they take."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.arguments = arguments
+        self.values: list[int] = []
+
+    def leaf(self, value: int, kind: str) -> Leaf:
+        self.values.append(value)
+        return Leaf(len(self.values) - 1, kind)
+
+    def gradient(self, number: int, value: int | None) -> Any:
+        """The form of the gradient by a leaf; zeros if nothing depends on it."""
+        leaf = self.arguments.leaves[number]
+        if value is not None:
+            return self.leaf(value, kind_of(leaf) or "float")
+        if isinstance(leaf, np.ndarray):
+            return Make(np.zeros_like, [Argument(self.arguments.places[number])])
+        return Constant(np.float32(0.0) if isinstance(leaf, np.float32) else 0.0)
+
+    def arranged(self, at: Sequence[int], found: dict[int, int], several: bool) -> Any:
+        """Gradients by the leaves of arguments, in their form; a tuple if there are several."""
+        parts = []
+        for k in at:
+            owned = self.arguments.owned[k]
+            gradients = {number: self.gradient(number, found.get(number)) for number in owned}
+            parts.append(self.arguments.arranged(k, gradients))
+        return tuple(parts) if several else parts[0]
+
+
+def plain(form: Any) -> Any:
+    """The form of results as transforms give them: NumPy's float64 numbers are Python's floats."""
+    return forms.convert(
+        lambda leaf: replace(leaf, kind="float")
+        if isinstance(leaf, Leaf) and leaf.kind == "float64"
+        else leaf,
+        form,
+    )
+
+
+def _real(form: Any) -> Any:
+    """The form of a function's results, if all are floating-point numbers."""
+    for leaf in forms.leaves(form):
+        if isinstance(leaf, Leaf):
+            fits = leaf.kind not in ("int", "bool")
+        else:
+            fits = isinstance(leaf, Constant) and isinstance(leaf.object, float | np.floating)
+        if not fits:
+            raise NotDifferentiable("a result is no floating-point number")
+    return plain(form)
+
+
+def gradient(
+    program: Program,
+    arguments: Arguments,
+    at: Sequence[int],
+    several: bool,
+    *,
+    value: bool = False,
+    has_aux: bool = False,
+    total: bool = False,
+) -> Program:
+    """The gradient of the one number that a function returns, or with ``total`` of the sum of all;
+    after the value with ``value``; with ``has_aux`` that is the first of a pair, and the second is
+    returned too.
+    """
+    wrt = _chosen(program, differentiated("grad", arguments, at))
+    form, aux = program.form, None
+    if has_aux:
+        if not isinstance(form, tuple) or len(form) != 2:
+            raise NotDifferentiable("has_aux, but the result is no pair")
+        form, aux = form
+    form = _real(form)
+    if not total and not isinstance(form, Leaf | Constant):
+        raise NotDifferentiable("the result is not one number")
+    if isinstance(form, Leaf) and form.kind == "array" and not total:
+        raise NotDifferentiable("the result is an array")
+    writer, results = _Writer("gradient", program), _Results(arguments)
+    kept = {leaf.number for part in (form if value else None, aux) for leaf in _results(part)}
+    primal = writer.builder.inline(program.function, writer.parameters) if kept else []
+
+    def again(leaf: Any) -> Any:
+        return results.leaf(primal[leaf.number], leaf.kind) if isinstance(leaf, Leaf) else leaf
+
+    given = forms.convert(again, form) if value else None
+    beside = forms.convert(again, plain(aux)) if has_aux else None
+    found: dict[int, int] = {}
+    for leaf in _results(form):
+        for number, part in _gradients(writer, program, leaf, wrt).items():
+            before = found.get(number)
+            found[number] = (
+                part if before is None else writer.builder.apply("add", [before, part])
+            )
+    made = results.arranged(at, found, several)
+    if value:
+        made = ((given, beside) if has_aux else given, made)
+    elif has_aux:
+        made = (made, beside)
+    return program.with_results(writer.finish(results.values), made)
+
+
+def _results(form: Any) -> list[Leaf]:
+    found = [] if form is None else forms.leaves(form)
+    return [leaf for leaf in found if isinstance(leaf, Leaf)]
+
+
+def jacobian(
+    program: Program, arguments: Arguments, at: Sequence[int], several: bool, *, forward: bool
+) -> Program:
+    """The derivative of each number that a function returns by each that it takes."""
+    wrt = _chosen(program, differentiated("jacobian", arguments, at))
+    form = _real(program.form)
+    outputs = _results(form)
+    arrays = any(isinstance(program.samples[place], np.ndarray) for place in wrt.values())
+    if arrays or any(leaf.kind == "array" for leaf in outputs):
+        raise NotDifferentiable("the Jacobian of arrays")
+    writer, results = _Writer("Jacobian", program), _Results(arguments)
+    columns: dict[int, dict[int, int]] = {leaf.number: {} for leaf in outputs}
+    if forward:
+        for number, place in wrt.items():
+            push, places = program.function.jvp([place])
+            seed = writer.builder.constant(_ones(program.function.parameters[place]))
+            found = writer.builder.inline(push, [*writer.parameters, seed])
+            for leaf in outputs:
+                tangent = places[leaf.number]
+                if tangent is not None:
+                    columns[leaf.number][number] = found[tangent]
+    else:
+        for leaf in outputs:
+            columns[leaf.number] = _gradients(writer, program, leaf, wrt)
+
+    def block(leaf: Any) -> Any:
+        return results.arranged(at, columns.get(getattr(leaf, "number", -1), {}), several)
+
+    made = forms.convert(block, form)
+    return program.with_results(writer.finish(results.values), made)
+
+
+def _extended(
+    program: Program, prefix: str, like: Sequence[Any], places: Sequence[Place]
+) -> tuple[_Writer, Program, list[int]]:
+    """A writer of a function with parameters for more arguments, the program that it will be, and
+    the new parameters.
+    """
+    writer = _Writer(prefix, program)
+    added = []
+    for sample in like:
+        kind = "array" if isinstance(sample, np.ndarray) else kind_of(sample)
+        added.append(writer.builder.parameter(0, kind or "float", sample))
+    samples = [*program.samples, *like]
+    return writer, replace(program, inputs=[*program.inputs, *places], samples=samples), added
+
+
+def moved(
+    program: Program,
+    arguments: Arguments,
+    at: Sequence[int],
+    tangents: Sequence[tuple[Place, Any]],
+    *,
+    value: bool,
+) -> Program:
+    """How a function's results move when the leaves of arguments move by tangents, which are read
+    at these places; after the results with ``value``.
+    """
+    numbers = differentiated("jvp", arguments, at)
+    wrt = _chosen(program, numbers)
+    form = _real(program.form)
+    by_number = dict(zip(numbers, tangents, strict=True))
+    places = [by_number[number][0] for number in wrt]
+    like = [by_number[number][1] for number in wrt]
+    writer, extended, added = _extended(program, "tangents", like, places)
+    push, slots = program.function.jvp(list(wrt.values()))
+    found = writer.builder.inline(push, [*writer.parameters, *added])
+    results = _Results(arguments)
+
+    def tangent(leaf: Any) -> Any:
+        slot = slots[leaf.number] if isinstance(leaf, Leaf) else None
+        if slot is not None:
+            return results.leaf(found[slot], leaf.kind)
+        if isinstance(leaf, Leaf) and leaf.kind == "array":
+            zeros = results.leaf(found[leaf.number], leaf.kind)
+            return Make(np.zeros_like, [zeros])
+        return Constant(0.0)
+
+    def again(leaf: Any) -> Any:
+        return results.leaf(found[leaf.number], leaf.kind) if isinstance(leaf, Leaf) else leaf
+
+    made = forms.convert(tangent, form)
+    if value:
+        made = (forms.convert(again, form), made)
+    return extended.with_results(writer.finish(results.values), made)
+
+
+def pulled(program: Program, arguments: Arguments, at: Sequence[int]) -> tuple[IrFunction, Any]:
+    """The function of the parameters and a gradient for each ``Leaf`` of the result, in order, that
+    gives the gradients by the leaves of arguments, and the form of these.
+    """
+    wrt = _chosen(program, differentiated("vjp", arguments, at))
+    outputs = _results(_real(program.form))
+    part = _only(program, [leaf.number for leaf in outputs])
+    pullback, places = part.vjp(list(wrt.values()))
+    writer, results = _Writer("pullback", program), _Results(arguments)
+    like = pullback.parameters[len(program.samples) :]
+    if "array" in like:
+        raise NotDifferentiable("the pullback of an array")
+    seeds = [writer.builder.parameter(0, kind) for kind in like]
+    found = writer.builder.inline(pullback, [*writer.parameters, *seeds])
+    pairs = zip(wrt, places, strict=True)
+    by_leaf = {number: found[place] for number, place in pairs if place is not None}
+    made = results.arranged(at, by_leaf, True)
+    return writer.finish(results.values), made
+
+
+def with_integers(program: Program, converted: Sequence[int]) -> IrFunction:
+    """The function, where these parameters are Python's integers that it takes as floats."""
+    if not converted:
+        return program.function
+    like = program.function
+    builder = IrBuilder(like.name, like.file)
+    given = []
+    for at, (kind, sample) in enumerate(zip(like.parameters, program.samples, strict=True)):
+        if at in converted:
+            given.append(builder.compute("int_to_float", [builder.parameter(0, "int")]))
+        else:
+            given.append(builder.parameter(0, kind, sample))
+    builder.returns(builder.inline(like, given))
+    return builder.finish()
