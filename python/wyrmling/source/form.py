@@ -52,6 +52,12 @@ def leaves(form: Any) -> list[Any]:
     return [form] if parts is None else [leaf for part in parts for leaf in leaves(part)]
 
 
+def has_objects(form: Any) -> bool:
+    """Whether some part of it is what a function makes."""
+    parts = _parts(form)
+    return isinstance(form, Make) or any(has_objects(part) for part in parts or ())
+
+
 def convert(function: Callable[[Any], Any], form: Any) -> Any:
     """The form with ``function`` of each leaf in its place."""
     if isinstance(form, Make):
@@ -96,3 +102,16 @@ def makes(form: Any, slots: dict[Place, int]) -> list[tuple[Any, ...]]:
 
     add(form)
     return steps
+
+
+def filled(form: Any, results: Sequence[Any]) -> Any:
+    """An object of this form, of the results of a program, which has no ``Argument``."""
+    if isinstance(form, Leaf):
+        return results[form.number]
+    if isinstance(form, Constant):
+        return form.object
+    if isinstance(form, Make):
+        return form.function(*[filled(part, results) for part in form.parts])
+    if isinstance(form, dict):
+        return {key: filled(part, results) for key, part in form.items()}
+    return type(form)([filled(part, results) for part in form])

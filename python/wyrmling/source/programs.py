@@ -1,22 +1,23 @@
 """Programs of functions and of their transforms, from the ir of one to the ir of the next.
 
 A ``Program`` is what the abstract interpreter makes of a function for arguments of some kinds. A
-transform takes it to another: ``gradient`` to that of one number, ``jacobian`` (``forward`` or not) to
-that of many, ``moved`` to how results move with arguments, ``pulled`` to gradients for given ones of
-the results. They compose, so that higher derivatives are programs like any other.
+transform takes it to another: ``gradient`` to that of one number, ``jacobian`` (``forward`` or not)
+to that of many, ``moved`` to how results move with arguments, ``pulled`` to gradients for given
+ones of the results. They compose, so that higher derivatives are programs like any other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from .._core import IrBuilder, IrFunction
 from ..transforms import tree
 from . import form as forms
+from . import refuse
 from .form import Argument, Constant, Leaf, Make
 from .scope import Needs, Place, argument
 
@@ -24,17 +25,17 @@ EXTRA = "."
 """With what names of arguments begin that are no arguments of the user's function."""
 
 
-class NotDifferentiable(Exception):
-    """A transform does not fit what the function takes or returns: tracing says how."""
+class Misfit(Exception):
+    """A transform does not fit what the function takes or returns: tracing raises what is right."""
 
 
 @dataclass
 class Program:
     """The ir of a function, and how it is called.
 
-    Each parameter of ``function`` is read at the place in ``inputs``; ``samples`` were there when it
-    was read. ``leaves`` says which parameter is which leaf of the arguments; ``form`` is that of the
-    result.
+    Each parameter of ``function`` is read at the place in ``inputs``; ``samples`` were there when
+    it was read. ``leaves`` says which parameter is which leaf of the arguments; ``form`` is that of
+    the result.
     """
 
     function: IrFunction
@@ -43,7 +44,6 @@ class Program:
     leaves: dict[int, int]
     form: Any
     needs: Needs
-    functions: list[Any] = field(default_factory=list)
 
     def with_results(self, function: IrFunction, form: Any) -> Program:
         """The same of another function of these parameters."""
@@ -77,14 +77,13 @@ class Arguments:
 
     def arranged(self, at: int, parts: dict[int, Any]) -> Any:
         """The form of argument ``at``, with these in the place of its leaves."""
-        numbers = iter(self.owned[at])
-        return _rebuilt(self.args[at], lambda: parts[next(numbers)])
+        return filled(self.args[at], (parts[k] for k in self.owned[at]), Constant(None))
 
 
 def _flat(place: Place, value: Any) -> list[tuple[Place, Any]]:
     """The leaves of a value of plain containers, in the order of ``tree.flatten``."""
     if type(value) in (tuple, list):
-        parts = list(enumerate(value))
+        parts: list[tuple[Any, Any]] = list(enumerate(value))
     elif type(value) is dict:
         parts = list(value.items())
     elif value is None:
@@ -92,16 +91,17 @@ def _flat(place: Place, value: Any) -> list[tuple[Place, Any]]:
     elif tree.is_leaf(value):
         return [(place, value)]
     else:
-        raise NotDifferentiable(f"an argument is a {type(value).__name__}")
+        raise refuse.unsupported(f"an argument of class {type(value).__name__}")
     return [leaf for key, part in parts for leaf in _flat(place.item(key), part)]
 
 
-def _rebuilt(value: Any, part: Callable[[], Any]) -> Any:
+def filled(value: Any, parts: Iterator[Any], none: Any = None) -> Any:
+    """A value of the same form with other leaves, and what stands for None."""
     if type(value) in (tuple, list):
-        return type(value)([_rebuilt(each, part) for each in value])
+        return type(value)([filled(each, parts, none) for each in value])
     if type(value) is dict:
-        return {key: _rebuilt(each, part) for key, each in value.items()}
-    return Constant(None) if value is None else part()
+        return {key: filled(each, parts, none) for key, each in value.items()}
+    return none if value is None else next(parts)
 
 
 def differentiated(name: str, arguments: Arguments, at: Sequence[int]) -> list[int]:
@@ -109,7 +109,7 @@ def differentiated(name: str, arguments: Arguments, at: Sequence[int]) -> list[i
     numbers = [number for k in at for number in arguments.owned[k]]
     for number in numbers:
         if kind_of(arguments.leaves[number]) is None:
-            raise NotDifferentiable(f"{name} by {type(arguments.leaves[number]).__name__}")
+            raise Misfit(f"{name} by {type(arguments.leaves[number]).__name__}")
     return numbers
 
 
@@ -209,22 +209,28 @@ class _Results:
 def plain(form: Any) -> Any:
     """The form of results as transforms give them: NumPy's float64 numbers are Python's floats."""
     return forms.convert(
-        lambda leaf: replace(leaf, kind="float")
-        if isinstance(leaf, Leaf) and leaf.kind == "float64"
-        else leaf,
+        lambda leaf: (
+            replace(leaf, kind="float")
+            if isinstance(leaf, Leaf) and leaf.kind == "float64"
+            else leaf
+        ),
         form,
     )
 
 
 def _real(form: Any) -> Any:
-    """The form of a function's results, if all are floating-point numbers."""
+    """The form of a function's results, if all are floating-point numbers. Raises SourceError for
+    results in objects, which are no trees.
+    """
+    if forms.has_objects(form):
+        raise refuse.unsupported("a result in an object of a class")
     for leaf in forms.leaves(form):
         if isinstance(leaf, Leaf):
             fits = leaf.kind not in ("int", "bool")
         else:
             fits = isinstance(leaf, Constant) and isinstance(leaf.object, float | np.floating)
         if not fits:
-            raise NotDifferentiable("a result is no floating-point number")
+            raise Misfit("a result is no floating-point number")
     return plain(form)
 
 
@@ -246,15 +252,15 @@ def gradient(
     form, aux = program.form, None
     if has_aux:
         if not isinstance(form, tuple) or len(form) != 2:
-            raise NotDifferentiable("has_aux, but the result is no pair")
+            raise Misfit("has_aux, but the result is no pair")
         form, aux = form
     form = _real(form)
     if not total and not isinstance(form, Leaf | Constant):
-        raise NotDifferentiable("the result is not one number")
+        raise Misfit("the result is not one number")
     if isinstance(form, Leaf) and form.kind == "array" and not total:
-        raise NotDifferentiable("the result is an array")
+        raise Misfit("the result is an array")
     writer, results = _Writer("gradient", program), _Results(arguments)
-    kept = {leaf.number for part in (form if value else None, aux) for leaf in _results(part)}
+    kept = {leaf.number for part in (form if value else None, aux) for leaf in _outputs(part)}
     primal = writer.builder.inline(program.function, writer.parameters) if kept else []
 
     def again(leaf: Any) -> Any:
@@ -263,12 +269,10 @@ def gradient(
     given = forms.convert(again, form) if value else None
     beside = forms.convert(again, plain(aux)) if has_aux else None
     found: dict[int, int] = {}
-    for leaf in _results(form):
+    for leaf in _outputs(form):
         for number, part in _gradients(writer, program, leaf, wrt).items():
             before = found.get(number)
-            found[number] = (
-                part if before is None else writer.builder.apply("add", [before, part])
-            )
+            found[number] = part if before is None else writer.builder.apply("add", [before, part])
     made = results.arranged(at, found, several)
     if value:
         made = ((given, beside) if has_aux else given, made)
@@ -277,7 +281,7 @@ def gradient(
     return program.with_results(writer.finish(results.values), made)
 
 
-def _results(form: Any) -> list[Leaf]:
+def _outputs(form: Any) -> list[Leaf]:
     found = [] if form is None else forms.leaves(form)
     return [leaf for leaf in found if isinstance(leaf, Leaf)]
 
@@ -285,13 +289,15 @@ def _results(form: Any) -> list[Leaf]:
 def jacobian(
     program: Program, arguments: Arguments, at: Sequence[int], several: bool, *, forward: bool
 ) -> Program:
-    """The derivative of each number that a function returns by each that it takes."""
+    """The derivative of each number that a function returns by each that it takes. Raises
+    SourceError for arrays.
+    """
     wrt = _chosen(program, differentiated("jacobian", arguments, at))
     form = _real(program.form)
-    outputs = _results(form)
+    outputs = _outputs(form)
     arrays = any(isinstance(program.samples[place], np.ndarray) for place in wrt.values())
     if arrays or any(leaf.kind == "array" for leaf in outputs):
-        raise NotDifferentiable("the Jacobian of arrays")
+        raise refuse.unsupported("the Jacobian of arrays")
     writer, results = _Writer("Jacobian", program), _Results(arguments)
     columns: dict[int, dict[int, int]] = {leaf.number: {} for leaf in outputs}
     if forward:
@@ -314,6 +320,13 @@ def jacobian(
     return program.with_results(writer.finish(results.values), made)
 
 
+def _parameter(sample: Any) -> Literal["array", "float32", "float"]:
+    """The kind of a parameter for a tangent like this."""
+    if isinstance(sample, np.ndarray):
+        return "array"
+    return "float32" if isinstance(sample, np.float32) else "float"
+
+
 def _extended(
     program: Program, prefix: str, like: Sequence[Any], places: Sequence[Place]
 ) -> tuple[_Writer, Program, list[int]]:
@@ -323,8 +336,7 @@ def _extended(
     writer = _Writer(prefix, program)
     added = []
     for sample in like:
-        kind = "array" if isinstance(sample, np.ndarray) else kind_of(sample)
-        added.append(writer.builder.parameter(0, kind or "float", sample))
+        added.append(writer.builder.parameter(0, _parameter(sample), sample))
     samples = [*program.samples, *like]
     return writer, replace(program, inputs=[*program.inputs, *places], samples=samples), added
 
@@ -374,13 +386,13 @@ def pulled(program: Program, arguments: Arguments, at: Sequence[int]) -> tuple[I
     gives the gradients by the leaves of arguments, and the form of these.
     """
     wrt = _chosen(program, differentiated("vjp", arguments, at))
-    outputs = _results(_real(program.form))
+    outputs = _outputs(_real(program.form))
     part = _only(program, [leaf.number for leaf in outputs])
     pullback, places = part.vjp(list(wrt.values()))
     writer, results = _Writer("pullback", program), _Results(arguments)
     like = pullback.parameters[len(program.samples) :]
     if "array" in like:
-        raise NotDifferentiable("the pullback of an array")
+        raise refuse.unsupported("the pullback of an array")
     seeds = [writer.builder.parameter(0, kind) for kind in like]
     found = writer.builder.inline(pullback, [*writer.parameters, *seeds])
     pairs = zip(wrt, places, strict=True)

@@ -82,6 +82,13 @@ def unreadable(name: str, reason: str, file: str | None = None, line: int = 0) -
     return error
 
 
+def unsupported(construct: str) -> SourceError:
+    """The error that something has no place in the text of the function."""
+    error = SourceError(f"{construct} is not supported\n  use mode='trace'")
+    error.construct, error.advice = construct, "use mode='trace'"
+    return error
+
+
 @dataclass(frozen=True)
 class Entry:
     """A class of ``ast``: what it is called, and, if it is refused, what to write instead."""

@@ -11,6 +11,7 @@ import numpy as np
 from .._core import Variable
 from . import tree
 from .forward import jvp
+from .modes import DEFAULT, Mode
 from .reverse import vjp
 from .tracing import described, function
 
@@ -59,15 +60,17 @@ def check_grads(
     atol: float | None = None,
     rtol: float | None = None,
     eps: float | None = None,
+    mode: Mode = DEFAULT,
 ) -> None:
     """Checks the derivatives of ``f`` at ``args`` against central differences, in a random
     direction, up to ``order``, in forward mode (``"fwd"``), reverse mode (``"rev"``) or both, and
     for higher orders in every combination.
 
     ``f`` takes and returns what ``grad`` and ``vjp`` allow, and is also run on plain numbers and
-    arrays. Derivatives may differ from the differences by ``atol + rtol * |difference|``, for
-    steps of ``eps``; by default 1e-6, 1e-5 and 1e-5 in double precision, 0.01, 0.02 and 0.01 if an
-    argument is float32. The direction is drawn with a fixed seed.
+    arrays. Derivatives may differ from the differences by ``atol + rtol * |difference|``, for steps
+    of ``eps``, and ``mode`` is that of ``grad``; by default 1e-6, 1e-5 and 1e-5 in double
+    precision, 0.01, 0.02 and 0.01 if an argument is float32. The direction is drawn with a fixed
+    seed.
 
     Raises AssertionError if they differ by more, and ValueError or TypeError for arguments that
     make no sense.
@@ -94,7 +97,7 @@ def check_grads(
     bounds = (1e-2, 2e-2, 1e-2) if single else (1e-6, 1e-5, 1e-5)
     given = (atol, rtol, eps)
     chosen = [b if g is None else g for g, b in zip(given, bounds, strict=True)]
-    _check(f, list(args), order, tuple(modes), chosen, np.random.default_rng(0), "")
+    _check(f, list(args), order, tuple(modes), chosen, np.random.default_rng(0), "", mode)
 
 
 def _check(
@@ -105,6 +108,7 @@ def _check(
     bounds: list[float],
     rng: np.random.Generator,
     taken: str,
+    mode: Mode,
 ) -> None:
     atol, rtol, eps = bounds
     direction = _directions(args, rng)
@@ -112,24 +116,25 @@ def _check(
     seed = _directions(tree.convert(_plain, value), rng)
     ahead, behind = (f(*_moved(args, direction, step)) for step in (eps, -eps))
     expected = (_inner(ahead, seed) - _inner(behind, seed)) / (2.0 * eps)
-    for mode in modes:
-        if mode == "fwd":
-            found = _inner(jvp(f, args, direction)[1], seed)
+    for way in modes:
+        if way == "fwd":
+            found = _inner(jvp(f, args, direction, mode=mode)[1], seed)
         else:
-            found = _inner(list(vjp(f, *args)[1](seed)), direction)
-        where = f"order {taken.count('of') + 1}, {taken}{mode}"
+            found = _inner(list(vjp(f, *args, mode=mode)[1](seed)), direction)
+        where = f"order {taken.count('of') + 1}, {taken}{way}"
         if not abs(found - expected) <= atol + rtol * abs(expected):
             raise AssertionError(
                 f"check_grads: {where}: the derivative is {found}, by differences {expected}"
             )
         if order > 1:
 
-            def derivative(*xs: Any, mode: str = mode) -> Any:
-                if mode == "fwd":
-                    return jvp(f, xs, direction)[1]
-                return vjp(f, *xs)[1](seed)
+            def derivative(*xs: Any, way: str = way) -> Any:
+                if way == "fwd":
+                    return jvp(f, xs, direction, mode=mode)[1]
+                return vjp(f, *xs, mode=mode)[1](seed)
 
-            _check(derivative, args, order - 1, modes, bounds, rng, f"{taken}{mode} of ")
+            more = f"{taken}{way} of "
+            _check(derivative, args, order - 1, modes, bounds, rng, more, mode)
 
 
 def _plain(leaf: Any) -> Any:

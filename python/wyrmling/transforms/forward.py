@@ -13,6 +13,7 @@ import numpy as np
 from .. import _core
 from .._core import Variable
 from . import tree
+from .modes import DEFAULT, Mode, chosen, is_traced
 from .reverse import joined
 from .tracing import Argnums, Run, described, function, like, named
 
@@ -33,13 +34,19 @@ def _pushed(run: Run, tangents: Sequence[Any]) -> list[Any]:
 
 
 def jvp(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
+    f: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    mode: Mode = DEFAULT,
+    **kwargs: Any,
 ) -> tuple[Any, Any]:
     """``f(*primals, **kwargs)``, and how it moves when the arguments move by ``tangents``: the
     Jacobian-vector product, of the form of the result.
 
-    ``tangents`` has one for each of ``primals``, of the same form, shapes and dtypes. Raises
-    TypeError or ValueError if one does not fit, and TypeError as ``grad`` does.
+    ``tangents`` has one for each of ``primals``, of the same form, shapes and dtypes. ``mode`` is
+    that of ``grad``, and no argument of ``f``. Raises TypeError or ValueError if a tangent does not
+    fit, and errors as ``grad`` does.
 
     >>> import numpy as np
     >>> import wyrmling as wy
@@ -69,6 +76,16 @@ def jvp(
             raise ValueError(
                 f"jvp: {label}: expected shape {np.shape(x)}, as the argument's, got {np.shape(t)}"
             )
+    if is_traced("jvp", mode):
+        return _traced_jvp(f, tuple(primals), directions, kwargs)
+    from ..source.immediate import with_tangents
+
+    return with_tangents(f, tuple(primals), directions, kwargs, _traced_jvp, mode)
+
+
+def _traced_jvp(
+    f: Callable[..., Any], primals: tuple[Any, ...], directions: Sequence[Any], kwargs: Any
+) -> tuple[Any, Any]:
     run = Run("jvp", f, primals, kwargs, range(len(primals)))
     moved = _pushed(run, directions)
     value = run.value()
@@ -81,7 +98,9 @@ def _as_plain(value: Any, tangent: Any) -> Any:
     return tangent if isinstance(tangent, Variable) else like(value, np.asarray(tangent))
 
 
-def jacfwd(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def jacfwd(
+    f: Callable[..., Any], argnums: Argnums = 0, *, mode: Mode = DEFAULT
+) -> Callable[..., Any]:
     """A function that returns the Jacobian of ``f``, by forward mode: a tangent for each element
     of the arguments, so best for many results of few arguments.
 
@@ -116,4 +135,4 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
                 blocks[k].append(joined([column[k] for column in columns], -1, shape, x))
         return run.rebuild_output(iter([run.arranged(argnums, block) for block in blocks]))
 
-    return transformed
+    return chosen("jacfwd", f, transformed, mode, argnums)

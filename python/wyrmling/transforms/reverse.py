@@ -15,11 +15,16 @@ import numpy as np
 from .. import _core
 from .._core import Variable, stack
 from . import tree
+from .modes import DEFAULT, Mode, chosen, is_traced
 from .tracing import Argnums, Run, described, function, named
 
 
 def value_and_grad(
-    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    mode: Mode = DEFAULT,
 ) -> Callable[..., Any]:
     """A function that returns ``(f(...), grad(f)(...))``, computed together.
 
@@ -39,7 +44,7 @@ def value_and_grad(
         value = run.value()
         return ((value, run.aux) if has_aux else value), gradient
 
-    return transformed
+    return chosen("value_and_grad", f, transformed, mode, argnums, has_aux)
 
 
 def _gradient(run: Run, argnums: Argnums) -> Any:
@@ -47,7 +52,13 @@ def _gradient(run: Run, argnums: Argnums) -> Any:
     return run.arranged(argnums, run.gradients(y))
 
 
-def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    mode: Mode = DEFAULT,
+) -> Callable[..., Any]:
     """A function that returns the gradient of ``f``, which returns one number.
 
     ``argnums`` says which positional arguments to differentiate by: one, or several, for a tuple
@@ -56,9 +67,15 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     keyword arguments, are passed on as they are. With ``has_aux``, ``f`` returns ``(value, aux)``
     and the result is ``(gradient, aux)``.
 
-    Raises TypeError if an argument to differentiate by is not made of floating-point numbers
-    (integers alone are taken as floats), or if ``f`` returns anything but one floating-point
-    number, by itself or in an array. The gradient by what ``f`` does not read is zero.
+    With ``mode="trace"`` the function is run on variables that remember what was computed; with
+    ``"source"`` its text is read and compiled, loops and branches included, so that later calls
+    run no Python; ``"auto"`` reads what pays and can be read, and traces the rest.
+
+    Raises SourceError, a NotImplementedError, if ``f`` is to be read and has something in it that
+    is not supported, ValueError for another mode, and TypeError if an argument to differentiate by
+    is not made of floating-point numbers (integers alone are taken as floats), or if ``f`` returns
+    anything but one floating-point number, by itself or in an array. The gradient by what ``f``
+    does not read is zero.
 
     >>> import numpy as np
     >>> import wyrmling as wy
@@ -78,10 +95,12 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
         gradient = _gradient(run, argnums)
         return (gradient, run.aux) if has_aux else gradient
 
-    return transformed
+    return chosen("grad", f, transformed, mode, argnums, has_aux)
 
 
-def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def elementwise_grad(
+    f: Callable[..., Any], argnums: Argnums = 0, *, mode: Mode = DEFAULT
+) -> Callable[..., Any]:
     """A function that returns the derivative of ``f`` at each element, for ``f`` that acts on
     each element alone: the gradient of the sum of its results, of whatever shape.
 
@@ -99,7 +118,7 @@ def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..
         run = Run("elementwise_grad", f, args, kwargs, argnums)
         return run.arranged(argnums, _sum_of(run, [None] * len(run.outputs)))
 
-    return transformed
+    return chosen("elementwise_grad", f, transformed, mode, argnums)
 
 
 def _sum_of(run: Run, seeds: list[Any]) -> list[Any]:
@@ -115,13 +134,15 @@ def _sum_of(run: Run, seeds: list[Any]) -> list[Any]:
     return run.gradients(total, _core.constant(np.ones((), total.dtype)) if live else None)
 
 
-def vjp(f: Callable[..., Any], *xs: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
+def vjp(
+    f: Callable[..., Any], *xs: Any, mode: Mode = DEFAULT, **kwargs: Any
+) -> tuple[Any, Callable[[Any], Any]]:
     """``f(*xs, **kwargs)``, and the function that pulls a gradient of it back to ``xs``.
 
     The pullback takes a gradient of the result's form, shapes and dtypes, and returns a tuple
     with one of the form of each of ``xs``: vector-Jacobian products. It can be called again and
-    again. Raises TypeError or ValueError if the gradient does not fit the result, and TypeError
-    as ``grad`` does.
+    again. ``mode`` is that of ``grad``, and no argument of ``f``. Raises TypeError or ValueError if
+    the gradient does not fit the result, and errors as ``grad`` does.
 
     >>> import numpy as np
     >>> import wyrmling as wy
@@ -134,21 +155,33 @@ def vjp(f: Callable[..., Any], *xs: Any, **kwargs: Any) -> tuple[Any, Callable[[
     function("vjp", f)
     if not xs:
         raise TypeError("vjp: expected at least one argument to differentiate by")
+    if is_traced("vjp", mode):
+        return _traced_vjp(f, *xs, **kwargs)
+    from ..source.immediate import with_pullback
+
+    return with_pullback(f, xs, kwargs, _traced_vjp, _seeds, mode)
+
+
+def _traced_vjp(f: Callable[..., Any], *xs: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
     run = Run("vjp", f, xs, kwargs, range(len(xs)))
     shape = tree.structure(run.result)
-    labels = [label for label, _ in tree.flatten(shape, "gradient")[0]]
 
     def pullback(gradient: Any) -> Any:
-        given = tree.leaves_like(gradient, shape)
-        if given is None:
-            raise TypeError(
-                f"pullback: expected a gradient of the form of the result, {shape}, got "
-                f"{tree.structure(gradient)}"
-            )
-        seeds = [_seed(*each) for each in zip(labels, given, run.outputs, strict=True)]
-        return run.arranged(range(len(xs)), _sum_of(run, seeds))
+        return run.arranged(range(len(xs)), _sum_of(run, _seeds(gradient, shape, run.outputs)))
 
     return run.value(), pullback
+
+
+def _seeds(gradient: Any, shape: Any, outputs: list[Any]) -> list[Any]:
+    """The leaves of a gradient that a pullback was given, if they fit a result of this shape."""
+    given = tree.leaves_like(gradient, shape)
+    if given is None:
+        raise TypeError(
+            f"pullback: expected a gradient of the form of the result, {shape}, got "
+            f"{tree.structure(gradient)}"
+        )
+    labels = [label for label, _ in tree.flatten(shape, "gradient")[0]]
+    return [_seed(*each) for each in zip(labels, given, outputs, strict=True)]
 
 
 def _seed(label: str, seed: Any, like: Any) -> Any:
@@ -171,7 +204,9 @@ pullback = vjp
 """The name of ``vjp`` in the Julia packages that wyrmling descends from."""
 
 
-def jacrev(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def jacrev(
+    f: Callable[..., Any], argnums: Argnums = 0, *, mode: Mode = DEFAULT
+) -> Callable[..., Any]:
     """A function that returns the Jacobian of ``f``, by reverse mode: a pullback for each element
     of the result, so best for few results of many arguments.
 
@@ -194,7 +229,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         blocks = [run.arranged(argnums, _rows(run, y)) for y in run.outputs]
         return run.rebuild_output(iter(blocks))
 
-    return transformed
+    return chosen("jacrev", f, transformed, mode, argnums)
 
 
 def _rows(run: Run, y: Any) -> list[Any]:

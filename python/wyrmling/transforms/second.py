@@ -8,11 +8,17 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from .forward import jacfwd, jvp
+from .modes import DEFAULT, Mode, chosen
 from .reverse import grad, jacrev
 from .tracing import Argnums, function, named, positions
 
+DIRECTION = ".direction"
+"""The name under which a direction is passed on, which no argument of a function has."""
 
-def hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+
+def hessian(
+    f: Callable[..., Any], argnums: Argnums = 0, *, mode: Mode = DEFAULT
+) -> Callable[..., Any]:
     """A function that returns the second derivatives of ``f``.
 
     For a result of shape ``s`` and an argument of shape ``t`` they are an array of shape
@@ -26,7 +32,7 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
            [2., 0.]])
     """
     function("hessian", f)
-    reverse = jacrev(jacrev(f, argnums), argnums)
+    reverse = jacrev(jacrev(f, argnums, mode="trace"), argnums, mode="trace")
 
     @named("hessian", f)
     def transformed(*args: Any, **kwargs: Any) -> Any:
@@ -35,12 +41,15 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         except np.linalg.LinAlgError:
             # Reverse mode twice is the fastest. Where eigenvalues or singular values coincide only
             # forward mode, which knows the direction, has second derivatives of their functions.
-            return jacfwd(jacrev(f, argnums), argnums)(*args, **kwargs)
+            slopes = jacrev(f, argnums, mode="trace")
+            return jacfwd(slopes, argnums, mode="trace")(*args, **kwargs)
 
-    return transformed
+    return chosen("hessian", f, transformed, mode, argnums)
 
 
-def hvp(f: Callable[..., Any], argnums: SupportsIndex = 0) -> Callable[..., Any]:
+def hvp(
+    f: Callable[..., Any], argnums: SupportsIndex = 0, *, mode: Mode = DEFAULT
+) -> Callable[..., Any]:
     """A function that returns the second derivatives of ``f``, which returns one number, times a
     direction: ``hvp(f)(*args, direction)``.
 
@@ -58,6 +67,18 @@ def hvp(f: Callable[..., Any], argnums: SupportsIndex = 0) -> Callable[..., Any]
     if isinstance(argnums, Sequence):
         raise TypeError(f"hvp: argnums: expected one integer, got {argnums!r}")
 
+    def along(*args: Any, **kwargs: Any) -> Any:
+        direction = kwargs.pop(DIRECTION)
+        at = positions("hvp", argnums, len(args))[0]
+
+        def gradient(x: Any) -> Any:
+            changed = (*args[:at], x, *args[at + 1 :])
+            return grad(f, at, mode="trace")(*changed, **kwargs)
+
+        return jvp(gradient, (args[at],), (direction,), mode="trace")[1]
+
+    products = chosen("hvp", f, along, mode, argnums)
+
     @named("hvp", f)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         if len(args) < 2:
@@ -66,11 +87,6 @@ def hvp(f: Callable[..., Any], argnums: SupportsIndex = 0) -> Callable[..., Any]
                 f"{len(args)} argument(s)"
             )
         *xs, direction = args
-        at = positions("hvp", argnums, len(xs))[0]
-
-        def gradient(x: Any) -> Any:
-            return grad(f, at)(*xs[:at], x, *xs[at + 1 :], **kwargs)
-
-        return jvp(gradient, (xs[at],), (direction,))[1]
+        return products(*xs, **kwargs, **{DIRECTION: direction})
 
     return transformed

@@ -1,0 +1,385 @@
+"""Whether a function is read or traced, and the memory of that choice.
+
+With ``mode="source"`` it is read, or SourceError says why not. With ``"auto"`` it is read where
+that pays and is possible, and traced otherwise: the first call is traced unless the text has a
+loop, as is what cannot be read; so are calls with variables as arguments, and all calls while a
+debugger, a profiler or coverage watches.
+
+What is compiled is kept for the code of the function (not for the function: closures that are made
+anew share it), in a bounded table of specializations for different kinds of arguments. The native
+``Dispatcher`` finds the one that fits a call; what it cannot find it asks for here.
+
+A specialization leaves where it does not imitate Python: overflow of integers, division by zero,
+``raise``. Then the function itself runs on the arguments, so that exceptions are Python's own; if
+it returns, it is traced.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import threading
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._core import Specialization, SpecializationTable, Variable
+from ..transforms.tracing import Argnums, named, positions
+from . import form as forms
+from . import programs, read, refuse
+from .compilation import specialise
+from .form import Argument, Constant, Leaf
+from .identity import IdentityCache
+from .programs import EXTRA, Arguments, Misfit, Program
+from .pullback import Pullback
+from .refuse import SourceError, Unreadable
+from .scope import Needs, Place, argument
+
+MOST_SIGNATURES = 16
+
+
+@dataclass(frozen=True)
+class Transform:
+    """What is done to a function, as part of the key of what is kept."""
+
+    name: str
+    argnums: Any = 0
+    has_aux: bool = False
+
+
+class Record:
+    """What is known of a function's code under a chain of transforms."""
+
+    def __init__(self) -> None:
+        self.table = SpecializationTable(MOST_SIGNATURES)
+        self.seen: set[Any] = set()
+        self.reasons: dict[Any, str] = {}
+
+    def is_new(self, signature: Any) -> bool:
+        """Whether no call of this signature came before; from now on one did."""
+        if signature in self.seen:
+            return False
+        if len(self.seen) >= 4 * MOST_SIGNATURES:
+            self.seen.clear()
+        self.seen.add(signature)
+        return True
+
+    def remember(self, signature: Any, reason: str) -> None:
+        """Why calls of a signature are traced."""
+        if len(self.reasons) >= MOST_SIGNATURES:
+            self.reasons.pop(next(iter(self.reasons)))
+        self.reasons[signature] = reason
+
+
+_records: IdentityCache[types.CodeType, dict[Any, Record]] = IdentityCache(4096)
+_lock = threading.Lock()
+
+
+def record(f: Callable[..., Any], key: Any) -> Record:
+    """What is known of a function's code under this key. Raises Unreadable if it has no code."""
+    code = read.callee(f).function.__code__
+    with _lock:
+        found = _records.get(code)
+        if found is None:
+            found = _records.put(code, {})
+        if key not in found:
+            found[key] = Record()
+        return found[key]
+
+
+class Differentiated(_core.Dispatcher):
+    """A function that a transform made, and that is compiled. It is pickled as what it was made of.
+    """
+
+    chain: tuple[Transform, ...]
+    inner: Callable[..., Any]
+    made: tuple[str, Callable[..., Any], dict[str, Any]]
+
+    def __reduce__(self) -> Any:
+        name, f, options = self.made
+        return functools.partial(_again, name, **options), (f,)
+
+
+def _again(name: str, f: Callable[..., Any], **options: Any) -> Any:
+    from .. import transforms
+
+    return getattr(transforms, name)(f, **options)
+
+
+def transformed(
+    transform: Transform,
+    f: Callable[..., Any],
+    traced: Callable[..., Any],
+    mode: str,
+    made: tuple[str, Callable[..., Any], dict[str, Any]],
+) -> Callable[..., Any]:
+    """The transform of a function, read or traced; ``traced`` is what traces it."""
+    inner: Callable[..., Any] = f
+    chain: tuple[Transform, ...] = (transform,)
+    if isinstance(f, Differentiated):
+        inner, chain = f.inner, (*f.chain, *chain)
+    # An integer that counts as another, True as 1, is not that here.
+    key = (mode, tuple((t, repr(t.argnums)) for t in chain))
+    try:
+        known = record(inner, key)
+    except (Unreadable, TypeError):
+        if mode == "auto":
+            return traced
+        known = Record()
+    chosen = Chosen(inner, chain, traced, mode, known)
+    made_of = Differentiated(
+        inner, chosen.specialize, chosen.fallback, known.table, watches=mode == "auto"
+    )
+    made_of.inner, made_of.chain, made_of.made = inner, chain, made
+    return named(transform.name, f)(made_of)
+
+
+class Chosen:
+    """How a transform of a function is called where nothing that is compiled fits."""
+
+    def __init__(
+        self,
+        inner: Callable[..., Any],
+        chain: tuple[Transform, ...],
+        traced: Callable[..., Any],
+        mode: str,
+        known: Record,
+    ) -> None:
+        self.inner = inner
+        self.chain = chain
+        self.traced = traced
+        self.mode = mode
+        self.record = known
+
+    def fallback(
+        self,
+        specialization: Specialization | None,
+        exit: int | None,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """The result where no program gives it."""
+        if exit is not None:
+            given = {key: value for key, value in kwargs.items() if not key.startswith(EXTRA)}
+            self.inner(*args, **given)
+        return self.traced(*args, **kwargs)
+
+    def specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization | None:
+        """What is compiled for a call like this, or None if this one is traced.
+
+        Raises SourceError where the mode is ``source``.
+        """
+        try:
+            arguments = Arguments.of(args, kwargs)
+        except SourceError:
+            if self.mode == "source":
+                raise
+            return None
+        try:
+            signature = tuple((type(leaf), np.ndim(leaf)) for leaf in arguments.leaves)
+            if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
+                return _traced(arguments)
+            if self.mode == "auto" and self.record.is_new(signature) and not has_loop(self.inner):
+                return None
+            return compiled(self.inner, self.chain, arguments)
+        except Misfit:
+            return None
+        except Unreadable as error:
+            refusal = refuse.unreadable(getattr(self.inner, "__qualname__", "it"), str(error))
+        except SourceError as error:
+            refusal = error
+        if self.mode == "source":
+            raise refusal
+        self.record.remember(signature, str(refusal))
+        return _traced(arguments)
+
+
+def has_loop(f: Callable[..., Any]) -> bool:
+    """Whether the text of a function has a loop."""
+    try:
+        node = read.function(read.callee(f).function).node
+    except Unreadable:
+        return False
+    return any(isinstance(each, ast.For | ast.While | ast.comprehension) for each in ast.walk(node))
+
+
+def _traced(arguments: Arguments) -> Specialization:
+    """What says that calls of these kinds are traced."""
+    needs = Needs()
+    expect_arguments(arguments, needs)
+    count = len(arguments.args) + len(arguments.kwargs)
+    steps, _ = needs.steps(count)
+    return Specialization(len(arguments.args), tuple(arguments.kwargs), steps, [], None, None, None)
+
+
+def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Arguments) -> Program:
+    """The program of a function under transforms, for arguments like these.
+
+    Raises SourceError or Unreadable if it cannot be read, Misfit if a transform does not fit.
+    """
+    leaves = list(arguments.leaves)
+    for number in _differentiated(chain, arguments):
+        if type(leaves[number]) is int:
+            leaves[number] = float(leaves[number])
+    count = sum(not key.startswith(EXTRA) for key in arguments.kwargs)
+    given = [
+        programs.filled(value, iter([leaves[number] for number in owned]))
+        for value, owned in zip(
+            (*arguments.args, *arguments.kwargs.values()), arguments.owned, strict=True
+        )
+    ]
+    positional = len(arguments.args)
+    names = list(arguments.kwargs)[:count]
+    args = tuple(given[:positional])
+    kwargs = dict(zip(names, given[positional : positional + count], strict=True))
+    found = specialise(f, args, kwargs)
+    by_place = dict(zip(arguments.places, leaves, strict=True))
+    roots = (f, *arguments.args, *arguments.kwargs.values())
+    made = Program(
+        found.function,
+        list(found.inputs),
+        [by_place[place] if place in by_place else place.read(roots) for place in found.inputs],
+        {leaf: at for at, leaf in enumerate(found.leaves)},
+        found.form,
+        found.needs,
+    )
+    for number, value in found.static.items():
+        made.needs.expect(arguments.places[number], value)
+    if found.form is None:
+        raise refuse.unsupported("a result that has several forms")
+    for transform in chain:
+        made = _apply(transform, made, arguments)
+    return made
+
+
+def _differentiated(chain: Sequence[Transform], arguments: Arguments) -> list[int]:
+    """The leaves by which some transform differentiates."""
+    found: set[int] = set()
+    for transform in chain:
+        found.update(number for k in _at(transform, arguments) for number in arguments.owned[k])
+    return sorted(found)
+
+
+def _at(transform: Transform, arguments: Arguments) -> tuple[int, ...]:
+    if transform.name == "compile":
+        return ()
+    try:
+        return positions(transform.name, transform.argnums, len(arguments.args))
+    except (TypeError, ValueError) as error:
+        raise Misfit(str(error)) from None
+
+
+def _apply(transform: Transform, made: Program, arguments: Arguments) -> Program:
+    at, name = _at(transform, arguments), transform.name
+    argnums: Argnums = transform.argnums
+    several = type(argnums) is not int and isinstance(argnums, Sequence)
+    extras = [
+        pair
+        for key, owned in zip(arguments.kwargs, arguments.owned[len(arguments.args) :], strict=True)
+        if key.startswith(EXTRA)
+        for pair in [(arguments.places[k], arguments.leaves[k]) for k in owned]
+    ]
+    match name:
+        case "compile":
+            return made
+        case "grad" | "value_and_grad":
+            value = name == "value_and_grad"
+            return programs.gradient(
+                made, arguments, at, several, value=value, has_aux=transform.has_aux
+            )
+        case "elementwise_grad":
+            return programs.gradient(made, arguments, at, several, total=True)
+        case "hessian":
+            slope = programs.jacobian(made, arguments, at, several, forward=False)
+            return programs.jacobian(slope, arguments, at, several, forward=True)
+        case "jacrev" | "jacfwd":
+            return programs.jacobian(made, arguments, at, several, forward=name == "jacfwd")
+        case "jvp":
+            return programs.moved(made, arguments, at, extras, value=True)
+        case "hvp":
+            slope = programs.gradient(made, arguments, at, several)
+            return programs.moved(slope, arguments, at, extras, value=False)
+        case "vjp":
+            return _with_pullback(made, arguments, at)
+    raise AssertionError(f"there is no transform {name!r}")
+
+
+def _with_pullback(made: Program, arguments: Arguments, at: Sequence[int]) -> Program:
+    pullback, form = programs.pulled(made, arguments, at)
+    integers = _integers(made, arguments)
+    pulled = made.with_results(pullback, form)
+    pulled.samples = [*made.samples, *[0.0] * (len(pullback.parameters) - len(made.samples))]
+    native = programs.with_integers(pulled, integers).compile()
+    value = programs.plain(made.form)
+    taken = tuple(at for at, leaf in enumerate(forms.leaves(value)) if isinstance(leaf, Leaf))
+    parameters = tuple(Argument(place) for place in made.inputs)
+    back = Constant(Pullback(native, form, taken))
+    return made.with_results(made.function, (value, parameters, back))
+
+
+def _integers(made: Program, arguments: Arguments) -> list[int]:
+    """The parameters that are integers of the caller's, and floats of the program."""
+    by_place = dict(zip(arguments.places, arguments.leaves, strict=True))
+    return [
+        at
+        for at, place in enumerate(made.inputs)
+        if type(by_place.get(place)) is int and made.function.parameters[at] == "float"
+    ]
+
+
+def compiled(
+    f: Callable[..., Any], chain: Sequence[Transform], arguments: Arguments
+) -> Specialization:
+    """A program of a function under transforms, compiled, and when it may be called."""
+    made = program(f, chain, arguments)
+    expect_arguments(arguments, made.needs)
+    steps, slots = made.needs.steps(len(arguments.args) + len(arguments.kwargs))
+    native = programs.with_integers(made, _integers(made, arguments)).compile()
+    return Specialization(
+        len(arguments.args),
+        tuple(arguments.kwargs),
+        steps,
+        [slots[place] for place in made.inputs],
+        native,
+        forms.makes(made.form, slots),
+        None,
+    )
+
+
+_KINDS: dict[type, str] = {
+    float: "float",
+    int: "int",
+    bool: "bool",
+    np.float64: "float64",
+    np.float32: "float32",
+}
+
+
+def expect_arguments(arguments: Arguments, needs: Needs) -> None:
+    """The arguments must be of the kinds of these."""
+
+    def expect(place: Place, value: Any) -> None:
+        kind = type(value)
+        if kind in (tuple, list):
+            needs.length(place, value)
+            for at, part in enumerate(value):
+                expect(place.item(at), part)
+        elif kind is dict:
+            needs.keys(place, value)
+            for key, part in value.items():
+                expect(place.item(key), part)
+        elif kind in _KINDS and (kind is not int or -(2**63) <= value < 2**63):
+            needs.test(place, ("kind", _KINDS[kind]))
+        elif kind is np.ndarray and value.dtype.name in ("float64", "float32", "uint32"):
+            needs.test(place, ("array", value.dtype.name, value.ndim))
+        elif value is None:
+            needs.expect(place, value)
+        else:
+            needs.instance(place, kind)
+
+    for at, value in enumerate((*arguments.args, *arguments.kwargs.values())):
+        expect(argument(at), value)

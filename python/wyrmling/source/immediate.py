@@ -1,0 +1,74 @@
+"""Transforms that are called with the arguments at once: ``vjp`` and ``jvp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core import Variable
+from ..transforms import tree
+from .choose import Transform, transformed
+
+TANGENTS = ".tangents"
+"""The name under which tangents are passed on, which no argument of a function has."""
+
+
+def with_tangents(
+    f: Callable[..., Any],
+    primals: tuple[Any, ...],
+    tangents: Sequence[Any],
+    kwargs: dict[str, Any],
+    traced: Callable[..., tuple[Any, Any]],
+    mode: str,
+) -> tuple[Any, Any]:
+    """The value and how it moves with the leaves of the arguments, read or traced."""
+
+    def along(*args: Any, **kwargs: Any) -> Any:
+        given = kwargs.pop(TANGENTS)
+        return traced(f, args, given, kwargs)
+
+    transform = Transform("jvp", range(len(primals)))
+    made = transformed(transform, f, along, mode, ("jvp", f, {}))
+    given = tuple([float(t) if type(t) is int else t for t in tangents])
+    found: tuple[Any, Any] = made(*primals, **kwargs, **{TANGENTS: given})
+    return found
+
+
+def with_pullback(
+    f: Callable[..., Any],
+    xs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    traced: Callable[..., tuple[Any, Any]],
+    seeds: Callable[[Any, Any, list[Any]], list[Any]],
+    mode: str,
+) -> tuple[Any, Callable[[Any], Any]]:
+    """The value and what pulls gradients of it back, read or traced; ``seeds`` gives the leaves of
+    a gradient that fits results of a shape.
+    """
+
+    def at_once(*args: Any, **kwargs: Any) -> Any:
+        value, pullback = traced(f, *args, **kwargs)
+        return value, None, pullback
+
+    transform = Transform("vjp", range(len(xs)))
+    made = transformed(transform, f, at_once, mode, ("vjp", f, {}))
+    value, parameters, pull = made(*xs, **kwargs)
+    if parameters is None:
+        return value, pull
+    # Who holds the arrays may write to them before the pullback is called.
+    kept = [each.copy() if isinstance(each, np.ndarray) else each for each in parameters]
+    again = tree.copied(xs), tree.copied(kwargs)
+    shape = tree.structure(value)
+    outputs = [leaf for _, leaf in tree.flatten(value)[0]]
+
+    def pullback(gradient: Any) -> Any:
+        given = seeds(gradient, shape, outputs)
+        if not any(isinstance(seed, Variable) for seed in given):
+            found = pull(kept, [float(s) if type(s) is int else s for s in given])
+            if found is not None:
+                return found[0]
+        return traced(f, *again[0], **again[1])[1](gradient)
+
+    return value, pullback
