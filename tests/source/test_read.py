@@ -232,6 +232,19 @@ def test_calls_of_what_a_module_imports():
     assert "math.sin" in text(found["f"])
 
 
+def test_calls_of_super_depend_on_the_module():
+    found = registered(
+        """
+        used = super
+        class A:
+            def f(self):
+                return super().f()
+        """,
+        "<cell 7>",
+    )
+    assert "super().f()" in text(found["A"].f)
+
+
 def test_code_that_was_replaced():
     def f(x):
         return x

@@ -16,8 +16,8 @@ def classes():
         warnings.simplefilter("ignore")
         found = {name: getattr(ast, name) for name in dir(ast)}
     return {
-        name: each
-        for name, each in found.items()
+        each.__name__: each
+        for each in found.values()
         if isinstance(each, type) and issubclass(each, ast.AST)
     }
 

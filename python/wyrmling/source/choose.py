@@ -92,8 +92,7 @@ def record(f: Callable[..., Any], key: Any) -> Record:
 
 
 class Differentiated(_core.Dispatcher):
-    """A function that a transform made, and that is compiled. It is pickled as what it was made of.
-    """
+    """A function that a transform made and that is compiled; pickled as what it was made of."""
 
     chain: tuple[Transform, ...]
     inner: Callable[..., Any]

@@ -1,5 +1,4 @@
-"""What becomes of a function: printed ir, that of its gradient, and whether it is read or traced.
-"""
+"""What becomes of a function: printed ir, that of its gradient, and if it is read or traced."""
 
 from __future__ import annotations
 

@@ -181,9 +181,14 @@ def _parsed(text: str, file: str) -> ast.Module:
 
 
 def _found(tree: ast.Module, lines: list[str], code: types.CodeType) -> Reading:
-    imports = list(_imports(tree))
     candidates = list(_candidates(tree, code))
-    matching = [each for each in candidates if _matches(imports, *each[:2], code)]
+    imports = list(_imports(tree))
+    last = len(lines) + 1
+    # A part of the module is compiled; all of it where that is not enough. How a call of ``super``
+    # is compiled depends on whether the module uses that name.
+    matching = [
+        each for each in candidates if _matches([*imports, each[0]], each[1], code, last)
+    ] or [each for each in candidates if _matches(tree.body, each[1], code, last)]
     if not matching:
         raise Unreadable(
             "the text at its place is another function's: the file was edited, or its code "
@@ -245,15 +250,12 @@ def _name(node: FunctionNode) -> str:
     return "<lambda>" if isinstance(node, ast.Lambda) else node.name
 
 
-def _matches(
-    imports: list[ast.stmt], statement: ast.stmt, node: FunctionNode, code: types.CodeType
-) -> bool:
-    """Whether a function of a statement compiles to this code, in a module with these imports:
-    Python has other instructions for calls of what a module imports.
+def _matches(body: list[ast.stmt], node: FunctionNode, code: types.CodeType, mark: int) -> bool:
+    """Whether a function compiles to this code, among these statements of its module: Python has
+    other instructions for calls of what a module imports. ``mark`` is a line after all others.
     """
     line, decorators = node.lineno, getattr(node, "decorator_list", [])
-    mark = 1 + max(getattr(n, "end_lineno", 0) or 0 for n in ast.walk(statement))
-    module = ast.Module([*imports, statement], [])
+    module = ast.Module(body, [])
     with _compiling, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
