@@ -38,8 +38,8 @@ HOMES: dict[str, str] = {
         Drawing draw
     """,
     "transforms": """
-        Primitive check_grads checkpoint elementwise_grad grad hessian hvp jacfwd jacobian jacrev
-        jvp primitive pullback value_and_grad vjp
+        Primitive SourceError check_grads checkpoint code_adjoint code_ir compile elementwise_grad
+        explain grad hessian hvp jacfwd jacobian jacrev jvp primitive pullback value_and_grad vjp
     """,
 }
 __all__ = [name for names in HOMES.values() for name in names.split()]

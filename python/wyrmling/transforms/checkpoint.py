@@ -9,6 +9,8 @@ from typing import Any
 from .._core import Variable
 from . import tree
 from .definition import FunctionDefinition, applied
+from .modes import DEFAULT, Mode, is_traced
+from .reading import compile
 from .tracing import function
 
 
@@ -25,7 +27,7 @@ def _of_kind(leaf: Variable, kind: type) -> Any:
     return leaf if kind is float else leaf.astype(kind)
 
 
-def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+def checkpoint(f: Callable[..., Any], *, mode: Mode = DEFAULT) -> Callable[..., Any]:
     """``f``, of which nothing is kept for the gradient but its arguments: it is run again when
     the gradient is taken, which trades time for memory (Griewank and Walther, "Algorithm 799:
     revolve", 2000).
@@ -34,7 +36,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     differentiate by are given by position. Keyword arguments are passed on. It must not close over
     variables: TypeError is raised if its result depends on one. It gets copies of arrays that are
     differentiated, and ValueError is raised if it writes to one; its results are copied. Masks and
-    integers stay what they are, as arguments and as results.
+    integers stay what they are, as arguments and as results. With a ``mode`` other than
+    ``"trace"`` it is compiled where it gets no variables, as ``compile`` does.
 
     A gradient runs ``f`` once more for each argument that matters, and so does each order of
     derivative. Checkpoints within each other multiply that: a checkpoint of a gradient of a
@@ -47,6 +50,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     1.0
     """
     function("checkpoint", f)
+    value = f if is_traced("checkpoint", mode) else compile(f, mode=mode)
     name = str(getattr(f, "__name__", "checkpoint")).strip("<>")
 
     @functools.wraps(f)
@@ -55,7 +59,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         leaves = [leaf for _, leaf in labelled]
         at = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
         if not at:
-            return tree.copied(f(*args, **kwargs))
+            return tree.copied(value(*args, **kwargs))
 
         kinds: list[type] = []
 

@@ -1,0 +1,71 @@
+"""Functions that are read for their value, and a look at what reading makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..source.refuse import SourceError
+from .modes import Mode, chosen
+from .tracing import Argnums, described, function
+
+if TYPE_CHECKING:
+    from ..source.explain import Explanation
+
+__all__ = ["SourceError", "code_adjoint", "code_ir", "compile", "explain"]
+
+
+def compile(f: Callable[..., Any], *, mode: Mode = "auto") -> Callable[..., Any]:
+    """``f`` as machine code: the same function, without a gradient, whose loops over numbers run no
+    Python.
+
+    It takes and returns numbers, arrays and nested tuples, lists and dicts of them; what is
+    compiled depends on their kinds. Results are those of ``f``: to the bit for arithmetic, within
+    one unit in the last place for each function. Where the program would have to imitate an
+    exception, ``f`` itself is called.
+
+    With ``mode="auto"``, ``f`` itself is called too where it cannot be read; with ``"source"``,
+    SourceError is raised then. Raises TypeError if ``f`` is no function, ValueError for another
+    mode, and what ``f`` raises.
+    """
+    function("compile", f)
+    if mode == "trace":
+        raise ValueError(f"compile: mode: expected 'auto' or 'source', got {described(mode)}")
+    return chosen("compile", f, f, mode)
+
+
+def code_ir(f: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
+    """The program that ``f`` is read as, for arguments of the kinds of these, as text: blocks of
+    instructions in SSA form, with Python's names and lines.
+
+    Raises SourceError if ``f`` cannot be read, and TypeError if it is no function or a transform
+    that does not fit its function.
+    """
+    from ..source import explain
+
+    return explain.code_ir(function("code_ir", f), *args, **kwargs)
+
+
+def code_adjoint(
+    f: Callable[..., Any], *args: Any, argnums: Argnums | None = None, **kwargs: Any
+) -> str:
+    """The program of ``f`` and of its gradients: it takes the arguments, then a gradient of each
+    result, and gives the gradients by the arguments.
+
+    ``argnums`` says by which; by default all that are made of floating-point numbers. Errors are
+    those of ``code_ir``.
+    """
+    from ..source import explain
+
+    return explain.code_adjoint(function("code_adjoint", f), *args, argnums=argnums, **kwargs)
+
+
+def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
+    """Whether ``mode="auto"`` reads ``f`` for arguments of the kinds of these or traces it, and
+    why: an object whose ``is_read`` and ``reason`` say so, and which prints as both.
+
+    Raises TypeError if ``f`` is no function or a transform that does not fit its function.
+    """
+    from ..source import explain as module
+
+    return module.explain(function("explain", f), *args, **kwargs)
