@@ -29,7 +29,7 @@ def newton_sqrt(a, n=20):
 
 
 def wave(x, y=1.0):
-    return math.sin(x) * y + x * y * y
+    return np.sin(x) * y + x * y * y
 
 
 def scaled(x):
@@ -207,7 +207,7 @@ def test_changes_are_seen(monkeypatch):
     slope = source(wy.grad, wave)
     assert slope(0.0) == 2.0
     with monkeypatch.context() as patch:
-        patch.setattr(math, "sin", math.cos)
+        patch.setattr(np, "sin", np.cos)
         assert slope(0.0) == 1.0
     assert slope(0.0) == 2.0
     monkeypatch.setattr(wave, "__defaults__", (3.0,))
@@ -239,7 +239,7 @@ def test_leaving_raises_what_python_raises():
 
 def test_refusals():
     slope = source(wy.grad, refuses)
-    with pytest.raises(wy.SourceError, match="with is not supported"):
+    with pytest.raises(wy.SourceError, match="open, which has an effect, is not supported"):
         slope(1.0)
     with pytest.raises(wy.SourceError, match="cannot be read"):
         source(wy.grad, lambda x: x, 0).__class__ and source(wy.grad, math.erf)(1.0)
@@ -251,15 +251,15 @@ def test_refusals():
 
 def test_auto_traces_what_it_cannot_read():
     def opens(x):
-        with np.errstate(all="ignore"):
-            return x * x
+        found = {x.real for _ in range(1)}
+        return found.pop() * x
 
     slope = wy.grad(opens, mode="auto")
     for _ in range(4):
         assert slope(3.0) == 6.0
     explained = wy.explain(opens, 3.0)
     assert not explained.is_read
-    assert "with is not supported" in explained.reason
+    assert "a set comprehension is not supported" in explained.reason
 
 
 def test_auto_compiles_what_returns():

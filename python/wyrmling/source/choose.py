@@ -40,6 +40,7 @@ from .refuse import SourceError, Unreadable
 from .scope import Needs, Place, argument
 
 MOST_SIGNATURES = 16
+MOST_LEAVES = 3
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ class Transform:
     name: str
     argnums: Any = 0
     has_aux: bool = False
+
+
+COMPILE = Transform("compile")
 
 
 class Record:
@@ -130,8 +134,14 @@ def transformed(
             return traced
         known = Record()
     chosen = Chosen(inner, chain, traced, mode, known)
+    is_auto = mode == "auto"
     made_of = Differentiated(
-        inner, chosen.specialize, chosen.fallback, known.table, watches=mode == "auto"
+        inner,
+        chosen.specialize,
+        chosen.fallback,
+        known.table,
+        most_leaves=MOST_LEAVES if is_auto else None,
+        watches=is_auto,
     )
     made_of.inner, made_of.chain, made_of.made = inner, chain, made
     return named(transform.name, f)(made_of)
@@ -157,12 +167,12 @@ class Chosen:
     def fallback(
         self,
         specialization: Specialization | None,
-        exit: int | None,
+        exit: int | Exception | None,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
         """The result where no program gives it."""
-        if exit is not None:
+        if exit is not None or (specialization is not None and specialization.compiled):
             given = {key: value for key, value in kwargs.items() if not key.startswith(EXTRA)}
             self.inner(*args, **given)
         return self.traced(*args, **kwargs)
@@ -245,21 +255,28 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
         {leaf: at for at, leaf in enumerate(found.leaves)},
         found.form,
         found.needs,
+        found.build if found.form is None else None,
     )
     for number, value in found.static.items():
         made.needs.expect(arguments.places[number], value)
-    if found.form is None:
-        raise refuse.unsupported("a result that has several forms")
+    if found.form is None and (tuple(chain) != (COMPILE,) or _has_arguments(found.whole)):
+        raise refuse.unsupported("a result that is of several kinds")
     for transform in chain:
         made = _apply(transform, made, arguments)
     return made
 
 
+def _has_arguments(form: Any) -> bool:
+    """Whether a form, of one of several kinds, has what was given in it."""
+    parts = getattr(form, "forms", None) or forms.parts(form) or ()
+    return isinstance(form, Argument) or any(map(_has_arguments, parts))
+
+
 def _differentiated(chain: Sequence[Transform], arguments: Arguments) -> list[int]:
-    """The leaves by which some transform differentiates."""
+    """The leaves by which some transform differentiates. Raises Misfit if one is no number."""
     found: set[int] = set()
     for transform in chain:
-        found.update(number for k in _at(transform, arguments) for number in arguments.owned[k])
+        found.update(programs.differentiated(transform.name, arguments, _at(transform, arguments)))
     return sorted(found)
 
 
@@ -338,14 +355,15 @@ def compiled(
     expect_arguments(arguments, made.needs)
     steps, slots = made.needs.steps(len(arguments.args) + len(arguments.kwargs))
     native = programs.with_integers(made, _integers(made, arguments)).compile()
+    build = None if made.build is None else functools.partial(made.build, roots=())
     return Specialization(
         len(arguments.args),
         tuple(arguments.kwargs),
         steps,
         [slots[place] for place in made.inputs],
         native,
-        forms.makes(made.form, slots),
-        None,
+        None if build else forms.makes(made.form, slots),
+        build,
     )
 
 

@@ -48,14 +48,13 @@ class Make:
 
 def leaves(form: Any) -> list[Any]:
     """The leaves in order: results, constants and arguments; those of a ``Make`` are its parts'."""
-    parts = _parts(form)
-    return [form] if parts is None else [leaf for part in parts for leaf in leaves(part)]
+    inner = parts(form)
+    return [form] if inner is None else [leaf for part in inner for leaf in leaves(part)]
 
 
 def has_objects(form: Any) -> bool:
     """Whether some part of it is what a function makes."""
-    parts = _parts(form)
-    return isinstance(form, Make) or any(has_objects(part) for part in parts or ())
+    return isinstance(form, Make) or any(has_objects(part) for part in parts(form) or ())
 
 
 def convert(function: Callable[[Any], Any], form: Any) -> Any:
@@ -69,7 +68,8 @@ def convert(function: Callable[[Any], Any], form: Any) -> Any:
     return function(form)
 
 
-def _parts(form: Any) -> list[Any] | None:
+def parts(form: Any) -> list[Any] | None:
+    """The parts of a form that has some; None for a leaf."""
     if isinstance(form, Make):
         return list(form.parts)
     if isinstance(form, dict):

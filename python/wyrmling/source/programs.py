@@ -8,7 +8,7 @@ ones of the results. They compose, so that higher derivatives are programs like 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -44,6 +44,8 @@ class Program:
     leaves: dict[int, int]
     form: Any
     needs: Needs
+    # Makes the result where it has several forms.
+    build: Callable[..., Any] | None = None
 
     def with_results(self, function: IrFunction, form: Any) -> Program:
         """The same of another function of these parameters."""
