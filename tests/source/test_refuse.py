@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from wyrmling.source import read, refuse
+from wyrmling.source.compilation import Interpreter
 from wyrmling.source.refuse import ABSTRACT, GROUPS, TABLE
 
 
@@ -39,6 +40,19 @@ def test_names_of_newer_pythons():
 def test_each_is_in_one_group():
     listed = [name for names in GROUPS.values() for name in names]
     assert sorted(listed) == sorted(TABLE)
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_handlers(name):
+    """What is supported has a handler, and nothing else has."""
+    node = getattr(ast, name, ast.AST)
+    if issubclass(node, ast.stmt):
+        verb = "execute"
+    elif issubclass(node, ast.expr) and name != "Starred":
+        verb = "evaluate"
+    else:
+        return
+    assert hasattr(Interpreter, f"{verb}_{name}") == TABLE[name].is_supported
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))

@@ -151,7 +151,7 @@ TABLE |= _group(
         "Await": _refused("await", _ASYNC),
         "Yield": _refused("yield", "append to a list and return it"),
         "YieldFrom": _refused("yield from", "append to a list and return it"),
-        "ClassDef": _refused("class", "define the class outside of the function"),
+        "ClassDef": Entry("class", limits="it is refused where the class is used"),
     },
 )
 TABLE |= _group(
