@@ -125,8 +125,8 @@ def transformed(
     chain: tuple[Transform, ...] = (transform,)
     if isinstance(f, Differentiated):
         inner, chain = f.inner, (*f.chain, *chain)
-    # An integer that counts as another, True as 1, is not that here.
-    key = (mode, tuple((t, repr(t.argnums)) for t in chain))
+    # True counts as 1, but is another word.
+    key = (mode, tuple((t.name, repr(t.argnums), t.has_aux) for t in chain))
     try:
         known = record(inner, key)
     except (Unreadable, TypeError):
@@ -198,8 +198,10 @@ class Chosen:
         except Misfit:
             return None
         except Unreadable as error:
-            refusal = refuse.unreadable(getattr(self.inner, "__qualname__", "it"), str(error))
-        except SourceError as error:
+            refusal: Exception = refuse.unreadable(
+                getattr(self.inner, "__qualname__", "it"), str(error)
+            )
+        except NotImplementedError as error:
             refusal = error
         if self.mode == "source":
             raise refusal
@@ -311,7 +313,7 @@ def _apply(transform: Transform, made: Program, arguments: Arguments) -> Program
             return programs.gradient(made, arguments, at, several, total=True)
         case "hessian":
             slope = programs.jacobian(made, arguments, at, several, forward=False)
-            return programs.jacobian(slope, arguments, at, several, forward=True)
+            return programs.jacobian(slope, arguments, at, several, forward=False)
         case "jacrev" | "jacfwd":
             return programs.jacobian(made, arguments, at, several, forward=name == "jacfwd")
         case "jvp":
