@@ -2,8 +2,9 @@
 //! it takes to compile them.
 
 use std::hint::black_box;
+use std::sync::Arc;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Bencher, Criterion, criterion_group, criterion_main};
 use wyrmling::exec::{Compiled, Outcome};
 use wyrmling::ir::{
     Builder, Comparison, Datum, Function, ScalarOperator, Target, Terminator, ValueId, ValueKind,
@@ -52,24 +53,32 @@ fn repeat(
     Ok(x)
 }
 
-/// The value of a thousand times `x = sin(x)·1.01 + 0.1·x`, and its gradient.
-fn gradient() -> Result<Function> {
+/// The value of a thousand times `x = sin(x)·1.01 + 0.1·x`, and its gradient. What is kept for the way
+/// back is `x`, or its cosine.
+fn gradient(keeps_cosine: bool) -> Result<Function> {
     let b = Builder::new();
     let apply = |op: &'static dyn Operator, args: &[ValueId]| b.try_apply(OpRef::Static(op), args);
     let x = b.parameter(ValueKind::number(DType::F64));
     let [scale, rest, one] = [1.01, 0.1, 1.0].map(|x| b.literal(x.into()));
     let tape = b.tape(vec![ValueKind::number(DType::F64)]);
     let y = repeat(&b, x, |x| {
-        b.push(tape, &[x])?;
+        let kept = match keeps_cosine {
+            true => apply(&rules::Cos, &[x])?,
+            false => x,
+        };
+        b.push(tape, &[kept])?;
         let sine = apply(&rules::Sin, &[x])?;
         let product = apply(&rules::Mul, &[sine, scale])?;
         let other = apply(&rules::Mul, &[rest, x])?;
         apply(&rules::Add, &[product, other])
     })?;
     let g = repeat(&b, one, |g| {
-        let x = b.pop(tape)?[0];
+        let kept = b.pop(tape)?[0];
         let slope = apply(&rules::Mul, &[g, scale])?;
-        let cosine = apply(&rules::Cos, &[x])?;
+        let cosine = match keeps_cosine {
+            true => kept,
+            false => apply(&rules::Cos, &[kept])?,
+        };
         let product = apply(&rules::Mul, &[slope, cosine])?;
         let other = apply(&rules::Mul, &[rest, g])?;
         apply(&rules::Add, &[product, other])
@@ -100,21 +109,24 @@ fn run(function: &Compiled) -> Result<f64> {
 }
 
 fn native(c: &mut Criterion) {
-    let function = gradient().expect("a function");
-    let compiled = Compiled::new(function.clone()).expect("a function that is well formed");
-    assert!(compiled.is_native(), "{:?}", compiled.why_interpreted());
     let mut tape = Vec::new();
-    let (expected, found) = (by_hand(0.7, &mut tape).1, run(&compiled).expect("it runs"));
-    assert!(
-        (found - expected).abs() <= 1e-9 * expected.abs(),
-        "{found} {expected}"
-    );
+    let expected = by_hand(0.7, &mut tape).1;
     let mut group = c.benchmark_group("native");
-    group.bench_function("gradient_by_hand", |b| {
-        b.iter(|| by_hand(black_box(0.7), &mut tape))
-    });
-    group.bench_function("gradient", |b| b.iter(|| run(&compiled)));
-    group.bench_function("compile", |b| b.iter(|| Compiled::new(function.clone())));
+    let by_hand = |b: &mut Bencher<'_>| b.iter(|| by_hand(black_box(0.7), &mut tape));
+    group.bench_function("gradient/by_hand", by_hand);
+    for (name, keeps_cosine) in [("keeps_x", false), ("keeps_cosine", true)] {
+        let function = Arc::new(gradient(keeps_cosine).expect("a function"));
+        let compile = || Compiled::new(Arc::clone(&function)).expect("a well formed function");
+        let compiled = compile();
+        assert_eq!(compiled.why_interpreted(), None);
+        let found = run(&compiled).expect("it runs");
+        assert!(
+            (found - expected).abs() <= 1e-9 * expected.abs(),
+            "{found} {expected}"
+        );
+        group.bench_function(format!("gradient/{name}"), |b| b.iter(|| run(&compiled)));
+        group.bench_function(format!("compile/{name}"), |b| b.iter(compile));
+    }
 }
 
 criterion_group!(benches, native);

@@ -14,11 +14,12 @@ use super::word::Word;
 use crate::array::DType;
 use crate::ir::ValueId;
 use crate::rules::{
-    Abs, Add, BroadcastLike, Cast, Ceil, Div, ElementFunction, Equal, Floor, Greater, GreaterEqual,
-    Internal, Less, LessEqual, Maximum, Minimum, Mul, Neg, NotEqual, Operator, Positive,
-    Reciprocal, Relu, ReshapeLike, Rint, ScalarFunction, Sign, Sqrt, Square, Sub, SumTo, Trunc,
-    Where, is_one_of,
+    Abs, Add, BroadcastLike, Cast, Ceil, Cos, Div, ElementFunction, Equal, Floor, Greater,
+    GreaterEqual, Internal, Less, LessEqual, Maximum, Minimum, Mul, Neg, NotEqual, Operator,
+    Positive, Reciprocal, Relu, Rint, ScalarFunction, Sign, Sin, Sqrt, Square, Sub, Trunc, Where,
+    is_one_of,
 };
+use crate::simd::trigonometric::sine_and_cosine;
 
 /// Estimated nanoseconds of a function with a vectorised form.
 const SHORT_CALL: i64 = 20;
@@ -90,25 +91,23 @@ fn apply(
         if let Some(value) = inline(to, op, &values, result) {
             return Ok((value, 1));
         }
+        let is_sine = op.downcast::<Sin>().is_some();
+        if result == Word::F64 && (is_sine || op.downcast::<Cos>().is_some()) {
+            return Ok((angle(to, args[0], values[0], is_sine), SHORT_CALL));
+        }
         let single = definition.single(n, dtype, values.len());
         let single = single.ok_or(Unsupported("an operator of other operands"))?;
         return Ok(call(to, single, &values, result));
     }
-    // What moves elements about, of one number. A sum begins with 0.0, which makes -0.0 positive.
+    // What moves elements about, or adds them up, of one number.
     let moves = is_one_of!(op: Identity, StopGradient);
     let broadcasts = op.downcast::<BroadcastLike>();
-    let reshapes =
-        op.downcast::<ReshapeLike>().is_some() || broadcasts.is_some_and(|op| op.core == 0);
-    let sums = op.downcast::<SumTo>().is_some();
+    let reshapes = is_one_of!(op: ReshapeLike, SumTo) || broadcasts.is_some_and(|op| op.core == 0);
     match (values.as_slice(), op.downcast::<Cast>()) {
         _ if result.real().is_none() => Err(Unsupported("an operator that gives no number")),
         (&[x], Some(cast)) => Ok((converted(to, x, words[0], cast.dtype)?, 1)),
         (&[x], None) if moves => Ok((x, 0)),
         (&[x, _], None) if reshapes => Ok((x, 0)),
-        (&[x, _], None) if sums && words[0] == result => {
-            let zero = to.zero(result);
-            Ok((to.cursor.ins().fadd(x, zero), 1))
-        }
         _ => Err(Unsupported("an operator without a function of numbers")),
     }
 }
@@ -123,6 +122,40 @@ fn converted(to: &mut Translator<'_>, x: Value, from: Word, dtype: DType) -> Tra
     })
 }
 
+extern "C" fn sine(x: f64) -> f64 {
+    sine_and_cosine(x).0
+}
+
+extern "C" fn cosine(x: f64) -> f64 {
+    sine_and_cosine(x).1
+}
+
+/// Sine and cosine: the calling convention returns two numbers in registers, as it does a structure.
+#[repr(C)]
+struct Both(f64, f64);
+
+extern "C" fn both(x: f64) -> Both {
+    let (sine, cosine) = sine_and_cosine(x);
+    Both(sine, cosine)
+}
+
+/// Calls the sine or cosine of a value, which the block may have called for before: where it needs both,
+/// they are one call.
+fn angle(to: &mut Translator<'_>, id: ValueId, x: Value, is_sine: bool) -> Value {
+    if let Some(&known) = to.angles.get(&id) {
+        let values = known.unwrap_or_else(|| {
+            let call = to.call(both as *const () as usize, &[x], &[F64, F64]);
+            let results = to.cursor.func.dfg.inst_results(call);
+            [results[0], results[1]]
+        });
+        to.angles.insert(id, Some(values));
+        return values[usize::from(!is_sine)];
+    }
+    let function = if is_sine { sine } else { cosine };
+    let call = to.call(function as *const () as usize, &[x], &[F64]);
+    to.result_of(call)
+}
+
 /// Calls the function of an operator.
 fn call(
     to: &mut Translator<'_>,
@@ -132,7 +165,7 @@ fn call(
 ) -> (Value, i64) {
     let function = match single {
         ElementFunction::Address(address) => {
-            let call = to.call(address, values, Some(word.ty()));
+            let call = to.call(address, values, &[word.ty()]);
             return (to.result_of(call), SHORT_CALL);
         }
         ElementFunction::Function(function) => function,
@@ -163,7 +196,7 @@ fn call(
             _ => x,
         });
     }
-    let call = to.call(address, &operands, Some(F64));
+    let call = to.call(address, &operands, &[F64]);
     let value = to.result_of(call);
     let value = match word {
         Word::F32 => to.cursor.ins().fdemote(F32, value),

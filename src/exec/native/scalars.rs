@@ -225,7 +225,7 @@ impl Translator<'_> {
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
         let slot = self.cursor.func.create_sized_stack_slot(slot);
         let to = self.cursor.ins().stack_addr(I64, slot, 0);
-        let call = self.call(address, &[x, y, to], Some(I8));
+        let call = self.call(address, &[x, y, to], &[I8]);
         let there = self.result_of(call);
         self.require_or_exit(there, exit);
         self.load(I64, to, 0)

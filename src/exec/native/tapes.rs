@@ -55,7 +55,7 @@ impl Translator<'_> {
         self.cursor.goto_bottom(full);
         let (number, count) = (self.integer(i64::from(tape)), self.integer(slots));
         let grow = run::grow as *const () as usize;
-        let call = self.call(grow, &[self.run, number, count], Some(I8));
+        let call = self.call(grow, &[self.run, number, count], &[I8]);
         let grown = self.result_of(call);
         let (failed, leave) = (self.integer(status::FAILED), self.leave);
         let moved = self.cursor.func.dfg.make_block();

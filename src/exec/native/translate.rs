@@ -9,6 +9,7 @@
 //! says. Machine code reaches memory at its slots, at the run and at the tapes alone, by offsets known
 //! here, and within a tape only between its bottom and its end, which it compares each time.
 
+use std::collections::{HashMap, HashSet};
 use std::mem::offset_of;
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
@@ -23,7 +24,8 @@ use cranelift_codegen::isa::CallConv;
 use super::run::{self, NativeRun, status};
 use super::word::{RawSlot, Word};
 use crate::array::DType;
-use crate::ir::{Cfg, Expression, Function, Instruction, Target, Terminator, ValueId};
+use crate::ir::{Block, Cfg, Expression, Function, Instruction, Target, Terminator, ValueId};
+use crate::rules::{Cos, Operator, Sin};
 
 /// Bytes of a slot.
 pub(super) const SLOT: i32 = size_of::<RawSlot>() as i32;
@@ -89,7 +91,9 @@ pub(super) struct Translator<'a> {
     pub(super) tapes: clif::Value,
     /// Returns its parameter, a status.
     pub(super) leave: clif::Block,
-    signatures: Vec<(Box<[clif::Type]>, Option<clif::Type>, SigRef)>,
+    signatures: Vec<(Box<[clif::Type]>, Box<[clif::Type]>, SigRef)>,
+    /// Values of which this block has both sine and cosine: these, when the first was written.
+    pub(super) angles: HashMap<ValueId, Option<[clif::Value; 2]>>,
 }
 
 /// The signature of what is compiled: run, slots and tapes, for a status.
@@ -109,7 +113,7 @@ pub(super) fn translate(
 ) -> Translated<Interface> {
     let interface = Interface::of(function)?;
     let instructions: usize = function.blocks.iter().map(|b| b.instructions.len()).sum();
-    let wide = |b: &crate::ir::Block| b.parameters.len() > MOST_VALUES;
+    let wide = |b: &Block| b.parameters.len() > MOST_VALUES;
     if instructions > MOST_INSTRUCTIONS || function.blocks.iter().any(wide) {
         return Err(Unsupported("too large"));
     }
@@ -137,6 +141,7 @@ pub(super) fn translate(
         tapes,
         leave,
         signatures: Vec::new(),
+        angles: HashMap::new(),
     };
     translator.open(prologue);
     let mut arguments = Vec::new();
@@ -154,6 +159,23 @@ pub(super) fn translate(
     translator.cursor.ins().return_(&[status]);
     translator.cursor.func.layout.set_cold(leave);
     Ok(interface)
+}
+
+/// The values of which a block has both sine and cosine.
+fn both_angles(block: &Block) -> HashMap<ValueId, Option<[clif::Value; 2]>> {
+    let of = |is_it: fn(&dyn Operator) -> bool| {
+        let applied = block.instructions.iter().map(|i| &i.expression);
+        applied.filter_map(move |expression| match expression {
+            Expression::Apply(op, args) if is_it(&**op) => args.first().copied(),
+            _ => None,
+        })
+    };
+    let sines: HashSet<ValueId> = of(|op| op.downcast::<Sin>().is_some()).collect();
+    let cosines = of(|op| op.downcast::<Cos>().is_some());
+    cosines
+        .filter(|id| sines.contains(id))
+        .map(|id| (id, None))
+        .collect()
 }
 
 impl Translator<'_> {
@@ -190,20 +212,22 @@ impl Translator<'_> {
         &mut self,
         address: usize,
         args: &[clif::Value],
-        result: Option<clif::Type>,
+        results: &[clif::Type],
     ) -> Inst {
         let dfg = &self.cursor.func.dfg;
         let types: Box<[clif::Type]> = args.iter().map(|&a| dfg.value_type(a)).collect();
         let known = self.signatures.iter();
-        let known = known.clone().find(|(p, r, _)| *p == types && *r == result);
+        let known = known
+            .clone()
+            .find(|(p, r, _)| *p == types && **r == *results);
         let signature = match known {
             Some((_, _, signature)) => *signature,
             None => {
                 let mut signature = Signature::new(self.convention);
                 signature.params = types.iter().map(|&ty| AbiParam::new(ty)).collect();
-                signature.returns = result.into_iter().map(AbiParam::new).collect();
+                signature.returns = results.iter().map(|&ty| AbiParam::new(ty)).collect();
                 let signature = self.cursor.func.import_signature(signature);
-                self.signatures.push((types, result, signature));
+                self.signatures.push((types, results.into(), signature));
                 signature
             }
         };
@@ -259,6 +283,7 @@ impl Translator<'_> {
         let function = self.function;
         let here = &function.blocks[block];
         (self.current, self.cost) = (block, 1);
+        self.angles = both_angles(here);
         self.open(self.blocks[block]);
         for &id in &here.parameters {
             let ty = self.word(id)?.ty();
@@ -333,11 +358,7 @@ impl Translator<'_> {
             let none: &[BlockArg] = &[];
             self.cursor.ins().brif(due, poll, none, to, &args);
             self.cursor.goto_bottom(poll);
-            let call = self.call(
-                run::poll as *const () as usize,
-                &[run],
-                Some(clif::types::I8),
-            );
+            let call = self.call(run::poll as *const () as usize, &[run], &[clif::types::I8]);
             let goes_on = self.result_of(call);
             let (failed, leave) = (self.integer(status::FAILED), self.leave);
             let args_of_leave = [BlockArg::Value(failed)];

@@ -1,7 +1,7 @@
 //! Every function against the standard library, in ulps.
 
 use super::VectorMath;
-use crate::simd::trigonometric::FARTHEST;
+use crate::simd::trigonometric::{FARTHEST, sine_and_cosine};
 use proptest::prelude::*;
 
 /// How many representable numbers lie between two, 0 for two NaNs.
@@ -108,6 +108,18 @@ fn check(x: f64) {
     }
 }
 
+/// By branches and in vectors, an angle has the same sine and cosine.
+fn check_both(x: f64) {
+    let (sine, cosine) = sine_and_cosine(x);
+    let expected = match x.abs() <= FARTHEST {
+        true => (x.v_sin(), x.v_cos()),
+        false => (x.sin(), x.cos()),
+    };
+    let bits = |x: f64| if x.is_nan() { f64::NAN } else { x }.to_bits();
+    assert_eq!(bits(sine), bits(expected.0), "sin({x:e})");
+    assert_eq!(bits(cosine), bits(expected.1), "cos({x:e})");
+}
+
 fn check_each(x: f64, functions: &[Tested]) {
     for f in functions {
         let (got, want) = ((f.double)(x), (f.reference)(x));
@@ -189,6 +201,15 @@ fn edges() -> Vec<f64> {
 #[test]
 fn edges_are_right() {
     edges().into_iter().for_each(check);
+    edges().into_iter().for_each(check_both);
+    for place in [0.785, 0.786, 2.356, 0.5, 1.0, 1.5, 2.0] {
+        for x in [place, place * std::f64::consts::FRAC_PI_2] {
+            for x in [x, x.next_up(), x.next_down()] {
+                check_both(x);
+                check_both(-x);
+            }
+        }
+    }
 }
 
 #[test]
@@ -238,6 +259,7 @@ proptest! {
     #[test]
     fn any_bits_are_within_ulps(bits in any::<u64>(), short in any::<u32>()) {
         check(f64::from_bits(bits));
+        check_both(f64::from_bits(bits));
         check(f64::from(f32::from_bits(short)));
     }
 
@@ -255,5 +277,6 @@ proptest! {
         let x = f64::from(quarters) * std::f64::consts::FRAC_PI_2;
         check_each(x, &ANGLES);
         check_each(-x.next_up(), &ANGLES);
+        [x, -x.next_up(), x.next_down(), x * 0.5, 1e-4 * x].into_iter().for_each(check_both);
     }
 }
