@@ -132,11 +132,11 @@ extern "C" fn cosine(x: f64) -> f64 {
 
 /// Sine and cosine: the calling convention returns two numbers in registers, as it does a structure.
 #[repr(C)]
-struct Both(f64, f64);
+struct SineAndCosine(f64, f64);
 
-extern "C" fn both(x: f64) -> Both {
+extern "C" fn both(x: f64) -> SineAndCosine {
     let (sine, cosine) = sine_and_cosine(x);
-    Both(sine, cosine)
+    SineAndCosine(sine, cosine)
 }
 
 /// Calls the sine or cosine of a value, which the block may have called for before: where it needs both,

@@ -91,7 +91,8 @@ pub(super) struct Translator<'a> {
     pub(super) tapes: clif::Value,
     /// Returns its parameter, a status.
     pub(super) leave: clif::Block,
-    signatures: Vec<(Box<[clif::Type]>, Box<[clif::Type]>, SigRef)>,
+    /// Those of functions that are called.
+    signatures: Vec<SigRef>,
     /// Values of which this block has both sine and cosine: these, when the first was written.
     pub(super) angles: HashMap<ValueId, Option<[clif::Value; 2]>>,
 }
@@ -215,22 +216,17 @@ impl Translator<'_> {
         results: &[clif::Type],
     ) -> Inst {
         let dfg = &self.cursor.func.dfg;
-        let types: Box<[clif::Type]> = args.iter().map(|&a| dfg.value_type(a)).collect();
-        let known = self.signatures.iter();
-        let known = known
-            .clone()
-            .find(|(p, r, _)| *p == types && **r == *results);
-        let signature = match known {
-            Some((_, _, signature)) => *signature,
-            None => {
-                let mut signature = Signature::new(self.convention);
-                signature.params = types.iter().map(|&ty| AbiParam::new(ty)).collect();
-                signature.returns = results.iter().map(|&ty| AbiParam::new(ty)).collect();
-                let signature = self.cursor.func.import_signature(signature);
-                self.signatures.push((types, results.into(), signature));
-                signature
-            }
-        };
+        let mut signature = Signature::new(self.convention);
+        let types = args.iter().map(|&a| AbiParam::new(dfg.value_type(a)));
+        signature.params = types.collect();
+        signature.returns = results.iter().map(|&ty| AbiParam::new(ty)).collect();
+        let mut known = self.signatures.iter().copied();
+        let known = known.find(|&known| dfg.signatures[known] == signature);
+        let signature = known.unwrap_or_else(|| {
+            let signature = self.cursor.func.import_signature(signature);
+            self.signatures.push(signature);
+            signature
+        });
         let callee = self.integer(address as i64);
         self.cursor.ins().call_indirect(signature, callee, args)
     }
