@@ -128,6 +128,58 @@ def test_gradients_are_as_plain_as_the_arguments(x):
     assert found == expected
 
 
+def test_an_argument_that_has_to_be_known_has_no_gradient():
+    def steps(x, n):
+        return x * math.ldexp(1.0, n) * len(range(int(n)))
+
+    def known(x, n):
+        return math.ldexp(x, 3) * x + n
+
+    with pytest.raises(wy.SourceError, match="has to know the value of argument 0"):
+        source(wy.grad, known)(1.5, 2.0)
+    with pytest.raises(wy.SourceError, match="argument 0"):
+        source(wy.jacrev, known)(1.5, 2.0)
+    with pytest.raises(wy.SourceError, match="argument 0"):
+        source(wy.vjp, known, 1.5, 2.0)
+    # By others it has one, for each of the values.
+    slope = source(wy.grad, known, 1)
+    for x in (1.5, -0.0, 0.0, math.nan, 1.5):
+        assert slope(x, 2.0) == 1.0
+    value = wy.compile(lambda x: math.copysign(1.0, math.ldexp(x, 3)), mode="source")
+    assert [value(x) for x in (0.0, -0.0, 0.0, -0.0)] == [1.0, -1.0, 1.0, -1.0]
+    with pytest.raises((wy.SourceError, TypeError)):
+        source(wy.grad, steps, 1)(1.5, 2.0)
+
+
+def test_what_always_raises_raises_what_python_raises():
+    def adds(x):
+        return x + "a"
+
+    def raises(x):
+        raise KeyError(x)
+
+    for f, kind in [(adds, TypeError), (raises, KeyError)]:
+        with pytest.raises(kind) as expected:
+            f(1.5)
+        with pytest.raises(kind) as found:
+            source(wy.grad, f)(1.5)
+        assert str(found.value) == str(expected.value)
+
+
+def test_what_leaves_and_cannot_be_traced():
+    def caught(x):
+        try:
+            return math.sqrt(x)
+        except ValueError:
+            return x
+
+    slope = source(wy.grad, caught)
+    assert slope(4.0) == 0.25
+    with pytest.raises(wy.SourceError, match=r"it was left \(.*\), returns then") as error:
+        slope(-1.0)
+    assert error.value.lineno == caught.__code__.co_firstlineno + 2
+
+
 def test_trees():
     params = {"w": 3.0, "rest": [0.5]}
     expected = wy.grad(tree, mode="trace")(params, 2.0)

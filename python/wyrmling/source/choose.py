@@ -28,6 +28,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Specialization, SpecializationTable, Variable
+from ..transforms import tree
 from ..transforms.tracing import Argnums, named, positions
 from . import form as forms
 from . import programs, read, refuse
@@ -172,10 +173,19 @@ class Chosen:
         kwargs: dict[str, Any],
     ) -> Any:
         """The result where no program gives it."""
-        if exit is not None or (specialization is not None and specialization.compiled):
-            given = {key: value for key, value in kwargs.items() if not key.startswith(EXTRA)}
-            self.inner(*args, **given)
-        return self.traced(*args, **kwargs)
+        ran = exit is not None or (specialization is not None and specialization.compiled)
+        if self.traced is self.inner or has_variables(args, kwargs):
+            return self.traced(*args, **kwargs)
+        if not ran:
+            return self.traced(*args, **kwargs)
+        given = {key: value for key, value in kwargs.items() if not key.startswith(EXTRA)}
+        self.inner(*args, **given)
+        if self.mode == "auto":
+            return self.traced(*args, **kwargs)
+        try:
+            return self.traced(*args, **kwargs)
+        except TypeError as error:
+            raise _left(self.inner, specialization, exit, error) from error
 
     def specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization | None:
         """What is compiled for a call like this, or None if this one is traced.
@@ -209,6 +219,28 @@ class Chosen:
         return _traced(arguments)
 
 
+def _left(
+    f: Callable[..., Any],
+    specialization: Specialization | None,
+    exit: int | Exception | None,
+    error: TypeError,
+) -> SourceError:
+    """The error of a function that was left, returns, and cannot be traced."""
+    name = getattr(f, "__qualname__", type(f).__qualname__)
+    program = specialization.compiled if specialization is not None else None
+    if not isinstance(exit, int) or program is None:
+        return refuse.unreadable(name, f"it was left ({exit}), and tracing it fails: {error}")
+    text, line = program.function.exits[exit]
+    reason = f"it was left ({text}), returns then, and tracing it fails: {error}"
+    return refuse.unreadable(name, reason, program.function.file, line)
+
+
+def has_variables(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether some argument is a variable."""
+    leaves = tree.flatten((args, kwargs))[0]
+    return any(isinstance(leaf, Variable) for _, leaf in leaves)
+
+
 def has_loop(f: Callable[..., Any]) -> bool:
     """Whether the text of a function has a loop."""
     try:
@@ -233,7 +265,8 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
     Raises SourceError or Unreadable if it cannot be read, Misfit if a transform does not fit.
     """
     leaves = list(arguments.leaves)
-    for number in _differentiated(chain, arguments):
+    wrt = _differentiated(chain, arguments)
+    for number in wrt:
         if type(leaves[number]) is int:
             leaves[number] = float(leaves[number])
     count = sum(not key.startswith(EXTRA) for key in arguments.kwargs)
@@ -248,6 +281,15 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
     args = tuple(given[:positional])
     kwargs = dict(zip(names, given[positional : positional + count], strict=True))
     found = specialise(f, args, kwargs)
+    for number in wrt:
+        if number in found.static:
+            # The program is right for this value of it alone: it would have no gradient.
+            raise refuse.unsupported(
+                f"a function that has to know the value of {arguments.places[number]}, by which it "
+                "is differentiated,"
+            )
+    if not found.returns:
+        chain = ()
     by_place = dict(zip(arguments.places, leaves, strict=True))
     roots = (f, *arguments.args, *arguments.kwargs.values())
     made = Program(
@@ -260,7 +302,10 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
         found.build if found.form is None else None,
     )
     for number, value in found.static.items():
-        made.needs.expect(arguments.places[number], value)
+        if type(value) in (bool, float):
+            made.needs.test(arguments.places[number], ("equal", value))
+        else:
+            made.needs.expect(arguments.places[number], value)
     if found.form is None and (tuple(chain) != (COMPILE,) or _has_arguments(found.whole)):
         raise refuse.unsupported("a result that is of several kinds")
     for transform in chain:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+import struct
 import types
 from typing import Any, NamedTuple
 
@@ -249,6 +250,9 @@ def passes(found: Any, test: Test) -> bool:
         case ("is", wanted):
             return bool(found is wanted)
         case ("equal", wanted):
+            if isinstance(wanted, float) and type(found) is type(wanted):
+                # Zeros have signs, and the same NaN is the same.
+                return struct.pack("d", found) == struct.pack("d", wanted)
             return type(found) is type(wanted) and bool(found == wanted)
         case ("instance", wanted):
             return bool(type(found) is wanted)
