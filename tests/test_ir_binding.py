@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 import pytest
 
-from wyrmling import _core, grad
+from wyrmling import _core, grad, primitive
 from wyrmling._core import Input, IrBuilder, Parameter, Variable
 
 
@@ -407,3 +407,26 @@ def test_derivatives_of_a_loop_of_any_order():
             g.vjp(wrt)
     with pytest.raises(TypeError, match="int"):
         f.vjp([1])
+
+
+def test_operators_of_the_callers_own_are_seen_by_the_collector():
+    def circle() -> list[weakref.ref]:
+        kept = []
+
+        @primitive
+        def double(x):
+            return np.asarray(x) * 2.0 + len(kept) * 0.0
+
+        x = Input(np.ones(3))
+        b = IrBuilder("f")
+        b.returns(b.splice([double(x)], [x], [b.parameter(0, "array", np.ones(3))]))
+        f = b.finish()
+        compiled = f.compile()
+        assert compiled([np.ones(2)])[0].tolist() == f.interpret([np.ones(2)])[0].tolist() == [2, 2]
+        kept.extend([f, compiled, double])
+        return [weakref.ref(f), weakref.ref(compiled)]
+
+    references = circle()
+    gc.collect()
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]

@@ -96,8 +96,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
                 if let Ok(program) = object.cast::<program::PyProgram>() {
                     return Some(program.get());
                 }
-                let handle = object.cast::<hook::HookHandle>().ok()?;
-                Some(handle.get())
+                if let Ok(handle) = object.cast::<hook::HookHandle>() {
+                    return Some(handle.get());
+                }
+                source::root(object)
             },
             hooks: hook::holdings,
             definition: primitive::definition,

@@ -8,16 +8,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use pyo3::PyVisit;
 use pyo3::exceptions::PyTypeError;
+use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple};
 
 use super::datum;
-use super::function::PyIrFunction;
+use super::function::{PyIrFunction, primitives};
 use crate::error::Result;
 use crate::exec::{Compiled, Outcome, interpret};
 use crate::ir::{Datum, Function, Lengths, simplify};
+use crate::python::collect::{Links, Root};
 use crate::python::convert::items;
+use crate::python::holders::What;
 
 /// A run that takes longer lets others have the interpreter's lock the next time.
 const LONG: Duration = Duration::from_micros(100);
@@ -26,30 +30,31 @@ const LONG: Duration = Duration::from_micros(100);
 /// Ctrl-C ends a run.
 #[pyclass(name = "Compiled", module = "wyrmling._core", frozen, weakref)]
 pub(super) struct PyCompiled {
-    pub(super) function: PyIrFunction,
+    pub(super) function: Py<PyIrFunction>,
     compiled: Compiled,
     /// Whether the last run took long.
     is_long: AtomicBool,
+    /// What the collector sees of its operators.
+    links: Links,
+}
+
+impl Root for PyCompiled {
+    fn each(&self, f: &mut dyn FnMut(&Links, Vec<What>)) {
+        let function = self.compiled.function();
+        // The interpreter has it too; machine code has no operator of the caller's own.
+        let alone = !self.compiled.is_native() && Arc::strong_count(function) == 2;
+        f(
+            &self.links,
+            if alone {
+                primitives(function)
+            } else {
+                Vec::new()
+            },
+        );
+    }
 }
 
 impl PyCompiled {
-    /// Compiles a function.
-    ///
-    /// # Errors
-    /// What compiling reports.
-    pub(super) fn new(function: PyIrFunction, native: bool) -> Result<Self> {
-        let inner = Arc::new(simplify(&function.inner, Lengths::Seen)?);
-        let compiled = match native {
-            true => Compiled::new(inner)?,
-            false => Compiled::interpreted(inner)?,
-        };
-        Ok(PyCompiled {
-            function,
-            compiled,
-            is_long: AtomicBool::new(false),
-        })
-    }
-
     /// Runs the function.
     ///
     /// # Errors
@@ -124,13 +129,24 @@ impl PyIrFunction {
         outcome(args.py(), found, true)
     }
 
-    /// The function, simplified, as what runs it fast: machine code if ``native`` and where that is possible, else the
-    /// interpreter. Compiling releases the interpreter's lock.
+    /// The function, simplified, as what runs it fast: machine code if ``native`` and where that is
+    /// possible, else the interpreter. Compiling releases the interpreter's lock.
     #[pyo3(signature = (native=true))]
-    fn compile(&self, py: Python<'_>, native: bool) -> PyResult<PyCompiled> {
-        let function = self.clone();
-        py.detach(|| PyCompiled::new(function, native))
-            .map_err(PyErr::from)
+    fn compile(slf: &Bound<'_, Self>, native: bool) -> PyResult<PyCompiled> {
+        let function = &slf.get().inner;
+        let compiled = slf.py().detach(|| {
+            let simple = Arc::new(simplify(function, Lengths::Seen)?);
+            match native {
+                true => Compiled::new(simple),
+                false => Compiled::interpreted(simple),
+            }
+        })?;
+        Ok(PyCompiled {
+            function: slf.clone().unbind(),
+            compiled,
+            is_long: AtomicBool::new(false),
+            links: Links::default(),
+        })
     }
 }
 
@@ -138,8 +154,8 @@ impl PyIrFunction {
 impl PyCompiled {
     /// The function that it runs.
     #[getter]
-    fn function(&self) -> PyIrFunction {
-        self.function.clone()
+    fn function(&self, py: Python<'_>) -> Py<PyIrFunction> {
+        self.function.clone_ref(py)
     }
 
     /// Whether it runs as machine code.
@@ -152,12 +168,21 @@ impl PyCompiled {
     /// the function was left. Raises TypeError or ValueError for arguments of other kinds, and what an
     /// operator raises.
     fn __call__<'py>(&self, args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let values = arguments(&self.function.inner, args)?;
+        let values = arguments(&self.function.get().inner, args)?;
         let found = self.run(args.py(), values)?;
         outcome(args.py(), found, false)
     }
 
     fn __repr__(&self) -> String {
-        format!("<Compiled '{}'>", self.function.inner.name)
+        format!("<Compiled '{}'>", self.function.get().inner.name)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.links.traverse(&visit)?;
+        visit.call(&self.function)
+    }
+
+    fn __clear__(&self) {
+        self.links.clear();
     }
 }

@@ -2,22 +2,52 @@
 
 use std::sync::Arc;
 
+use pyo3::PyVisit;
 use pyo3::exceptions::PyValueError;
+use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
 
 use super::datum;
 use crate::error::Error;
-use crate::ir::{Function, Lengths, Terminator, ValueId, ValueKind, simplify, vjp};
+use crate::ir::{Expression, Function, Lengths, Terminator, ValueId, ValueKind, simplify, vjp};
+use crate::python::collect::{Links, Root};
 use crate::python::convert::items;
+use crate::python::holders::What;
+use crate::python::primitive;
 use crate::reserve;
 
 /// A function in the form that is compiled and differentiated; an ``IrBuilder`` makes one, and its
 /// derivatives are others. It never changes, and works in every thread. ``str(function)`` shows it.
-#[derive(Clone)]
 #[pyclass(name = "IrFunction", module = "wyrmling._core", frozen, weakref)]
 pub(super) struct PyIrFunction {
     pub(super) inner: Arc<Function>,
     file: Arc<str>,
+    /// What the collector sees of its operators.
+    links: Links,
+}
+
+/// The operators of the caller's own in a function, each as often as it is there.
+pub(super) fn primitives(function: &Function) -> Vec<What> {
+    let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    let found = instructions.filter_map(|i| match &i.expression {
+        Expression::Apply(op, _) if primitive::is_primitive(op) => Some(What::Operator(op.clone())),
+        _ => None,
+    });
+    found.collect()
+}
+
+impl Root for PyIrFunction {
+    fn each(&self, f: &mut dyn FnMut(&Links, Vec<What>)) {
+        let alone = Arc::strong_count(&self.inner) == 1;
+        f(
+            &self.links,
+            if alone {
+                primitives(&self.inner)
+            } else {
+                Vec::new()
+            },
+        );
+    }
 }
 
 /// The kinds of a function's results; none if it never returns.
@@ -35,6 +65,7 @@ impl PyIrFunction {
         PyIrFunction {
             inner: Arc::new(function),
             file: file.into(),
+            links: Links::default(),
         }
     }
 
@@ -146,5 +177,13 @@ impl PyIrFunction {
             self.parameters().join(", "),
             self.inner.blocks.len()
         )
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.links.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.links.clear();
     }
 }

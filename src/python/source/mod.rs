@@ -22,6 +22,17 @@ mod table;
 
 use pyo3::prelude::*;
 
+use super::collect::Root;
+
+/// The object as one that may hold operators of the caller's own.
+pub(super) fn root<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a dyn Root> {
+    if let Ok(function) = object.cast::<function::PyIrFunction>() {
+        return Some(function.get());
+    }
+    let compiled = object.cast::<compiled::PyCompiled>().ok()?;
+    Some(compiled.get())
+}
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<builder::PyIrBuilder>()?;
     module.add_class::<function::PyIrFunction>()?;

@@ -191,7 +191,7 @@ impl PySpecialization {
         let running = match compiled {
             None => None,
             Some(compiled) => {
-                let function = &compiled.get().function.inner;
+                let function = &compiled.get().function.get().inner;
                 let parameters = function.parameters();
                 if parameters.len() != inputs.len() {
                     return Err(PyValueError::new_err(format!(
