@@ -52,6 +52,17 @@ class Builtins(Walker):
                 return method(list(args), keywords, node)
             if name in IMPURE:
                 self.refuse(node, f"{name}, which has an effect,", "do it outside of the function")
+        if isinstance(found, np.ufunc) or getattr(found, "__module__", None) == "math":
+            for at, value in enumerate(args):
+                if isinstance(value, Choice):
+                    before, after = list(args[:at]), list(args[at + 1 :])
+                    return self.distribute(
+                        value,
+                        lambda one, b=before, a=after: self.call_known(
+                            function, [*b, one, *a], keywords, node
+                        ),
+                        node,
+                    )
         made = self.call_mathematics(found, args, keywords, node)
         if made is not None:
             return made

@@ -15,10 +15,12 @@ from . import names as scopes
 from . import read
 from .refuse import Unreadable
 from .state import CellContents, DictContents
-from .values import Applied, Choice, Closure, Known, MethodOf, Number, Reference, Row, Unset
+from .values import Applied, Choice, Closure, Known, Lazy, MethodOf, Number, Reference, Row, Unset
 from .walker import Ended, Frame, Walker
 
 DEEPEST = 200
+# Functions that go through all of a list, and keep nothing of it.
+REDUCTIONS = (sum, any, all)
 
 
 class Calls(Walker):
@@ -28,8 +30,12 @@ class Calls(Walker):
         """``function(args, keyword=value)``."""
         function = self.evaluate(node.func)
         args: list[Any] = []
+        reduces = isinstance(function, Known) and function.object in REDUCTIONS
         for given in node.args:
-            if isinstance(given, ast.Starred):
+            if reduces and isinstance(given, ast.ListComp) and len(node.args) == 1:
+                # The list is gone at once: its items are reduced as they come.
+                args.append(Lazy("generator", (), given))
+            elif isinstance(given, ast.Starred):
                 args += self.items(self.evaluate(given.value), given)
             else:
                 args.append(self.evaluate(given))

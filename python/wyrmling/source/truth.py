@@ -224,8 +224,10 @@ class Truth(Walker):
     def _sequences(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         parts = [self._parts(value, node) for value in (left, right)]
         if parts[0] is None or parts[1] is None or parts[0][0] is not parts[1][0]:
-            if operator in ("Eq", "NotEq") and self._differ(left, right):
-                return Known(operator == "NotEq")
+            if self._differ(left, right):
+                if operator in ("Eq", "NotEq"):
+                    return Known(operator == "NotEq")
+                self.leave("a comparison that Python refuses", node)
             return self.refuse(node, "a comparison of these", "compare numbers")
         ours, theirs = parts[0][1], parts[1][1]
         if operator in ("Eq", "NotEq"):
