@@ -53,16 +53,14 @@ class Builtins(Walker):
             if name in IMPURE:
                 self.refuse(node, f"{name}, which has an effect,", "do it outside of the function")
         if isinstance(found, np.ufunc) or getattr(found, "__module__", None) == "math":
-            for at, value in enumerate(args):
-                if isinstance(value, Choice):
-                    before, after = list(args[:at]), list(args[at + 1 :])
-                    return self.distribute(
-                        value,
-                        lambda one, b=before, a=after: self.call_known(
-                            function, [*b, one, *a], keywords, node
-                        ),
-                        node,
-                    )
+            chosen = next((one for one in args if isinstance(one, Choice)), None)
+            if chosen is not None:
+
+                def on(one: Any) -> Any:
+                    given = [one if arg is chosen else arg for arg in args]
+                    return self.call_known(function, given, keywords, node)
+
+                return self.distribute(chosen, on, node)
         made = self.call_mathematics(found, args, keywords, node)
         if made is not None:
             return made

@@ -34,6 +34,9 @@ from .values import (
 
 Path = tuple[Hashable, ...]
 MANY = 12
+UNSET = Unset()
+# What has no objects in it.
+SIMPLE = frozenset({Number, Known, Unset})
 
 
 class Conflict(Exception):
@@ -68,9 +71,9 @@ class Slot:
 @dataclass(slots=True)
 class Merge:
     """One state of several. ``make`` makes a parameter of a kind (``like`` an array, if it is one);
-    ``forced`` is the layout of an earlier merge, which this one repeats at least; ``kept`` names
-    the places at which unset names are kept track of, ``place`` is this one. ``held`` are values
-    that are in use.
+    ``forced`` is the layout of an earlier merge, which this one repeats at least; ``kept`` are
+    names of which is kept track where they are unset on some paths. ``held`` are values that are in
+    use.
     """
 
     incomings: list[Incoming]
@@ -79,7 +82,6 @@ class Merge:
     held: list[Any]
     forced: dict[Path, Hashable]
     kept: frozenset[Hashable]
-    place: Hashable
     slots: list[Slot] = field(default_factory=list)
     layout: dict[Path, Hashable] = field(default_factory=dict)
     structural: bool = False
@@ -97,14 +99,21 @@ class Merge:
             reachable(i.state, [*names_of(i.state), *i.values, *self.held]) for i in self.incomings
         ]
         merged = State(block)
-        self._held()
+        if self.held:
+            self._held()
         for depth, first in enumerate(states[0].environments):
             names = dict.fromkeys(first)
             for state in states[1:]:
                 names.update(dict.fromkeys(state.environments[depth]))
             environment: dict[str, Value] = {}
+            others = [state.environments[depth] for state in states[1:]]
             for name in names:
-                given = [state.environments[depth].get(name, Unset()) for state in states]
+                value = first.get(name, UNSET)
+                simple = type(value) in SIMPLE and (depth, name) not in self.forced
+                if simple and all(other.get(name, UNSET) is value for other in others):
+                    environment[name] = value
+                    continue
+                given = [value, *(other.get(name, UNSET) for other in others)]
                 environment[name] = self.merge((depth, name), given)
             merged.environments.append(environment)
         values = tuple(
@@ -117,6 +126,8 @@ class Merge:
 
     def _bar_writes(self, merged: State, values: tuple[Any, ...]) -> None:
         """An array that has another address now cannot be written to, if there are views."""
+        if not self._pairs:
+            return
         viewed = any(has_bases(one) for one in [*names_of(merged), *values, *self.held]) or any(
             has_bases(part)
             for contents in merged.heap.values()
@@ -130,9 +141,9 @@ class Merge:
                     merged.heap[address] = replace(contents, external=True)
 
     def _held(self) -> None:
-        for address in sorted(set.intersection(*self._reached)):
-            if any(address in reachable(self.incomings[0].state, [value]) for value in self.held):
-                self._references(("held", address), [Reference(address)] * len(self.incomings))
+        held = reachable(self.incomings[0].state, self.held)
+        for address in sorted(held.intersection(*self._reached)):
+            self._references(("held", address), [Reference(address)] * len(self.incomings))
 
     def merge(self, path: Path, given: list[Any]) -> Any:
         """One value for those that the paths give; None for a path that gives none."""
@@ -189,7 +200,7 @@ class Merge:
     def _unset(self, path: Path, given: list[Any], present: list[Any]) -> Any:
         if all(isinstance(value, Unset) for value in present):
             return present[0]
-        key = (self.place, path[-1])
+        key = path[-1]
         if key in self.kept:
             return self._choose(path, given)
         self.layout[path] = "lost"

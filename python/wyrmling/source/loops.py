@@ -420,7 +420,7 @@ class Loops(Walker):
             header = self.builder.block()
             merge = None
             if backs:
-                merge = self.merge([Incoming(entry), *backs], header, forced, node)
+                merge = self.merge([Incoming(entry), *backs], header, forced)
                 try:
                     self.resume(merge.run(header).state)
                 except Conflict:
@@ -433,7 +433,7 @@ class Loops(Walker):
             except Ended:
                 # The condition itself leaves, or raises.
                 ended, backs = [], []
-            check = self.merge([Incoming(entry), *backs], None, forced if merge else {}, node)
+            check = self.merge([Incoming(entry), *backs], None, forced if merge else {})
             try:
                 check.run(-1)
             except Conflict:

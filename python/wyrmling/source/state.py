@@ -152,6 +152,8 @@ def addresses(value: Any) -> Iterable[int]:
 def reachable(state: State, roots: Iterable[Any]) -> set[int]:
     """The addresses that values lead to."""
     found: set[int] = set()
+    if not state.heap:
+        return found
     waiting = [address for value in roots for address in addresses(value)]
     while waiting:
         address = waiting.pop()

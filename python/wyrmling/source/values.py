@@ -113,8 +113,7 @@ class Unset:
 class Lost:
     """What no value stands for, because paths that meet disagree.
 
-    ``key`` names the place at which a name was set on some of the paths only: reading once more
-    with it keeps track.
+    ``key`` is a name that was set on some of the paths only: reading once more keeps track of it.
     """
 
     reason: str

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST_UNROLLED = 2000
-MOST_WORK = 200_000
+MOST_WORK = 30_000
 
 
 class Ended(Exception):
@@ -328,7 +328,7 @@ class Walker(Operations):
             self.resume(arrived[0].state)
             return arrived[0].values
         block = self.builder.block()
-        merge = self.merge(arrived, block, {}, node)
+        merge = self.merge(arrived, block, {})
         try:
             merged = merge.run(block)
         except Conflict:
@@ -343,7 +343,6 @@ class Walker(Operations):
         arrived: list[Incoming],
         block: int | None,
         forced: dict[Path, Hashable],
-        node: ast.AST,
     ) -> Merge:
         """A merge whose parameters are those of a block; None only looks what it would be."""
 
@@ -357,7 +356,6 @@ class Walker(Operations):
                 made = self.builder.parameter(block, STORED[kind])
             return made
 
-        place = (id(node), len(self.frames))
         return Merge(
             arrived,
             make,
@@ -365,7 +363,6 @@ class Walker(Operations):
             list(self.held),
             forced,
             self.kept,
-            place,
         )
 
     def jump(self, state: State, block: int, slots: list[Slot], at: int) -> None:
