@@ -1,4 +1,4 @@
-//! Cotangents that may be absent, each with the flag that tells.
+//! Cotangents that may be absent, each with the flag that tells, and what to do about their zeros.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::function::ValueId;
 use super::scalar::ScalarOperator;
 use crate::error::Result;
 use crate::rules::differentiate::{Applied, Cotangents, PassObserver};
-use crate::rules::{Ex, Id};
+use crate::rules::{Ex, Form, Id, OpRef};
 
 /// When a cotangent is not absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,4 +135,20 @@ impl Flagged {
 /// Zeros of a value's type.
 pub(super) fn zeros(cx: &Builder, id: ValueId) -> ValueId {
     Ex::new(cx, id).zeros_like().id()
+}
+
+/// Whether the rules of an operator make zeros of zeros, whatever numbers there are.
+pub(super) fn keeps_zero(cx: &Builder, op: &OpRef, args: &[ValueId]) -> bool {
+    match op.form() {
+        Form::Sum | Form::Difference | Form::Negation | Form::Shaped | Form::Repeated => true,
+        Form::Product => {
+            let finite = |&a: &ValueId| cx.number(a).is_some_and(f64::is_finite);
+            args.iter().any(finite)
+        }
+        Form::Quotient => {
+            let divisor = args.get(1).and_then(|&a| cx.number(a));
+            divisor.is_some_and(|x| x != 0.0 && !x.is_nan())
+        }
+        _ => false,
+    }
 }

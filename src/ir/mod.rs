@@ -17,6 +17,7 @@ mod display;
 mod flagged;
 mod function;
 mod inline;
+mod jvp;
 mod kind;
 mod liveness;
 mod origins;
@@ -38,6 +39,7 @@ pub(crate) use function::Straight;
 pub use function::{
     Block, Exit, Expression, Function, Instruction, Notes, Operands, Target, Terminator, ValueId,
 };
+pub use jvp::{Pushforward, jvp};
 pub use kind::{Datum, ValueKind};
 pub use liveness::Liveness;
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};

@@ -19,7 +19,7 @@
 //!
 //! Limit: what is computed again is found greedily, and from what is kept at the same point alone.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::availability::Availability;
 use super::cfg::Cfg;
@@ -57,7 +57,7 @@ pub(super) fn restore(forward: &Forward<'_>, reversed: Reversed) -> Result<Funct
         sites: BTreeMap::new(),
         found: HashMap::new(),
         only: HashMap::new(),
-        open: Vec::new(),
+        open: VecDeque::new(),
     };
     pass.choose()?;
     pass.keep();
@@ -81,8 +81,9 @@ struct Restoration<'f> {
     found: HashMap<(ValueId, usize), ValueId>,
     /// The only block with such a definition, of values that have one alone.
     only: HashMap<ValueId, Option<usize>>,
-    /// Parameters that predecessors are yet to give: the value and the block.
-    open: Vec<(ValueId, usize)>,
+    /// Parameters that predecessors are yet to give, in the order in which blocks got them: the value
+    /// and the block.
+    open: VecDeque<(ValueId, usize)>,
 }
 
 impl Restoration<'_> {
@@ -152,7 +153,7 @@ impl Restoration<'_> {
         }
         let point = self.points[common]?;
         let graph = self.forward.graph;
-        let (last, first) = self.available.ends(point);
+        let last = self.available.ends(point).0;
         if last == self.forward.exit || !graph.dominates(home, last) {
             return None;
         }
@@ -160,14 +161,16 @@ impl Restoration<'_> {
             return None;
         }
         // On no way from one of the points to this one it is defined again.
+        let onward = |block: usize| {
+            let to = graph.successors(block).iter().enumerate();
+            let to = to.filter(move |(slot, _)| point != Point::Edge(block, *slot));
+            to.map(|(_, &to)| to)
+        };
         let mut seen = BTreeSet::new();
         let mut waiting = Vec::new();
-        for &p in points {
-            if p == point {
-                continue;
-            }
+        for &p in points.iter().filter(|&&p| p != point) {
             match p {
-                Point::Block(b) => waiting.extend(graph.successors(b)),
+                Point::Block(b) => waiting.extend(onward(b)),
                 Point::Edge(..) => waiting.push(self.available.ends(p).1),
             }
         }
@@ -175,13 +178,8 @@ impl Restoration<'_> {
             if block == home {
                 return None;
             }
-            let arrived = match point {
-                Point::Block(b) => block == b,
-                // The edge is left by its own block.
-                Point::Edge(..) => block == last && first != last,
-            };
-            if !arrived && seen.insert(block) {
-                waiting.extend(graph.successors(block));
+            if point != Point::Block(block) && seen.insert(block) {
+                waiting.extend(onward(block));
             }
         }
         Some(point)
@@ -324,7 +322,7 @@ impl Restoration<'_> {
             here.parameters.extend(added);
             self.function.blocks[block] = here;
         }
-        while let Some((id, block)) = self.open.pop() {
+        while let Some((id, block)) = self.open.pop_front() {
             poller.step(VALUE)?;
             let edges = self.graph.predecessors(block).to_vec();
             for edge in edges {
@@ -395,7 +393,7 @@ impl Restoration<'_> {
                 _ => {
                     let new = self.fresh(self.function.kind(id).clone());
                     self.function.blocks[at].parameters.push(new);
-                    self.open.push((id, at));
+                    self.open.push_back((id, at));
                     break new;
                 }
             }

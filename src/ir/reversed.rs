@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use super::builder::Builder;
 use super::cfg::Edge;
-use super::flagged::{Evidence, Flagged, zeros};
+use super::flagged::{Evidence, Flagged, keeps_zero, zeros};
 use super::function::{Expression, Function, Target, Terminator, ValueId};
 use super::kind::{Datum, ValueKind};
 use super::origins::{Forward, Point};
@@ -26,7 +26,6 @@ use super::presence::{Next, Presence, Present, reached_from};
 use crate::error::Result;
 use crate::interrupt::Poller;
 use crate::rules::differentiate::PassObserver;
-use crate::rules::{Form, OpRef};
 
 /// About how many nanoseconds the rule of an instruction takes.
 const RULE: usize = 1000;
@@ -206,7 +205,7 @@ impl Reversal<'_> {
             match &i.expression {
                 Expression::Apply(op, args) => match self.cotangents.evidence(i.results[0]) {
                     None => {}
-                    Some(Evidence::Flag(flag)) if !self.keeps_zero(op, args) => {
+                    Some(Evidence::Flag(flag)) if !keeps_zero(&self.builder, op, args) => {
                         left = self.conditional(block, left, flag)?;
                     }
                     Some(evidence) => self.pull(block, left, evidence)?,
@@ -231,24 +230,6 @@ impl Reversal<'_> {
         let wanted = |n: usize, a: ValueId| activity.flows(block, k, n, a);
         let cotangents = &mut self.cotangents;
         cotangents.pull(&self.builder, applied, wanted, evidence, self.observer)
-    }
-
-    /// Whether the rules of an operator make zeros of zeros, whatever numbers there are.
-    fn keeps_zero(&self, op: &OpRef, args: &[ValueId]) -> bool {
-        let finite = |id: ValueId| self.constant(id).is_some_and(f64::is_finite);
-        match op.form() {
-            Form::Sum | Form::Difference | Form::Negation | Form::Shaped | Form::Repeated => true,
-            Form::Product => args.iter().any(|&a| finite(a)),
-            Form::Quotient => self
-                .constant(args[1])
-                .is_some_and(|x| x != 0.0 && !x.is_nan()),
-            _ => false,
-        }
-    }
-
-    /// The number that a value always is.
-    fn constant(&self, id: ValueId) -> Option<f64> {
-        self.builder.number(id)
     }
 
     /// Passes on what depends on a flag, from instruction `last` of a block upwards, in a block that

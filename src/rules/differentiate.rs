@@ -347,6 +347,11 @@ impl Tangents {
         self.replaced.get(id).copied().flatten().unwrap_or(id)
     }
 
+    /// Lets another value stand for one in all that is computed from it.
+    pub(crate) fn replace(&mut self, id: Id, by: Id) {
+        self.replaced.set(id, Some(by));
+    }
+
     /// Forward mode of one instruction: the tangent of its result `id`, from those of its operands.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 
 mod array;
 mod assignment;
+mod block_derivatives;
 mod claims;
 mod common;
 mod control_flow;
@@ -21,7 +22,7 @@ mod outline;
 mod products;
 mod random_programs;
 mod rank;
-mod reverse_mode;
+
 mod rows;
 mod rules;
 mod scatter;

@@ -3,7 +3,7 @@
 use wyrmling::Array;
 use wyrmling::array::Dense;
 use wyrmling::exec::{Outcome, interpret};
-use wyrmling::ir::{Datum, Function, Pullback, ValueId, vjp};
+use wyrmling::ir::{Datum, Function, ValueId, jvp, vjp};
 
 use super::unrolled::Unrolled;
 
@@ -43,23 +43,66 @@ pub fn close(a: f64, b: f64, scale: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * scale.max(1.0)
 }
 
-/// Compares the pullback of a function with that of its run as straight code. `None` if the function
-/// is left; else the pullback and its arguments.
+/// In which direction a function is differentiated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Reverse,
+    Forward,
+}
+
+use Mode::{Forward, Reverse};
+
+/// Both, as often as the order says.
+pub const THIRD: [[Mode; 3]; 8] = [
+    [Reverse, Reverse, Reverse],
+    [Reverse, Reverse, Forward],
+    [Reverse, Forward, Reverse],
+    [Reverse, Forward, Forward],
+    [Forward, Reverse, Reverse],
+    [Forward, Reverse, Forward],
+    [Forward, Forward, Reverse],
+    [Forward, Forward, Forward],
+];
+
+/// Compares a derivative of a function with that of its run as straight code. `None` if the function
+/// is left; else the function with its derivative and its arguments.
 #[track_caller]
-pub fn check(function: &Function, args: &[Datum], what: &str) -> Option<(Pullback, Vec<Datum>)> {
+pub fn check(
+    mode: Mode,
+    function: &Function,
+    args: &[Datum],
+    what: &str,
+) -> Option<(Function, Vec<Datum>)> {
     let wrt = differentiable(function);
-    let pullback = vjp(function, &wrt).unwrap_or_else(|e| panic!("{what}: {e}\n{function}"));
-    let text = || format!("{what}\n{function}\n{}", pullback.function);
-    if let Err(e) = pullback.function.check() {
+    let made = match mode {
+        Reverse => vjp(function, &wrt).map(|p| (p.function, p.gradients)),
+        Forward => jvp(function, &wrt).map(|p| (p.function, p.tangents)),
+    };
+    let (derived, numbers) = made.unwrap_or_else(|e| panic!("{what}, {mode:?}: {e}\n{function}"));
+    let text = || format!("{what}, {mode:?}\n{function}\n{derived}");
+    if let Err(e) = derived.check() {
         panic!("{e}: {}", text());
     }
     let run = Unrolled::new(function, args)?;
     let values: Vec<Datum> = run.results.iter().map(|r| r.0.clone()).collect();
-    let cotangents = like(&values, 7);
-    let expected = run.gradients(&cotangents);
     let mut given = args.to_vec();
-    given.extend(cotangents);
-    let found = match interpret(&pullback.function, &given, STEPS) {
+    let of_result: Vec<Option<usize>>;
+    let (expected, likes, numbers) = match mode {
+        Reverse => {
+            let cotangents = like(&values, 7);
+            given.extend(cotangents.clone());
+            (run.gradients(&cotangents), args, &numbers)
+        }
+        Forward => {
+            let moved = like(args, 7);
+            given.extend(moved.clone());
+            let results = values.iter().zip(&numbers);
+            let results = results.filter(|(value, _)| value.kind().is_differentiable());
+            of_result = results.map(|(_, number)| *number).collect();
+            (run.tangents(&moved), &values[..], &of_result)
+        }
+    };
+    let found = match interpret(&derived, &given, STEPS) {
         Ok(Outcome::Returned(found)) => found,
         other => panic!("{other:?}: {}", text()),
     };
@@ -67,38 +110,44 @@ pub fn check(function: &Function, args: &[Datum], what: &str) -> Option<(Pullbac
         let same = format!("{a:?}") == format!("{b:?}");
         assert!(same, "result {k}: {a:?}, expected {b:?}: {}", text());
     }
-    for (k, (number, expected)) in pullback.gradients.iter().zip(expected).enumerate() {
-        let ty = args_of(args)[k].array().expect("an array").ty();
+    let likes = likes.iter().filter(|a| a.kind().is_differentiable());
+    for (k, ((number, expected), like)) in numbers.iter().zip(expected).zip(likes).enumerate() {
+        let ty = like.array().expect("an array").ty();
         let zeros = || Array::full(&ty, 0.0);
         let found = number.map_or_else(zeros, |k| found[k].array().expect("an array").clone());
         let expected = expected.unwrap_or_else(zeros);
-        assert_eq!(found.ty(), expected.ty(), "gradient {k}: {}", text());
+        assert_eq!(found.ty(), expected.ty(), "derivative {k}: {}", text());
         let (a, e) = (found.to_f64(), expected.to_f64());
         for (&a, &e) in a.iter().zip(&e) {
             let fine = close(a, e, e.abs()) || (a.abs() > 1e6 && e.abs() > 1e6);
             assert!(
                 fine,
-                "gradient {k}: {a}, expected {e}: args {given:?} {}",
+                "derivative {k}: {a}, expected {e}: args {given:?} {}",
                 text()
             );
         }
     }
-    Some((pullback, given))
+    Some((derived, given))
 }
 
-/// The arguments that a function is differentiated by.
-pub fn args_of(args: &[Datum]) -> Vec<&Datum> {
-    args.iter()
-        .filter(|a| a.kind().is_differentiable())
-        .collect()
+/// Compares derivatives of third order in some modes, and those below. `None` if the function is
+/// left.
+#[track_caller]
+pub fn check_third(modes: [Mode; 3], function: &Function, args: &[Datum]) -> Option<()> {
+    let what = format!("{modes:?}");
+    let (mut function, mut args) = check(modes[0], function, args, &what)?;
+    for mode in &modes[1..] {
+        (function, args) = check(*mode, &function, &args, &what).expect("it returns");
+    }
+    Some(())
 }
 
-/// Compares derivatives up to third order.
+/// Compares derivatives up to third order in all modes.
 #[track_caller]
 pub fn check_orders(function: &Function, args: &[Datum]) {
-    let (first, args) = check(function, args, "first order").expect("it returns");
-    let (second, args) = check(&first.function, &args, "second order").expect("it returns");
-    check(&second.function, &args, "third order").expect("it returns");
+    for modes in THIRD {
+        check_third(modes, function, args).expect("it returns");
+    }
 }
 
 /// What a pullback gives for a number and a cotangent of 1: the result and the gradient.

@@ -8,7 +8,9 @@ use std::collections::HashMap;
 
 use wyrmling::Array;
 use wyrmling::exec::interpret;
-use wyrmling::ir::{Builder, Datum, Expression, Function, Target, Terminator, ValueId, adjoint};
+use wyrmling::ir::{
+    Builder, Datum, Expression, Function, Target, Terminator, ValueId, adjoint, tangent,
+};
 use wyrmling::rules::{self, OpRef};
 
 /// A value, and its name in straight code if it is an array.
@@ -171,5 +173,23 @@ impl Unrolled {
         let results = run.arrays().expect("arrays");
         let gradients = found.gradients.iter();
         gradients.map(|k| Some(results[(*k)?].clone())).collect()
+    }
+
+    /// The tangents of the results that can have one, for a tangent of each parameter. `None` where a
+    /// result does not move.
+    pub fn tangents(self, moved: &[Datum]) -> Vec<Option<Array>> {
+        let results = self.results.iter();
+        let moving = results.filter(|(value, _)| value.kind().is_differentiable());
+        let names: Vec<ValueId> = moving.filter_map(|(_, name)| *name).collect();
+        self.builder.terminate(Terminator::Return(names));
+        let function = self.builder.finish("unrolled").expect("well formed");
+        let wrt: Vec<ValueId> = self.parameters.iter().map(|p| p.0).collect();
+        let found = tangent(&function, &wrt).expect("straight code");
+        let mut args: Vec<Datum> = self.parameters.into_iter().map(|p| p.1).collect();
+        args.extend(moved.iter().cloned());
+        let run = interpret(&found.function, &args, usize::MAX).expect("it runs");
+        let results = run.arrays().expect("arrays");
+        let tangents = found.tangents.iter();
+        tangents.map(|k| Some(results[(*k)?].clone())).collect()
     }
 }
