@@ -8,8 +8,10 @@ use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
 
 use super::datum;
-use crate::error::Error;
-use crate::ir::{Expression, Function, Lengths, Terminator, ValueId, ValueKind, simplify, vjp};
+use crate::error::{Error, Result};
+use crate::ir::{
+    Expression, Function, Lengths, Terminator, ValueId, ValueKind, jvp, simplify, vjp,
+};
 use crate::python::collect::{Links, Root};
 use crate::python::convert::items;
 use crate::python::holders::What;
@@ -85,7 +87,27 @@ impl PyIrFunction {
             }
         })
     }
+
+    /// A derivative by the parameters at some places: of the simplified function, simplified.
+    fn derived(
+        &self,
+        py: Python<'_>,
+        places: &Bound<'_, PyAny>,
+        of: impl Fn(&Function, &[ValueId]) -> Result<Derived> + Sync,
+    ) -> PyResult<(PyIrFunction, Vec<Option<usize>>)> {
+        let (places, function) = (self.wrt(places)?, &self.inner);
+        let (function, numbers) = py.detach(|| {
+            let simple = simplify(function, Lengths::Seen)?;
+            let wrt: Vec<ValueId> = places.iter().map(|&at| simple.parameters()[at]).collect();
+            let (derived, numbers) = of(&simple, &wrt)?;
+            Ok::<_, Error>((simplify(&derived, Lengths::Seen)?, numbers))
+        })?;
+        Ok((PyIrFunction::new(function, &self.file), numbers))
+    }
 }
+
+/// A function with derivatives, and their numbers among the results.
+type Derived = (Function, Vec<Option<usize>>);
 
 /// The short names of kinds.
 fn names<'k>(kinds: impl Iterator<Item = &'k ValueKind>) -> Vec<&'static str> {
@@ -141,16 +163,10 @@ impl PyIrFunction {
         py: Python<'_>,
         wrt: &Bound<'_, PyAny>,
     ) -> PyResult<(PyIrFunction, Vec<Option<usize>>)> {
-        let (places, function) = (self.wrt(wrt)?, &self.inner);
-        let pullback = py.detach(|| {
-            let simple = simplify(function, Lengths::Seen)?;
-            let wrt: Vec<ValueId> = places.iter().map(|&at| simple.parameters()[at]).collect();
-            let mut pullback = vjp(&simple, &wrt)?;
-            pullback.function = simplify(&pullback.function, Lengths::Seen)?;
-            Ok::<_, Error>(pullback)
-        })?;
-        let function = PyIrFunction::new(pullback.function, &self.file);
-        Ok((function, pullback.gradients))
+        self.derived(py, wrt, |function, wrt| {
+            let pullback = vjp(function, wrt)?;
+            Ok((pullback.function, pullback.gradients))
+        })
     }
 
     /// The function with tangents: it takes the parameters, then a tangent for each of those that
@@ -161,8 +177,10 @@ impl PyIrFunction {
         py: Python<'_>,
         wrt: &Bound<'_, PyAny>,
     ) -> PyResult<(PyIrFunction, Vec<Option<usize>>)> {
-        let _ = (py, self.wrt(wrt)?);
-        Err(pyo3::exceptions::PyNotImplementedError::new_err("jvp"))
+        self.derived(py, wrt, |function, wrt| {
+            let pushforward = jvp(function, wrt)?;
+            Ok((pushforward.function, pushforward.tangents))
+        })
     }
 
     fn __str__(&self) -> PyResult<String> {
