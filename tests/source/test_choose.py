@@ -180,6 +180,26 @@ def test_what_leaves_and_cannot_be_traced():
     assert error.value.lineno == caught.__code__.co_firstlineno + 2
 
 
+def test_results_of_several_kinds():
+    def total(xs):
+        s = 0.0
+        for x in xs:
+            s += np.float64(2.0) * x * x
+        return s
+
+    def either(x):
+        return np.float64(2.0) * x * x if x > 1.0 else (x if x > 0.0 else -0.0)
+
+    slope = source(wy.value_and_grad, either)
+    assert slope(3.0) == (18.0, 12.0)
+    assert slope(0.5) == (0.5, 1.0)
+    assert str(slope(-1.0)) == "(-0.0, 0.0)"
+    fast = wy.compile(either, mode="source")
+    assert [type(fast(x)) for x in (3.0, 0.5, -1.0)] == [np.float64, float, float]
+    assert source(wy.grad, total)([1.0, 2.0]) == [4.0, 8.0]
+    assert type(wy.compile(lambda x: np.isnan(np.float64(1.0) * x))(1.0)) is np.bool_
+
+
 def test_trees():
     params = {"w": 3.0, "rest": [0.5]}
     expected = wy.grad(tree, mode="trace")(params, 2.0)

@@ -297,17 +297,19 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
         list(found.inputs),
         [by_place[place] if place in by_place else place.read(roots) for place in found.inputs],
         {leaf: at for at, leaf in enumerate(found.leaves)},
-        found.form,
+        found.whole,
         found.needs,
-        found.build if found.form is None else None,
+        found.build if found.tagged else None,
     )
     for number, value in found.static.items():
         if type(value) in (bool, float):
             made.needs.test(arguments.places[number], ("equal", value))
         else:
             made.needs.expect(arguments.places[number], value)
-    if found.form is None and (tuple(chain) != (COMPILE,) or _has_arguments(found.whole)):
-        raise refuse.unsupported("a result that is of several kinds")
+    if found.tagged and tuple(chain) != (COMPILE,):
+        made = programs.untagged(made)
+    elif found.tagged and _has_arguments(found.whole):
+        raise refuse.unsupported("a result that is of several kinds, with an argument in it")
     for transform in chain:
         made = _apply(transform, made, arguments)
     return made

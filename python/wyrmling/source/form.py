@@ -11,13 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .scope import Place
 
 
 @dataclass(frozen=True)
 class Leaf:
     """Result ``number`` of the program, as a number or array of ``kind``: ``float`` and ``int`` and
-    ``bool`` of Python, ``float64`` and ``float32`` of NumPy, or ``array``.
+    ``bool`` of Python, ``float64``, ``float32`` and ``numpy_bool`` of NumPy, or ``array``.
     """
 
     number: int
@@ -84,8 +86,12 @@ def makes(form: Any, slots: dict[Place, int]) -> list[tuple[Any, ...]]:
     steps: list[tuple[Any, ...]] = []
 
     def add(form: Any) -> int:
-        if isinstance(form, Leaf):
-            step: tuple[Any, ...] = (form.kind, form.number)
+        step: tuple[Any, ...]
+        if isinstance(form, Leaf) and form.kind == "numpy_bool":
+            steps.append(("bool", form.number))
+            step = ("call", np.bool_, [len(steps) - 1])
+        elif isinstance(form, Leaf):
+            step = (form.kind, form.number)
         elif isinstance(form, Constant):
             step = ("object", form.object)
         elif isinstance(form, Argument):

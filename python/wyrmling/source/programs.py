@@ -19,6 +19,7 @@ from ..transforms import tree
 from . import form as forms
 from . import refuse
 from .form import Argument, Constant, Leaf, Make
+from .result import Either
 from .scope import Needs, Place, argument
 
 EXTRA = "."
@@ -49,7 +50,7 @@ class Program:
 
     def with_results(self, function: IrFunction, form: Any) -> Program:
         """The same of another function of these parameters."""
-        return replace(self, function=function, form=form)
+        return replace(self, function=function, form=form, build=None)
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,44 @@ def differentiated(name: str, arguments: Arguments, at: Sequence[int]) -> list[i
         if kind_of(arguments.leaves[number]) is None:
             raise Misfit(f"{name} by {type(arguments.leaves[number]).__name__}")
     return numbers
+
+
+def untagged(program: Program) -> Program:
+    """The function where results of several forms, which are all floating-point numbers, are one
+    number. Raises SourceError for other forms.
+    """
+    writer = _Writer("number", program)
+    builder = writer.builder
+    found = builder.inline(program.function, writer.parameters)
+    results: list[int] = []
+
+    def value(form: Any) -> int:
+        if isinstance(form, Leaf) and form.kind in ("float", "float64"):
+            return found[form.number]
+        if isinstance(form, Constant) and type(form.object) in (float, np.float64):
+            return builder.constant(float(form.object))
+        raise refuse.unsupported("a result that is of several kinds")
+
+    def number(form: Any) -> Any:
+        if isinstance(form, Leaf):
+            results.append(found[form.number])
+            return Leaf(len(results) - 1, form.kind)
+        if not isinstance(form, Either):
+            return form
+        done = builder.block()
+        results.append(builder.parameter(done, "float"))
+        *others, last = [value(each) for each in form.forms]
+        for tag, each in enumerate(others):
+            is_this = builder.compute("equal_int", [found[form.tag], builder.constant(tag)])
+            rest = builder.block()
+            builder.branch(is_this, done, [each], rest, [])
+            builder.switch(rest)
+        builder.jump(done, [last])
+        builder.switch(done)
+        return Leaf(len(results) - 1, "float")
+
+    made = forms.convert(number, program.form)
+    return program.with_results(writer.finish(results), made)
 
 
 def kind_of(leaf: Any) -> str | None:
