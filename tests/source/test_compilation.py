@@ -128,3 +128,94 @@ def test_a_loop_that_is_written_twice_is_dropped_once():
 
     for x in (-0.3, 2.5, 9.0):
         agrees(f, x, 3, True)
+
+
+class Base:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def value(self, x):
+        return x * self.scale
+
+
+class Derived(Base):
+    def __init__(self, scale):
+        super().__init__(scale * 2)
+        self.shift = 1.0
+
+    def value(self, x):
+        return super().value(x) + self.shift
+
+
+def test_super_is_the_next_class():
+    agrees(lambda x, cls: cls(3.0).value(x), 1.5, Derived)
+
+
+def test_identity_holds_for_the_objects_that_were_seen():
+    one, other = Base(1.0), Base(2.0)
+
+    def f(x, a, b):
+        return x if a is b else 2 * x
+
+    made = specialise(f, (1.0, one, one), {})
+    assert made.function.interpret([3.0]) == [3.0]
+    assert made.needs.missed((f, 3.0, one, one)) is None
+    assert made.needs.missed((f, 3.0, one, other)) is not None
+
+
+def test_members_of_enumerations_are_known_by_identity():
+    import enum
+
+    class Order(enum.IntEnum):
+        FIRST = 1
+        SECOND = 2
+
+    def power(x, n):
+        return x**n
+
+    made = specialise(power, (1.5, Order.FIRST), {})
+    assert made.needs.missed((power, 1.5, Order.FIRST)) is None
+    assert made.needs.missed((power, 1.5, Order.SECOND)) is not None
+
+
+def test_nothing_with_an_effect_runs_while_a_function_is_read(tmp_path):
+    target = tmp_path / "x.npy"
+
+    def saves(x):
+        np.save(target, x)
+        return np.sum(x)
+
+    def sets(x):
+        setattr(Base, "mark", 1)  # noqa: B010
+        return x
+
+    def shows(x):
+        print(x)
+        return x
+
+    for f, x in ((saves, np.ones(3)), (sets, 1.0), (shows, 1.0)):
+        with pytest.raises(SourceError):
+            specialise(f, (x,), {})
+    assert not target.exists()
+    assert not hasattr(Base, "mark")
+
+
+def test_a_float_is_never_made_a_constant():
+    def f(x):
+        return math.ldexp(x, 3) * x
+
+    with pytest.raises(SourceError, match="ldexp"):
+        specialise(f, (1.5,), {})
+
+
+def test_the_best_so_far_may_be_none():
+    def best(x, n):
+        found = None
+        for i in range(n):
+            value = (x * i) % 1.7
+            if found is None or value > found:
+                found = value
+        return found
+
+    agrees(best, 2.5, 6)
+    agrees(best, 2.5, 0)

@@ -31,9 +31,42 @@ from .values import (
 )
 from .walker import Walker
 
-PURE_MODULES = ("math", "_operator", "operator", "builtins", "cmath", "_bisect", "numpy")
-IMPURE = frozenset(
-    {"print", "input", "open", "exec", "eval", "compile", "__import__", "breakpoint"}
+PURE_MODULES = ("math", "_operator", "operator", "builtins", "cmath")
+PURE = frozenset(
+    [
+        "abs",
+        "all",
+        "any",
+        "ascii",
+        "bin",
+        "bool",
+        "bytes",
+        "chr",
+        "complex",
+        "divmod",
+        "float",
+        "format",
+        "frozenset",
+        "hash",
+        "hex",
+        "int",
+        "len",
+        "max",
+        "min",
+        "oct",
+        "ord",
+        "pow",
+        "range",
+        "repr",
+        "round",
+        "slice",
+        "sorted",
+        "str",
+        "sum",
+        "tuple",
+        "issubclass",
+        "NotImplemented",
+    ]
 )
 
 
@@ -50,8 +83,8 @@ class Builtins(Walker):
             method = getattr(self, f"builtin_{name}", None)
             if method is not None:
                 return method(list(args), keywords, node)
-            if name in IMPURE:
-                self.refuse(node, f"{name}, which has an effect,", "do it outside of the function")
+            if name not in PURE:
+                self.refuse(node, f"a call of {name}", "do it outside of the function")
         if isinstance(found, np.ufunc) or getattr(found, "__module__", None) == "math":
             chosen = next((one for one in args if isinstance(one, Choice)), None)
             if chosen is not None:
@@ -291,6 +324,18 @@ class Builtins(Walker):
             contents = self.contents(value, node)
             place = contents.place if isinstance(contents, InstanceContents) else None
         return Known(self.type_of(value, node), place)
+
+    def builtin_super(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``super()`` in a method."""
+        frame = self.frame
+        if args or not frame.scope.parameters:
+            self.refuse(node, "super with arguments", "write super()")
+        try:
+            cls, place = frame.names.find("__class__")
+        except NameError:
+            self.refuse(node, "super outside of a method", "name the class")
+        self.needs.test(place, ("is", cls))
+        return Lazy("super", (Known(cls), self.load(frame.scope.parameters[0], node)))
 
     def builtin_callable(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``callable(x)``."""

@@ -15,7 +15,19 @@ from . import names as scopes
 from . import read
 from .refuse import Unreadable
 from .state import CellContents, DictContents
-from .values import Applied, Choice, Closure, Known, Lazy, MethodOf, Number, Reference, Row, Unset
+from .values import (
+    Applied,
+    Choice,
+    Closure,
+    Known,
+    Lazy,
+    MethodOf,
+    Number,
+    Reference,
+    Row,
+    Unset,
+    nothing,
+)
 from .walker import Ended, Frame, Walker
 
 DEEPEST = 200
@@ -112,6 +124,8 @@ class Calls(Walker):
         self, function: Known, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         found = function.object
+        if found is nothing:
+            return Known(None)
         if not callable(found):
             self.leave("this cannot be called", node)
         if isinstance(found, types.FunctionType) and self.special(found):

@@ -192,7 +192,9 @@ class _Arguments:
         if kind is not None:
             made = walker.builder.parameter(0, STORED[kind])
             self._parameter(number, place)
-            return Number(kind, made, frozenset({number}))
+            # A float is never made a constant: it would be another program for each.
+            exact = kind in ("int", "bool")
+            return Number(kind, made, frozenset({number}) if exact else frozenset())
         if type(given) is np.ndarray and given.dtype in (np.float64, np.float32):
             made = walker.builder.parameter(0, "array", given)
             self._parameter(number, place)

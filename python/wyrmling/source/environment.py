@@ -131,6 +131,12 @@ class Environment(Walker):
         if kind is tuple:
             self.needs.length(place, found)
             return Row(tuple(self.known(one, place.item(at), node) for at, one in enumerate(found)))
+        if isinstance(found, tuple) and hasattr(kind, "_fields"):
+            self.needs.instance(place, kind)
+            items = tuple.__iter__(found)
+            return Row(
+                tuple(self.known(one, place.item(at), node) for at, one in enumerate(items)), kind
+            )
         if kind in (list, dict):
             return self._container(found, place, node)
         if isinstance(found, np.ndarray | set | bytearray):
@@ -142,7 +148,10 @@ class Environment(Walker):
             or kind in KINDS
             or isinstance(found, types.BuiltinFunctionType | types.MethodType | np.ufunc)
             or found is None
-            or isinstance(found, str | bytes | frozenset | np.generic)
+            # Also of a class that is derived from one of these, as members of enumerations are.
+            or isinstance(
+                found, int | float | complex | str | bytes | tuple | frozenset | np.generic
+            )
         ):
             self.needs.expect(place, found)
         elif hasattr(found, "__dict__") or callable(found) or hasattr(kind, "__slots__"):

@@ -73,7 +73,7 @@ class Merge:
     """One state of several. ``make`` makes a parameter of a kind (``like`` an array, if it is one);
     ``forced`` is the layout of an earlier merge, which this one repeats at least; ``kept`` are
     names of which is kept track where they are unset on some paths. ``held`` are values that are in
-    use.
+    use; what ``alive`` has is not freed, so that no other object has its id.
     """
 
     incomings: list[Incoming]
@@ -82,6 +82,7 @@ class Merge:
     held: list[Any]
     forced: dict[Path, Hashable]
     kept: frozenset[Hashable]
+    alive: dict[int, Any]
     slots: list[Slot] = field(default_factory=list)
     layout: dict[Path, Hashable] = field(default_factory=dict)
     structural: bool = False
@@ -254,9 +255,12 @@ class Merge:
         if any(v.shape != first.shape for v in present):
             return self._lose(path, "arrays of different shapes meet")
         bases: frozenset[int] = frozenset().union(*(v.bases for v in present))
+        shared = sorted(bases.intersection(*self._reached))
+        if shared:
+            self.layout[path] = f"view of {shared}"
         if path not in self.forced and whole and all(v.id == first.id for v in present):
             return replace(first, bases=bases)
-        self.layout[path] = f"array {first.dtype} {first.shape}"
+        self.layout[path] = f"array {first.dtype} {first.shape} {shared}"
         self.slots.append(Slot("array", first, given))
         return Array(self.make("array", first), first.dtype, first.shape, bases)
 
@@ -266,6 +270,7 @@ class Merge:
         if kind is not None:
             return ("number", kind)
         if isinstance(value, Known):
+            self.alive[id(value.object)] = value.object
             return ("known", id(value.object))
         if isinstance(value, Reference):
             shared = all(value.address in reached for reached in self._reached)

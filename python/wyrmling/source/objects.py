@@ -29,6 +29,7 @@ from .values import (
     Reference,
     Row,
     Traced,
+    nothing,
 )
 from .walker import Walker
 
@@ -50,6 +51,8 @@ class Objects(Walker):
             return self._known_attribute(value, name, node)
         if isinstance(value, Row):
             return self._of_row(value, name, node)
+        if isinstance(value, Lazy) and value.name == "super":
+            return self._of_super(value, name, node)
         if isinstance(value, Reference):
             contents = self.contents(value, node)
             if isinstance(contents, InstanceContents):
@@ -111,6 +114,34 @@ class Objects(Walker):
         if name == "dtype":
             return Known(array.dtype)
         return self._method(np.ndarray, name, value, node)
+
+    def _of_super(self, value: Lazy, name: str, node: ast.AST) -> Any:
+        """What the classes have that come after one in the order of an instance's."""
+        cls, instance = value.over
+        own = self.class_of(instance)
+        if own is None or cls.object not in own.__mro__:
+            self.refuse(node, "super of this", "name the class")
+        place = self.class_place(instance)
+        for at in range(own.__mro__.index(cls.object) + 1, len(own.__mro__)):
+            holder = own.__mro__[at]
+            if name not in vars(holder):
+                continue
+            if holder is object and name == "__init__":
+                return Known(nothing)
+            if place is None:
+                self.refuse(node, "super of this", "name the class")
+            where = place.attribute("__mro__").item(at)
+            self.needs.test(where, ("is", holder))
+            member = vars(holder)[name]
+            return self._class_member(instance, own, place, member, where.attribute(name), node)
+        self.leave(f"there is no attribute {name!r}", node)
+
+    def class_place(self, value: Any) -> Any:
+        """The place of the class of an instance; None if it has none."""
+        if isinstance(value, Known):
+            return value.place.type()
+        contents = self.state.heap[value.address]
+        return contents.place if isinstance(contents, InstanceContents) else None
 
     def _of_row(self, value: Row, name: str, node: ast.AST) -> Any:
         fields = getattr(value.cls, "_fields", ())
@@ -213,6 +244,8 @@ class Objects(Walker):
     ) -> Any:
         """An instance of a class; ``cls`` is a known value."""
         made: type = cls.object
+        if made.__module__.split(".")[0] in ("numpy", "scipy", "wyrmling"):
+            self.refuse(node, f"an instance of {made.__name__}", "make it outside of the function")
         new = getattr(made, "__new__", None)
         if issubclass(made, tuple) and hasattr(made, "_fields"):
             if getattr(new, "__globals__", {}).get("__name__") != f"namedtuple_{made.__name__}":

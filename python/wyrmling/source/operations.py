@@ -172,6 +172,10 @@ class Operations:
         """Gives a name a value (``environment.py``)."""
         raise NotImplementedError
 
+    def load(self, name: str, node: ast.AST) -> Any:
+        """What a name stands for (``environment.py``)."""
+        raise NotImplementedError
+
     def store_name(self, name: str, value: Any, node: ast.AST) -> None:
         """Binds a name where a statement says so (``environment.py``)."""
         raise NotImplementedError

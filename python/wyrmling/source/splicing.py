@@ -10,6 +10,7 @@ while it is called cannot be recorded: two runs on different values have to reco
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +29,57 @@ COPYTO = frozenset(
     {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"}
 )
 CREATORS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray"})
+# What writes to files, or shows.
+EXPORTS = frozenset(
+    [
+        "save",
+        "savetxt",
+        "savez",
+        "savez_compressed",
+        "tofile",
+        "dump",
+        "dumps",
+        "tolist",
+        "tobytes",
+        "tostring",
+        "array2string",
+        "array_repr",
+        "array_str",
+    ]
+)
+MADE_OF_NUMBERS = CREATORS | frozenset(
+    [
+        "zeros",
+        "ones",
+        "full",
+        "empty",
+        "eye",
+        "identity",
+        "arange",
+        "linspace",
+        "logspace",
+        "geomspace",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "empty_like",
+        "tri",
+        "meshgrid",
+        "indices",
+        "diag_indices",
+        "tril_indices",
+        "triu_indices",
+    ]
+)
 TRACING = "use functions that wyrmling differentiates (docs/operators.md), or mode='trace'"
+
+
+@functools.cache
+def _dispatched() -> list[Any]:
+    """The functions of NumPy that take variables."""
+    from .. import dispatch
+
+    return list(dispatch.functions())
 
 
 @dataclass(slots=True)
@@ -56,9 +107,23 @@ class Splicing(Walker):
             return self.attribute(args[0], name, node)
         if name in CREATORS and args and not self.is_array(args[0]):
             return self._created(args, keywords, node)
+        if not self._is_allowed(function, name, method):
+            self.refuse(node, f"a call of {name}", TRACING)
         if not any(self._computed(one) for one in (*args, *keywords.values())):
             return self._constant_array(function, args, keywords, node)
         return self._traced(function, args, keywords, node, method)
+
+    @staticmethod
+    def _is_allowed(function: Any, name: str, method: bool) -> bool:
+        """Whether a function only computes, so that it may be called while a function is read."""
+        if method:
+            return hasattr(_core.Variable, name) and name not in EXPORTS
+        if isinstance(function, np.ufunc) or name in MADE_OF_NUMBERS:
+            return True
+        module = getattr(function, "__module__", None) or ""
+        return module.split(".")[0] != "numpy" or (
+            name not in EXPORTS and any(function is one for one in _dispatched())
+        )
 
     def _computed(self, value: Any) -> bool:
         """Whether a value, or a part of it, is a number or an array of the program."""

@@ -291,6 +291,10 @@ class Truth(Walker):
         for value, other in ((left, right), (right, left)):
             if isinstance(value, Choice):
                 return self._identical_choice(value, other, node)
+        for value in (left, right):
+            if isinstance(value, Known) and value.place is not None:
+                # The answer holds for these objects alone.
+                self.needs.test(value.place, ("is", value.object))
         if isinstance(left, Known) and isinstance(right, Known):
             singletons = (type(None), bool, type, type(NotImplemented), type(Ellipsis))
             if isinstance(left.object, singletons) or isinstance(right.object, singletons):
@@ -299,6 +303,8 @@ class Truth(Walker):
             if not plain and kind_of(right) is None:
                 return Known(left.object is right.object)
         if isinstance(left, Reference) and isinstance(right, Reference):
+            if self.contents(left, node).external and self.contents(right, node).external:
+                self.refuse(node, "whether two arguments are one object", "use ==")
             return Known(left.address == right.address)
         for value, other in ((left, right), (right, left)):
             if isinstance(value, Known) and value.object is None:

@@ -348,3 +348,7 @@ def sources_of(*values: Value) -> frozenset[int]:
     """The leaves of the arguments on which values depend."""
     found = [value.sources for value in values if isinstance(value, Number) and value.sources]
     return frozenset().union(*found) if found else NONE
+
+
+def nothing() -> None:
+    """What ``object.__init__`` does."""

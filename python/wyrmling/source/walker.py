@@ -124,6 +124,7 @@ class Walker(Operations):
         self.outer: dict[int, Reference] = {}
         self.outer_places: dict[int, Any] = {}
         self.work = 0
+        self.alive: dict[int, Any] = {}
         self.scopes: dict[int, Scope] = {}
         self._addresses = itertools.count(1)
         self._serial = itertools.count(1)
@@ -363,6 +364,7 @@ class Walker(Operations):
             list(self.held),
             forced,
             self.kept,
+            self.alive,
         )
 
     def jump(self, state: State, block: int, slots: list[Slot], at: int) -> None:
