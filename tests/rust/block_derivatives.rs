@@ -14,6 +14,7 @@ use crate::common::derivatives::{
 use crate::common::draft::{Draft, repeat, to};
 use crate::common::functions::random_function;
 use crate::common::outcomes::random_arguments;
+use crate::common::vectors::vectorized;
 
 /// `x = sin(x) * 1.01 + 0.1 * x`, so many times.
 fn sines() -> Function {
@@ -347,4 +348,30 @@ fn random_functions_have_derivatives_of_third_order() {
         compared += usize::from(found.is_some());
     }
     assert!(compared > 40, "{compared}");
+}
+
+#[test]
+fn random_functions_of_arrays_have_the_derivatives_of_their_runs() {
+    let mut compared = 0;
+    for seed in 0..120 {
+        let function = vectorized(&random_function(2000 + seed, 4 + seed as usize / 5), 3);
+        let args = random_arguments(seed).into_iter().map(|arg| match &arg {
+            Datum::Array(a) => {
+                let x = a.item().expect("one number");
+                Array::from(vec![x, 0.5 - x, 1.5]).into()
+            }
+            _ => arg,
+        });
+        let args: Vec<Datum> = args.collect();
+        let modes = THIRD[seed as usize % THIRD.len()];
+        // Most in two orders: the third takes its time.
+        let found = match seed % 4 {
+            0 => check_third(modes, &function, &args),
+            _ => check(modes[0], &function, &args, "first order")
+                .and_then(|(f, args)| check(modes[1], &f, &args, "second order"))
+                .map(|_| ()),
+        };
+        compared += usize::from(found.is_some());
+    }
+    assert!(compared > 60, "{compared}");
 }

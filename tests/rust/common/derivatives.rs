@@ -3,7 +3,7 @@
 use wyrmling::Array;
 use wyrmling::array::Dense;
 use wyrmling::exec::{Outcome, interpret};
-use wyrmling::ir::{Datum, Function, ValueId, jvp, vjp};
+use wyrmling::ir::{Datum, Function, Lengths, ValueId, jvp, simplify, vjp};
 
 use super::unrolled::Unrolled;
 
@@ -65,7 +65,7 @@ pub const THIRD: [[Mode; 3]; 8] = [
 ];
 
 /// Compares a derivative of a function with that of its run as straight code. `None` if the function
-/// is left; else the function with its derivative and its arguments.
+/// is left; else the function with its derivative, simplified, and its arguments.
 #[track_caller]
 pub fn check(
     mode: Mode,
@@ -102,10 +102,15 @@ pub fn check(
             (run.tangents(&moved), &values[..], &of_result)
         }
     };
-    let found = match interpret(&derived, &given, STEPS) {
+    let returned = |function: &Function| match interpret(function, &given, STEPS) {
         Ok(Outcome::Returned(found)) => found,
         other => panic!("{other:?}: {}", text()),
     };
+    let found = returned(&derived);
+    // What is compiled, and differentiated again, is the simplified one.
+    let simple = simplify(&derived, Lengths::Seen).expect("it can be simplified");
+    let same = format!("{:?}", returned(&simple)) == format!("{found:?}");
+    assert!(same, "simplified {simple}: {}", text());
     for (k, (a, b)) in found.iter().zip(&values).enumerate() {
         let same = format!("{a:?}") == format!("{b:?}");
         assert!(same, "result {k}: {a:?}, expected {b:?}: {}", text());
@@ -127,7 +132,7 @@ pub fn check(
             );
         }
     }
-    Some((derived, given))
+    Some((simple, given))
 }
 
 /// Compares derivatives of third order in some modes, and those below. `None` if the function is

@@ -8,6 +8,7 @@ pub mod functions;
 pub mod operators;
 pub mod outcomes;
 pub mod unrolled;
+pub mod vectors;
 
 use std::collections::HashMap;
 
