@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from reading import Left, agrees, read, same
 
+import wyrmling
+from wyrmling.source.compilation import specialise
 from wyrmling.source.refuse import SourceError
 
 X = np.array([0.5, 1.5, -0.7])
@@ -22,7 +24,6 @@ def test_elements_in_a_loop():
 
 
 def test_a_loop_holds_for_other_lengths():
-    from wyrmling.source.compilation import specialise
 
     def total(c):
         s = 0.0
@@ -149,3 +150,24 @@ def test_masks_and_branches_on_arrays():
 
     agrees(f, X)
     agrees(f, -X)
+
+
+def test_rules_of_users_are_used_and_seen_when_they_change():
+    cube = wyrmling.primitive(lambda x: x**3)
+    cube.defvjp(lambda g, y, x: 100 * g * x)
+
+    def f(x):
+        for _ in range(2):
+            x = cube(x) * 0.1 + 1
+        return x
+
+    agrees(f, 1.5)
+    made = specialise(f, (1.5,), {})
+    assert made.needs.missed((f, 1.5)) is None
+    cube.defvjp(lambda g, y, x: 3 * g * x**2)
+    assert made.needs.missed((f, 1.5)) is not None
+
+
+def test_functions_of_wyrmling():
+    agrees(lambda x: wyrmling.exp(x) * wyrmling.sigmoid(x) + wyrmling.special.erf(x), 1.5)
+    agrees(lambda x: wyrmling.softmax(x) * 2, X)

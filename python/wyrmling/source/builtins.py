@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..transforms.primitive import Primitive
 from .numbers import FOLDED
+from .splicing import is_own_function
 from .state import DictContents, InstanceContents
 from .values import (
     REAL,
@@ -104,6 +106,11 @@ class Builtins(Walker):
         owner = getattr(found, "__self__", None)
         if isinstance(owner, str | bytes | int | float | tuple | np.generic):
             return self._pure(found, args, keywords, node)
+        if isinstance(found, Primitive):
+            self._expect_rules(found, function.place)
+            return self.array_call(found, args, keywords, node)
+        if is_own_function(found):
+            return self.array_call(found, args, keywords, node)
         if self._is_numpy(found) and not isinstance(found, type):
             return self.array_call(found, args, keywords, node)
         if isinstance(found, type):
@@ -116,6 +123,16 @@ class Builtins(Walker):
         return self.refuse(
             node, f"a call of {label}, which is not written in Python,", "use mode='trace'"
         )
+
+    def _expect_rules(self, found: Primitive, place: Any) -> None:
+        """A primitive has to have the same function and rules at each call."""
+        self.needs.test(place, ("is", found))
+        self.needs.test(place.attribute("function"), ("is", found.function))
+        for name in ("vjps", "jvps"):
+            rules = getattr(found, name)
+            self.needs.keys(place.attribute(name), rules)
+            for at, rule in rules.items():
+                self.needs.test(place.attribute(name).item(at), ("is", rule))
 
     @staticmethod
     def _is_numpy(found: Any) -> bool:

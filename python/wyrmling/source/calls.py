@@ -33,6 +33,8 @@ from .walker import Ended, Frame, Walker
 DEEPEST = 200
 # Functions that go through all of a list, and keep nothing of it.
 REDUCTIONS = (sum, any, all)
+# Packages whose functions are known by themselves, and not read.
+KNOWN_PACKAGES = ("numpy", "scipy", "wyrmling", "operator")
 
 
 class Calls(Walker):
@@ -130,6 +132,8 @@ class Calls(Walker):
             self.leave("this cannot be called", node)
         if isinstance(found, types.FunctionType) and self.special(found):
             return self.call_known(function, args, keywords, node)
+        if type(found).__module__.split(".")[0] in KNOWN_PACKAGES:
+            return self.call_known(function, args, keywords, node)
         python = isinstance(found, types.FunctionType | types.MethodType)
         if python or (function.place is not None and self.class_of(function) is not None):
             try:
@@ -142,8 +146,7 @@ class Calls(Walker):
     def special(self, function: Any) -> bool:
         """Whether a Python function is known by itself, and not read."""
         modules = (getattr(function, "__module__", None), function.__globals__.get("__name__"))
-        known = ("numpy", "scipy", "wyrmling", "operator")
-        return any(str(module).split(".")[0] in known for module in modules)
+        return any(str(module).split(".")[0] in KNOWN_PACKAGES for module in modules)
 
     def unread(
         self,

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..transforms.primitive import Primitive
 from .state import ArrayContents, ListContents
 from .values import REAL, Array, Known, MethodOf, Number, Reference, Row, Traced, kind_of
 from .walker import Walker
@@ -75,6 +76,28 @@ TRACING = "use functions that wyrmling differentiates (docs/operators.md), or mo
 
 
 @functools.cache
+def _own_functions() -> frozenset[int]:
+    """The functions that wyrmling exports and that only compute, by their ids."""
+    import wyrmling
+
+    names = [name for name, _, _ in _core.exported()]
+    names += [entry["function"] for entry in _core.elementwise()]
+    found = {id(getattr(wyrmling, name)) for name in names if hasattr(wyrmling, name)}
+    for module in (wyrmling.special, wyrmling.linalg, wyrmling.arrays):
+        for name in getattr(module, "__all__", ()):
+            found |= {
+                id(getattr(owner, name)) for owner in (module, wyrmling) if hasattr(owner, name)
+            }
+    return frozenset(found)
+
+
+def is_own_function(function: Any) -> bool:
+    """Whether this is a function of wyrmling's that takes variables, and only computes."""
+    module = getattr(function, "__module__", None) or ""
+    return module.split(".")[0] == "wyrmling" and id(function) in _own_functions()
+
+
+@functools.cache
 def _dispatched() -> list[Any]:
     """The functions of NumPy that take variables."""
     from .. import dispatch
@@ -90,6 +113,7 @@ class Recording:
     others: list[Any] = field(default_factory=list)
     arrays: list[tuple[Any, Any]] = field(default_factory=list)
     counts: int = 0
+    opaque: bool = False
 
 
 class Splicing(Walker):
@@ -118,7 +142,9 @@ class Splicing(Walker):
         """Whether a function only computes, so that it may be called while a function is read."""
         if method:
             return hasattr(_core.Variable, name) and name not in EXPORTS
-        if isinstance(function, np.ufunc) or name in MADE_OF_NUMBERS:
+        if isinstance(function, np.ufunc | Primitive) or name in MADE_OF_NUMBERS:
+            return True
+        if is_own_function(function):
             return True
         module = getattr(function, "__module__", None) or ""
         return module.split(".")[0] != "numpy" or (
@@ -211,8 +237,9 @@ class Splicing(Walker):
         node: ast.AST,
         method: bool,
     ) -> Any:
-        recording = Recording()
-        whole = isinstance(function, np.ufunc) or function in VALUES
+        # What a primitive does is Python's, and has no text to compare.
+        recording = Recording(opaque=isinstance(function, Primitive))
+        whole = isinstance(function, np.ufunc) or any(function is one for one in VALUES)
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
         name = getattr(function, "__name__", "this")
@@ -263,7 +290,8 @@ class Splicing(Walker):
             return Traced(found, tuple(recording.inputs))
         if found.dtype != kind or found.shape != np.shape(real):
             self.refuse(node, f"{name} of such arrays", TRACING)
-        self._check_same(name, found, again, recording, node)
+        if not recording.opaque:
+            self._check_same(name, found, again, recording, node)
         made = self._splice(found, recording)
         if not isinstance(real, np.ndarray):
             kinds = {float: "float", np.float64: "float64", np.float32: "float32"}
