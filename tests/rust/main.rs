@@ -27,6 +27,7 @@ mod rows;
 mod rules;
 mod scatter;
 mod simplify;
+mod simplify_values;
 mod soundness;
 mod split;
 mod structured;

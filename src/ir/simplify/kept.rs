@@ -58,7 +58,7 @@ fn only_sites(function: &Function, graph: &Cfg, tape: u32) -> Option<(Site, Site
 
 /// A part of a record with all that is computed from it alone.
 #[derive(Default)]
-struct Part {
+struct RecordPart {
     /// How many values it has in a record now.
     kept: usize,
     /// Those of its values that others read.
@@ -66,12 +66,12 @@ struct Part {
 }
 
 /// Which values of a block follow from a record, by parts that have nothing to do with each other.
-struct Parts {
+struct RecordParts {
     /// Of each value that follows, another one of its part; itself for one of each part.
     same: HashMap<ValueId, ValueId>,
 }
 
-impl Parts {
+impl RecordParts {
     /// The value that stands for the part of a value.
     fn part(&self, mut id: ValueId) -> Option<ValueId> {
         loop {
@@ -93,7 +93,7 @@ fn rearrange(function: &mut Function, graph: &Cfg, tape: u32, push: Site, pop: S
     };
     let here = &function.blocks[pop.0].instructions;
     let fields = here[pop.1].results.clone();
-    let mut parts = Parts {
+    let mut parts = RecordParts {
         same: fields.iter().map(|&id| (id, id)).collect(),
     };
     let mut follows = vec![false; here.len()];
@@ -117,7 +117,7 @@ fn rearrange(function: &mut Function, graph: &Cfg, tape: u32, push: Site, pop: S
         return false;
     }
     // What would be kept of each part.
-    let mut found: HashMap<ValueId, Part> = HashMap::new();
+    let mut found: HashMap<ValueId, RecordPart> = HashMap::new();
     for &id in &fields {
         if let Some(part) = parts.part(id) {
             found.entry(part).or_default().kept += 1;
