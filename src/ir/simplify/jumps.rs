@@ -1,7 +1,7 @@
 //! Blocks that are not needed: those that cannot be reached, that only jump on, and that follow one
 //! other block alone.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use crate::ir::cfg::Cfg;
 use crate::ir::function::{Function, Target, Terminator, ValueId};
@@ -32,7 +32,7 @@ struct Stop {
 fn stops(function: &Function, graph: &Cfg) -> Vec<Option<Stop>> {
     let mut stops: Vec<Option<Stop>> = Vec::new();
     stops.resize_with(function.blocks.len(), || None);
-    let mut owner: HashMap<ValueId, usize> = HashMap::new();
+    let mut owner: HashMap<ValueId, usize> = HashMap::default();
     for &number in graph.order().iter().skip(1) {
         let block = &function.blocks[number];
         if let Terminator::Jump(next) = &block.terminator
@@ -118,7 +118,7 @@ fn skip_empty(function: &mut Function, graph: &Cfg) -> bool {
 /// Appends to each block the one that it jumps to, if nothing else jumps there. Which blocks are
 /// gone then.
 fn merge(function: &mut Function, graph: &Cfg) -> Vec<bool> {
-    let mut stands: HashMap<ValueId, ValueId> = HashMap::new();
+    let mut stands: HashMap<ValueId, ValueId> = HashMap::default();
     let mut merged = vec![false; function.blocks.len()];
     for &number in graph.order() {
         if merged[number] {

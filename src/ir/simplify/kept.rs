@@ -11,49 +11,56 @@
 //! Limit: tapes that one instruction appends to and one takes from, as those of gradients; what is
 //! computed in the block that takes the record.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
+use smallvec::SmallVec;
 
 use super::lengths::Lengths;
 use crate::ir::cfg::Cfg;
-use crate::ir::function::{Expression, Function, Instruction, ValueId};
+use crate::ir::function::{Expression, Function, Instruction, Operands, ValueId};
 use crate::ir::liveness::homes;
 
-/// Where an instruction stands: the block, and its number in it.
-type Site = (usize, usize);
-
-/// Moves what is computed from records alone to where they are appended. Whether anything moved.
-pub(super) fn compute_before_keeping(function: &mut Function) -> bool {
-    if function.tapes.is_empty() {
-        return false;
-    }
-    let graph = Cfg::new(function);
-    let mut moved = false;
-    for tape in 0..function.tapes.len() as u32 {
-        if let Some((push, pop)) = only_sites(function, &graph, tape)
-            && push.0 != pop.0
-        {
-            moved |= rearrange(function, &graph, tape, push, pop);
-        }
-    }
-    moved
+/// What is known of a function while its tapes are gone through.
+struct Survey {
+    graph: Cfg,
+    homes: Vec<Option<usize>>,
+    /// How often each value is read.
+    uses: Vec<usize>,
 }
 
-/// The one place where a tape is appended to, and the one where it is taken from.
-fn only_sites(function: &Function, graph: &Cfg, tape: u32) -> Option<(Site, Site)> {
-    let (mut push, mut pop) = (None, None);
-    for &block in graph.order() {
-        for (k, i) in function.blocks[block].instructions.iter().enumerate() {
-            let site = match i.expression {
-                Expression::Push(t, _) if t == tape => &mut push,
-                Expression::Pop(t) if t == tape => &mut pop,
-                _ => continue,
-            };
-            if site.replace((block, k)).is_some() {
-                return None;
+/// Moves what is computed from records alone to where they are appended.
+pub(super) fn compute_before_keeping(function: &mut Function) {
+    if function.tapes.is_empty() {
+        return;
+    }
+    let graph = Cfg::new(function);
+    let mut survey = Survey {
+        homes: homes(function),
+        uses: vec![0; function.kinds.len()],
+        graph,
+    };
+    // The blocks that append to each tape and that take from it.
+    let mut sites: Vec<[SmallVec<[usize; 2]>; 2]> = vec![Default::default(); function.tapes.len()];
+    for &block in survey.graph.order() {
+        let b = &function.blocks[block];
+        for i in &b.instructions {
+            match i.expression {
+                Expression::Push(tape, _) => sites[tape as usize][0].push(block),
+                Expression::Pop(tape) => sites[tape as usize][1].push(block),
+                _ => {}
+            }
+            for &id in i.expression.operands() {
+                survey.uses[id as usize] += 1;
             }
         }
+        b.terminator.each(|id| survey.uses[id as usize] += 1);
     }
-    push.zip(pop)
+    for (tape, [push, pop]) in (0..).zip(sites) {
+        if let (&[push], &[pop]) = (push.as_slice(), pop.as_slice())
+            && push != pop
+        {
+            rearrange(function, &mut survey, tape, push, pop);
+        }
+    }
 }
 
 /// A part of a record with all that is computed from it alone.
@@ -83,21 +90,26 @@ impl RecordParts {
     }
 }
 
-fn rearrange(function: &mut Function, graph: &Cfg, tape: u32, push: Site, pop: Site) -> bool {
-    let homes = homes(function);
+/// Moves what block `pop` computes from a record of a tape alone to the block `push`.
+fn rearrange(function: &mut Function, survey: &mut Survey, tape: u32, push: usize, pop: usize) {
     // What is there when the record is appended, and is the same when it is taken.
     let fixed = |id: ValueId| {
-        homes[id as usize].is_some_and(|home| {
-            home != push.0 && !graph.in_cycle(home) && graph.dominates(home, push.0)
+        let graph = &survey.graph;
+        survey.homes[id as usize].is_some_and(|home| {
+            home != push && !graph.in_cycle(home) && graph.dominates(home, push)
         })
     };
-    let here = &function.blocks[pop.0].instructions;
-    let fields = here[pop.1].results.clone();
+    let here = &function.blocks[pop].instructions;
+    let takes = |i: &Instruction| matches!(i.expression, Expression::Pop(t) if t == tape);
+    let Some(at) = here.iter().position(takes) else {
+        return;
+    };
+    let fields = here[at].results.clone();
     let mut parts = RecordParts {
         same: fields.iter().map(|&id| (id, id)).collect(),
     };
     let mut follows = vec![false; here.len()];
-    for (k, i) in here.iter().enumerate().skip(pop.1 + 1) {
+    for (k, i) in here.iter().enumerate().skip(at + 1) {
         let operands = i.expression.operands();
         let mut from = operands.iter().filter_map(|&id| parts.part(id));
         let (Some(first), &[result]) = (from.next(), i.results.as_slice()) else {
@@ -114,41 +126,37 @@ fn rearrange(function: &mut Function, graph: &Cfg, tape: u32, push: Site, pop: S
         follows[k] = true;
     }
     if !follows.contains(&true) {
-        return false;
+        return;
     }
-    // What would be kept of each part.
-    let mut found: HashMap<ValueId, RecordPart> = HashMap::new();
-    for &id in &fields {
-        if let Some(part) = parts.part(id) {
-            found.entry(part).or_default().kept += 1;
+    // What would be kept of each part: what others read too.
+    let mut inside: HashMap<ValueId, usize> = HashMap::default();
+    for (i, _) in here.iter().zip(&follows).filter(|(_, follows)| **follows) {
+        for &id in i.expression.operands() {
+            *inside.entry(id).or_default() += 1;
         }
     }
-    let mut read = |id: ValueId| {
-        if let Some(part) = parts.part(id) {
-            let read = &mut found.entry(part).or_default().read;
-            if !read.contains(&id) {
-                read.push(id);
-            }
+    let mut found: HashMap<ValueId, RecordPart> = HashMap::default();
+    let results = here.iter().zip(&follows).filter(|(_, follows)| **follows);
+    let results = results.map(|(i, _)| i.results[0]);
+    for (k, id) in fields.iter().copied().chain(results).enumerate() {
+        let Some(part) = parts.part(id) else {
+            continue;
+        };
+        let part = found.entry(part).or_default();
+        part.kept += usize::from(k < fields.len());
+        if survey.uses[id as usize] > inside.get(&id).copied().unwrap_or(0) {
+            part.read.push(id);
         }
-    };
-    for &block in graph.order() {
-        let b = &function.blocks[block];
-        for (k, i) in b.instructions.iter().enumerate() {
-            if block != pop.0 || !follows[k] {
-                i.expression.operands().iter().for_each(|&id| read(id));
-            }
-        }
-        b.terminator.each(&mut read);
     }
     let moves = |id: ValueId| {
         let part = parts.part(id).and_then(|part| found.get(&part));
         part.is_some_and(|part| part.read.len() <= part.kept)
     };
-    let here = follows.iter().zip(&function.blocks[pop.0].instructions);
-    let going = here.map(|(&follows, i)| follows && moves(i.results[0]));
+    let going = follows.iter().zip(here);
+    let going = going.map(|(&follows, i)| follows && moves(i.results[0]));
     let going: Vec<bool> = going.collect();
     if !going.contains(&true) {
-        return false;
+        return;
     }
     let mut record: Vec<ValueId> = fields.iter().copied().filter(|&id| !moves(id)).collect();
     let all = fields.iter().filter_map(|&id| parts.part(id));
@@ -159,52 +167,65 @@ fn rearrange(function: &mut Function, graph: &Cfg, tape: u32, push: Site, pop: S
             record.extend(&found[&part].read);
         }
     }
-    apply(function, tape, push, pop, &going, &record);
-    true
+    apply(function, survey, (tape, push, pop), &going, &record);
 }
 
-/// Moves the instructions that are `going` from where a record is taken to where it is appended, and
-/// lets it be of the values `record`.
+/// Moves the instructions that are `going` from the block that takes a record of a tape to the one that
+/// appends it, and lets it be of the values `record`.
 fn apply(
     function: &mut Function,
-    tape: u32,
-    push: Site,
-    pop: Site,
+    survey: &mut Survey,
+    (tape, push, pop): (u32, usize, usize),
     going: &[bool],
     record: &[ValueId],
 ) {
-    let mut names: HashMap<ValueId, ValueId> = HashMap::new();
-    let fields = &function.blocks[pop.0].instructions[pop.1].results;
-    let appended = function.blocks[push.0].instructions[push.1]
-        .expression
-        .operands();
-    names.extend(fields.iter().copied().zip(appended.iter().copied()));
-    let here = std::mem::take(&mut function.blocks[pop.0].instructions);
+    let appends = |i: &Instruction| matches!(i.expression, Expression::Push(t, _) if t == tape);
+    let Some(to) = function.blocks[push].instructions.iter().position(appends) else {
+        return;
+    };
+    let appended = &mut function.blocks[push].instructions[to].expression;
+    let appended = std::mem::replace(appended, Expression::Pop(tape));
+    let appended = appended.operands().iter().copied();
+    let mut names: HashMap<ValueId, ValueId> = HashMap::default();
     let mut moved: Vec<Instruction> = Vec::new();
-    for (k, mut i) in here.into_iter().enumerate() {
-        if k == pop.1 {
+    for (mut i, going) in std::mem::take(&mut function.blocks[pop].instructions)
+        .into_iter()
+        .zip(going)
+    {
+        if matches!(i.expression, Expression::Pop(t) if t == tape) {
+            names.extend(i.results.iter().copied().zip(appended.clone()));
             i.results = record.into();
         }
-        if !going[k] {
-            function.blocks[pop.0].instructions.push(i);
+        if !going {
+            function.blocks[pop].instructions.push(i);
             continue;
         }
         for id in i.expression.operands_mut() {
             *id = *names.get(id).unwrap_or(id);
+            survey.uses[*id as usize] += 1;
         }
         for id in &mut i.results {
             let copy = function.kinds.len() as ValueId;
             let kind = function.kind(*id).clone();
             function.kinds.push(kind);
+            survey.homes.push(Some(push));
+            survey.uses.push(0);
             names.insert(*id, copy);
             *id = copy;
         }
         moved.push(i);
     }
-    let named = record.iter().map(|id| *names.get(id).unwrap_or(id));
-    let there = &mut function.blocks[push.0].instructions;
-    there[push.1].expression = Expression::Push(tape, named.collect());
-    there.splice(push.1..push.1, moved);
+    let kept = record.iter().map(|id| *names.get(id).unwrap_or(id));
+    let kept: Operands = kept.collect();
+    for id in appended {
+        survey.uses[id as usize] -= 1;
+    }
+    for &id in &kept {
+        survey.uses[id as usize] += 1;
+    }
+    let there = &mut function.blocks[push].instructions;
+    there[to].expression = Expression::Push(tape, kept);
+    there.splice(to..to, moved);
     let kinds = record.iter().map(|&id| function.kind(id).clone());
     function.tapes[tape as usize] = kinds.collect();
 }

@@ -1,10 +1,10 @@
 //! Making a function smaller without changing what it computes: its results are the same to the bit,
 //! and it leaves by the same exits.
 //!
-//! Passes are run in turn until they find nothing more: parameters that are copies ([`copies`]), what
-//! is known or computed already ([`values`]), blocks that are not needed ([`jumps`]). Then what follows
-//! from records of tapes moves to where they are appended ([`kept`]), what does not change moves out of
-//! loops ([`invariant`]), and what no result needs is dropped ([`dead`]).
+//! What follows from records of tapes moves to where they are appended ([`kept`]). Then two passes are
+//! run in turn until they find nothing more: parameters that are copies ([`copies`]), and what is known or
+//! computed already ([`values`]). Blocks that are not needed go ([`jumps`]), what does not change moves
+//! out of loops ([`invariant`]), and what no result needs is dropped ([`dead`]).
 //!
 //! Guards and operators that can fail are effects, in order: none moves past another, and none goes
 //! that may leave.
@@ -47,32 +47,21 @@ pub fn simplify(function: &Function, lengths: Lengths) -> Result<Function> {
         drop_dead(&mut out, lengths);
         return Ok(out);
     }
-    rounds(&mut out, lengths)?;
-    jumps::tidy(&mut out);
-    if !out.tapes.is_empty() {
-        drop_dead(&mut out, lengths);
-        if kept::compute_before_keeping(&mut out) {
-            rounds(&mut out, lengths)?;
+    kept::compute_before_keeping(&mut out);
+    let mut decided = true;
+    for _ in 0..ROUNDS {
+        let graph = Cfg::new(&out);
+        let (stands, copies) = copies::drop_copies(&mut out, &graph);
+        if !copies && !decided {
+            break;
         }
+        decided = values::simplify_values(&mut out, lengths, Some(&graph), stands)?;
     }
+    jumps::tidy(&mut out);
     invariant::hoist(&mut out);
     drop_dead(&mut out, lengths);
     while jumps::tidy(&mut out) {
         drop_dead(&mut out, lengths);
     }
     Ok(out)
-}
-
-/// Copies and values, until nothing more is found.
-fn rounds(function: &mut Function, lengths: Lengths) -> Result<()> {
-    let mut decided = true;
-    for _ in 0..ROUNDS {
-        let graph = Cfg::new(function);
-        let (stands, copies) = copies::drop_copies(function, &graph);
-        if !copies && !decided {
-            break;
-        }
-        decided = values::simplify_values(function, lengths, Some(&graph), stands)?;
-    }
-    Ok(())
 }

@@ -8,8 +8,7 @@
 //! Floating-point results are not reassociated: only exact identities are used. An operator that can
 //! fail goes only where it surely does not: where the same one was computed before, or by an identity.
 
-use std::collections::HashMap;
-
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 use smallvec::SmallVec;
 
 use super::known::Known;
@@ -392,6 +391,7 @@ pub(super) fn simplify_values(
     alias: Vec<ValueId>,
 ) -> Result<bool> {
     let count = function.kinds.len();
+    let applied = function.blocks.iter().map(|b| b.instructions.len()).sum();
     let mut pass = Simplifier {
         kinds: &function.kinds,
         lengths,
@@ -402,9 +402,9 @@ pub(super) fn simplify_values(
         facts: Vec::new(),
         splat: vec![None; count],
         negated: vec![None; count],
-        converted: HashMap::new(),
-        seen: HashMap::new(),
-        seen_constants: HashMap::new(),
+        converted: HashMap::default(),
+        seen: HashMap::with_capacity_and_hasher(applied, FxBuildHasher),
+        seen_constants: HashMap::default(),
     };
     let mut constants: Vec<Instruction> = Vec::new();
     let mut decided = false;
