@@ -18,7 +18,7 @@ use super::datum;
 use super::function::{PyIrFunction, primitives};
 use crate::error::Result;
 use crate::exec::{Compiled, Outcome, interpret};
-use crate::ir::{Datum, Function, Lengths, simplify};
+use crate::ir::{Cfg, Datum, Function, Lengths, ValueKind, simplify};
 use crate::python::collect::{Links, Root};
 use crate::python::convert::items;
 use crate::python::holders::What;
@@ -32,6 +32,8 @@ const LONG: Duration = Duration::from_micros(100);
 pub(super) struct PyCompiled {
     pub(super) function: Py<PyIrFunction>,
     compiled: Compiled,
+    /// Whether a run can take long: there is a loop, or an array.
+    may_be_long: bool,
     /// Whether the last run took long.
     is_long: AtomicBool,
     /// What the collector sees of its operators.
@@ -61,10 +63,13 @@ impl PyCompiled {
     /// What an operator reports, and what ends long work.
     #[inline]
     pub(super) fn run(&self, py: Python<'_>, args: Vec<Datum>) -> Result<Outcome> {
+        if !self.may_be_long {
+            return self.compiled.run(&args);
+        }
         let start = Instant::now();
         let outcome = match self.is_long.load(Relaxed) {
-            true => py.detach(|| self.start(args)),
-            false => self.start(args),
+            true => py.detach(|| self.compiled.run(&args)),
+            false => self.compiled.run(&args),
         };
         let is_long = start.elapsed() > LONG;
         if is_long != self.is_long.load(Relaxed) {
@@ -72,10 +77,17 @@ impl PyCompiled {
         }
         outcome
     }
+}
 
-    fn start(&self, args: Vec<Datum>) -> Result<Outcome> {
-        self.compiled.run(&args)
-    }
+/// Whether a run of a function can take long.
+fn may_be_long(function: &Function) -> bool {
+    let array = |kind: &ValueKind| kind.array().is_some_and(|ty| ty.ndim() > 0);
+    let graph = Cfg::new(function);
+    let jumps_back = |block: usize| {
+        let mut next = graph.successors(block).iter();
+        next.any(|&to| graph.position(to) <= graph.position(block))
+    };
+    function.kinds.iter().any(array) || graph.order().iter().any(|&block| jumps_back(block))
 }
 
 /// Arguments of a function.
@@ -142,6 +154,7 @@ impl PyIrFunction {
             }
         })?;
         Ok(PyCompiled {
+            may_be_long: may_be_long(compiled.function()),
             function: slf.clone().unbind(),
             compiled,
             is_long: AtomicBool::new(false),

@@ -146,12 +146,13 @@ impl SlotReading {
 /// What a global name means in a function.
 fn global<'py>(function: &Object<'py>, name: &Bound<'py, PyString>) -> PyResult<Object<'py>> {
     let py = function.py();
+    // A class of the user's may find names in another way.
     let globals = function.getattr(intern!(py, "__globals__"))?;
-    if let Some(found) = globals.cast::<PyDict>()?.get_item(name)? {
+    if let Some(found) = globals.cast_exact::<PyDict>()?.get_item(name)? {
         return Ok(found);
     }
     let builtins = function.getattr(intern!(py, "__builtins__"))?;
-    let found = builtins.cast::<PyDict>()?.get_item(name)?;
+    let found = builtins.cast_exact::<PyDict>()?.get_item(name)?;
     found.ok_or_else(|| PyLookupError::new_err(()))
 }
 
