@@ -36,7 +36,7 @@ pub struct Compiled {
 
 /// Machine code for a function that is well formed, or why there is none.
 #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
-fn native(function: &Function) -> Result<Native, &'static str> {
+fn native(function: &Arc<Function>) -> Result<Native, &'static str> {
     use std::sync::OnceLock;
     static WANTED: OnceLock<bool> = OnceLock::new();
     let wanted = || std::env::var_os("WYRMLING_JIT").is_none_or(|value| value != "0");
@@ -47,7 +47,7 @@ fn native(function: &Function) -> Result<Native, &'static str> {
 }
 
 #[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]
-fn native(_: &Function) -> Result<Native, &'static str> {
+fn native(_: &Arc<Function>) -> Result<Native, &'static str> {
     Err("it is not compiled for this processor or system, or without the feature jit")
 }
 

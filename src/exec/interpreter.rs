@@ -53,7 +53,7 @@ impl Outcome {
 ///
 /// # Errors
 /// Whatever the operator reports.
-fn apply(op: &dyn Operator, args: &[&Array], taken: Option<Array>) -> Result<Array> {
+pub(super) fn apply(op: &dyn Operator, args: &[&Array], taken: Option<Array>) -> Result<Array> {
     let operands = taken.iter().chain(args.iter().copied());
     let types: SmallVec<[Type; 4]> = operands.clone().map(Array::ty).collect();
     let refs: SmallVec<[&Type; 4]> = types.iter().collect();
@@ -89,14 +89,36 @@ pub struct Interpreter<F> {
     last: LastUses,
 }
 
+/// Compares a datum with the value that it is to be.
+///
+/// # Errors
+/// [`Error::Type`] if it is of another kind than the function says: an operator of a caller may
+/// give anything.
+pub(super) fn accept(function: &Function, id: ValueId, value: &Datum) -> Result<()> {
+    let expected = function.kind(id);
+    match (value, expected) {
+        (Datum::Array(a), ValueKind::Array(ty))
+            if ty.dtype == a.dtype() && ty.ndim() == a.shape().len() =>
+        {
+            Ok(())
+        }
+        (Datum::Bool(_), ValueKind::Bool) | (Datum::Int(_), ValueKind::Int) => Ok(()),
+        _ => Err(Error::Type(format!(
+            "{}: value %{id}: expected {expected}, got {}",
+            function.name,
+            value.kind()
+        ))),
+    }
+}
+
 /// A run: values and tapes.
-struct Frame<'f> {
+struct Interpretation<'f> {
     function: &'f Function,
     values: Vec<Option<Datum>>,
     tapes: Vec<Vec<Datum>>,
 }
 
-impl Frame<'_> {
+impl Interpretation<'_> {
     fn get(&self, id: ValueId) -> Result<&Datum> {
         let value = self.values.get(id as usize).and_then(Option::as_ref);
         value.ok_or_else(|| Error::Value(format!("value %{id} is read before it is defined")))
@@ -123,25 +145,9 @@ impl Frame<'_> {
     /// Defines a value.
     ///
     /// # Errors
-    /// [`Error::Type`] if it is of another kind than the function says: an operator of a caller may
-    /// give anything.
+    /// As [`accept`].
     fn set(&mut self, id: ValueId, value: Datum) -> Result<()> {
-        let expected = self.function.kind(id);
-        let found = match &value {
-            Datum::Array(a) => match expected {
-                ValueKind::Array(ty) if ty.dtype == a.dtype() && ty.ndim() == a.shape().len() => {
-                    None
-                }
-                _ => Some(value.kind()),
-            },
-            other => Some(other.kind()).filter(|kind| kind != expected),
-        };
-        if let Some(found) = found {
-            return Err(Error::Type(format!(
-                "{}: value %{id}: expected {expected}, got {found}",
-                self.function.name
-            )));
-        }
+        accept(self.function, id, &value)?;
         self.values[id as usize] = Some(value);
         Ok(())
     }
@@ -256,7 +262,7 @@ impl<F: Deref<Target = Function>> Interpreter<F> {
                 args.len()
             )));
         }
-        let mut frame = Frame {
+        let mut frame = Interpretation {
             function,
             values: vec![None; function.kinds.len()],
             tapes: vec![Vec::new(); function.tapes.len()],

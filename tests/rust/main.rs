@@ -15,6 +15,7 @@ mod hooks;
 mod ir;
 mod lengths;
 mod native;
+mod native_arrays;
 mod operators;
 mod ops;
 mod optim;

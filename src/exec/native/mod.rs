@@ -1,9 +1,9 @@
 //! Functions as machine code, by Cranelift.
 //!
-//! [`Native::compile`] takes functions whose values are truth, integers and single numbers. Values are in
-//! registers, blocks are Cranelift's, and elementwise operators are instructions or calls of their scalar
-//! functions, so that results have the bits that the interpreter gives. What it does not take, and
-//! everything where no memory may be made executable, is left to the interpreter.
+//! Truth, integers and single numbers are in registers, blocks are Cranelift's, and elementwise operators
+//! are instructions or calls of their scalar functions, so that results have the bits that the interpreter
+//! gives. Arrays are in a frame, and operators on them are calls (`frame`). What [`Native::compile`] does
+//! not take, and everything where no memory may be made executable, is left to the interpreter.
 //!
 //! Code is made for the processor at hand, in memory that is never both writable and executable
 //! (`memory`), and is freed with its [`Native`]. It runs in any number of threads at once: what a run
@@ -12,6 +12,9 @@
 //! Limits: x86-64 with SSE4.1, on systems with `mmap`; the code does not unwind, and has no frames that a
 //! debugger or profiler could name.
 
+mod arrays;
+mod frame;
+mod interface;
 mod memory;
 mod operators;
 mod run;
@@ -20,7 +23,7 @@ mod tapes;
 mod translate;
 mod word;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -29,15 +32,15 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use smallvec::{SmallVec, smallvec};
 
+use self::interface::{Interface, Passed};
 use self::memory::Code;
-use self::run::{NativeRun, Tape};
-use self::translate::Interface;
+use self::run::{NativeRun, Steps, Tape};
 pub(super) use self::translate::Unsupported;
 use self::word::RawSlot;
-use crate::error::Result;
-use crate::ir::{Cfg, Datum, Function};
-
 use super::Outcome;
+use super::interpreter::accept;
+use crate::error::Result;
+use crate::ir::{Datum, Function};
 
 /// Most bytes of a frame on the stack. Threads have at least some hundred KiB.
 const LARGEST_FRAME: u32 = 1 << 16;
@@ -46,15 +49,16 @@ const LARGEST_FRAME: u32 = 1 << 16;
 const FEW_SLOTS: usize = 32;
 
 /// The function that machine code is.
-type EntryPoint = unsafe extern "C" fn(*mut NativeRun, *mut RawSlot, *mut Tape) -> i64;
+type EntryPoint = unsafe extern "C" fn(*mut NativeRun<'_>, *mut RawSlot, *mut Tape) -> i64;
 
 /// A function as machine code.
 #[derive(Debug)]
 pub(super) struct Native {
     code: Code,
     interface: Interface,
-    tapes: usize,
-    name: String,
+    /// Slots that steps need.
+    scratch: usize,
+    steps: Steps,
 }
 
 /// What code is made for: this processor.
@@ -91,13 +95,13 @@ impl Native {
     ///
     /// # Errors
     /// [`Unsupported`] where there can be none; the interpreter runs the function then.
-    pub(super) fn compile(function: &Function) -> std::result::Result<Self, Unsupported> {
+    pub(super) fn compile(function: &Arc<Function>) -> std::result::Result<Self, Unsupported> {
         let isa = isa().ok_or(Unsupported("this processor"))?;
         let mut context = Context::new();
         let signature = translate::signature(isa.default_call_conv());
         context.func = Clif::with_name_signature(UserFuncName::default(), signature);
-        let cfg = Cfg::new(function);
-        let interface = translate::translate(function, &cfg, &mut context.func)?;
+        let interface = Interface::of(function)?;
+        let (steps, scratch) = translate::translate(function, &interface, &mut context.func)?;
         let compiled = context.compile(&**isa, &mut ControlPlane::default());
         let compiled = compiled.map_err(|e| {
             debug_assert!(
@@ -121,8 +125,11 @@ impl Native {
         Ok(Native {
             code: code.map_err(|_| Unsupported("no executable memory"))?,
             interface,
-            tapes: function.tapes.len(),
-            name: function.name.clone(),
+            scratch,
+            steps: Steps {
+                function: Arc::clone(function),
+                steps,
+            },
         })
     }
 
@@ -131,56 +138,67 @@ impl Native {
     ///
     /// # Errors
     /// As the interpreter.
+    ///
+    /// # Panics
+    /// If an operator of a caller panics.
     pub(super) fn run(&self, args: &[Datum]) -> Option<Result<Outcome>> {
         let Interface {
             parameters,
             results,
+            places,
+            frame,
         } = &self.interface;
-        let count = parameters.len().max(results.len());
-        let mut slots: SmallVec<[RawSlot; FEW_SLOTS]> = smallvec![0; count];
+        let function = &self.steps.function;
         if parameters.len() != args.len() {
             return None;
         }
-        for ((slot, word), arg) in slots.iter_mut().zip(parameters).zip(args) {
-            *slot = word.slot(arg)?;
-        }
-        Some(self.enter(&mut slots).map(|exit| match exit {
-            Some(exit) => Outcome::Left(exit),
-            None => {
-                let results = results.iter().zip(&slots);
-                Outcome::Returned(results.map(|(word, &slot)| word.datum(slot)).collect())
+        let few = self.interface.slots();
+        let mut slots: SmallVec<[RawSlot; FEW_SLOTS]> = smallvec![0; few + self.scratch];
+        for ((slot, passed), arg) in slots.iter_mut().zip(parameters).zip(args) {
+            if let Passed::Word(word) = passed {
+                *slot = word.slot(arg)?;
             }
-        }))
-    }
-
-    /// Runs the code on arguments in slots, which its results replace: `None` if there are any, else the
-    /// exit by which it was left.
-    ///
-    /// # Errors
-    /// As the interpreter.
-    ///
-    /// # Panics
-    /// If there are less slots than parameters or results.
-    fn enter(&self, slots: &mut [RawSlot]) -> Result<Option<u32>> {
-        let Interface {
-            parameters,
-            results,
-        } = &self.interface;
-        assert!(slots.len() >= parameters.len().max(results.len()));
-        let mut run = NativeRun::new(self.tapes);
+        }
+        let start = slots.as_mut_ptr();
+        let scratch = (start.wrapping_add(few), self.scratch);
+        // SAFETY: behind the first slots there are as many as `scratch` says, all of them set to 0.
+        // During the run nobody here uses them, and the machine code does between steps.
+        let mut run = unsafe { NativeRun::new(function.tapes.len(), *frame, &self.steps, scratch) };
+        for (&id, arg) in function.parameters().iter().zip(args) {
+            if let (Some(place), Datum::Array(array)) = (places[id as usize], arg) {
+                accept(function, id, arg).ok()?;
+                run.frame.set(place as usize, Some(array.clone()));
+            } else if places[id as usize].is_some() {
+                return None;
+            }
+        }
         let tapes = run.tapes();
         // SAFETY: the code begins with a function of this type, since Cranelift compiled it with
         // `translate::signature`'s parameters and result for the calling convention of the target, which
         // is that of `extern "C"`.
         let entry: EntryPoint = unsafe { std::mem::transmute(self.code.start()) };
         // SAFETY: the code was translated from a function that `Function::check` passed, and has only
-        // the loads and stores of `translate`: of `parameters` slots and `results` slots, which are there;
-        // of `left` of the run; of the addresses of as many tapes as the function has, which
-        // `NativeRun::new` made; and of slots between a tape's bottom and its end, which are its memory.
-        // It calls functions with the types that they have, and those of `run` with this run, which
-        // nobody else uses meanwhile. Nothing unwinds through it. It is not freed, since `self` is
-        // borrowed.
-        let status = unsafe { entry(&raw mut run, slots.as_mut_ptr(), tapes) };
-        run.outcome(status, &self.name)
+        // the loads and stores of `translate`, `tapes` and `arrays`: of slots of arguments and results and
+        // of scratch slots, all of which are there; of `left` and `vectors` of the run; of the addresses of
+        // as many tapes as the function has, which `NativeRun::new` made; of slots between a tape's bottom
+        // and its end, which are its memory; of as many vectors as the frame has places; and of elements
+        // of a vector below its length, which the frame keeps where they are. It calls functions with the
+        // types that they have, and those of `run` with this run, which nobody else uses meanwhile.
+        // Nothing unwinds through it. It is not freed, since `self` is borrowed.
+        let status = unsafe { entry(&raw mut run, start, tapes) };
+        let mut arrays = std::mem::take(&mut run.frame.results).into_iter();
+        Some(run.outcome(status).map(|exit| match exit {
+            Some(exit) => Outcome::Left(exit),
+            None => {
+                let data = results
+                    .iter()
+                    .zip(&slots)
+                    .filter_map(|(passed, &slot)| match passed {
+                        Passed::Word(word) => Some(word.datum(slot)),
+                        Passed::Array => arrays.next().map(Datum::Array),
+                    });
+                Outcome::Returned(data.collect())
+            }
+        }))
     }
 }

@@ -12,11 +12,13 @@ use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
+use std::sync::Arc;
 
+use super::frame::{Frame, Step, Vector};
 use super::word::RawSlot;
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
-use crate::ir::{Datum, ScalarOperator};
+use crate::ir::{Datum, Function, ScalarOperator};
 use crate::reserve;
 
 /// Estimated nanoseconds between two calls of [`poll`]. At each the clock is read.
@@ -83,11 +85,25 @@ enum Failure {
     Panic(Box<dyn Any + Send>),
 }
 
-/// What machine code is given the address of. It reads and changes `left`, by its offset.
+/// The steps with arrays of a function.
+#[derive(Debug)]
+pub(super) struct Steps {
+    pub(super) function: Arc<Function>,
+    pub(super) steps: Vec<Step>,
+}
+
+/// What machine code is given the address of. It reads and changes `left` and reads `vectors`, by their
+/// offsets.
 #[repr(C)]
-pub(super) struct NativeRun {
+pub(super) struct NativeRun<'a> {
     /// Estimated nanoseconds of work until signals are polled for.
     pub(super) left: i64,
+    /// Those of the frame.
+    pub(super) vectors: *const Vector,
+    pub(super) frame: Frame,
+    steps: &'a Steps,
+    /// Slots of operands and results of steps, which the machine code writes and reads between calls.
+    scratch: (*mut RawSlot, usize),
     tapes: Vec<Tape>,
     poller: Poller,
     failure: Option<Failure>,
@@ -107,9 +123,18 @@ pub(super) mod status {
     pub const LEFT: i64 = 16;
 }
 
-impl NativeRun {
-    /// A run with empty tapes.
-    pub(super) fn new(tapes: usize) -> Self {
+impl<'a> NativeRun<'a> {
+    /// A run with empty tapes, and a frame of so many places.
+    ///
+    /// # Safety
+    /// `scratch` is the address of so many initialised slots, which nobody else reads or writes while a
+    /// step is done, for as long as the run goes on.
+    pub(super) unsafe fn new(
+        tapes: usize,
+        places: usize,
+        steps: &'a Steps,
+        scratch: (*mut RawSlot, usize),
+    ) -> Self {
         let mut kept = match tapes {
             0 => Vec::new(),
             _ => TAPES.take(),
@@ -120,8 +145,13 @@ impl NativeRun {
         for tape in &mut kept {
             tape.rest(0);
         }
+        let frame = Frame::new(places, tapes);
         NativeRun {
             left: BETWEEN_POLLS,
+            vectors: frame.vectors(),
+            frame,
+            steps,
+            scratch,
             tapes: kept,
             poller: Poller::default(),
             failure: None,
@@ -142,7 +172,8 @@ impl NativeRun {
     ///
     /// # Panics
     /// If one panicked.
-    pub(super) fn outcome(self, status: i64, name: &str) -> Result<Option<u32>> {
+    pub(super) fn outcome(self, status: i64) -> Result<Option<u32>> {
+        let name = &self.steps.function.name;
         let slots: usize = self.tapes.iter().map(|tape| tape.memory.len()).sum();
         if !self.tapes.is_empty() && slots <= KEPT {
             TAPES.set(self.tapes);
@@ -178,7 +209,7 @@ impl NativeRun {
 ///
 /// # Safety
 /// `run` is the run that the machine code was given, and nobody else uses it.
-pub(super) unsafe extern "C" fn poll(run: *mut NativeRun) -> u8 {
+pub(super) unsafe extern "C" fn poll(run: *mut NativeRun<'_>) -> u8 {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
     run.left = BETWEEN_POLLS;
@@ -189,10 +220,44 @@ pub(super) unsafe extern "C" fn poll(run: *mut NativeRun) -> u8 {
 ///
 /// # Safety
 /// As for [`poll`].
-pub(super) unsafe extern "C" fn grow(run: *mut NativeRun, tape: usize, slots: usize) -> u8 {
+pub(super) unsafe extern "C" fn grow(run: *mut NativeRun<'_>, tape: usize, slots: usize) -> u8 {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
     run.attempt(|run| run.tapes[tape].grow(slots))
+}
+
+/// Does a step with arrays; whether it went well.
+///
+/// # Safety
+/// As for [`poll`].
+pub(super) unsafe extern "C" fn step(run: *mut NativeRun<'_>, number: usize) -> u8 {
+    // SAFETY: it is there and nobody else's, by what the caller promises.
+    let run = unsafe { &mut *run };
+    run.attempt(|run| {
+        let (start, count) = run.scratch;
+        // SAFETY: so many initialised slots are there, and while this step is done nobody else uses
+        // them, as whoever made the run promised.
+        let slots = unsafe { std::slice::from_raw_parts_mut(start, count) };
+        let Steps { function, steps } = run.steps;
+        run.frame.step(&steps[number], function, slots)
+    })
+}
+
+/// Adds a number to an element of an array, as [`Frame::add`]; whether it could be.
+///
+/// # Safety
+/// As for [`poll`].
+pub(super) unsafe extern "C" fn add(
+    run: *mut NativeRun<'_>,
+    from: usize,
+    to: usize,
+    like: usize,
+    at: u32,
+    x: f64,
+) -> u8 {
+    // SAFETY: it is there and nobody else's, by what the caller promises.
+    let frame = unsafe { &mut (*run).frame };
+    u8::from(frame.add(from, to, like, at, x))
 }
 
 /// An operator of two integers; whether there is a result, which is then written.

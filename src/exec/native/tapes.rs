@@ -30,7 +30,14 @@ impl Translator<'_> {
         }
     }
 
+    /// Those values of a record that are no arrays.
+    fn singles(&self, ids: &[ValueId]) -> Vec<ValueId> {
+        let singles = ids.iter().copied();
+        singles.filter(|&id| self.place(id).is_none()).collect()
+    }
+
     pub(super) fn push(&mut self, tape: u32, args: &[ValueId]) -> Translated {
+        let args: Vec<ValueId> = self.singles(args);
         self.cost += 1 + args.len() as i64;
         let slots = Self::record(args.len())?;
         let bytes = slots * i64::from(SLOT);
@@ -80,6 +87,7 @@ impl Translator<'_> {
     }
 
     pub(super) fn pop(&mut self, tape: u32, results: &[ValueId]) -> Translated {
+        let results: Vec<ValueId> = self.singles(results);
         self.cost += 1 + results.len() as i64;
         let bytes = Self::record(results.len())? * i64::from(SLOT);
         let at = Self::field(tape, offset_of!(Tape, top))?;

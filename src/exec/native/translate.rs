@@ -21,10 +21,16 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 
+use super::frame::{Step, Use};
+use super::interface::{Interface, Passed};
 use super::run::{self, NativeRun, status};
 use super::word::{RawSlot, Word};
 use crate::array::DType;
-use crate::ir::{Block, Cfg, Expression, Function, Instruction, Target, Terminator, ValueId};
+use crate::exec::last_uses::LastUses;
+use crate::ir::{
+    Block, Cfg, Datum, Expression, Function, Instruction, ScalarOperator, Target, Terminator,
+    ValueId,
+};
 use crate::rules::{Cos, Operator, Sin};
 
 /// Bytes of a slot.
@@ -42,55 +48,30 @@ pub(in crate::exec) struct Unsupported(pub(in crate::exec) &'static str);
 
 pub(super) type Translated<T = ()> = std::result::Result<T, Unsupported>;
 
-/// What machine code takes: the kinds of arguments and results.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Interface {
-    pub(super) parameters: Box<[Word]>,
-    pub(super) results: Box<[Word]>,
-}
-
-impl Interface {
-    /// That of a function whose values are all single ones.
-    fn of(function: &Function) -> Translated<Self> {
-        let words = |ids: &[ValueId]| {
-            let words = ids.iter().map(|&id| Word::of(function.kind(id)));
-            words.collect::<Option<Box<[Word]>>>()
-        };
-        let arrays = || Unsupported("arrays");
-        let mut results = None;
-        for block in &function.blocks {
-            if let Terminator::Return(ids) = &block.terminator {
-                let found = words(ids).ok_or_else(arrays)?;
-                if results.get_or_insert_with(|| found.clone()) != &found {
-                    return Err(Unsupported("returns of different kinds"));
-                }
-            }
-        }
-        Ok(Interface {
-            parameters: words(function.parameters()).ok_or_else(arrays)?,
-            results: results.unwrap_or_default(),
-        })
-    }
-}
-
 /// Writes one function.
 pub(super) struct Translator<'a> {
     pub(super) cursor: FuncCursor<'a>,
-    function: &'a Function,
+    pub(super) function: &'a Function,
+    pub(super) interface: &'a Interface,
+    pub(super) last: &'a LastUses,
     cfg: &'a Cfg,
     convention: CallConv,
     /// Cranelift's value for each of the function's, and the block that defines it.
     values: Vec<Option<(clif::Value, usize)>>,
     blocks: Vec<clif::Block>,
     /// The block that is written.
-    current: usize,
+    pub(super) current: usize,
     /// Estimated nanoseconds of the instructions of this block so far.
     pub(super) cost: i64,
     pub(super) run: clif::Value,
-    slots: clif::Value,
+    pub(super) slots: clif::Value,
     pub(super) tapes: clif::Value,
     /// Returns its parameter, a status.
     pub(super) leave: clif::Block,
+    /// What is done with arrays, by number.
+    pub(super) steps: Vec<Step>,
+    /// Slots that steps need.
+    pub(super) scratch: usize,
     /// Those of functions that are called.
     signatures: Vec<SigRef>,
     /// Values of which this block has both sine and cosine: these, when the first was written.
@@ -106,13 +87,13 @@ pub(super) fn signature(convention: CallConv) -> Signature {
 }
 
 /// Writes a function that has passed [`Function::check`] into an empty one of Cranelift's, with
-/// [`signature`]'s.
+/// [`signature`]'s: the steps that it does, and how many slots these need.
 pub(super) fn translate(
     function: &Function,
-    cfg: &Cfg,
+    interface: &Interface,
     to: &mut clif::Function,
-) -> Translated<Interface> {
-    let interface = Interface::of(function)?;
+) -> Translated<(Vec<Step>, usize)> {
+    let (cfg, last) = (&Cfg::new(function), &LastUses::new(function));
     let instructions: usize = function.blocks.iter().map(|b| b.instructions.len()).sum();
     let wide = |b: &Block| b.parameters.len() > MOST_VALUES;
     if instructions > MOST_INSTRUCTIONS || function.blocks.iter().any(wide) {
@@ -131,6 +112,8 @@ pub(super) fn translate(
     let mut translator = Translator {
         cursor: FuncCursor::new(to),
         function,
+        interface,
+        last,
         cfg,
         convention,
         values: vec![None; function.kinds.len()],
@@ -141,15 +124,19 @@ pub(super) fn translate(
         slots,
         tapes,
         leave,
+        steps: Vec::new(),
+        scratch: 0,
         signatures: Vec::new(),
         angles: HashMap::new(),
     };
     translator.open(prologue);
     let mut arguments = Vec::new();
-    for (k, word) in interface.parameters.iter().enumerate() {
-        let at = k as i32 * SLOT;
-        let value = translator.load(word.ty(), slots, at);
-        arguments.push(BlockArg::Value(value));
+    for (k, passed) in interface.parameters.iter().enumerate() {
+        if let Passed::Word(word) = passed {
+            let at = k as i32 * SLOT;
+            let value = translator.load(word.ty(), slots, at);
+            arguments.push(BlockArg::Value(value));
+        }
     }
     let entry = translator.blocks[0];
     translator.cursor.ins().jump(entry, &arguments);
@@ -159,7 +146,7 @@ pub(super) fn translate(
     translator.open(leave);
     translator.cursor.ins().return_(&[status]);
     translator.cursor.func.layout.set_cold(leave);
-    Ok(interface)
+    Ok((translator.steps, translator.scratch))
 }
 
 /// The values of which a block has both sine and cosine.
@@ -282,19 +269,29 @@ impl Translator<'_> {
         self.angles = both_angles(here);
         self.open(self.blocks[block]);
         for &id in &here.parameters {
+            if self.place(id).is_some() {
+                continue;
+            }
             let ty = self.word(id)?.ty();
             let dfg = &mut self.cursor.func.dfg;
             let value = dfg.append_block_param(self.blocks[block], ty);
             self.define(id, value)?;
         }
-        for instruction in &here.instructions {
-            self.instruction(instruction)?;
+        for (number, instruction) in here.instructions.iter().enumerate() {
+            self.instruction(instruction, number)?;
         }
         self.terminator(&here.terminator)
     }
 
-    fn instruction(&mut self, instruction: &Instruction) -> Translated {
+    fn instruction(&mut self, instruction: &Instruction, number: usize) -> Translated {
         match &instruction.expression {
+            Expression::Constant(Datum::Array(array)) if self.has_arrays(&instruction.results) => {
+                let to = self
+                    .place(instruction.result())
+                    .ok_or(Unsupported("no array"))?;
+                self.step(Step::Constant(array.clone(), to), 1);
+                Ok(())
+            }
             Expression::Constant(datum) => {
                 let word = self.word(instruction.result())?;
                 let slot = word.slot(datum).ok_or(Unsupported("a constant array"))?;
@@ -308,8 +305,21 @@ impl Translator<'_> {
                 self.define(instruction.result(), value)
             }
             Expression::Apply(op, args) => {
-                let (value, cost) = self.apply(&**op, args, instruction.result())?;
-                self.cost += cost;
+                let result = instruction.result();
+                let single = !self.has_arrays(args) && self.place(result).is_none();
+                if single && let Ok((value, cost)) = self.apply(&**op, args, result) {
+                    self.cost += cost;
+                    return self.define(result, value);
+                }
+                match self.apply_to_arrays(op, args, result, number)? {
+                    Some(value) => self.define(result, value),
+                    None => Ok(()),
+                }
+            }
+            Expression::Compute(ScalarOperator::Length(axis), args, Some(exit))
+                if self.has_arrays(args) =>
+            {
+                let value = self.length(args[0], *axis, *exit)?;
                 self.define(instruction.result(), value)
             }
             Expression::Compute(op, args, exit) => {
@@ -323,13 +333,20 @@ impl Translator<'_> {
                 self.require_or_exit(condition, *exit);
                 Ok(())
             }
-            Expression::Push(tape, args) => self.push(*tape, args),
-            Expression::Pop(tape) => self.pop(*tape, &instruction.results),
+            Expression::Push(tape, args) => {
+                self.push_arrays(*tape, args, number);
+                self.push(*tape, args)
+            }
+            Expression::Pop(tape) => {
+                self.pop(*tape, &instruction.results)?;
+                self.pop_arrays(*tape, &instruction.results);
+                Ok(())
+            }
         }
     }
 
     fn args(&self, target: &Target) -> Translated<Vec<BlockArg>> {
-        let args = target.args.iter();
+        let args = target.args.iter().filter(|&&id| self.place(id).is_none());
         args.map(|&id| self.read(id).map(BlockArg::Value)).collect()
     }
 
@@ -338,13 +355,16 @@ impl Translator<'_> {
         self.cfg.position(target.block) <= self.cfg.position(self.current)
     }
 
-    /// Writes a jump, which polls first if it goes back.
-    fn jump(&mut self, target: &Target) -> Translated {
+    /// Writes a jump, which moves arrays to where they go, and polls if it goes back.
+    fn jump(&mut self, target: &Target, number: usize) -> Translated {
+        if let Some(step) = self.moves(&target.args, target.block, number) {
+            self.step(step, 50);
+        }
         let args = self.args(target)?;
         let to = self.blocks[target.block];
         if self.is_back(target) {
             let run = self.run;
-            let at = offset_of!(NativeRun, left) as i32;
+            let at = offset_of!(NativeRun<'_>, left) as i32;
             let left = self.load(I64, run, at);
             let left = self.cursor.ins().iadd_imm_s(left, -self.cost);
             self.store(left, run, at);
@@ -367,15 +387,17 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Where a branch goes for a target, with what arguments: a block of its own if it goes back.
+    /// Where a branch goes for a target, with what arguments: a block of its own if there is something to
+    /// do on the way.
     fn edge(
         &mut self,
         target: &Target,
-        later: &mut Vec<(clif::Block, Target)>,
+        number: usize,
+        later: &mut Vec<(clif::Block, Target, usize)>,
     ) -> Translated<(clif::Block, Vec<BlockArg>)> {
-        if self.is_back(target) {
+        if self.is_back(target) || self.has_arrays(&target.args) {
             let edge = self.cursor.func.dfg.make_block();
-            later.push((edge, target.clone()));
+            later.push((edge, target.clone(), number));
             return Ok((edge, Vec::new()));
         }
         Ok((self.blocks[target.block], self.args(target)?))
@@ -385,9 +407,21 @@ impl Translator<'_> {
         let mut later = Vec::new();
         match terminator {
             Terminator::Return(results) => {
+                let mut arrays = Vec::new();
                 for (k, &id) in results.iter().enumerate() {
-                    let value = self.read(id)?;
-                    self.store(value, self.slots, k as i32 * SLOT);
+                    match self.place(id) {
+                        Some(place) => {
+                            let last = !results[k + 1..].contains(&id);
+                            arrays.push(Use { place, last });
+                        }
+                        None => {
+                            let value = self.read(id)?;
+                            self.store(value, self.slots, k as i32 * SLOT);
+                        }
+                    }
+                }
+                if !arrays.is_empty() {
+                    self.step(Step::Return(arrays), 0);
                 }
                 let status = self.integer(status::RETURNED);
                 self.cursor.ins().return_(&[status]);
@@ -396,15 +430,15 @@ impl Translator<'_> {
                 let status = self.integer(status::LEFT + i64::from(*exit));
                 self.cursor.ins().return_(&[status]);
             }
-            Terminator::Jump(to) => self.jump(to)?,
+            Terminator::Jump(to) => self.jump(to, 0)?,
             Terminator::Branch {
                 condition,
                 then,
                 otherwise,
             } => {
                 let condition = self.truth(*condition)?;
-                let (then, then_args) = self.edge(then, &mut later)?;
-                let (otherwise, otherwise_args) = self.edge(otherwise, &mut later)?;
+                let (then, then_args) = self.edge(then, 0, &mut later)?;
+                let (otherwise, otherwise_args) = self.edge(otherwise, 1, &mut later)?;
                 self.cursor
                     .ins()
                     .brif(condition, then, &then_args, otherwise, &otherwise_args);
@@ -419,8 +453,8 @@ impl Translator<'_> {
                 self.require(there, status::NO_TARGET);
                 let number = self.cursor.ins().ireduce(clif::types::I32, value);
                 let mut calls = Vec::new();
-                for target in targets {
-                    let (block, args) = self.edge(target, &mut later)?;
+                for (number, target) in targets.iter().enumerate() {
+                    let (block, args) = self.edge(target, number, &mut later)?;
                     calls.push(self.cursor.func.dfg.block_call(block, &args));
                 }
                 // The last one serves as the default, which is not reached otherwise.
@@ -437,9 +471,9 @@ impl Translator<'_> {
                 }
             }
         }
-        for (edge, target) in later {
+        for (edge, target, number) in later {
             self.open(edge);
-            self.jump(&target)?;
+            self.jump(&target, number)?;
         }
         Ok(())
     }

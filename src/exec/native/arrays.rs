@@ -1,0 +1,267 @@
+//! Instructions with arrays in machine code: calls that do a step of the [`frame`](super::frame), and
+//! one element of a vector read, or added to, by its index.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::cursor::Cursor;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{F64, I8, I64};
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
+
+use super::frame::{Step, StepOperand, Use, Vector};
+use super::run::{self, NativeRun, status};
+use super::translate::{SLOT, Translated, Translator, Unsupported};
+use super::word::Word;
+use crate::array::DType;
+use crate::ir::ValueId;
+use crate::rules::{Accumulate, Gather, OpRef, Operator, ScatterRows};
+
+/// Estimated nanoseconds of an operator on arrays; a large one polls for signals itself.
+const OPERATOR: i64 = 1000;
+
+/// Estimated nanoseconds of a step that moves arrays.
+const MOVES: i64 = 50;
+
+/// Whether an operator adds one number to a row of an array: which it has as operands 0, 1 and 2, with
+/// an array of the same shape behind.
+fn adds_to_element(op: &dyn Operator) -> bool {
+    op.downcast::<Accumulate>().is_some_and(|sum| {
+        let rows = |op: &OpRef| op.downcast::<ScatterRows>().is_some();
+        sum.has_base() && matches!(sum.parts(), [(op, places)] if rows(op) && *places == (1..4))
+    })
+}
+
+impl Translator<'_> {
+    /// The place of an array; `None` for what is in a register.
+    pub(super) fn place(&self, id: ValueId) -> Option<usize> {
+        self.interface.places[id as usize].map(|place| place as usize)
+    }
+
+    /// Whether one of some values is an array.
+    pub(super) fn has_arrays(&self, ids: &[ValueId]) -> bool {
+        ids.iter().any(|&id| self.place(id).is_some())
+    }
+
+    /// Does a step; leaves if it fails.
+    pub(super) fn step(&mut self, step: Step, cost: i64) {
+        self.cost += cost;
+        let number = self.integer(self.steps.len() as i64);
+        self.steps.push(step);
+        let function = run::step as *const () as usize;
+        let call = self.call(function, &[self.run, number], &[I8]);
+        let done = self.result_of(call);
+        self.require(done, status::FAILED);
+    }
+
+    /// The offset of a slot for operands of steps.
+    fn scratch(&mut self, number: usize) -> i32 {
+        self.scratch = self.scratch.max(number + 1);
+        (self.interface.slots() + number) as i32 * SLOT
+    }
+
+    /// The use of an array by an instruction of the block that is written.
+    fn used(&self, place: usize, instruction: usize, operand: usize) -> Use {
+        let last = self.last.operand(self.current, instruction, operand);
+        Use { place, last }
+    }
+
+    /// Puts single numbers where a step finds them.
+    fn operands(&mut self, args: &[ValueId], instruction: usize) -> Translated<Vec<StepOperand>> {
+        let mut operands = Vec::with_capacity(args.len());
+        for (k, &id) in args.iter().enumerate() {
+            operands.push(match self.place(id) {
+                Some(place) => StepOperand::Array(self.used(place, instruction, k)),
+                None => {
+                    let (value, at) = (self.read(id)?, self.scratch(k));
+                    self.store(value, self.slots, at);
+                    StepOperand::Number(self.word(id)?)
+                }
+            });
+        }
+        Ok(operands)
+    }
+
+    /// What a step has left in the first slot.
+    fn result_of_step(&mut self, word: Word) -> Value {
+        let at = self.scratch(0);
+        self.load(word.ty(), self.slots, at)
+    }
+
+    /// Writes an operator as a step.
+    fn general(
+        &mut self,
+        op: &OpRef,
+        args: &[ValueId],
+        result: ValueId,
+        instruction: usize,
+    ) -> Translated<Option<Value>> {
+        let operands = self.operands(args, instruction)?;
+        let to = match self.place(result) {
+            Some(place) => Ok(place),
+            None => Err(self.word(result)?),
+        };
+        let step = Step::Apply {
+            op: op.clone(),
+            operands: operands.into(),
+            result,
+            to,
+        };
+        self.scratch(0);
+        self.step(step, OPERATOR);
+        Ok(to.err().map(|word| self.result_of_step(word)))
+    }
+
+    /// Writes an operator that has arrays, or no function of single numbers: its value, if that is in a
+    /// register.
+    pub(super) fn apply_to_arrays(
+        &mut self,
+        op: &OpRef,
+        args: &[ValueId],
+        result: ValueId,
+        instruction: usize,
+    ) -> Translated<Option<Value>> {
+        let kinds = |to: &Self, id: ValueId| {
+            let ty = to.function.kind(id).array();
+            ty.map(|ty| (ty.dtype, ty.ndim()))
+        };
+        let (one, many) = (Some((DType::F64, 0)), Some((DType::F64, 1)));
+        let index = Some((DType::U32, 0));
+        let found: Vec<_> = args.iter().map(|&id| kinds(self, id)).collect();
+        if op.downcast::<Gather>().is_some() && found == [many, index] && kinds(self, result) == one
+        {
+            return self.element(op, args, result, instruction).map(Some);
+        }
+        if adds_to_element(&**op)
+            && found == [many, one, index, many]
+            && kinds(self, result) == many
+            && self.last.operand(self.current, instruction, 0)
+        {
+            self.add_to_element(op, args, result, instruction)?;
+            return Ok(None);
+        }
+        self.general(op, args, result, instruction)
+    }
+
+    /// The fields of a vector in the frame.
+    fn vector(&mut self, place: usize, field: usize) -> Translated<Value> {
+        let at = place * size_of::<Vector>() + field;
+        let at = i32::try_from(at).map_err(|_| Unsupported("too many arrays"))?;
+        let vectors = offset_of!(NativeRun<'_>, vectors) as i32;
+        let vectors = self.load(I64, self.run, vectors);
+        Ok(self.load(I64, vectors, at))
+    }
+
+    /// Writes an element of a vector: a load where the index is in range, else the operator, which says
+    /// what is wrong.
+    fn element(
+        &mut self,
+        op: &OpRef,
+        args: &[ValueId],
+        result: ValueId,
+        instruction: usize,
+    ) -> Translated<Value> {
+        let place = self.place(args[0]).ok_or(Unsupported("no array"))?;
+        let index = self.read(args[1])?;
+        let index = self.cursor.ins().uextend(I64, index);
+        let length = self.vector(place, offset_of!(Vector, length))?;
+        let within = self
+            .cursor
+            .ins()
+            .icmp(IntCC::UnsignedLessThan, index, length);
+        let dfg = &mut self.cursor.func.dfg;
+        let (inside, next) = (dfg.make_block(), dfg.make_block());
+        let value = dfg.append_block_param(next, F64);
+        let outside = self.cold();
+        let none: &[BlockArg] = &[];
+        self.cursor.ins().brif(within, inside, none, outside, none);
+        self.open(inside);
+        let start = self.vector(place, offset_of!(Vector, start))?;
+        let bytes = self.cursor.ins().ishl_imm_u(index, 3);
+        let at = self.cursor.ins().iadd(start, bytes);
+        let found = self.load(F64, at, 0);
+        self.cursor.ins().jump(next, &[BlockArg::Value(found)]);
+        self.cursor.goto_bottom(outside);
+        let found = self.general(op, args, result, instruction)?;
+        let found = found.ok_or(Unsupported("an element that is an array"))?;
+        self.cursor.ins().jump(next, &[BlockArg::Value(found)]);
+        self.open(next);
+        Ok(value)
+    }
+
+    /// Writes a sum into one element of a vector, which nobody else needs, in place where it can be.
+    fn add_to_element(
+        &mut self,
+        op: &OpRef,
+        args: &[ValueId],
+        result: ValueId,
+        instruction: usize,
+    ) -> Translated {
+        let place = |id: ValueId| self.place(id).ok_or(Unsupported("no array"));
+        let places = [place(args[0])?, place(result)?, place(args[3])?];
+        if places[2] == places[0] {
+            self.general(op, args, result, instruction)?;
+            return Ok(());
+        }
+        let (x, at) = (self.read(args[1])?, self.read(args[2])?);
+        let [from, to, like] = places.map(|place| self.integer(place as i64));
+        let function = run::add as *const () as usize;
+        let call = self.call(function, &[self.run, from, to, like, at, x], &[I8]);
+        let done = self.result_of(call);
+        let (other, next) = (self.cold(), self.cursor.func.dfg.make_block());
+        let none: &[BlockArg] = &[];
+        self.cursor.ins().brif(done, next, none, other, none);
+        self.cursor.goto_bottom(other);
+        self.general(op, args, result, instruction)?;
+        self.cursor.ins().jump(next, none);
+        self.open(next);
+        Ok(())
+    }
+
+    /// Writes the length of an axis of an array, or leaves.
+    pub(super) fn length(&mut self, of: ValueId, axis: u8, exit: u32) -> Translated<Value> {
+        let place = self.place(of).ok_or(Unsupported("no array"))?;
+        self.scratch(0);
+        self.step(Step::Length(place, usize::from(axis)), MOVES);
+        let length = self.result_of_step(Word::Int);
+        let there = self
+            .cursor
+            .ins()
+            .icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, 0);
+        self.require_or_exit(there, exit);
+        Ok(length)
+    }
+
+    /// Writes the part of a record that is arrays.
+    pub(super) fn push_arrays(&mut self, tape: u32, args: &[ValueId], instruction: usize) {
+        let arrays = args.iter().enumerate().filter_map(|(k, &id)| {
+            let place = self.place(id)?;
+            Some(self.used(place, instruction, k))
+        });
+        let arrays: Vec<Use> = arrays.collect();
+        if !arrays.is_empty() {
+            self.step(Step::Push(tape as usize, arrays.into()), MOVES);
+        }
+    }
+
+    /// Takes the part of a record that is arrays.
+    pub(super) fn pop_arrays(&mut self, tape: u32, results: &[ValueId]) {
+        let places = results.iter().filter_map(|&id| self.place(id));
+        let places: Vec<usize> = places.collect();
+        if !places.is_empty() {
+            self.step(Step::Pop(tape as usize, places.into()), MOVES);
+        }
+    }
+
+    /// Gives a block the arrays that are its parameters; whether there are any.
+    pub(super) fn moves(&self, args: &[ValueId], to: usize, target: usize) -> Option<Step> {
+        let last = self.last.arguments(self.current, target);
+        let parameters = &self.function.blocks[to].parameters;
+        let moves = args.iter().zip(last).zip(parameters);
+        let moves = moves.filter_map(|((&id, &last), &parameter)| {
+            let (place, to) = (self.place(id)?, self.place(parameter)?);
+            Some((Use { place, last }, to))
+        });
+        let moves: Vec<(Use, usize)> = moves.collect();
+        (!moves.is_empty()).then_some(Step::Move(moves))
+    }
+}

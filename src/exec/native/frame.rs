@@ -1,0 +1,254 @@
+//! Arrays of a run, which machine code reaches by number.
+//!
+//! Arrays are not in registers: each value that is one has a place in the frame. What computes with arrays
+//! is a [`Step`], which machine code asks for by number ([`step`](super::run::step)); its operands that are
+//! single numbers are put into memory first. An operand that is read for the last time is taken out of its
+//! place, so that assignments and sums change arrays in place, as in the interpreter, whose function
+//! applies the operators.
+//!
+//! One element of an array with one axis is read without a call: beside each place there is a [`Vector`]
+//! that says where the elements are.
+
+use std::ptr;
+
+use smallvec::SmallVec;
+
+use super::word::{RawSlot, Word};
+use crate::array::{Array, SliceMut};
+use crate::error::{Error, Result};
+use crate::exec::interpreter::{accept, apply};
+use crate::ir::{Datum, Function, ValueId};
+use crate::reserve;
+use crate::rules::OpRef;
+
+/// The elements of an array with one axis; none of other arrays, and where there is no array. Machine
+/// code reads it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Vector {
+    pub(super) start: *const u8,
+    pub(super) length: usize,
+}
+
+impl Vector {
+    const NONE: Vector = Vector {
+        start: ptr::null(),
+        length: 0,
+    };
+
+    fn of(array: &Array) -> Self {
+        if array.shape().len() != 1 {
+            return Self::NONE;
+        }
+        let elements = array.view().data;
+        Vector {
+            start: elements.address(),
+            length: elements.len(),
+        }
+    }
+}
+
+/// A place, and whether what is there is read for the last time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Use {
+    pub(super) place: usize,
+    pub(super) last: bool,
+}
+
+/// An operand of a step.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum StepOperand {
+    /// An array.
+    Array(Use),
+    /// A single number, in the operand's own slot.
+    Number(Word),
+}
+
+/// What is done with arrays.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// A constant is put into a place.
+    Constant(Array, usize),
+    /// An operator is applied. A result without axes is put into the first slot, else into the place.
+    Apply {
+        op: OpRef,
+        operands: SmallVec<[StepOperand; 3]>,
+        result: ValueId,
+        to: std::result::Result<usize, Word>,
+    },
+    /// The length of an axis is put into the first slot; -1 if there is no such axis.
+    Length(usize, usize),
+    /// Arrays go to a tape.
+    Push(usize, SmallVec<[Use; 2]>),
+    /// Arrays come from a tape.
+    Pop(usize, SmallVec<[usize; 2]>),
+    /// Arrays go to other places, all at once.
+    Move(Vec<(Use, usize)>),
+    /// Arrays are results, in order.
+    Return(Vec<Use>),
+}
+
+/// The arrays of a run. The elements that a [`Vector`] names stay where they are until its place is set:
+/// the array there holds them, and shares them with nobody who could change them, since an array is
+/// changed only if nobody else has its elements.
+pub(super) struct Frame {
+    arrays: Vec<Option<Array>>,
+    vectors: Vec<Vector>,
+    tapes: Vec<Vec<Array>>,
+    pub(super) results: Vec<Array>,
+}
+
+fn missing() -> Error {
+    Error::Value("an array is read before it is defined".into())
+}
+
+impl Frame {
+    /// A frame without arrays.
+    pub(super) fn new(places: usize, tapes: usize) -> Self {
+        Frame {
+            arrays: vec![None; places],
+            vectors: vec![Vector::NONE; places],
+            tapes: vec![Vec::new(); if places == 0 { 0 } else { tapes }],
+            results: Vec::new(),
+        }
+    }
+
+    /// Where the vectors are; they do not move during a run.
+    pub(super) fn vectors(&self) -> *const Vector {
+        self.vectors.as_ptr()
+    }
+
+    pub(super) fn set(&mut self, place: usize, array: Option<Array>) {
+        self.vectors[place] = array.as_ref().map_or(Vector::NONE, Vector::of);
+        self.arrays[place] = array;
+    }
+
+    fn get(&self, place: usize) -> Result<&Array> {
+        self.arrays[place].as_ref().ok_or_else(missing)
+    }
+
+    /// An array, which is gone from its place if this is its last use.
+    fn take(&mut self, from: Use) -> Result<Array> {
+        if !from.last {
+            return self.get(from.place).cloned();
+        }
+        self.vectors[from.place] = Vector::NONE;
+        self.arrays[from.place].take().ok_or_else(missing)
+    }
+
+    /// Does a step of a function.
+    ///
+    /// # Errors
+    /// What an operator reports; [`Error::Value`] if an array or a record is not there.
+    pub(super) fn step(
+        &mut self,
+        step: &Step,
+        function: &Function,
+        slots: &mut [RawSlot],
+    ) -> Result<()> {
+        match step {
+            Step::Constant(array, to) => self.set(*to, Some(array.clone())),
+            Step::Apply {
+                op,
+                operands,
+                result,
+                to,
+            } => {
+                let found = Datum::Array(self.applied(op, operands, slots)?);
+                accept(function, *result, &found)?;
+                match (to, found) {
+                    (Err(word), found) => slots[0] = word.slot(&found).ok_or_else(missing)?,
+                    (Ok(to), Datum::Array(array)) => self.set(*to, Some(array)),
+                    (Ok(_), _) => return Err(missing()),
+                }
+            }
+            Step::Length(of, axis) => {
+                let length = self.get(*of)?.shape().get(*axis);
+                let length = length.and_then(|&n| i64::try_from(n).ok());
+                slots[0] = length.unwrap_or(-1) as RawSlot;
+            }
+            Step::Push(tape, from) => {
+                reserve::grow(&mut self.tapes[*tape], from.len())?;
+                for &from in from {
+                    let array = self.take(from)?;
+                    self.tapes[*tape].push(array);
+                }
+            }
+            Step::Pop(tape, to) => {
+                for &to in to.iter().rev() {
+                    let array = self.tapes[*tape].pop().ok_or_else(missing)?;
+                    self.set(to, Some(array));
+                }
+            }
+            Step::Move(moves) => {
+                let taken = moves.iter().map(|&(from, _)| self.take(from));
+                let taken: SmallVec<[Array; 2]> = taken.collect::<Result<_>>()?;
+                for (&(_, to), array) in moves.iter().zip(taken) {
+                    self.set(to, Some(array));
+                }
+            }
+            Step::Return(from) => {
+                for &from in from {
+                    let array = self.take(from)?;
+                    self.results.push(array);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The result of an operator.
+    fn applied(
+        &mut self,
+        op: &OpRef,
+        operands: &[StepOperand],
+        slots: &[RawSlot],
+    ) -> Result<Array> {
+        let taken = match operands.first() {
+            Some(StepOperand::Array(from)) if from.last => Some(self.take(*from)?),
+            _ => None,
+        };
+        let first = usize::from(taken.is_some());
+        let mut numbers: SmallVec<[Array; 3]> = SmallVec::new();
+        for (operand, &slot) in operands.iter().zip(slots).skip(first) {
+            if let StepOperand::Number(word) = operand
+                && let Datum::Array(number) = word.datum(slot)
+            {
+                numbers.push(number);
+            }
+        }
+        let (mut others, mut next): (SmallVec<[&Array; 4]>, _) = (SmallVec::new(), numbers.iter());
+        for operand in operands.iter().skip(first) {
+            others.push(match operand {
+                StepOperand::Array(from) => self.get(from.place)?,
+                StepOperand::Number(_) => next.next().ok_or_else(missing)?,
+            });
+        }
+        let result = apply(&**op, &others, taken);
+        drop(others);
+        for operand in &operands[first..] {
+            if let StepOperand::Array(Use { place, last: true }) = *operand {
+                self.set(place, None);
+            }
+        }
+        result
+    }
+
+    /// Adds a number to an element of an array with one axis, which moves to another place; whether it
+    /// could be. `like` is another array, which has as many elements.
+    pub(super) fn add(&mut self, from: usize, to: usize, like: usize, at: u32, x: f64) -> bool {
+        let length = self.vectors[from].length;
+        if self.vectors[like].length != length || at as usize >= length {
+            return false;
+        }
+        let view = self.arrays[from].as_mut().and_then(Array::view_mut);
+        let Some(SliceMut::F64(elements)) = view.map(|view| view.data) else {
+            return false;
+        };
+        elements[at as usize] += x;
+        let array = self.arrays[from].take();
+        self.vectors[from] = Vector::NONE;
+        self.set(to, array);
+        true
+    }
+}

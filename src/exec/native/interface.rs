@@ -1,0 +1,63 @@
+//! What machine code is given and gives: single numbers in slots, arrays in places of the frame.
+
+use super::translate::{Translated, Unsupported};
+use super::word::Word;
+use crate::ir::{Function, Terminator, ValueId};
+
+/// How a value is passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passed {
+    /// In the slot of its number.
+    Word(Word),
+    /// In the frame: an argument in the place of its parameter, results one after the other.
+    Array,
+}
+
+/// Arguments and results of a function.
+#[derive(Debug, Clone)]
+pub(super) struct Interface {
+    pub(super) parameters: Box<[Passed]>,
+    pub(super) results: Box<[Passed]>,
+    /// The place in the frame of each value that is an array, by value.
+    pub(super) places: Vec<Option<u32>>,
+    /// How many places there are.
+    pub(super) frame: usize,
+}
+
+impl Interface {
+    /// That of a function.
+    pub(super) fn of(function: &Function) -> Translated<Self> {
+        let passed = |ids: &[ValueId]| {
+            let kinds = ids.iter().map(|&id| Word::of(function.kind(id)));
+            let passed = kinds.map(|word| word.map_or(Passed::Array, Passed::Word));
+            passed.collect::<Box<[Passed]>>()
+        };
+        let mut results: Option<Box<[Passed]>> = None;
+        for block in &function.blocks {
+            if let Terminator::Return(ids) = &block.terminator {
+                let found = passed(ids);
+                if results.get_or_insert_with(|| found.clone()) != &found {
+                    return Err(Unsupported("returns of different kinds"));
+                }
+            }
+        }
+        let mut frame = 0;
+        let places = function.kinds.iter().map(|kind| {
+            Word::of(kind).is_none().then(|| {
+                frame += 1;
+                frame - 1
+            })
+        });
+        Ok(Interface {
+            places: places.collect(),
+            parameters: passed(function.parameters()),
+            results: results.unwrap_or_default(),
+            frame: frame as usize,
+        })
+    }
+
+    /// Slots of arguments or results, whichever are more. Those of steps come after them.
+    pub(super) fn slots(&self) -> usize {
+        self.parameters.len().max(self.results.len())
+    }
+}
