@@ -2,7 +2,7 @@
 //! and tapes of arrays, and their gradients.
 #![cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
 
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wyrmling::exec::{Compiled, Outcome, interpret};
 use wyrmling::ir::{
@@ -12,11 +12,13 @@ use wyrmling::ir::{
 use wyrmling::rules::{self, OpRef, Operator};
 use wyrmling::{Array, DType, Error, Result, Type};
 
-/// Elements of the arrays.
-const LENGTH: usize = 4;
+use crate::common::array_functions::{array_arguments, random_array_function};
+
+/// Shape and bits of each result.
+type Bits = Vec<(Vec<usize>, Vec<u64>)>;
 
 /// The bits of results, where all NaN are one; or the exit.
-fn bits(outcome: &Outcome) -> Result<Vec<(Vec<usize>, Vec<u64>)>, u32> {
+fn bits(outcome: &Outcome) -> Result<Bits, u32> {
     let one = |datum: &Datum| match datum {
         Datum::Array(a) => {
             let canonical = |x: &f64| if x.is_nan() { f64::NAN } else { *x }.to_bits();
@@ -65,278 +67,26 @@ fn to(block: usize, args: Vec<ValueId>) -> Target {
     Target { block, args }
 }
 
-struct Generator {
-    b: Builder,
-    random: Xoshiro256PlusPlus,
-    arrays: Vec<ValueId>,
-    numbers: Vec<ValueId>,
-    indices: Vec<ValueId>,
-    left: usize,
-}
-
-fn vector() -> ValueKind {
-    Type::new(DType::F64, &[LENGTH]).into()
-}
-
-impl Generator {
-    fn below(&mut self, n: usize) -> usize {
-        self.random.random_range(0..n)
-    }
-
-    fn array(&mut self) -> ValueId {
-        let k = self
-            .below(self.arrays.len())
-            .max(self.below(self.arrays.len()));
-        self.arrays[k]
-    }
-
-    fn number(&mut self) -> ValueId {
-        let k = self
-            .below(self.numbers.len())
-            .max(self.below(self.numbers.len()));
-        self.numbers[k]
-    }
-
-    fn index(&mut self) -> ValueId {
-        let k = self.below(self.indices.len());
-        self.indices[k]
-    }
-
-    fn apply(&mut self, op: OpRef, args: &[ValueId]) {
-        let id = self.b.try_apply(op, args).expect("fitting types");
-        match self.b.kind(id).expect("it is there").as_number() {
-            Some(_) => self.numbers.push(id),
-            None => self.arrays.push(id),
-        }
-    }
-
-    fn operator(&mut self) {
-        let two: [&'static dyn Operator; 3] = [&rules::Add, &rules::Mul, &rules::Sub];
-        let op = OpRef::Static(two[self.below(3)]);
-        match self.below(9) {
-            0 => {
-                let args = [self.array(), self.array()];
-                self.apply(op, &args);
-            }
-            1 => {
-                let args = [self.array(), self.number()];
-                self.apply(op, &args);
-            }
-            2 => {
-                let args = [self.number(), self.number()];
-                self.apply(op, &args);
-            }
-            3 => {
-                let sum = rules::Sum {
-                    axes: [0].as_slice().into(),
-                    keepdims: false,
-                };
-                let args = [self.array()];
-                self.apply(OpRef::new(sum), &args);
-            }
-            4 | 5 => {
-                let args = [self.array(), self.index()];
-                self.apply(OpRef::Static(&rules::Gather), &args);
-            }
-            6 => {
-                let args = [self.array(), self.number(), self.index()];
-                self.apply(OpRef::Static(&rules::ReplaceRow), &args);
-            }
-            7 => {
-                let args = [self.array()];
-                self.apply(OpRef::Static(&rules::Tanh), &args);
-            }
-            _ => {
-                let (base, x, at, like) = (self.array(), self.number(), self.index(), self.array());
-                let part = (OpRef::Static(&rules::ScatterRows as &dyn Operator), 3);
-                let sum = rules::Accumulate::new(true, [part]);
-                self.apply(OpRef::new(sum), &[base, x, at, like]);
-            }
-        }
-    }
-
-    fn statements(&mut self, depth: usize) {
-        for _ in 0..2 + self.below(6) {
-            if self.left == 0 {
-                return;
-            }
-            self.left -= 1;
-            match self.below(if depth == 0 { 6 } else { 10 }) {
-                0..6 => self.operator(),
-                6 | 7 => self.choice(depth),
-                _ => self.repeat(depth),
-            }
-        }
-    }
-
-    fn some(&mut self) -> Vec<ValueId> {
-        vec![self.array(), self.array(), self.number()]
-    }
-
-    fn parameters(&mut self) {
-        let [x, y] = [(); 2].map(|()| self.b.parameter(vector()));
-        let z = self.b.parameter(ValueKind::number(DType::F64));
-        self.arrays.extend([x, y]);
-        self.numbers.push(z);
-    }
-
-    fn scope(&self) -> [Vec<ValueId>; 3] {
-        [
-            self.arrays.clone(),
-            self.numbers.clone(),
-            self.indices.clone(),
-        ]
-    }
-
-    fn restore(&mut self, [arrays, numbers, indices]: [Vec<ValueId>; 3]) {
-        (self.arrays, self.numbers, self.indices) = (arrays, numbers, indices);
-    }
-
-    fn choice(&mut self, depth: usize) {
-        let (x, y, outside) = (self.number(), self.number(), self.scope());
-        let less = S::CompareNumber(Comparison::Less);
-        let condition = self.b.compute(less, &[x, y], None).expect("numbers");
-        let from = self.b.current();
-        let join = self.b.block();
-        let mut ways = Vec::new();
-        for _ in 0..2 {
-            self.restore(outside.clone());
-            if self.below(3) == 0 {
-                ways.push(to(join, self.some()));
-                continue;
-            }
-            ways.push(to(self.b.block(), Vec::new()));
-            self.statements(depth - 1);
-            let args = self.some();
-            self.b.terminate(Terminator::Jump(to(join, args)));
-        }
-        self.b.switch_to(from).expect("it is there");
-        let otherwise = ways.pop().expect("two");
-        let then = ways.pop().expect("two");
-        self.b.terminate(Terminator::Branch {
-            condition,
-            then,
-            otherwise,
-        });
-        self.b.switch_to(join).expect("it is there");
-        self.restore(outside);
-        self.parameters();
-    }
-
-    /// A loop over the indices, which may keep arrays and numbers on a tape that another one empties.
-    fn repeat(&mut self, depth: usize) {
-        let outside = self.scope();
-        let tape = (self.below(2) == 0).then(|| {
-            self.b
-                .tape(vec![vector(), ValueKind::number(DType::F64), vector()])
-        });
-        for turn in 0..1 + usize::from(tape.is_some()) {
-            let constants = [0, LENGTH as i64, 1].map(|i| self.b.literal(Datum::Int(i)));
-            let [zero, most, one] = constants;
-            let exit = self.b.exit("too many", 0);
-            let mut start = self.some();
-            start.push(zero);
-            let before = self.b.current();
-            let header = self.b.block();
-            self.b.switch_to(before).expect("it is there");
-            self.b.terminate(Terminator::Jump(to(header, start)));
-            self.b.switch_to(header).expect("it is there");
-            self.parameters();
-            let i = self.b.parameter(ValueKind::Int);
-            let inside = self.scope();
-            let less = S::CompareInt(Comparison::Less);
-            let condition = self.b.compute(less, &[i, most], None).expect("integers");
-            let out = self.some();
-            let body = self.b.block();
-            let next = self
-                .b
-                .compute(S::IntAdd, &[i, one], Some(exit))
-                .expect("integers");
-            let index = self
-                .b
-                .compute(S::IntToIndex, &[i], Some(exit))
-                .expect("an integer");
-            self.indices.push(index);
-            if turn == 1
-                && let Some(tape) = tape
-            {
-                let popped = self.b.pop(tape).expect("a tape");
-                self.arrays.extend([popped[0], popped[2]]);
-                self.numbers.push(popped[1]);
-            }
-            self.statements(depth - 1);
-            if turn == 0
-                && let Some(tape) = tape
-            {
-                let record = [self.array(), self.number(), self.array()];
-                self.b.push(tape, &record).expect("fitting kinds");
-            }
-            let mut again = self.some();
-            again.push(next);
-            self.b.terminate(Terminator::Jump(to(header, again)));
-            self.restore(inside);
-            let after = self.b.block();
-            self.restore(outside.clone());
-            self.parameters();
-            self.b.switch_to(header).expect("it is there");
-            self.b.terminate(Terminator::Branch {
-                condition,
-                then: to(body, Vec::new()),
-                otherwise: to(after, out),
-            });
-            self.b.switch_to(after).expect("it is there");
-        }
-    }
-}
-
-fn random(seed: u64) -> Function {
-    let b = Builder::new();
-    let arrays = vec![b.parameter(vector()), b.parameter(vector())];
-    let numbers = vec![b.parameter(ValueKind::number(DType::F64))];
-    let indices = vec![b.literal(Array::from(1_u32).into())];
-    let mut generator = Generator {
-        b,
-        random: Xoshiro256PlusPlus::seed_from_u64(seed),
-        arrays,
-        numbers,
-        indices,
-        left: 40,
-    };
-    generator.statements(2);
-    let results = generator.some();
-    generator.b.terminate(Terminator::Return(results));
-    let function = generator.b.finish("arrays").expect("fitting kinds");
-    function.check().expect("well formed");
-    function
-}
-
-fn arguments(random: &mut Xoshiro256PlusPlus) -> Vec<Datum> {
-    let mut array = || -> Datum {
-        let elements: Vec<f64> = (0..LENGTH)
-            .map(|_| random.random_range(-1.5..1.5))
-            .collect();
-        Array::from(elements).into()
-    };
-    let (x, y) = (array(), array());
-    vec![x, y, random.random_range(-1.5..1.5).into()]
-}
-
 #[test]
 fn random_functions_of_arrays_and_their_gradients_agree() {
     let mut random_numbers = Xoshiro256PlusPlus::seed_from_u64(3);
     let (mut returned, mut differentiated) = (0, 0);
     for seed in 0..300 {
-        let function = random(seed);
+        let function = random_array_function(seed, 10 + seed as usize % 40);
         let pullback = vjp(&function, function.parameters());
         let compiled = native(function);
         for _ in 0..3 {
-            let args = arguments(&mut random_numbers);
+            let args = array_arguments(&mut random_numbers);
             returned += u32::from(agrees(&compiled, &args));
         }
         let Ok(pullback) = pullback else { continue };
+        // That gradients are well formed is tested where they are made.
+        if pullback.function.check().is_err() {
+            continue;
+        }
         let compiled = native(pullback.function);
-        let mut args = arguments(&mut random_numbers);
-        args.extend(arguments(&mut random_numbers));
+        let mut args = array_arguments(&mut random_numbers);
+        args.extend(array_arguments(&mut random_numbers));
         differentiated += u32::from(agrees(&compiled, &args));
     }
     assert!(
@@ -348,7 +98,7 @@ fn random_functions_of_arrays_and_their_gradients_agree() {
 /// `for i in range(n): y = y·z + c[i]`, as far as the indices go.
 fn horner() -> Function {
     let b = Builder::new();
-    let c = b.parameter(vector());
+    let c = b.parameter(Type::new(DType::F64, &[3]));
     let z = b.parameter(ValueKind::number(DType::F64));
     let n = b.parameter(ValueKind::Int);
     let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));

@@ -8,9 +8,10 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I8, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 
-use super::frame::{Step, StepOperand, Use, Vector};
+use super::frame::{ArrayStep, StepOperand, Use, VectorAddress};
 use super::run::{self, NativeRun, status};
-use super::translate::{SLOT, Translated, Translator, Unsupported};
+use super::translate::{SLOT, Translator};
+use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::array::DType;
 use crate::ir::ValueId;
@@ -43,7 +44,7 @@ impl Translator<'_> {
     }
 
     /// Does a step; leaves if it fails.
-    pub(super) fn step(&mut self, step: Step, cost: i64) {
+    pub(super) fn step(&mut self, step: ArrayStep, cost: i64) {
         self.cost += cost;
         let number = self.integer(self.steps.len() as i64);
         self.steps.push(step);
@@ -100,7 +101,7 @@ impl Translator<'_> {
             Some(place) => Ok(place),
             None => Err(self.word(result)?),
         };
-        let step = Step::Apply {
+        let step = ArrayStep::Apply {
             op: op.clone(),
             operands: operands.into(),
             result,
@@ -144,7 +145,7 @@ impl Translator<'_> {
 
     /// The fields of a vector in the frame.
     fn vector(&mut self, place: usize, field: usize) -> Translated<Value> {
-        let at = place * size_of::<Vector>() + field;
+        let at = place * size_of::<VectorAddress>() + field;
         let at = i32::try_from(at).map_err(|_| Unsupported("too many arrays"))?;
         let vectors = offset_of!(NativeRun<'_>, vectors) as i32;
         let vectors = self.load(I64, self.run, vectors);
@@ -163,7 +164,7 @@ impl Translator<'_> {
         let place = self.place(args[0]).ok_or(Unsupported("no array"))?;
         let index = self.read(args[1])?;
         let index = self.cursor.ins().uextend(I64, index);
-        let length = self.vector(place, offset_of!(Vector, length))?;
+        let length = self.vector(place, offset_of!(VectorAddress, length))?;
         let within = self
             .cursor
             .ins()
@@ -175,7 +176,7 @@ impl Translator<'_> {
         let none: &[BlockArg] = &[];
         self.cursor.ins().brif(within, inside, none, outside, none);
         self.open(inside);
-        let start = self.vector(place, offset_of!(Vector, start))?;
+        let start = self.vector(place, offset_of!(VectorAddress, start))?;
         let bytes = self.cursor.ins().ishl_imm_u(index, 3);
         let at = self.cursor.ins().iadd(start, bytes);
         let found = self.load(F64, at, 0);
@@ -221,7 +222,7 @@ impl Translator<'_> {
     pub(super) fn length(&mut self, of: ValueId, axis: u8, exit: u32) -> Translated<Value> {
         let place = self.place(of).ok_or(Unsupported("no array"))?;
         self.scratch(0);
-        self.step(Step::Length(place, usize::from(axis)), MOVES);
+        self.step(ArrayStep::Length(place, usize::from(axis)), MOVES);
         let length = self.result_of_step(Word::Int);
         let there = self
             .cursor
@@ -239,7 +240,7 @@ impl Translator<'_> {
         });
         let arrays: Vec<Use> = arrays.collect();
         if !arrays.is_empty() {
-            self.step(Step::Push(tape as usize, arrays.into()), MOVES);
+            self.step(ArrayStep::Push(tape as usize, arrays.into()), MOVES);
         }
     }
 
@@ -248,12 +249,12 @@ impl Translator<'_> {
         let places = results.iter().filter_map(|&id| self.place(id));
         let places: Vec<usize> = places.collect();
         if !places.is_empty() {
-            self.step(Step::Pop(tape as usize, places.into()), MOVES);
+            self.step(ArrayStep::Pop(tape as usize, places.into()), MOVES);
         }
     }
 
     /// Gives a block the arrays that are its parameters; whether there are any.
-    pub(super) fn moves(&self, args: &[ValueId], to: usize, target: usize) -> Option<Step> {
+    pub(super) fn moves(&self, args: &[ValueId], to: usize, target: usize) -> Option<ArrayStep> {
         let last = self.last.arguments(self.current, target);
         let parameters = &self.function.blocks[to].parameters;
         let moves = args.iter().zip(last).zip(parameters);
@@ -262,6 +263,6 @@ impl Translator<'_> {
             Some((Use { place, last }, to))
         });
         let moves: Vec<(Use, usize)> = moves.collect();
-        (!moves.is_empty()).then_some(Step::Move(moves))
+        (!moves.is_empty()).then_some(ArrayStep::Move(moves))
     }
 }

@@ -1,12 +1,12 @@
 //! Arrays of a run, which machine code reaches by number.
 //!
 //! Arrays are not in registers: each value that is one has a place in the frame. What computes with arrays
-//! is a [`Step`], which machine code asks for by number ([`step`](super::run::step)); its operands that are
+//! is a [`ArrayStep`], which machine code asks for by number ([`step`](super::run::step)); its operands that are
 //! single numbers are put into memory first. An operand that is read for the last time is taken out of its
 //! place, so that assignments and sums change arrays in place, as in the interpreter, whose function
 //! applies the operators.
 //!
-//! One element of an array with one axis is read without a call: beside each place there is a [`Vector`]
+//! One element of an array with one axis is read without a call: beside each place there is a [`VectorAddress`]
 //! that says where the elements are.
 
 use std::ptr;
@@ -25,13 +25,13 @@ use crate::rules::OpRef;
 /// code reads it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Vector {
+pub(super) struct VectorAddress {
     pub(super) start: *const u8,
     pub(super) length: usize,
 }
 
-impl Vector {
-    const NONE: Vector = Vector {
+impl VectorAddress {
+    const NONE: VectorAddress = VectorAddress {
         start: ptr::null(),
         length: 0,
     };
@@ -41,7 +41,7 @@ impl Vector {
             return Self::NONE;
         }
         let elements = array.view().data;
-        Vector {
+        VectorAddress {
             start: elements.address(),
             length: elements.len(),
         }
@@ -66,7 +66,7 @@ pub(super) enum StepOperand {
 
 /// What is done with arrays.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum ArrayStep {
     /// A constant is put into a place.
     Constant(Array, usize),
     /// An operator is applied. A result without axes is put into the first slot, else into the place.
@@ -88,12 +88,12 @@ pub(super) enum Step {
     Return(Vec<Use>),
 }
 
-/// The arrays of a run. The elements that a [`Vector`] names stay where they are until its place is set:
+/// The arrays of a run. The elements that a [`VectorAddress`] names stay where they are until its place is set:
 /// the array there holds them, and shares them with nobody who could change them, since an array is
 /// changed only if nobody else has its elements.
 pub(super) struct Frame {
     arrays: Vec<Option<Array>>,
-    vectors: Vec<Vector>,
+    vectors: Vec<VectorAddress>,
     tapes: Vec<Vec<Array>>,
     pub(super) results: Vec<Array>,
 }
@@ -107,19 +107,21 @@ impl Frame {
     pub(super) fn new(places: usize, tapes: usize) -> Self {
         Frame {
             arrays: vec![None; places],
-            vectors: vec![Vector::NONE; places],
+            vectors: vec![VectorAddress::NONE; places],
             tapes: vec![Vec::new(); if places == 0 { 0 } else { tapes }],
             results: Vec::new(),
         }
     }
 
     /// Where the vectors are; they do not move during a run.
-    pub(super) fn vectors(&self) -> *const Vector {
+    pub(super) fn vectors(&self) -> *const VectorAddress {
         self.vectors.as_ptr()
     }
 
     pub(super) fn set(&mut self, place: usize, array: Option<Array>) {
-        self.vectors[place] = array.as_ref().map_or(Vector::NONE, Vector::of);
+        self.vectors[place] = array
+            .as_ref()
+            .map_or(VectorAddress::NONE, VectorAddress::of);
         self.arrays[place] = array;
     }
 
@@ -132,7 +134,7 @@ impl Frame {
         if !from.last {
             return self.get(from.place).cloned();
         }
-        self.vectors[from.place] = Vector::NONE;
+        self.vectors[from.place] = VectorAddress::NONE;
         self.arrays[from.place].take().ok_or_else(missing)
     }
 
@@ -142,13 +144,13 @@ impl Frame {
     /// What an operator reports; [`Error::Value`] if an array or a record is not there.
     pub(super) fn step(
         &mut self,
-        step: &Step,
+        step: &ArrayStep,
         function: &Function,
         slots: &mut [RawSlot],
     ) -> Result<()> {
         match step {
-            Step::Constant(array, to) => self.set(*to, Some(array.clone())),
-            Step::Apply {
+            ArrayStep::Constant(array, to) => self.set(*to, Some(array.clone())),
+            ArrayStep::Apply {
                 op,
                 operands,
                 result,
@@ -162,32 +164,32 @@ impl Frame {
                     (Ok(_), _) => return Err(missing()),
                 }
             }
-            Step::Length(of, axis) => {
+            ArrayStep::Length(of, axis) => {
                 let length = self.get(*of)?.shape().get(*axis);
                 let length = length.and_then(|&n| i64::try_from(n).ok());
                 slots[0] = length.unwrap_or(-1) as RawSlot;
             }
-            Step::Push(tape, from) => {
+            ArrayStep::Push(tape, from) => {
                 reserve::grow(&mut self.tapes[*tape], from.len())?;
                 for &from in from {
                     let array = self.take(from)?;
                     self.tapes[*tape].push(array);
                 }
             }
-            Step::Pop(tape, to) => {
+            ArrayStep::Pop(tape, to) => {
                 for &to in to.iter().rev() {
                     let array = self.tapes[*tape].pop().ok_or_else(missing)?;
                     self.set(to, Some(array));
                 }
             }
-            Step::Move(moves) => {
+            ArrayStep::Move(moves) => {
                 let taken = moves.iter().map(|&(from, _)| self.take(from));
                 let taken: SmallVec<[Array; 2]> = taken.collect::<Result<_>>()?;
                 for (&(_, to), array) in moves.iter().zip(taken) {
                     self.set(to, Some(array));
                 }
             }
-            Step::Return(from) => {
+            ArrayStep::Return(from) => {
                 for &from in from {
                     let array = self.take(from)?;
                     self.results.push(array);
@@ -247,7 +249,7 @@ impl Frame {
         };
         elements[at as usize] += x;
         let array = self.arrays[from].take();
-        self.vectors[from] = Vector::NONE;
+        self.vectors[from] = VectorAddress::NONE;
         self.set(to, array);
         true
     }

@@ -1,12 +1,12 @@
 //! What machine code is given and gives: single numbers in slots, arrays in places of the frame.
 
-use super::translate::{Translated, Unsupported};
+use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::ir::{Function, Terminator, ValueId};
 
 /// How a value is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Passed {
+pub(super) enum Carrier {
     /// In the slot of its number.
     Word(Word),
     /// In the frame: an argument in the place of its parameter, results one after the other.
@@ -16,8 +16,8 @@ pub(super) enum Passed {
 /// Arguments and results of a function.
 #[derive(Debug, Clone)]
 pub(super) struct Interface {
-    pub(super) parameters: Box<[Passed]>,
-    pub(super) results: Box<[Passed]>,
+    pub(super) parameters: Box<[Carrier]>,
+    pub(super) results: Box<[Carrier]>,
     /// The place in the frame of each value that is an array, by value.
     pub(super) places: Vec<Option<u32>>,
     /// How many places there are.
@@ -29,10 +29,10 @@ impl Interface {
     pub(super) fn of(function: &Function) -> Translated<Self> {
         let passed = |ids: &[ValueId]| {
             let kinds = ids.iter().map(|&id| Word::of(function.kind(id)));
-            let passed = kinds.map(|word| word.map_or(Passed::Array, Passed::Word));
-            passed.collect::<Box<[Passed]>>()
+            let passed = kinds.map(|word| word.map_or(Carrier::Array, Carrier::Word));
+            passed.collect::<Box<[Carrier]>>()
         };
-        let mut results: Option<Box<[Passed]>> = None;
+        let mut results: Option<Box<[Carrier]>> = None;
         for block in &function.blocks {
             if let Terminator::Return(ids) = &block.terminator {
                 let found = passed(ids);

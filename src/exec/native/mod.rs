@@ -21,6 +21,7 @@ mod run;
 mod scalars;
 mod tapes;
 mod translate;
+mod unsupported;
 mod word;
 
 use std::sync::{Arc, OnceLock};
@@ -32,10 +33,10 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use smallvec::{SmallVec, smallvec};
 
-use self::interface::{Interface, Passed};
+use self::interface::{Carrier, Interface};
 use self::memory::Code;
-use self::run::{NativeRun, Steps, Tape};
-pub(super) use self::translate::Unsupported;
+use self::run::{ArraySteps, NativeRun, Tape};
+pub(super) use self::unsupported::Unsupported;
 use self::word::RawSlot;
 use super::Outcome;
 use super::interpreter::accept;
@@ -58,7 +59,7 @@ pub(super) struct Native {
     interface: Interface,
     /// Slots that steps need.
     scratch: usize,
-    steps: Steps,
+    steps: ArraySteps,
 }
 
 /// What code is made for: this processor.
@@ -126,7 +127,7 @@ impl Native {
             code: code.map_err(|_| Unsupported("no executable memory"))?,
             interface,
             scratch,
-            steps: Steps {
+            steps: ArraySteps {
                 function: Arc::clone(function),
                 steps,
             },
@@ -155,7 +156,7 @@ impl Native {
         let few = self.interface.slots();
         let mut slots: SmallVec<[RawSlot; FEW_SLOTS]> = smallvec![0; few + self.scratch];
         for ((slot, passed), arg) in slots.iter_mut().zip(parameters).zip(args) {
-            if let Passed::Word(word) = passed {
+            if let Carrier::Word(word) = passed {
                 *slot = word.slot(arg)?;
             }
         }
@@ -194,8 +195,8 @@ impl Native {
                     .iter()
                     .zip(&slots)
                     .filter_map(|(passed, &slot)| match passed {
-                        Passed::Word(word) => Some(word.datum(slot)),
-                        Passed::Array => arrays.next().map(Datum::Array),
+                        Carrier::Word(word) => Some(word.datum(slot)),
+                        Carrier::Array => arrays.next().map(Datum::Array),
                     });
                 Outcome::Returned(data.collect())
             }

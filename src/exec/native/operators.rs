@@ -9,7 +9,8 @@ use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::types::{F32, F64, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
-use super::translate::{Translated, Translator, Unsupported};
+use super::translate::Translator;
+use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::array::DType;
 use crate::ir::ValueId;

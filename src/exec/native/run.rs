@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::Arc;
 
-use super::frame::{Frame, Step, Vector};
+use super::frame::{ArrayStep, Frame, VectorAddress};
 use super::word::RawSlot;
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
@@ -87,9 +87,9 @@ enum Failure {
 
 /// The steps with arrays of a function.
 #[derive(Debug)]
-pub(super) struct Steps {
+pub(super) struct ArraySteps {
     pub(super) function: Arc<Function>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ArrayStep>,
 }
 
 /// What machine code is given the address of. It reads and changes `left` and reads `vectors`, by their
@@ -99,9 +99,9 @@ pub(super) struct NativeRun<'a> {
     /// Estimated nanoseconds of work until signals are polled for.
     pub(super) left: i64,
     /// Those of the frame.
-    pub(super) vectors: *const Vector,
+    pub(super) vectors: *const VectorAddress,
     pub(super) frame: Frame,
-    steps: &'a Steps,
+    steps: &'a ArraySteps,
     /// Slots of operands and results of steps, which the machine code writes and reads between calls.
     scratch: (*mut RawSlot, usize),
     tapes: Vec<Tape>,
@@ -132,7 +132,7 @@ impl<'a> NativeRun<'a> {
     pub(super) unsafe fn new(
         tapes: usize,
         places: usize,
-        steps: &'a Steps,
+        steps: &'a ArraySteps,
         scratch: (*mut RawSlot, usize),
     ) -> Self {
         let mut kept = match tapes {
@@ -238,7 +238,7 @@ pub(super) unsafe extern "C" fn step(run: *mut NativeRun<'_>, number: usize) -> 
         // SAFETY: so many initialised slots are there, and while this step is done nobody else uses
         // them, as whoever made the run promised.
         let slots = unsafe { std::slice::from_raw_parts_mut(start, count) };
-        let Steps { function, steps } = run.steps;
+        let ArraySteps { function, steps } = run.steps;
         run.frame.step(&steps[number], function, slots)
     })
 }

@@ -8,7 +8,8 @@ use cranelift_codegen::ir::types::{F64, I8, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value};
 
 use super::run;
-use super::translate::{Translated, Translator, Unsupported};
+use super::translate::Translator;
+use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::ir::{Comparison, ScalarOperator as S, ValueId};
 

@@ -12,7 +12,8 @@ use cranelift_codegen::ir::types::{I8, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder};
 
 use super::run::{self, Tape, status};
-use super::translate::{MOST_VALUES, SLOT, Translated, Translator, Unsupported};
+use super::translate::{MOST_VALUES, SLOT, Translator};
+use super::unsupported::{Translated, Unsupported};
 use crate::ir::ValueId;
 
 impl Translator<'_> {

@@ -21,9 +21,10 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 
-use super::frame::{Step, Use};
-use super::interface::{Interface, Passed};
+use super::frame::{ArrayStep, Use};
+use super::interface::{Carrier, Interface};
 use super::run::{self, NativeRun, status};
+use super::unsupported::{Translated, Unsupported};
 use super::word::{RawSlot, Word};
 use crate::array::DType;
 use crate::exec::last_uses::LastUses;
@@ -41,12 +42,6 @@ pub(super) const MOST_VALUES: usize = 4096;
 
 /// Most instructions of a function: Cranelift takes about a second for so many.
 const MOST_INSTRUCTIONS: usize = 100_000;
-
-/// Why there is no machine code: the function is run by the interpreter instead.
-#[derive(Debug)]
-pub(in crate::exec) struct Unsupported(pub(in crate::exec) &'static str);
-
-pub(super) type Translated<T = ()> = std::result::Result<T, Unsupported>;
 
 /// Writes one function.
 pub(super) struct Translator<'a> {
@@ -69,7 +64,7 @@ pub(super) struct Translator<'a> {
     /// Returns its parameter, a status.
     pub(super) leave: clif::Block,
     /// What is done with arrays, by number.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ArrayStep>,
     /// Slots that steps need.
     pub(super) scratch: usize,
     /// Those of functions that are called.
@@ -92,7 +87,7 @@ pub(super) fn translate(
     function: &Function,
     interface: &Interface,
     to: &mut clif::Function,
-) -> Translated<(Vec<Step>, usize)> {
+) -> Translated<(Vec<ArrayStep>, usize)> {
     let (cfg, last) = (&Cfg::new(function), &LastUses::new(function));
     let instructions: usize = function.blocks.iter().map(|b| b.instructions.len()).sum();
     let wide = |b: &Block| b.parameters.len() > MOST_VALUES;
@@ -132,7 +127,7 @@ pub(super) fn translate(
     translator.open(prologue);
     let mut arguments = Vec::new();
     for (k, passed) in interface.parameters.iter().enumerate() {
-        if let Passed::Word(word) = passed {
+        if let Carrier::Word(word) = passed {
             let at = k as i32 * SLOT;
             let value = translator.load(word.ty(), slots, at);
             arguments.push(BlockArg::Value(value));
@@ -289,7 +284,7 @@ impl Translator<'_> {
                 let to = self
                     .place(instruction.result())
                     .ok_or(Unsupported("no array"))?;
-                self.step(Step::Constant(array.clone(), to), 1);
+                self.step(ArrayStep::Constant(array.clone(), to), 1);
                 Ok(())
             }
             Expression::Constant(datum) => {
@@ -421,7 +416,7 @@ impl Translator<'_> {
                     }
                 }
                 if !arrays.is_empty() {
-                    self.step(Step::Return(arrays), 0);
+                    self.step(ArrayStep::Return(arrays), 0);
                 }
                 let status = self.integer(status::RETURNED);
                 self.cursor.ins().return_(&[status]);

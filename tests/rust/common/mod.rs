@@ -1,6 +1,7 @@
 //! What several test files share: comparing arrays, and running a frozen graph in every
 //! way there is.
 
+pub mod array_functions;
 pub mod derivatives;
 pub mod draft;
 pub mod fit;
