@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..transforms.primitive import Primitive
+from .nested import TRANSFORMS
 from .numbers import FOLDED
 from .splicing import is_own_function
 from .state import DictContents, InstanceContents
@@ -106,6 +107,8 @@ class Builtins(Walker):
         owner = getattr(found, "__self__", None)
         if isinstance(owner, str | bytes | int | float | tuple | np.generic):
             return self._pure(found, args, keywords, node)
+        if found in TRANSFORMS:
+            return self.transform(TRANSFORMS[found], args, keywords, node)
         if isinstance(found, Primitive):
             self._expect_rules(found, function.place)
             return self.array_call(found, args, keywords, node)

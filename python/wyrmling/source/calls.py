@@ -111,6 +111,8 @@ class Calls(Walker):
         if isinstance(function, Applied):
             given = dict(function.keywords) | keywords
             return self.call(function.function, [*function.args, *args], given, node)
+        if isinstance(function, Lazy) and function.name in ("grad", "value_and_grad"):
+            return self.call_transformed(function, args, keywords, node)
         if isinstance(function, MethodOf):
             return self.call_method(function.name, function.owner, args, keywords, node)
         if isinstance(function, Known):

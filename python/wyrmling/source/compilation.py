@@ -28,6 +28,7 @@ from .loops import Loops
 from .mathematics import Mathematics
 from .methods import Methods
 from .names import Scope
+from .nested import Nested
 from .numbers import Numbers
 from .objects import Objects
 from .patterns import Patterns
@@ -61,6 +62,7 @@ class Interpreter(
     Numbers,
     Arrays,
     Splicing,
+    Nested,
     Environment,
     Returned,
 ):

@@ -78,7 +78,15 @@ class Environment(Walker):
         own = self._renamed(name)
         frame = self.frame
         if own in frame.cells:
-            self.state.heap[frame.cells[own].address] = CellContents(value)
+            address = frame.cells[own].address
+            before = self.state.heap[address]
+            if isinstance(before, CellContents) and before.external:
+                self.refuse(
+                    frame.node,
+                    f"an assignment to {name!r}, which is of a function around a derivative,",
+                    "return the value",
+                )
+            self.state.heap[address] = CellContents(value)
         else:
             self.state.environments[-1][own] = value
 
@@ -119,6 +127,7 @@ class Environment(Walker):
                 made = self.builder.parameter(0, STORED[KINDS[kind]])
                 self.hidden[at] = Number(KINDS[kind], made)
                 self.places.append(place)
+                self.captured.append(found)
             return self.hidden[at]
         if kind is np.ndarray and found.dtype in (np.float64, np.float32):
             at = self.needs.hidden(place)
@@ -127,6 +136,7 @@ class Environment(Walker):
                 made = self.builder.parameter(0, "array", found)
                 self.hidden[at] = Array(made, found.dtype, found.shape)
                 self.places.append(place)
+                self.captured.append(found)
             return self.hidden[at]
         if kind is tuple:
             self.needs.length(place, found)

@@ -32,6 +32,18 @@ class Operations:
         """
         raise NotImplementedError
 
+    def transform(
+        self, name: str, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """``grad(f)`` (``nested.py``)."""
+        raise NotImplementedError
+
+    def call_transformed(
+        self, made: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """``grad(f)(x)`` (``nested.py``)."""
+        raise NotImplementedError
+
     def call_method(
         self, name: str, owner: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:

@@ -121,6 +121,7 @@ class Walker(Operations):
         self.statement = 0
         self.hidden: dict[int, Any] = {}
         self.places: list[Any] = []
+        self.captured: list[Any] = []
         self.outer: dict[int, Reference] = {}
         self.outer_places: dict[int, Any] = {}
         self.work = 0

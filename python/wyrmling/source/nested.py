@@ -1,0 +1,259 @@
+"""Transforms within functions: ``wyrmling.grad(h)(x)`` in a function that is read.
+
+What ``h`` does becomes a program of its own, whose parameters are its arguments and whatever it
+takes from around it; that is differentiated, and becomes part of the program where it is called. So
+the whole can be differentiated again, and derivatives of one do not get into another's.
+
+Read are ``grad`` and ``value_and_grad`` of functions that return one number.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..transforms import reverse
+from .state import ArrayContents, DictContents, ListContents, State
+from .values import (
+    REAL,
+    STORED,
+    Array,
+    Choice,
+    Composite,
+    Known,
+    Lazy,
+    Lost,
+    Number,
+    Reference,
+    Row,
+    Text,
+    Traced,
+    kind_of,
+)
+from .walker import Walker, sample
+
+TRANSFORMS: dict[Callable[..., Any], str] = {
+    reverse.grad: "grad",
+    reverse.value_and_grad: "value_and_grad",
+}
+ADVICE = "differentiate a function of floats and arrays that returns one float"
+
+
+@dataclass(slots=True)
+class Outer:
+    """What a program of its own takes from the one around it, by the values there."""
+
+    builder: Any
+    state: State
+    ids: list[int] = field(default_factory=list)
+    found: dict[int, int] = field(default_factory=dict)
+    moved: dict[int, Reference] = field(default_factory=dict)
+
+
+class Nested(Walker):
+    """Transforms that a function uses itself."""
+
+    def transform(
+        self, name: str, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """``grad(f, argnums)``: a function that is called later."""
+        options = dict(zip(("f", "argnums", "has_aux"), args, strict=False)) | keywords
+        mode = self.constant_of(options.pop("mode", Known("auto")), node, "a computed mode")
+        if mode not in ("auto", "source", "trace") or set(options) - {"f", "argnums"}:
+            self.refuse(node, f"such arguments of {name}", "give it a function and argnums")
+        argnums = options.get("argnums", Known(0))
+        return Lazy(name, (options["f"], argnums))
+
+    def call_transformed(
+        self, made: Lazy, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """The gradient of a function at arguments."""
+        function, argnums = made.over
+        several = isinstance(argnums, Row)
+        given = argnums.items if isinstance(argnums, Row) else (argnums,)
+        at = [self.constant_of(one, node, "a computed argnums") for one in given]
+        if any(type(one) is not int or not -len(args) <= one < len(args) for one in at):
+            self.leave("argnums do not fit the arguments", node)
+        at = [one % len(args) for one in at]
+        prepared = list(args)
+        for one in set(at):
+            prepared[one] = self._differentiable(args[one], node)
+        value, gradients = self._derived(function, prepared, keywords, at, node)
+        order = iter(gradients)
+        found = {one: self._arranged(prepared[one], order, node) for one in dict.fromkeys(at)}
+        trees = [found[one] for one in at]
+        result = Row(tuple(trees)) if several else trees[0]
+        return result if made.name == "grad" else Row((value, result))
+
+    def _differentiable(self, value: Any, node: ast.AST) -> Any:
+        """An argument that is differentiated: floats for integers, containers with their parts."""
+        kind = kind_of(value)
+        if kind in ("float", "float64", "int"):
+            return Number("float", self.as_real(value, "float", node))
+        if kind == "float32" or isinstance(value, Array):
+            return Number("float32", self.id_of(value)) if isinstance(value, Known) else value
+        if isinstance(value, Row):
+            return Row(tuple(self._differentiable(one, node) for one in value.items), value.cls)
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, ArrayContents):
+                return contents.value
+            if isinstance(contents, ListContents | DictContents):
+                parts = tuple(self._differentiable(one, node) for one in contents.parts)
+                return self.allocate(contents.with_parts(parts))
+        return self.refuse(node, "a derivative by this", ADVICE)
+
+    def _arranged(self, value: Any, gradients: Iterator[Any], node: ast.AST) -> Any:
+        """Gradients in the form of an argument."""
+        if isinstance(value, Number | Array):
+            return next(gradients)
+        if isinstance(value, Row):
+            items = tuple(self._arranged(one, gradients, node) for one in value.items)
+            return Row(items, value.cls)
+        contents = self.contents(value, node)
+        parts = tuple(self._arranged(one, gradients, node) for one in contents.parts)
+        return self.allocate(contents.with_parts(parts))
+
+    def _derived(
+        self,
+        function: Any,
+        args: list[Any],
+        keywords: dict[str, Any],
+        at: list[int],
+        node: ast.AST,
+    ) -> tuple[Any, list[Any]]:
+        """The value, and the gradient by each leaf of the arguments."""
+        outer = Outer(self.builder, self.state)
+        kept = self.hidden, self.places, self.captured, self.outer, self.held, self.statement
+        self.builder = _core.IrBuilder("derivative")
+        self.hidden, self.places, self.captured, self.outer = {}, [], [], {}
+        self.held, self.statement = [], 0
+        self.state = State(0, [{} for _ in outer.state.environments])
+        try:
+            # By each leaf of an argument by itself, also where the same value stands elsewhere.
+            leaves: list[Any] = []
+            fresh = {one: self._fresh(args[one], leaves, outer, node) for one in dict.fromkeys(at)}
+            wrt = list(range(len(leaves)))
+            moved_args = [
+                fresh[at] if at in fresh else self._moved(one, outer, node)
+                for at, one in enumerate(args)
+            ]
+            moved = {name: self._moved(one, outer, node) for name, one in keywords.items()}
+            value = self.call(self._moved(function, outer, node), moved_args, moved, node)
+            value = self.settled(value, node)
+            constant = isinstance(value, Known) and kind_of(value) in REAL
+            if not constant and not (isinstance(value, Number) and value.kind in REAL):
+                self.refuse(node, "the gradient of such a result", ADVICE)
+            self.builder.returns([self.id_of(value)])
+            program = self.builder.finish()
+            captured = list(zip(self.captured, self.places, strict=True))
+        finally:
+            self.builder, self.state = outer.builder, outer.state
+            self.hidden, self.places, self.captured, self.outer, self.held, self.statement = kept
+        # What it captures are its last parameters.
+        outer.ids += [self.known(one, place, node).id for one, place in captured]
+        return self._inlined(program, value, leaves, wrt, outer, node)
+
+    def _fresh(self, value: Any, leaves: list[Any], outer: Outer, node: ast.AST) -> Any:
+        """An argument that is differentiated, with a parameter for each of its leaves."""
+        if isinstance(value, Number | Array):
+            leaves.append(value)
+            made = self._parameter(value, outer)
+            if isinstance(value, Array):
+                return Array(made, value.dtype, value.shape)
+            return Number(value.kind, made)
+        if isinstance(value, Row):
+            items = tuple(self._fresh(one, leaves, outer, node) for one in value.items)
+            return Row(items, value.cls)
+        contents = outer.state.heap[value.address]
+        assert not isinstance(contents, Lost)
+        parts = tuple(self._fresh(one, leaves, outer, node) for one in contents.parts)
+        return self.allocate(_barred(contents.with_parts(parts)))
+
+    def _parameter(self, value: Any, outer: Outer) -> int:
+        """A parameter of the program of its own, for a value of the one around it."""
+        like = sample(value) if isinstance(value, Array) else None
+        kind = "array" if isinstance(value, Array) else STORED[value.kind]
+        made: int = self.builder.parameter(0, kind, like)
+        outer.ids.append(value.id)
+        return made
+
+    def _moved(self, value: Any, outer: Outer, node: ast.AST) -> Any:
+        """A value of the program around, in the program of its own."""
+        if isinstance(value, Number | Array):
+            if value.id not in outer.found:
+                outer.found[value.id] = self._parameter(value, outer)
+            if isinstance(value, Array):
+                return Array(outer.found[value.id], value.dtype, value.shape)
+            return Number(value.kind, outer.found[value.id], value.sources)
+        if isinstance(value, Choice | Traced | Lost | Text):
+            self.refuse(node, "a derivative that depends on this", ADVICE)
+        if isinstance(value, Reference):
+            if value.address not in outer.moved:
+                contents = outer.state.heap[value.address]
+                if isinstance(contents, Lost):
+                    self.refuse(node, "a derivative that depends on this", ADVICE)
+                made = self.allocate(ListContents(()))
+                outer.moved[value.address] = made
+                parts = tuple(self._moved(part, outer, node) for part in contents.parts)
+                # What is written inside would be lost outside.
+                self.state.heap[made.address] = _barred(contents.with_parts(parts))
+            return outer.moved[value.address]
+        if isinstance(value, Composite):
+            return value.with_parts(tuple(self._moved(part, outer, node) for part in value.parts))
+        return value
+
+    def _inlined(
+        self,
+        program: Any,
+        value: Any,
+        leaves: list[Any],
+        wrt: list[int],
+        outer: Outer,
+        node: ast.AST,
+    ) -> tuple[Any, list[Any]]:
+        pullback, where = program.vjp(wrt)
+        kind = kind_of(value) or "float"
+        one = self.constant(np.float32(1.0) if kind == "float32" else 1.0)
+        try:
+            results = self.builder.inline(pullback, [*outer.ids, one])
+        except ValueError:
+            self.leave("a derivative that always raises", node)
+        # The program goes on in a block of which the state knows.
+        after = self.builder.block()
+        wanted = [results[0], *(results[at] for at in where if at is not None)]
+        likes = [None, *(leaf for leaf, at in zip(leaves, where, strict=True) if at is not None)]
+        parameters = [
+            self.builder.parameter(after, "array", sample(like))
+            if isinstance(like, Array)
+            else self.builder.parameter(after, STORED[kind if like is None else like.kind])
+            for like in likes
+        ]
+        self.builder.jump(after, wanted)
+        self.state = self.state.copy(after)
+        self.resume(self.state)
+        given = iter(parameters[1:])
+        found = [
+            self._gradient(leaf, None if at is None else next(given))
+            for leaf, at in zip(leaves, where, strict=True)
+        ]
+        plain = "float32" if kind == "float32" else "float"
+        return Number(plain, parameters[0]), found
+
+    def _gradient(self, leaf: Any, made: int | None) -> Any:
+        if isinstance(leaf, Array):
+            held = self.constant(sample(leaf)) if made is None else made
+            return self.allocate(ArrayContents(Array(held, leaf.dtype, leaf.shape)))
+        kind = "float32" if leaf.kind == "float32" else "float"
+        if made is None:
+            return Known(np.float32(0.0) if kind == "float32" else 0.0)
+        return Number(kind, made)
+
+
+def _barred(contents: Any) -> Any:
+    return replace(contents, external=True)

@@ -1,0 +1,106 @@
+"""Gradients within functions that are read, and gradients of those."""
+
+import numpy as np
+import pytest
+from reading import read, same
+
+import wyrmling as wy
+from wyrmling.source.refuse import SourceError
+
+FACTOR = 1.25
+
+
+def cubed(x):
+    return wy.grad(lambda y: y * y * y)(x) * x
+
+
+def captured(x):
+    # The derivative is by y alone, though x is the same number.
+    return wy.grad(lambda y: y * y * x)(x)
+
+
+def twice(x):
+    return wy.grad(lambda y: wy.grad(lambda z: z * z * z * y)(y))(x)
+
+
+def loops(x, n):
+    def f(y):
+        s = y
+        for _ in range(n):
+            s = s * y + x
+        return s
+
+    value, slope = wy.value_and_grad(f)(x)
+    return value + slope * FACTOR
+
+
+def newton(x):
+    def f(y):
+        return y * y - x
+
+    y = 1.0
+    for _ in range(6):
+        y = y - f(y) / wy.grad(f)(y)
+    return y
+
+
+def hidden(x):
+    return wy.grad(lambda y: y * y * FACTOR)(x)
+
+
+def pairs(x):
+    slopes = wy.grad(lambda p, q: p[0] * p[1] * q, argnums=(0, 1))((x, x), x)
+    return slopes[0][0] + 2 * slopes[0][1] + 3 * slopes[1]
+
+
+def unused(x):
+    return wy.grad(lambda y: 2.0)(x) + x
+
+
+CASES = [(f, (1.5,)) for f in (cubed, captured, twice, newton, hidden, pairs, unused)]
+CASES += [(loops, (1.5, n)) for n in (0, 1, 3)]
+
+
+@pytest.mark.parametrize(("f", "args"), CASES)
+def test_values_are_those_of_tracing(f, args):
+    assert same(read(f, *args), f(*args))
+
+
+@pytest.mark.parametrize(("f", "args"), CASES)
+def test_gradients_are_those_of_tracing(f, args):
+    assert wy.grad(f, mode="source")(*args) == pytest.approx(wy.grad(f)(*args), rel=1e-14)
+
+
+def test_arrays():
+    def f(w):
+        return np.sum(wy.grad(lambda v: np.sum(v**3))(w) * w)
+
+    w = np.array([0.5, -1.0])
+    assert read(f, w) == pytest.approx(f(w), rel=1e-15)
+    np.testing.assert_allclose(wy.grad(f, mode="source")(w), 9 * w**2, rtol=1e-14)
+
+
+def test_what_is_written_inside_is_refused():
+    def f(x):
+        seen = [0.0]
+
+        def g(y):
+            seen[0] = y
+            return y * y
+
+        return wy.grad(g)(x) + seen[0]
+
+    def outer(x):
+        count = 0.0
+
+        def g(y):
+            nonlocal count
+            count += 1.0
+            return y * y
+
+        return wy.grad(g)(x) + count
+
+    with pytest.raises(SourceError, match="write"):
+        read(f, 1.5)
+    with pytest.raises(SourceError, match="count"):
+        read(outer, 1.5)
