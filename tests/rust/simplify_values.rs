@@ -1,8 +1,16 @@
-//! Simplifying functions of one block, as plans are made of: operators that do nothing, and numbers.
+//! Simplifying functions of arrays: operators that do nothing in functions of one block, as plans are
+//! made of, and lengths that are not those that were seen.
 
-use wyrmling::ir::{Builder, Expression, Lengths, Terminator, ValueId, simplify};
+use wyrmling::exec::{Outcome, interpret};
+use wyrmling::ir::{
+    Builder, Datum, Expression, Function, Lengths, Terminator, ValueId, simplify, vjp,
+};
 use wyrmling::rules::{Add, BroadcastTo, Div, Exp, Mul, Neg, OpRef, Operator, Sub};
 use wyrmling::{Array, DType, Type};
+
+use crate::common::functions::random_function;
+use crate::common::outcomes::{bits, random_arguments};
+use crate::common::vectors::vectorized;
 
 /// The operators that are left of a function of `x`, four float64, which builds its result by `f`.
 fn left(
@@ -109,4 +117,49 @@ fn a_repeated_number_is_read_once() {
     });
     assert_eq!(found.last().map(String::as_str), Some("add"));
     assert_eq!(found.len(), 2);
+}
+
+/// What a function does for arrays of other lengths than were seen, it does when it is simplified.
+#[test]
+fn functions_of_arrays_give_the_same_for_all_lengths() {
+    let (mut returned, mut before, mut after) = (0, 0, 0);
+    for seed in 0..300 {
+        let number = random_function(seed, 40);
+        let mut function = vectorized(&number, 1);
+        if seed % 3 == 0 {
+            let wrt = &function.parameters()[..2];
+            function = vjp(&function, wrt).expect("it has rules").function;
+        }
+        let small = simplify(&function, Lengths::Seen).expect("memory");
+        small.check().expect("well formed");
+        let size = |f: &Function| f.blocks.iter().map(|b| b.instructions.len()).sum::<usize>();
+        (before, after) = (before + size(&function), after + size(&small));
+        for (k, length) in [1, 3, 3, 2].into_iter().enumerate() {
+            let args = random_arguments(seed * 4 + k as u64).into_iter();
+            let long = |datum: Datum| match datum {
+                Datum::Array(a) => {
+                    let x = a.item().expect("a number");
+                    let steps = (0..length).map(|k| x + k as f64 * 0.25);
+                    Datum::from(steps.collect::<Vec<f64>>())
+                }
+                other => other,
+            };
+            let mut args: Vec<Datum> = args.map(long).collect();
+            while args.len() < function.parameters().len() {
+                args.push(vec![0.5; length].into());
+            }
+            let run = |f: &Function| match interpret(f, &args, 1_000_000) {
+                Ok(Outcome::Returned(results)) => Ok(bits(&results)),
+                Ok(Outcome::Left(exit)) => Err(format!("left by {exit}")),
+                Err(error) => Err(error.to_string()),
+            };
+            let (found, expected) = (run(&small), run(&function));
+            returned += usize::from(expected.is_ok());
+            assert_eq!(found, expected, "{seed} {length}\n{function}\n{small}");
+        }
+    }
+    assert!(
+        returned > 600 && after < before,
+        "{returned} {before} {after}"
+    );
 }

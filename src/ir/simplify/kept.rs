@@ -20,7 +20,7 @@ use crate::ir::function::{Expression, Function, Instruction, Operands, ValueId};
 use crate::ir::liveness::homes;
 
 /// What is known of a function while its tapes are gone through.
-struct Survey {
+struct TapeSurvey {
     graph: Cfg,
     homes: Vec<Option<usize>>,
     /// How often each value is read.
@@ -33,7 +33,7 @@ pub(super) fn compute_before_keeping(function: &mut Function) {
         return;
     }
     let graph = Cfg::new(function);
-    let mut survey = Survey {
+    let mut survey = TapeSurvey {
         homes: homes(function),
         uses: vec![0; function.kinds.len()],
         graph,
@@ -91,7 +91,7 @@ impl RecordParts {
 }
 
 /// Moves what block `pop` computes from a record of a tape alone to the block `push`.
-fn rearrange(function: &mut Function, survey: &mut Survey, tape: u32, push: usize, pop: usize) {
+fn rearrange(function: &mut Function, survey: &mut TapeSurvey, tape: u32, push: usize, pop: usize) {
     // What is there when the record is appended, and is the same when it is taken.
     let fixed = |id: ValueId| {
         let graph = &survey.graph;
@@ -174,7 +174,7 @@ fn rearrange(function: &mut Function, survey: &mut Survey, tape: u32, push: usiz
 /// appends it, and lets it be of the values `record`.
 fn apply(
     function: &mut Function,
-    survey: &mut Survey,
+    survey: &mut TapeSurvey,
     (tape, push, pop): (u32, usize, usize),
     going: &[bool],
     record: &[ValueId],
