@@ -17,6 +17,7 @@ import collections
 import contextlib
 import linecache
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -77,8 +78,9 @@ def faults(text, points, mode, orders):
 
 
 def kind(fault):
-    """What sort of fault it is, which shrinking has to keep."""
-    return fault.partition("): ")[2].partition(":")[0].partition("[")[0] or fault
+    """What sort of fault it is, which shrinking has to keep: the text but for numbers."""
+    text = fault.partition("): ")[2] or fault
+    return re.sub(r"[-+]?[0-9][-+.e0-9]*|'\w+'|nan|inf", "#", text)[:60]
 
 
 def orders_of(seed):
