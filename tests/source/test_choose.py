@@ -436,10 +436,12 @@ def test_many_functions_leave_no_memory():
         assert source(wy.grad, f)(2.0) == i + 0.5
         return weakref.ref(f)
 
+    gc.collect()
+    before = len(choose._records)
     made = [call(i) for i in range(100)]
     gc.collect()
     assert sum(each() is not None for each in made) <= 1
-    assert len(choose._records) < 60
+    assert len(choose._records) <= before + 1
 
 
 def test_threads():

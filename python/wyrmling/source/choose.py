@@ -28,7 +28,6 @@ import numpy as np
 
 from .. import _core
 from .._core import Specialization, SpecializationTable, Variable
-from ..transforms import tree
 from ..transforms.tracing import Argnums, named, positions
 from . import form as forms
 from . import programs, read, refuse
@@ -174,12 +173,16 @@ class Chosen:
     ) -> Any:
         """The result where no program gives it."""
         ran = exit is not None or (specialization is not None and specialization.compiled)
-        if self.traced is self.inner or has_variables(args, kwargs):
-            return self.traced(*args, **kwargs)
-        if not ran:
+        if self.traced is self.inner or not ran:
             return self.traced(*args, **kwargs)
         given = {key: value for key, value in kwargs.items() if not key.startswith(EXTRA)}
-        self.inner(*args, **given)
+        try:
+            self.inner(*args, **given)
+        except AttributeError as error:
+            # Variables have methods that numbers and arrays have not.
+            if self.mode == "auto" and hasattr(Variable, error.name or ""):
+                return self.traced(*args, **kwargs)
+            raise
         if self.mode == "auto":
             return self.traced(*args, **kwargs)
         try:
@@ -194,7 +197,7 @@ class Chosen:
         """
         try:
             arguments = Arguments.of(args, kwargs)
-        except SourceError:
+        except (SourceError, RecursionError):
             if self.mode == "source":
                 raise
             return None
@@ -213,9 +216,14 @@ class Chosen:
             )
         except NotImplementedError as error:
             refusal = error
+        except Exception as error:
+            if self.mode == "source":
+                raise
+            # Whatever reading does wrong, tracing does not need it.
+            refusal = error
         if self.mode == "source":
             raise refusal
-        self.record.remember(signature, str(refusal))
+        self.record.remember(signature, f"{type(refusal).__name__}: {refusal}")
         return _traced(arguments)
 
 
@@ -233,12 +241,6 @@ def _left(
     text, line = program.function.exits[exit]
     reason = f"it was left ({text}), returns then, and tracing it fails: {error}"
     return refuse.unreadable(name, reason, program.function.file, line)
-
-
-def has_variables(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether some argument is a variable."""
-    leaves = tree.flatten((args, kwargs))[0]
-    return any(isinstance(leaf, Variable) for _, leaf in leaves)
 
 
 def has_loop(f: Callable[..., Any]) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import Variable
 from . import scope as places
 from .refuse import Unreadable
 from .state import CellContents, DictContents, ListContents
@@ -119,6 +120,8 @@ class Environment(Walker):
 
     def known(self, found: Any, place: Any, node: ast.AST) -> Any:
         """The value for an object that was found at a place."""
+        if isinstance(found, Variable):
+            self.refuse(node, "a captured variable", "pass it as an argument")
         kind = type(found)
         if kind in (float, np.float64, np.float32):
             at = self.needs.hidden(place)
