@@ -362,7 +362,7 @@ def _apply(transform: Transform, made: Program, arguments: Arguments) -> Program
             return programs.gradient(made, arguments, at, several, total=True)
         case "hessian":
             slope = programs.jacobian(made, arguments, at, several, forward=False)
-            return programs.jacobian(slope, arguments, at, several, forward=False)
+            return programs.jacobian(slope, arguments, at, several, forward=True)
         case "jacrev" | "jacfwd":
             return programs.jacobian(made, arguments, at, several, forward=name == "jacfwd")
         case "jvp":

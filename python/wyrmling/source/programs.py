@@ -201,15 +201,15 @@ def _ones(kind: str) -> Any:
 
 def _gradients(
     writer: _Writer, program: Program, leaf: Leaf, wrt: dict[int, int]
-) -> dict[int, int]:
-    """Writes the gradients of one result, or of the sum of its elements, by leaves of arguments
-    that are these parameters; those on which it depends.
+) -> tuple[int, dict[int, int]]:
+    """Writes one result, or the sum of its elements, and its gradients by leaves of arguments that
+    are these parameters; those on which it depends.
     """
     pullback, places = _summed(program, leaf).vjp(list(wrt.values()))
     seed = writer.builder.constant(_ones(pullback.results[0]))
     found = writer.builder.inline(pullback, [*writer.parameters, seed])
     pairs = zip(wrt, places, strict=True)
-    return {number: found[place] for number, place in pairs if place is not None}
+    return found[0], {number: found[place] for number, place in pairs if place is not None}
 
 
 def _chosen(program: Program, numbers: Sequence[int]) -> dict[int, int]:
@@ -301,19 +301,23 @@ def gradient(
     if isinstance(form, Leaf) and form.kind == "array" and not total:
         raise Misfit("the result is an array")
     writer, results = _Writer("gradient", program), _Results(arguments)
-    kept = {leaf.number for part in (form if value else None, aux) for leaf in _outputs(part)}
-    primal = writer.builder.inline(program.function, writer.parameters) if kept else []
+    outputs = _outputs(form)
+    values: dict[int, int] = {}
+    found: dict[int, int] = {}
+    for leaf in outputs:
+        values[leaf.number], gradients = _gradients(writer, program, leaf, wrt)
+        for number, part in gradients.items():
+            before = found.get(number)
+            found[number] = part if before is None else writer.builder.apply("add", [before, part])
+    if has_aux or not outputs:
+        # For what is beside; and the function may leave, even if nothing depends on anything.
+        values |= enumerate(writer.builder.inline(program.function, writer.parameters))
 
     def again(leaf: Any) -> Any:
-        return results.leaf(primal[leaf.number], leaf.kind) if isinstance(leaf, Leaf) else leaf
+        return results.leaf(values[leaf.number], leaf.kind) if isinstance(leaf, Leaf) else leaf
 
     given = forms.convert(again, form) if value else None
     beside = forms.convert(again, plain(aux)) if has_aux else None
-    found: dict[int, int] = {}
-    for leaf in _outputs(form):
-        for number, part in _gradients(writer, program, leaf, wrt).items():
-            before = found.get(number)
-            found[number] = part if before is None else writer.builder.apply("add", [before, part])
     made = results.arranged(at, found, several)
     if value:
         made = ((given, beside) if has_aux else given, made)
@@ -352,7 +356,10 @@ def jacobian(
                     columns[leaf.number][number] = found[tangent]
     else:
         for leaf in outputs:
-            columns[leaf.number] = _gradients(writer, program, leaf, wrt)
+            columns[leaf.number] = _gradients(writer, program, leaf, wrt)[1]
+    if not outputs or not wrt:
+        # It may leave, even if nothing depends on anything.
+        writer.builder.inline(program.function, writer.parameters)
 
     def block(leaf: Any) -> Any:
         return results.arranged(at, columns.get(getattr(leaf, "number", -1), {}), several)

@@ -15,7 +15,7 @@ from .tracing import described
 
 Mode = Literal["auto", "source", "trace"]
 MODES: tuple[Mode, ...] = get_args(Mode)
-DEFAULT: Mode = "auto"
+DEFAULT: Mode = "trace"
 
 
 def is_traced(name: str, mode: Any) -> bool:
@@ -42,6 +42,10 @@ def chosen(
     # Reading is imported by those who use it.
     from ..source.choose import Transform, transformed
 
-    options = {"argnums": argnums, "mode": mode} | ({"has_aux": True} if has_aux else {})
     transform = Transform(name, argnums, has_aux)
+    options: dict[str, Any] = {"mode": mode}
+    if name != "compile":
+        options["argnums"] = argnums
+    if has_aux:
+        options["has_aux"] = True
     return transformed(transform, f, traced, mode, (name, f, options))
