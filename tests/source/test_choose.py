@@ -128,27 +128,15 @@ def test_gradients_are_as_plain_as_the_arguments(x):
     assert found == expected
 
 
-def test_an_argument_that_has_to_be_known_has_no_gradient():
-    def steps(x, n):
-        return x * math.ldexp(1.0, n) * len(range(int(n)))
+def test_an_argument_that_has_to_be_known():
+    def power(x, n):
+        return sum([x] * n) * x
 
-    def known(x, n):
-        return math.ldexp(x, 3) * x + n
-
-    with pytest.raises(wy.SourceError, match="has to know the value of argument 0"):
-        source(wy.grad, known)(1.5, 2.0)
-    with pytest.raises(wy.SourceError, match="argument 0"):
-        source(wy.jacrev, known)(1.5, 2.0)
-    with pytest.raises(wy.SourceError, match="argument 0"):
-        source(wy.vjp, known, 1.5, 2.0)
-    # By others it has one, for each of the values.
-    slope = source(wy.grad, known, 1)
-    for x in (1.5, -0.0, 0.0, math.nan, 1.5):
-        assert slope(x, 2.0) == 1.0
-    value = wy.compile(lambda x: math.copysign(1.0, math.ldexp(x, 3)), mode="source")
-    assert [value(x) for x in (0.0, -0.0, 0.0, -0.0)] == [1.0, -1.0, 1.0, -1.0]
-    with pytest.raises((wy.SourceError, TypeError)):
-        source(wy.grad, steps, 1)(1.5, 2.0)
+    slope = source(wy.grad, power)
+    for n in (3, 2, 0, 3, True):
+        assert slope(1.5, n) == 2 * n * 1.5
+    with pytest.raises(TypeError, match="can't multiply sequence by non-int"):
+        source(wy.grad, power, 1)(1.5, 2)
 
 
 def test_what_always_raises_raises_what_python_raises():
@@ -335,7 +323,7 @@ def test_leaving_raises_what_python_raises():
 
 def test_refusals():
     slope = source(wy.grad, refuses)
-    with pytest.raises(wy.SourceError, match="open, which has an effect, is not supported"):
+    with pytest.raises(wy.SourceError, match="a call of open is not supported"):
         slope(1.0)
     with pytest.raises(wy.SourceError, match="cannot be read"):
         source(wy.grad, lambda x: x, 0).__class__ and source(wy.grad, math.erf)(1.0)

@@ -302,6 +302,7 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
         found.whole,
         found.needs,
         found.build if found.tagged else None,
+        found.returns,
     )
     for number, value in found.static.items():
         if type(value) in (bool, float):

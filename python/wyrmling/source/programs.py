@@ -47,6 +47,8 @@ class Program:
     needs: Needs
     # Makes the result where it has several forms.
     build: Callable[..., Any] | None = None
+    # Whether it ever returns.
+    returns: bool = True
 
     def with_results(self, function: IrFunction, form: Any) -> Program:
         """The same of another function of these parameters."""
@@ -461,5 +463,8 @@ def with_integers(program: Program, converted: Sequence[int]) -> IrFunction:
             given.append(builder.compute("int_to_float", [builder.parameter(0, "int")]))
         else:
             given.append(builder.parameter(0, kind, sample))
-    builder.returns(builder.inline(like, given))
+    if program.returns:
+        builder.returns(builder.inline(like, given))
+    else:
+        builder.leave(builder.exit(*like.exits[-1]))
     return builder.finish()
