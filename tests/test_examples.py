@@ -79,3 +79,16 @@ def test_fizzbuzz(capsys: pytest.CaptureFixture[str]) -> None:
     same = sum(a == b for a, b in zip(said, right, strict=True))
     assert same >= 95
     assert numbers(r"(\d+)% of 1 to 100 right", out)[0] == same
+
+
+def test_newton(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("newton.py", capsys)
+    for a in ("2.0", "1e-06", "12345.0"):
+        found, exactly = numbers(rf"slope of sqrt at {a}: (\S+), exactly (\S+)", out)
+        assert found == pytest.approx(exactly, rel=1e-10)
+    assert numbers(r"second derivative at 2: (\S+)", out)[0] == pytest.approx(-(2**-3.5))
+    # Differences of the function in plain Python.
+    slopes = numbers(r"by length (\S+), by span (\S+)", out)
+    assert slopes == pytest.approx([1.066806, -0.973186], abs=2e-6)
+    assert "branch" in out
+    assert "line 21" in out
