@@ -44,25 +44,43 @@ pub(super) struct PyDispatcher {
     watches: bool,
 }
 
-/// Whether somebody watches what Python runs.
-fn is_watched(py: Python<'_>) -> PyResult<bool> {
-    static ASKED: PyOnceLock<(Py<PyAny>, Option<Py<PyAny>>)> = PyOnceLock::new();
-    let (tracer, tool) = ASKED.get_or_try_init(py, || {
-        let sys = py.import(intern!(py, "sys"))?;
-        // Python 3.11 has no such thing.
-        let monitoring = sys.getattr(intern!(py, "monitoring")).ok();
-        let tool = monitoring.map(|m| m.getattr(intern!(py, "get_tool")));
-        let tool = tool.transpose()?.map(Bound::unbind);
-        Ok::<_, PyErr>((sys.getattr(intern!(py, "gettrace"))?.unbind(), tool))
-    })?;
-    if !tracer.bind(py).call0()?.is_none() {
-        return Ok(true);
-    }
-    if let Some(tool) = tool {
+/// Whom to ask whether somebody watches.
+struct Watching {
+    gettrace: Py<PyAny>,
+    /// `sys.monitoring.get_tool`, which Python 3.11 has not, and what it is called with.
+    get_tool: Option<(Py<PyAny>, Vec<Py<PyTuple>>)>,
+}
+
+impl Watching {
+    fn new(py: Python<'_>) -> PyResult<Self> {
         /// `sys.monitoring` knows tools 0 to 5.
         const TOOLS: i32 = 6;
-        for number in 0..TOOLS {
-            if !tool.bind(py).call1((number,))?.is_none() {
+        let sys = py.import(intern!(py, "sys"))?;
+        let get_tool = match sys.getattr(intern!(py, "monitoring")) {
+            Ok(monitoring) => {
+                let numbers = (0..TOOLS).map(|n| Ok(PyTuple::new(py, [n])?.unbind()));
+                let numbers = numbers.collect::<PyResult<_>>()?;
+                Some((monitoring.getattr("get_tool")?.unbind(), numbers))
+            }
+            Err(_) => None,
+        };
+        Ok(Watching {
+            gettrace: sys.getattr("gettrace")?.unbind(),
+            get_tool,
+        })
+    }
+}
+
+/// Whether somebody watches what Python runs.
+fn is_watched(py: Python<'_>) -> PyResult<bool> {
+    static WATCHING: PyOnceLock<Watching> = PyOnceLock::new();
+    let watching = WATCHING.get_or_try_init(py, || Watching::new(py))?;
+    if !watching.gettrace.bind(py).call0()?.is_none() {
+        return Ok(true);
+    }
+    if let Some((get_tool, numbers)) = &watching.get_tool {
+        for number in numbers {
+            if !get_tool.bind(py).call1(number.bind(py))?.is_none() {
                 return Ok(true);
             }
         }
