@@ -6,8 +6,10 @@
 
 use super::cfg::Cfg;
 use super::function::{Expression, Function, Instruction, ValueId};
+use super::induction::Induction;
 use super::origins::{Forward, Point};
 use super::presence::reached_from;
+use crate::rules::{Form, Kernel};
 
 /// What is known of the values of a function that is reversed.
 pub(super) struct Availability<'f> {
@@ -99,6 +101,57 @@ impl<'f> Availability<'f> {
             around = graph.loops()[l].parent;
         }
         found
+    }
+
+    /// The loop around a point whose turns a value can be followed back through without being kept in
+    /// each: one that it does not change in, or its own if it changes by a fixed number.
+    pub(super) fn loop_to_leave(&self, id: ValueId, home: usize, point: Point) -> Option<usize> {
+        match self.induction(id, point) {
+            Some(induction) => Some(induction.around),
+            None => self.loop_without(home, point),
+        }
+    }
+
+    /// How a value changes in the loop around a point, if by a fixed number.
+    pub(super) fn induction(&self, id: ValueId, point: Point) -> Option<&'f Induction> {
+        let induction = self.forward.inductions.get(&id)?;
+        let (a, b) = self.ends(point);
+        let inside = |block| self.is_inside(induction.around, block);
+        (inside(a) && inside(b)).then_some(induction)
+    }
+
+    /// Whether a value can be had at a point without keeping it there, by as many operators at most.
+    pub(super) fn is_free(&self, id: ValueId, point: Point, operators: usize) -> bool {
+        if self.is_constant(id) || self.is_there(id, point) || self.induction(id, point).is_some() {
+            return true;
+        }
+        self.is_computed(id, point, operators)
+    }
+
+    /// Whether a value can be computed again at a point from what need not be kept there.
+    pub(super) fn is_computed(&self, id: ValueId, point: Point, operators: usize) -> bool {
+        let Some(i) = self.definition(id).filter(|_| operators > 0) else {
+            return false;
+        };
+        let mut operands = i.expression.operands().iter();
+        self.is_cheap(i) && operands.all(|&a| self.is_free(a, point, operators - 1))
+    }
+
+    /// Whether computing an instruction again costs no more than keeping its result.
+    pub(super) fn is_cheap(&self, i: &Instruction) -> bool {
+        let function = self.forward.function;
+        match &i.expression {
+            Expression::Compute(..) => true,
+            Expression::Apply(op, args) => {
+                let ty = function.ty(i.results[0]);
+                let arithmetic = matches!(
+                    op.form(),
+                    Form::Sum | Form::Difference | Form::Product | Form::Negation | Form::Truth
+                );
+                ty.ndim() == 0 && arithmetic && Kernel::of(&**op, ty.dtype, args.len()).is_some()
+            }
+            _ => false,
+        }
     }
 
     /// The points at which the reverse pass comes into a loop.

@@ -16,6 +16,7 @@ mod derive;
 mod display;
 mod flagged;
 mod function;
+mod induction;
 mod inline;
 mod jvp;
 mod kind;

@@ -8,6 +8,8 @@
 //! - kept on a tape otherwise: appended at a point of the function and taken where the reverse pass
 //!   comes to that point.
 //!
+//! A variable that a loop changes by a fixed number each turn is followed back through the turns.
+//!
 //! The points are chosen so that little is kept. A value that does not change in a loop is kept where
 //! the loop is left, once for all its turns. What several blocks need is kept at one point, if the
 //! reverse pass comes through one before it comes to all of them, and the value is still the same
@@ -23,15 +25,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::availability::Availability;
 use super::cfg::Cfg;
-use super::function::{Block, Expression, Function, Instruction, Target, Terminator, ValueId};
+use super::function::{
+    Block, Expression, Function, Instruction, Operands, Target, Terminator, ValueId,
+};
+use super::kind::ValueKind;
 use super::origins::{Forward, Point};
 use super::reversed::Reversed;
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
-use crate::rules::{Form, Kernel};
 
 /// About how many nanoseconds a value that is needed takes.
 const VALUE: usize = 1000;
+
+/// By how many operators one after the other a value is computed again at most.
+const MOST_OPERATORS: usize = 4;
 
 /// Makes what a reverse pass uses available to it.
 ///
@@ -55,6 +62,8 @@ pub(super) fn restore(forward: &Forward<'_>, reversed: Reversed) -> Result<Funct
         points,
         entrances,
         sites: BTreeMap::new(),
+        again: BTreeMap::new(),
+        stepped: BTreeSet::new(),
         found: HashMap::new(),
         only: HashMap::new(),
         open: VecDeque::new(),
@@ -77,6 +86,10 @@ struct Restoration<'f> {
     entrances: BTreeMap<Point, usize>,
     /// What is needed from each point on.
     sites: BTreeMap<Point, BTreeSet<ValueId>>,
+    /// What is computed again at each point, from what need not be kept there.
+    again: BTreeMap<Point, BTreeSet<ValueId>>,
+    /// Variables that change by a fixed number each turn, and are followed back through a loop.
+    stepped: BTreeSet<ValueId>,
     /// What stands for a value from the beginning of a reversed block.
     found: HashMap<(ValueId, usize), ValueId>,
     /// The only block with such a definition, of values that have one alone.
@@ -108,7 +121,13 @@ impl Restoration<'_> {
         }
         let mut poller = Poller::default();
         let mut ways: HashMap<usize, Vec<Point>> = HashMap::new();
-        for (id, points) in needed {
+        // The latest first: what is computed again needs what it is computed from.
+        let order = |id: ValueId| (self.available.order_of(id), id);
+        let mut needed: BTreeMap<_, _> = needed
+            .into_iter()
+            .map(|(id, points)| (order(id), points))
+            .collect();
+        while let Some(((_, id), points)) = needed.pop_last() {
             poller.step(VALUE * points.len())?;
             let Some(home) = self.available.home(id) else {
                 continue;
@@ -117,7 +136,24 @@ impl Restoration<'_> {
             let mut seen: BTreeSet<usize> = BTreeSet::new();
             let mut waiting: Vec<Point> = points.into_iter().collect();
             while let Some(point) = waiting.pop() {
-                match self.available.loop_without(home, point) {
+                if self.available.is_computed(id, point, MOST_OPERATORS) {
+                    self.again.entry(point).or_default().insert(id);
+                    for &a in self
+                        .available
+                        .definition(id)
+                        .iter()
+                        .flat_map(|i| i.expression.operands())
+                    {
+                        if !self.available.is_constant(a) && !self.available.is_there(a, point) {
+                            needed.entry(order(a)).or_default().insert(point);
+                        }
+                    }
+                    continue;
+                }
+                if self.available.induction(id, point).is_some() {
+                    self.stepped.insert(id);
+                }
+                match self.available.loop_to_leave(id, home, point) {
                     // Once for all turns of the loop.
                     Some(l) => {
                         if seen.insert(l) {
@@ -131,7 +167,7 @@ impl Restoration<'_> {
                     }
                 }
             }
-            if let Some(point) = self.common(home, &kept) {
+            if let Some(point) = self.common(id, home, &kept) {
                 kept = BTreeSet::from([point]);
             }
             for point in kept {
@@ -143,7 +179,7 @@ impl Restoration<'_> {
 
     /// One point at which the reverse pass comes by before it comes to all of these, where a value
     /// that is defined in `home` is still what it was at them.
-    fn common(&self, home: usize, points: &BTreeSet<Point>) -> Option<Point> {
+    fn common(&self, id: ValueId, home: usize, points: &BTreeSet<Point>) -> Option<Point> {
         let mut blocks = points.iter().map(|point| self.entrances[point]);
         let mut common = blocks.next()?;
         for block in blocks {
@@ -157,7 +193,7 @@ impl Restoration<'_> {
         if last == self.forward.exit || !graph.dominates(home, last) {
             return None;
         }
-        if self.available.loop_without(home, point).is_some() {
+        if self.available.loop_to_leave(id, home, point).is_some() {
             return None;
         }
         // On no way from one of the points to this one it is defined again.
@@ -187,8 +223,19 @@ impl Restoration<'_> {
 
     /// Writes what is kept at each point, and what is computed again.
     fn keep(&mut self) {
-        for (point, needed) in std::mem::take(&mut self.sites) {
-            let (kept, again) = self.split(point, needed);
+        for id in self.stepped.clone() {
+            let back = self.forward.inductions[&id].back;
+            let entrance = self.entrances[&Point::Edge(back.from, back.slot)];
+            let new = self.fresh(ValueKind::Int);
+            self.define(id, entrance, new);
+        }
+        let mut points: BTreeSet<Point> = self.sites.keys().copied().collect();
+        points.extend(self.again.keys());
+        for point in points {
+            let needed = self.sites.remove(&point).unwrap_or_default();
+            let (kept, mut again) = self.split(point, needed);
+            again.extend(self.again.remove(&point).unwrap_or_default());
+            again.sort_by_key(|&id| self.available.order_of(id));
             let entrance = self.entrances[&point];
             let kinds = kept.iter().map(|&id| self.function.kind(id).clone());
             let kinds: Vec<_> = kinds.collect();
@@ -232,7 +279,7 @@ impl Restoration<'_> {
     }
 
     /// A new value.
-    fn fresh(&mut self, kind: super::kind::ValueKind) -> ValueId {
+    fn fresh(&mut self, kind: ValueKind) -> ValueId {
         self.function.kinds.push(kind);
         (self.function.kinds.len() - 1) as ValueId
     }
@@ -267,10 +314,10 @@ impl Restoration<'_> {
         }
     }
 
-    /// Of what is needed from a point on, what is kept, and what is computed again, in order.
+    /// Of what is needed from a point on, what is kept, and what is computed again.
     fn split(&self, point: Point, needed: BTreeSet<ValueId>) -> (Vec<ValueId>, Vec<ValueId>) {
         let mut kept = needed;
-        let mut again = BTreeSet::new();
+        let mut again = Vec::new();
         let mut latest: Vec<ValueId> = kept.iter().copied().collect();
         latest.sort_by_key(|&id| std::cmp::Reverse(self.available.order_of(id)));
         for id in latest {
@@ -280,14 +327,13 @@ impl Restoration<'_> {
                     || self.available.is_there(a, point)
             };
             let cheap = self.available.definition(id).is_some_and(|i| {
-                is_cheap(self.forward.function, i) && i.expression.operands().iter().all(known)
+                self.available.is_cheap(i) && i.expression.operands().iter().all(known)
             });
             if cheap {
                 kept.remove(&id);
-                again.insert((self.available.order_of(id), id));
+                again.push(id);
             }
         }
-        let again = again.into_iter().map(|(_, id)| id).collect();
         (kept.into_iter().collect(), again)
     }
 
@@ -322,6 +368,9 @@ impl Restoration<'_> {
             here.parameters.extend(added);
             self.function.blocks[block] = here;
         }
+        for id in self.stepped.clone() {
+            self.step_back(id)?;
+        }
         while let Some((id, block)) = self.open.pop_front() {
             poller.step(VALUE)?;
             let edges = self.graph.predecessors(block).to_vec();
@@ -338,6 +387,32 @@ impl Restoration<'_> {
                 terminator.targets_mut()[edge.slot].args.push(new);
             }
         }
+        Ok(())
+    }
+
+    /// Undoes a turn of a loop for a variable that changes by a fixed number.
+    fn step_back(&mut self, id: ValueId) -> Result<()> {
+        let induction = &self.forward.inductions[&id];
+        let back = induction.back;
+        let entrance = self.entrances[&Point::Edge(back.from, back.slot)];
+        // The block that jumps there is that of the loop's header.
+        let mut constants = Vec::new();
+        let mut before = id;
+        if let [edge] = self.graph.predecessors(entrance)
+            && let (from, Some(point)) = (edge.from, self.points[edge.from])
+        {
+            before = self.stands_for(id, from, point, &mut constants)?;
+            self.function.blocks[from]
+                .instructions
+                .splice(0..0, constants.drain(..));
+        }
+        let point = Point::Edge(back.from, back.slot);
+        let step = self.stands_for(induction.step, entrance, point, &mut constants)?;
+        let args = Operands::from_slice(&[before, step]);
+        let undo = Expression::Compute(induction.undo, args, induction.exit);
+        constants.push(Instruction::new(self.found[&(id, entrance)], undo));
+        let block = &mut self.function.blocks[entrance];
+        block.instructions.splice(0..0, constants);
         Ok(())
     }
 
@@ -402,21 +477,5 @@ impl Restoration<'_> {
             self.found.insert((id, block), new);
         }
         Ok(new)
-    }
-}
-
-/// Whether computing an instruction again costs no more than keeping its result.
-fn is_cheap(function: &Function, i: &Instruction) -> bool {
-    match &i.expression {
-        Expression::Compute(..) => true,
-        Expression::Apply(op, args) => {
-            let ty = function.ty(i.results[0]);
-            let arithmetic = matches!(
-                op.form(),
-                Form::Sum | Form::Difference | Form::Product | Form::Negation | Form::Truth
-            );
-            ty.ndim() == 0 && arithmetic && Kernel::of(&**op, ty.dtype, args.len()).is_some()
-        }
-        _ => false,
     }
 }

@@ -21,8 +21,9 @@ use super::cfg::Edge;
 use super::flagged::{Evidence, Flagged, keeps_zero, zeros};
 use super::function::{Expression, Function, Target, Terminator, ValueId};
 use super::kind::{Datum, ValueKind};
-use super::origins::{Forward, Point};
+use super::origins::{EdgeOrigin, Forward, Point};
 use super::presence::{Next, Presence, Present, reached_from};
+use super::scalar::{Comparison, ScalarOperator};
 use crate::error::Result;
 use crate::interrupt::Poller;
 use crate::rules::differentiate::PassObserver;
@@ -411,6 +412,18 @@ impl Reversal<'_> {
             }
             self.builder.switch_to(from)?;
             let origin = forward.origins[block].expect("it is noted where there are several edges");
+            let origin = match origin {
+                EdgeOrigin::Told(id) => id,
+                EdgeOrigin::Counted {
+                    counter,
+                    start,
+                    entry,
+                } => {
+                    let compare = [Comparison::Equal, Comparison::NotEqual][entry];
+                    let compare = ScalarOperator::CompareInt(compare);
+                    self.builder.compute(compare, &[counter, start], None)?
+                }
+            };
             let terminator = match <[Target; 2]>::try_from(targets) {
                 Ok([then, otherwise]) => Terminator::Branch {
                     condition: origin,

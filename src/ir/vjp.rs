@@ -67,7 +67,7 @@ pub fn vjp(function: &Function, wrt: &[ValueId]) -> Result<Pullback> {
     let graph = Cfg::new(&forward);
     let activity = Activity::new(&forward, &graph, &wrt)?;
     let ways = Ways::new(&forward, &graph, &activity, exit, &seeds)?;
-    let origins = note_origins(&mut forward, &graph, &ways);
+    let (origins, inductions) = note_origins(&mut forward, &graph, &ways);
     let forward = Forward {
         function: &forward,
         graph: &graph,
@@ -75,6 +75,7 @@ pub fn vjp(function: &Function, wrt: &[ValueId]) -> Result<Pullback> {
         ways: &ways,
         exit,
         origins: &origins,
+        inductions: &inductions,
     };
     let mut reversed = reverse(&forward, &seeds, &wrt, &mut ())?;
     let gradients = reversed.gradients.clone();
