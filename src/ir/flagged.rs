@@ -48,6 +48,18 @@ impl Flagged {
         self.note(cx, id, evidence);
     }
 
+    /// As [`add`](Self::add), in another block than the part was computed in.
+    pub(super) fn add_from_outside(
+        &mut self,
+        cx: &Builder,
+        id: ValueId,
+        part: ValueId,
+        evidence: Evidence,
+    ) {
+        self.sums.add_whole(cx, id, part);
+        self.note(cx, id, evidence);
+    }
+
     /// Notes that a value has a cotangent when there is evidence.
     pub(super) fn note(&mut self, cx: &Builder, id: ValueId, evidence: Evidence) {
         let both = match (self.evidence(id), evidence) {

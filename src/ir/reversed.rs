@@ -453,7 +453,9 @@ impl Reversal<'_> {
         let parameters = &forward.function.blocks[block].parameters;
         for &(id, cotangent, evidence) in known {
             if !parameters.contains(&id) {
-                self.cotangents.add(&self.builder, id, cotangent, evidence);
+                let cx = &self.builder;
+                self.cotangents
+                    .add_from_outside(cx, id, cotangent, evidence);
             }
         }
         if let Some(edge) = edge {
@@ -463,7 +465,8 @@ impl Reversal<'_> {
                 if let (Some(&(_, cotangent, evidence)), true) =
                     (found, forward.activity.is_active(a))
                 {
-                    self.cotangents.add(&self.builder, a, cotangent, evidence);
+                    let cx = &self.builder;
+                    self.cotangents.add_from_outside(cx, a, cotangent, evidence);
                 }
             }
         }

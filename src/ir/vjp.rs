@@ -12,10 +12,12 @@
 //! ([`restore`](super::restore)). The rules are those of `.backward()`, and the pass over instructions
 //! is the one that graphs are differentiated by ([`differentiate`](crate::rules::differentiate)).
 
+use std::collections::BTreeMap;
+
 use super::activity::Activity;
 use super::block_arguments::merge_returns;
 use super::cfg::Cfg;
-use super::function::{Block, Expression, Function, Target, Terminator, ValueId};
+use super::function::{Block, Expression, Function, Operands, Target, Terminator, ValueId};
 use super::origins::{Forward, note_origins};
 use super::presence::Ways;
 use super::restore::restore;
@@ -79,7 +81,9 @@ pub fn vjp(function: &Function, wrt: &[ValueId]) -> Result<Pullback> {
     };
     let mut reversed = reverse(&forward, &seeds, &wrt, &mut ())?;
     let gradients = reversed.gradients.clone();
-    drop_identities(&mut reversed.function, forward.function.kinds.len());
+    let first = forward.function.kinds.len();
+    drop_identities(&mut reversed.function, first);
+    drop_unread(&mut reversed.function, first);
     drop_dead(&mut reversed.function, Lengths::Seen);
     let mut function = restore(&forward, reversed)?;
     drop_dead(&mut function, Lengths::Seen);
@@ -176,5 +180,43 @@ fn drop_identities(function: &mut Function, first: usize) {
             i.expression.operands_mut().iter_mut().for_each(resolve);
         }
         block.terminator.each_mut(resolve);
+    }
+}
+
+/// Drops what rules computed and nobody reads. The values that rules made are those from `first` on:
+/// their operands have the types that the rules gave them, so that nothing is lost that could fail.
+fn drop_unread(function: &mut Function, first: usize) {
+    let mut readers = vec![0_usize; function.kinds.len()];
+    let mut made: BTreeMap<ValueId, Operands> = BTreeMap::new();
+    for block in &function.blocks {
+        for i in &block.instructions {
+            for &id in i.expression.operands() {
+                readers[id as usize] += 1;
+            }
+            if let (Expression::Apply(_, args), &[y]) = (&i.expression, &i.results[..])
+                && y as usize >= first
+            {
+                made.insert(y, args.clone());
+            }
+        }
+        block.terminator.each(|id| readers[id as usize] += 1);
+    }
+    let unread = made.keys().copied().filter(|&id| readers[id as usize] == 0);
+    let mut waiting: Vec<ValueId> = unread.collect();
+    while let Some(id) = waiting.pop() {
+        for a in made.remove(&id).unwrap_or_default() {
+            readers[a as usize] -= 1;
+            if readers[a as usize] == 0 && made.contains_key(&a) {
+                waiting.push(a);
+            }
+        }
+    }
+    for block in &mut function.blocks {
+        block
+            .instructions
+            .retain(|i| match (&i.expression, &i.results[..]) {
+                (Expression::Apply(..), &[y]) if y as usize >= first => made.contains_key(&y),
+                _ => true,
+            });
     }
 }

@@ -213,6 +213,14 @@ impl Cotangents {
         }
     }
 
+    /// As [`add`](Self::add), of a part that stays one value however it was computed: what it was
+    /// computed from may not be there.
+    pub(crate) fn add_whole(&mut self, cx: &dyn Recording, id: Id, part: Id) {
+        if let Some(sum) = self.sums.get_mut(id) {
+            sum.add_dense(cx, part);
+        }
+    }
+
     /// The cotangent of a value as far as it is known, in one value; `None` if there is none.
     pub(crate) fn total(&mut self, cx: &dyn Recording, id: Id) -> Option<Id> {
         self.sums.get_mut(id)?.total(cx)

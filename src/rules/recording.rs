@@ -36,11 +36,16 @@ impl GradientSum {
         if cx.is_scattered(part) {
             self.scattered.push(part);
         } else {
-            self.dense = Some(match self.dense {
-                None => part,
-                Some(sum) => Ex::new(cx, sum).with(&Add, &[Ex::new(cx, part)]).id(),
-            });
+            self.add_dense(cx, part);
         }
+    }
+
+    /// Adds a part as one value.
+    pub(super) fn add_dense(&mut self, cx: &dyn Recording, part: Id) {
+        self.dense = Some(match self.dense {
+            None => part,
+            Some(sum) => Ex::new(cx, sum).with(&Add, &[Ex::new(cx, part)]).id(),
+        });
     }
 
     /// The sum, in one value; `None` if there is nothing to add.

@@ -1,6 +1,8 @@
 //! Derivatives of functions with blocks in both modes, of every order, against the same run as straight
 //! code; and what reverse mode keeps.
 
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use wyrmling::exec::interpret;
 use wyrmling::ir::{
     Builder, Comparison, Datum, Function, ScalarOperator as S, Terminator, ValueId, ValueKind, vjp,
@@ -8,6 +10,7 @@ use wyrmling::ir::{
 use wyrmling::rules;
 use wyrmling::{Array, DType, Error, Type};
 
+use crate::common::array_functions::{array_arguments, random_array_function};
 use crate::common::derivatives::{
     Mode, STEPS, THIRD, check, check_orders, check_third, close, differentiable, gradient, kept,
 };
@@ -379,4 +382,22 @@ fn random_functions_of_arrays_have_the_derivatives_of_their_runs() {
         compared += usize::from(found.is_some());
     }
     assert!(compared > 60, "{compared}");
+}
+
+#[test]
+fn functions_of_arrays_with_elements_have_the_derivatives_of_their_runs() {
+    let mut compared = 0;
+    for seed in (0..60).chain([106, 194]) {
+        let function = random_array_function(seed, 10 + seed as usize % 40);
+        let args = array_arguments(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        let modes = THIRD[seed as usize % THIRD.len()];
+        let found = match seed % 4 {
+            0 => check_third(modes, &function, &args),
+            _ => check(modes[0], &function, &args, &format!("seed {seed}"))
+                .and_then(|(f, args)| check(modes[1], &f, &args, "second order"))
+                .map(|_| ()),
+        };
+        compared += usize::from(found.is_some());
+    }
+    assert!(compared > 40, "{compared}");
 }
