@@ -175,9 +175,10 @@ class Chosen:
         ran = exit is not None or (specialization is not None and specialization.compiled)
         if self.traced is self.inner or not ran:
             return self.traced(*args, **kwargs)
-        given = {key: value for key, value in kwargs.items() if not key.startswith(EXTRA)}
+        arguments = Arguments.of(args, kwargs)
+        _, own, named = _given(arguments, _differentiated(self.chain, arguments))
         try:
-            self.inner(*args, **given)
+            self.inner(*own, **named)
         except AttributeError as error:
             # Variables have methods that numbers and arrays have not.
             if self.mode == "auto" and hasattr(Variable, error.name or ""):
@@ -266,22 +267,8 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
 
     Raises SourceError or Unreadable if it cannot be read, Misfit if a transform does not fit.
     """
-    leaves = list(arguments.leaves)
     wrt = _differentiated(chain, arguments)
-    for number in wrt:
-        if type(leaves[number]) is int:
-            leaves[number] = float(leaves[number])
-    count = sum(not key.startswith(EXTRA) for key in arguments.kwargs)
-    given = [
-        programs.filled(value, iter([leaves[number] for number in owned]))
-        for value, owned in zip(
-            (*arguments.args, *arguments.kwargs.values()), arguments.owned, strict=True
-        )
-    ]
-    positional = len(arguments.args)
-    names = list(arguments.kwargs)[:count]
-    args = tuple(given[:positional])
-    kwargs = dict(zip(names, given[positional : positional + count], strict=True))
+    leaves, args, kwargs = _given(arguments, wrt)
     found = specialise(f, args, kwargs)
     for number in wrt:
         if number in found.static:
@@ -316,6 +303,31 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
     for transform in chain:
         made = _apply(transform, made, arguments)
     return made
+
+
+def _given(
+    arguments: Arguments, wrt: Sequence[int]
+) -> tuple[list[Any], tuple[Any, ...], dict[str, Any]]:
+    """What the function itself is given, and its leaves: integers are floats where it is
+    differentiated by them.
+    """
+    leaves = list(arguments.leaves)
+    integers = [number for number in wrt if type(leaves[number]) is int]
+    if not integers:
+        own = {key: each for key, each in arguments.kwargs.items() if not key.startswith(EXTRA)}
+        return leaves, arguments.args, own
+    for number in integers:
+        leaves[number] = float(leaves[number])
+    values = [
+        programs.filled(value, iter([leaves[number] for number in owned]))
+        for value, owned in zip(
+            (*arguments.args, *arguments.kwargs.values()), arguments.owned, strict=True
+        )
+    ]
+    positional = len(arguments.args)
+    named = zip(arguments.kwargs, values[positional:], strict=True)
+    kwargs = {name: value for name, value in named if not name.startswith(EXTRA)}
+    return leaves, tuple(values[:positional]), kwargs
 
 
 def _has_arguments(form: Any) -> bool:
