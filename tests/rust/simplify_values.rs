@@ -5,7 +5,7 @@ use wyrmling::exec::{Outcome, interpret};
 use wyrmling::ir::{
     Builder, Datum, Expression, Function, Lengths, Terminator, ValueId, simplify, vjp,
 };
-use wyrmling::rules::{Add, BroadcastTo, Div, Exp, Mul, Neg, OpRef, Operator, Sub};
+use wyrmling::rules::{Add, BroadcastTo, Div, Exp, Gather, Mul, Neg, OpRef, Operator, Sub};
 use wyrmling::{Array, DType, Type};
 
 use crate::common::functions::random_function;
@@ -162,4 +162,34 @@ fn functions_of_arrays_give_the_same_for_all_lengths() {
         returned > 600 && after < before,
         "{returned} {before} {after}"
     );
+}
+
+/// The gradient of an element of an array adds it in place: nothing of the array's length is made.
+#[test]
+fn a_gradient_of_elements_makes_no_array_for_each() {
+    let b = Builder::new();
+    let array = b.parameter(Type::new(DType::F64, &[5]));
+    let index = b.parameter(Type::scalar(DType::U32));
+    let apply = |op: &'static dyn Operator, args: &[ValueId]| {
+        b.try_apply(OpRef::Static(op), args).expect("fitting types")
+    };
+    let element = apply(&Gather, &[array, index]);
+    let other = apply(&Gather, &[array, index]);
+    b.terminate(Terminator::Return(vec![apply(&Mul, &[element, other])]));
+    let function = b.finish("elements").expect("fitting types");
+    let gradient = vjp(&function, &[array]).expect("it has rules").function;
+    let small = simplify(&gradient, Lengths::Seen).expect("memory");
+    let scatters = small.blocks[0]
+        .instructions
+        .iter()
+        .filter(|i| matches!(&i.expression, Expression::Apply(op, _) if op.scatter().is_some()));
+    assert_eq!(scatters.count(), 1, "{small}");
+    let args: [Datum; 3] = [
+        vec![1.0, 2.0, 3.0].into(),
+        Array::from(1u32).into(),
+        1.0.into(),
+    ];
+    let found = interpret(&small, &args, 100).expect("it runs");
+    let found = found.arrays().expect("arrays");
+    assert_eq!(found[1].to_f64(), [0.0, 4.0, 0.0]);
 }

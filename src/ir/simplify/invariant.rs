@@ -9,7 +9,7 @@
 //!
 //! Limit: natural loops. Through a header that is the function's first block nothing moves.
 
-use super::lengths::Lengths;
+use super::lengths::is_total;
 use crate::ir::cfg::{Cfg, Edge};
 use crate::ir::function::{Block, Expression, Function, Target, Terminator, ValueId};
 use crate::ir::liveness::homes;
@@ -54,7 +54,7 @@ pub(super) fn hoist(function: &mut Function) -> bool {
                 let goes = !i.results.is_empty()
                     && !matches!(i.expression, Expression::Pop(_))
                     && i.expression.operands().iter().all(fixed)
-                    && Lengths::Seen.is_droppable(function, &i.expression);
+                    && is_total(function, &i.expression);
                 if goes {
                     for &id in &i.results {
                         homes[id as usize] = None;

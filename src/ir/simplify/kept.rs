@@ -14,7 +14,7 @@
 use rustc_hash::FxHashMap as HashMap;
 use smallvec::SmallVec;
 
-use super::lengths::Lengths;
+use super::lengths::is_total;
 use crate::ir::cfg::Cfg;
 use crate::ir::function::{Expression, Function, Instruction, Operands, ValueId};
 use crate::ir::liveness::homes;
@@ -116,7 +116,7 @@ fn rearrange(function: &mut Function, survey: &mut TapeSurvey, tape: u32, push: 
             continue;
         };
         let known = |&id: &ValueId| parts.same.contains_key(&id) || fixed(id);
-        if !operands.iter().all(known) || !Lengths::Seen.is_droppable(function, &i.expression) {
+        if !operands.iter().all(known) || !is_total(function, &i.expression) {
             continue;
         }
         for other in from.collect::<Vec<_>>() {

@@ -16,16 +16,12 @@ pub enum Lengths {
 
 impl Lengths {
     /// Whether an instruction may be dropped if nobody reads its results: it does nothing else. With
-    /// lengths that were only seen, an operator on arrays may fail for others, and is kept then.
+    /// lengths that were only seen, an operator on arrays may fail for others, and is kept then; but not
+    /// one that scatters: those are made for gradients, and whether they fit is nobody's question.
     pub(crate) fn is_droppable(self, function: &Function, expression: &Expression) -> bool {
         match expression {
-            Expression::Apply(op, args) if self == Lengths::Seen => {
-                is_total(op, args, |id| function.ty(id))
-            }
-            Expression::Compute(ScalarOperator::Length(axis), args, _) => {
-                function.ty(args[0]).ndim() > usize::from(*axis)
-            }
-            other => other.is_pure(),
+            Expression::Apply(op, _) if self == Lengths::Exact || op.scatter().is_some() => true,
+            other => is_total(function, other),
         }
     }
 
@@ -55,9 +51,20 @@ impl Lengths {
     }
 }
 
-/// Whether an operator has a result for all operands with these numbers of axes, whatever their
-/// values and lengths. `false` says nothing.
-fn is_total<'a>(op: &OpRef, args: &[ValueId], ty: impl Fn(ValueId) -> &'a Type) -> bool {
+/// Whether an instruction does nothing but give results, and does so for all operands, whatever their
+/// values and lengths: it may be computed where it was not. `false` says nothing.
+pub(super) fn is_total(function: &Function, expression: &Expression) -> bool {
+    match expression {
+        Expression::Apply(op, args) => applies(op, args, |id| function.ty(id)),
+        Expression::Compute(ScalarOperator::Length(axis), args, _) => {
+            function.ty(args[0]).ndim() > usize::from(*axis)
+        }
+        other => other.is_pure(),
+    }
+}
+
+/// Whether an operator has a result for all operands with these numbers of axes.
+fn applies<'a>(op: &OpRef, args: &[ValueId], ty: impl Fn(ValueId) -> &'a Type) -> bool {
     let Some(&first) = args.first() else {
         return false;
     };
