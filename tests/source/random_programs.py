@@ -23,12 +23,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from held import HAS_MODES, Held, Refused
+from held import Held, Refused
 from program import Program
 from shrinking import shrunk
 
 BLOCK = 250
-SECONDS = 20
+SECONDS = 60
+TOO_LONG = f"takes more than {SECONDS} seconds"
 
 
 class TooLong(BaseException):
@@ -73,7 +74,7 @@ def faults(text, points, mode, orders):
                 if found:
                     return [f"at {point}: {found[0]}"]
     except TooLong:
-        return ["takes too long"]
+        return [TOO_LONG]
     return found
 
 
@@ -89,7 +90,7 @@ def orders_of(seed):
 
 
 def run(seed, modes):
-    """Each mode with "ok", "refused", or a fault."""
+    """Each mode with "ok", "refused", "fault" or "long", and what is said of it."""
     program = Program(seed)
     said = {}
     for mode in modes:
@@ -98,7 +99,8 @@ def run(seed, modes):
         except Refused as error:
             said[mode] = ("refused", str(error))
         else:
-            said[mode] = ("fault", found[0]) if found else ("ok", "")
+            result = "long" if found == [TOO_LONG] else "fault"
+            said[mode] = (result, found[0]) if found else ("ok", "")
     return program, said
 
 
@@ -129,6 +131,8 @@ def block(first, count, modes, shrink):
             counts[f"{mode} {result}"] += 1
             if result == "refused":
                 print(f"refused {mode}: {text.splitlines()[0]}")
+            if result == "long":
+                print(f"FAULT of program {seed} in {mode}: {text}", flush=True)
             if result == "fault":
                 small = (program.text, text)
                 if shrink:
@@ -150,7 +154,7 @@ def main():
     option("--refusals", action="store_true", help="print what is refused, by how often")
     option("--no-shrink", action="store_true")
     given = parser.parse_args()
-    modes = given.mode or (["source", "trace"] if HAS_MODES else ["trace"])
+    modes = given.mode or ["source", "trace"]
     if given.block:
         block(given.first, given.count, modes, not given.no_shrink)
         return

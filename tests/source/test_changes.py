@@ -7,12 +7,9 @@ import threading
 
 import numpy as np
 import pytest
-from held import HAS_MODES
 from outcomes import bits
 
 import wyrmling as wy
-
-pytestmark = pytest.mark.skipif(not HAS_MODES, reason="transforms take no mode")
 
 MODES = ["source", "auto"]
 FACTOR = 2.0

@@ -7,11 +7,9 @@ import math
 
 import numpy as np
 import pytest
-from held import HAS_MODES
+from outcomes import leaves
 
 import wyrmling as wy
-
-pytestmark = pytest.mark.skipif(not HAS_MODES, reason="transforms take no mode")
 
 MODES = ["source", "auto", "trace"]
 OF_FUNCTIONS = [
@@ -46,19 +44,11 @@ def of_parameters(p):
 
 
 def close(found, wanted):
-    found, wanted = flat(found), flat(wanted)
+    found, wanted = leaves(found), leaves(wanted)
     assert len(found) == len(wanted)
     for one, other in zip(found, wanted, strict=True):
         assert type(one) is type(other)
         np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-13)
-
-
-def flat(tree):
-    if isinstance(tree, tuple | list):
-        return [leaf for part in tree for leaf in flat(part)]
-    if isinstance(tree, dict):
-        return [leaf for part in tree.values() for leaf in flat(part)]
-    return [tree]
 
 
 @pytest.mark.parametrize("name", OF_FUNCTIONS)
@@ -204,7 +194,7 @@ def test_numbers_that_are_no_floats():
                 found = getattr(wy, name)(rational, mode="source")(x)
             except wy.SourceError:
                 continue
-            for one, other in zip(flat(found), flat(wanted), strict=True):
+            for one, other in zip(leaves(found), leaves(wanted), strict=True):
                 assert type(one) is type(other)
                 assert np.asarray(one).dtype == np.asarray(other).dtype
                 np.testing.assert_allclose(one, other, rtol=1e-6)
