@@ -1,6 +1,5 @@
 """What changes between calls is seen: helpers, defaults, globals, and the kinds of arguments."""
 
-import contextlib
 import math
 import sys
 import threading
@@ -140,23 +139,21 @@ def test_an_attribute(grad):
 
     model = Model()
     g = grad(model)
-    with contextlib.suppress(wy.SourceError):
-        assert repeatedly(g, 1.5) == 2.0
-        model.weight = 5.0
-        assert repeatedly(g, 1.5) == 5.0
-        Model.__call__ = lambda self, x: x * 100.0
-        assert repeatedly(g, 1.5) == 100.0
+    assert repeatedly(g, 1.5) == 2.0
+    model.weight = 5.0
+    assert repeatedly(g, 1.5) == 5.0
+    Model.__call__ = lambda self, x: x * 100.0
+    assert repeatedly(g, 1.5) == 100.0
 
 
 def test_kinds_of_arguments(grad):
     g = grad(squared)
     given = [2, 2.0, np.float32(2.0), np.float64(2.0), np.array(2.0), 3.0, 2, np.float32(3.0)]
     for x in given * 2:
-        with contextlib.suppress(wy.SourceError):
-            found = g(x)
-            wanted = wy.grad(squared, mode="trace")(x)
-            assert type(found) is type(wanted)
-            assert found == wanted
+        found = g(x)
+        wanted = wy.grad(squared, mode="trace")(x)
+        assert type(found) is type(wanted)
+        assert found == wanted
     with pytest.raises(TypeError):
         g("text")
     assert g(2.0) == 4.0
@@ -169,11 +166,9 @@ def test_arrays_of_other_lengths(grad):
     g = grad(f)
     for n in (3, 5, 3, 0, 1):
         x = np.arange(float(n))
-        with contextlib.suppress(wy.SourceError):
-            np.testing.assert_array_equal(g(x), 2 * x)
-    with contextlib.suppress(wy.SourceError):
-        np.testing.assert_array_equal(g(np.ones((2, 2))), 2 * np.ones((2, 2)))
-        assert g(np.ones(2, np.float32)).dtype == np.float32
+        np.testing.assert_array_equal(g(x), 2 * x)
+    np.testing.assert_array_equal(g(np.ones((2, 2))), 2 * np.ones((2, 2)))
+    assert g(np.ones(2, np.float32)).dtype == np.float32
 
 
 def test_integers_of_any_size_in_turn(grad):

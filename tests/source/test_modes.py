@@ -151,12 +151,12 @@ def perturbation(x):
 @pytest.mark.parametrize("f", [uses_a_gradient, perturbation])
 @pytest.mark.parametrize("mode", ["source", "auto"])
 def test_transforms_inside_of_functions(f, mode):
-    wanted = wy.grad(f, mode="trace")(1.5)
-    try:
-        close(wy.grad(f, mode=mode)(1.5), wanted)
-        close(wy.grad(wy.grad(f, mode=mode), mode=mode)(1.5), wy.hessian(f, mode="trace")(1.5))
-    except wy.SourceError:
-        assert mode == "source"
+    if (f, mode) == (perturbation, "source"):  # jvp within a function
+        with pytest.raises(wy.SourceError):
+            wy.grad(f, mode=mode)(1.5)
+        return
+    close(wy.grad(f, mode=mode)(1.5), wy.grad(f, mode="trace")(1.5))
+    close(wy.grad(wy.grad(f, mode=mode), mode=mode)(1.5), wy.hessian(f, mode="trace")(1.5))
 
 
 @pytest.mark.parametrize("mode", ["source", "auto"])
@@ -182,18 +182,18 @@ def test_errors_are_those_of_tracing(call, error, mode):
         call("trace")
     with pytest.raises(error) as found:
         call(mode)
-    if not isinstance(found.value, wy.SourceError):
-        assert type(found.value) is type(traced.value)
+    assert type(found.value) is type(traced.value)
 
 
 def test_numbers_that_are_no_floats():
     for x in (2, np.float32(1.5), np.float64(1.5), np.array(1.5), np.float32(0.1)):
         for name in ("grad", "value_and_grad", "jacfwd"):
             wanted = getattr(wy, name)(rational, mode="trace")(x)
-            try:
-                found = getattr(wy, name)(rational, mode="source")(x)
-            except wy.SourceError:
+            if name == "jacfwd" and isinstance(x, np.ndarray):  # Jacobians of arrays
+                with pytest.raises(wy.SourceError):
+                    wy.jacfwd(rational, mode="source")(x)
                 continue
+            found = getattr(wy, name)(rational, mode="source")(x)
             for one, other in zip(leaves(found), leaves(wanted), strict=True):
                 assert type(one) is type(other)
                 assert np.asarray(one).dtype == np.asarray(other).dtype
