@@ -8,6 +8,8 @@ use std::sync::Arc;
 use super::{Interpreter, Outcome};
 use crate::error::Result;
 use crate::ir::{Datum, Function};
+#[cfg(feature = "python")]
+use crate::rules::OpRef;
 
 #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
 use super::native::{Native, Unsupported};
@@ -62,6 +64,20 @@ fn run(native: &Native, _: &[Datum]) -> Option<Result<Outcome>> {
     match *native {}
 }
 
+/// Calls `f` with the operators that machine code has beside the function's.
+#[cfg(all(feature = "python", feature = "jit", unix, target_arch = "x86_64"))]
+fn operators(native: &Native, f: &mut dyn FnMut(&OpRef)) {
+    native.operators(f);
+}
+
+#[cfg(all(
+    feature = "python",
+    not(all(feature = "jit", unix, target_arch = "x86_64"))
+))]
+fn operators(native: &Native, _: &mut dyn FnMut(&OpRef)) {
+    match *native {}
+}
+
 impl Compiled {
     /// Prepares a function.
     ///
@@ -98,6 +114,19 @@ impl Compiled {
     /// The function.
     pub fn function(&self) -> &Arc<Function> {
         &self.function
+    }
+
+    /// Calls `f` with every operator that it has, each as often as it does, but for those of a function
+    /// that somebody else has too.
+    #[cfg(feature = "python")]
+    pub(crate) fn operators(&self, f: &mut dyn FnMut(&OpRef)) {
+        // What runs it has it as well.
+        if Arc::strong_count(&self.function) == 2 {
+            self.function.operators().for_each(&mut *f);
+        }
+        if let Way::Native(native) = &self.way {
+            operators(native, f);
+        }
     }
 
     /// Why it does not run as machine code; `None` if it does.

@@ -306,14 +306,11 @@ impl Program {
     /// under way.
     #[cfg(feature = "python")]
     pub(crate) fn operators(&self, f: &mut dyn FnMut(&crate::rules::OpRef)) {
-        for function in [&self.forward, &self.adjoint.function] {
-            let blocks = function.blocks.iter();
-            for i in blocks.flat_map(|block| &block.instructions) {
-                if let crate::ir::Expression::Apply(op, _) = &i.expression {
-                    f(op);
-                }
-            }
-        }
+        let functions = [&self.forward, &self.adjoint.function];
+        functions
+            .into_iter()
+            .flat_map(|function| function.operators())
+            .for_each(&mut *f);
         let products = self.products.iter().chain(&self.adjoint.products);
         products.for_each(|product| f(&product.op));
         self.plans.operators(f);

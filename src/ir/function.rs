@@ -269,6 +269,16 @@ impl Function {
         self.blocks.first().map_or(&[], |b| b.parameters.as_slice())
     }
 
+    /// The operators that are applied, each as often as it is.
+    #[cfg(feature = "python")]
+    pub(crate) fn operators(&self) -> impl Iterator<Item = &OpRef> {
+        let instructions = self.blocks.iter().flat_map(|block| &block.instructions);
+        instructions.filter_map(|i| match &i.expression {
+            Expression::Apply(op, _) => Some(op),
+            _ => None,
+        })
+    }
+
     /// What a value is.
     ///
     /// # Panics

@@ -92,6 +92,16 @@ fn isa() -> Option<&'static OwnedTargetIsa> {
 }
 
 impl Native {
+    /// Calls `f` with the operators of its steps, each as often as it has it.
+    #[cfg(feature = "python")]
+    pub(super) fn operators(&self, f: &mut dyn FnMut(&crate::rules::OpRef)) {
+        for step in &self.steps.steps {
+            if let frame::ArrayStep::Apply { op, .. } = step {
+                f(op);
+            }
+        }
+    }
+
     /// Machine code for a function that has passed [`Function::check`].
     ///
     /// # Errors

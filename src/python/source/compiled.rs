@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple};
 
 use super::datum;
-use super::function::{PyIrFunction, primitives};
+use super::function::{PyIrFunction, primitive_of};
 use crate::error::Result;
 use crate::exec::{Compiled, Outcome, interpret};
 use crate::ir::{Cfg, Datum, Function, Lengths, ValueKind, simplify};
@@ -42,17 +42,10 @@ pub(super) struct PyCompiled {
 
 impl Root for PyCompiled {
     fn each(&self, f: &mut dyn FnMut(&Links, Vec<What>)) {
-        let function = self.compiled.function();
-        // The interpreter has it too; machine code has no operator of the caller's own.
-        let alone = !self.compiled.is_native() && Arc::strong_count(function) == 2;
-        f(
-            &self.links,
-            if alone {
-                primitives(function)
-            } else {
-                Vec::new()
-            },
-        );
+        let mut held = Vec::new();
+        self.compiled
+            .operators(&mut |op| held.extend(primitive_of(op)));
+        f(&self.links, held);
     }
 }
 

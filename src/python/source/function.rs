@@ -9,14 +9,13 @@ use pyo3::prelude::*;
 
 use super::datum;
 use crate::error::{Error, Result};
-use crate::ir::{
-    Expression, Function, Lengths, Terminator, ValueId, ValueKind, jvp, simplify, vjp,
-};
+use crate::ir::{Function, Lengths, Terminator, ValueId, ValueKind, jvp, simplify, vjp};
 use crate::python::collect::{Links, Root};
 use crate::python::convert::items;
 use crate::python::holders::What;
 use crate::python::primitive;
 use crate::reserve;
+use crate::rules::OpRef;
 
 /// A function in the form that is compiled and differentiated; an ``IrBuilder`` makes one, and its
 /// derivatives are others. It never changes, and works in every thread. ``str(function)`` shows it.
@@ -28,27 +27,19 @@ pub(super) struct PyIrFunction {
     links: Links,
 }
 
-/// The operators of the caller's own in a function, each as often as it is there.
-pub(super) fn primitives(function: &Function) -> Vec<What> {
-    let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
-    let found = instructions.filter_map(|i| match &i.expression {
-        Expression::Apply(op, _) if primitive::is_primitive(op) => Some(What::Operator(op.clone())),
-        _ => None,
-    });
-    found.collect()
+/// An operator as something that the collector sees, if it is one of the caller's own.
+pub(super) fn primitive_of(op: &OpRef) -> Option<What> {
+    primitive::is_primitive(op).then(|| What::Operator(op.clone()))
 }
 
 impl Root for PyIrFunction {
     fn each(&self, f: &mut dyn FnMut(&Links, Vec<What>)) {
-        let alone = Arc::strong_count(&self.inner) == 1;
-        f(
-            &self.links,
-            if alone {
-                primitives(&self.inner)
-            } else {
-                Vec::new()
-            },
-        );
+        let mut held = Vec::new();
+        // What a run holds too, is not this object's alone.
+        if Arc::strong_count(&self.inner) == 1 {
+            held.extend(self.inner.operators().filter_map(primitive_of));
+        }
+        f(&self.links, held);
     }
 }
 
