@@ -5,7 +5,7 @@
 //! Programs with fixed shapes run as plans instead; this is the reference that whatever else runs
 //! functions is compared with, and what runs them where nothing else can.
 
-use std::ops::Deref;
+use std::ops::{ControlFlow, Deref};
 
 use smallvec::SmallVec;
 
@@ -115,7 +115,14 @@ pub(super) fn accept(function: &Function, id: ValueId, value: &Datum) -> Result<
 struct Interpretation<'f> {
     function: &'f Function,
     values: Vec<Option<Datum>>,
-    tapes: Vec<Vec<Datum>>,
+    tapes: Vec<Tape>,
+}
+
+/// The values of records, one after the other, and how many records there are: they may be empty.
+#[derive(Clone, Default)]
+struct Tape {
+    values: Vec<Datum>,
+    records: usize,
 }
 
 impl Interpretation<'_> {
@@ -158,8 +165,8 @@ impl Interpretation<'_> {
         &mut self,
         expression: &Expression,
         last: impl Fn(usize) -> bool,
-    ) -> Result<Result<SmallVec<[Datum; 1]>, u32>> {
-        let one = |value: Datum| Ok(Ok(SmallVec::from_buf([value])));
+    ) -> Result<ControlFlow<u32, SmallVec<[Datum; 1]>>> {
+        let one = |value: Datum| Ok(ControlFlow::Continue(SmallVec::from_buf([value])));
         match expression {
             Expression::Constant(value) => one(value.clone()),
             Expression::Apply(op, ids) => {
@@ -175,52 +182,57 @@ impl Interpretation<'_> {
             }
             Expression::Compute(op, ids, exit) => match (op.eval(&self.args(ids)?), exit) {
                 (Some(value), _) => one(value),
-                (None, Some(exit)) => Ok(Err(*exit)),
+                (None, Some(exit)) => Ok(ControlFlow::Break(*exit)),
                 (None, None) => Err(Error::Value(format!(
                     "{} failed and has no exit",
                     op.name()
                 ))),
             },
             Expression::Guard(condition, exit) => match self.get(*condition)? {
-                Datum::Bool(true) => Ok(Ok(SmallVec::new())),
-                Datum::Bool(false) => Ok(Err(*exit)),
+                Datum::Bool(true) => Ok(ControlFlow::Continue(SmallVec::new())),
+                Datum::Bool(false) => Ok(ControlFlow::Break(*exit)),
                 other => Err(other.is_no("a bool")),
             },
             Expression::Push(tape, ids) => {
-                reserve::grow(&mut self.tapes[*tape as usize], ids.len())?;
+                reserve::grow(&mut self.tapes[*tape as usize].values, ids.len())?;
                 for (k, &id) in ids.iter().enumerate() {
                     let value = self.take(id, last(k))?;
-                    self.tapes[*tape as usize].push(value);
+                    self.tapes[*tape as usize].values.push(value);
                 }
-                Ok(Ok(SmallVec::new()))
+                self.tapes[*tape as usize].records += 1;
+                Ok(ControlFlow::Continue(SmallVec::new()))
             }
             Expression::Pop(number) => {
                 let count = self.function.tapes[*number as usize].len();
                 let tape = &mut self.tapes[*number as usize];
-                let start = tape.len().checked_sub(count).ok_or_else(|| {
+                tape.records = tape.records.checked_sub(1).ok_or_else(|| {
                     Error::Value(format!("tape {number} is empty, and a record is taken"))
                 })?;
-                Ok(Ok(tape.drain(start..).collect()))
+                // All records of a tape are of one length.
+                let start = tape.values.len() - count;
+                let record = tape.values.drain(start..);
+                Ok(ControlFlow::Continue(record.collect()))
             }
         }
     }
 
     /// How the function goes on: the number of the target of its terminator, or how the run ends.
-    fn follow(&self, terminator: &Terminator) -> Result<Result<usize, Outcome>> {
+    fn follow(&self, terminator: &Terminator) -> Result<ControlFlow<Outcome, usize>> {
         Ok(match terminator {
             Terminator::Return(results) => {
                 let results = self.args(results)?;
-                Err(Outcome::Returned(results.into_iter().cloned().collect()))
+                let results = results.into_iter().cloned().collect();
+                ControlFlow::Break(Outcome::Returned(results))
             }
-            Terminator::Leave(exit) => Err(Outcome::Left(*exit)),
-            Terminator::Jump(_) => Ok(0),
+            Terminator::Leave(exit) => ControlFlow::Break(Outcome::Left(*exit)),
+            Terminator::Jump(_) => ControlFlow::Continue(0),
             Terminator::Branch { condition, .. } => {
-                Ok(usize::from(self.get(*condition)?.item()? == 0.0))
+                ControlFlow::Continue(usize::from(self.get(*condition)?.item()? == 0.0))
             }
             Terminator::Switch { value, targets } => match self.get(*value)? {
                 Datum::Int(i) => {
                     let target = usize::try_from(*i).ok().filter(|&i| i < targets.len());
-                    Ok(target.ok_or_else(|| {
+                    ControlFlow::Continue(target.ok_or_else(|| {
                         Error::Value(format!(
                             "{}: a switch on {i} has {} targets",
                             self.function.name,
@@ -265,7 +277,7 @@ impl<F: Deref<Target = Function>> Interpreter<F> {
         let mut frame = Interpretation {
             function,
             values: vec![None; function.kinds.len()],
-            tapes: vec![Vec::new(); function.tapes.len()],
+            tapes: vec![Tape::default(); function.tapes.len()],
         };
         let mut number = 0;
         let mut incoming: Vec<Datum> = args.to_vec();
@@ -285,17 +297,17 @@ impl<F: Deref<Target = Function>> Interpreter<F> {
                 step()?;
                 let last = |operand| self.last.operand(number, k, operand);
                 match frame.expression(&i.expression, last)? {
-                    Ok(results) => {
+                    ControlFlow::Continue(results) => {
                         for (&id, value) in i.results.iter().zip(results) {
                             frame.set(id, value)?;
                         }
                     }
-                    Err(exit) => return Ok(Outcome::Left(exit)),
+                    ControlFlow::Break(exit) => return Ok(Outcome::Left(exit)),
                 }
             }
             let target = match frame.follow(&here.terminator)? {
-                Ok(target) => target,
-                Err(outcome) => return Ok(outcome),
+                ControlFlow::Continue(target) => target,
+                ControlFlow::Break(outcome) => return Ok(outcome),
             };
             step()?;
             let next = here.terminator.targets()[target];

@@ -9,7 +9,8 @@ use crate::ir::{Cfg, Expression, Function, Liveness, ValueId};
 /// For each use of a value, whether it is the last. See the [module documentation](self).
 #[derive(Debug)]
 pub(crate) struct LastUses {
-    /// For each block and instruction, a bit an operand. Operands beyond are never the last use.
+    /// For each block and instruction, one bit for each of the first 64 operands; later ones are never
+    /// taken for the last use.
     instructions: Vec<Vec<u64>>,
     /// For each block and target of its terminator, one entry an argument.
     targets: Vec<Vec<Vec<bool>>>,

@@ -1,7 +1,7 @@
 //! Running programs.
 //!
-//! A function of the ir runs in one of two ways: [`interpret`] takes one operator at a
-//! time and any shapes; a [`Plan`] is made for concrete shapes, with elementwise operators
+//! A function of the ir runs in one of three ways: [`interpret`] takes one instruction at a
+//! time; [`Compiled`] is machine code for any function, where that can be made; a [`Plan`] is made for concrete shapes, with elementwise operators
 //! fused and all memory assigned once, and run by an [`Executor`] per thread.
 
 mod analysis;

@@ -380,9 +380,15 @@ pub(super) fn scalar_kind(
     }
     op.result(kinds).ok_or_else(|| {
         let found: Vec<String> = kinds.iter().map(|kind| kind.to_string()).collect();
+        let expected: Vec<String> = op
+            .signature()
+            .0
+            .iter()
+            .map(|kind| kind.to_string())
+            .collect();
         Error::Type(format!(
-            "{name}: expected {:?}, got {}",
-            op.signature().0,
+            "{name}: expected {}, got {}",
+            expected.join(", "),
             found.join(", ")
         ))
     })

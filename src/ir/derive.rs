@@ -4,8 +4,8 @@
 //! there ([`differentiate`] goes through them). The result is an ordinary function: it can be
 //! printed, simplified and differentiated again, in either mode.
 //!
-//! Limit: functions of one block. Functions with branches need a record of the branches
-//! taken (Innes, "Don't Unroll Adjoint", 2018).
+//! Limit: functions of one block of arrays, which is what plans are made of. [`vjp`](super::vjp()) and
+//! [`jvp`](super::jvp()) take functions of any blocks.
 
 use super::builder::Builder;
 use super::function::{Function, Instruction, Terminator, ValueId};

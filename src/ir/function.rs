@@ -130,7 +130,7 @@ pub enum Terminator {
     Jump(Target),
     /// Continues at `then` if the condition holds, else at `otherwise`.
     Branch {
-        /// Of kind Bool, or a single number, which holds if it is not zero.
+        /// Of kind Bool, or one number or index, which holds if it is not zero.
         condition: ValueId,
         /// Where to go if it holds.
         then: Target,
@@ -232,7 +232,7 @@ impl Default for Block {
 /// A place where a function is left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exit {
-    /// What is left to whoever called, as a sentence.
+    /// Why the function is left there, for messages.
     pub text: String,
     /// The line of the source; 0 if there is none.
     pub line: u32,
@@ -259,7 +259,7 @@ pub struct Function {
     pub blocks: Vec<Block>,
     /// For each tape the kinds of a record.
     pub tapes: Vec<Vec<ValueKind>>,
-    /// Names, lines and exits.
+    /// Names and exits. Exits are part of what [`check`](Self::check) compares.
     pub notes: Notes,
 }
 
@@ -322,7 +322,7 @@ impl Function {
                     }
                     Ok((block, results))
                 }
-                _ => wrong("the only block loops".into()),
+                _ => wrong("the only block does not return".into()),
             },
             _ => wrong(format!(
                 "expected a function without branches, got {} blocks",

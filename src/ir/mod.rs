@@ -3,10 +3,13 @@
 //! A [`Function`] is a list of [`Block`]s with parameters. An instruction applies an operator of the
 //! rule table to arrays and numbers, or one of [`scalar`] to integers and truth, and names its results; a
 //! block ends in a return, a jump, a branch or a switch. Freezing a graph gives one block of arrays, of
-//! which plans are made. Functions with control flow are run by an interpreter, or as machine code.
-//! [`simplify()`] makes them smaller, and [`Cfg`] and [`Liveness`] tell passes about their blocks.
-//! [`adjoint()`] and [`tangent()`] read the same rules as `.backward()` and append the instructions
-//! that compute gradients or tangents. Functions print.
+//! which plans are made. Functions with control flow are run by machine code or by an interpreter.
+//!
+//! Derivatives read the same rules as `.backward()`. [`vjp()`] and [`jvp()`] take functions of any
+//! blocks, and give functions that can be differentiated again. [`adjoint()`] and [`tangent()`] are for
+//! one block of arrays: they append to it, and keep what rules made, whose types are compared again when a
+//! plan is made for other lengths. [`simplify()`] makes any of them smaller, and
+//! [`Cfg`] and [`Liveness`] tell passes about blocks. Functions print.
 
 mod activity;
 mod availability;

@@ -5,6 +5,8 @@
 //! integer of any size. Integers are of 64 bits, so an operator whose result does not fit fails, and
 //! whoever runs the function leaves it there. It fails as well where Python raises.
 
+use std::fmt;
+
 use super::kind::{Datum, ValueKind};
 use crate::array::{Array, DType};
 
@@ -73,6 +75,18 @@ pub enum ScalarKind {
     Index,
     /// An array of any type and any number of axes.
     Array,
+}
+
+impl fmt::Display for ScalarKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ScalarKind::Bool => "bool",
+            ScalarKind::Int => "int",
+            ScalarKind::Number => "a number",
+            ScalarKind::Index => "an index",
+            ScalarKind::Array => "an array",
+        })
+    }
 }
 
 impl ScalarKind {

@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 
 impl Function {
     /// Checks that every value has a kind, is defined once, and wherever it is used was defined
-    /// before, in the block or in one that dominates it;
-    /// that constants, operands of scalar operators, conditions, records of tapes and what blocks are
-    /// given are of the kinds that they must have; that blocks, exits and tapes exist. Of an operator
-    /// of the rule table, operands and result are arrays: whoever runs it compares their types.
+    /// before, in the block or in one that dominates it; that constants, operands of scalar operators,
+    /// conditions, records of tapes and what blocks are given are of the kinds that they must have; that
+    /// all returns give the same kinds; that blocks, exits and tapes exist. Of an operator of the rule
+    /// table, operands and result are arrays: whoever runs it compares their types.
     ///
     /// # Errors
     /// [`Error::Value`] or [`Error::Type`] naming the value.
@@ -24,6 +24,7 @@ impl Function {
         let mut check = Verifier {
             function: self,
             defined: vec![false; self.kinds.len()],
+            returned: None,
         };
         for block in &self.blocks {
             for &id in &block.parameters {
@@ -97,9 +98,11 @@ impl Function {
 struct Verifier<'f> {
     function: &'f Function,
     defined: Vec<bool>,
+    /// What the first return gives.
+    returned: Option<&'f [ValueId]>,
 }
 
-impl Verifier<'_> {
+impl<'f> Verifier<'f> {
     fn define(&mut self, id: ValueId) -> Result<()> {
         let what = match self.defined.get_mut(id as usize) {
             None => "has no type",
@@ -123,11 +126,11 @@ impl Verifier<'_> {
             })
     }
 
-    fn kinds(&self, ids: &[ValueId]) -> Vec<&ValueKind> {
+    fn kinds(&self, ids: &[ValueId]) -> Vec<&'f ValueKind> {
         ids.iter().map(|&id| self.function.kind(id)).collect()
     }
 
-    /// The kinds of an instruction's results, where they follow from it.
+    /// Checks an instruction, and defines its results.
     fn instruction(&mut self, i: &Instruction) -> Result<()> {
         let function = self.function;
         let args = i.expression.operands();
@@ -186,7 +189,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn terminator(&self, terminator: &Terminator) -> Result<()> {
+    fn terminator(&mut self, terminator: &'f Terminator) -> Result<()> {
         let function = self.function;
         self.used(terminator.operands())?;
         for to in terminator.targets() {
@@ -195,8 +198,8 @@ impl Verifier<'_> {
         match terminator {
             Terminator::Branch { condition, .. } => {
                 let found = function.kind(*condition);
-                if *found != ValueKind::Bool && found.array().is_none() {
-                    return Err(function.mistyped("branch", &ValueKind::Bool, found));
+                if *found != ValueKind::Bool && found.as_number().is_none() {
+                    return Err(function.mistyped("branch", &"bool or a number", found));
                 }
             }
             Terminator::Switch { value, .. } => {
@@ -208,9 +211,30 @@ impl Verifier<'_> {
             Terminator::Leave(exit) => {
                 check_exit("leave", *exit, function.notes.exits.len())?;
             }
-            Terminator::Return(_) | Terminator::Jump(_) => {}
+            Terminator::Return(results) => self.returns(results)?,
+            Terminator::Jump(_) => {}
         }
         Ok(())
+    }
+
+    /// Compares what is returned with the first return.
+    fn returns(&mut self, results: &'f [ValueId]) -> Result<()> {
+        let first = *self.returned.get_or_insert(results);
+        let (expected, found) = (self.kinds(first), self.kinds(results));
+        let mut pairs = expected.iter().zip(&found);
+        if expected.len() == found.len() && pairs.all(|(a, b)| a.accepts(b)) {
+            return Ok(());
+        }
+        let show = |kinds: &[&ValueKind]| {
+            let kinds: Vec<String> = kinds.iter().map(|kind| kind.to_string()).collect();
+            kinds.join(", ")
+        };
+        Err(Error::Type(format!(
+            "{}: it returns ({}) in one place and ({}) in another",
+            self.function.name,
+            show(&expected),
+            show(&found)
+        )))
     }
 
     fn target(&self, to: &Target) -> Result<()> {

@@ -409,38 +409,8 @@ impl PyIrBuilder {
             )));
         }
         py.detach(|| function.check())?;
-        same_results(&function)?;
         Ok(PyIrFunction::new(function, &self.file))
     }
-}
-
-/// Checks that all that is returned is of the same kinds.
-///
-/// # Errors
-/// TypeError.
-fn same_results(function: &Function) -> PyResult<()> {
-    let mut first: Option<Vec<&ValueKind>> = None;
-    for block in &function.blocks {
-        let Terminator::Return(values) = &block.terminator else {
-            continue;
-        };
-        let found: Vec<&ValueKind> = values.iter().map(|&id| function.kind(id)).collect();
-        let expected = first.get_or_insert_with(|| found.clone());
-        let mut pairs = expected.iter().zip(&found);
-        if expected.len() != found.len() || !pairs.all(|(a, b)| a.accepts(b)) {
-            let show = |kinds: &[&ValueKind]| {
-                let kinds: Vec<String> = kinds.iter().map(|kind| kind.to_string()).collect();
-                kinds.join(", ")
-            };
-            return Err(PyTypeError::new_err(format!(
-                "finish: '{}' returns ({}) in one place and ({}) in another",
-                function.name,
-                show(expected),
-                show(&found)
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Drops the blocks that no jump from block 0 comes to.

@@ -1,6 +1,6 @@
 //! Integers, truth, exits, tapes and switches.
 
-use wyrmling::exec::{Outcome, interpret};
+use wyrmling::exec::{Compiled, Outcome, interpret};
 use wyrmling::ir::{
     Builder, Comparison, Datum, Expression, Function, Instruction, ScalarOperator, Terminator,
     ValueId, ValueKind,
@@ -118,6 +118,54 @@ fn tapes_return_what_was_pushed_in_the_opposite_order() {
     let one = instructions.iter().position(pushed).unwrap();
     instructions.remove(one);
     assert!(matches!(run(&function), Err(Error::Value(_))));
+}
+
+/// A record may be empty, and counts.
+#[test]
+fn empty_records_are_counted() {
+    for (pushes, pops, fits) in [(2, 2, true), (1, 1, true), (0, 1, false), (1, 2, false)] {
+        let b = Builder::new();
+        let tape = b.tape(Vec::new());
+        for _ in 0..pushes {
+            b.push(tape, &[]).unwrap();
+        }
+        for _ in 0..pops {
+            b.pop(tape).unwrap();
+        }
+        b.terminate(Terminator::Return(Vec::new()));
+        let function = b.finish("empty").unwrap();
+        let found = interpret(&function, &[], 99);
+        assert_eq!(found.is_ok(), fits, "{found:?}");
+        let compiled = Compiled::new(function).unwrap().run(&[]);
+        assert_eq!(compiled.is_ok(), fits, "{compiled:?}");
+    }
+}
+
+/// All returns give the same kinds, so that callers know what they get.
+#[test]
+fn returns_of_different_kinds_are_refused() {
+    let returning = |second: &[usize]| {
+        let b = Builder::new();
+        let values = [b.parameter(ValueKind::Int), b.parameter(number())];
+        let condition = b.literal(true.into());
+        b.terminate(Terminator::Branch {
+            condition,
+            then: to(1, &[]),
+            otherwise: to(2, &[]),
+        });
+        b.block();
+        b.terminate(Terminator::Return(values.to_vec()));
+        b.block();
+        b.terminate(Terminator::Return(
+            second.iter().map(|&k| values[k]).collect(),
+        ));
+        b.finish("returns").unwrap().check()
+    };
+    returning(&[0, 1]).unwrap();
+    for second in [&[1, 0][..], &[0], &[0, 1, 1], &[]] {
+        let error = returning(second).unwrap_err();
+        assert!(matches!(error, Error::Type(_)), "{error}");
+    }
 }
 
 #[test]

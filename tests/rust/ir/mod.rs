@@ -152,6 +152,7 @@ fn malformed_functions_are_errors() {
     b.terminate(Terminator::Jump(to(2, &[])));
     b.block();
     let skipped = b.fixed(1.0.into());
+    b.terminate(Terminator::Jump(to(2, &[])));
     b.block();
     b.terminate(Terminator::Return(vec![skipped]));
     let undefined = b.finish("undefined").unwrap();
