@@ -174,7 +174,7 @@ fn malformed_functions_are_errors() {
     });
     let unsure = b.finish("unsure").unwrap();
     let run = interpret(&unsure, &[vec![1.0, 2.0].into()], 10);
-    assert!(matches!(run, Err(Error::Shape(_))));
+    assert!(matches!(run, Err(Error::Type(_))));
 
     let b = Builder::new();
     let x = b.parameter(Type::new(NUMBER, &[2]));
