@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -284,7 +283,7 @@ class Builtins(Walker):
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.builtin_int([one], {}, node), node)
         if isinstance(value, Number) and len(args) == 1 and not keywords:
-            return self.call_mathematics(math.trunc, [self._python(value)], {}, node)
+            return self.rounded("float_to_int", self._python(value), node)
         return self._pure(int, args, keywords, node)
 
     @staticmethod

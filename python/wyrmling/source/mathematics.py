@@ -160,7 +160,9 @@ class Mathematics(Walker):
         sources = sources_of(*args)
         first = args[0]
         if function in ROUNDING and len(args) == 1:
-            return self._rounded(ROUNDING[function], first, node)
+            if function is math.trunc and kind_of(first) == "float32":
+                self.leave("a float32 has no __trunc__", node)
+            return self.rounded(ROUNDING[function], first, node)
         if function is math.log and len(args) == 2:
             above = self.call(Known(math.log), [first], {}, node)
             below = self.call(Known(math.log), [args[1]], {}, node)
@@ -205,7 +207,7 @@ class Mathematics(Walker):
         guard(self, x, x, node)
         return self.apply(name, x)
 
-    def _rounded(self, name: str, value: Any, node: ast.AST) -> Any:
+    def rounded(self, name: str, value: Any, node: ast.AST) -> Any:
         """A number as an integer."""
         if kind_of(value) in ("int", "bool"):
             return Number("int", self.as_int(value), value.sources)

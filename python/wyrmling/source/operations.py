@@ -56,6 +56,10 @@ class Operations:
         """An instance of a class (``objects.py``)."""
         raise NotImplementedError
 
+    def rounded(self, name: str, value: Any, node: ast.AST) -> Any:
+        """A number as an integer (``mathematics.py``)."""
+        raise NotImplementedError
+
     def array_call(
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
