@@ -102,7 +102,7 @@ def cells_in_branches(x, flag):
 
 
 def late_binding(x):
-    functions = [lambda: i * x for i in range(3)]
+    functions = [lambda: i * x for i in range(3)]  # noqa: B023
     return functions[0]() + functions[2]()
 
 

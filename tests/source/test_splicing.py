@@ -171,3 +171,11 @@ def test_rules_of_users_are_used_and_seen_when_they_change():
 def test_functions_of_wyrmling():
     agrees(lambda x: wyrmling.exp(x) * wyrmling.sigmoid(x) + wyrmling.special.erf(x), 1.5)
     agrees(lambda x: wyrmling.softmax(x) * 2, X)
+
+
+def test_what_takes_numbers_out_of_an_array_is_refused():
+    def reads(x):
+        return np.sum(x * np.sign(np.asarray(x.tolist())))
+
+    with pytest.raises(SourceError):
+        read(reads, X)

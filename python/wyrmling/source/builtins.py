@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..transforms.primitive import Primitive
-from .nested import TRANSFORMS
+from .nested import transform_name
 from .numbers import FOLDED
-from .splicing import is_own_function
+from .splicing import is_own_function, is_primitive
 from .state import DictContents, InstanceContents
 from .values import (
     REAL,
@@ -33,42 +32,10 @@ from .values import (
 )
 from .walker import Walker
 
-PURE_MODULES = ("math", "_operator", "operator", "builtins", "cmath")
+PURE_MODULES = ("math", "cmath")
 PURE = frozenset(
-    [
-        "abs",
-        "all",
-        "any",
-        "ascii",
-        "bin",
-        "bool",
-        "bytes",
-        "chr",
-        "complex",
-        "divmod",
-        "float",
-        "format",
-        "frozenset",
-        "hash",
-        "hex",
-        "int",
-        "len",
-        "max",
-        "min",
-        "oct",
-        "ord",
-        "pow",
-        "range",
-        "repr",
-        "round",
-        "slice",
-        "sorted",
-        "str",
-        "sum",
-        "tuple",
-        "issubclass",
-        "NotImplemented",
-    ]
+    {"ascii", "bin", "bytes", "chr", "complex", "format", "frozenset", "hash", "hex", "issubclass"}
+    | {"oct", "ord", "slice"}
 )
 
 
@@ -85,8 +52,9 @@ class Builtins(Walker):
             method = getattr(self, f"builtin_{name}", None)
             if method is not None:
                 return method(list(args), keywords, node)
-            if name not in PURE:
+            if name not in PURE and not isinstance(found, type):
                 self.refuse(node, f"a call of {name}", "do it outside of the function")
+            return self._pure(found, args, keywords, node)
         if isinstance(found, np.ufunc) or getattr(found, "__module__", None) == "math":
             chosen = next((one for one in args if isinstance(one, Choice)), None)
             if chosen is not None:
@@ -106,9 +74,12 @@ class Builtins(Walker):
         owner = getattr(found, "__self__", None)
         if isinstance(owner, str | bytes | int | float | tuple | np.generic):
             return self._pure(found, args, keywords, node)
-        if found in TRANSFORMS:
-            return self.transform(TRANSFORMS[found], args, keywords, node)
-        if isinstance(found, Primitive):
+        transform = transform_name(found)
+        if transform is not None:
+            return self.transform(transform, args, keywords, node)
+        if is_primitive(found):
+            if function.place is None:
+                self.refuse(node, "a primitive that was found here", "give it a global name")
             self._expect_rules(found, function.place)
             return self.array_call(found, args, keywords, node)
         if is_own_function(found):
@@ -126,7 +97,7 @@ class Builtins(Walker):
             node, f"a call of {label}, which is not written in Python,", "use mode='trace'"
         )
 
-    def _expect_rules(self, found: Primitive, place: Any) -> None:
+    def _expect_rules(self, found: Any, place: Any) -> None:
         """A primitive has to have the same function and rules at each call."""
         self.needs.test(place, ("is", found))
         self.needs.test(place.attribute("function"), ("is", found.function))
@@ -158,9 +129,12 @@ class Builtins(Walker):
     def _plain(self, value: Any, node: ast.AST, label: str) -> Any:
         if isinstance(value, Row) and value.cls is tuple:
             return tuple(self._plain(item, node, label) for item in value.items)
-        return self.constant_of(
+        found = self.constant_of(
             value, node, f"a call of {label} with what is computed", "use what has a derivative"
         )
+        if not isinstance(found, (*FOLDED, type, slice)):
+            self.refuse(node, f"a call of {label} with this", "compute it outside of the function")
+        return found
 
     def _reduce(self, args: Sequence[Any], node: ast.AST) -> Any:
         if len(args) == 3:

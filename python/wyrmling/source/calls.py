@@ -44,7 +44,7 @@ class Calls(Walker):
         """``function(args, keyword=value)``."""
         function = self.evaluate(node.func)
         args: list[Any] = []
-        reduces = isinstance(function, Known) and function.object in REDUCTIONS
+        reduces = isinstance(function, Known) and any(function.object is one for one in REDUCTIONS)
         for given in node.args:
             if reduces and isinstance(given, ast.ListComp) and len(node.args) == 1:
                 # The list is gone at once: its items are reduced as they come.

@@ -10,14 +10,14 @@ Read are ``grad`` and ``value_and_grad`` of functions that return one number.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..transforms import reverse
 from .state import ArrayContents, DictContents, ListContents, State
 from .values import (
     REAL,
@@ -35,13 +35,14 @@ from .values import (
     Traced,
     kind_of,
 )
-from .walker import Walker, sample
+from .walker import Ended, Walker, sample
 
-TRANSFORMS: dict[Callable[..., Any], str] = {
-    reverse.grad: "grad",
-    reverse.value_and_grad: "value_and_grad",
-}
+TRANSFORMS = ("grad", "value_and_grad")
 ADVICE = "differentiate a function of floats and arrays that returns one float"
+
+
+class _NoValue(Exception):
+    """A function that is differentiated never returns."""
 
 
 @dataclass(slots=True)
@@ -53,6 +54,14 @@ class Outer:
     ids: list[int] = field(default_factory=list)
     found: dict[int, int] = field(default_factory=dict)
     moved: dict[int, Reference] = field(default_factory=dict)
+
+
+def transform_name(function: Any) -> str | None:
+    """Which transform a function of wyrmling's is; None if it is none that is read."""
+    # Its module imports this package: it is looked up, and not imported.
+    module = sys.modules.get("wyrmling.transforms.reverse")
+    names = (name for name in TRANSFORMS if getattr(module, name, None) is function)
+    return next(names, None)
 
 
 class Nested(Walker):
@@ -144,17 +153,26 @@ class Nested(Walker):
                 for at, one in enumerate(args)
             ]
             moved = {name: self._moved(one, outer, node) for name, one in keywords.items()}
-            value = self.call(self._moved(function, outer, node), moved_args, moved, node)
-            value = self.settled(value, node)
+            given = self._moved(function, outer, node)
+            try:
+                value = self.settled(self.call(given, moved_args, moved, node), node)
+            except Ended:
+                value = None
+            if value is None:
+                raise _NoValue
             constant = isinstance(value, Known) and kind_of(value) in REAL
             if not constant and not (isinstance(value, Number) and value.kind in REAL):
                 self.refuse(node, "the gradient of such a result", ADVICE)
             self.builder.returns([self.id_of(value)])
             program = self.builder.finish()
             captured = list(zip(self.captured, self.places, strict=True))
+        except _NoValue:
+            pass
         finally:
             self.builder, self.state = outer.builder, outer.state
             self.hidden, self.places, self.captured, self.outer, self.held, self.statement = kept
+        if value is None:
+            self.leave("a function that always raises is differentiated", node)
         # What it captures are its last parameters.
         outer.ids += [self.known(one, place, node).id for one, place in captured]
         return self._inlined(program, value, leaves, wrt, outer, node)
@@ -220,10 +238,7 @@ class Nested(Walker):
         pullback, where = program.vjp(wrt)
         kind = kind_of(value) or "float"
         one = self.constant(np.float32(1.0) if kind == "float32" else 1.0)
-        try:
-            results = self.builder.inline(pullback, [*outer.ids, one])
-        except ValueError:
-            self.leave("a derivative that always raises", node)
+        results = self.builder.inline(pullback, [*outer.ids, one])
         # The program goes on in a block of which the state knows.
         after = self.builder.block()
         wanted = [results[0], *(results[at] for at in where if at is not None)]
@@ -239,15 +254,24 @@ class Nested(Walker):
         self.resume(self.state)
         given = iter(parameters[1:])
         found = [
-            self._gradient(leaf, None if at is None else next(given))
+            self._gradient(leaf, None if at is None else next(given), node)
             for leaf, at in zip(leaves, where, strict=True)
         ]
         plain = "float32" if kind == "float32" else "float"
         return Number(plain, parameters[0]), found
 
-    def _gradient(self, leaf: Any, made: int | None) -> Any:
+    def _zeros(self, array: Array, node: ast.AST) -> int:
+        """Zeros of the shape that was seen; the program leaves for others."""
+        for axis, seen in enumerate(array.shape):
+            exit = self.exit("an array has no such axis", node)
+            length = self.builder.compute("length", [array.id], exit, axis=axis)
+            same = self.compute("equal_int", length, self.constant(seen))
+            self.guard(same, "an array has another length than before", node)
+        return self.constant(sample(array))
+
+    def _gradient(self, leaf: Any, made: int | None, node: ast.AST) -> Any:
         if isinstance(leaf, Array):
-            held = self.constant(sample(leaf)) if made is None else made
+            held = self._zeros(leaf, node) if made is None else made
             return self.allocate(ArrayContents(Array(held, leaf.dtype, leaf.shape)))
         kind = "float32" if leaf.kind == "float32" else "float"
         if made is None:

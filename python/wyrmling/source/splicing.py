@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..transforms.primitive import Primitive
 from .state import ArrayContents, ListContents
 from .values import REAL, Array, Known, MethodOf, Number, Reference, Row, Traced, kind_of
 from .walker import Walker
@@ -91,6 +90,12 @@ def _own_functions() -> frozenset[int]:
     return frozenset(found)
 
 
+def is_primitive(function: Any) -> bool:
+    """Whether this is a function with rules of the user's."""
+    # Its module imports this package: it is known by name.
+    return type(function).__module__ == "wyrmling.transforms.primitive"
+
+
 def is_own_function(function: Any) -> bool:
     """Whether this is a function of wyrmling's that takes variables, and only computes."""
     module = getattr(function, "__module__", None) or ""
@@ -134,6 +139,8 @@ class Splicing(Walker):
         if not self._is_allowed(function, name, method):
             self.refuse(node, f"a call of {name}", TRACING)
         if not any(self._computed(one) for one in (*args, *keywords.values())):
+            if is_primitive(function):
+                self.refuse(node, f"{name} of constants", "call it outside of the function")
             return self._constant_array(function, args, keywords, node)
         return self._traced(function, args, keywords, node, method)
 
@@ -142,7 +149,7 @@ class Splicing(Walker):
         """Whether a function only computes, so that it may be called while a function is read."""
         if method:
             return hasattr(_core.Variable, name) and name not in EXPORTS
-        if isinstance(function, np.ufunc | Primitive) or name in MADE_OF_NUMBERS:
+        if isinstance(function, np.ufunc) or is_primitive(function) or name in MADE_OF_NUMBERS:
             return True
         if is_own_function(function):
             return True
@@ -238,7 +245,7 @@ class Splicing(Walker):
         method: bool,
     ) -> Any:
         # What a primitive does is Python's, and has no text to compare.
-        recording = Recording(opaque=isinstance(function, Primitive))
+        recording = Recording(opaque=is_primitive(function))
         whole = isinstance(function, np.ufunc) or any(function is one for one in VALUES)
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
@@ -287,7 +294,7 @@ class Splicing(Walker):
             self.refuse(node, f"{name}, which reads the values of an array,", TRACING)
         kind = np.asarray(real).dtype
         if kind not in (np.float64, np.float32):
-            return Traced(found, tuple(recording.inputs))
+            return Traced(found, tuple(recording.inputs), again, tuple(recording.others))
         if found.dtype != kind or found.shape != np.shape(real):
             self.refuse(node, f"{name} of such arrays", TRACING)
         if not recording.opaque:
@@ -312,14 +319,16 @@ class Splicing(Walker):
         return made
 
     def _check_same(
-        self, name: str, found: Any, again: Any, recording: Recording, node: ast.AST
+        self, name: str, first: Any, again: Any, recording: Recording, node: ast.AST
     ) -> None:
         """Refuses a function that recorded something else for other values."""
-        if len(recording.others) != len(recording.inputs):
-            return
-        texts = []
+        texts, results = [], []
+        given = [
+            self._sampled(variable, id)
+            for variable, (_, id) in zip(recording.others, recording.inputs, strict=True)
+        ]
         for one, inputs in (
-            (found, [variable for variable, _ in recording.inputs]),
+            (first, [variable for variable, _ in recording.inputs]),
             (again, recording.others),
         ):
             builder = _core.IrBuilder("f")
@@ -328,9 +337,21 @@ class Splicing(Walker):
                 kind = self.builder.kind(id)
                 ids.append(builder.parameter(0, kind, variable.value if kind == "array" else None))
             builder.returns(builder.splice([one], inputs, ids))
-            texts.append(str(builder.finish()))
-        if texts[0] != texts[1]:
+            made = builder.finish()
+            texts.append(str(made))
+            # Constants are not printed whole.
+            found = made.interpret(given)
+            results.append(np.asarray(found if isinstance(found, int) else found[0]))
+        same = np.array_equal(results[0], results[1], equal_nan=True)
+        if texts[0] != texts[1] or not same:
             self.refuse(node, f"{name}, which reads the values of an array,", TRACING)
+
+    def _sampled(self, variable: Any, id: int) -> Any:
+        kind = self.builder.kind(id)
+        if kind == "array":
+            return variable.value
+        number = variable.value.item()
+        return np.float32(number) if kind == "float32" else number
 
     def _argument(self, value: Any, recording: Recording, node: ast.AST, whole: bool) -> Any:
         """What stands for an argument in the two recordings, and in NumPy's own run."""
@@ -339,10 +360,11 @@ class Splicing(Walker):
         if isinstance(value, Array):
             return self._array_argument(value, value, recording)
         if isinstance(value, Traced):
-            for pair in value.inputs:
+            for pair, other in zip(value.inputs, value.others, strict=True):
                 if all(pair[0] is not one for one, _ in recording.inputs):
                     recording.inputs.append(pair)
-            return Samples(value.variable, value.variable, value.variable.value)
+                    recording.others.append(other)
+            return Samples(value.variable, value.again, value.variable.value)
         if isinstance(value, Row):
             return tuple(self._argument(item, recording, node, whole) for item in value.items)
         if isinstance(value, Reference):
@@ -404,5 +426,7 @@ def _sample(array: Array, seed: int) -> Any:
     if len(array.shape) > 1 and array.shape[-1] == array.shape[-2]:
         made = made + array.shape[-1] * np.eye(array.shape[-1])
     if seed >= 1000:
-        made = -made if len(array.shape) < 2 else made * 1.5
+        # Of a matrix the diagonal stays positive, as some factors need.
+        square = len(array.shape) > 1 and array.shape[-1] == array.shape[-2]
+        made = (2 * made * np.eye(array.shape[-1]) - made) * 1.5 if square else -made
     return made.astype(array.dtype)

@@ -60,11 +60,13 @@ class Array:
 @dataclass(frozen=True, slots=True, eq=False)
 class Traced:
     """A mask or indices: a variable of a graph over ``inputs``, each with its value in the program.
-    It is written where it is used.
+    It is written where it is used. ``again`` is the same over ``others``, which have other values.
     """
 
     variable: Any
     inputs: tuple[tuple[Any, int], ...]
+    again: Any = None
+    others: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
