@@ -34,7 +34,8 @@ from . import programs, read, refuse
 from .compilation import specialise
 from .form import Argument, Constant, Leaf
 from .identity import IdentityCache
-from .programs import EXTRA, Arguments, Misfit, Program
+from .jacobians import jacobian
+from .programs import EXTRA, Arguments, Left, Misfit, Program
 from .pullback import Pullback
 from .refuse import SourceError, Unreadable
 from .scope import Needs, Place, argument
@@ -163,6 +164,8 @@ class Chosen:
         self.traced = traced
         self.mode = mode
         self.record = known
+        # Whether the call that is under way in a thread was seen to leave.
+        self.here = threading.local()
 
     def fallback(
         self,
@@ -173,6 +176,7 @@ class Chosen:
     ) -> Any:
         """The result where no program gives it."""
         ran = exit is not None or (specialization is not None and specialization.compiled)
+        ran = ran or self.here.__dict__.pop("left", False)
         if self.traced is self.inner or not ran:
             return self.traced(*args, **kwargs)
         arguments = Arguments.of(args, kwargs)
@@ -209,6 +213,9 @@ class Chosen:
             if self.mode == "auto" and self.record.is_new(signature) and not has_loop(self.inner):
                 return None
             return compiled(self.inner, self.chain, arguments)
+        except Left:
+            self.here.left = True
+            return None
         except Misfit:
             return None
         except Unreadable as error:
@@ -374,10 +381,10 @@ def _apply(transform: Transform, made: Program, arguments: Arguments) -> Program
         case "elementwise_grad":
             return programs.gradient(made, arguments, at, several, total=True)
         case "hessian":
-            slope = programs.jacobian(made, arguments, at, several, forward=False)
-            return programs.jacobian(slope, arguments, at, several, forward=True)
+            slope = jacobian(made, arguments, at, several, forward=False)
+            return jacobian(slope, arguments, at, several, forward=True)
         case "jacrev" | "jacfwd":
-            return programs.jacobian(made, arguments, at, several, forward=name == "jacfwd")
+            return jacobian(made, arguments, at, several, forward=name == "jacfwd")
         case "jvp":
             return programs.moved(made, arguments, at, extras, value=True)
         case "hvp":
@@ -389,15 +396,12 @@ def _apply(transform: Transform, made: Program, arguments: Arguments) -> Program
 
 
 def _with_pullback(made: Program, arguments: Arguments, at: Sequence[int]) -> Program:
-    pullback, form = programs.pulled(made, arguments, at)
-    integers = _integers(made, arguments)
-    pulled = made.with_results(pullback, form)
-    pulled.samples = [*made.samples, *[0.0] * (len(pullback.parameters) - len(made.samples))]
-    native = programs.with_integers(pulled, integers).compile()
+    pulled = programs.pulled(made, arguments, at)
+    native = programs.with_integers(pulled, _integers(made, arguments)).compile()
     value = programs.plain(made.form)
     taken = tuple(at for at, leaf in enumerate(forms.leaves(value)) if isinstance(leaf, Leaf))
     parameters = tuple(Argument(place) for place in made.inputs)
-    back = Constant(Pullback(native, form, taken))
+    back = Constant(Pullback(native, pulled.form, taken))
     return made.with_results(made.function, (value, parameters, back))
 
 

@@ -52,7 +52,7 @@ def code_adjoint(
         wrt = (
             [int(k) for k in argnums] if not isinstance(argnums, SupportsIndex) else [int(argnums)]
         )
-        return str(programs.pulled(made, arguments, wrt)[0])
+        return str(programs.pulled(made, arguments, wrt).function)
     except Misfit as error:
         raise TypeError(f"code_adjoint: {error}") from None
 

@@ -15,6 +15,13 @@ TANGENTS = ".tangents"
 """The name under which tangents are passed on, which no argument of a function has."""
 
 
+def _fits(seed: Any, output: Any) -> bool:
+    """Whether a gradient is as plain as the result; tracing knows what to do with any other."""
+    if isinstance(output, np.ndarray):
+        return isinstance(seed, np.ndarray) and seed.dtype == output.dtype
+    return not isinstance(seed, Variable | np.ndarray)
+
+
 def with_tangents(
     f: Callable[..., Any],
     primals: tuple[Any, ...],
@@ -65,7 +72,8 @@ def with_pullback(
 
     def pullback(gradient: Any) -> Any:
         given = seeds(gradient, shape, outputs)
-        if not any(isinstance(seed, Variable) for seed in given):
+        pairs = zip(given, outputs, strict=True)
+        if all(_fits(*each) for each in pairs):
             found = pull(kept, [float(s) if type(s) is int else s for s in given])
             if found is not None:
                 return found[0]

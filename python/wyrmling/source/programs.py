@@ -30,6 +30,10 @@ class Misfit(Exception):
     """A transform does not fit what the function takes or returns: tracing raises what is right."""
 
 
+class Left(Misfit):
+    """A function leaves where its results are asked for, for arrays like them."""
+
+
 @dataclass
 class Program:
     """The ir of a function, and how it is called.
@@ -122,7 +126,7 @@ def untagged(program: Program) -> Program:
     """The function where results of several forms, which are all floating-point numbers, are one
     number. Raises SourceError for other forms.
     """
-    writer = _Writer("number", program)
+    writer = Writer("number", program)
     builder = writer.builder
     found = builder.inline(program.function, writer.parameters)
     results: list[int] = []
@@ -165,25 +169,27 @@ def kind_of(leaf: Any) -> str | None:
     return "float32" if type(leaf) is np.float32 else None
 
 
-class _Writer:
+class Writer:
     """A new function with the parameters of another."""
 
     def __init__(self, prefix: str, program: Program) -> None:
+        """It is named after the other."""
         like = program.function
         self.builder = IrBuilder(f"{prefix} of {like.name}", like.file)
         pairs = zip(like.parameters, program.samples, strict=True)
         self.parameters = [self.builder.parameter(0, kind, sample) for kind, sample in pairs]
 
     def finish(self, results: Sequence[int]) -> IrFunction:
+        """The function that returns these values."""
         self.builder.returns(list(results))
         return self.builder.finish()
 
 
-def _only(program: Program, results: Sequence[int]) -> IrFunction:
+def only(program: Program, results: Sequence[int]) -> IrFunction:
     """The function that returns these results alone."""
     if list(results) == list(range(len(program.function.results))):
         return program.function
-    writer = _Writer("part", program)
+    writer = Writer("part", program)
     found = writer.builder.inline(program.function, writer.parameters)
     return writer.finish([found[number] for number in results])
 
@@ -191,35 +197,36 @@ def _only(program: Program, results: Sequence[int]) -> IrFunction:
 def _summed(program: Program, leaf: Leaf) -> IrFunction:
     """The function that returns one result, or the sum of its elements."""
     if leaf.kind != "array":
-        return _only(program, [leaf.number])
-    writer = _Writer("sum", program)
+        return only(program, [leaf.number])
+    writer = Writer("sum", program)
     found = writer.builder.inline(program.function, writer.parameters)
     return writer.finish([writer.builder.apply("sum", [found[leaf.number]])])
 
 
-def _ones(kind: str) -> Any:
+def one_of(kind: str) -> Any:
+    """One, as a number of this kind."""
     return np.float32(1.0) if kind == "float32" else 1.0
 
 
 def _gradients(
-    writer: _Writer, program: Program, leaf: Leaf, wrt: dict[int, int]
+    writer: Writer, program: Program, leaf: Leaf, wrt: dict[int, int]
 ) -> tuple[int, dict[int, int]]:
     """Writes one result, or the sum of its elements, and its gradients by leaves of arguments that
     are these parameters; those on which it depends.
     """
     pullback, places = _summed(program, leaf).vjp(list(wrt.values()))
-    seed = writer.builder.constant(_ones(pullback.results[0]))
+    seed = writer.builder.constant(one_of(pullback.results[0]))
     found = writer.builder.inline(pullback, [*writer.parameters, seed])
     pairs = zip(wrt, places, strict=True)
     return found[0], {number: found[place] for number, place in pairs if place is not None}
 
 
-def _chosen(program: Program, numbers: Sequence[int]) -> dict[int, int]:
+def chosen(program: Program, numbers: Sequence[int]) -> dict[int, int]:
     """The parameters that are these leaves."""
     return {number: program.leaves[number] for number in numbers if number in program.leaves}
 
 
-class _Results:
+class Results:
     """The results of a function as they are collected, and the form that they take."""
 
     def __init__(self, arguments: Arguments) -> None:
@@ -227,6 +234,7 @@ class _Results:
         self.values: list[int] = []
 
     def leaf(self, value: int, kind: str) -> Leaf:
+        """The form of another result."""
         self.values.append(value)
         return Leaf(len(self.values) - 1, kind)
 
@@ -261,7 +269,7 @@ def plain(form: Any) -> Any:
     )
 
 
-def _real(form: Any) -> Any:
+def real(form: Any) -> Any:
     """The form of a function's results, if all are floating-point numbers. Raises SourceError for
     results in objects, which are no trees.
     """
@@ -291,19 +299,19 @@ def gradient(
     after the value with ``value``; with ``has_aux`` that is the first of a pair, and the second is
     returned too.
     """
-    wrt = _chosen(program, differentiated("grad", arguments, at))
+    wrt = chosen(program, differentiated("grad", arguments, at))
     form, aux = program.form, None
     if has_aux:
         if not isinstance(form, tuple) or len(form) != 2:
             raise Misfit("has_aux, but the result is no pair")
         form, aux = form
-    form = _real(form)
+    form = real(form)
     if not total and not isinstance(form, Leaf | Constant):
         raise Misfit("the result is not one number")
     if isinstance(form, Leaf) and form.kind == "array" and not total:
         raise Misfit("the result is an array")
-    writer, results = _Writer("gradient", program), _Results(arguments)
-    outputs = _outputs(form)
+    writer, results = Writer("gradient", program), Results(arguments)
+    outputs = outputs_of(form)
     values: dict[int, int] = {}
     found: dict[int, int] = {}
     for leaf in outputs:
@@ -328,46 +336,10 @@ def gradient(
     return program.with_results(writer.finish(results.values), made)
 
 
-def _outputs(form: Any) -> list[Leaf]:
+def outputs_of(form: Any) -> list[Leaf]:
+    """The results of the program in a form."""
     found = [] if form is None else forms.leaves(form)
     return [leaf for leaf in found if isinstance(leaf, Leaf)]
-
-
-def jacobian(
-    program: Program, arguments: Arguments, at: Sequence[int], several: bool, *, forward: bool
-) -> Program:
-    """The derivative of each number that a function returns by each that it takes. Raises
-    SourceError for arrays.
-    """
-    wrt = _chosen(program, differentiated("jacobian", arguments, at))
-    form = _real(program.form)
-    outputs = _outputs(form)
-    arrays = any(isinstance(program.samples[place], np.ndarray) for place in wrt.values())
-    if arrays or any(leaf.kind == "array" for leaf in outputs):
-        raise refuse.unsupported("the Jacobian of arrays")
-    writer, results = _Writer("Jacobian", program), _Results(arguments)
-    columns: dict[int, dict[int, int]] = {leaf.number: {} for leaf in outputs}
-    if forward:
-        for number, place in wrt.items():
-            push, places = program.function.jvp([place])
-            seed = writer.builder.constant(_ones(program.function.parameters[place]))
-            found = writer.builder.inline(push, [*writer.parameters, seed])
-            for leaf in outputs:
-                tangent = places[leaf.number]
-                if tangent is not None:
-                    columns[leaf.number][number] = found[tangent]
-    else:
-        for leaf in outputs:
-            columns[leaf.number] = _gradients(writer, program, leaf, wrt)[1]
-    if not outputs or not wrt:
-        # It may leave, even if nothing depends on anything.
-        writer.builder.inline(program.function, writer.parameters)
-
-    def block(leaf: Any) -> Any:
-        return results.arranged(at, columns.get(getattr(leaf, "number", -1), {}), several)
-
-    made = forms.convert(block, form)
-    return program.with_results(writer.finish(results.values), made)
 
 
 def _parameter(sample: Any) -> Literal["array", "float32", "float"]:
@@ -379,11 +351,11 @@ def _parameter(sample: Any) -> Literal["array", "float32", "float"]:
 
 def _extended(
     program: Program, prefix: str, like: Sequence[Any], places: Sequence[Place]
-) -> tuple[_Writer, Program, list[int]]:
+) -> tuple[Writer, Program, list[int]]:
     """A writer of a function with parameters for more arguments, the program that it will be, and
     the new parameters.
     """
-    writer = _Writer(prefix, program)
+    writer = Writer(prefix, program)
     added = []
     for sample in like:
         added.append(writer.builder.parameter(0, _parameter(sample), sample))
@@ -403,15 +375,15 @@ def moved(
     at these places; after the results with ``value``.
     """
     numbers = differentiated("jvp", arguments, at)
-    wrt = _chosen(program, numbers)
-    form = _real(program.form)
+    wrt = chosen(program, numbers)
+    form = real(program.form)
     by_number = dict(zip(numbers, tangents, strict=True))
     places = [by_number[number][0] for number in wrt]
     like = [by_number[number][1] for number in wrt]
     writer, extended, added = _extended(program, "tangents", like, places)
     push, slots = program.function.jvp(list(wrt.values()))
     found = writer.builder.inline(push, [*writer.parameters, *added])
-    results = _Results(arguments)
+    results = Results(arguments)
 
     def tangent(leaf: Any) -> Any:
         slot = slots[leaf.number] if isinstance(leaf, Leaf) else None
@@ -431,24 +403,34 @@ def moved(
     return extended.with_results(writer.finish(results.values), made)
 
 
-def pulled(program: Program, arguments: Arguments, at: Sequence[int]) -> tuple[IrFunction, Any]:
+def sampled(function: IrFunction, samples: Sequence[Any]) -> list[Any]:
+    """The results for the samples. Raises Left if there are none."""
+    found = function.interpret(list(samples))
+    if isinstance(found, int):
+        raise Left("the function leaves")
+    return found
+
+
+def pulled(program: Program, arguments: Arguments, at: Sequence[int]) -> Program:
     """The function of the parameters and a gradient for each ``Leaf`` of the result, in order, that
-    gives the gradients by the leaves of arguments, and the form of these.
+    gives the gradients by the leaves of arguments. Its further parameters have no places.
     """
-    wrt = _chosen(program, differentiated("vjp", arguments, at))
-    outputs = _outputs(_real(program.form))
-    part = _only(program, [leaf.number for leaf in outputs])
+    wrt = chosen(program, differentiated("vjp", arguments, at))
+    outputs = outputs_of(real(program.form))
+    part = only(program, [leaf.number for leaf in outputs])
     pullback, places = part.vjp(list(wrt.values()))
-    writer, results = _Writer("pullback", program), _Results(arguments)
-    like = pullback.parameters[len(program.samples) :]
-    if "array" in like:
-        raise refuse.unsupported("the pullback of an array")
-    seeds = [writer.builder.parameter(0, kind) for kind in like]
+    writer, results = Writer("pullback", program), Results(arguments)
+    kinds = pullback.parameters[len(program.samples) :]
+    like = sampled(part, program.samples) if "array" in kinds else [0.0] * len(kinds)
+    seeds = [writer.builder.parameter(0, *each) for each in zip(kinds, like, strict=True)]
     found = writer.builder.inline(pullback, [*writer.parameters, *seeds])
     pairs = zip(wrt, places, strict=True)
     by_leaf = {number: found[place] for number, place in pairs if place is not None}
     made = results.arranged(at, by_leaf, True)
-    return writer.finish(results.values), made
+    if any(isinstance(leaf, Argument) for leaf in forms.leaves(made)):
+        raise refuse.unsupported("the pullback by an array that does not matter")
+    extended = replace(program, samples=[*program.samples, *like])
+    return extended.with_results(writer.finish(results.values), made)
 
 
 def with_integers(program: Program, converted: Sequence[int]) -> IrFunction:

@@ -1,0 +1,146 @@
+"""Jacobians, Hessians and pullbacks of arrays by reading, against tracing."""
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+X = np.array([0.3, -0.7, 1.2])
+M = np.arange(6.0).reshape(2, 3) / 7
+
+
+def rosenbrock(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def elementwise(x):
+    return np.sin(x) * x
+
+
+def rolled(x):
+    total = np.zeros(3)
+    for i in range(len(x)):
+        total[i] = x[i] * x[i - 1]
+    return total
+
+
+def rolled_to_trace(x):
+    return np.stack([x[i] * x[i - 1] for i in range(len(x))])
+
+
+def matrix(x):
+    return x @ x.T
+
+
+def scaled(a, x):
+    return {"all": a * x * x, "sum": np.sum(x) * a}
+
+
+def spread(a):
+    return np.array([a, a * a, 1.0])
+
+
+def spread_to_trace(a):
+    return np.stack([a, a * a, 1.0])
+
+
+# What tracing refuses, in another form.
+TO_TRACE = {rolled: rolled_to_trace, spread: spread_to_trace}
+
+
+def traced(transform, f, *args, **options):
+    return transform(TO_TRACE.get(f, f), *args, mode="trace", **options)
+
+
+def free(x):
+    return np.ones(2) * 3.0
+
+
+CASES = [(elementwise, (X,)), (rolled, (X,)), (matrix, (M,)), (spread, (2.0,)), (free, (X,))]
+CASES += [(rosenbrock, (X,)), (elementwise, (M,)), (elementwise, (X.astype(np.float32),))]
+
+
+def same(found, expected):
+    pairs = [wy.transforms.tree.flatten(each)[0] for each in (found, expected)]
+    assert [name for name, _ in pairs[0]] == [name for name, _ in pairs[1]]
+    for (_, a), (_, b) in zip(*pairs, strict=True):
+        assert type(a) is type(b)
+        assert np.shape(a) == np.shape(b)
+        if isinstance(b, np.ndarray):
+            assert a.dtype == b.dtype
+        single = getattr(b, "dtype", None) == np.float32
+        np.testing.assert_allclose(a, b, rtol=1e-5 if single else 1e-11, atol=1e-9)
+
+
+@pytest.mark.parametrize("transform", [wy.jacrev, wy.jacfwd], ids=["rev", "fwd"])
+@pytest.mark.parametrize(("f", "args"), CASES)
+def test_jacobians(f, args, transform):
+    same(transform(f, mode="source")(*args), traced(transform, f)(*args))
+
+
+@pytest.mark.parametrize("transform", [wy.jacrev, wy.jacfwd], ids=["rev", "fwd"])
+@pytest.mark.parametrize("argnums", [0, 1, (1, 0)])
+def test_jacobians_by_several(transform, argnums):
+    args = (2.0, X)
+    expected = transform(scaled, argnums, mode="trace")(*args)
+    same(transform(scaled, argnums, mode="source")(*args), expected)
+
+
+@pytest.mark.parametrize("f", [rosenbrock, elementwise, rolled])
+def test_hessians(f):
+    same(wy.hessian(f, mode="source")(X), traced(wy.hessian, f)(X))
+
+
+def test_other_lengths_are_read_anew():
+    hessian = wy.hessian(rosenbrock, mode="source")
+    for n in (2, 5, 3, 2, 7):
+        x = np.linspace(-1.0, 1.0, n)
+        same(hessian(x), wy.hessian(rosenbrock, mode="trace")(x))
+
+
+def test_results_are_the_callers():
+    jacobian = wy.jacrev(free, mode="source")
+    jacobian(X)[0, 0] = 9.0
+    assert jacobian(X)[0, 0] == 0.0
+    jacobian = wy.jacrev(elementwise, mode="source")
+    first = jacobian(X)
+    first[:] = 7.0
+    assert jacobian(X)[0, 1] == 0.0
+
+
+@pytest.mark.parametrize(("f", "args"), [*CASES[:4], (scaled, (2.0, X))])
+def test_pullbacks(f, args):
+    value, back = wy.vjp(f, *args, mode="source")
+    expected, by_tracing = traced(wy.vjp, f, *args)
+    same(value, expected)
+    seed = wy.transforms.tree.convert(lambda leaf: np.cos(leaf) if np.ndim(leaf) else 2.0, value)
+    same(back(seed), by_tracing(seed))
+    same(back(seed), by_tracing(seed))
+
+
+def test_a_pullback_of_what_raises():
+    def positive(x):
+        if x[0] < 0.0:
+            raise ValueError("negative")
+        return x * x
+
+    with pytest.raises(ValueError, match="negative"):
+        wy.vjp(positive, -X, mode="source")
+    with pytest.raises(ValueError, match="negative"):
+        wy.jacrev(positive, mode="source")(-X)
+    assert wy.vjp(positive, X, mode="source")[1](np.ones(3))[0][0] == 0.6
+    assert wy.jacrev(positive, mode="source")(X)[0, 0] == 0.6
+    with pytest.raises(ValueError, match="negative"):
+        wy.vjp(positive, -X, mode="source")
+
+
+def test_a_pullback_keeps_its_arguments():
+    x = X.copy()
+    _, back = wy.vjp(elementwise, x, mode="source")
+    expected = back(np.ones(3))[0].copy()
+    x[:] = 0.0
+    np.testing.assert_array_equal(back(np.ones(3))[0], expected)
+    with pytest.raises(ValueError, match="expected shape"):
+        back(np.ones(2))
+    with pytest.raises(TypeError, match="float32"):
+        back(np.ones(3, np.float32))
