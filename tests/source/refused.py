@@ -13,7 +13,6 @@ REFUSED = {
     "array_assignment.view_sees_a_change",
     "arrays.fancy_index",
     "arrays.mask",
-    "arrays.returned_array",
     "arrays.scalar_functions_of_elements",
     "assignment.conditional_in_an_index",
     "branches.returned_kinds_differ",

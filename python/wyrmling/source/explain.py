@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 from ..transforms.tracing import Argnums
 from . import programs, refuse
 from .choose import Differentiated, Transform, program
+from .explanation import Explanation
 from .programs import Arguments, Misfit
 from .refuse import SourceError, Unreadable
 
@@ -59,18 +59,6 @@ def code_adjoint(
 
 def _is_real(arguments: Arguments, at: int) -> bool:
     return all(programs.kind_of(arguments.leaves[k]) is not None for k in arguments.owned[at])
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Whether a function is read for some arguments, and why not if it is not."""
-
-    function: str
-    is_read: bool
-    reason: str
-
-    def __repr__(self) -> str:
-        return f"{self.function}: {'read' if self.is_read else 'traced'}; {self.reason}"
 
 
 def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:

@@ -13,7 +13,7 @@ import numpy as np
 from .. import _core
 from .._core import Variable
 from . import tree
-from .modes import DEFAULT, Mode, chosen, is_traced
+from .modes import DEFAULT, Mode, chosen, is_traced, reading
 from .reverse import joined
 from .tracing import Argnums, Run, described, function, like, named
 
@@ -78,9 +78,10 @@ def jvp(
             )
     if is_traced("jvp", mode):
         return _traced_jvp(f, tuple(primals), directions, kwargs)
-    from ..source.immediate import with_tangents
-
-    return with_tangents(f, tuple(primals), directions, kwargs, _traced_jvp, mode)
+    found: tuple[Any, Any] = reading("immediate").with_tangents(
+        f, tuple(primals), directions, kwargs, _traced_jvp, mode
+    )
+    return found
 
 
 def _traced_jvp(

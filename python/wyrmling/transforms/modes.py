@@ -9,6 +9,7 @@ what was computed. ``"auto"`` reads where that pays and is possible, and traces 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Literal, get_args
 
 from .tracing import described
@@ -28,6 +29,13 @@ def is_traced(name: str, mode: Any) -> bool:
     return False
 
 
+def reading(name: str) -> Any:
+    """A module of ``wyrmling.source``, imported by its name when it is needed: that package knows
+    the transforms, which it also meets inside of functions; transforms know only that it is there.
+    """
+    return import_module(f"wyrmling.source.{name}")
+
+
 def chosen(
     name: str,
     f: Callable[..., Any],
@@ -39,13 +47,12 @@ def chosen(
     """A transform of ``f`` in this mode; ``traced`` is the one that traces."""
     if is_traced(name, mode):
         return traced
-    # Reading is imported by those who use it.
-    from ..source.choose import Transform, transformed
-
-    transform = Transform(name, argnums, has_aux)
+    choose = reading("choose")
+    transform = choose.Transform(name, argnums, has_aux)
     options: dict[str, Any] = {"mode": mode}
     if name != "compile":
         options["argnums"] = argnums
     if has_aux:
         options["has_aux"] = True
-    return transformed(transform, f, traced, mode, (name, f, options))
+    made: Callable[..., Any] = choose.transformed(transform, f, traced, mode, (name, f, options))
+    return made

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..source.explanation import Explanation
 from ..source.refuse import SourceError
-from .modes import Mode, chosen
+from .modes import Mode, chosen, reading
 from .tracing import Argnums, described, function
-
-if TYPE_CHECKING:
-    from ..source.explain import Explanation
 
 __all__ = ["SourceError", "code_adjoint", "code_ir", "compile", "explain"]
 
@@ -41,9 +39,8 @@ def code_ir(f: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     Raises SourceError if ``f`` cannot be read, and TypeError if it is no function or a transform
     that does not fit its function.
     """
-    from ..source import explain
-
-    return explain.code_ir(function("code_ir", f), *args, **kwargs)
+    found: str = reading("explain").code_ir(function("code_ir", f), *args, **kwargs)
+    return found
 
 
 def code_adjoint(
@@ -55,9 +52,9 @@ def code_adjoint(
     ``argnums`` says by which; by default all that are made of floating-point numbers. Errors are
     those of ``code_ir``.
     """
-    from ..source import explain
-
-    return explain.code_adjoint(function("code_adjoint", f), *args, argnums=argnums, **kwargs)
+    f = function("code_adjoint", f)
+    found: str = reading("explain").code_adjoint(f, *args, argnums=argnums, **kwargs)
+    return found
 
 
 def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
@@ -66,6 +63,5 @@ def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
 
     Raises TypeError if ``f`` is no function or a transform that does not fit its function.
     """
-    from ..source import explain as module
-
-    return module.explain(function("explain", f), *args, **kwargs)
+    found: Explanation = reading("explain").explain(function("explain", f), *args, **kwargs)
+    return found

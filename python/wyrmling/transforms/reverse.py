@@ -15,7 +15,7 @@ import numpy as np
 from .. import _core
 from .._core import Variable, stack
 from . import tree
-from .modes import DEFAULT, Mode, chosen, is_traced
+from .modes import DEFAULT, Mode, chosen, is_traced, reading
 from .tracing import Argnums, Run, described, function, named
 
 
@@ -157,9 +157,10 @@ def vjp(
         raise TypeError("vjp: expected at least one argument to differentiate by")
     if is_traced("vjp", mode):
         return _traced_vjp(f, *xs, **kwargs)
-    from ..source.immediate import with_pullback
-
-    return with_pullback(f, xs, kwargs, _traced_vjp, _seeds, mode)
+    found: tuple[Any, Callable[[Any], Any]] = reading("immediate").with_pullback(
+        f, xs, kwargs, _traced_vjp, _seeds, mode
+    )
+    return found
 
 
 def _traced_vjp(f: Callable[..., Any], *xs: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
