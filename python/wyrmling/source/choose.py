@@ -82,18 +82,22 @@ class Record:
 
 _records: IdentityCache[types.CodeType, dict[Any, Record]] = IdentityCache(4096)
 _lock = threading.Lock()
+# Whether the call that is under way in a thread was seen to leave.
+_here = threading.local()
 
 
 def record(f: Callable[..., Any], key: Any) -> Record:
     """What is known of a function's code under this key. Raises Unreadable if it has no code."""
-    code = read.callee(f).function.__code__
+    is_function = isinstance(f, types.FunctionType)
+    code = f.__code__ if is_function else read.callee(f).function.__code__
+    found = _records.get(code)
+    if found is not None and key in found:
+        return found[key]
     with _lock:
         found = _records.get(code)
         if found is None:
             found = _records.put(code, {})
-        if key not in found:
-            found[key] = Record()
-        return found[key]
+        return found.setdefault(key, Record())
 
 
 class Differentiated(_core.Dispatcher):
@@ -164,8 +168,6 @@ class Chosen:
         self.traced = traced
         self.mode = mode
         self.record = known
-        # Whether the call that is under way in a thread was seen to leave.
-        self.here = threading.local()
 
     def fallback(
         self,
@@ -176,7 +178,7 @@ class Chosen:
     ) -> Any:
         """The result where no program gives it."""
         ran = exit is not None or (specialization is not None and specialization.compiled)
-        ran = ran or self.here.__dict__.pop("left", False)
+        ran = ran or _here.__dict__.pop("left", False)
         if self.traced is self.inner or not ran:
             return self.traced(*args, **kwargs)
         arguments = Arguments.of(args, kwargs)
@@ -212,9 +214,11 @@ class Chosen:
                 return _traced(arguments)
             if self.mode == "auto" and self.record.is_new(signature) and not has_loop(self.inner):
                 return None
+            if self.mode == "auto" and self._is_slow(arguments):
+                raise refuse.unsupported("the Jacobian of arrays, which is faster when traced,")
             return compiled(self.inner, self.chain, arguments)
         except Left:
-            self.here.left = True
+            _here.left = True
             return None
         except Misfit:
             return None
@@ -233,6 +237,12 @@ class Chosen:
             raise refusal
         self.record.remember(signature, f"{type(refusal).__name__}: {refusal}")
         return _traced(arguments)
+
+    def _is_slow(self, arguments: Arguments) -> bool:
+        """Whether these are Jacobians of arrays: each row computes the function again."""
+        jacobians = {"jacrev", "jacfwd", "hessian"}
+        has_arrays = any(isinstance(leaf, np.ndarray) for leaf in arguments.leaves)
+        return has_arrays and any(transform.name in jacobians for transform in self.chain)
 
 
 def _left(
