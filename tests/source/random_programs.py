@@ -21,6 +21,7 @@ import re
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 from held import Held, Refused
@@ -59,7 +60,9 @@ def function(text, name="<random program>"):
     """The function ``f`` of a text, whose source is found as that of a notebook's cell is."""
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     space = {"__name__": "random_program"}
-    exec(compile(text, name, "exec"), space)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # a shrunk program may be silly
+        exec(compile(text, name, "exec"), space)
     return space["f"]
 
 

@@ -7,6 +7,7 @@ program was made, so any text of Python can be shrunk.
 
 import ast
 import copy
+import warnings
 
 BODIES = ("body", "orelse", "handlers", "finalbody", "cases")
 
@@ -43,7 +44,9 @@ def candidates(text):
 def _written(tree):
     try:
         text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-        compile(text, "<candidate>", "exec")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            compile(text, "<candidate>", "exec")
     except (SyntaxError, ValueError, AttributeError):
         return []
     return [text]
