@@ -30,6 +30,7 @@ mod presence;
 mod restore;
 mod reversed;
 pub mod scalar;
+mod shapes;
 mod simplify;
 mod specialize;
 mod verify;

@@ -7,7 +7,7 @@ use wyrmling::exec::interpret;
 use wyrmling::ir::{
     Builder, Comparison, Datum, Function, ScalarOperator as S, Terminator, ValueId, ValueKind, vjp,
 };
-use wyrmling::rules;
+use wyrmling::rules::{self, OpRef};
 use wyrmling::{Array, DType, Error, Type};
 
 use crate::common::array_functions::{array_arguments, random_array_function};
@@ -317,6 +317,49 @@ fn elements_of_an_array_in_a_loop() {
     for n in 0..5 {
         check_orders(&horner(), &[x.clone().into(), Datum::Int(n)]);
     }
+}
+
+#[test]
+fn an_array_that_a_loop_changes_is_not_kept_for_its_lengths() {
+    // h = zeros like x; for i in range(n): h[i + 1] = sin(h[i]) * x[i]; the sum of h.
+    let f = Draft(Builder::new());
+    let x = f.0.parameter(Type::new(DType::F64, &[9]));
+    let n = f.counter();
+    let (zero, one) = (f.int(0), f.int(1));
+    let h = f.apply(&rules::Sub, &[x, x]);
+    f.jump(1, &[h, zero]);
+    f.0.block();
+    let h = f.0.parameter(Type::new(DType::F64, &[9]));
+    let i = f.counter();
+    f.branch(f.less(i, n), to(2, &[]), to(3, &[]));
+    f.0.block();
+    let next = f.compute(S::IntAdd, &[i, one]);
+    let [here, there] = [i, next].map(|k| f.compute(S::IntToIndex, &[k]));
+    let last = f.apply(&rules::Gather, &[h, here]);
+    let factor = f.apply(&rules::Gather, &[x, here]);
+    let sine = f.apply(&rules::Sin, &[f.apply(&rules::Add, &[last, factor])]);
+    let product = f.apply(&rules::Mul, &[sine, factor]);
+    let filled = f.apply(&rules::ReplaceRow, &[h, product, there]);
+    f.jump(1, &[filled, next]);
+    f.0.block();
+    let sum = rules::Sum {
+        axes: [0].as_slice().into(),
+        keepdims: false,
+    };
+    let sum = f.0.try_apply(OpRef::new(sum), &[h]).expect("fits");
+    f.0.terminate(Terminator::Return(vec![sum]));
+    let function = f.finish("filled");
+    let x: Array = (0..9)
+        .map(|k| 0.3 * f64::from(k))
+        .collect::<Vec<_>>()
+        .into();
+    for n in [0, 1, 8] {
+        check_orders(&function, &[x.clone().into(), Datum::Int(n)]);
+    }
+    let pullback = vjp(&function, &differentiable(&function)).expect("it can be differentiated");
+    let kinds = pullback.function.tapes.iter().flatten();
+    let arrays = kinds.filter(|kind| kind.array().is_some_and(|ty| ty.ndim() > 0));
+    assert_eq!(arrays.count(), 0, "{}", pullback.function);
 }
 
 #[test]

@@ -1,0 +1,96 @@
+//! Arrays of which it is known that they have the same lengths, in every run.
+//!
+//! Of some operands only the lengths matter, as where a cotangent is added up in an array like the one
+//! that was looked up. An array that a loop changes would be kept each turn for its lengths alone, and
+//! copied before it is changed. Another one of the same lengths, from before the loop, will do.
+//!
+//! Parameters of blocks have the lengths of what they are given, if that agrees: assumed of all at
+//! first, and taken back where it does not hold.
+//!
+//! Limit: of operators on several arrays only those count whose operands are known to agree.
+
+use smallvec::SmallVec;
+
+use super::cfg::Cfg;
+use super::function::{Expression, Function, ValueId};
+use crate::error::Result;
+use crate::interrupt::Poller;
+use crate::rules::{BroadcastLike, Kernel, OpRef, is_one_of};
+
+/// About how many nanoseconds a value takes.
+const VALUE: usize = 50;
+
+/// For each value one that has its lengths and is defined wherever it is: itself, if no other is
+/// known.
+pub(super) fn same_lengths(function: &Function, graph: &Cfg) -> Result<Vec<ValueId>> {
+    let mut found: Vec<Option<ValueId>> = vec![None; function.kinds.len()];
+    // Parameters whose arguments do not agree.
+    let mut own = vec![false; function.kinds.len()];
+    let mut poller = Poller::default();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &number in graph.order() {
+            let block = &function.blocks[number];
+            poller.step(VALUE * (block.instructions.len() + block.parameters.len() + 1))?;
+            for (k, &p) in block.parameters.iter().enumerate() {
+                let args = graph.predecessors(number).iter().filter_map(|edge| {
+                    let targets = function.blocks[edge.from].terminator.targets();
+                    let known = found[targets[edge.slot].args[k] as usize];
+                    known.filter(|&id| id != p)
+                });
+                let args: SmallVec<[ValueId; 4]> = args.collect();
+                let agree = args.windows(2).all(|pair| pair[0] == pair[1]);
+                own[p as usize] |= args.is_empty() || !agree;
+                let new = if own[p as usize] { p } else { args[0] };
+                changed |= found[p as usize].replace(new) != Some(new);
+            }
+            for i in &block.instructions {
+                let like = match &i.expression {
+                    Expression::Apply(op, args) => like_operand(function, &found, op, args),
+                    _ => None,
+                };
+                for &id in &i.results {
+                    let like = like.and_then(|a| found[a as usize]);
+                    let new = like.unwrap_or(id);
+                    changed |= found[id as usize].replace(new) != Some(new);
+                }
+            }
+        }
+    }
+    let found = found.into_iter().zip(0..);
+    Ok(found.map(|(like, id)| like.unwrap_or(id)).collect())
+}
+
+/// The operand whose lengths the result of an operator has.
+fn like_operand(
+    function: &Function,
+    found: &[Option<ValueId>],
+    op: &OpRef,
+    args: &[ValueId],
+) -> Option<ValueId> {
+    let number = |&&a: &&ValueId| function.ty(a).ndim() == 0;
+    if let Some(sum) = op.scatter().and_then(|scatter| scatter.accumulation())
+        && sum.has_base()
+    {
+        return args.first().copied();
+    }
+    if is_one_of!(op: ReplaceRow) {
+        return args.first().copied();
+    }
+    if is_one_of!(op: ScatterRows, ScatterPick, SliceAdjoint, SumTo, ReshapeLike) {
+        return args.last().copied();
+    }
+    if let Some(BroadcastLike { core: 0 }) = op.downcast::<BroadcastLike>() {
+        return args
+            .last()
+            .copied()
+            .filter(|_| args.first().is_some_and(|a| number(&a)));
+    }
+    let dtype = args.first().map(|&a| function.ty(a).dtype)?;
+    Kernel::of(&**op, dtype, args.len())?;
+    let mut arrays = args.iter().filter(|a| !number(a));
+    let first = arrays.next()?;
+    let same = |&a: &ValueId| found[a as usize] == found[*first as usize];
+    arrays.all(same).then_some(*first)
+}
