@@ -31,7 +31,7 @@ use super::function::{
 use super::kind::ValueKind;
 use super::origins::{Forward, Point};
 use super::reversed::Reversed;
-use super::shapes::same_lengths;
+use super::shapes::share_lengths;
 use crate::error::{Error, Result};
 use crate::interrupt::Poller;
 
@@ -69,7 +69,7 @@ pub(super) fn restore(forward: &Forward<'_>, reversed: Reversed) -> Result<Funct
         only: HashMap::new(),
         open: VecDeque::new(),
     };
-    pass.share_lengths()?;
+    share_lengths(&mut pass.function, &pass.points, forward, &pass.available)?;
     pass.choose()?;
     pass.keep();
     pass.rename()?;
@@ -102,33 +102,6 @@ struct Restoration<'f> {
 }
 
 impl Restoration<'_> {
-    /// Lets what is read for its lengths alone be a value of the same lengths that is there.
-    fn share_lengths(&mut self) -> Result<()> {
-        let same = same_lengths(self.forward.function, self.forward.graph)?;
-        for (block, point) in self.points.iter().enumerate() {
-            let Some(point) = *point else {
-                continue;
-            };
-            for i in &mut self.function.blocks[block].instructions {
-                let Expression::Apply(op, args) = &mut i.expression else {
-                    continue;
-                };
-                for (k, id) in args.iter_mut().enumerate() {
-                    let forward = (*id as usize) < same.len() && !op.reads(k);
-                    if forward && !self.available.is_there(*id, point) {
-                        let like = same[*id as usize];
-                        let kinds = &self.forward.function.kinds;
-                        let fits = kinds[*id as usize].accepts(&kinds[like as usize]);
-                        if fits && self.available.is_there(like, point) {
-                            *id = like;
-                        }
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Finds what is needed, and the points at which to keep it.
     fn choose(&mut self) -> Result<()> {
         let mut needed: BTreeMap<ValueId, BTreeSet<Point>> = BTreeMap::new();

@@ -11,8 +11,10 @@
 
 use smallvec::SmallVec;
 
+use super::availability::Availability;
 use super::cfg::Cfg;
 use super::function::{Expression, Function, ValueId};
+use super::origins::{Forward, Point};
 use crate::error::Result;
 use crate::interrupt::Poller;
 use crate::rules::{BroadcastLike, Kernel, OpRef, is_one_of};
@@ -20,9 +22,44 @@ use crate::rules::{BroadcastLike, Kernel, OpRef, is_one_of};
 /// About how many nanoseconds a value takes.
 const VALUE: usize = 50;
 
+/// Lets what a reverse pass reads for its lengths alone be a value of the same lengths that is there.
+/// `points` are what the blocks of `function` belong to, if they are reversed ones.
+///
+/// # Errors
+/// [`Error::Interrupted`](crate::Error::Interrupted).
+pub(super) fn share_lengths(
+    function: &mut Function,
+    points: &[Option<Point>],
+    forward: &Forward<'_>,
+    available: &Availability<'_>,
+) -> Result<()> {
+    let same = same_lengths(forward.function, forward.graph)?;
+    let kind = |id: ValueId| forward.function.kind(id);
+    for (block, point) in function.blocks.iter_mut().zip(points) {
+        let Some(point) = *point else {
+            continue;
+        };
+        for i in &mut block.instructions {
+            let Expression::Apply(op, args) = &mut i.expression else {
+                continue;
+            };
+            for (k, id) in args.iter_mut().enumerate() {
+                let Some(&like) = same.get(*id as usize).filter(|_| !op.reads(k)) else {
+                    continue;
+                };
+                let fits = kind(*id).accepts(kind(like));
+                if fits && !available.is_there(*id, point) && available.is_there(like, point) {
+                    *id = like;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// For each value one that has its lengths and is defined wherever it is: itself, if no other is
 /// known.
-pub(super) fn same_lengths(function: &Function, graph: &Cfg) -> Result<Vec<ValueId>> {
+fn same_lengths(function: &Function, graph: &Cfg) -> Result<Vec<ValueId>> {
     let mut found: Vec<Option<ValueId>> = vec![None; function.kinds.len()];
     // Parameters whose arguments do not agree.
     let mut own = vec![false; function.kinds.len()];
