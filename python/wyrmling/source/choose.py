@@ -62,7 +62,6 @@ class Record:
     def __init__(self) -> None:
         self.table = SpecializationTable(MOST_SIGNATURES)
         self.seen: set[Any] = set()
-        self.reasons: dict[Any, str] = {}
 
     def is_new(self, signature: Any) -> bool:
         """Whether no call of this signature came before; from now on one did."""
@@ -72,12 +71,6 @@ class Record:
             self.seen.clear()
         self.seen.add(signature)
         return True
-
-    def remember(self, signature: Any, reason: str) -> None:
-        """Why calls of a signature are traced."""
-        if len(self.reasons) >= MOST_SIGNATURES:
-            self.reasons.pop(next(iter(self.reasons)))
-        self.reasons[signature] = reason
 
 
 _records: IdentityCache[types.CodeType, dict[Any, Record]] = IdentityCache(4096)
@@ -130,7 +123,7 @@ def transformed(
     chain: tuple[Transform, ...] = (transform,)
     if isinstance(f, Differentiated):
         inner, chain = f.inner, (*f.chain, *chain)
-    # True counts as 1, but is another word.
+    # By how they print: ``argnums=True`` means 1, but is equal to it.
     key = (mode, tuple((t.name, repr(t.argnums), t.has_aux) for t in chain))
     try:
         known = record(inner, key)
@@ -176,7 +169,11 @@ class Chosen:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """The result where no program gives it."""
+        """The result where no program gives it.
+
+        Where a program left, now or too often before, the function itself runs first, so that what
+        raises raises Python's exception: tracing would divide by zero. What returns is traced.
+        """
         ran = exit is not None or (specialization is not None and specialization.compiled)
         ran = ran or _here.__dict__.pop("left", False)
         if self.traced is self.inner or not ran:
@@ -235,7 +232,6 @@ class Chosen:
             refusal = error
         if self.mode == "source":
             raise refusal
-        self.record.remember(signature, f"{type(refusal).__name__}: {refusal}")
         return _traced(arguments)
 
     def _is_slow(self, arguments: Arguments) -> bool:

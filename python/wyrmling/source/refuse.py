@@ -128,7 +128,6 @@ GROUPS: dict[str, list[str]] = {}
 
 _ASYNC = "read what is awaited before, and give it to a plain function"
 _TRACE = "use mode='trace', or write it outside of the function"
-_OLD = "Python 3.8 and newer do not make it"
 
 TABLE: dict[str, Entry] = {}
 """What is known of every class of ``ast``, by its name."""
@@ -283,17 +282,6 @@ TABLE |= _group(
         "TypeVar": _refused("a type parameter", "define the type outside of the function"),
         "TypeVarTuple": _refused("a type parameter", "define the type outside of the function"),
         "ParamSpec": _refused("a type parameter", "define the type outside of the function"),
-        "Num": _refused("ast.Num", _OLD),
-        "Str": _refused("ast.Str", _OLD),
-        "Bytes": _refused("ast.Bytes", _OLD),
-        "NameConstant": _refused("ast.NameConstant", _OLD),
-        "Ellipsis": _refused("ast.Ellipsis", _OLD),
-        "Index": _refused("ast.Index", _OLD),
-        "ExtSlice": _refused("ast.ExtSlice", _OLD),
-        "Suite": _refused("ast.Suite", _OLD),
-        "AugLoad": _refused("ast.AugLoad", _OLD),
-        "AugStore": _refused("ast.AugStore", _OLD),
-        "Param": _refused("ast.Param", _OLD),
     },
 )
 
@@ -301,4 +289,10 @@ TABLE |= _group(
 ABSTRACT = frozenset(
     {"AST", "mod", "stmt", "expr", "expr_context", "boolop", "operator", "unaryop", "cmpop"}
     | {"excepthandler", "pattern", "type_ignore", "type_param", "slice"}
+)
+
+# Classes that stay for the sake of old programs: no parser makes a node of them.
+NEVER_MADE = frozenset(
+    {"Num", "Str", "Bytes", "NameConstant", "Ellipsis", "Index", "ExtSlice", "Suite"}
+    | {"AugLoad", "AugStore", "Param"}
 )

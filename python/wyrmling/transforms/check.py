@@ -68,9 +68,11 @@ def check_grads(
 
     ``f`` takes and returns what ``grad`` and ``vjp`` allow, and is also run on plain numbers and
     arrays. Derivatives may differ from the differences by ``atol + rtol * |difference|``, for steps
-    of ``eps``, and ``mode`` is that of ``grad``, for the first order; by default 1e-6, 1e-5 and
-    1e-5 in double precision, 0.01, 0.02 and 0.01 if an argument is float32. The direction is drawn
-    with a fixed seed.
+    of ``eps``; by default 1e-6, 1e-5 and 1e-5 in double precision, 0.01, 0.02 and 0.01 if an
+    argument is float32. The direction is drawn with a fixed seed.
+
+    ``mode`` is that of ``grad``, for derivatives of the first order; what is above those calls
+    transforms itself, and is read where that can be.
 
     Raises AssertionError if they differ by more, and ValueError or TypeError for arguments that
     make no sense.
