@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 import pytest
-from reading import agrees
+from reading import agrees, leaves, read
+
+from wyrmling.source.refuse import SourceError
 
 
 def alias_or_copy(x, flag):
@@ -265,3 +267,82 @@ def test_straight():
     agrees(matrix, 1.5, 2.5)
     for f in (rows_are_one, late_binding, list_iterated_while_it_grows):
         agrees(f, 1.5)
+
+
+def list_changed_under_enumerate(x):
+    xs = [x, 1.0, 2.0]
+    for i, v in enumerate(xs):
+        if i < 2:
+            xs[i + 1] += v
+    return xs[2]
+
+
+def list_changed_under_zip(x):
+    xs = [x, 1.0, 2.0]
+    total = 0.0
+    for i, v in zip(range(3), xs, strict=True):
+        if i < 2:
+            xs[i + 1] += v
+        total += v
+    return total
+
+
+def iterator_gone_through_twice(x):
+    numbers = map(lambda v: v * 2, [x, 1.0])  # noqa: C417
+    return sum(numbers) + sum(numbers)
+
+
+def values_seen_later(x):
+    d = {"a": x, "b": 1.0}
+    values = d.values()
+    d["b"] = 5.0
+    return sum(values)
+
+
+def dict_changed_while_gone_through(x):
+    d = {"a": x, "b": 1.0}
+    total = 0.0
+    for k, v in d.items():
+        d["b"] = 7.0
+        d[k] = v * 2
+        total += v
+    return total, d["a"], d["b"]
+
+
+def dict_that_grows(x):
+    d = {"a": x}
+    total = 0.0
+    for _ in d:
+        d["b"] = 1.0
+        total += 1
+    return total
+
+
+class Open:
+    def __init__(self, a):
+        self.a = a
+
+    def __getattr__(self, name):
+        return 7.0
+
+
+def attribute_that_a_class_makes(x):
+    return getattr(Open(x), "nope", 1.0)
+
+
+def test_dicts_are_seen_as_they_are_at_each_step():
+    for f in (values_seen_later, dict_changed_while_gone_through, dict_that_grows):
+        agrees(f, 1.5)
+    agrees(lambda a, b: [a, b, a].count(a), 1.5, 2.5)
+    leaves(lambda a, b: [a, b, a].count(a), float("nan"), 2.5)
+
+
+def test_what_would_be_seen_later_is_refused():
+    for f, text in (
+        (list_changed_under_enumerate, "gone through"),
+        (list_changed_under_zip, "gone through"),
+        (iterator_gone_through_twice, "iterator"),
+        (attribute_that_a_class_makes, "__getattr__"),
+    ):
+        with pytest.raises(SourceError, match=text):
+            read(f, 1.5)

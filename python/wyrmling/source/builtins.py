@@ -358,8 +358,11 @@ class Builtins(Walker):
             return hasattr(value.object, name)
         if isinstance(value, Reference):
             contents = self.contents(value, node)
-            if isinstance(contents, InstanceContents) and name in contents.names:
-                return True
+            if isinstance(contents, InstanceContents):
+                if name in contents.names:
+                    return True
+                if hasattr(contents.cls, "__getattr__"):
+                    self.refuse(node, "a class with __getattr__", "give it attributes")
         return hasattr(self.type_of(value, node), name)
 
     def builtin_str(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:

@@ -211,6 +211,8 @@ class Calls(Walker):
             self.refuse(node, "a call of a generator", "return a list")
         self._check_recursion(function, args, node)
         bound = self._bind(function, args, keywords, node)
+        for value in bound.values():
+            self.kept(value, node)
         frame = Frame(function.node, function.reading, function.names, scope, dict(function.cells))
         with self.holding(function, *bound.values()):
             for name in sorted(scope.cells):

@@ -24,6 +24,7 @@ from .calls import Calls
 from .comprehensions import Comprehensions
 from .containers import Containers
 from .environment import Environment
+from .iteration import Iteration
 from .loops import Loops
 from .mathematics import Mathematics
 from .methods import Methods
@@ -48,6 +49,7 @@ MOST_RESTARTS = 30
 class Interpreter(
     Statements,
     Loops,
+    Iteration,
     Patterns,
     Comprehensions,
     Calls,

@@ -50,7 +50,7 @@ class Containers(Walker):
             if isinstance(node, ast.Starred):
                 found += self.items(self.evaluate(node.value), node)
             else:
-                found.append(self.evaluate(node))
+                found.append(self.kept(self.evaluate(node), node))
         return found
 
     def evaluate_Dict(self, node: ast.Dict) -> Any:

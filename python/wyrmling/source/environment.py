@@ -55,7 +55,7 @@ class Environment(Walker):
         if isinstance(value, Unset):
             self.leave(f"the name {name!r} is not set", node)
         if isinstance(value, Lost):
-            if value.key is not None and value.key not in self.kept:
+            if value.key is not None and value.key not in self.names_kept:
                 raise Restart(kept=frozenset({value.key}))
             self.unknown(
                 value,
@@ -78,6 +78,7 @@ class Environment(Walker):
         """Gives a name of the function, or a nonlocal one, a value."""
         own = self._renamed(name)
         frame = self.frame
+        self.kept(value, self.node)
         if own in frame.cells:
             address = frame.cells[own].address
             before = self.state.heap[address]

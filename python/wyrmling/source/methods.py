@@ -99,14 +99,14 @@ class Methods(Walker):
         if name == "count":
             total: Any = Known(0)
             for item in items:
-                same = self.truth(self.compare("Eq", item, args[0], node), node)
+                same = self.truth(self.same_or_equal(item, args[0], node), node)
                 total = self.binary("Add", total, self.call(Known(int), [same], {}, node), node)
             return total
 
         def first(at: int) -> Any:
             if at == len(items):
                 self.leave("the value is not there", node)
-            same = self.truth(self.compare("Eq", items[at], args[0], node), node)
+            same = self.truth(self.same_or_equal(items[at], args[0], node), node)
             return self.decide(same, lambda: Known(at), lambda: first(at + 1), node)
 
         return first(0)
@@ -202,20 +202,19 @@ class Methods(Walker):
         self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
     ) -> Any:
         """``x.keys()``."""
-        return Lazy("dict_keys", tuple(Known(key) for key in contents.keys))
+        return Lazy("dict_keys", (owner,))
 
     def dict_values(
         self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
     ) -> Any:
         """``x.values()``."""
-        return Lazy("dict_values", contents.values)
+        return Lazy("dict_values", (owner,))
 
     def dict_items(
         self, owner: Any, contents: DictContents, args: list[Any], _: Any, node: ast.AST
     ) -> Any:
         """``x.items()``."""
-        pairs = zip(contents.keys, contents.values, strict=True)
-        return Lazy("dict_items", tuple(Row((Known(key), value)) for key, value in pairs))
+        return Lazy("dict_items", (owner,))
 
     def _at(self, contents: DictContents, key: Any) -> int | None:
         for at, one in enumerate(contents.keys):

@@ -126,12 +126,42 @@ class Operations:
         """A comparison of two values (``truth.py``)."""
         raise NotImplementedError
 
+    def same_or_equal(self, left: Any, right: Any, node: ast.AST) -> Any:
+        """Whether items of containers are equal, as Python compares them (``truth.py``)."""
+        raise NotImplementedError
+
     def truth(self, value: Any, node: ast.AST) -> Any:
         """Whether a value counts as true: a bool, known or computed (``truth.py``)."""
         raise NotImplementedError
 
+    def loop(
+        self,
+        condition: Callable[[], Any],
+        body: Callable[[], Any],
+        step: Callable[[], Any] | None,
+        node: ast.AST,
+        count: int | None = None,
+        bounds: frozenset[int] = frozenset(),
+    ) -> tuple[list[Any], list[Any]]:
+        """A loop: the ways on which it ended, and those that left it (``loops.py``)."""
+        raise NotImplementedError
+
+    def unrolled(
+        self,
+        condition: Callable[[], Any],
+        body: Callable[[], Any],
+        step: Callable[[], Any] | None,
+        node: ast.AST,
+    ) -> tuple[list[Any], list[Any]]:
+        """Every run of a body by itself (``loops.py``)."""
+        raise NotImplementedError
+
+    def after_loop(self, ended: list[Any], left: list[Any], node: Any) -> None:
+        """``else``, and where the ways out of a loop meet (``loops.py``)."""
+        raise NotImplementedError
+
     def each(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> None:
-        """Runs an action for each item (``loops.py``)."""
+        """Runs an action for each item (``iteration.py``)."""
         raise NotImplementedError
 
     def items(self, over: Any, node: ast.AST) -> list[Any]:
@@ -188,6 +218,10 @@ class Operations:
         """Gives a name a value (``environment.py``)."""
         raise NotImplementedError
 
+    def view_items(self, kind: str, owner: Any, node: ast.AST) -> list[Any]:
+        """What a view of a dict has now (``sequences.py``)."""
+        raise NotImplementedError
+
     def load(self, name: str, node: ast.AST) -> Any:
         """What a name stands for (``environment.py``)."""
         raise NotImplementedError
@@ -221,7 +255,7 @@ class Operations:
         raise NotImplementedError
 
     def smaller(self, left: Any, right: Any, node: ast.AST) -> Any:
-        """The smaller of two numbers (``loops.py``)."""
+        """The smaller of two numbers (``iteration.py``)."""
         raise NotImplementedError
 
     def position(self, index: Any, length: int, node: ast.AST) -> int:

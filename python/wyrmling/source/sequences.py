@@ -43,7 +43,7 @@ class Sequences(Walker):
             return Number("int", made, seen=value.shape[0])
         if isinstance(value, Lazy):
             if value.name in ("dict_keys", "dict_values", "dict_items"):
-                return Known(len(value.over))
+                return self.length(value.over[0], node)
             self.leave("this has no length", node)
         return self.refuse(node, "the length of this", "use a list, a tuple or an array")
 
@@ -117,10 +117,20 @@ class Sequences(Walker):
             return [Known(item) for item in found]
         self.leave("this cannot be gone through", node)
 
+    def view_items(self, kind: str, owner: Any, node: ast.AST) -> list[Any]:
+        """What a view of a dict has now."""
+        contents = self.contents(owner, node)
+        keys = [Known(key) for key in contents.keys]
+        if kind == "dict_keys":
+            return keys
+        if kind == "dict_values":
+            return list(contents.values)
+        return [Row(pair) for pair in zip(keys, contents.values, strict=True)]
+
     def _lazy_items(self, over: Lazy, node: ast.AST) -> list[Any]:
         name, parts = over.name, over.over
         if name in ("dict_keys", "dict_values", "dict_items"):
-            return list(parts)
+            return self.view_items(name, parts[0], node)
         if name == "enumerate":
             numbers = itertools.count()
             return [

@@ -17,6 +17,7 @@ import numpy as np
 from .numbers import FOLDED, is_numpy
 from .state import DictContents, ListContents
 from .values import (
+    REAL,
     Applied,
     Choice,
     Closure,
@@ -260,17 +261,19 @@ class Truth(Walker):
     def _all_equal(self, pairs: list[tuple[Any, Any]], node: ast.AST) -> Any:
         if not pairs:
             return Known(True)
-        same = self.truth(self._same_or_equal(*pairs[0], node), node)
+        same = self.truth(self.same_or_equal(*pairs[0], node), node)
         return self.decide(
             same, lambda: self._all_equal(pairs[1:], node), lambda: Known(False), node
         )
 
-    def _same_or_equal(self, left: Any, right: Any, node: ast.AST) -> Any:
+    def same_or_equal(self, left: Any, right: Any, node: ast.AST) -> Any:
         """Whether items are equal. Python takes one object for equal to itself, also if it is NaN:
         whether two names have one object is not known of numbers, so a NaN leaves.
         """
         for value in (left, right):
-            if isinstance(value, Number) and value.kind in ("float", "float64", "float32"):
+            if isinstance(value, Known) and value.object != value.object:
+                self.leave("a comparison of containers with a NaN", node)
+            if isinstance(value, Number) and value.kind in REAL:
                 fine = self.compute("equal_number", value.id, value.id)
                 self.guard(fine, "a comparison of containers with a NaN", node)
         return self.compare("Eq", left, right, node)
@@ -278,7 +281,7 @@ class Truth(Walker):
     def _ordered(self, operator: str, ours: list[Any], theirs: list[Any], node: ast.AST) -> Any:
         if not ours or not theirs:
             return Known(COMPARISONS[operator][1](len(ours), len(theirs)))
-        same = self.truth(self._same_or_equal(ours[0], theirs[0], node), node)
+        same = self.truth(self.same_or_equal(ours[0], theirs[0], node), node)
         return self.decide(
             same,
             lambda: self._ordered(operator, ours[1:], theirs[1:], node),
@@ -358,7 +361,7 @@ class Truth(Walker):
     def _among_keys(self, item: Any, keys: list[Any], node: ast.AST) -> Any:
         if not keys:
             return Known(False)
-        same = self.truth(self._same_or_equal(keys[0], item, node), node)
+        same = self.truth(self.same_or_equal(keys[0], item, node), node)
         return self.decide(
             same, lambda: Known(True), lambda: self._among_keys(item, keys[1:], node), node
         )

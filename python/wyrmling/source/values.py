@@ -268,6 +268,14 @@ class Defined:
     name: str
 
 
+ITERATORS = frozenset({"enumerate", "zip", "strict zip", "map", "filter", "reversed", "generator"})
+
+
+def is_iterator(value: Any) -> bool:
+    """Whether a value can be gone through once alone."""
+    return isinstance(value, Lazy) and value.name in ITERATORS
+
+
 Value = (
     Known
     | Number

@@ -33,6 +33,7 @@ from .values import (
     Number,
     Reference,
     Unset,
+    is_iterator,
     kind_of,
 )
 
@@ -114,11 +115,12 @@ class Walker(Operations):
     def __init__(self, builder: Any, needs: Any, kept: frozenset[Hashable]) -> None:
         self.builder = builder
         self.needs = needs
-        self.kept = kept
+        self.names_kept = kept
         self.state = State(0)
         self.frames: list[Frame] = []
         self.held: list[Any] = []
         self.statement = 0
+        self.node: ast.AST = ast.Pass()
         self.hidden: dict[int, Any] = {}
         self.places: list[Any] = []
         self.captured: list[Any] = []
@@ -146,6 +148,7 @@ class Walker(Operations):
             self._spend(node)
             held, before = len(self.held), self.statement
             self.statement = held
+            self.node = node
             self.builder.line(node.lineno)
             try:
                 self._handler_of("execute", node)(node)
@@ -247,8 +250,19 @@ class Walker(Operations):
 
     # The heap.
 
+    def kept(self, value: Any, node: ast.AST) -> Any:
+        """A value that gets a name, or a place in a container: no iterator, whose items would have
+        to be gone after they were gone through.
+        """
+        if is_iterator(value):
+            self.refuse(node, "an iterator that is kept", "go through it where it is made")
+        return value
+
     def allocate(self, contents: Contents) -> Reference:
         """A new object."""
+        if not isinstance(contents, Lost):
+            for part in contents.parts:
+                self.kept(part, self.node)
         address = next(self._addresses)
         self.state.heap[address] = contents
         return Reference(address)
@@ -272,6 +286,8 @@ class Walker(Operations):
                 "a write to an argument",
                 "copy it first, or return the new value",
             )
+        for part in contents.parts:
+            self.kept(part, node)
         self.state.heap[value.address] = contents
 
     def serial(self) -> str:
@@ -364,7 +380,7 @@ class Walker(Operations):
             lambda: next(self._addresses),
             list(self.held),
             forced,
-            self.kept,
+            self.names_kept,
             self.alive,
         )
 

@@ -1,0 +1,263 @@
+"""What loops go through: ranges and arrays by a number, containers item by item.
+
+What the body changes is seen as Python sees it: a list is looked up at each step, a dict may
+change its values and not its keys; where items were looked up before (``enumerate`` of a list), a
+change of the list is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from .join import Incoming
+from .state import DictContents, ListContents, addresses
+from .values import Array, Choice, Known, Lazy, Range, Reference, Row, sources_of
+from .walker import LONGEST_UNROLLED, Walker
+
+
+class Iteration(Walker):
+    """``for``, and whatever goes through something."""
+
+    def execute_For(self, node: ast.For) -> None:
+        """``for target in iterable: …``."""
+        over = self.evaluate(node.iter)
+
+        def action(item: Any) -> None:
+            self.assign(node.target, item)
+            self.execute(node.body)
+
+        ended, left = self._through(over, action, node)
+        self.after_loop(ended, left, node)
+
+    def each(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> None:
+        """Runs an action for each item."""
+        ended, left = self._through(over, action, node)
+        self.meet([*ended, *left], node)
+
+    def _through(
+        self, over: Any, action: Callable[[Any], None], node: ast.AST
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """Goes through something: the ways on which it ended, and those that left it."""
+        if isinstance(over, Choice):
+            over = self.settled(over, node)
+        if isinstance(over, Known) and isinstance(over.object, range):
+            ends = over.object
+            over = Range(Known(ends.start), Known(ends.stop), Known(ends.step))
+        if isinstance(over, Lazy) and over.name in ("map", "filter"):
+            return self._mapped(over, action, node)
+        if isinstance(over, Reference):
+            contents = self.contents(over, node)
+            if isinstance(contents, ListContents):
+                return self._through_list(over, action, node)
+            if isinstance(contents, DictContents):
+                return self._through_dict("dict_keys", over, action, node)
+            if self.class_of(over) is not None:
+                self.refuse(node, "going through an instance", "go through a list of its own")
+        if isinstance(over, Lazy) and over.name in ("dict_keys", "dict_values", "dict_items"):
+            return self._through_dict(over.name, over.over[0], action, node)
+        if isinstance(over, Range):
+            return self._over_range(over, action, node)
+        counted = self._counted(over, node)
+        if counted is None:
+            return self._one_by_one(self.items(over, node), action, node, over)
+        length, item = counted
+        return self._count(length, item, action, node, over)
+
+    def _mapped(
+        self, over: Lazy, action: Callable[[Any], None], node: ast.AST
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        if over.name == "filter" or len(over.over) != 2:
+            found = self.items(over, node)
+            return self._one_by_one(found, action, node, over)
+        function, column = over.over
+        return self._through(
+            column, lambda item: action(self.call(function, [item], {}, node)), node
+        )
+
+    def _through_list(
+        self, over: Reference, action: Callable[[Any], None], node: ast.AST
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """A list, which the body may change: what it holds is looked up at each step."""
+        at = 0
+
+        def condition() -> Any:
+            return Known(at < len(self.contents(over, node).items))
+
+        def body() -> None:
+            nonlocal at
+            item = self.contents(over, node).items[at]
+            at += 1
+            action(item)
+
+        with self.holding(over):
+            return self.unrolled(condition, body, None, node)
+
+    def _through_dict(
+        self, kind: str, over: Reference, action: Callable[[Any], None], node: ast.AST
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """A dict or a view of it: the body may change its values, but not its keys."""
+        keys = self.contents(over, node).keys
+        at = 0
+
+        def condition() -> Any:
+            if len(self.contents(over, node).keys) != len(keys):
+                self.leave("a dict changes its size while it is gone through", node)
+            if self.contents(over, node).keys != keys:
+                self.refuse(node, "a change of the keys that are gone through", "use a list")
+            return Known(at < len(keys))
+
+        def body() -> None:
+            nonlocal at
+            item = self.view_items(kind, over, node)[at]
+            at += 1
+            action(item)
+
+        with self.holding(over):
+            return self.unrolled(condition, body, None, node)
+
+    def _one_by_one(
+        self, items: list[Any], action: Callable[[Any], None], node: ast.AST, over: Any
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        before = {address: self.state.heap[address] for address in addresses(over)}
+        if len(items) > LONGEST_UNROLLED:
+            self.refuse(node, "a loop over so many items", "use a range, or an array")
+        waiting = iter(items)
+        left = len(items)
+
+        def body() -> None:
+            nonlocal left
+            left -= 1
+            action(next(waiting))
+
+        def condition() -> Any:
+            # The items were looked up when the loop began.
+            if any(self.state.heap.get(at) != contents for at, contents in before.items()):
+                self.refuse(node, "a change of what is gone through", "go through a copy")
+            return Known(left > 0)
+
+        with self.holding(over, *items):
+            return self.unrolled(condition, body, None, node)
+
+    def _counted(self, over: Any, node: ast.AST) -> tuple[Any, Callable[[Any], Any]] | None:
+        """The length of what any item can be had of by a computed index, and how."""
+        if isinstance(over, Range):
+            if not isinstance(over.step, Known):
+                self.unknown(over.step, node, "a range of a computed step", "write the step")
+            return self._range_count(over, node), lambda at: self._range_item(over, at, node)
+        array = self.array_of(over)
+        if isinstance(array, Array) and array.shape:
+            return self.length(array, node), lambda at: self.array_item(over, at, node)
+        if isinstance(over, Lazy) and over.name == "enumerate":
+            inner = self._counted(over.over[0], node)
+            if inner is not None:
+                start = over.over[1]
+                return inner[0], lambda at: Row((self.binary("Add", start, at, node), inner[1](at)))
+        if isinstance(over, Lazy) and over.name == "zip" and over.over:
+            columns = [self._counted(part, node) for part in over.over]
+            if all(column is not None for column in columns):
+                found = [column for column in columns if column is not None]
+                shortest = found[0][0]
+                for length, _ in found[1:]:
+                    shortest = self.smaller(shortest, length, node)
+                return shortest, lambda at: Row(tuple(item(at) for _, item in found))
+        if isinstance(over, Lazy) and over.name == "reversed":
+            inner = self._counted(over.over[0], node)
+            if inner is not None:
+                last = self.binary("Sub", inner[0], Known(1), node)
+                return inner[0], lambda at: inner[1](self.binary("Sub", last, at, node))
+        if isinstance(over, Known) and isinstance(over.object, range):
+            ends = over.object
+            return self._counted(Range(Known(ends.start), Known(ends.stop), Known(ends.step)), node)
+        return None
+
+    def smaller(self, left: Any, right: Any, node: ast.AST) -> Any:
+        """The smaller of two numbers."""
+        return self.decide(self.compare("Lt", right, left, node), lambda: right, lambda: left, node)
+
+    def _range_count(self, over: Range, node: ast.AST) -> Any:
+        if all(isinstance(end, Known) for end in over.parts):
+            ends = [end.object for end in over.parts]
+            try:
+                found = range(*ends)
+                if any(abs(end) >= 2**62 for end in ends):
+                    self.refuse(node, "a range this long", "use a shorter one")
+                return Known(len(found))
+            except (TypeError, ValueError):
+                self.leave("a range that Python refuses", node)
+        if over.step.object == 0:
+            self.leave("a range of step 0", node)
+        return self.length(over, node)
+
+    def _range_item(self, over: Range, at: Any, node: ast.AST) -> Any:
+        step = over.step.object
+        scaled = at if step == 1 else self.binary("Mult", at, Known(int(step)), node)
+        if isinstance(over.start, Known) and over.start.object == 0:
+            return scaled
+        return self.binary("Add", over.start, scaled, node)
+
+    def _over_range(
+        self, over: Range, action: Callable[[Any], None], node: ast.AST
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """A range: a loop with the number itself as its counter."""
+        known = self._range_count(over, node) if known_range(over) else None
+        step = self.constant_of(over.step, node, "a range of a computed step", "write the step")
+        name = self.serial()
+        self.state.environments[-1][name] = over.start
+
+        def condition() -> Any:
+            at = self.state.environments[-1][name]
+            return self.compare("Lt" if step > 0 else "Gt", at, over.stop, node)
+
+        def body() -> None:
+            action(self.state.environments[-1][name])
+
+        def advance() -> None:
+            names = self.state.environments[-1]
+            names[name] = self.binary("Add", names[name], Known(step), node)
+
+        count = None if known is None else known.object
+        bounds = sources_of(*over.parts)
+        with self.holding(over):
+            found = self.loop(condition, body, advance, node, count, bounds)
+        for incoming in [*found[0], *found[1]]:
+            incoming.state.environments[-1].pop(name, None)
+        return found
+
+    def _count(
+        self,
+        length: Any,
+        item: Callable[[Any], Any],
+        action: Callable[[Any], None],
+        node: ast.AST,
+        over: Any,
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """A loop that counts."""
+        name = self.serial()
+        names = self.state.environments[-1]
+        names[name] = Known(0)
+
+        def condition() -> Any:
+            return self.compare("Lt", self.state.environments[-1][name], length, node)
+
+        def body() -> None:
+            at = self.state.environments[-1][name]
+            action(item(at))
+
+        def step() -> None:
+            names = self.state.environments[-1]
+            names[name] = self.binary("Add", names[name], Known(1), node)
+
+        known = length.object if isinstance(length, Known) else None
+        bounds = sources_of(length)
+        with self.holding(over):
+            found = self.loop(condition, body, step, node, known, bounds)
+        for incoming in [*found[0], *found[1]]:
+            incoming.state.environments[-1].pop(name, None)
+        return found
+
+
+def known_range(over: Range) -> bool:
+    """Whether the length of a range is known."""
+    return all(isinstance(end, Known) for end in over.parts)
