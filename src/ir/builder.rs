@@ -244,6 +244,15 @@ impl Builder {
         (exits.len() - 1) as u32
     }
 
+    /// Checks that an exit is there, for a terminator that leaves by it; `what` names it in messages.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if not.
+    #[cfg(feature = "python")]
+    pub(crate) fn has_exit(&self, what: &str, exit: u32) -> Result<()> {
+        check_exit(what, exit, self.state.borrow().notes.exits.len())
+    }
+
     /// Appends a guard, which leaves by an exit unless a condition holds.
     ///
     /// # Errors

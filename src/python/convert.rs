@@ -65,20 +65,26 @@ const COPIED: usize = 1 << 20;
 fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<T>> {
     fn copy<T: numpy::Element + Copy>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Vec<T>> {
         let count = array.len();
-        let mut data = vec_for(&[count])?;
+        let mut data: Vec<T> = vec_for(&[count])?;
         let mut poller = Poller::default();
         while data.len() < count {
-            // SAFETY: as `PyArrayMethods::to_vec`, which is this without the check for memory: the
-            // slice is gone before any other code runs, under the interpreter's lock, and taken anew
-            // after it.
-            let all = unsafe { array.as_slice()? };
-            if all.len() != count {
+            if array.len() != count {
                 return Err(PyRuntimeError::new_err(
                     "an array was resized by a signal handler or thread while it was read",
                 ));
             }
             let part = COPIED.min(count - data.len());
-            data.extend_from_slice(&all[data.len()..data.len() + part]);
+            let done = data.len();
+            // SAFETY: the array is contiguous and aligned, as the caller has seen, and has `count` elements
+            // of type `T`, as was just compared under the interpreter's lock; `done + part` are no more,
+            // and the vector has room for as many. Both are numbers, which may have any bits, and apart.
+            // No slice is made of NumPy's memory: functions of NumPy's write without the interpreter's
+            // lock, and what is copied meanwhile is neither old nor new, as it is for NumPy itself.
+            unsafe {
+                let from = array.data().add(done);
+                std::ptr::copy_nonoverlapping(from, data.as_mut_ptr().add(done), part);
+                data.set_len(done + part);
+            }
             poller.step(part)?;
         }
         Ok(data)

@@ -1,86 +1,51 @@
 //! Python's objects made of a function's results.
 //!
-//! A straight list again: each entry makes one object, of a result or of objects that were made before,
-//! and the last one is what the call gives. So no nesting is too deep, and what is one object twice in
-//! the result is that in each call.
+//! What a call gives is described by a list of [`ResultStep`]s. Each makes one object, of a result of the
+//! function or of objects of earlier steps; the last one is what the call gives. So no nesting is too deep,
+//! and what is one object twice in the result is that in each call.
 
 use pyo3::PyVisit;
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use smallvec::SmallVec;
 
 use super::conditions::CallSlots;
 use super::constants::ComparedConstant;
 use super::datum;
-use crate::array::DType;
+use super::leaves::LeafKind;
 use crate::ir::{Datum, ValueKind};
 use crate::python::Object;
-use crate::python::convert::{self, items};
+use crate::python::convert::items;
 
-/// How a result is seen.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum ResultForm {
-    Float,
-    Scalar(DType),
-    Int,
-    Bool,
-    Array,
-}
-
-pub(super) enum Making {
-    Result(usize, ResultForm),
+/// One step: how an object is made.
+pub(super) enum ResultStep {
+    /// Of a result, by number.
+    Result(usize, LeafKind),
+    /// A tuple of objects that were made before.
     Tuple(Vec<usize>),
+    /// A list of such.
     List(Vec<usize>),
+    /// A dict with these keys.
     Dict(Vec<ComparedConstant>, Vec<usize>),
+    /// Always the same object.
     Object(Py<PyAny>),
+    /// What the call was given, or what was read of it, by slot.
     Slot(usize),
+    /// What a callable gives for such objects.
     Call(Py<PyAny>, Vec<usize>),
 }
 
 /// What makes the object that a call gives.
 pub(super) enum Boxing {
     /// A list of what is made.
-    Makes(Vec<Making>),
+    Makes(Vec<ResultStep>),
     /// A callable, which gets all results in a tuple.
     Build(Py<PyAny>),
 }
 
-impl ResultForm {
-    fn new(kind: &str, result: &ValueKind) -> Option<Self> {
-        let number = result.as_number();
-        Some(match kind {
-            "float" if number.is_some_and(DType::is_real) => ResultForm::Float,
-            "float64" if number == Some(DType::F64) => ResultForm::Scalar(DType::F64),
-            "float32" if number == Some(DType::F32) => ResultForm::Scalar(DType::F32),
-            "int" if *result == ValueKind::Int || number == Some(DType::U32) => ResultForm::Int,
-            "bool" if *result == ValueKind::Bool => ResultForm::Bool,
-            "array" if result.array().is_some() => ResultForm::Array,
-            _ => return None,
-        })
-    }
-
-    fn make<'py>(self, py: Python<'py>, result: &Datum) -> PyResult<Object<'py>> {
-        match (self, result) {
-            (ResultForm::Float, Datum::Array(a)) => Ok(PyFloat::new(py, a.item()?).into_any()),
-            (ResultForm::Scalar(dtype), Datum::Array(a)) => {
-                datum::numpy_scalar(py, dtype, a.item()?)
-            }
-            (ResultForm::Bool, Datum::Bool(b)) => Ok(PyBool::new(py, *b).to_owned().into_any()),
-            (ResultForm::Int, Datum::Int(i)) => Ok(PyInt::new(py, *i).into_any()),
-            (ResultForm::Int, Datum::Array(a)) => Ok(PyInt::new(py, a.item()? as u32).into_any()),
-            (ResultForm::Array, Datum::Array(a)) => convert::to_numpy(py, a.clone()),
-            (_, result) => Err(crate::Error::Type(format!(
-                "a result is of kind {}, which is not that of the function",
-                result.kind()
-            ))
-            .into()),
-        }
-    }
-}
-
-impl Making {
+impl ResultStep {
     fn new(
         make: &Bound<'_, PyTuple>,
         number: usize,
@@ -101,8 +66,8 @@ impl Making {
         };
         let parts = |object: Object<'_>| items("outputs", &object, None, |o| below(o, number));
         Ok(match kind.as_str() {
-            "tuple" => Making::Tuple(parts(at(1)?)?),
-            "list" => Making::List(parts(at(1)?)?),
+            "tuple" => ResultStep::Tuple(parts(at(1)?)?),
+            "list" => ResultStep::List(parts(at(1)?)?),
             "dict" => {
                 let keys = items("outputs", &at(1)?, None, |o| {
                     ComparedConstant::new("outputs", &o)
@@ -111,18 +76,18 @@ impl Making {
                 if keys.len() != parts.len() {
                     return Err(wrong("expected as many values as keys"));
                 }
-                Making::Dict(keys, parts)
+                ResultStep::Dict(keys, parts)
             }
-            "object" => Making::Object(at(1)?.unbind()),
-            "slot" => Making::Slot(below(at(1)?, slots)?),
-            "call" => Making::Call(at(1)?.unbind(), parts(at(2)?)?),
+            "object" => ResultStep::Object(at(1)?.unbind()),
+            "slot" => ResultStep::Slot(below(at(1)?, slots)?),
+            "call" => ResultStep::Call(at(1)?.unbind(), parts(at(2)?)?),
             _ => {
                 let result = below(at(1)?, results.len())?;
-                let form = ResultForm::new(&kind, results[result]);
+                let form = LeafKind::of_result(&kind, results[result]);
                 let form = form.ok_or_else(|| {
                     wrong(&format!("result {result} is of kind {}", results[result]))
                 })?;
-                Making::Result(result, form)
+                ResultStep::Result(result, form)
             }
         })
     }
@@ -151,7 +116,7 @@ impl Boxing {
         let mut number = 0;
         let makes = items("outputs", outputs, None, |make| {
             number += 1;
-            Making::new(&make.extract()?, number - 1, results, slots)
+            ResultStep::new(&make.extract()?, number - 1, results, slots)
         })?;
         match makes.is_empty() {
             true => Err(PyValueError::new_err("outputs: expected one at least")),
@@ -184,22 +149,22 @@ impl Boxing {
                 parts.iter().map(|&part| made[part].clone()).collect()
             };
             let object = match making {
-                Making::Result(result, form) => form.make(py, &results[*result])?,
-                Making::Tuple(parts) => PyTuple::new(py, of(parts))?.into_any(),
-                Making::List(parts) => PyList::new(py, of(parts))?.into_any(),
-                Making::Dict(keys, parts) => {
+                ResultStep::Result(result, form) => form.make(py, &results[*result])?,
+                ResultStep::Tuple(parts) => PyTuple::new(py, of(parts))?.into_any(),
+                ResultStep::List(parts) => PyList::new(py, of(parts))?.into_any(),
+                ResultStep::Dict(keys, parts) => {
                     let dict = PyDict::new(py);
                     for (key, &part) in keys.iter().zip(parts) {
                         dict.set_item(key.0.bind(py), &made[part])?;
                     }
                     dict.into_any()
                 }
-                Making::Object(object) => object.bind(py).clone(),
-                Making::Slot(slot) => match &slots[*slot] {
+                ResultStep::Object(object) => object.bind(py).clone(),
+                ResultStep::Slot(slot) => match &slots[*slot] {
                     Some(object) => object.clone(),
                     None => return Err(PyValueError::new_err("outputs: a slot is empty")),
                 },
-                Making::Call(callable, parts) => {
+                ResultStep::Call(callable, parts) => {
                     callable.bind(py).call1(PyTuple::new(py, of(parts))?)?
                 }
             };
@@ -214,7 +179,7 @@ impl Boxing {
         match self {
             Boxing::Build(build) => visit.call(build),
             Boxing::Makes(makes) => makes.iter().try_for_each(|making| match making {
-                Making::Object(object) | Making::Call(object, _) => visit.call(object),
+                ResultStep::Object(object) | ResultStep::Call(object, _) => visit.call(object),
                 _ => Ok(()),
             }),
         }

@@ -18,7 +18,6 @@ pub(super) struct Building {
     pub(super) builder: Builder,
     /// For each block whether it has its end.
     ended: Vec<bool>,
-    exits: u32,
     pub(super) line: u32,
 }
 
@@ -31,8 +30,9 @@ enum Stage {
 /// Writes a function in the form that is compiled and differentiated: blocks of instructions, whose
 /// values are numbered. Block 0 is there from the start, and its parameters are the function's.
 ///
-/// Whatever is wrong with a value, kind or block raises ValueError or TypeError, and changes nothing;
-/// a builder that is finished raises RuntimeError.
+/// Whatever is wrong with a value, kind or block raises ValueError or TypeError, and changes nothing,
+/// but for ``splice``: what it appended before an error stays, and nothing reads it. ``finish`` ends the
+/// builder whether or not the function is sound; after it all raise RuntimeError.
 #[pyclass(name = "IrBuilder", module = "wyrmling._core", frozen)]
 pub(super) struct PyIrBuilder {
     name: String,
@@ -124,11 +124,6 @@ impl Building {
         })
     }
 
-    pub(super) fn exit(&mut self, text: &str, line: u32) -> u32 {
-        self.exits += 1;
-        self.builder.exit(text, line)
-    }
-
     /// Fails if the current block has its end.
     pub(super) fn open(&self) -> PyResult<()> {
         let block = self.builder.current();
@@ -157,7 +152,6 @@ impl PyIrBuilder {
         let building = Building {
             builder: Builder::new(),
             ended: vec![false],
-            exits: 0,
             line: 0,
         };
         PyIrBuilder {
@@ -258,7 +252,7 @@ impl PyIrBuilder {
     /// The number of a new exit: a place where the function is left, what is left to the caller as a
     /// sentence, and its line.
     fn exit(&self, text: &str, line: u32) -> PyResult<u32> {
-        self.with(|b| Ok(b.exit(text, line)))
+        self.with(|b| Ok(b.builder.exit(text, line)))
     }
 
     /// Leaves by an exit unless a bool holds.
@@ -272,12 +266,7 @@ impl PyIrBuilder {
     /// Ends the current block: it always leaves, by this exit.
     fn leave(&self, exit: u32) -> PyResult<()> {
         self.with(|b| {
-            if exit >= b.exits {
-                return Err(PyValueError::new_err(format!(
-                    "leave: exit {exit} does not exist, there are {}",
-                    b.exits
-                )));
-            }
+            b.builder.has_exit("leave", exit)?;
             b.end(Terminator::Leave(exit))
         })
     }
@@ -376,7 +365,6 @@ impl PyIrBuilder {
             let inner = &function.get().inner;
             let start = b.builder.current();
             let results = b.builder.inline(inner, &args)?;
-            b.exits += inner.notes.exits.len() as u32;
             // All its blocks have their ends, but the one where instructions go on.
             b.ended[start] = true;
             b.ended.resize(b.builder.count_blocks(), true);

@@ -72,15 +72,12 @@ impl PyCompiled {
     }
 }
 
-/// Whether a run of a function can take long.
+/// Whether a run of a function can take long. (What is applied to single numbers takes microseconds; an
+/// operator of the caller's own has the interpreter's lock while it runs anyway.)
 fn may_be_long(function: &Function) -> bool {
     let array = |kind: &ValueKind| kind.array().is_some_and(|ty| ty.ndim() > 0);
     let graph = Cfg::new(function);
-    let jumps_back = |block: usize| {
-        let mut next = graph.successors(block).iter();
-        next.any(|&to| graph.position(to) <= graph.position(block))
-    };
-    function.kinds.iter().any(array) || graph.order().iter().any(|&block| jumps_back(block))
+    function.kinds.iter().any(array) || graph.order().iter().any(|&block| graph.in_cycle(block))
 }
 
 /// Arguments of a function.

@@ -59,7 +59,7 @@ impl HeldIdentity {
     }
 }
 
-/// What is read of what a slot holds.
+/// What is read of what a slot holds. `PySpecialization` says what each is for.
 enum SlotReading {
     Itself,
     Cell(usize),
@@ -70,7 +70,7 @@ enum SlotReading {
     Type,
 }
 
-/// What a slot must hold.
+/// What a slot must hold. `PySpecialization` says what each is for.
 enum Test {
     Any,
     Absent,
@@ -156,7 +156,9 @@ fn global<'py>(function: &Object<'py>, name: &Bound<'py, PyString>) -> PyResult<
     found.ok_or_else(|| PyLookupError::new_err(()))
 }
 
-/// Whether an error says that there is nothing.
+/// Whether an error says that there is nothing: no such name, item or attribute; TypeError where the
+/// slot is of another type than the step is for, as a cell of what is no function; ValueError for an
+/// empty cell.
 fn is_nothing(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<PyLookupError>(py)
         || error.is_instance_of::<PyAttributeError>(py)

@@ -138,13 +138,8 @@ pub(super) fn object(py: Python<'_>, datum: Datum) -> PyResult<Bound<'_, PyAny>>
         Datum::Array(array) => match ValueKind::from(array.ty()).as_number() {
             Some(DType::F64) => PyFloat::new(py, array.item()?).into_any(),
             Some(DType::U32) => PyInt::new(py, array.item()? as u32).into_any(),
-            Some(DType::F32) => numpy_scalar(py, DType::F32, array.item()?)?,
+            Some(DType::F32) => leaves::scalar_class(py, DType::F32)?.call1((array.item()?,))?,
             None => convert::to_numpy(py, array)?,
         },
     })
-}
-
-/// A number as NumPy's float64 or float32.
-pub(super) fn numpy_scalar(py: Python<'_>, dtype: DType, x: f64) -> PyResult<Bound<'_, PyAny>> {
-    leaves::scalar_class(py, dtype)?.call1((x,))
 }

@@ -10,10 +10,12 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyTuple};
 use pyo3::{PyVisit, intern};
 
+use super::conditions::CallSlots;
 use super::specialization::PySpecialization;
 use super::table::PySpecializationTable;
 use crate::error::Error;
 use crate::exec::Outcome;
+use crate::ir::Datum;
 use crate::python::Object;
 use crate::python::convert::type_name;
 
@@ -134,7 +136,7 @@ impl PyDispatcher {
         &self,
         py: Python<'py>,
         entry: &Py<PySpecialization>,
-        (slots, values): (super::conditions::CallSlots<'py>, Vec<crate::ir::Datum>),
+        (slots, values): (CallSlots<'py>, Vec<Datum>),
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {

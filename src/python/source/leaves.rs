@@ -1,23 +1,24 @@
 //! What arguments hold: Python's and NumPy's numbers and arrays, as values of a function.
 
-use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyType};
 
-use crate::array::{Array, DType, Dense, Element, Type};
+use crate::array::{Array, DType, Type};
 use crate::ir::{Datum, ValueKind};
 use crate::python::convert;
 
-/// What a leaf is: always of exactly one type of Python's.
+/// What an argument or a result is: always of exactly one type of Python's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum LeafKind {
-    /// A float.
+    /// Python's float.
     Float,
-    /// An int of 64 bits.
+    /// Python's int, of 64 bits.
     Int,
+    /// Python's bool.
     Bool,
     /// A float64 or float32 of NumPy's.
     Scalar(DType),
@@ -75,6 +76,23 @@ impl LeafKind {
         })
     }
 
+    /// The kind of a result that is given as what a name says; `None` if it cannot be.
+    pub(super) fn of_result(name: &str, result: &ValueKind) -> Option<Self> {
+        let number = result.as_number();
+        if name == "array" {
+            let ty = result.array()?;
+            return Some(LeafKind::Array(ty.dtype, ty.ndim()));
+        }
+        let kind = Self::named(name).ok()?;
+        let fits = match kind {
+            // An index is an int too, and either floating-point number a float.
+            LeafKind::Int => *result == ValueKind::Int || number == Some(DType::U32),
+            LeafKind::Float => number.is_some_and(DType::is_real),
+            other => other.value_kind().accepts(result),
+        };
+        fits.then_some(kind)
+    }
+
     /// What it is in a function.
     pub(super) fn value_kind(self) -> ValueKind {
         match self {
@@ -122,37 +140,35 @@ impl LeafKind {
                 Ok(i) => i.into(),
                 Err(_) => return Ok(None),
             },
-            LeafKind::Array(DType::F64, _) => copied::<f64>(object)?.into(),
-            LeafKind::Array(DType::F32, _) => copied::<f32>(object)?.into(),
-            LeafKind::Array(DType::U32, _) => copied::<u32>(object)?.into(),
+            LeafKind::Array(DType::U32, _) => {
+                Array::from(convert::indices("argument", object, &|| None)?).into()
+            }
+            LeafKind::Array(..) => convert::array("argument", object)?.0.into(),
         }))
+    }
+}
+
+impl LeafKind {
+    /// A result as an object of this kind; arrays are new.
+    ///
+    /// # Errors
+    /// MemoryError; TypeError for a result of a kind that the function did not promise.
+    pub(super) fn make<'py>(self, py: Python<'py>, result: &Datum) -> PyResult<Bound<'py, PyAny>> {
+        match (self, result) {
+            (LeafKind::Float, Datum::Array(a)) => Ok(PyFloat::new(py, a.item()?).into_any()),
+            (LeafKind::Scalar(dtype), Datum::Array(a)) => {
+                scalar_class(py, dtype)?.call1((a.item()?,))
+            }
+            (LeafKind::Bool, Datum::Bool(b)) => Ok(PyBool::new(py, *b).to_owned().into_any()),
+            (LeafKind::Int, Datum::Int(i)) => Ok(PyInt::new(py, *i).into_any()),
+            (LeafKind::Int, Datum::Array(a)) => Ok(PyInt::new(py, a.item()? as u32).into_any()),
+            (LeafKind::Array(..), Datum::Array(a)) => convert::to_numpy(py, a.clone()),
+            (_, result) => Err(result.is_no("a result of the kind of the function").into()),
+        }
     }
 }
 
 fn has_axes<T: numpy::Element>(object: &Bound<'_, PyAny>, ndim: usize) -> bool {
     let typed = object.cast::<PyArrayDyn<T>>();
     typed.is_ok_and(|array| array.ndim() == ndim)
-}
-
-/// A copy of an array.
-///
-/// # Errors
-/// MemoryError.
-fn copied<T>(object: &Bound<'_, PyAny>) -> PyResult<Array>
-where
-    T: Element + numpy::Element,
-    Array: From<Dense<T>>,
-{
-    if let Ok(typed) = object.cast::<PyArrayDyn<T>>()
-        && typed.is_c_contiguous()
-        && typed.is_aligned()
-    {
-        // SAFETY: the slice is gone before any other code runs, under the interpreter's lock.
-        let elements = unsafe { typed.as_slice()? };
-        return Ok(Dense::copy_of(typed.shape(), elements)?.into());
-    }
-    match T::DTYPE {
-        DType::U32 => Ok(convert::indices("argument", object, &|| None)?.into()),
-        _ => Ok(convert::array("argument", object)?.0),
-    }
 }

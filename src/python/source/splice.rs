@@ -49,7 +49,7 @@ impl PyIrBuilder {
             let spliced = splice(&b.builder, &places, &outputs)?;
             for (at, length) in spliced.lengths {
                 let text = format!("an array of another length than {} asked for", length.by);
-                let exit = b.exit(&text, b.line);
+                let exit = b.builder.exit(&text, b.line);
                 let axis = u8::try_from(length.axis).map_err(|_| Error::Shape(text))?;
                 let found = ScalarOperator::Length(axis);
                 let found = b.builder.compute(found, &[places[at].1], Some(exit))?;

@@ -4,12 +4,13 @@
 //! at a time makes a specialization for a table; others wait without the interpreter's lock, and look
 //! again. A thread that makes one waits for nobody, so that no two can wait for each other.
 //!
-//! The mutexes here are locked with the interpreter's lock held, while no Python code runs: none is
-//! locked by another thread when the process forks.
+//! The mutexes of a table are locked with the interpreter's lock held, while no Python code runs: none is
+//! locked by another thread when the process forks. That of [`Done`] is locked without it by those who
+//! wait; a forked child finds by the number of forks that it has nothing to wait for, and leaves it alone.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -35,13 +36,13 @@ struct Done {
 
 impl Done {
     fn set(&self) {
-        *self.is_done.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *locked(&self.is_done) = true;
         self.changed.notify_all();
     }
 
     /// Waits for so long.
     fn wait(&self, slice: Duration) {
-        let is_done = self.is_done.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_done = locked(&self.is_done);
         if !*is_done {
             let _ = self.changed.wait_timeout(is_done, slice);
         }
@@ -118,7 +119,8 @@ impl PySpecializationTable {
         entry.used.store(now, Relaxed);
     }
 
-    /// The right to make a specialization; `None` when another thread has made one meanwhile.
+    /// The right to make a specialization; `None` when another thread has made one meanwhile. Who has
+    /// waited for [`LONGEST`] has the right too, so that a compilation may then be done twice.
     ///
     /// # Errors
     /// What a handler of signals raised.
