@@ -144,3 +144,37 @@ def test_a_pullback_keeps_its_arguments():
         back(np.ones(2))
     with pytest.raises(TypeError, match="float32"):
         back(np.ones(3, np.float32))
+
+
+def test_directions_are_those_of_the_arguments():
+    def f(p):
+        return np.sum(p["a"] ** 3) * p["b"] ** 2
+
+    args = {"a": X, "b": 2.0}
+    direction = {"b": 5.0, "a": np.array([1.0, 0.0, -2.0])}
+    for mode in ("trace", "source", "auto", "auto", "auto"):
+        same(
+            wy.hvp(f, mode=mode)(args, direction), wy.hvp(f)(args, dict(sorted(direction.items())))
+        )
+        for wrong in ({"b": 5.0, "a": np.ones(1)}, {"b": 5.0, "a": np.ones(2)}):
+            with pytest.raises(ValueError, match="expected shape"):
+                wy.hvp(f, mode=mode)(args, wrong)
+        with pytest.raises(TypeError, match="form of the primals"):
+            wy.hvp(f, mode=mode)(args, 1.0)
+
+
+@pytest.mark.parametrize("x", [2.0, np.float32(2.0), 2])
+@pytest.mark.parametrize("seed", [3, 3.0, np.float32(3.0), np.int64(3), np.float64(3.0)])
+def test_gradients_of_numbers_may_be_any_numbers(x, seed):
+    def f(x):
+        return x * x * x
+
+    if type(x) is np.float32 and type(seed) is np.float64:
+        for mode in ("trace", "source"):
+            with pytest.raises(TypeError, match="expected float32"):
+                wy.vjp(f, x, mode=mode)[1](seed)
+        return
+    expected = wy.vjp(f, x, mode="trace")[1](seed)
+    found = wy.vjp(f, x, mode="source")[1](seed)
+    assert found == expected
+    assert type(found[0]) is type(expected[0])

@@ -19,7 +19,16 @@ def _fits(seed: Any, output: Any) -> bool:
     """Whether a gradient is as plain as the result; tracing knows what to do with any other."""
     if isinstance(output, np.ndarray):
         return isinstance(seed, np.ndarray) and seed.dtype == output.dtype
+    if isinstance(output, np.float32) and isinstance(seed, np.float64):
+        return False
     return not isinstance(seed, Variable | np.ndarray)
+
+
+def _as(seed: Any, output: Any) -> Any:
+    """A gradient of a number as a number of the same type."""
+    if isinstance(output, np.ndarray):
+        return seed
+    return np.float32(seed) if isinstance(output, np.float32) else float(seed)
 
 
 def with_tangents(
@@ -74,7 +83,7 @@ def with_pullback(
         given = seeds(gradient, shape, outputs)
         pairs = zip(given, outputs, strict=True)
         if all(_fits(*each) for each in pairs):
-            found = pull(kept, [float(s) if type(s) is int else s for s in given])
+            found = pull(kept, [_as(*each) for each in zip(given, outputs, strict=True)])
             if found is not None:
                 return found[0]
         return traced(f, *again[0], **again[1])[1](gradient)

@@ -7,6 +7,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from . import tree
 from .forward import jacfwd, jvp
 from .modes import DEFAULT, Mode, chosen
 from .reverse import grad, jacrev
@@ -14,6 +15,19 @@ from .tracing import Argnums, function, named, positions
 
 DIRECTION = ".direction"
 """The name under which a direction is passed on, which no argument of a function has."""
+
+
+def _aligned(direction: Any, xs: Sequence[Any], argnums: SupportsIndex) -> Any:
+    """A direction with its parts in the order of the argument's. Raises what ``jvp`` does for one
+    that does not fit.
+    """
+    x = xs[positions("hvp", argnums, len(xs))[0]]
+    leaves, rebuild = tree.flatten(x)
+    given = tree.leaves_like(direction, x)
+    if given is None or [np.shape(d) for d in given] != [np.shape(leaf) for _, leaf in leaves]:
+        jvp(lambda same: same, (x,), (direction,), mode="trace")
+        raise AssertionError("a direction that does not fit was taken")
+    return rebuild(iter(given))
 
 
 def hessian(
@@ -87,6 +101,6 @@ def hvp(
                 f"{len(args)} argument(s)"
             )
         *xs, direction = args
-        return products(*xs, **kwargs, **{DIRECTION: direction})
+        return products(*xs, **kwargs, **{DIRECTION: _aligned(direction, xs, argnums)})
 
     return transformed
