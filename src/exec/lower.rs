@@ -13,7 +13,7 @@ use super::schedule::Unit;
 use super::slices;
 use crate::array::{DType, Type};
 use crate::error::Result;
-use crate::ir::{Lengths, ValueId, simplify, specialize};
+use crate::ir::{Lengths, ValueId, simplified, specialize};
 use crate::reserve;
 
 /// Plans a function of one block.
@@ -32,7 +32,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     let asked: Vec<(Option<usize>, Option<&Type>)> = asked.collect();
     let of_tables: Vec<_> = asked.iter().map(|&(at, table)| at.zip(table)).collect();
     let are_rows = rows::are_rows(&special, &of_tables)?;
-    let mut function = simplify(&special, Lengths::Exact)?;
+    let mut function = simplified(special, Lengths::Exact)?;
     let number = Type::scalar(DType::F64);
     let all = asked
         .iter()

@@ -29,7 +29,7 @@ pub type ValueId = Id;
 pub type Operands = SmallVec<[ValueId; 3]>;
 
 /// What an instruction computes.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Expression {
     /// An operator of the rule table applied to arrays.
     Apply(OpRef, Operands),
@@ -80,8 +80,26 @@ impl Expression {
     }
 }
 
+/// Numbers in lists are copied whole: a `SmallVec` clones one after the other.
+impl Clone for Expression {
+    fn clone(&self) -> Self {
+        match self {
+            Expression::Apply(op, args) => {
+                Expression::Apply(op.clone(), Operands::from_slice(args))
+            }
+            Expression::Constant(value) => Expression::Constant(value.clone()),
+            Expression::Compute(op, args, exit) => {
+                Expression::Compute(*op, Operands::from_slice(args), *exit)
+            }
+            Expression::Guard(condition, exit) => Expression::Guard(*condition, *exit),
+            Expression::Push(tape, args) => Expression::Push(*tape, Operands::from_slice(args)),
+            Expression::Pop(tape) => Expression::Pop(*tape),
+        }
+    }
+}
+
 /// One step: what is computed, and the values that this defines.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Instruction {
     /// The values it defines: one, but for tapes and guards.
     pub results: SmallVec<[ValueId; 1]>,
@@ -89,6 +107,16 @@ pub struct Instruction {
     pub expression: Expression,
     /// The line of the source that it comes from; 0 if there is none.
     pub line: u32,
+}
+
+impl Clone for Instruction {
+    fn clone(&self) -> Self {
+        Instruction {
+            results: SmallVec::from_slice(&self.results),
+            expression: self.expression.clone(),
+            line: self.line,
+        }
+    }
 }
 
 impl Instruction {

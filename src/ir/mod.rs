@@ -49,7 +49,7 @@ pub use jvp::{Pushforward, jvp};
 pub use kind::{Datum, ValueKind};
 pub use liveness::Liveness;
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};
-pub(crate) use simplify::drop_dead;
 pub use simplify::{Lengths, simplify};
+pub(crate) use simplify::{drop_dead, simplified};
 pub(crate) use specialize::specialize;
 pub use vjp::{Pullback, vjp};

@@ -40,7 +40,15 @@ const ROUNDS: usize = 8;
 /// [`Error::Memory`](crate::Error::Memory), [`Error::Interrupted`](crate::Error::Interrupted).
 pub fn simplify(function: &Function, lengths: Lengths) -> Result<Function> {
     reserve::ahead(function.kinds.len(), reserve::bytes::OPTIMIZED)?;
-    let mut out = function.clone();
+    simplified(function.clone(), lengths)
+}
+
+/// As [`simplify`], of a function that nobody else has.
+///
+/// # Errors
+/// As [`simplify`].
+pub(crate) fn simplified(mut out: Function, lengths: Lengths) -> Result<Function> {
+    reserve::ahead(out.kinds.len(), reserve::bytes::OPTIMIZED)?;
     if out.blocks.len() == 1 {
         let same = (0..out.kinds.len() as ValueId).collect();
         values::simplify_values(&mut out, lengths, None, same)?;

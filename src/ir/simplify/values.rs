@@ -216,7 +216,7 @@ impl Simplifier<'_> {
         if exact && op.form() == Form::Repeated && self.ty(args[0]).size() == 1 {
             self.splat[result as usize] = Some(args[0]);
         }
-        let key = (Computation::Rule(op.clone()), args.clone());
+        let key = (Computation::Rule(op.clone()), Operands::from_slice(args));
         self.share(key, result)
     }
 
@@ -256,7 +256,7 @@ impl Simplifier<'_> {
         if let &[x] = args.as_slice() {
             self.converted.insert(result, (op, x));
         }
-        let key = (Computation::Scalar(op), args.clone());
+        let key = (Computation::Scalar(op), Operands::from_slice(args));
         self.share(key, result)
     }
 
