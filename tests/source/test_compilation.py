@@ -219,3 +219,36 @@ def test_the_best_so_far_may_be_none():
 
     agrees(best, 2.5, 6)
     agrees(best, 2.5, 0)
+
+
+def test_methods_of_a_class_of_classes_are_none_of_an_instance():
+    import enum
+
+    class Order(enum.IntEnum):
+        FIRST = 1
+        SECOND = 2
+
+    leaves(lambda x, member: x * len(member), 1.5, Order.SECOND)
+
+
+def test_a_length_that_has_to_be_known_is_read_anew_for_another():
+    def filled(x):
+        y = np.zeros(len(x))
+        for i in range(len(x)):
+            y[i] = x[i] ** 2
+        return y
+
+    made = specialise(filled, (np.ones(3),), {})
+    assert made.needs.missed((filled, np.zeros(3))) is None
+    assert made.needs.missed((filled, np.zeros(2))) is not None
+    agrees(filled, np.array([1.5, 2.5]))
+
+
+def test_arrays_without_axes_are_refused():
+    for f, x in ((lambda x: x, np.array(2.0)), (lambda x: np.array(x), 2.0)):
+        with pytest.raises(SourceError, match="without axes"):
+            specialise(f, (x,), {})
+
+
+def test_an_instance_is_callable_if_its_class_says_so():
+    agrees(lambda x, cls: (callable(cls(x)), hasattr(cls(x), "mro")), 1.5, Base)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .nested import transform_name
 from .numbers import FOLDED
+from .objects import member_of
 from .splicing import is_own_function, is_primitive
 from .state import DictContents, InstanceContents
 from .values import (
@@ -337,7 +338,8 @@ class Builtins(Walker):
             return Known(callable(value.object))
         if isinstance(value, Closure | Applied | MethodOf):
             return Known(True)
-        return Known(self.class_of(value) is not None and callable(self.class_of(value)))
+        cls = self.class_of(value)
+        return Known(cls is not None and member_of(cls, "__call__", None) is not None)
 
     def builtin_getattr(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``getattr(x, name, default)``."""
@@ -363,7 +365,7 @@ class Builtins(Walker):
                     return True
                 if hasattr(contents.cls, "__getattr__"):
                     self.refuse(node, "a class with __getattr__", "give it attributes")
-        return hasattr(self.type_of(value, node), name)
+        return member_of(self.type_of(value, node), name, None) is not None
 
     def builtin_str(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``str(x)``: text, if x is computed."""

@@ -200,7 +200,10 @@ class _Arguments:
             exact = kind in ("int", "bool")
             return Number(kind, made, frozenset({number}) if exact else frozenset())
         if type(given) is np.ndarray and given.dtype in (np.float64, np.float32):
+            if not given.shape:
+                walker.refuse(self.node, "an array without axes", "pass a number")
             made = walker.builder.parameter(0, "array", given)
+            walker.shapes.append((place, given.shape))
             self._parameter(number, place)
             return Array(made, given.dtype, given.shape)
         return walker.known(given, place, self.node)

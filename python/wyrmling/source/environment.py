@@ -137,7 +137,10 @@ class Environment(Walker):
             at = self.needs.hidden(place)
             if at not in self.hidden:
                 self.needs.test(place, ("array", found.dtype.name, found.ndim))
+                if not found.shape:
+                    self.refuse(node, "a captured array without axes", "make it a number")
                 made = self.builder.parameter(0, "array", found)
+                self.shapes.append((place, found.shape))
                 self.hidden[at] = Array(made, found.dtype, found.shape)
                 self.places.append(place)
                 self.captured.append(found)

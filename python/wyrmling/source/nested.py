@@ -262,6 +262,7 @@ class Nested(Walker):
 
     def _zeros(self, array: Array, node: ast.AST) -> int:
         """Zeros of the shape that was seen; the program leaves for others."""
+        self.expect_shapes()
         for axis, seen in enumerate(array.shape):
             exit = self.exit("an array has no such axis", node)
             length = self.builder.compute("length", [array.id], exit, axis=axis)

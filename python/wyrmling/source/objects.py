@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import inspect
 import types
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,6 +33,16 @@ from .values import (
 from .walker import Walker
 
 MISSING = object()
+
+
+def member_of(cls: type, name: str, default: Any) -> Any:
+    """What a class or those that it is derived from have under a name, as it stands there; what the
+    class of the class has is none of an instance's.
+    """
+    for each in cls.__mro__:
+        if name in vars(each):
+            return vars(each)[name]
+    return default
 
 
 class Objects(Walker):
@@ -147,7 +156,7 @@ class Objects(Walker):
         fields = getattr(value.cls, "_fields", ())
         if name in fields:
             return value.items[fields.index(name)]
-        member = inspect.getattr_static(value.cls, name, MISSING)
+        member = member_of(value.cls, name, MISSING)
         if isinstance(member, types.FunctionType) and name not in ("_asdict", "_replace"):
             return Applied(Known(member), (value,))
         if isinstance(member, property) and isinstance(member.fget, types.FunctionType):
@@ -158,7 +167,7 @@ class Objects(Walker):
         self, value: Reference, contents: InstanceContents, name: str, node: ast.AST
     ) -> Any:
         cls = contents.cls
-        member = inspect.getattr_static(cls, name, MISSING)
+        member = member_of(cls, name, MISSING)
         place = None if contents.place is None else contents.place.attribute(name)
         if isinstance(member, property):
             if not isinstance(member.fget, types.FunctionType):
@@ -170,7 +179,7 @@ class Objects(Walker):
         if name == "__class__":
             return Known(cls, contents.place)
         if member is MISSING:
-            if inspect.getattr_static(cls, "__getattr__", MISSING) is not MISSING:
+            if member_of(cls, "__getattr__", MISSING) is not MISSING:
                 self.refuse(node, "a class with __getattr__", "give it attributes")
             self.leave(f"there is no attribute {name!r}", node)
         return self._class_member(value, cls, contents.place, member, place, node)
@@ -211,7 +220,7 @@ class Objects(Walker):
         cls = self.class_of(value)
         if cls is None:
             return None
-        member = inspect.getattr_static(cls, name, None)
+        member = member_of(cls, name, None)
         if not isinstance(member, types.FunctionType):
             return None
         if isinstance(value, Known):
@@ -335,7 +344,7 @@ class Objects(Walker):
         contents = self.contents(owner, node)
         if not isinstance(contents, InstanceContents):
             self.leave("this has no attributes that can be set", node)
-        setter = inspect.getattr_static(contents.cls, "__setattr__")
+        setter = member_of(contents.cls, "__setattr__", None)
         if setter is not object.__setattr__:
             generated = isinstance(setter, types.FunctionType) and dataclasses.is_dataclass(
                 contents.cls
@@ -343,7 +352,7 @@ class Objects(Walker):
             if generated and self._is_frozen(contents.cls):
                 self.leave("a frozen dataclass", node)
             self.refuse(node, "a class with __setattr__", "use plain attributes")
-        member = inspect.getattr_static(contents.cls, name, None)
+        member = member_of(contents.cls, name, None)
         if isinstance(member, property):
             if not isinstance(member.fset, types.FunctionType):
                 self.leave(f"the property {name!r} cannot be set", node)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .objects import member_of
 from .state import DictContents, InstanceContents, ListContents
 from .values import Choice, Known, Range, Reference, Row, kind_of
 from .walker import Walker
@@ -185,7 +185,7 @@ class Patterns(Walker):
                 self.leave("too many positional patterns", pattern)
             tests.append(self._test(pattern.patterns[0], subject))
         elif pattern.patterns:
-            names = inspect.getattr_static(cls, "__match_args__", ())
+            names = member_of(cls, "__match_args__", ())
             if len(names) < len(pattern.patterns):
                 self.leave("too many positional patterns", pattern)
             pairs = list(zip(names, pattern.patterns, strict=False))
@@ -203,7 +203,7 @@ class Patterns(Walker):
                 return True
         if isinstance(subject, Known):
             return hasattr(subject.object, name)
-        return hasattr(self.type_of(subject, node), name)
+        return member_of(self.type_of(subject, node), name, None) is not None
 
     def _attribute_test(self, name: str, pattern: ast.pattern, subject: Any) -> Then:
         def test() -> Any:

@@ -59,6 +59,8 @@ class Returned(Walker):
         if isinstance(value, Number):
             return form.Leaf(results.add(value.id, value.kind, path), value.kind)
         if isinstance(value, Array):
+            if not value.shape:
+                self.refuse(node, "an array without axes as a result", "return float(...) of it")
             return form.Leaf(results.add(value.id, "array", path), "array")
         if isinstance(value, Known):
             if value.place is not None and not isinstance(value.object, PLAIN):

@@ -99,6 +99,7 @@ class Sequences(Walker):
                 self.leave("an array without axes has no items", node)
             if over.shape[0] > LONGEST_UNROLLED:
                 self.refuse(node, "going through an array here", "use a loop, or slices")
+            self.expect_shapes()
             exit = self.exit("an array has no such axis", node)
             length = self.builder.compute("length", [over.id], exit, axis=0)
             same = self.compute("equal_int", length, self.constant(over.shape[0]))

@@ -209,6 +209,8 @@ class Splicing(Walker):
 
     def _created(self, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``np.array([a, b])``."""
+        if kind_of(args[0]) is not None:
+            self.refuse(node, "an array of one number, without axes", "use the number")
         if not self._computed(args[0]):
             return self._constant_array(np.array, args, keywords, node)
         if len(args) > 1 or set(keywords) - {"dtype"}:

@@ -127,6 +127,7 @@ class Walker(Operations):
         self.outer: dict[int, Reference] = {}
         self.outer_places: dict[int, Any] = {}
         self.work = 0
+        self.shapes: list[tuple[Any, tuple[int, ...]]] = []
         self.alive: dict[int, Any] = {}
         self.scopes: dict[int, Scope] = {}
         self._addresses = itertools.count(1)
@@ -195,10 +196,16 @@ class Walker(Operations):
         if isinstance(value, Choice):
             return self.constant_of(self.settled(value, node), node, what, advice)
         if isinstance(value, Number) and value.seen is not None:
+            self.expect_shapes()
             same = self.compute("equal_int", value.id, self.constant(value.seen))
             self.guard(same, "an array has another length than before", node)
             return value.seen
         return self.unknown(value, node, what, advice or "pass it as a number that is written")
+
+    def expect_shapes(self) -> None:
+        """The program is for arrays of the shapes that were seen: others are read anew."""
+        for place, shape in self.shapes:
+            self.needs.test(place.attribute("shape"), ("equal", shape))
 
     # The program.
 
