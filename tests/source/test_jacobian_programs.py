@@ -178,3 +178,16 @@ def test_gradients_of_numbers_may_be_any_numbers(x, seed):
     found = wy.vjp(f, x, mode="source")[1](seed)
     assert found == expected
     assert type(found[0]) is type(expected[0])
+
+
+def test_lengths_that_a_program_has_to_know():
+    def filled(x):
+        y = np.zeros(len(x))
+        for i in range(len(x)):
+            y[i] = x[i] ** 2
+        return np.sum(y * y)
+
+    slope = wy.grad(filled, mode="source")
+    for n in (3, 2, 5, 3, 1, 2):
+        x = np.linspace(0.5, 1.5, n)
+        np.testing.assert_allclose(slope(x), 4.0 * x**3, rtol=1e-13)

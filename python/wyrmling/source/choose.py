@@ -39,6 +39,7 @@ from .programs import EXTRA, Arguments, Left, Misfit, Program
 from .pullback import Pullback
 from .refuse import SourceError, Unreadable
 from .scope import Needs, Place, argument
+from .walker import OTHER_LENGTH
 
 MOST_SIGNATURES = 16
 MOST_LEAVES = 3
@@ -213,7 +214,7 @@ class Chosen:
                 return None
             if self.mode == "auto" and self._is_slow(arguments):
                 raise refuse.unsupported("the Jacobian of arrays, which is faster when traced,")
-            return compiled(self.inner, self.chain, arguments)
+            return compiled(self.inner, self.chain, arguments, exact=self.mode == "source")
         except Left:
             _here.left = True
             return None
@@ -422,10 +423,14 @@ def _integers(made: Program, arguments: Arguments) -> list[int]:
 
 
 def compiled(
-    f: Callable[..., Any], chain: Sequence[Transform], arguments: Arguments
+    f: Callable[..., Any], chain: Sequence[Transform], arguments: Arguments, *, exact: bool
 ) -> Specialization:
-    """A program of a function under transforms, compiled, and when it may be called."""
+    """A program of a function under transforms, compiled, and when it may be called. One that
+    leaves for arrays of other lengths is for these alone, if it has to be ``exact``.
+    """
     made = program(f, chain, arguments)
+    if exact and any(text == OTHER_LENGTH for text, _ in made.function.exits):
+        made.expect_shapes()
     expect_arguments(arguments, made.needs)
     steps, slots = made.needs.steps(len(arguments.args) + len(arguments.kwargs))
     native = programs.with_integers(made, _integers(made, arguments)).compile()

@@ -58,7 +58,7 @@ def jacobian(
         found = sampled(program.function, program.samples)
         shapes = {leaf.number: np.shape(found[leaf.number]) for leaf in outputs}
     if any(given.values()) or any(shapes.values()):
-        _expect_shapes(program)
+        program.expect_shapes()
     for s in shapes.values():
         for t in given.values():
             if not 0 < math.prod(s + t) <= LARGEST:
@@ -95,13 +95,6 @@ def jacobian(
 
     made = forms.convert(arranged, form)
     return program.with_results(writer.finish(results.values), made)
-
-
-def _expect_shapes(program: Program) -> None:
-    """The program is for arrays of these shapes."""
-    for place, sample in zip(program.inputs, program.samples, strict=True):
-        if isinstance(sample, np.ndarray):
-            program.needs.test(place.attribute("shape"), ("equal", sample.shape))
 
 
 def _rows(

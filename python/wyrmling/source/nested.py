@@ -35,7 +35,7 @@ from .values import (
     Traced,
     kind_of,
 )
-from .walker import Ended, Walker, sample
+from .walker import OTHER_LENGTH, Ended, Walker, sample
 
 TRANSFORMS = ("grad", "value_and_grad")
 ADVICE = "differentiate a function of floats and arrays that returns one float"
@@ -267,7 +267,7 @@ class Nested(Walker):
             exit = self.exit("an array has no such axis", node)
             length = self.builder.compute("length", [array.id], exit, axis=axis)
             same = self.compute("equal_int", length, self.constant(seen))
-            self.guard(same, "an array has another length than before", node)
+            self.guard(same, OTHER_LENGTH, node)
         return self.constant(sample(array))
 
     def _gradient(self, leaf: Any, made: int | None, node: ast.AST) -> Any:

@@ -54,6 +54,12 @@ class Program:
     # Whether it ever returns.
     returns: bool = True
 
+    def expect_shapes(self) -> None:
+        """It is for arrays of the samples' shapes."""
+        for place, sample in zip(self.inputs, self.samples, strict=True):
+            if isinstance(sample, np.ndarray):
+                self.needs.test(place.attribute("shape"), ("equal", sample.shape))
+
     def with_results(self, function: IrFunction, form: Any) -> Program:
         """The same of another function of these parameters."""
         return replace(self, function=function, form=form, build=None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .state import DictContents, ListContents
 from .values import Array, Choice, Closure, Known, Lazy, Number, Range, Reference, Row, Value
-from .walker import LONGEST_UNROLLED, Walker
+from .walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
 
 
 class Sequences(Walker):
@@ -103,7 +103,7 @@ class Sequences(Walker):
             exit = self.exit("an array has no such axis", node)
             length = self.builder.compute("length", [over.id], exit, axis=0)
             same = self.compute("equal_int", length, self.constant(over.shape[0]))
-            self.guard(same, "an array has another length than before", node)
+            self.guard(same, OTHER_LENGTH, node)
             return [self.array_item(given, Known(at), node) for at in range(over.shape[0])]
         return self.refuse(node, "going through this", "use a list, a tuple, a range or an array")
 

@@ -44,6 +44,10 @@ LONGEST_UNROLLED = 2000
 MOST_WORK = 30_000
 
 
+OTHER_LENGTH = "an array has another length than before"
+"""The text of exits for lengths that were seen."""
+
+
 class Ended(Exception):
     """The path that was followed goes no further."""
 
@@ -198,7 +202,7 @@ class Walker(Operations):
         if isinstance(value, Number) and value.seen is not None:
             self.expect_shapes()
             same = self.compute("equal_int", value.id, self.constant(value.seen))
-            self.guard(same, "an array has another length than before", node)
+            self.guard(same, OTHER_LENGTH, node)
             return value.seen
         return self.unknown(value, node, what, advice or "pass it as a number that is written")
 
