@@ -13,10 +13,12 @@
 //! debugger or profiler could name.
 
 mod arrays;
+mod compiler;
 mod frame;
 mod interface;
 mod memory;
 mod operators;
+mod rare;
 mod run;
 mod scalars;
 mod tapes;
@@ -24,13 +26,9 @@ mod translate;
 mod unsupported;
 mod word;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use cranelift_codegen::Context;
-use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{Function as Clif, UserFuncName};
-use cranelift_codegen::isa::OwnedTargetIsa;
-use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::ir::Function as Clif;
 use smallvec::{SmallVec, smallvec};
 
 use self::interface::{Carrier, Interface};
@@ -42,9 +40,6 @@ use super::Outcome;
 use super::interpreter::accept;
 use crate::error::Result;
 use crate::ir::{Datum, Function};
-
-/// Most bytes of a frame on the stack. Threads have at least some hundred KiB.
-const LARGEST_FRAME: u32 = 1 << 16;
 
 /// Slots that a run has on the stack; more are allocated.
 const FEW_SLOTS: usize = 32;
@@ -60,35 +55,6 @@ pub(super) struct Native {
     /// Slots that steps need.
     scratch: usize,
     steps: ArraySteps,
-}
-
-/// What code is made for: this processor.
-fn isa() -> Option<&'static OwnedTargetIsa> {
-    static ISA: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
-    ISA.get_or_init(|| {
-        let mut flags = settings::builder();
-        for (name, value) in [
-            ("opt_level", "speed"),
-            // What is written here is compared with Cranelift's rules in debug builds.
-            (
-                "enable_verifier",
-                if cfg!(debug_assertions) {
-                    "true"
-                } else {
-                    "false"
-                },
-            ),
-            // Frames of more than a page touch each page, so that none skips the guard of the stack.
-            ("enable_probestack", "true"),
-            ("probestack_strategy", "inline"),
-            ("unwind_info", "false"),
-        ] {
-            flags.set(name, value).ok()?;
-        }
-        let builder = cranelift_native::builder().ok()?;
-        builder.finish(settings::Flags::new(flags)).ok()
-    })
-    .as_ref()
 }
 
 impl Native {
@@ -107,34 +73,12 @@ impl Native {
     /// # Errors
     /// [`Unsupported`] where there can be none; the interpreter runs the function then.
     pub(super) fn compile(function: &Arc<Function>) -> std::result::Result<Self, Unsupported> {
-        let isa = isa().ok_or(Unsupported("this processor"))?;
-        let mut context = Context::new();
-        let signature = translate::signature(isa.default_call_conv());
-        context.func = Clif::with_name_signature(UserFuncName::default(), signature);
         let interface = Interface::of(function)?;
-        let (steps, scratch) = translate::translate(function, &interface, &mut context.func)?;
-        let compiled = context.compile(&**isa, &mut ControlPlane::default());
-        let compiled = compiled.map_err(|e| {
-            debug_assert!(
-                !matches!(e.inner, cranelift_codegen::CodegenError::Verifier(_)),
-                "{:?}\n{}",
-                e.inner,
-                e.func
-            );
-            Unsupported("Cranelift refuses it")
-        })?;
-        // Functions are called by their addresses: all that could be left to link are Cranelift's own,
-        // for instructions that this processor has not.
-        if !compiled.buffer.relocs().is_empty() {
-            return Err(Unsupported("instructions that this processor has not"));
-        }
-        let frame = compiled.buffer.frame_layout();
-        if frame.is_none_or(|frame| frame.frame_to_fp_offset > LARGEST_FRAME) {
-            return Err(Unsupported("too large a frame"));
-        }
-        let code = Code::new(compiled.code_buffer());
+        let signature = translate::signature(compiler::isa()?.default_call_conv());
+        let write = |to: &mut Clif| translate::translate(function, &interface, to);
+        let (code, (steps, scratch)) = compiler::compile(signature, write)?;
         Ok(Native {
-            code: code.map_err(|_| Unsupported("no executable memory"))?,
+            code,
             interface,
             scratch,
             steps: ArraySteps {
@@ -211,5 +155,55 @@ impl Native {
                 Outcome::Returned(data.collect())
             }
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::error::Error;
+    use crate::interrupt::with_stop_flag;
+    use crate::ir::{Builder, Target, Terminator};
+
+    /// A loop without end, with or without a tape that grows.
+    fn endless(keeps: bool) -> Native {
+        let b = Builder::new();
+        let header = b.block();
+        if keeps {
+            let tape = b.tape(vec![crate::ir::ValueKind::Int]);
+            let x = b.literal(Datum::Int(7));
+            for _ in 0..100 {
+                b.push(tape, &[x]).unwrap();
+                b.pop(tape).unwrap();
+            }
+        }
+        let to = Target {
+            block: header,
+            args: Vec::new(),
+        };
+        b.terminate(Terminator::Jump(to.clone()));
+        b.switch_to(0).unwrap();
+        b.terminate(Terminator::Jump(to));
+        let function = Arc::new(b.finish("endless").unwrap());
+        function.check().unwrap();
+        Native::compile(&function).unwrap()
+    }
+
+    #[test]
+    fn a_loop_ends_when_it_is_asked_to() {
+        for keeps in [false, true] {
+            let (native, stop) = (endless(keeps), AtomicBool::new(false));
+            std::thread::scope(|scope| {
+                let run = scope.spawn(|| with_stop_flag(&stop, || native.run(&[])));
+                std::thread::sleep(Duration::from_millis(20));
+                assert!(!run.is_finished());
+                stop.store(true, Ordering::Relaxed);
+                let found = run.join().unwrap().unwrap();
+                assert!(matches!(found, Err(Error::Interrupted)), "{found:?}");
+            });
+        }
     }
 }

@@ -92,12 +92,14 @@ pub(super) struct ArraySteps {
     pub(super) steps: Vec<ArrayStep>,
 }
 
-/// What machine code is given the address of. It reads and changes `left` and reads `vectors`, by their
-/// offsets.
+/// What machine code is given the address of. It reads and changes `left` and reads `failed` and `vectors`, by
+/// their offsets.
 #[repr(C)]
 pub(super) struct NativeRun<'a> {
     /// Estimated nanoseconds of work until signals are polled for.
     pub(super) left: i64,
+    /// Not 0 if a function that was called has failed.
+    pub(super) failed: i64,
     /// Those of the frame.
     pub(super) vectors: *const VectorAddress,
     pub(super) frame: Frame,
@@ -148,6 +150,7 @@ impl<'a> NativeRun<'a> {
         let frame = Frame::new(places, tapes);
         NativeRun {
             left: BETWEEN_POLLS,
+            failed: 0,
             vectors: frame.vectors(),
             frame,
             steps,
@@ -201,29 +204,30 @@ impl<'a> NativeRun<'a> {
             Err(panic) => Failure::Panic(panic),
         };
         self.failure = Some(failure);
+        self.failed = 1;
         0
     }
 }
 
-/// Polls for signals and the stop flag; whether to go on.
+/// Polls for signals and the stop flag. The run says whether that failed.
 ///
 /// # Safety
 /// `run` is the run that the machine code was given, and nobody else uses it.
-pub(super) unsafe extern "C" fn poll(run: *mut NativeRun<'_>) -> u8 {
+pub(super) unsafe extern "C" fn poll(run: *mut NativeRun<'_>) {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
     run.left = BETWEEN_POLLS;
-    run.attempt(|run| run.poller.large_step())
+    run.attempt(|run| run.poller.large_step());
 }
 
-/// Makes room for a record of so many slots on a tape; whether there is.
+/// Makes room for a record of so many slots on a tape. The run says whether that failed.
 ///
 /// # Safety
 /// As for [`poll`].
-pub(super) unsafe extern "C" fn grow(run: *mut NativeRun<'_>, tape: usize, slots: usize) -> u8 {
+pub(super) unsafe extern "C" fn grow(run: *mut NativeRun<'_>, tape: usize, slots: usize) {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
-    run.attempt(|run| run.tapes[tape].grow(slots))
+    run.attempt(|run| run.tapes[tape].grow(slots));
 }
 
 /// Does a step with arrays; whether it went well.

@@ -8,10 +8,12 @@ use std::mem::offset_of;
 
 use cranelift_codegen::cursor::Cursor;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I8, I64};
-use cranelift_codegen::ir::{BlockArg, InstBuilder};
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
+use cranelift_codegen::isa::CallConv;
 
-use super::run::{self, Tape, status};
+use super::rare;
+use super::run::{NativeRun, Tape, status};
 use super::translate::{MOST_VALUES, SLOT, Translator};
 use super::unsupported::{Translated, Unsupported};
 use crate::ir::ValueId;
@@ -29,6 +31,22 @@ impl Translator<'_> {
             true => Ok(count.max(1) as i64),
             false => Err(Unsupported("too long a record")),
         }
+    }
+
+    /// Calls a function of [`RareCalls`](rare::RareCalls) by its address; leaves if it fails.
+    pub(super) fn call_rarely(&mut self, address: usize, args: &[Value]) {
+        let signature = rare::signature(args.len(), CallConv::PreserveAll);
+        let signature = self.cursor.func.import_signature(signature);
+        let callee = self.integer(address as i64);
+        self.cursor.ins().call_indirect(signature, callee, args);
+        let failed = offset_of!(NativeRun<'_>, failed) as i32;
+        let failed = self.load(I64, self.run, failed);
+        let (status, leave) = (self.integer(status::FAILED), self.leave);
+        let next = self.cold();
+        let none: &[BlockArg] = &[];
+        let args = [BlockArg::Value(status)];
+        self.cursor.ins().brif(failed, leave, &args, next, none);
+        self.cursor.goto_bottom(next);
     }
 
     /// Those values of a record that are no arrays.
@@ -62,18 +80,7 @@ impl Translator<'_> {
 
         self.cursor.goto_bottom(full);
         let (number, count) = (self.integer(i64::from(tape)), self.integer(slots));
-        let grow = run::grow as *const () as usize;
-        let call = self.call(grow, &[self.run, number, count], &[I8]);
-        let grown = self.result_of(call);
-        let (failed, leave) = (self.integer(status::FAILED), self.leave);
-        let moved = self.cursor.func.dfg.make_block();
-        let args_of_leave = [BlockArg::Value(failed)];
-        self.cursor
-            .ins()
-            .brif(grown, moved, none, leave, &args_of_leave);
-        self.cursor.func.layout.append_block(moved);
-        self.cursor.func.layout.set_cold(moved);
-        self.cursor.goto_bottom(moved);
+        self.call_rarely(self.rare.grow(), &[self.run, number, count]);
         let top = self.load(I64, tapes, at);
         self.cursor.ins().jump(next, &[BlockArg::Value(top)]);
 

@@ -23,7 +23,8 @@ use cranelift_codegen::isa::CallConv;
 
 use super::frame::{ArrayStep, Use};
 use super::interface::{Carrier, Interface};
-use super::run::{self, NativeRun, status};
+use super::rare::RareCalls;
+use super::run::{NativeRun, status};
 use super::unsupported::{Translated, Unsupported};
 use super::word::{RawSlot, Word};
 use crate::array::DType;
@@ -63,6 +64,7 @@ pub(super) struct Translator<'a> {
     pub(super) tapes: clif::Value,
     /// Returns its parameter, a status.
     pub(super) leave: clif::Block,
+    pub(super) rare: &'static RareCalls,
     /// What is done with arrays, by number.
     pub(super) steps: Vec<ArrayStep>,
     /// Slots that steps need.
@@ -119,6 +121,7 @@ pub(super) fn translate(
         slots,
         tapes,
         leave,
+        rare: RareCalls::get()?,
         steps: Vec::new(),
         scratch: 0,
         signatures: Vec::new(),
@@ -369,13 +372,8 @@ impl Translator<'_> {
             let none: &[BlockArg] = &[];
             self.cursor.ins().brif(due, poll, none, to, &args);
             self.cursor.goto_bottom(poll);
-            let call = self.call(run::poll as *const () as usize, &[run], &[clif::types::I8]);
-            let goes_on = self.result_of(call);
-            let (failed, leave) = (self.integer(status::FAILED), self.leave);
-            let args_of_leave = [BlockArg::Value(failed)];
-            self.cursor
-                .ins()
-                .brif(goes_on, to, &args, leave, &args_of_leave);
+            self.call_rarely(self.rare.poll(), &[run]);
+            self.cursor.ins().jump(to, &args);
         } else {
             self.cursor.ins().jump(to, &args);
         }
