@@ -14,7 +14,7 @@ use crate::rules::OpRef;
 #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
 use super::native::{Native, Unsupported};
 
-/// There is no machine code.
+// There is no machine code.
 #[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]
 use std::convert::Infallible as Native;
 

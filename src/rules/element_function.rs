@@ -5,7 +5,8 @@
 //! ([`Map1`], [`Map2`], [`Map3`]) for one element type, or a [`ScalarFunction`] of `f64`. The result has the
 //! bits that the kernel gives for one element; of a NaN, sign and payload may be others.
 //!
-//! Only operators of the table have one, for those neither unwind nor reach memory of anybody's.
+//! Only operators of the table have one: their scalar functions do not panic, which would end the process
+//! here, and reach no memory of anybody's.
 
 use super::ScalarFunction;
 use super::elementwise::{Map1, Map2, Map3, anywhere};

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I8, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 
-use super::frame::{ArrayStep, StepOperand, Use, VectorAddress};
+use super::frame::{ArrayStep, Destination, StepOperand, Use, VectorAddress};
 use super::run::{self, NativeRun, status};
 use super::translate::{SLOT, Translator};
 use super::unsupported::{Translated, Unsupported};
@@ -66,6 +66,13 @@ impl Translator<'_> {
         Use { place, last }
     }
 
+    /// Drops an array if an instruction reads it for the last time, so that nobody shares its elements.
+    fn drop_if_last(&mut self, place: usize, instruction: usize, operand: usize) {
+        if self.last.operand(self.current, instruction, operand) {
+            self.step(ArrayStep::Drop(place), 1);
+        }
+    }
+
     /// Puts single numbers where a step finds them.
     fn operands(&mut self, args: &[ValueId], instruction: usize) -> Translated<Vec<StepOperand>> {
         let mut operands = Vec::with_capacity(args.len());
@@ -98,8 +105,8 @@ impl Translator<'_> {
     ) -> Translated<Option<Value>> {
         let operands = self.operands(args, instruction)?;
         let to = match self.place(result) {
-            Some(place) => Ok(place),
-            None => Err(self.word(result)?),
+            Some(place) => Destination::Place(place),
+            None => Destination::Slot(self.word(result)?),
         };
         let step = ArrayStep::Apply {
             op: op.clone(),
@@ -109,7 +116,10 @@ impl Translator<'_> {
         };
         self.scratch(0);
         self.step(step, OPERATOR);
-        Ok(to.err().map(|word| self.result_of_step(word)))
+        Ok(match to {
+            Destination::Slot(word) => Some(self.result_of_step(word)),
+            Destination::Place(_) => None,
+        })
     }
 
     /// Writes an operator that has arrays, or no function of single numbers: its value, if that is in a
@@ -180,6 +190,7 @@ impl Translator<'_> {
         let bytes = self.cursor.ins().ishl_imm_u(index, 3);
         let at = self.cursor.ins().iadd(start, bytes);
         let found = self.load(F64, at, 0);
+        self.drop_if_last(place, instruction, 0);
         self.cursor.ins().jump(next, &[BlockArg::Value(found)]);
         self.cursor.goto_bottom(outside);
         let found = self.general(op, args, result, instruction)?;
@@ -208,9 +219,14 @@ impl Translator<'_> {
         let function = run::add as *const () as usize;
         let call = self.call(function, &[self.run, from, to, like, at, x], &[I8]);
         let done = self.result_of(call);
-        let (other, next) = (self.cold(), self.cursor.func.dfg.make_block());
+        let dfg = &mut self.cursor.func.dfg;
+        let (added, next) = (dfg.make_block(), dfg.make_block());
+        let other = self.cold();
         let none: &[BlockArg] = &[];
-        self.cursor.ins().brif(done, next, none, other, none);
+        self.cursor.ins().brif(done, added, none, other, none);
+        self.open(added);
+        self.drop_if_last(places[2], instruction, 3);
+        self.cursor.ins().jump(next, none);
         self.cursor.goto_bottom(other);
         self.general(op, args, result, instruction)?;
         self.cursor.ins().jump(next, none);

@@ -64,20 +64,31 @@ pub(super) enum StepOperand {
     Number(Word),
 }
 
+/// Where the result of an operator goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Destination {
+    /// An array, to a place.
+    Place(usize),
+    /// A single number, to the first slot.
+    Slot(Word),
+}
+
 /// What is done with arrays.
 #[derive(Debug)]
 pub(super) enum ArrayStep {
     /// A constant is put into a place.
     Constant(Array, usize),
-    /// An operator is applied. A result without axes is put into the first slot, else into the place.
+    /// An operator is applied.
     Apply {
         op: OpRef,
         operands: SmallVec<[StepOperand; 3]>,
         result: ValueId,
-        to: std::result::Result<usize, Word>,
+        to: Destination,
     },
     /// The length of an axis is put into the first slot; -1 if there is no such axis.
     Length(usize, usize),
+    /// An array is not needed any more.
+    Drop(usize),
     /// Arrays go to a tape.
     Push(usize, SmallVec<[Use; 2]>),
     /// Arrays come from a tape.
@@ -88,9 +99,9 @@ pub(super) enum ArrayStep {
     Return(Vec<Use>),
 }
 
-/// The arrays of a run. The elements that a [`VectorAddress`] names stay where they are until its place is set:
-/// the array there holds them, and shares them with nobody who could change them, since an array is
-/// changed only if nobody else has its elements.
+/// The arrays of a run. The elements that a [`VectorAddress`] names stay where they are until its place
+/// is set: the array there holds them, stays where it is, and shares them with nobody who could change
+/// them, since an array is changed only if nobody else has its elements.
 pub(super) struct Frame {
     arrays: Vec<Option<Array>>,
     vectors: Vec<VectorAddress>,
@@ -114,15 +125,15 @@ impl Frame {
     }
 
     /// Where the vectors are; they do not move during a run.
-    pub(super) fn vectors(&self) -> *const VectorAddress {
-        self.vectors.as_ptr()
+    pub(super) fn vectors(&mut self) -> *const VectorAddress {
+        self.vectors.as_mut_ptr()
     }
 
     pub(super) fn set(&mut self, place: usize, array: Option<Array>) {
-        self.vectors[place] = array
-            .as_ref()
-            .map_or(VectorAddress::NONE, VectorAddress::of);
+        // The address is taken of the array where it stays: one may hold its elements itself.
         self.arrays[place] = array;
+        let array = self.arrays[place].as_ref();
+        self.vectors[place] = array.map_or(VectorAddress::NONE, VectorAddress::of);
     }
 
     fn get(&self, place: usize) -> Result<&Array> {
@@ -159,9 +170,11 @@ impl Frame {
                 let found = Datum::Array(self.applied(op, operands, slots)?);
                 accept(function, *result, &found)?;
                 match (to, found) {
-                    (Err(word), found) => slots[0] = word.slot(&found).ok_or_else(missing)?,
-                    (Ok(to), Datum::Array(array)) => self.set(*to, Some(array)),
-                    (Ok(_), _) => return Err(missing()),
+                    (Destination::Slot(word), found) => {
+                        slots[0] = word.slot(&found).ok_or_else(missing)?;
+                    }
+                    (Destination::Place(to), Datum::Array(array)) => self.set(*to, Some(array)),
+                    (Destination::Place(_), _) => return Err(missing()),
                 }
             }
             ArrayStep::Length(of, axis) => {
@@ -169,6 +182,7 @@ impl Frame {
                 let length = length.and_then(|&n| i64::try_from(n).ok());
                 slots[0] = length.unwrap_or(-1) as RawSlot;
             }
+            ArrayStep::Drop(place) => self.set(*place, None),
             ArrayStep::Push(tape, from) => {
                 reserve::grow(&mut self.tapes[*tape], from.len())?;
                 for &from in from {

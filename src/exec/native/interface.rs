@@ -1,8 +1,12 @@
 //! What machine code is given and gives: single numbers in slots, arrays in places of the frame.
 
-use super::unsupported::Translated;
+use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::ir::{Function, Terminator, ValueId};
+
+/// Most parameters of a block, results, targets of a switch and values of a record: far below what
+/// Cranelift can number, and what offsets of slots can be.
+pub(super) const MOST_VALUES: usize = 4096;
 
 /// How a value is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +44,10 @@ impl Interface {
                 Terminator::Return(ids) => Some(passed(ids)),
                 _ => None,
             });
+        let results = results.unwrap_or_default();
+        if results.len() > MOST_VALUES {
+            return Err(Unsupported("too many results"));
+        }
         let mut frame = 0;
         let places = function.kinds.iter().map(|kind| {
             Word::of(kind).is_none().then(|| {
@@ -50,7 +58,7 @@ impl Interface {
         Ok(Interface {
             places: places.collect(),
             parameters: passed(function.parameters()),
-            results: results.unwrap_or_default(),
+            results,
             frame: frame as usize,
         })
     }

@@ -1,4 +1,4 @@
-//! TapeMemory that holds machine code.
+//! Memory that holds machine code.
 //!
 //! It is mapped for writing, filled, and from then on can be read and executed, never written: no page
 //! is ever both writable and executable. It is unmapped when [`Code`] is dropped, which whoever runs it

@@ -10,7 +10,10 @@
 //! changes is its own (`run`). Jumps back poll for signals and the stop flag.
 //!
 //! Limits: x86-64 with SSE4.1, on systems with `mmap`; the code does not unwind, and has no frames that a
-//! debugger or profiler could name.
+//! debugger or profiler could name. The interpreter runs functions of more than 100,000 instructions, of
+//! blocks, records or results of more than 4096 values, with returns of different kinds, or whose frame
+//! on the stack would be larger than 64 KiB. Compiling, which may take a second then, does not poll for
+//! signals. A thread keeps up to 16 MiB of tapes for its next run.
 
 mod arrays;
 mod compiler;
@@ -40,6 +43,10 @@ use super::Outcome;
 use super::interpreter::accept;
 use crate::error::Result;
 use crate::ir::{Datum, Function};
+use crate::reserve;
+
+/// Bytes that Cranelift is estimated to ask for, infallibly, for an instruction.
+const COMPILED: usize = 2048;
 
 /// Slots that a run has on the stack; more are allocated.
 const FEW_SLOTS: usize = 32;
@@ -73,6 +80,9 @@ impl Native {
     /// # Errors
     /// [`Unsupported`] where there can be none; the interpreter runs the function then.
     pub(super) fn compile(function: &Arc<Function>) -> std::result::Result<Self, Unsupported> {
+        let instructions = function.blocks.iter().map(|b| 1 + b.instructions.len());
+        reserve::ahead(instructions.sum(), COMPILED)
+            .map_err(|_| Unsupported("too little memory"))?;
         let interface = Interface::of(function)?;
         let signature = translate::signature(compiler::isa()?.default_call_conv());
         let write = |to: &mut Clif| translate::translate(function, &interface, to);
@@ -127,7 +137,7 @@ impl Native {
                 return None;
             }
         }
-        let tapes = run.tapes();
+        let tapes = run.start();
         // SAFETY: the code begins with a function of this type, since Cranelift compiled it with
         // `translate::signature`'s parameters and result for the calling convention of the target, which
         // is that of `extern "C"`.
@@ -136,8 +146,13 @@ impl Native {
         // the loads and stores of `translate`, `tapes` and `arrays`: of slots of arguments and results and
         // of scratch slots, all of which are there; of `left` and `vectors` of the run; of the addresses of
         // as many tapes as the function has, which `NativeRun::new` made; of slots between a tape's bottom
-        // and its end, which are its memory; of as many vectors as the frame has places; and of elements
-        // of a vector below its length, which the frame keeps where they are. It calls functions with the
+        // and its end, which are its memory, where a record is read as the kinds that it was written as,
+        // since a tape has one list of kinds and its top moves by whole records; of as many vectors as the
+        // frame has places; and of elements of a vector below its length, which the frame keeps where they
+        // are. Those are loaded as the element type that the function says, which is the array's:
+        // `accept` compared it for arguments and for results of operators, `Function::check` for
+        // constants, records and what blocks are given. Offsets of all of these fit, since arguments,
+        // results and records are limited by `MOST_VALUES`. It calls functions with the
         // types that they have, and those of `run` with this run, which nobody else uses meanwhile.
         // Nothing unwinds through it. It is not freed, since `self` is borrowed.
         let status = unsafe { entry(&raw mut run, start, tapes) };

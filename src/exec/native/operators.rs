@@ -2,7 +2,7 @@
 //!
 //! Those that are an instruction or a few are written here, by the formula of their scalar function.
 //! Any other elementwise operator is a call of that function. Either way the result has the bits that the
-//! kernel gives for one element; of a NaN, sign and payload may be others. Operators that move elements
+//! kernel gives for one element (`elementwise_operators_have_the_bits_of_their_kernels` compares); of a NaN, sign and payload may be others. Operators that move elements
 //! about leave a single number as it is.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
@@ -190,7 +190,7 @@ fn call(
             vec![pointer(to, f as usize), order(to, n)],
         ),
     };
-    // ElementFunction precision goes through double, as in the kernel.
+    // Single precision goes through double, as in the kernel.
     for &x in values {
         operands.push(match word {
             Word::F32 => to.cursor.ins().fpromote(F64, x),

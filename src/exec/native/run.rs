@@ -30,7 +30,7 @@ const FIRST: usize = 1 << 10;
 /// Slots that a thread keeps for its next run: 16 MiB.
 const KEPT: usize = 1 << 21;
 
-/// TapeMemory of a tape. What is above its top is not initialised.
+/// Memory of a tape. What is above its top is not initialised.
 type TapeMemory = Vec<MaybeUninit<RawSlot>>;
 
 thread_local! {
@@ -60,8 +60,8 @@ impl Tape {
         }
     }
 
-    /// Points to the memory, with so many slots in use, which it has.
-    fn rest(&mut self, used: usize) {
+    /// Sets the addresses to those of the memory, so many slots of which are in use. It has as many.
+    fn point_at(&mut self, used: usize) {
         self.bottom = self.memory.as_mut_ptr();
         self.top = self.bottom.wrapping_add(used);
         self.end = self.bottom.wrapping_add(self.memory.len());
@@ -74,7 +74,7 @@ impl Tape {
         let capacity = self.memory.capacity();
         // SAFETY: so many slots are allocated, and a `MaybeUninit` needs no initialisation.
         unsafe { self.memory.set_len(capacity) };
-        self.rest(used);
+        self.point_at(used);
         Ok(())
     }
 }
@@ -107,6 +107,8 @@ pub(super) struct NativeRun<'a> {
     /// Slots of operands and results of steps, which the machine code writes and reads between calls.
     scratch: (*mut RawSlot, usize),
     tapes: Vec<Tape>,
+    /// The address of the first tape, once the machine code has it.
+    tape_start: *mut Tape,
     poller: Poller,
     failure: Option<Failure>,
 }
@@ -145,25 +147,29 @@ impl<'a> NativeRun<'a> {
             kept.push(Tape::new());
         }
         for tape in &mut kept {
-            tape.rest(0);
+            tape.point_at(0);
         }
         let frame = Frame::new(places, tapes);
         NativeRun {
             left: BETWEEN_POLLS,
             failed: 0,
-            vectors: frame.vectors(),
+            vectors: ptr::null(),
             frame,
             steps,
             scratch,
             tapes: kept,
+            tape_start: ptr::null_mut(),
             poller: Poller::default(),
             failure: None,
         }
     }
 
-    /// Where the tapes are; they do not move during a run.
-    pub(super) fn tapes(&mut self) -> *mut Tape {
-        self.tapes.as_mut_ptr()
+    /// Where the tapes are. From here on the run reaches them by this address alone, as the machine code
+    /// does, until that has returned. The vectors' address is taken anew, too.
+    pub(super) fn start(&mut self) -> *mut Tape {
+        self.tape_start = self.tapes.as_mut_ptr();
+        self.vectors = self.frame.vectors();
+        self.tape_start
     }
 
     /// What became of a run whose machine code has returned a status: `None` if there are results,
@@ -227,7 +233,12 @@ pub(super) unsafe extern "C" fn poll(run: *mut NativeRun<'_>) {
 pub(super) unsafe extern "C" fn grow(run: *mut NativeRun<'_>, tape: usize, slots: usize) {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
-    run.attempt(|run| run.tapes[tape].grow(slots));
+    run.attempt(|run| {
+        assert!(tape < run.tapes.len() && !run.tape_start.is_null());
+        // SAFETY: there are more tapes than `tape`, where `NativeRun::start` said, and the machine code
+        // waits for this call.
+        unsafe { (*run.tape_start.add(tape)).grow(slots) }
+    });
 }
 
 /// Does a step with arrays; whether it went well.
@@ -243,14 +254,17 @@ pub(super) unsafe extern "C" fn step(run: *mut NativeRun<'_>, number: usize) -> 
         // them, as whoever made the run promised.
         let slots = unsafe { std::slice::from_raw_parts_mut(start, count) };
         let ArraySteps { function, steps } = run.steps;
-        run.frame.step(&steps[number], function, slots)
+        let done = run.frame.step(&steps[number], function, slots);
+        // Setting vectors went by a reference to all of them, which ends what was read by before.
+        run.vectors = run.frame.vectors();
+        done
     })
 }
 
 /// Adds a number to an element of an array, as [`Frame::add`]; whether it could be.
 ///
 /// # Safety
-/// As for [`poll`].
+/// As for [`poll`]; the places are those of the frame, so that nothing here panics.
 pub(super) unsafe extern "C" fn add(
     run: *mut NativeRun<'_>,
     from: usize,
@@ -260,8 +274,10 @@ pub(super) unsafe extern "C" fn add(
     x: f64,
 ) -> u8 {
     // SAFETY: it is there and nobody else's, by what the caller promises.
-    let frame = unsafe { &mut (*run).frame };
-    u8::from(frame.add(from, to, like, at, x))
+    let run = unsafe { &mut *run };
+    let done = run.frame.add(from, to, like, at, x);
+    run.vectors = run.frame.vectors();
+    u8::from(done)
 }
 
 /// An operator of two integers; whether there is a result, which is then written.

@@ -12,9 +12,10 @@ use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 use cranelift_codegen::isa::CallConv;
 
+use super::interface::MOST_VALUES;
 use super::rare;
 use super::run::{NativeRun, Tape, status};
-use super::translate::{MOST_VALUES, SLOT, Translator};
+use super::translate::{SLOT, Translator};
 use super::unsupported::{Translated, Unsupported};
 use crate::ir::ValueId;
 

@@ -4,9 +4,8 @@
 //! them there are a prologue, which loads the arguments, and blocks for what seldom happens.
 //!
 //! Soundness. What is compiled has passed [`Function::check`], which sees to the kinds of operands and
-//! the records of tapes, not to whether control flow comes by a definition before its use: that is
-//! compared here, by dominance, and so is that the result of an operator is of the kind that the function
-//! says. Machine code reaches memory at its slots, at the run and at the tapes alone, by offsets known
+//! the records of tapes. That control flow comes by a definition before its use is compared here again,
+//! by dominance, and so is that the result of an operator is of the kind that the function says. Machine code reaches memory at its slots, at the run and at the tapes alone, by offsets known
 //! here, and within a tape only between its bottom and its end, which it compares each time.
 
 use std::collections::{HashMap, HashSet};
@@ -22,7 +21,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 
 use super::frame::{ArrayStep, Use};
-use super::interface::{Carrier, Interface};
+use super::interface::{Carrier, Interface, MOST_VALUES};
 use super::rare::RareCalls;
 use super::run::{NativeRun, status};
 use super::unsupported::{Translated, Unsupported};
@@ -37,9 +36,6 @@ use crate::rules::{Cos, Operator, Sin};
 
 /// Bytes of a slot.
 pub(super) const SLOT: i32 = size_of::<RawSlot>() as i32;
-
-/// Most parameters of a block, and most values of a record: far below what Cranelift can number.
-pub(super) const MOST_VALUES: usize = 4096;
 
 /// Most instructions of a function: Cranelift takes about a second for so many.
 const MOST_INSTRUCTIONS: usize = 100_000;
@@ -437,6 +433,9 @@ impl Translator<'_> {
                     .brif(condition, then, &then_args, otherwise, &otherwise_args);
             }
             Terminator::Switch { value, targets } => {
+                if targets.len() > MOST_VALUES {
+                    return Err(Unsupported("too large a switch"));
+                }
                 let value = self.read(*value)?;
                 let count = self.integer(targets.len() as i64);
                 let there = self

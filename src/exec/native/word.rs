@@ -9,7 +9,8 @@ use cranelift_codegen::ir::types::{F32, F64, I8, I32, I64};
 use crate::array::{Array, DType};
 use crate::ir::{Datum, ValueKind};
 
-/// A slot of memory. All of its bytes are initialised.
+/// A slot of 8 bytes. Those of arguments, results and operands are initialised as a whole; of a tape's
+/// only the bytes are that a value fills, and only these are read.
 pub(crate) type RawSlot = u64;
 
 /// What a register holds.
