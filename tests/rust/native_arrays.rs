@@ -2,13 +2,18 @@
 //! and tapes of arrays, and their gradients.
 #![cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use wyrmling::array::{View, ViewMut};
 use wyrmling::exec::{Compiled, Outcome, interpret};
 use wyrmling::ir::{
     Builder, Comparison, Datum, Function, ScalarOperator as S, Target, Terminator, ValueId,
     ValueKind, vjp,
 };
+use wyrmling::rules::Ex;
 use wyrmling::rules::{self, OpRef, Operator};
 use wyrmling::{Array, DType, Error, Result, Type};
 
@@ -158,4 +163,59 @@ fn elements_are_read_and_added_to_for_any_length_and_no_further() {
     let wrong = Array::zeros(&Type::new(DType::F64, &[2, 2])).unwrap();
     let found = value.run(&[wrong.into(), 0.9.into(), Datum::Int(2)]);
     assert!(matches!(found, Err(Error::Type(_))), "{found:?}");
+}
+
+/// What [`Liar`] does when it runs.
+static LIE: AtomicU8 = AtomicU8::new(0);
+
+/// An operator that gives what it was built to give, or another type, or panics.
+#[derive(Debug, Clone)]
+struct Liar;
+
+impl Operator for Liar {
+    fn name(&self) -> &str {
+        "liar"
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        Ok(match LIE.load(Ordering::Relaxed) {
+            1 => Type::new(DType::F32, &args[0].shape),
+            2 => Type::new(DType::F64, &[2, 2]),
+            3 => Type::scalar(DType::F64),
+            4 => Type::new(DType::U32, &[1]),
+            _ => args[0].clone(),
+        })
+    }
+    fn eval(&self, _: &[View<'_>], _: ViewMut<'_>) -> Result<()> {
+        match LIE.load(Ordering::Relaxed) {
+            5 => panic!("on purpose"),
+            _ => Ok(()),
+        }
+    }
+    fn vjp<'t>(&self, _: usize, _: Ex<'t>, _: Ex<'t>, _: &[Ex<'t>]) -> Option<Ex<'t>> {
+        None
+    }
+}
+
+#[test]
+fn operators_that_lie_give_errors_and_those_that_panic_panic() {
+    let b = Builder::new();
+    let x = b.parameter(Type::new(DType::F64, &[3]));
+    let y = b.try_apply(OpRef::new(Liar), &[x]).unwrap();
+    let index = b.literal(Array::from(2_u32).into());
+    let element = b
+        .try_apply(OpRef::Static(&rules::Gather), &[y, index])
+        .unwrap();
+    let number = b.try_apply(OpRef::new(Liar), &[element]).unwrap();
+    b.terminate(Terminator::Return(vec![number, y]));
+    let compiled = native(b.finish("lies").unwrap());
+    let run = || compiled.run(&[Array::from(vec![1.0, 2.0, 3.0]).into()]);
+    for lie in 1..=4 {
+        LIE.store(lie, Ordering::Relaxed);
+        assert!(matches!(run(), Err(Error::Type(_))), "{lie}");
+    }
+    LIE.store(5, Ordering::Relaxed);
+    let panic = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
+    LIE.store(0, Ordering::Relaxed);
+    assert!(run().is_ok());
 }

@@ -36,7 +36,7 @@ use smallvec::{SmallVec, smallvec};
 
 use self::interface::{Carrier, Interface};
 use self::memory::Code;
-use self::run::{ArraySteps, NativeRun, Tape};
+use self::run::{ArraySteps, NativeRun, NumberTape};
 pub(super) use self::unsupported::Unsupported;
 use self::word::RawSlot;
 use super::Outcome;
@@ -52,7 +52,7 @@ const COMPILED: usize = 2048;
 const FEW_SLOTS: usize = 32;
 
 /// The function that machine code is.
-type EntryPoint = unsafe extern "C" fn(*mut NativeRun<'_>, *mut RawSlot, *mut Tape) -> i64;
+type EntryPoint = unsafe extern "C" fn(*mut NativeRun<'_>, *mut RawSlot, *mut NumberTape) -> i64;
 
 /// A function as machine code.
 #[derive(Debug)]

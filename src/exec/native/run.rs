@@ -35,7 +35,7 @@ type TapeMemory = Vec<MaybeUninit<RawSlot>>;
 
 thread_local! {
     /// The tapes of this thread's last run.
-    static TAPES: Cell<Vec<Tape>> = const { Cell::new(Vec::new()) };
+    static TAPES: Cell<Vec<NumberTape>> = const { Cell::new(Vec::new()) };
 }
 
 /// A tape of numbers. Machine code reads and changes `top` and reads the other addresses.
@@ -43,16 +43,16 @@ thread_local! {
 /// `bottom` and `end` are those of `memory`, which is full of slots: `top` lies between them, a multiple of
 /// slots above `bottom`.
 #[repr(C)]
-pub(super) struct Tape {
+pub(super) struct NumberTape {
     pub(super) top: *mut MaybeUninit<RawSlot>,
     pub(super) end: *mut MaybeUninit<RawSlot>,
     pub(super) bottom: *mut MaybeUninit<RawSlot>,
     memory: TapeMemory,
 }
 
-impl Tape {
+impl NumberTape {
     fn new() -> Self {
-        Tape {
+        NumberTape {
             top: ptr::null_mut(),
             end: ptr::null_mut(),
             bottom: ptr::null_mut(),
@@ -106,9 +106,9 @@ pub(super) struct NativeRun<'a> {
     steps: &'a ArraySteps,
     /// Slots of operands and results of steps, which the machine code writes and reads between calls.
     scratch: (*mut RawSlot, usize),
-    tapes: Vec<Tape>,
+    tapes: Vec<NumberTape>,
     /// The address of the first tape, once the machine code has it.
-    tape_start: *mut Tape,
+    tape_start: *mut NumberTape,
     poller: Poller,
     failure: Option<Failure>,
 }
@@ -144,7 +144,7 @@ impl<'a> NativeRun<'a> {
             _ => TAPES.take(),
         };
         while kept.len() < tapes {
-            kept.push(Tape::new());
+            kept.push(NumberTape::new());
         }
         for tape in &mut kept {
             tape.point_at(0);
@@ -166,7 +166,7 @@ impl<'a> NativeRun<'a> {
 
     /// Where the tapes are. From here on the run reaches them by this address alone, as the machine code
     /// does, until that has returned. The vectors' address is taken anew, too.
-    pub(super) fn start(&mut self) -> *mut Tape {
+    pub(super) fn start(&mut self) -> *mut NumberTape {
         self.tape_start = self.tapes.as_mut_ptr();
         self.vectors = self.frame.vectors();
         self.tape_start

@@ -14,7 +14,7 @@ use cranelift_codegen::isa::CallConv;
 
 use super::interface::MOST_VALUES;
 use super::rare;
-use super::run::{NativeRun, Tape, status};
+use super::run::{NativeRun, NumberTape, status};
 use super::translate::{SLOT, Translator};
 use super::unsupported::{Translated, Unsupported};
 use crate::ir::ValueId;
@@ -22,7 +22,7 @@ use crate::ir::ValueId;
 impl Translator<'_> {
     /// The offset of one of a tape's fields.
     fn field(tape: u32, offset: usize) -> Translated<i32> {
-        let at = tape as usize * size_of::<Tape>() + offset;
+        let at = tape as usize * size_of::<NumberTape>() + offset;
         i32::try_from(at).map_err(|_| Unsupported("too many tapes"))
     }
 
@@ -61,10 +61,10 @@ impl Translator<'_> {
         self.cost += 1 + args.len() as i64;
         let slots = Self::record(args.len())?;
         let bytes = slots * i64::from(SLOT);
-        let at = Self::field(tape, offset_of!(Tape, top))?;
+        let at = Self::field(tape, offset_of!(NumberTape, top))?;
         let tapes = self.tapes;
         let top = self.load(I64, tapes, at);
-        let end = self.load(I64, tapes, Self::field(tape, offset_of!(Tape, end))?);
+        let end = self.load(I64, tapes, Self::field(tape, offset_of!(NumberTape, end))?);
         let room = self.cursor.ins().isub(end, top);
         let fits = self.integer(bytes);
         let fits = self
@@ -99,10 +99,14 @@ impl Translator<'_> {
         let results: Vec<ValueId> = self.singles(results);
         self.cost += 1 + results.len() as i64;
         let bytes = Self::record(results.len())? * i64::from(SLOT);
-        let at = Self::field(tape, offset_of!(Tape, top))?;
+        let at = Self::field(tape, offset_of!(NumberTape, top))?;
         let tapes = self.tapes;
         let top = self.load(I64, tapes, at);
-        let bottom = self.load(I64, tapes, Self::field(tape, offset_of!(Tape, bottom))?);
+        let bottom = self.load(
+            I64,
+            tapes,
+            Self::field(tape, offset_of!(NumberTape, bottom))?,
+        );
         let used = self.cursor.ins().isub(top, bottom);
         let least = self.integer(bytes);
         let there = self
