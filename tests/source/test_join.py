@@ -346,3 +346,27 @@ def test_what_would_be_seen_later_is_refused():
     ):
         with pytest.raises(SourceError, match=text):
             read(f, 1.5)
+
+
+def condition_that_raises(x, flag):
+    if flag:
+        kept = [1.0, 1.0, 1.0]
+        while kept[1]:
+            kept = [1.0]
+    return x
+
+
+def condition_that_raises_after_a_break(x, flag):
+    kept = [1.0, 1.0]
+    while kept[1]:
+        if x > 1 and flag:
+            break
+        kept = [1.0]
+    return x
+
+
+def test_conditions_that_raise():
+    for flag in (False, True):
+        agrees(condition_that_raises, 1.5, flag)
+        agrees(condition_that_raises_after_a_break, 1.5, flag)
+    agrees(lambda flag: flag.real, True)

@@ -134,7 +134,13 @@ class Loops(Walker):
         """Writes into a block that is reached once all is written: until then it can be dropped."""
         entry, start = self.state.block, self.builder.block()
         self.resume(self.state.copy(start))
-        found = write()
+        try:
+            found = write()
+        except Ended:
+            # All ways leave.
+            self.builder.switch(entry)
+            self.builder.jump(start, [])
+            raise
         self.builder.switch(entry)
         self.builder.jump(start, [])
         return found
@@ -273,7 +279,11 @@ class Loops(Walker):
         left: list[Incoming] = []
         for _ in range(LONGEST_UNROLLED + 1):
             loop = Loop()
-            held = self.truth_of(condition)
+            try:
+                held = self.truth_of(condition)
+            except Ended:
+                # The condition leaves; other ways have left the loop before.
+                return ended, left
             if not isinstance(held, Known):
                 self.unknown(held, node, "a loop of unknown length that builds or picks", LOST)
             if not held.object:

@@ -95,7 +95,7 @@ class Objects(Walker):
 
     def _number_attribute(self, value: Number, name: str, node: ast.AST) -> Any:
         if name == "real":
-            return value
+            return Number("int", self.as_int(value)) if value.kind == "bool" else value
         if name == "imag":
             return Known({"int": 0, "bool": 0, "float": 0.0}.get(value.kind, np.float64(0.0)))
         kind = {"float": float, "int": int, "bool": bool}.get(value.kind, np.float64)
