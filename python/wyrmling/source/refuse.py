@@ -207,7 +207,9 @@ TABLE |= _group(
         "Dict": "a dict",
         "ListComp": "a list comprehension",
         "DictComp": "a dict comprehension",
-        "GeneratorExp": Entry("a generator expression", limits="consumed where it stands"),
+        "GeneratorExp": Entry(
+            "a generator expression", limits="given to sum, any, list and the like where it stands"
+        ),
         "comprehension": "for and if of a comprehension",
         "JoinedStr": Entry(
             "an f-string", limits="of constants, or in what is never differentiated"
