@@ -14,11 +14,11 @@ use crate::ir::cfg::{Cfg, Edge};
 use crate::ir::function::{Block, Expression, Function, Target, Terminator, ValueId};
 use crate::ir::liveness::homes;
 
-/// Moves what does not change out of loops. Whether a block was added.
-pub(super) fn hoist(function: &mut Function) -> bool {
+/// Moves what does not change out of loops. Definitions must dominate uses.
+pub(super) fn hoist(function: &mut Function) {
     let graph = Cfg::new(function);
     if graph.loops().is_empty() {
-        return false;
+        return;
     }
     let mut homes = homes(function);
     // Headers, and the blocks that were put before them.
@@ -85,7 +85,6 @@ pub(super) fn hoist(function: &mut Function) -> bool {
             function.blocks[before].instructions.push(i);
         }
     }
-    !added.is_empty()
 }
 
 /// Makes a block through which a loop is entered.

@@ -1,4 +1,5 @@
-//! Computing before it is kept what is only computed from what was kept.
+//! Moves instructions that depend on one record of a tape alone from where the record is popped to
+//! where it is pushed, and pushes their results instead.
 //!
 //! A gradient takes records from a tape, in the opposite order of a loop that appended them, and
 //! begins with what depends on such a record alone: the cosine of what was the argument of a sine. That

@@ -30,7 +30,7 @@ use crate::error::Result;
 use crate::reserve;
 
 /// How often the passes are run at most. Each time more is found only if one of them made it known
-/// where a branch goes.
+/// where a branch goes. What is not found by then stays as it is.
 const ROUNDS: usize = 8;
 
 /// A smaller function with the same results. It must be well formed

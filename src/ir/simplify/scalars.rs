@@ -76,7 +76,7 @@ pub(super) fn identity(
     }
 }
 
-/// Whether the operands may change places. Numbers are not meant: of two NaN the first one counts.
+/// Whether the operands may change places.
 fn commutes(op: S) -> bool {
     matches!(
         op,

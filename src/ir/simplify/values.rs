@@ -207,14 +207,20 @@ impl Simplifier<'_> {
             }
         }
         // -(-x) is x, exactly.
-        if op.form() == Form::Negation {
+        // An operator of a caller may claim a form that is not its own.
+        if op.form() == Form::Negation
+            && args.len() == 1
+            && kinds[args[0] as usize] == kinds[result as usize]
+        {
             if let Some(x) = self.negated[args[0] as usize] {
                 return self.stand(result, x);
             }
             self.negated[result as usize] = Some(args[0]);
         }
-        if exact && op.form() == Form::Repeated && self.ty(args[0]).size() == 1 {
-            self.splat[result as usize] = Some(args[0]);
+        let first = args.first().copied();
+        let one = first.filter(|&a| exact && self.ty(a).size() == 1);
+        if op.form() == Form::Repeated && one.is_some() {
+            self.splat[result as usize] = one;
         }
         let key = (Computation::Rule(op.clone()), Operands::from_slice(args));
         self.share(key, result)
