@@ -2,6 +2,9 @@
 
 import gc
 import math
+import subprocess
+import sys
+import textwrap
 import threading
 import weakref
 
@@ -430,3 +433,28 @@ def test_operators_of_the_callers_own_are_seen_by_the_collector():
     gc.collect()
     gc.collect()
     assert [reference() for reference in references] == [None, None]
+
+
+SMALL_STACK = """
+    import math, threading
+    import wyrmling as wy
+
+    def f(x):
+        for _ in range(10):
+            x = math.sin(x) + 0.5 * x
+        return x
+
+    found = []
+    threading.stack_size(65536)
+    thread = threading.Thread(target=lambda: found.append(wy.grad(f, mode="source")(1.0)))
+    thread.start()
+    thread.join()
+    assert found == [wy.grad(f, mode="source")(1.0)], found
+    print("compiled")
+"""
+
+
+def test_a_thread_of_a_small_stack_compiles():
+    run = [sys.executable, "-c", textwrap.dedent(SMALL_STACK)]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stdout) == (0, "compiled\n"), done.stderr

@@ -115,12 +115,12 @@ pub(super) fn accept(function: &Function, id: ValueId, value: &Datum) -> Result<
 struct Interpretation<'f> {
     function: &'f Function,
     values: Vec<Option<Datum>>,
-    tapes: Vec<Tape>,
+    tapes: Vec<RecordTape>,
 }
 
 /// The values of records, one after the other, and how many records there are: they may be empty.
 #[derive(Clone, Default)]
-struct Tape {
+struct RecordTape {
     values: Vec<Datum>,
     records: usize,
 }
@@ -277,7 +277,7 @@ impl<F: Deref<Target = Function>> Interpreter<F> {
         let mut frame = Interpretation {
             function,
             values: vec![None; function.kinds.len()],
-            tapes: vec![Tape::default(); function.tapes.len()],
+            tapes: vec![RecordTape::default(); function.tapes.len()],
         };
         let mut number = 0;
         let mut incoming: Vec<Datum> = args.to_vec();

@@ -10,10 +10,10 @@
 //! changes is its own (`run`). Jumps back poll for signals and the stop flag.
 //!
 //! Limits: x86-64 with SSE4.1, on systems with `mmap`; the code does not unwind, and has no frames that a
-//! debugger or profiler could name. The interpreter runs functions of more than 100,000 instructions, of
-//! blocks, records or results of more than 4096 values, with returns of different kinds, or whose frame
-//! on the stack would be larger than 64 KiB. Compiling, which may take a second then, does not poll for
-//! signals. A thread keeps up to 16 MiB of tapes for its next run.
+//! debugger or profiler could name. The interpreter runs functions of more than 100,000 instructions or
+//! 4096 blocks, of blocks, records or results of more than 4096 values, or whose frame on the stack would
+//! be larger than 64 KiB. Compiling, which may take a second or two then, does not poll for signals; it
+//! has a thread of its own, for its stack. A thread keeps up to 16 MiB of tapes for its next run.
 
 mod arrays;
 mod compiler;
@@ -29,7 +29,9 @@ mod translate;
 mod unsupported;
 mod word;
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 use cranelift_codegen::ir::Function as Clif;
 use smallvec::{SmallVec, smallvec};
@@ -37,6 +39,7 @@ use smallvec::{SmallVec, smallvec};
 use self::interface::{Carrier, Interface};
 use self::memory::Code;
 use self::run::{ArraySteps, NativeRun, NumberTape};
+use self::unsupported::Translated;
 pub(super) use self::unsupported::Unsupported;
 use self::word::RawSlot;
 use super::Outcome;
@@ -48,8 +51,28 @@ use crate::reserve;
 /// Bytes that Cranelift is estimated to ask for, infallibly, for an instruction.
 const COMPILED: usize = 2048;
 
+/// The stack, in bytes, on which Cranelift compiles. That of the calling thread may be of any size:
+/// `threading.stack_size` allows 32 KiB.
+const STACK: usize = 8 << 20;
+
 /// Slots that a run has on the stack; more are allocated.
 const FEW_SLOTS: usize = 32;
+
+/// What `compile` gives, in a thread that has a stack of [`STACK`] bytes.
+///
+/// # Errors
+/// Those of `compile`, and [`Unsupported`] if there can be no thread.
+///
+/// # Panics
+/// If `compile` panics.
+fn on_stack_of_its_own<R: Send>(compile: impl FnOnce() -> Translated<R> + Send) -> Translated<R> {
+    thread::scope(|scope| {
+        let builder = thread::Builder::new().stack_size(STACK);
+        let thread = builder.spawn_scoped(scope, compile);
+        let thread = thread.map_err(|_| Unsupported("no thread to compile it in"))?;
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
 
 /// The function that machine code is.
 type EntryPoint = unsafe extern "C" fn(*mut NativeRun<'_>, *mut RawSlot, *mut NumberTape) -> i64;
@@ -84,9 +107,11 @@ impl Native {
         reserve::ahead(instructions.sum(), COMPILED)
             .map_err(|_| Unsupported("too little memory"))?;
         let interface = Interface::of(function)?;
-        let signature = translate::signature(compiler::isa()?.default_call_conv());
-        let write = |to: &mut Clif| translate::translate(function, &interface, to);
-        let (code, (steps, scratch)) = compiler::compile(signature, write)?;
+        let (code, (steps, scratch)) = on_stack_of_its_own(|| {
+            let signature = translate::signature(compiler::isa()?.default_call_conv());
+            let write = |to: &mut Clif| translate::translate(function, &interface, to);
+            compiler::compile(signature, write)
+        })?;
         Ok(Native {
             code,
             interface,

@@ -40,6 +40,10 @@ pub(super) const SLOT: i32 = size_of::<RawSlot>() as i32;
 /// Most instructions of a function: Cranelift takes about a second for so many.
 const MOST_INSTRUCTIONS: usize = 100_000;
 
+/// Most blocks of a function: the time that Cranelift takes grows with their square where values live
+/// across many of them, to a second or two for so many.
+const MOST_BLOCKS: usize = 4096;
+
 /// Writes one function.
 pub(super) struct Translator<'a> {
     pub(super) cursor: FuncCursor<'a>,
@@ -89,7 +93,8 @@ pub(super) fn translate(
     let (cfg, last) = (&Cfg::new(function), &LastUses::new(function));
     let instructions: usize = function.blocks.iter().map(|b| b.instructions.len()).sum();
     let wide = |b: &Block| b.parameters.len() > MOST_VALUES;
-    if instructions > MOST_INSTRUCTIONS || function.blocks.iter().any(wide) {
+    let count = function.blocks.len();
+    if instructions > MOST_INSTRUCTIONS || count > MOST_BLOCKS || function.blocks.iter().any(wide) {
         return Err(Unsupported("too large"));
     }
     let convention = to.signature.call_conv;
