@@ -100,8 +100,8 @@ pub(crate) mod bytes {
     pub(crate) const NODE_FROZEN: usize = 64;
     /// An instruction that is differentiated: 800 with those of its gradient.
     pub(crate) const DIFFERENTIATED: usize = 512;
-    /// An instruction in a pass of the optimizer, its copy included: 290.
-    pub(crate) const OPTIMIZED: usize = 512;
+    /// An instruction in a pass of the optimizer, its copy included: 400.
+    pub(crate) const OPTIMIZED: usize = 1024;
     /// An instruction that is scheduled and given its place: 330.
     pub(crate) const SCHEDULED: usize = 1536;
     /// An instruction as text, while it is made; not measured: its text has 40 bytes.

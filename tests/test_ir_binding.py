@@ -4,7 +4,6 @@ import gc
 import math
 import subprocess
 import sys
-import textwrap
 import threading
 import weakref
 
@@ -436,25 +435,27 @@ def test_operators_of_the_callers_own_are_seen_by_the_collector():
 
 
 SMALL_STACK = """
-    import math, threading
-    import wyrmling as wy
+import math, threading
+import wyrmling as wy
 
-    def f(x):
-        for _ in range(10):
-            x = math.sin(x) + 0.5 * x
-        return x
+def f(x):
+    for _ in range(10):
+        x = math.sin(x) + 0.5 * x
+    return x
 
-    found = []
-    threading.stack_size(65536)
-    thread = threading.Thread(target=lambda: found.append(wy.grad(f, mode="source")(1.0)))
-    thread.start()
-    thread.join()
-    assert found == [wy.grad(f, mode="source")(1.0)], found
-    print("compiled")
+found = []
+threading.stack_size(65536)
+thread = threading.Thread(target=lambda: found.append(wy.compile(f, mode="source")(1.0)))
+thread.start()
+thread.join()
+assert found == [f(1.0)], found
+print("compiled")
 """
 
 
-def test_a_thread_of_a_small_stack_compiles():
-    run = [sys.executable, "-c", textwrap.dedent(SMALL_STACK)]
+def test_a_thread_of_a_small_stack_compiles(tmp_path):
+    file = tmp_path / "small_stack.py"
+    file.write_text(SMALL_STACK, "utf-8")
+    run = [sys.executable, str(file)]
     done = subprocess.run(run, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stdout) == (0, "compiled\n"), done.stderr

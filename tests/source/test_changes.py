@@ -146,10 +146,15 @@ def test_an_attribute(grad):
     assert repeatedly(g, 1.5) == 100.0
 
 
-def test_kinds_of_arguments(grad):
-    g = grad(squared)
+@pytest.mark.parametrize("mode", MODES)
+def test_kinds_of_arguments(mode):
+    g = wy.grad(squared, mode=mode)
     given = [2, 2.0, np.float32(2.0), np.float64(2.0), np.array(2.0), 3.0, 2, np.float32(3.0)]
     for x in given * 2:
+        if mode == "source" and isinstance(x, np.ndarray):
+            with pytest.raises(wy.SourceError, match="without axes"):
+                g(x)
+            continue
         found = g(x)
         wanted = wy.grad(squared, mode="trace")(x)
         assert type(found) is type(wanted)
