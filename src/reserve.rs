@@ -102,8 +102,9 @@ pub(crate) mod bytes {
     pub(crate) const DIFFERENTIATED: usize = 512;
     /// An instruction in a pass of the optimizer, its copy included: 400.
     pub(crate) const OPTIMIZED: usize = 1024;
-    /// An instruction that is scheduled and given its place: 330.
-    pub(crate) const SCHEDULED: usize = 1536;
+    /// An instruction that is scheduled and given its place: 330. With 1,536 asked ahead, training in
+    /// little memory still ran out here, in a thread of its own.
+    pub(crate) const SCHEDULED: usize = 4096;
     /// An instruction as text, while it is made; not measured: its text has 40 bytes.
     #[cfg(feature = "python")]
     pub(crate) const PRINTED: usize = 256;
