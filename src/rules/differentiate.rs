@@ -3,7 +3,7 @@
 //! An instruction applies an operator to values and names its result. Reverse mode visits the
 //! instructions from the last to the first: when it comes to one, every user of the result has
 //! contributed to its gradient, so that the rule of its operator runs once. Forward mode visits them
-//! from the first to the last. What a rule computes is up to the [`Algebra`]: arrays
+//! from the first to the last. What a rule computes is up to the [`Algebra`](super::Algebra): arrays
 //! (`graph::eager`), nodes of a graph (`graph::nodes`) or instructions of a function
 //! ([`ir::Builder`](crate::ir::Builder)).
 //!

@@ -15,7 +15,7 @@ pub(crate) trait Recording: Algebra {
     /// The name that the next value will get: names grow.
     fn next(&self) -> Id;
 
-    /// Whether a value is the result of an operator that [scatters](Operator::scatter).
+    /// Whether a value is the result of an operator that [scatters](super::Operator::scatter).
     fn is_scattered(&self, id: Id) -> bool;
 }
 

@@ -1,6 +1,6 @@
 //! Scalar operators as machine code.
 //!
-//! [`ScalarOperator::eval`] says what they compute. What fails there leaves by the exit here, before an
+//! [`ScalarOperator::eval`](crate::ir::ScalarOperator::eval) says what they compute. What fails there leaves by the exit here, before an
 //! instruction is reached that could trap.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
