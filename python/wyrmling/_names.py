@@ -37,6 +37,9 @@ HOMES: dict[str, str] = {
     "drawing": """
         Drawing draw
     """,
+    "ragged": """
+        Ragged
+    """,
     "transforms": """
         Primitive SourceError check_grads checkpoint code_adjoint code_ir compile elementwise_grad
         explain grad hessian hvp jacfwd jacobian jacrev jvp primitive pullback value_and_grad vjp

@@ -269,6 +269,9 @@ from .functions import (
     vecdot,
     where,
 )
+from .ragged import (
+    Ragged,
+)
 from .transforms import (
     Primitive,
     SourceError,
@@ -295,6 +298,7 @@ from .transforms import (
 __all__ = [
     "Drawing",
     "Primitive",
+    "Ragged",
     "SourceError",
     "abs",
     "absolute",
