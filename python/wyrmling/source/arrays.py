@@ -120,7 +120,7 @@ class Arrays(Walker):
         if len(array.shape) == 1:
             return Number("float32" if array.dtype == np.float32 else "float64", made)
         bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
-        return Array(made, array.dtype, array.shape[1:], bases)
+        return Array(made, array.dtype, array.shape[1:], bases, array.outer)
 
     def array_store(self, owner: Any, index: Any, value: Any, node: ast.AST) -> None:
         """Assigns to an item or slice of an array."""

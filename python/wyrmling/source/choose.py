@@ -21,7 +21,7 @@ import functools
 import threading
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -312,10 +312,13 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
             made.needs.expect(arguments.places[number], value)
     if found.tagged and tuple(chain) != (COMPILE,):
         made = programs.untagged(made)
-    elif found.tagged and _has_arguments(found.whole):
+    elif found.tagged and not _is_new(found.whole):
         raise refuse.unsupported("a result that is of several kinds, with an argument in it")
+    copied = frozenset(arguments.places[number] for number in wrt)
     for transform in chain:
-        made = _apply(transform, made, arguments)
+        made = _apply(transform, made, arguments, copied)
+    if chain and chain[-1] == COMPILE:
+        made = replace(made, form=forms.returned(made.form))
     return made
 
 
@@ -344,10 +347,15 @@ def _given(
     return leaves, tuple(values[:positional]), kwargs
 
 
-def _has_arguments(form: Any) -> bool:
-    """Whether a form, of one of several kinds, has what was given in it."""
-    parts = getattr(form, "forms", None) or forms.parts(form) or ()
-    return isinstance(form, Argument) or any(map(_has_arguments, parts))
+def _is_new(form: Any) -> bool:
+    """Whether all in a form, of one of several kinds, is made anew at each call."""
+
+    def leaves(form: Any) -> list[Any]:
+        parts = getattr(form, "forms", None) or forms.parts(form)
+        return [form] if parts is None else [leaf for part in parts for leaf in leaves(part)]
+
+    found = forms.returned(tuple(leaves(form)))
+    return all(isinstance(leaf, Leaf | Constant) for leaf in found)
 
 
 def _differentiated(chain: Sequence[Transform], arguments: Arguments) -> list[int]:
@@ -367,7 +375,9 @@ def _at(transform: Transform, arguments: Arguments) -> tuple[int, ...]:
         raise Misfit(str(error)) from None
 
 
-def _apply(transform: Transform, made: Program, arguments: Arguments) -> Program:
+def _apply(
+    transform: Transform, made: Program, arguments: Arguments, copied: frozenset[Place]
+) -> Program:
     at, name = _at(transform, arguments), transform.name
     argnums: Argnums = transform.argnums
     several = type(argnums) is not int and isinstance(argnums, Sequence)
@@ -382,8 +392,9 @@ def _apply(transform: Transform, made: Program, arguments: Arguments) -> Program
             return made
         case "grad" | "value_and_grad":
             value = name == "value_and_grad"
+            has_aux = transform.has_aux
             return programs.gradient(
-                made, arguments, at, several, value=value, has_aux=transform.has_aux
+                made, arguments, at, several, value=value, has_aux=has_aux, copied=copied
             )
         case "elementwise_grad":
             return programs.gradient(made, arguments, at, several, total=True)
@@ -405,7 +416,7 @@ def _apply(transform: Transform, made: Program, arguments: Arguments) -> Program
 def _with_pullback(made: Program, arguments: Arguments, at: Sequence[int]) -> Program:
     pulled = programs.pulled(made, arguments, at)
     native = programs.with_integers(pulled, _integers(made, arguments)).compile()
-    value = programs.plain(made.form)
+    value = programs.real(made.form)
     taken = tuple(at for at, leaf in enumerate(forms.leaves(value)) if isinstance(leaf, Leaf))
     parameters = tuple(Argument(place) for place in made.inputs)
     back = Constant(Pullback(native, pulled.form, taken))

@@ -40,7 +40,7 @@ from .splicing import Splicing
 from .state import DictContents, ListContents
 from .statements import Statements
 from .truth import Truth
-from .values import KINDS, STORED, Array, Known, Number, Row, kind_of
+from .values import KINDS, STORED, Known, Number, Row, kind_of
 from .walker import Ended, Frame, NeedsConstant, Restart
 
 MOST_RESTARTS = 30
@@ -205,7 +205,7 @@ class _Arguments:
             made = walker.builder.parameter(0, "array", given)
             walker.shapes.append((place, given.shape))
             self._parameter(number, place)
-            return Array(made, given.dtype, given.shape)
+            return walker.outer_array(made, given, place)
         return walker.known(given, place, self.node)
 
     def _parameter(self, number: int, place: places.Place) -> None:

@@ -18,7 +18,7 @@ from .._core import Variable
 from . import scope as places
 from .refuse import Unreadable
 from .state import CellContents, DictContents, ListContents
-from .values import KINDS, STORED, Array, Choice, Known, Lost, Number, Reference, Row, Unset
+from .values import KINDS, STORED, Choice, Known, Lost, Number, Reference, Row, Unset
 from .walker import Restart, Walker
 
 
@@ -141,7 +141,7 @@ class Environment(Walker):
                     self.refuse(node, "a captured array without axes", "make it a number")
                 made = self.builder.parameter(0, "array", found)
                 self.shapes.append((place, found.shape))
-                self.hidden[at] = Array(made, found.dtype, found.shape)
+                self.hidden[at] = self.outer_array(made, found, place)
                 self.places.append(place)
                 self.captured.append(found)
             return self.hidden[at]

@@ -7,12 +7,15 @@ A form is a tree of tuples, lists and dicts, whose leaves are ``Leaf`` (a result
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from . import refuse
 from .scope import Place
 
 
@@ -20,10 +23,15 @@ from .scope import Place
 class Leaf:
     """Result ``number`` of the program, as a number or array of ``kind``: ``float`` and ``int`` and
     ``bool`` of Python, ``float64``, ``float32`` and ``numpy_bool`` of NumPy, or ``array``.
+
+    In Python it is the very array at ``place``, if that is known; ``memory`` has the places of the
+    caller's arrays and the numbers of the function's own that it may share memory with.
     """
 
     number: int
     kind: str
+    place: Place | None = None
+    memory: frozenset[Place | int] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +76,31 @@ def convert(function: Callable[[Any], Any], form: Any) -> Any:
     if isinstance(form, tuple | list):
         return type(form)([convert(function, part) for part in form])
     return function(form)
+
+
+def returned(form: Any, copied: frozenset[Place] = frozenset()) -> Any:
+    """The form in which a caller gets what a function returns: an array of his own is that array,
+    unless it is at one of the places whose arrays are ``copied``.
+
+    Raises SourceError for results that share memory otherwise: views, whose writes would be seen by
+    others in Python.
+    """
+    seen: set[Place | int] = set()
+
+    def leaf(form: Any) -> Any:
+        if isinstance(form, Constant) and isinstance(form.object, np.ndarray | list | dict | set):
+            return Make(functools.partial(copy.deepcopy, form.object), [])
+        if not isinstance(form, Leaf) or not form.memory:
+            return form
+        if form.place is not None and form.place not in copied:
+            return Argument(form.place)
+        memory = form.memory - copied
+        if not memory.isdisjoint(seen) or any(isinstance(each, Place) for each in memory):
+            raise refuse.unsupported("a result that is a view of an array that somebody else has")
+        seen.update(memory)
+        return Leaf(form.number, form.kind)
+
+    return convert(leaf, form)
 
 
 def parts(form: Any) -> list[Any] | None:

@@ -255,14 +255,15 @@ class Merge:
         if any(v.shape != first.shape for v in present):
             return self._lose(path, "arrays of different shapes meet")
         bases: frozenset[int] = frozenset().union(*(v.bases for v in present))
+        outer: frozenset[Any] = frozenset().union(*(v.outer for v in present))
         shared = sorted(bases.intersection(*self._reached))
         if shared:
             self.layout[path] = f"view of {shared}"
         if path not in self.forced and whole and all(v.id == first.id for v in present):
-            return replace(first, bases=bases)
+            return replace(first, bases=bases, outer=outer)
         self.layout[path] = f"array {first.dtype} {first.shape} {shared}"
         self.slots.append(Slot("array", first, given))
-        return Array(self.make("array", first), first.dtype, first.shape, bases)
+        return Array(self.make("array", first), first.dtype, first.shape, bases, outer)
 
     def _key(self, at: int, value: Any) -> Hashable:
         """What tells the alternatives of a choice apart."""

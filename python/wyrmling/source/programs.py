@@ -276,8 +276,8 @@ def plain(form: Any) -> Any:
 
 
 def real(form: Any) -> Any:
-    """The form of a function's results, if all are floating-point numbers. Raises SourceError for
-    results in objects, which are no trees.
+    """The form of a function's results, if all are floating-point numbers: new ones, as tracing
+    gives. Raises SourceError for results in objects, which are no trees.
     """
     if forms.has_objects(form):
         raise refuse.unsupported("a result in an object of a class")
@@ -288,7 +288,9 @@ def real(form: Any) -> Any:
             fits = isinstance(leaf, Constant) and isinstance(leaf.object, float | np.floating)
         if not fits:
             raise Misfit("a result is no floating-point number")
-    return plain(form)
+    return forms.convert(
+        lambda leaf: Leaf(leaf.number, leaf.kind) if isinstance(leaf, Leaf) else leaf, plain(form)
+    )
 
 
 def gradient(
@@ -300,10 +302,11 @@ def gradient(
     value: bool = False,
     has_aux: bool = False,
     total: bool = False,
+    copied: frozenset[Place] = frozenset(),
 ) -> Program:
     """The gradient of the one number that a function returns, or with ``total`` of the sum of all;
     after the value with ``value``; with ``has_aux`` that is the first of a pair, and the second is
-    returned too.
+    returned too, with arguments at the places ``copied`` as new arrays.
     """
     wrt = chosen(program, differentiated("grad", arguments, at))
     form, aux = program.form, None
@@ -333,7 +336,9 @@ def gradient(
         return results.leaf(values[leaf.number], leaf.kind) if isinstance(leaf, Leaf) else leaf
 
     given = forms.convert(again, form) if value else None
-    beside = forms.convert(again, plain(aux)) if has_aux else None
+    beside = None
+    if has_aux:
+        beside = forms.convert(again, forms.returned(plain(aux), copied))
     made = results.arranged(at, found, several)
     if value:
         made = ((given, beside) if has_aux else given, made)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import form
@@ -61,7 +61,9 @@ class Returned(Walker):
         if isinstance(value, Array):
             if not value.shape:
                 self.refuse(node, "an array without axes as a result", "return float(...) of it")
-            return form.Leaf(results.add(value.id, "array", path), "array")
+            place = self.outer_arrays.get(value.id) if value.outer else None
+            memory = value.bases | value.outer
+            return form.Leaf(results.add(value.id, "array", path), "array", place, memory)
         if isinstance(value, Known):
             if value.place is not None and not isinstance(value.object, PLAIN):
                 return form.Argument(value.place)
@@ -112,7 +114,10 @@ class Returned(Walker):
                 for name, one in zip(contents.names, contents.values, strict=True)
             ]
             return form.Make(Instance(contents.cls, contents.names), parts)
-        return self.form_of(contents.value, results, path, node)
+        found = self.form_of(contents.value, results, path, node)
+        if isinstance(found, form.Leaf):
+            return replace(found, memory=found.memory | {value.address})
+        return found
 
 
 @dataclass(frozen=True)

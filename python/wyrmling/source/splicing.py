@@ -311,7 +311,8 @@ class Splicing(Walker):
             if np.shares_memory(real, sample) or (real.size == 0 and real.base is not None):
                 own = isinstance(value, Reference)
                 bases = frozenset({value.address}) if own else value.bases
-                return Array(made, real.dtype, real.shape, bases)
+                outer = self.array_of(value).outer
+                return Array(made, real.dtype, real.shape, bases, outer)
         return self.fresh(made, real.dtype, real.shape)
 
     def _splice(self, found: Any, recording: Recording) -> int:

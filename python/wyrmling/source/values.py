@@ -47,14 +47,17 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """The value of an array; ``shape`` is the one that was seen. ``bases`` are the addresses of the
-    arrays that it may be a view of.
+    """The value of an array; ``shape`` is the one that was seen.
+
+    ``bases`` are the addresses of the arrays that it may be a view of, ``outer`` the places of those
+    of the caller's that it may be, or be a view of.
     """
 
     id: int
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     bases: frozenset[int] = NONE
+    outer: frozenset[Any] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -130,6 +130,7 @@ class Walker(Operations):
         self.captured: list[Any] = []
         self.outer: dict[int, Reference] = {}
         self.outer_places: dict[int, Any] = {}
+        self.outer_arrays: dict[int, Any] = {}
         self.work = 0
         self.shapes: list[tuple[Any, tuple[int, ...]]] = []
         self.alive: dict[int, Any] = {}
@@ -277,6 +278,11 @@ class Walker(Operations):
         address = next(self._addresses)
         self.state.heap[address] = contents
         return Reference(address)
+
+    def outer_array(self, made: int, found: Any, place: Any) -> Array:
+        """An array of the caller's, which is a parameter of the program."""
+        self.outer_arrays[made] = place
+        return Array(made, found.dtype, found.shape, outer=frozenset({place}))
 
     def new_list(self, items: Sequence[Any]) -> Reference:
         """A new list."""

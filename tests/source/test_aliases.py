@@ -1,0 +1,149 @@
+"""What a function returns is the caller's own array where it is that in Python, and shares memory
+with nobody else: what would is refused, and run by Python in auto.
+"""
+
+import types
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+A = np.arange(6.0).reshape(2, 3)
+CAPTURED = np.ones(3)
+MODES = ["source", "auto"]
+
+
+def calls(f, mode):
+    """Results of the first calls, which auto may take from Python, and of later ones."""
+    return [wy.compile(f, mode=mode)] * 3
+
+
+def chosen(x, y, c):
+    for _ in range(2):
+        c = c + 1.0
+    return {"x": x, "both": (y, [x]), "new": x * c}
+
+
+def on_both_ways(x):
+    if x[0, 0] > 1.0:
+        return x
+    return x
+
+
+OWN = {
+    "argument": (lambda x: x, lambda r: [r]),
+    "in a tuple": (lambda x: (x, x * 2.0), lambda r: [r[0]]),
+    "twice": (lambda x: [x, x], list),
+    "in a dict": (lambda x: {"a": [x]}, lambda r: r["a"]),
+    "on both ways": (lambda x: on_both_ways(x), lambda r: [r]),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", OWN)
+def test_an_argument_is_returned_itself(name, mode):
+    f, found = OWN[name]
+    for fast in calls(f, mode):
+        a = A.copy()
+        assert all(each is a for each in found(fast(a)))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_containers_and_objects_of_the_caller_hold(mode):
+    model = types.SimpleNamespace(weight=A)
+    params = {"w": [A], "b": 1.0}
+    for fast in calls(chosen, mode):
+        found = fast(A, CAPTURED, 1.0)
+        assert found["x"] is A
+        assert found["both"][0] is CAPTURED
+        assert found["both"][1][0] is A
+        assert not np.shares_memory(found["new"], A)
+    for f, given in [
+        (lambda p: p["w"], params),
+        (lambda p: p, params),
+        (lambda p: p["w"][0], params),
+        (lambda p: [*p["w"]][0], params),
+        (lambda m: m.weight, model),
+        (lambda _: CAPTURED, 1.0),
+    ]:
+        for fast in calls(f, mode):
+            assert fast(given) is f(given)
+
+
+VIEWS = {
+    "slice": lambda x: x[0:1],
+    "row": lambda x: x[1],
+    "transposed": lambda x: x.T,
+    "reshaped": lambda x: np.reshape(x, (3, 2)),
+    "in a dict": lambda x: {"v": (x * 2.0, x[:, 1])},
+    "a part of another result": lambda x: (lambda y: (y, y[0:1]))(x * 2.0),
+    "two parts of one": lambda x: (lambda y: [y[0:1], y[0:2]])(x * 2.0),
+    "one of two": lambda x: x if x[0, 0] > 0.0 else x * 2.0,
+    "captured": lambda x: (x * 1.0, CAPTURED[1:]),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_are_refused_or_pythons(name):
+    f = VIEWS[name]
+    with pytest.raises(wy.SourceError):
+        wy.compile(f, mode="source")(A)
+
+    def memory(found):
+        flat = wy.transforms.tree.flatten(found)[0]
+        arrays = [leaf for _, leaf in flat if isinstance(leaf, np.ndarray)] + [A, CAPTURED]
+        return [np.shares_memory(one, other) for one in arrays for other in arrays]
+
+    for fast in calls(f, "auto"):
+        assert memory(fast(A)) == memory(f(A))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_copies_share_nothing(mode):
+    def copies(x):
+        y = x.copy()
+        return [y, np.copy(x), x + 0.0]
+
+    for fast in calls(copies, mode):
+        found = [A, *fast(A)]
+        for at, one in enumerate(found):
+            assert not any(np.shares_memory(one, other) for other in found[:at])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_constants_that_can_be_written_to_are_new_each_time(mode):
+    for fast in calls(lambda x: (x, np.arange(3)), mode):
+        found = fast(1.0)[1]
+        assert found.tolist() == [0, 1, 2]
+        found[0] = 77
+
+
+@pytest.mark.parametrize("mode", ["trace", *MODES])
+def test_what_is_beside_a_value(mode):
+    def f(x, y):
+        return np.sum(x * y), (x, [y], CAPTURED, x[0])
+
+    slope = wy.value_and_grad(f, has_aux=True, mode=mode)
+    for _ in range(3):
+        (_, (x, [y], captured, row)), _ = slope(A, CAPTURED)
+        # What is differentiated is a new array, in every mode.
+        assert type(x) is type(row) is np.ndarray
+        assert not np.shares_memory(x, A)
+        assert not np.shares_memory(row, A)
+        np.testing.assert_array_equal(x, A)
+        assert y is CAPTURED
+        assert captured is CAPTURED
+    _, (x, *_) = wy.grad(f, 1, has_aux=True, mode="auto")(A, CAPTURED)
+    assert x is A
+
+
+@pytest.mark.parametrize("mode", ["trace", *MODES])
+def test_values_of_transforms_are_new(mode):
+    for _ in range(3):
+        for f in (lambda x: x, lambda x: x.T, lambda x: [x, x[0]]):
+            value, _ = wy.vjp(f, A, mode=mode)
+            moved, _ = wy.jvp(f, (A,), (A,), mode=mode)
+            for found in (value, moved):
+                for _, leaf in wy.transforms.tree.flatten(found)[0]:
+                    assert not np.shares_memory(leaf, A)
