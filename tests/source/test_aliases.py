@@ -63,7 +63,7 @@ def test_what_containers_and_objects_of_the_caller_hold(mode):
         (lambda p: p["w"], params),
         (lambda p: p, params),
         (lambda p: p["w"][0], params),
-        (lambda p: [*p["w"]][0], params),
+        (lambda p: (p["w"] + [])[0], params),
         (lambda m: m.weight, model),
         (lambda _: CAPTURED, 1.0),
     ]:

@@ -49,8 +49,8 @@ class Number:
 class Array:
     """The value of an array; ``shape`` is the one that was seen.
 
-    ``bases`` are the addresses of the arrays that it may be a view of, ``outer`` the places of those
-    of the caller's that it may be, or be a view of.
+    ``bases`` are the addresses of the arrays that it may be a view of, ``outer`` the places of
+    those of the caller's that it may be, or be a view of.
     """
 
     id: int
