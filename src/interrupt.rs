@@ -185,7 +185,7 @@ fn poll() -> Result<()> {
 /// The error for threads that could not be started: [`Error::Memory`] if the system has no memory for
 /// their stacks, else [`Error::State`].
 pub(crate) fn no_thread<E: std::fmt::Display>(wanted: usize) -> impl Fn(E) -> Error {
-    move |error| match reserve::ahead(1, reserve::FROM_SYSTEM) {
+    move |error| match reserve::ahead(1, reserve::WHOLE) {
         Ok(()) => Error::State(format!("threads: cannot start {wanted}: {error}")),
         Err(none_left) => none_left,
     }

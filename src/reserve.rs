@@ -6,15 +6,18 @@
 //! system has no memory for a request, the block goes back to the system and the request is made
 //! again. From then on [`check`] fails, which graphs, functions and arrays call where they grow, until
 //! the system has another such block: the caller sees [`Error::Memory`], and what was begun is dropped,
-//! for which there is memory too.
+//! for which there is memory too. What is dropped need not come back to the system: the C library keeps
+//! the gaps below anything that is still needed. So up to half of the block may be missing then, if the
+//! C library has as much in gaps.
 //!
 //! Limits: requests of more than [`LARGEST`] never get the reserve: infallible ones end the process, so
 //! whoever is about to make several of that size asks [`ahead`]. Where the system overcommits memory
 //! (Linux by default), requests do not fail and the kernel ends the process: the reserve helps where
-//! addresses are limited (`ulimit -v`, `vm.overcommit_memory=2`). That a block of 33 MiB goes back to
-//! the system is so in glibc; in other C libraries it is likely, not promised. A crate that uses this
-//! one without Python has its own allocator, and no reserve. What the C library asks for itself, as for
-//! a new thread, is not seen.
+//! addresses are limited (`ulimit -v`, `vm.overcommit_memory=2`). While the system has less than half a
+//! block, everything is refused, whatever gaps there are: glibc takes nothing from those for a thread
+//! that began when there was no memory for an arena of its own. A smaller block is held until it is
+//! given back. A crate that uses this one without Python has its own
+//! allocator, and no reserve. What the C library asks for itself, as for a new thread, is not seen.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::HashMap;
@@ -30,23 +33,29 @@ use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 
-/// A size, in bytes, for which glibc always asks the system: it may have smaller blocks that were
-/// freed, and keeps blocks of 32 MiB at most (`DEFAULT_MMAP_THRESHOLD_MAX`).
-pub(crate) const FROM_SYSTEM: usize = 33 << 20;
-
-/// The block that is held back. It is never written to, so it takes addresses and no memory.
-#[cfg(feature = "python")]
-const BLOCK: Layout = match Layout::from_size_align(FROM_SYSTEM, 16) {
-    Ok(layout) => layout,
-    Err(_) => panic!("the alignment is a power of two"),
-};
+/// The size of the block that is held back, in bytes, if the system has that much.
+pub(crate) const WHOLE: usize = 33 << 20;
 
 /// The largest request, in bytes, for which the reserve is given up: several fit in it.
 const LARGEST: usize = 8 << 20;
 
+/// The size that the block has at least.
+#[cfg(feature = "python")]
+const SMALLEST: usize = 2 * LARGEST;
+
+/// What is missing of the block is looked for in gaps of this size, in bytes.
+#[cfg(feature = "python")]
+const GAP: usize = 1 << 20;
+
+/// What the block begins with. Nothing else is written to it, so it takes addresses and next to no memory.
+#[cfg(feature = "python")]
+struct Held {
+    size: usize,
+}
+
 /// The block, or null.
 #[cfg(feature = "python")]
-static HELD: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
+static HELD: AtomicPtr<Held> = AtomicPtr::new(ptr::null_mut());
 
 /// Fails while there is no reserve.
 ///
@@ -72,9 +81,7 @@ pub(crate) fn ahead(count: usize, each: usize) -> Result<()> {
     if size <= LARGEST / 4 {
         return Ok(());
     }
-    let Ok(layout) = Layout::from_size_align(size, 16) else {
-        return Err(none_left());
-    };
+    let layout = layout(size).ok_or_else(none_left)?;
     // SAFETY: the size is not zero.
     let probe = unsafe { System.alloc(layout) };
     // Without this LLVM leaves out an allocation that nothing uses, and takes it for granted.
@@ -169,28 +176,125 @@ fn none_left() -> Error {
 #[cfg(feature = "python")]
 #[cold]
 fn refill() -> Result<()> {
-    // SAFETY: the size is not zero.
-    let mut block = unsafe { System.alloc(BLOCK) };
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    let mut block = from_system(WHOLE);
     if block.is_null() {
         // What was dropped meanwhile, node by node, is with glibc, which gives nothing back to the
         // system by itself unless the end of its heap is free.
-        // SAFETY: `malloc_trim` has no conditions; the size is not zero.
-        block = unsafe {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        // SAFETY: `malloc_trim` has no conditions.
+        unsafe {
             libc::malloc_trim(0);
-            System.alloc(BLOCK)
-        };
+        }
+        block = smaller();
     }
     if block.is_null() {
         return Err(none_left());
     }
-    let old = HELD.swap(block, Ordering::AcqRel);
-    if !old.is_null() {
-        // SAFETY: another thread put it there a moment ago, from the same allocator with the same
-        // layout; whoever swaps a block out is its only owner.
-        unsafe { System.dealloc(old, BLOCK) };
-    }
+    // SAFETY: another thread put it there a moment ago, as this one does; whoever swaps a block out is
+    // its only owner.
+    unsafe { give_back(HELD.swap(block, Ordering::AcqRel)) };
     Ok(())
+}
+
+/// The largest block that the system has, if the C library has gaps for what it is smaller than
+/// [`WHOLE`]; else null.
+#[cfg(feature = "python")]
+fn smaller() -> *mut Held {
+    let largest = (0..=(WHOLE - SMALLEST) / GAP)
+        .map(|missing| (missing, from_system(WHOLE - missing * GAP)))
+        .find(|(_, block)| !block.is_null());
+    let Some((missing, block)) = largest else {
+        return ptr::null_mut();
+    };
+    if gaps(missing) {
+        return block;
+    }
+    // SAFETY: it was made above, and nobody else has it.
+    unsafe { give_back(block) };
+    ptr::null_mut()
+}
+
+/// Whether the C library has memory for so many gaps, while the largest block of the system is held.
+#[cfg(feature = "python")]
+fn gaps(count: usize) -> bool {
+    let Some(layout) = layout(GAP) else {
+        return false;
+    };
+    let mut found = SmallVec::<[*mut u8; (WHOLE - SMALLEST) / GAP]>::new();
+    while found.len() < count {
+        // SAFETY: the size is not zero.
+        let gap = black_box(unsafe { System.alloc(layout) });
+        if gap.is_null() {
+            break;
+        }
+        found.push(gap);
+    }
+    let all = found.len() == count;
+    for gap in found {
+        // SAFETY: it was allocated above, by the same allocator with the same layout.
+        unsafe { System.dealloc(gap, layout) };
+    }
+    all
+}
+
+/// A block of so many bytes from the system and no memory that the C library has, or null.
+#[cfg(feature = "python")]
+fn from_system(size: usize) -> *mut Held {
+    #[cfg(unix)]
+    // SAFETY: a new private mapping, where the system likes, changes no memory that anybody has.
+    let block = unsafe {
+        let block = libc::mmap(
+            ptr::null_mut(),
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        if block == libc::MAP_FAILED {
+            ptr::null_mut()
+        } else {
+            block.cast::<Held>()
+        }
+    };
+    #[cfg(not(unix))]
+    let block = layout(size).map_or(ptr::null_mut(), |layout| {
+        // SAFETY: the size is not zero.
+        unsafe { System.alloc(layout) }.cast::<Held>()
+    });
+    if !block.is_null() {
+        // SAFETY: the memory is this function's alone, can be written to, and is large enough and
+        // aligned to 16 bytes.
+        unsafe { block.write(Held { size }) };
+    }
+    block
+}
+
+/// Gives a block back to the system, unless it is null.
+///
+/// # Safety
+/// The block is from [`from_system`], and the caller is its only owner.
+#[cfg(feature = "python")]
+unsafe fn give_back(block: *mut Held) {
+    if block.is_null() {
+        return;
+    }
+    // SAFETY: `from_system` wrote it, and nobody else has it, by the contract of this function.
+    let size = unsafe { (*block).size };
+    #[cfg(unix)]
+    // SAFETY: `from_system` mapped so many bytes there, and nobody else has them. Where the process has
+    // as many mappings as the system allows this may fail; the block is lost then, and nothing else.
+    let _ = unsafe { libc::munmap(block.cast(), size) };
+    #[cfg(not(unix))]
+    if let Some(layout) = layout(size) {
+        // SAFETY: `from_system` got it from this allocator with this layout.
+        unsafe { System.dealloc(block.cast(), layout) };
+    }
+}
+
+/// The layout of memory that anything may be written to.
+fn layout(size: usize) -> Option<Layout> {
+    Layout::from_size_align(size, 16).ok()
 }
 
 /// The system's allocator, with a reserve for small requests. See the [module documentation](self).
@@ -199,18 +303,14 @@ pub(crate) struct Reserving;
 
 #[cfg(feature = "python")]
 impl Reserving {
-    /// Gives the reserve up for a request of so many bytes that failed; whether to try again.
+    /// Gives the reserve up for a request of so many bytes that failed; says whether to try again.
     #[cold]
     fn spend(size: usize) -> bool {
         if size > LARGEST {
             return false;
         }
-        let block = HELD.swap(ptr::null_mut(), Ordering::AcqRel);
-        if !block.is_null() {
-            // SAFETY: `refill` got it from the same allocator with the same layout, and the swap
-            // made this thread its only owner.
-            unsafe { System.dealloc(block, BLOCK) };
-        }
+        // SAFETY: what stands there is from `from_system`, by `refill`, and by the swap this thread's.
+        unsafe { give_back(HELD.swap(ptr::null_mut(), Ordering::AcqRel)) };
         // Also if another thread has given it up a moment ago.
         true
     }

@@ -136,15 +136,21 @@ def guarded(work):
 threads = [threading.Thread(target=busy, args=(guarded(work),)) for work in works]
 for thread in threads:
     thread.start()
-for _ in range(40):
+for count in range(40):
     child = os.fork()
     if child == 0:
+        faulthandler.register(signal.SIGALRM, chain=True)
         signal.alarm(30)
-        bad = {name: text for name, f in ALL.items() if (text := outcome(f)) != "ok"}
-        if bad:
-            print(bad, file=sys.stderr, flush=True)
-        os._exit(1 if bad else 0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        for name, entry in ALL.items():
+            os.write(2, f"child {count}: {name}\\n".encode())
+            if (text := outcome(entry)) != "ok":
+                os.write(2, text.encode())
+                os._exit(1)
+        os._exit(0)
+    if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        # The last line of the child names what it did. The threads would go on for ever.
+        os.write(2, f"child {count} ended with {code}".encode())
+        os._exit(1)
 done.set()
 for thread in threads:
     thread.join()
