@@ -167,6 +167,8 @@ pub enum ScalarOperator {
     IntToIndex,
     /// An index as an integer.
     IndexToInt,
+    /// The integer whose 32 bits an index has, from -2^31 to 2^31 - 1: what an array of integers holds.
+    IndexToSigned,
     /// The length of an axis of an array. Fails if there is no such axis.
     Length(u8),
 }
@@ -243,7 +245,7 @@ impl ScalarOperator {
             S::IntToBool => (&[K::Int], K::Bool),
             S::FloatToBool => (&[K::Number], K::Bool),
             S::IntToIndex => (&[K::Int], K::Index),
-            S::IndexToInt => (&[K::Index], K::Int),
+            S::IndexToInt | S::IndexToSigned => (&[K::Index], K::Int),
             S::Length(_) => (&[K::Array], K::Int),
         }
     }
@@ -318,6 +320,7 @@ impl ScalarOperator {
             S::FloatToBool,
             S::IntToIndex,
             S::IndexToInt,
+            S::IndexToSigned,
             S::Length(0),
         ];
         let compare = Comparison::ALL.into_iter();
@@ -363,6 +366,7 @@ impl ScalarOperator {
             S::FloatToBool => "float_to_bool",
             S::IntToIndex => "int_to_index",
             S::IndexToInt => "index_to_int",
+            S::IndexToSigned => "index_to_signed",
         };
         name.to_owned()
     }
@@ -429,6 +433,7 @@ impl ScalarOperator {
             S::FloatToBool => (number(0)? != 0.0).into(),
             S::IntToIndex => Array::from(u32::try_from(int(0)?).ok()?).into(),
             S::IndexToInt => (number(0)? as i64).into(),
+            S::IndexToSigned => i64::from(number(0)? as u32 as i32).into(),
             S::Length(axis) => {
                 let length = *array(0)?.shape().get(usize::from(axis))?;
                 i64::try_from(length).ok()?.into()

@@ -62,7 +62,9 @@ fn refuse(what: &str, found: &str) -> PyErr {
 const COPIED: usize = 1 << 20;
 
 /// The elements as this type, in C order. Callers ask for types that hold every element.
-fn elements<T: numpy::Element + Copy>(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<T>> {
+pub(super) fn elements<T: numpy::Element + Copy>(
+    array: &Bound<'_, PyUntypedArray>,
+) -> PyResult<Vec<T>> {
     fn copy<T: numpy::Element + Copy>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Vec<T>> {
         let count = array.len();
         let mut data: Vec<T> = vec_for(&[count])?;
@@ -134,7 +136,10 @@ pub(super) fn refuse_subclass(what: &str, array: &Bound<'_, PyUntypedArray>) -> 
 ///
 /// # Errors
 /// TypeError for a masked array, whose mask would be lost, and for a matrix.
-fn as_numpy<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+pub(super) fn as_numpy<'py>(
+    what: &str,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
     if let Ok(array) = object.cast::<PyUntypedArray>() {
         refuse_subclass(what, array)?;
         return Ok(array.clone());
@@ -146,7 +151,7 @@ fn as_numpy<'py>(what: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
 }
 
 /// How messages call an array.
-fn describe(object: &Bound<'_, PyAny>, dtype: &Bound<'_, PyArrayDescr>) -> String {
+pub(super) fn describe(object: &Bound<'_, PyAny>, dtype: &Bound<'_, PyArrayDescr>) -> String {
     if object.is_instance_of::<PyUntypedArray>() {
         let hint = match dtype.kind() {
             b'O' => " (np.stack(list) makes one variable of several)",

@@ -30,6 +30,7 @@ mod handle;
 mod holders;
 mod hook;
 mod index;
+mod integers;
 mod io;
 mod iteration;
 mod leaf;

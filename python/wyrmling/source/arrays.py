@@ -16,6 +16,7 @@ import numpy as np
 from .containers import is_slice
 from .state import ArrayContents, names_of, reachable
 from .values import (
+    WHOLE,
     Array,
     Choice,
     Composite,
@@ -26,6 +27,7 @@ from .values import (
     Reference,
     Row,
     Traced,
+    is_integers,
     kind_of,
 )
 from .walker import Walker
@@ -82,7 +84,20 @@ class Arrays(Walker):
                 for part in parts:
                     found = self.array_item(found, part, node)
                 return found
+            places = self.array_of(index)
+            if is_integers(places):
+                return self._rows(array, places, node)
         return self.array_call(_item, [value, self._index(index, node)], {}, node)
+
+    def _rows(self, array: Array, places: Array, node: ast.AST) -> Any:
+        """The rows that an array of integers names; a run with a negative one is left."""
+        if not array.shape:
+            self.leave("an array without axes has no items", node)
+        if is_integers(array):
+            self.refuse(node, "integers of an array by several indices", "look them up one by one")
+        made = self.apply("gather", array.id, places.id)
+        shape = (*places.shape, *array.shape[1:])
+        return self.allocate(ArrayContents(Array(made, array.dtype, shape)))
 
     def _index(self, index: Any, node: ast.AST) -> Any:
         """An index whose slices are known."""
@@ -97,6 +112,8 @@ class Arrays(Walker):
 
     def _position(self, array: Array, index: Any, node: ast.AST) -> int:
         """An index along the first axis, within bounds."""
+        if isinstance(index, Number):
+            index = replace(index, kind="int")
         length = self.length(array, node)
         negative = self.compare("Lt", index, Known(0), node)
         at = self.decide(
@@ -117,6 +134,8 @@ class Arrays(Walker):
             self.leave("an array without axes has no items", node)
         at = self._position(array, index, node)
         made = self.apply("gather", array.id, at)
+        if len(array.shape) == 1 and is_integers(array):
+            return Number("int64", self.compute("index_to_signed", made))
         if len(array.shape) == 1:
             return Number("float32" if array.dtype == np.float32 else "float64", made)
         bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
@@ -184,7 +203,7 @@ class Arrays(Walker):
 
 def is_index(value: Any) -> bool:
     """Whether a value is one integer."""
-    return kind_of(value) == "int"
+    return kind_of(value) in WHOLE
 
 
 def _is_view(value: Any, address: int) -> bool:

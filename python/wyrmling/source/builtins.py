@@ -17,6 +17,7 @@ from .splicing import is_own_function, is_primitive
 from .state import DictContents, InstanceContents
 from .values import (
     REAL,
+    WHOLE,
     Applied,
     Array,
     Choice,
@@ -163,9 +164,11 @@ class Builtins(Walker):
         """``range(stop)``, ``range(start, stop, step)``."""
         self._only(args, keywords, range(1, 4), node)
         for arg in args:
-            if kind_of(arg) not in ("int", "bool"):
+            if kind_of(arg) not in WHOLE and kind_of(arg) != "bool":
                 self.leave("a range of no integers", node)
-        ends = [arg if kind_of(arg) == "int" else Known(int(arg.object)) for arg in args]
+        ends = [
+            self._python(arg) if isinstance(arg, Number) else Known(int(arg.object)) for arg in args
+        ]
         start, stop = (Known(0), ends[0]) if len(ends) == 1 else ends[:2]
         step = ends[2] if len(ends) == 3 else Known(1)
         if isinstance(step, Known) and step.object == 0:
@@ -232,7 +235,7 @@ class Builtins(Walker):
                 return Number(value.kind, self.apply("abs", value.id), value.sources)
             exit = self.exit("an integer of more than 64 bits", node)
             held = self.compute("int_abs", self.as_int(value), exit=exit)
-            return Number("int", held, value.sources)
+            return Number("int64" if value.kind == "int64" else "int", held, value.sources)
         if self.is_array(value):
             return self.array_call(np.abs, [value], {}, node)
         method = self.bound(value, "__abs__", node)
@@ -263,8 +266,9 @@ class Builtins(Walker):
 
     @staticmethod
     def _python(value: Number) -> Number:
-        kinds = {"float64": "float", "numpy_bool": "bool"}
-        return Number(kinds.get(value.kind, value.kind), value.id, value.sources)
+        kinds = {"float64": "float", "numpy_bool": "bool", "int64": "int"}
+        kind = kinds.get(value.kind, value.kind)
+        return Number(kind, value.id, value.sources, value.seen)
 
     def builtin_bool(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``bool(x)``."""
@@ -284,6 +288,8 @@ class Builtins(Walker):
                 self.refuse(node, "round to digits", "scale it, and use round without digits")
             if value.kind in ("int", "bool"):
                 return Number("int", self.as_int(value), value.sources)
+            if value.kind == "int64":
+                self.refuse(node, "rounding an integer of NumPy's", "use int(...) of it")
             exit = self.exit("no integer of 64 bits", node)
             held = self.as_real(value, "float", node)
             return Number("int", self.compute("round_to_int", held, exit=exit), value.sources)

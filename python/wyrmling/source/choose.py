@@ -463,6 +463,7 @@ _KINDS: dict[type, str] = {
     bool: "bool",
     np.float64: "float64",
     np.float32: "float32",
+    np.int64: "int64",
 }
 
 
@@ -481,7 +482,7 @@ def expect_arguments(arguments: Arguments, needs: Needs) -> None:
                 expect(place.item(key), part)
         elif kind in _KINDS and (kind is not int or -(2**63) <= value < 2**63):
             needs.test(place, ("kind", _KINDS[kind]))
-        elif kind is np.ndarray and value.dtype.name in ("float64", "float32", "uint32"):
+        elif kind is np.ndarray and value.dtype.name in ("float64", "float32", "int64"):
             needs.test(place, ("array", value.dtype.name, value.ndim))
         elif value is None:
             needs.expect(place, value)

@@ -40,7 +40,7 @@ from .splicing import Splicing
 from .state import DictContents, ListContents
 from .statements import Statements
 from .truth import Truth
-from .values import KINDS, STORED, Known, Number, Row, kind_of
+from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, kind_of
 from .walker import Ended, Frame, NeedsConstant, Restart
 
 MOST_RESTARTS = 30
@@ -189,7 +189,7 @@ class _Arguments:
     def _leaf(self, given: Any, place: places.Place, number: int) -> Any:
         walker = self.walker
         kind = KINDS.get(type(given))
-        constant = kind == "numpy_bool" or kind_of(Known(given)) is None
+        constant = kind in ("numpy_bool", "int64") or kind_of(Known(given)) is None
         if kind is not None and (number in self.wanted or constant):
             self.static[number] = given
             return Known(given)
@@ -199,13 +199,12 @@ class _Arguments:
             # A float is never made a constant: it would be another program for each.
             exact = kind in ("int", "bool")
             return Number(kind, made, frozenset({number}) if exact else frozenset())
-        if type(given) is np.ndarray and given.dtype in (np.float64, np.float32):
+        if type(given) is np.ndarray and given.dtype in ELEMENTS:
             if not given.shape:
                 walker.refuse(self.node, "an array without axes", "pass a number")
-            made = walker.builder.parameter(0, "array", given)
-            walker.shapes.append((place, given.shape))
+            made = walker.outer_array(given, place, self.node)
             self._parameter(number, place)
-            return walker.outer_array(made, given, place)
+            return made
         return walker.known(given, place, self.node)
 
     def _parameter(self, number: int, place: places.Place) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from .numbers import OPERATORS
 from .state import ArrayContents, DictContents, ListContents
 from .values import (
+    WHOLE,
     Applied,
     Array,
     Choice,
@@ -150,7 +151,7 @@ class Containers(Walker):
 
     def position(self, index: Any, length: int, node: ast.AST) -> int:
         """An index that is known, within a length."""
-        if isinstance(index, Number) and index.kind not in ("int", "bool"):
+        if isinstance(index, Number) and index.kind not in ("int", "int64", "bool"):
             self.leave("an index that is no integer", node)
         at = self.constant_of(index, node, "an item by a computed index", COMPUTED_INDEX)
         if not isinstance(at, int | np.integer) or not -length <= at < length:
@@ -192,7 +193,7 @@ class Containers(Walker):
         return found
 
     def _of_dict(self, contents: DictContents, index: Any, node: ast.AST) -> Any:
-        if isinstance(index, Number) and len(contents.keys) <= 8 and kind_of(index) == "int":
+        if isinstance(index, Number) and len(contents.keys) <= 8 and index.kind in WHOLE:
             return self._by_computed_key(contents, index, 0, node)
         found = self.key(index, node)
         if found not in contents.keys:

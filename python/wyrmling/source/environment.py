@@ -18,7 +18,7 @@ from .._core import Variable
 from . import scope as places
 from .refuse import Unreadable
 from .state import CellContents, DictContents, ListContents
-from .values import KINDS, STORED, Choice, Known, Lost, Number, Reference, Row, Unset
+from .values import ELEMENTS, KINDS, STORED, Choice, Known, Lost, Number, Reference, Row, Unset
 from .walker import Restart, Walker
 
 
@@ -133,15 +133,13 @@ class Environment(Walker):
                 self.places.append(place)
                 self.captured.append(found)
             return self.hidden[at]
-        if kind is np.ndarray and found.dtype in (np.float64, np.float32):
+        if kind is np.ndarray and found.dtype in ELEMENTS:
             at = self.needs.hidden(place)
             if at not in self.hidden:
                 self.needs.test(place, ("array", found.dtype.name, found.ndim))
                 if not found.shape:
                     self.refuse(node, "a captured array without axes", "make it a number")
-                made = self.builder.parameter(0, "array", found)
-                self.shapes.append((place, found.shape))
-                self.hidden[at] = self.outer_array(made, found, place)
+                self.hidden[at] = self.outer_array(found, place, node)
                 self.places.append(place)
                 self.captured.append(found)
             return self.hidden[at]

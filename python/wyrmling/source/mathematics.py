@@ -18,7 +18,7 @@ import numpy as np
 from .. import _core
 from .numbers import OPERATORS, UNARY
 from .truth import COMPARISONS
-from .values import REAL, Known, Number, kind_of, sources_of
+from .values import REAL, WHOLE, Known, Number, kind_of, sources_of
 from .walker import Walker
 
 Guard = Callable[["Mathematics", int, int, ast.AST], None]
@@ -209,6 +209,8 @@ class Mathematics(Walker):
 
     def rounded(self, name: str, value: Any, node: ast.AST) -> Any:
         """A number as an integer."""
+        if kind_of(value) == "int64":
+            self.refuse(node, "rounding an integer of NumPy's", "use int(...) of it")
         if kind_of(value) in ("int", "bool"):
             return Number("int", self.as_int(value), value.sources)
         exit = self.exit("no integer of 64 bits", node)
@@ -231,7 +233,7 @@ class Mathematics(Walker):
         kinds = {kind_of(arg) for arg in args}
         if "numpy_bool" in kinds or not kinds & REAL:
             return self._of_integers(function, args, node)
-        if kinds & {"int", "bool"} and "float32" in kinds:
+        if kinds & {"int", "int64", "bool"} and "float32" in kinds:
             return None
         kind = "float32" if kinds <= {"float32", "float"} and "float32" in kinds else "float64"
         if kinds == {"float", "float32"} and kind == "float32":
@@ -254,7 +256,7 @@ class Mathematics(Walker):
             code.endswith(("->d", "->g", "->f", "->e", "->F", "->D", "->G", "->O"))
             for code in function.types
         )
-        if name is None or kinds != {"int"} or not floats:
+        if name is None or not kinds <= WHOLE or not floats:
             return None
         real = [self.as_real(arg, "float", node) for arg in args]
         return Number("float64", self.apply(name, *real), sources_of(*args))

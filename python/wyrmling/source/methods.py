@@ -70,8 +70,9 @@ class Methods(Walker):
                 "less_number", self.apply("abs", owner.id), self.constant(float("inf"))
             )
             return Number("bool", self.compute("bool_and", whole, finite), owner.sources)
-        if name == "item" and not args and owner.kind in ("float64", "float32"):
-            return self.call(Known(float), [owner], {}, node)
+        if name == "item" and not args and owner.kind in ("float64", "float32", "int64"):
+            plain = int if owner.kind == "int64" else float
+            return self.call(Known(plain), [owner], {}, node)
         operators = {"__add__": "Add", "__mul__": "Mult", "__sub__": "Sub", "__truediv__": "Div"}
         if name in operators and len(args) == 1 and kind_of(args[0]) is not None:
             return self.binary(operators[name], owner, args[0], node)

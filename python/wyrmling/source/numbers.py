@@ -4,7 +4,8 @@ The kind of each operand is known, so that the program has plain instructions. W
 or gives an integer of more than 64 bits or a complex number, a guard leaves: Python then computes
 itself. Numbers of NumPy do not raise.
 
-- Integers are exact. ``int / int`` is rounded once, as both are exact as floats below 2^53.
+- Integers are exact; NumPy's leave where they would wrap around. ``int / int`` is rounded once, as
+  both are exact as floats below 2^53.
 - ``float ** float`` leaves where finite operands give no finite result, which covers Python's
   ZeroDivisionError, OverflowError and its complex results.
 - float32 stays float32 with Python's numbers, as NumPy 2 has it; older NumPy is refused.
@@ -23,6 +24,7 @@ import numpy as np
 from .values import (
     NUMPY,
     REAL,
+    WHOLE,
     Choice,
     Known,
     Number,
@@ -183,7 +185,7 @@ class Numbers(Walker):
         """An operator on two numbers, of which one at least is computed."""
         kinds = (kind_of(left), kind_of(right))
         sources = sources_of(left, right)
-        whole = all(kind in ("int", "bool") for kind in kinds)
+        whole = all(kind in WHOLE or kind == "bool" for kind in kinds)
         if operator in TRUTH and all(kind in ("bool", "numpy_bool") for kind in kinds):
             made = self.compute(TRUTH[operator], self.id_of(left), self.id_of(right))
             kind = "numpy_bool" if "numpy_bool" in kinds else "bool"
@@ -203,13 +205,13 @@ class Numbers(Walker):
     def common_kind(self, left: Any, right: Any, node: ast.AST) -> str:
         """The kind of a result of two numbers, one of which is real."""
         kinds = {kind_of(left), kind_of(right)}
+        if kinds & {"float64", "int64"}:
+            return "float64"
         if "float32" in kinds:
-            if "float64" in kinds:
-                return "float64"
             if kinds != {"float32"} and not WEAK:
                 self.refuse(node, "a float32 with a number of Python's", "use NumPy 2")
             return "float32"
-        return "float64" if "float64" in kinds else "float"
+        return "float"
 
     def as_real(self, value: Any, kind: str, node: ast.AST) -> int:
         """A number as one of a real kind."""
@@ -224,9 +226,9 @@ class Numbers(Walker):
         held: int = value.id
         if own == "bool":
             held = self.compute("bool_to_int", held)
-        if own in ("bool", "int"):
+        if own == "bool" or own in WHOLE:
             held = self.compute("int_to_float", held)
-            if single and own == "int":
+            if single and own != "bool":
                 self._below(held, 2.0**24, "an integer is no float32", node)
         if single and own != "float32":
             return self.apply("cast", held, dtype="float32")
@@ -273,15 +275,23 @@ class Numbers(Walker):
     def _integers(
         self, operator: str, left: Any, right: Any, sources: frozenset[int], node: ast.AST
     ) -> Any:
+        theirs = "int64" in (kind_of(left), kind_of(right))
+        if operator == "Div" and theirs:
+            x, y = (self.as_real(value, "float64", node) for value in (left, right))
+            return Number("float64", self.apply("div", x, y), sources)
         if operator == "Div":
             return Number("float", self._quotient(left, right, node), sources)
         if operator == "Pow" and isinstance(right, Known) and right.object < 0:
+            if theirs:
+                self.leave("NumPy refuses a negative power of an integer", node)
             x, y = self.as_real(left, "float", node), self.as_real(right, "float", node)
             return Number("float", self.reals("Pow", "float", x, y, right, node), sources)
         name = INTEGER[operator]
         x, y = self.as_int(left), self.as_int(right)
         exit = None if name in NEVER_FAILS else self.exit("an integer of more than 64 bits", node)
         made = self.compute(name, x, y, exit=exit)
+        if theirs:
+            return Number("int64", made, sources)
         return Number("int", made, sources, self._seen(operator, left, right))
 
     @staticmethod
@@ -339,7 +349,7 @@ class Numbers(Walker):
             held = self.compute("int_neg", held, exit=exit)
         elif operator == "Invert":
             held = self.compute("int_invert", held)
-        return Number("int", held, value.sources)
+        return Number("int64" if value.kind == "int64" else "int", held, value.sources)
 
     def negated(self, value: Any) -> Any:
         """``not`` of a bool."""

@@ -97,9 +97,9 @@ class Objects(Walker):
         if name == "real":
             return Number("int", self.as_int(value)) if value.kind == "bool" else value
         if name == "imag":
-            return Known({"int": 0, "bool": 0, "float": 0.0}.get(value.kind, np.float64(0.0)))
-        kind = {"float": float, "int": int, "bool": bool}.get(value.kind, np.float64)
-        return self._method(kind, name, value, node)
+            zeros = {"int": 0, "bool": 0, "float": 0.0, "int64": np.int64(0)}
+            return Known(zeros.get(value.kind, np.float64(0.0)))
+        return self._method(self.type_of(value, node), name, value, node)
 
     def _array_attribute(self, value: Any, array: Array, name: str, node: ast.AST) -> Any:
         if name == "ndim":
@@ -402,6 +402,7 @@ class Objects(Walker):
                 "float64": np.float64,
                 "float32": np.float32,
                 "numpy_bool": np.bool_,
+                "int64": np.int64,
             }
             return kinds[value.kind]
         if isinstance(value, Row):

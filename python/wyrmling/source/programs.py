@@ -283,7 +283,7 @@ def real(form: Any) -> Any:
         raise refuse.unsupported("a result in an object of a class")
     for leaf in forms.leaves(form):
         if isinstance(leaf, Leaf):
-            fits = leaf.kind not in ("int", "bool")
+            fits = leaf.kind not in ("int", "int64", "bool")
         else:
             fits = isinstance(leaf, Constant) and isinstance(leaf.object, float | np.floating)
         if not fits:

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import form
 from .state import DictContents, InstanceContents, ListContents
-from .values import Array, Choice, Known, Lazy, Number, Reference, Row, Unset
+from .values import Array, Choice, Known, Lazy, Number, Reference, Row, Unset, is_integers
 from .walker import Walker
 
 PLAIN = (int, float, bool, complex, str, bytes, type(None), type, frozenset)
@@ -61,6 +61,8 @@ class Returned(Walker):
         if isinstance(value, Array):
             if not value.shape:
                 self.refuse(node, "an array without axes as a result", "return float(...) of it")
+            if is_integers(value):
+                self.refuse(node, "an array of integers as a result", "return its numbers")
             place = self.outer_arrays.get(value.id) if value.outer else None
             memory = value.bases | value.outer
             return form.Leaf(results.add(value.id, "array", path), "array", place, memory)
@@ -163,5 +165,6 @@ def boxed(value: Any, kind: str) -> Any:
         "float64": np.float64,
         "float32": np.float32,
         "numpy_bool": np.bool_,
+        "int64": np.int64,
     }
     return makers[kind](value) if kind in makers else value

@@ -19,7 +19,19 @@ import numpy as np
 
 from .. import _core
 from .state import ArrayContents, ListContents
-from .values import REAL, Array, Known, MethodOf, Number, Reference, Row, Traced, kind_of
+from .values import (
+    REAL,
+    WHOLE,
+    Array,
+    Known,
+    MethodOf,
+    Number,
+    Reference,
+    Row,
+    Traced,
+    is_integers,
+    kind_of,
+)
 from .walker import Walker
 
 IN_PLACE = frozenset(
@@ -112,13 +124,16 @@ def _dispatched() -> list[Any]:
 
 @dataclass(slots=True)
 class Recording:
-    """The arguments of one call: two sets of variables with different values, and plain arrays."""
+    """The arguments of one call: two sets of variables with different values, and plain arrays.
+    ``sliced`` is whether a slice of an array of integers is taken.
+    """
 
     inputs: list[tuple[Any, int]] = field(default_factory=list)
     others: list[Any] = field(default_factory=list)
     arrays: list[tuple[Any, Any]] = field(default_factory=list)
     counts: int = 0
     opaque: bool = False
+    sliced: bool = False
 
 
 class Splicing(Walker):
@@ -162,7 +177,7 @@ class Splicing(Walker):
         """Whether a value, or a part of it, is a number or an array of the program."""
         if isinstance(value, Number):
             # Integers are lengths and axes here, which have to be known.
-            return value.kind in REAL
+            return value.kind in REAL or value.kind == "int64"
         if isinstance(value, Array | Traced):
             return True
         if isinstance(value, Row):
@@ -224,7 +239,7 @@ class Splicing(Walker):
     def _stacked(self, value: Any, node: ast.AST) -> Any:
         kind = kind_of(value)
         if kind is not None:
-            if kind not in ("float", "float64", "int", "bool"):
+            if kind not in ("float", "float64", "int", "int64", "bool"):
                 self.refuse(node, "np.array of such numbers", "use floats")
             return Number("float64", self.as_real(value, "float", node))
         if self.is_array(value):
@@ -232,7 +247,7 @@ class Splicing(Walker):
         items = [self._stacked(item, node) for item in self.items(value, node)]
         if not items:
             self.refuse(node, "an empty array here", "use np.zeros")
-        if all(kind_of(one) in ("int", "bool") for one in self.items(value, node)):
+        if all(kind_of(one) in ("int", "int64", "bool") for one in self.items(value, node)):
             self.refuse(node, "an array of integers that are computed", "make them floats")
         return self._traced(np.stack, [self.new_list(items)], {}, node, False)
 
@@ -249,9 +264,10 @@ class Splicing(Walker):
         # What a primitive does is Python's, and has no text to compare.
         recording = Recording(opaque=is_primitive(function))
         whole = isinstance(function, np.ufunc) or any(function is one for one in VALUES)
+        name = getattr(function, "__name__", "this")
+        recording.sliced = name == "_item" and is_integers(self.array_of(args[0]))
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
-        name = getattr(function, "__name__", "this")
 
         def call(which: int) -> Any:
             chosen = [_picked(one, which) for one in given]
@@ -295,7 +311,7 @@ class Splicing(Walker):
         if not isinstance(found, _core.Variable):
             self.refuse(node, f"{name}, which reads the values of an array,", TRACING)
         kind = np.asarray(real).dtype
-        if kind not in (np.float64, np.float32):
+        if kind not in (np.float64, np.float32) and not recording.sliced:
             return Traced(found, tuple(recording.inputs), again, tuple(recording.others))
         if found.dtype != kind or found.shape != np.shape(real):
             self.refuse(node, f"{name} of such arrays", TRACING)
@@ -337,8 +353,8 @@ class Splicing(Walker):
             builder = _core.IrBuilder("f")
             ids = []
             for variable, (_, id) in zip(inputs, recording.inputs, strict=True):
-                kind = self.builder.kind(id)
-                ids.append(builder.parameter(0, kind, variable.value if kind == "array" else None))
+                like = self._sampled(variable, id)
+                ids.append(builder.parameter(0, self.builder.kind(id), like))
             builder.returns(builder.splice([one], inputs, ids))
             made = builder.finish()
             texts.append(str(made))
@@ -358,10 +374,11 @@ class Splicing(Walker):
 
     def _argument(self, value: Any, recording: Recording, node: ast.AST, whole: bool) -> Any:
         """What stands for an argument in the two recordings, and in NumPy's own run."""
-        if isinstance(value, Reference) and self.is_array(value):
-            return self._array_argument(value, self.array_of(value), recording)
-        if isinstance(value, Array):
-            return self._array_argument(value, value, recording)
+        array = self.array_of(value)
+        if isinstance(array, Array):
+            if is_integers(array) and (not recording.sliced or recording.counts):
+                self.refuse(node, "an array of integers here", "use its elements, or floats")
+            return self._array_argument(value, array, recording)
         if isinstance(value, Traced):
             for pair, other in zip(value.inputs, value.others, strict=True):
                 if all(pair[0] is not one for one, _ in recording.inputs):
@@ -377,7 +394,7 @@ class Splicing(Walker):
         if isinstance(value, Number):
             if value.kind in ("float", "float64", "float32"):
                 return self._number_argument(value, value.id, recording)
-            if whole and value.kind == "int" and value.seen is None:
+            if whole and value.kind in WHOLE and value.seen is None:
                 return self._number_argument(value, self.as_real(value, "float", node), recording)
         return self.plain_of(value, node)
 
@@ -390,13 +407,18 @@ class Splicing(Walker):
             made.append((variable, _core.as_number(variable) if own else variable))
         recording.inputs.append((made[0][0], held))
         recording.others.append(made[1][0])
-        kinds: dict[str, Any] = {"float64": np.float64, "float32": np.float32}
+        kinds: dict[str, Any] = {
+            "float64": np.float64,
+            "float32": np.float32,
+            "int64": np.float64,
+        }
         return Samples(made[0][1], made[1][1], kinds.get(value.kind, float)(0.8125))
 
     def _array_argument(self, value: Any, array: Array, recording: Recording) -> Samples:
         arrays = [_sample(array, seed) for seed in (recording.counts, recording.counts + 1000)]
         recording.counts += 1
-        variables = [_core.Input(one) for one in arrays]
+        leaf: Any = _core.IndexInput if is_integers(array) else _core.Input
+        variables = [leaf(one) for one in arrays]
         recording.inputs.append((variables[0], array.id))
         recording.others.append(variables[1])
         recording.arrays.append((arrays[0], value))
@@ -426,6 +448,8 @@ def _picked(value: Any, which: int) -> Any:
 def _sample(array: Array, seed: int) -> Any:
     """An array of a type; a matrix is one that can be inverted and factorised."""
     made = np.random.default_rng(seed).uniform(0.1, 0.9, array.shape)
+    if is_integers(array):
+        return (1000 * made).astype(array.dtype)
     if len(array.shape) > 1 and array.shape[-1] == array.shape[-2]:
         made = made + array.shape[-1] * np.eye(array.shape[-1])
     if seed >= 1000:

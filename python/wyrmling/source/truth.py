@@ -18,6 +18,7 @@ from .numbers import FOLDED, is_numpy
 from .state import DictContents, ListContents
 from .values import (
     REAL,
+    WHOLE,
     Applied,
     Choice,
     Closure,
@@ -114,7 +115,7 @@ class Truth(Walker):
         if isinstance(value, Number):
             if value.kind in ("bool", "numpy_bool"):
                 return Number("bool", value.id, value.sources)
-            name = "int_to_bool" if value.kind == "int" else "float_to_bool"
+            name = "int_to_bool" if value.kind in WHOLE else "float_to_bool"
             return Number("bool", self.compute(name, value.id), value.sources)
         if isinstance(value, Row):
             return self._own_truth(value, len(value.items), node)
@@ -183,14 +184,15 @@ class Truth(Walker):
         kinds = (kind_of(left), kind_of(right))
         sources = sources_of(left, right)
         kind = "numpy_bool" if is_numpy(left) or is_numpy(right) else "bool"
-        if all(k in ("int", "bool", "numpy_bool") for k in kinds):
+        if all(k in WHOLE or k in ("bool", "numpy_bool") for k in kinds):
             x, y = (self._integer(value) for value in (left, right))
             return Number(kind, self.compute(f"{name}_int", x, y), sources)
         common = self.common_kind(left, right, node)
         held = []
         for value in (left, right):
             real = self.as_real(value, common, node)
-            if kind_of(value) == "int":
+            # NumPy compares its own integers as floats.
+            if kind_of(value) == "int" and "int64" not in kinds:
                 self._exact(value, real, common, node)
             held.append(real)
         return Number(kind, self.compute(f"{name}_number", *held), sources)
@@ -209,7 +211,7 @@ class Truth(Walker):
         if isinstance(value, Known):
             return self.constant(int(value.object))
         held: int = value.id
-        return held if value.kind == "int" else self.compute("bool_to_int", held)
+        return held if value.kind in WHOLE else self.compute("bool_to_int", held)
 
     def _own(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """What a class's own comparison gives; None if there is none."""

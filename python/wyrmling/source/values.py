@@ -306,9 +306,14 @@ KINDS: dict[type, str] = {
     np.float64: "float64",
     np.float32: "float32",
     np.bool_: "numpy_bool",
+    np.int64: "int64",
 }
 REAL = frozenset({"float", "float64", "float32"})
-NUMPY = frozenset({"float64", "float32", "numpy_bool"})
+NUMPY = frozenset({"float64", "float32", "numpy_bool", "int64"})
+# The element types of arrays that a function takes.
+ELEMENTS = (np.float64, np.float32, np.int64)
+# Integers, of Python's and NumPy's.
+WHOLE = frozenset({"int", "int64"})
 # The kind of the ir in which a number of a kind of Python's is computed.
 STORED = {
     "float": "float",
@@ -317,6 +322,7 @@ STORED = {
     "int": "int",
     "bool": "bool",
     "numpy_bool": "bool",
+    "int64": "int",
 }
 PLACEHOLDER: dict[str, Any] = {
     "float": 0.0,
@@ -325,7 +331,13 @@ PLACEHOLDER: dict[str, Any] = {
     "int": 0,
     "bool": False,
     "numpy_bool": False,
+    "int64": 0,
 }
+
+
+def is_integers(value: Any) -> bool:
+    """Whether a value is an array of integers."""
+    return isinstance(value, Array) and value.dtype == np.int64
 
 
 def kind_of(value: Value) -> str | None:

@@ -279,8 +279,14 @@ class Walker(Operations):
         self.state.heap[address] = contents
         return Reference(address)
 
-    def outer_array(self, made: int, found: Any, place: Any) -> Array:
-        """An array of the caller's, which is a parameter of the program."""
+    def outer_array(self, found: Any, place: Any, node: ast.AST) -> Array:
+        """An array of the caller's, which becomes a parameter of the program."""
+        import numpy as np
+
+        if found.dtype == np.int64 and not np.array_equal(found, found.astype(np.int32)):
+            self.refuse(node, "an array of integers of more than 32 bits", "use smaller integers")
+        made = self.builder.parameter(0, "array", found)
+        self.shapes.append((place, found.shape))
         self.outer_arrays[made] = place
         return Array(made, found.dtype, found.shape, outer=frozenset({place}))
 

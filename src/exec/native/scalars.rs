@@ -68,6 +68,7 @@ impl Translator<'_> {
             S::BoolNot => self.compare(IntCC::Equal, x, 0),
             S::IntToFloat => self.cursor.ins().fcvt_from_sint(F64, x),
             S::BoolToInt | S::IndexToInt => self.cursor.ins().uextend(I64, x),
+            S::IndexToSigned => self.cursor.ins().sextend(I64, x),
             S::IntToBool => self.compare(IntCC::NotEqual, x, 0),
             S::FloatToBool => {
                 let zero = self.zero(word);

@@ -189,9 +189,12 @@ impl Test {
             "equal" => Test::Equal(ComparedConstant::new("equal", &at(1)?)?),
             "kind" => Test::Leaf(LeafKind::named(&at(1)?.extract::<String>()?)?),
             "array" => {
-                let dtype = leaves::dtype(&at(1)?.extract::<String>()?)?;
+                let name: String = at(1)?.extract()?;
                 let ndim: u8 = at(2)?.extract()?;
-                Test::Leaf(LeafKind::Array(dtype, ndim.into()))
+                Test::Leaf(match name.as_str() {
+                    "int64" => LeafKind::Integers(ndim.into()),
+                    _ => LeafKind::Array(leaves::dtype(&name)?, ndim.into()),
+                })
             }
             "tuple" => Test::Tuple(at(1)?.extract()?),
             "list" => Test::List(at(1)?.extract()?),

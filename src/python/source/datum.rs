@@ -12,6 +12,7 @@ use super::leaves;
 use crate::array::{Array, DType, Type};
 use crate::ir::{Datum, ValueKind};
 use crate::python::convert::{self, shown};
+use crate::python::integers::integers;
 
 /// The short name.
 pub(super) fn name(kind: &ValueKind) -> &'static str {
@@ -51,15 +52,24 @@ pub(super) fn kind(name: &str, like: Option<&Bound<'_, PyAny>>) -> PyResult<Valu
     })
 }
 
-/// An array or number of NumPy's, in its own type.
+/// Whether an object is of NumPy's, and its elements are int64.
+fn is_int64(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let dtype = object.getattr_opt(intern!(object.py(), "dtype"))?;
+    dtype.map_or(Ok(false), |dtype| {
+        dtype.eq(numpy::dtype::<i64>(object.py()))
+    })
+}
+
+/// An array or number of NumPy's, in its own type; int64 as integers of 32 bits.
 fn array(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Array> {
     let dtype = object.getattr(intern!(object.py(), "dtype"))?;
     let of = |t: DType| dtype.eq(convert::numpy_dtype(object.py(), t));
     match of(DType::U32)? {
         true => Ok(convert::indices(what, object, &|| None)?.into()),
+        false if dtype.eq(numpy::dtype::<i64>(object.py()))? => Ok(integers(what, object)?.into()),
         false if of(DType::F64)? || of(DType::F32)? => Ok(convert::array(what, object)?.0),
         false => Err(PyTypeError::new_err(format!(
-            "{what}: expected float64, float32 or uint32, got an array of dtype {dtype}"
+            "{what}: expected float64, float32, int64 or uint32, got an array of dtype {dtype}"
         ))),
     }
 }
@@ -117,6 +127,7 @@ pub(super) fn of_kind(what: &str, object: &Bound<'_, PyAny>, kind: &ValueKind) -
 
 fn of_type(what: &str, object: &Bound<'_, PyAny>, ty: &Type) -> PyResult<Array> {
     let array = match ty.dtype {
+        DType::U32 if is_int64(object)? => integers(what, object)?.into(),
         DType::U32 => convert::indices(what, object, &|| None)?.into(),
         real => convert::array_of(what, object, real)?,
     };

@@ -1,7 +1,7 @@
 //! What arguments hold: Python's and NumPy's numbers and arrays, as values of a function.
 
 use numpy::{PyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -10,6 +10,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyType};
 use crate::array::{Array, DType, Type};
 use crate::ir::{Datum, ValueKind};
 use crate::python::convert;
+use crate::python::integers::integers;
 
 /// What an argument or a result is: always of exactly one type of Python's.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,8 +23,12 @@ pub(super) enum LeafKind {
     Bool,
     /// A float64 or float32 of NumPy's.
     Scalar(DType),
+    /// An int64 of NumPy's.
+    Int64,
     /// An array with so many axes.
     Array(DType, usize),
+    /// An array of int64 with so many axes, whose integers are [of 32 bits](crate::python::integers).
+    Integers(usize),
 }
 
 /// The element type of a name.
@@ -35,6 +40,12 @@ pub(super) fn dtype(name: &str) -> PyResult<DType> {
             "dtype: expected 'float64', 'float32' or 'uint32', got '{name}'"
         ))
     })
+}
+
+/// NumPy's class of integers of 64 bits.
+fn int64_class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    CLASS.import(py, "numpy", "int64")
 }
 
 /// NumPy's class of scalars.
@@ -68,9 +79,11 @@ impl LeafKind {
             "int" => LeafKind::Int,
             "bool" => LeafKind::Bool,
             "float64" | "float32" => LeafKind::Scalar(dtype(name)?),
+            "int64" => LeafKind::Int64,
             _ => {
                 return Err(PyValueError::new_err(format!(
-                    "kind: expected 'float', 'int', 'bool', 'float64' or 'float32', got '{name}'"
+                    "kind: expected 'float', 'int', 'bool', 'float64', 'float32' or 'int64', got \
+                     '{name}'"
                 )));
             }
         })
@@ -97,10 +110,11 @@ impl LeafKind {
     pub(super) fn value_kind(self) -> ValueKind {
         match self {
             LeafKind::Float => ValueKind::number(DType::F64),
-            LeafKind::Int => ValueKind::Int,
+            LeafKind::Int | LeafKind::Int64 => ValueKind::Int,
             LeafKind::Bool => ValueKind::Bool,
             LeafKind::Scalar(dtype) => ValueKind::number(dtype),
             LeafKind::Array(dtype, ndim) => Type::new(dtype, &vec![0; ndim]).into(),
+            LeafKind::Integers(ndim) => Type::new(DType::U32, &vec![0; ndim]).into(),
         }
     }
 
@@ -115,6 +129,10 @@ impl LeafKind {
             LeafKind::Int => object.is_exact_instance_of::<PyInt>(),
             LeafKind::Bool => object.is_exact_instance_of::<PyBool>(),
             LeafKind::Scalar(dtype) => is_exactly(object, scalar_class(object.py(), dtype)?),
+            LeafKind::Int64 => is_exactly(object, int64_class(object.py())?),
+            LeafKind::Integers(ndim) => {
+                object.is_exact_instance_of::<PyUntypedArray>() && has_axes::<i64>(object, ndim)
+            }
             LeafKind::Array(dtype, ndim) => {
                 object.is_exact_instance_of::<PyUntypedArray>()
                     && match dtype {
@@ -126,7 +144,8 @@ impl LeafKind {
         })
     }
 
-    /// The value of an object of this kind; `None` if it does not fit: an integer beyond 64 bits.
+    /// The value of an object of this kind; `None` if it does not fit: an integer beyond 64 bits, or
+    /// one of an array beyond 32.
     ///
     /// # Errors
     /// MemoryError.
@@ -136,7 +155,7 @@ impl LeafKind {
             LeafKind::Float => object.extract::<f64>()?.into(),
             LeafKind::Scalar(dtype) => Array::scalar(dtype, object.extract::<f64>()?).into(),
             LeafKind::Bool => object.extract::<bool>()?.into(),
-            LeafKind::Int => match object.extract::<i64>() {
+            LeafKind::Int | LeafKind::Int64 => match object.extract::<i64>() {
                 Ok(i) => i.into(),
                 Err(_) => return Ok(None),
             },
@@ -144,6 +163,13 @@ impl LeafKind {
                 Array::from(convert::indices("argument", object, &|| None)?).into()
             }
             LeafKind::Array(..) => convert::array("argument", object)?.0.into(),
+            LeafKind::Integers(_) => match integers("argument", object) {
+                Ok(array) => Array::from(array).into(),
+                Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
+                    return Ok(None);
+                }
+                Err(error) => return Err(error),
+            },
         }))
     }
 }
@@ -160,6 +186,7 @@ impl LeafKind {
                 scalar_class(py, dtype)?.call1((a.item()?,))
             }
             (LeafKind::Bool, Datum::Bool(b)) => Ok(PyBool::new(py, *b).to_owned().into_any()),
+            (LeafKind::Int64, Datum::Int(i)) => int64_class(py)?.call1((*i,)),
             (LeafKind::Int, Datum::Int(i)) => Ok(PyInt::new(py, *i).into_any()),
             (LeafKind::Int, Datum::Array(a)) => Ok(PyInt::new(py, a.item()? as u32).into_any()),
             (LeafKind::Array(..), Datum::Array(a)) => convert::to_numpy(py, a.clone()),

@@ -38,13 +38,13 @@ struct BoundFunction {
 /// Kinds: ``'self'``, ``'cell'``, ``'global'`` (of a function, else in its builtins), ``'attribute'``,
 /// ``'item'``, ``'length'``, ``'type'``, ``'code'``, ``'defaults'``, ``'kwdefaults'``. Tests:
 /// ``('any',)``, ``('absent',)``, ``('is', object)``, held weakly where that can be, ``('equal',
-/// constant)`` of that type, ``('kind', 'float' | 'int' | 'bool' | 'float64' | 'float32')`` and
-/// ``('array', dtype, ndim)``, exactly of these types, ``('tuple' | 'list', length)``, ``('dict',
+/// constant)`` of that type, ``('kind', 'float' | 'int' | 'bool' | 'float64' | 'float32' | 'int64')``
+/// and ``('array', dtype, ndim)``, exactly of these types, ``('tuple' | 'list', length)``, ``('dict',
 /// keys)``, ``('instance', class)`` exactly, ``('same', slot)`` and ``('distinct', slots)``.
 ///
 /// ``inputs`` are the slots whose numbers and arrays are the function's arguments, each tested by
 /// ``'kind'`` or ``'array'``. ``outputs`` make the result: a list of ``(kind, result)`` with kind ``'float'``,
-/// ``'int'``, ``'bool'``, ``'float64'``, ``'float32'`` or ``'array'``, ``('tuple' | 'list', parts)``, ``('dict',
+/// ``'int'``, ``'bool'``, ``'float64'``, ``'float32'``, ``'int64'`` or ``'array'``, ``('tuple' | 'list', parts)``, ``('dict',
 /// keys, parts)``, ``('object', constant)``, ``('slot', number)`` and ``('call', callable, parts)``, where parts
 /// are numbers of earlier ones; or ``build`` is called with a tuple of all results. Without ``compiled``
 /// such calls are known not to be compiled.

@@ -1,0 +1,291 @@
+"""Arrays of integers as arguments: their elements are NumPy's integers, and look up rows."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+compiled = functools.partial(wy.compile, mode="source")
+TABLE = np.arange(12.0).reshape(4, 3) / 7
+
+
+def total(table: Any, places: Any) -> Any:
+    """Elements as rows, from either end."""
+    found = 0.0
+    for i in places:
+        found = found + table[i] @ table[i]
+    return found
+
+
+def pairs(table: Any, places: Any) -> Any:
+    """Neighbours, by slices."""
+    found = 0.0
+    for i, j in zip(places[:-1], places[1:], strict=True):  # noqa: RUF007
+        found = found + table[i] @ table[j]
+    return found
+
+
+def counted(table: Any, places: Any) -> Any:
+    """By their numbers, from behind too."""
+    found = 0.0
+    for t in range(len(places)):
+        found = found + table[places[t]] @ table[places[-1 - t]] * (t + 1)
+    return found
+
+
+def numbered(table: Any, places: Any) -> Any:
+    """As numbers among floats."""
+    found = 0.0
+    for t, i in enumerate(places):
+        found = found + table[0, 1] * i / 3 + i * 0.5 * table[1, 2] + (i - t) ** 2 * table[2, 0]
+    return found
+
+
+def compared(table: Any, places: Any) -> Any:
+    """What decides."""
+    found = 0.0
+    for i in places:
+        if i >= 2 or i == 0:
+            found = found + table[i, 0]
+        elif i:
+            found = found - table[i, 1]
+    return found
+
+
+def fancy(table: Any, places: Any) -> Any:
+    """All rows at once."""
+    return (table[places] * table[places[::-1]]).sum() + table[places][0] @ table[places][-1]
+
+
+def by_range(table: Any, places: Any) -> Any:
+    """As ends of ranges, and as plain integers."""
+    found = 0.0
+    for i in places:
+        for k in range(i):
+            found = found + table[k, i % 3] * int(i)
+    return found
+
+
+FUNCTIONS = [total, pairs, counted, numbered, compared, fancy, by_range]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("places", [[3, 1, 2], [0], [1, 1, 1, 3, 0, 2], [2] * 40])
+def test_value_and_gradient(function: Callable[..., Any], places: list[int]) -> None:
+    """As Python and tracing have them."""
+    given = np.array(places)
+    expected = function(TABLE, given)
+    assert float(compiled(function)(TABLE, given)) == pytest.approx(float(expected), rel=1e-14)
+    found = wy.grad(function, mode="source")(TABLE, given)
+    assert np.allclose(found, wy.grad(function, mode="trace")(TABLE, given), rtol=1e-13)
+
+
+def test_other_lengths_are_the_same_program() -> None:
+    """Nothing is read anew for another length, empty ones among them."""
+    gradient = wy.grad(total, mode="source")
+    for places in ([1, 2], [], [0], list(range(4)) * 100):
+        found = gradient(TABLE, np.array(places, np.int64))
+        assert np.allclose(found, 2 * TABLE * np.bincount(places, minlength=4)[:, None])
+
+
+def test_negative_ones_count_from_the_end() -> None:
+    """As in Python."""
+    given = np.array([-1, 0, -4, 3])
+    assert compiled(total)(TABLE, given) == pytest.approx(total(TABLE, given))
+    found = wy.grad(total, mode="source")(TABLE, given)
+    assert np.allclose(found, wy.grad(total, mode="trace")(TABLE, given))
+    # All at once they are left to Python.
+    assert compiled(fancy)(TABLE, given) == pytest.approx(fancy(TABLE, given))
+
+
+def test_rows_of_a_matrix_of_integers() -> None:
+    """An array of several axes is gone through row by row."""
+    given = np.array([[1, 2], [3, 3]])
+
+    def rows(table: Any, places: Any) -> Any:
+        found = 0.0
+        for row in places:
+            found = found + table[row[0]] @ table[row[1]]
+        return found + places[1, 0] * table[0, 0] + places.shape[1] * table[1, 1]
+
+    assert compiled(rows)(TABLE, given) == pytest.approx(rows(TABLE, given))
+    assert np.allclose(
+        wy.grad(rows, mode="source")(TABLE, given), wy.grad(rows, mode="trace")(TABLE, given)
+    )
+
+
+def test_a_captured_array() -> None:
+    """Its numbers are looked at anew at each call."""
+    places = np.array([0, 2])
+
+    def lookup(table: Any) -> Any:
+        return table[places[0]] @ table[places[1]]
+
+    read = compiled(lookup)
+    assert read(TABLE) == TABLE[0] @ TABLE[2]
+    places[1] = 3
+    assert read(TABLE) == TABLE[0] @ TABLE[3]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda i, j, x: (type(i) is np.int64, isinstance(i, int), type(i + 1) is np.int64),
+        lambda i, j, x: (i + j, i - j, i * j, -i, +i, ~i, abs(i), i // j, i % j, i / j),
+        lambda i, j, x: (i & j, i | j, i ^ j, i << 2, i >> 1, i**2, 2**j, True + i),
+        lambda i, j, x: (
+            i * x,
+            x / j,
+            i + 1.5,
+            2.5 // j,
+            i * np.float32(1.5),
+            x - i,
+            abs(i) ** 0.5,
+        ),
+        lambda i, j, x: (i < j, i == 3, i != x, ~(i == j), (i == j) | (i < j), not i),
+        lambda i, j, x: (int(i), float(i), bool(i), math.sqrt(j), i.item(), np.sqrt(j)),
+        lambda i, j, x: ({3: 5.0, -3: 7.0}[i],),
+        lambda i, j, x: (max(i, j), min(i, j, 0), i if i > j else x, sum([i, j], 0.0)),
+        lambda i, j, x: divmod(i, j),
+    ],
+)
+@pytest.mark.parametrize("i", [3, -3])
+def test_elements_are_integers_of_numpys(function: Callable[..., Any], i: int) -> None:
+    """Results have the values and types that NumPy's have."""
+    read = compiled(lambda places, x: function(places[0], places[1], x))
+    given = np.array([i, 2])
+    expected = function(given[0], given[1], 0.75)
+    try:
+        found = read(given, 0.75)
+    except wy.SourceError as refusal:
+        pytest.fail(str(refusal))
+    assert found == expected
+    assert [type(one) for one in found] == [type(one) for one in expected]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda i, x: x / (i - i),
+        lambda i, x: (i + 1) // (i - i),
+        lambda i, x: i % (i - i) + x,
+        lambda i, x: (i + 2**31) * 2**40 * x,
+        lambda i, x: (2 - (i + 2)) / x,
+    ],
+)
+def test_where_numpy_warns(function: Callable[..., Any]) -> None:
+    """Division by zero and overflow give NumPy's numbers."""
+    read = compiled(lambda places, x: function(places[0], x))
+    with np.errstate(all="ignore"):
+        expected = function(np.int64(3), 2.0)
+        assert read(np.array([3]), 2.0) == expected
+
+
+def test_a_negative_power() -> None:
+    """NumPy refuses it."""
+    for function in (lambda p, x: p[0] ** -1 * x, lambda p, x: 2 ** p[1] * x):
+        with pytest.raises(ValueError, match="negative integer powers"):
+            compiled(function)(np.array([3, -1]), 1.0)
+
+
+def test_integers_that_do_not_fit() -> None:
+    """Beyond 32 bits an array is refused, and within them it is not."""
+    read = compiled(lambda places, x: places[0] * x)
+    auto = wy.compile(lambda places, x: places[0] * x, mode="auto")
+    for i in (2**31 - 1, -(2**31), 2**31, -(2**31) - 1, 2**63 - 1, 5):
+        assert auto(np.array([i]), 0.5) == np.int64(i) * 0.5
+        if -(2**31) <= i < 2**31:
+            assert read(np.array([i]), 0.5) == np.int64(i) * 0.5
+        else:
+            with pytest.raises(wy.SourceError, match="integers of more than 32 bits"):
+                read(np.array([i]), 0.5)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.uint32, np.uint64, ">i8", bool])
+def test_other_element_types(dtype: Any) -> None:
+    """They are refused when read, and traced else."""
+    given = np.array([1, 0]).astype(dtype)
+    with pytest.raises(wy.SourceError, match="ndarray is not supported"):
+        wy.grad(total, mode="source")(TABLE, given)
+    if dtype is not bool:
+        assert np.allclose(
+            wy.grad(total, mode="auto")(TABLE, given), wy.grad(total)(TABLE, np.array([1, 0]))
+        )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda p, x: (p + 1)[0] * x,
+        lambda p, x: p.sum() * x,
+        lambda p, x: np.sum(p * x),
+        lambda p, x: x * np.array([p, p]).sum(),
+        lambda p, x: p[p][0] * x,
+        lambda p, x: (p > 0).sum() * x,
+        lambda p, x: p.astype(float)[0] * x,
+        lambda p, x: np.concatenate([p, p])[0] * x,
+        lambda p, x: np.zeros((4, 2))[p, 0].sum() * x,
+    ],
+)
+def test_whole_arrays_are_refused(function: Callable[..., Any]) -> None:
+    """With another number nowhere: where it is not refused, it is right."""
+    given = np.array([1, 2])
+    with pytest.raises(wy.SourceError, match="integers"):
+        compiled(function)(given, 1.5)
+
+
+def test_results_and_derivatives_by_integers() -> None:
+    """An array of integers is no result, and has no derivative."""
+    with pytest.raises(wy.SourceError, match="an array of integers as a result"):
+        compiled(lambda p: p[1:])(np.array([1, 2]))
+    with pytest.raises(wy.SourceError, match="an array of integers as a result"):
+        compiled(lambda p: p)(np.array([1, 2]))
+    for mode in ("source", "auto", "trace"):
+        with pytest.raises(Exception) as error:  # noqa: PT011
+            wy.grad(total, argnums=1, mode=mode)(TABLE, np.array([1, 2]))  # type: ignore[arg-type]
+        assert type(error.value) in (TypeError, wy.SourceError, ValueError, IndexError)
+
+
+def test_ways_that_meet() -> None:
+    """Arrays of integers, and elements, from two branches."""
+
+    def chosen(x: Any, p: Any, q: Any) -> Any:
+        places = p if x > 0.5 else q
+        i = places[0] if x > 0.25 else 1
+        for j in places:
+            i = j if j > i else i
+        return x * i
+
+    read, gradient = compiled(chosen), wy.grad(chosen, mode="source")
+    for x in (0.9, 0.4, 0.1):
+        p, q = np.array([1, 3]), np.array([2, -5])
+        assert read(x, p, q) == chosen(x, p, q)
+        assert gradient(x, p, q) == chosen(1.0, p, q) if x == 0.9 else True
+
+
+def test_a_write_is_refused() -> None:
+    """The caller's array stays as it is."""
+
+    def write(p: Any, x: Any) -> Any:
+        p[0] = 5
+        return p[0] * x
+
+    given = np.array([1, 2])
+    with pytest.raises(wy.SourceError, match="write"):
+        compiled(write)(given, 1.0)
+    assert given.tolist() == [1, 2]
+
+
+def test_an_index_that_is_out_of_range() -> None:
+    """Python's own exception."""
+    for places in ([4], [0, -5], [2**31 - 1]):
+        for function in (total, fancy):
+            with pytest.raises(IndexError):
+                wy.grad(function, mode="source")(TABLE, np.array(places))
+            with pytest.raises(IndexError):
+                compiled(function)(TABLE, np.array(places))
