@@ -1,8 +1,22 @@
 """Dispatchers of functions that are written by hand, for tests."""
 
+from types import SimpleNamespace
 from typing import Any
 
 from wyrmling._core import Compiled, Dispatcher, IrBuilder, Specialization, SpecializationTable
+
+
+def dispatcher(
+    f: Any, specialize: Any, fallback: Any, table: SpecializationTable, **options: Any
+) -> Dispatcher:
+    """A dispatcher with these callbacks."""
+    return Dispatcher(f, callbacks(specialize, fallback, table), **options)
+
+
+def callbacks(specialize: Any, fallback: Any, table: SpecializationTable) -> SimpleNamespace:
+    """What a dispatcher calls."""
+    return SimpleNamespace(specialize=specialize, fallback=fallback, table=lambda: table)
+
 
 Test = tuple[Any, ...]
 FLOAT = ("kind", "float")
@@ -33,7 +47,7 @@ class Case:
     def __init__(self, f: Any, *made: Specialization | None, **options: Any) -> None:
         self.made, self.asked, self.fallen = list(made), [], []  # type: ignore[var-annotated]
         self.table = SpecializationTable(8)
-        self.call = Dispatcher(f, self.specialize, self.fallback, self.table, **options)
+        self.call = dispatcher(f, self.specialize, self.fallback, self.table, **options)
 
     def specialize(self, args: Any, kwargs: Any) -> Specialization | None:
         self.asked.append((args, kwargs))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dispatching import FLOAT, Case, named, square, unary
+from dispatching import FLOAT, Case, callbacks, dispatcher, named, square, unary
 
 from wyrmling._core import Dispatcher, IrBuilder, Specialization, SpecializationTable
 
@@ -75,11 +75,11 @@ def test_errors_of_callbacks_come_through_and_nothing_is_stuck() -> None:
         raise Own
 
     table = SpecializationTable()
-    call = Dispatcher(len, fails, print, table)
+    call = dispatcher(len, fails, print, table)
     for _ in range(2):
         with pytest.raises(Own):
             call(1)
-    call = Dispatcher(len, lambda *_: None, fails, table)
+    call = dispatcher(len, lambda *_: None, fails, table)
     with pytest.raises(Own):
         call(1)
 
@@ -100,7 +100,7 @@ def test_errors_of_callbacks_come_through_and_nothing_is_stuck() -> None:
         if len(inner) < 5:
             call(1)
 
-    call = Dispatcher(len, again, lambda *_: len(inner), table)
+    call = dispatcher(len, again, lambda *_: len(inner), table)
     assert call(1) == 5
 
 
@@ -113,7 +113,7 @@ def test_a_table_is_bounded_and_the_oldest_goes() -> None:
     def specialize(args: Any, kwargs: Any) -> Specialization:
         return made[scope["k"]]
 
-    call = Dispatcher(scope["f"], specialize, lambda *_: "python", table)
+    call = dispatcher(scope["f"], specialize, lambda *_: "python", table)
 
     def ask(k: int) -> list[int]:
         scope["k"] = k
@@ -137,7 +137,7 @@ def test_it_becomes_a_method_and_can_be_derived_from() -> None:
     made = Specialization(2, (), [("self", 2, None, FLOAT)], [2], square(), [("float", 0)])
 
     class Owner:
-        method = Named(len, lambda *_: made, print, SpecializationTable())
+        method = Named(len, callbacks(lambda *_: made, print, SpecializationTable()))
 
     assert Owner().method(3.0) == 9.0
     assert type(Owner.method) is Named
@@ -154,7 +154,7 @@ def test_many_threads_specialize_once() -> None:
         time.sleep(0.2)
         return unary()
 
-    call = Dispatcher(len, specialize, lambda *_: "python", table)
+    call = dispatcher(len, specialize, lambda *_: "python", table)
     found: list[Any] = []
 
     def work() -> None:
@@ -184,7 +184,7 @@ def test_two_that_specialize_each_other_do_not_wait_for_ever() -> None:
         return made
 
     calls += [
-        Dispatcher(len, specialize(1 - k), lambda *_: "python", SpecializationTable())
+        dispatcher(len, specialize(1 - k), lambda *_: "python", SpecializationTable())
         for k in range(2)
     ]
     threads = [threading.Thread(target=calls[k], args=(1.0,), daemon=True) for k in range(2)]
@@ -227,7 +227,7 @@ def test_nothing_is_kept_alive() -> None:
     big, table = Big(), SpecializationTable()
     f = maker(big)
     made = unary(FLOAT, ("cell", 0, 0, ("is", big)), ("code", 0, None, ("is", f.__code__)))
-    call = Dispatcher(f, lambda *_: made, lambda *_: "python", table)
+    call = dispatcher(f, lambda *_: made, lambda *_: "python", table)
     assert call(2.0) == 4.0
     gone = [weakref.ref(big), weakref.ref(f), weakref.ref(call)]
     del big, f, call
@@ -235,11 +235,11 @@ def test_nothing_is_kept_alive() -> None:
     assert [reference() for reference in gone] == [None] * 3
     # Another object at the address of one that is gone does not pass for it.
     for _ in range(100):
-        call = Dispatcher(maker(Big()), lambda *_: None, lambda *_: "python", table)
+        call = dispatcher(maker(Big()), lambda *_: None, lambda *_: "python", table)
         assert call(2.0) == "python"
     # What can fit no more goes when another comes.
     other = unary()
-    assert Dispatcher(len, lambda *_: other, print, table)(2.0) == 4.0
+    assert dispatcher(len, lambda *_: other, print, table)(2.0) == 4.0
     assert table.entries == [other]
 
 
@@ -251,7 +251,7 @@ def test_circles_are_freed() -> None:
         made = Specialization(
             1, (), [("self", 1, None, FLOAT)], [1], square(), build=lambda results: call(results[0])
         )
-        call = Dispatcher(f, lambda *_: made, lambda *_: f, SpecializationTable())
+        call = dispatcher(f, lambda *_: made, lambda *_: f, SpecializationTable())
         return weakref.ref(call)
 
     references = [circle() for _ in range(10)]
@@ -272,7 +272,7 @@ def test_many_functions_leave_no_memory() -> None:
             exec(f"def f(x): return x * {k}.0", scope)
             f, compiled = scope["f"], square()
             made = unary(FLOAT, ("code", 0, None, ("is", f.__code__)), compiled=compiled)
-            scope["g"] = Dispatcher(f, lambda *_, m=made: m, f, SpecializationTable())
+            scope["g"] = dispatcher(f, lambda *_, m=made: m, f, SpecializationTable())
             assert scope["g"](3.0) == 9.0
 
     if not sys.platform.startswith("linux"):

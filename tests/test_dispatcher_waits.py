@@ -12,8 +12,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and forks ar
 
 SETUP = """
 import faulthandler, os, signal, sys, threading, time
-from dispatching import Case, FLOAT, square, unary
-from wyrmling._core import Dispatcher, IrBuilder, Specialization, SpecializationTable
+from dispatching import Case, FLOAT, dispatcher, square, unary
+from wyrmling._core import IrBuilder, Specialization, SpecializationTable
 
 faulthandler.dump_traceback_later(90, exit=True)
 rang = []
@@ -80,7 +80,7 @@ TASKS = {
             done.wait()
             return unary()
 
-        call = Dispatcher(len, specialize, lambda *_: None, SpecializationTable())
+        call = dispatcher(len, specialize, lambda *_: None, SpecializationTable())
         thread = threading.Thread(target=call, args=(2.0,))
         thread.start()
         begun.wait()
@@ -96,7 +96,7 @@ TASKS = {
             return unary()
 
         made = []
-        call = Dispatcher(len, specialize, lambda *_: None, SpecializationTable())
+        call = dispatcher(len, specialize, lambda *_: None, SpecializationTable())
         interrupted(call, 2.0)
         made.append(1)
         assert call(2.0) == 4.0
@@ -110,7 +110,7 @@ TASKS = {
                 done.wait()
             return unary()
 
-        call = Dispatcher(len, specialize, lambda *_: None, SpecializationTable())
+        call = dispatcher(len, specialize, lambda *_: None, SpecializationTable())
         threads = [threading.Thread(target=call, args=(2.0,)) for _ in range(3)]
         threads[0].start()
         begun.wait()

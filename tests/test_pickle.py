@@ -307,7 +307,7 @@ def test_every_class_can_be_pickled_or_says_why_not() -> None:
         "Compiled": function.compile(),
         "Specialization": _core.Specialization(0, (), [], [], None),
         "SpecializationTable": _core.SpecializationTable(),
-        "Dispatcher": _core.Dispatcher(len, print, print, _core.SpecializationTable()),
+        "Dispatcher": _core.Dispatcher(len, print),
         "Variable": wy.Variable(1.0),
         "Program": wy.freeze(wy.Parameter(1.0) * 2.0),
         "HookHandle": wy.Variable(1.0).register_hook(lambda g: g),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dispatching import FLOAT, Case, Test, function, named, square
+from dispatching import FLOAT, Case, Test, dispatcher, function, named, square
 
 from wyrmling._core import Compiled, Dispatcher, IrBuilder, Specialization, SpecializationTable
 
@@ -155,7 +155,7 @@ def test_what_a_function_reads_is_compared_at_each_call() -> None:
     # Another function of the same name but other globals.
     other = dict(scope, math=np)
     assert case.call() == 1
-    again = Dispatcher(type(f)(f.__code__, other), case.specialize, case.fallback, case.table)
+    again = dispatcher(type(f)(f.__code__, other), case.specialize, case.fallback, case.table)
     assert again() == "python"
 
 
@@ -173,10 +173,10 @@ def test_cells_are_read_at_each_call_and_hidden_arguments_too() -> None:
     assert case.call(2.0) == 6.0
     # Another function of the same code has the table's specialization.
     for a in (4.0, 5.0):
-        call = Dispatcher(maker(a), case.specialize, case.fallback, case.table)
+        call = dispatcher(maker(a), case.specialize, case.fallback, case.table)
         assert call(2.0) == 2 * a
     assert len(case.asked) == 1
-    assert Dispatcher(maker(4), case.specialize, case.fallback, case.table)(2.0) == "python"
+    assert dispatcher(maker(4), case.specialize, case.fallback, case.table)(2.0) == "python"
 
 
 def test_constants_are_equal_by_type_and_to_the_bit() -> None:
@@ -373,11 +373,11 @@ def test_what_does_not_fit_together_is_refused() -> None:
         with pytest.raises((TypeError, ValueError, OverflowError, IndexError)):
             Specialization(*wrong)
     table = SpecializationTable()
-    with pytest.raises(TypeError, match="specialize"):
-        Dispatcher(len, 1, print, table)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="fallback"):
-        Dispatcher(len, print, None, table)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="table"):
+        Dispatcher(len, 1)()
+    with pytest.raises(TypeError, match="callable"):
+        dispatcher(len, 1, print, table)()
     with pytest.raises(ValueError, match="limit"):
         SpecializationTable(0)
     with pytest.raises(TypeError, match="Specialization"):
-        Dispatcher(len, lambda *_: 1, print, table)(1)  # type: ignore[arg-type, return-value]
+        dispatcher(len, lambda *_: 1, print, table)(1)

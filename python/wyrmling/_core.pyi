@@ -820,6 +820,7 @@ class SpecializationTable:
     @property
     def entries(self) -> list[Specialization]: ...
     def clear(self) -> None: ...
+    def close(self) -> None: ...
     def __len__(self) -> int: ...
 
 @disjoint_base
@@ -827,11 +828,8 @@ class Dispatcher:
     def __new__(
         cls,
         function: Any,
-        specialize: Callable[[tuple[Any, ...], dict[str, Any]], Specialization | None],
-        fallback: Callable[
-            [Specialization | None, int | Exception | None, tuple[Any, ...], dict[str, Any]], Any
-        ],
-        table: SpecializationTable,
+        callbacks: Any,
+        traced: Callable[..., Any] | None = None,
         *,
         most_leaves: int | None = 3,
         watches: bool = False,

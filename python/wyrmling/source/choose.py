@@ -1,53 +1,47 @@
-"""Whether a function is read or traced, and the memory of that choice.
+"""Whether a function is read or traced.
 
 With ``mode="source"`` it is read, or SourceError says why not. With ``"auto"`` it is read where
-that pays and is possible, and traced otherwise: the first call is traced unless the text has a
-loop, as is what cannot be read; so are calls with variables as arguments, and all calls while a
-debugger, a profiler or coverage watches.
+that pays (``policy.py``) and is possible, and traced otherwise; so are calls with variables as
+arguments, and all calls while a debugger or coverage watches.
 
 What is compiled is kept for the code of the function (not for the function: closures that are made
 anew share it), in a bounded table of specializations for different kinds of arguments. The native
 ``Dispatcher`` finds the one that fits a call; what it cannot find it asks for here.
 
 A specialization leaves where it does not imitate Python: overflow of integers, division by zero,
-``raise``. Then the function itself runs on the arguments, so that exceptions are Python's own; if
-it returns, it is traced.
+``raise``. Then the call is traced in ``"auto"``; if that fails, and in ``"source"`` before, the
+function itself runs on the arguments, so that exceptions are Python's own.
 """
 
 from __future__ import annotations
 
-import ast
 import functools
 import threading
-import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _core
-from .._core import Specialization, SpecializationTable, Variable
-from ..transforms.tracing import Argnums, named, positions
+from .._core import Specialization, Variable
+from ..transforms.modes import Differentiated, Made
+from ..transforms.tracing import Argnums, positions
 from . import form as forms
-from . import programs, read, refuse
+from . import programs, refuse
 from .compilation import specialise
 from .form import Argument, Constant, Leaf
-from .identity import IdentityCache
 from .jacobians import jacobian
+from .policy import Record, has_loop, record
 from .programs import EXTRA, Arguments, Left, Misfit, Program
 from .pullback import Pullback
 from .refuse import SourceError, Unreadable
+from .result import filled
 from .scope import Needs, Place, argument
 from .walker import OTHER_LENGTH
 
-MOST_SIGNATURES = 16
-MOST_LEAVES = 3
 
-
-@dataclass(frozen=True)
-class Transform:
-    """What is done to a function, as part of the key of what is kept."""
+class Transform(NamedTuple):
+    """What is done to a function."""
 
     name: str
     argnums: Any = 0
@@ -55,113 +49,46 @@ class Transform:
 
 
 COMPILE = Transform("compile")
-
-
-class Record:
-    """What is known of a function's code under a chain of transforms."""
-
-    def __init__(self) -> None:
-        self.table = SpecializationTable(MOST_SIGNATURES)
-        self.seen: set[Any] = set()
-
-    def is_new(self, signature: Any) -> bool:
-        """Whether no call of this signature came before; from now on one did."""
-        if signature in self.seen:
-            return False
-        if len(self.seen) >= 4 * MOST_SIGNATURES:
-            self.seen.clear()
-        self.seen.add(signature)
-        return True
-
-
-_records: IdentityCache[types.CodeType, dict[Any, Record]] = IdentityCache(4096)
-_lock = threading.Lock()
 # Whether the call that is under way in a thread was seen to leave.
 _here = threading.local()
 
 
-def record(f: Callable[..., Any], key: Any) -> Record:
-    """What is known of a function's code under this key. Raises Unreadable if it has no code."""
-    is_function = isinstance(f, types.FunctionType)
-    code = f.__code__ if is_function else read.callee(f).function.__code__
-    found = _records.get(code)
-    if found is not None and key in found:
-        return found[key]
-    with _lock:
-        found = _records.get(code)
-        if found is None:
-            found = _records.put(code, {})
-        return found.setdefault(key, Record())
+def chain_of(made: Made) -> tuple[Transform, ...]:
+    """The transforms that made a function, the innermost first."""
+    within = chain_of(made.f.made) if isinstance(made.f, Differentiated) else ()
+    return (*within, Transform(made.name, made.argnums, made.has_aux))
 
 
-class Differentiated(_core.Dispatcher):
-    """A function that a transform made and that is compiled; pickled as what it was made of."""
-
-    chain: tuple[Transform, ...]
-    inner: Callable[..., Any]
-    made: tuple[str, Callable[..., Any], dict[str, Any]]
-
-    def __reduce__(self) -> Any:
-        name, f, options = self.made
-        return functools.partial(_again, name, **options), (f,)
-
-
-def _again(name: str, f: Callable[..., Any], **options: Any) -> Any:
-    from .. import transforms
-
-    return getattr(transforms, name)(f, **options)
-
-
-def transformed(
-    transform: Transform,
-    f: Callable[..., Any],
-    traced: Callable[..., Any],
-    mode: str,
-    made: tuple[str, Callable[..., Any], dict[str, Any]],
-) -> Callable[..., Any]:
-    """The transform of a function, read or traced; ``traced`` is what traces it."""
-    inner: Callable[..., Any] = f
-    chain: tuple[Transform, ...] = (transform,)
-    if isinstance(f, Differentiated):
-        inner, chain = f.inner, (*f.chain, *chain)
-    # By how they print: ``argnums=True`` means 1, but is equal to it.
-    key = (mode, tuple((t.name, repr(t.argnums), t.has_aux) for t in chain))
+def known(made: Made) -> Record:
+    """What is known of the code of the function of which this is a transform."""
+    inner, key = made.f, _key(made)
+    while isinstance(inner, Differentiated):
+        key = (*_key(inner.made), *key)
+        inner = inner.made.f
     try:
-        known = record(inner, key)
+        return record(inner, (made.mode, *key))
     except (Unreadable, TypeError):
-        if mode == "auto":
-            return traced
-        known = Record()
-    chosen = Chosen(inner, chain, traced, mode, known)
-    is_auto = mode == "auto"
-    made_of = Differentiated(
-        inner,
-        chosen.specialize,
-        chosen.fallback,
-        known.table,
-        most_leaves=MOST_LEAVES if is_auto else None,
-        watches=is_auto,
-    )
-    made_of.inner, made_of.chain, made_of.made = inner, chain, made
-    return named(transform.name, f)(made_of)
+        found = Record()
+        if made.mode == "auto":
+            found.table.close()
+        return found
+
+
+def _key(made: Made) -> tuple[Any, ...]:
+    """What tells a transform from others: ``argnums=True`` means 1, but is equal to it."""
+    argnums = made.argnums
+    return (made.name, argnums if type(argnums) is int else repr(argnums), made.has_aux)
 
 
 class Chosen:
     """How a transform of a function is called where nothing that is compiled fits."""
 
-    def __init__(
-        self,
-        inner: Callable[..., Any],
-        chain: tuple[Transform, ...],
-        traced: Callable[..., Any],
-        mode: str,
-        known: Record,
-    ) -> None:
-        self.inner = inner
-        self.chain = chain
-        self.traced = traced
-        self.mode = mode
-        self.record = known
+    def __init__(self, made: Made) -> None:
+        self.inner = made.f.function if isinstance(made.f, Differentiated) else made.f
+        self.chain = chain_of(made)
+        self.traced = made.traced
+        self.mode = made.mode
+        self.record = known(made)
 
     def fallback(
         self,
@@ -170,51 +97,91 @@ class Chosen:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """The result where no program gives it.
+        """The result where no program gives it: the function is traced.
 
-        Where a program left, now or too often before, the function itself runs first, so that what
-        raises raises Python's exception: tracing would divide by zero. What returns is traced.
+        Where a program left, now or too often before, and tracing fails, the function itself is
+        run, so that what raises raises Python's exception. It was read, so it has no effects.
         """
-        ran = exit is not None or (specialization is not None and specialization.compiled)
-        ran = ran or _here.__dict__.pop("left", False)
-        if self.traced is self.inner or not ran:
+        if self.traced is self.inner:
             return self.traced(*args, **kwargs)
+        left = exit is not None or (specialization is not None and specialization.compiled)
+        left = left or _here.__dict__.pop("left", False)
+        if left and self.mode == "source":
+            # What tracing does otherwise is not asked for.
+            self._run(args, kwargs)
+        try:
+            return self.traced(*args, **kwargs)
+        except (MemoryError, RecursionError):
+            raise
+        except Exception as error:
+            failure = error
+        try:
+            if not left:
+                return self._at_once(args, kwargs, failure)
+            if self.mode == "auto":
+                self._run(args, kwargs)
+            elif isinstance(failure, TypeError):
+                raise _left(self.inner, specialization, exit, failure) from failure
+            raise failure
+        finally:
+            # Its traceback has this frame.
+            del failure
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Runs the function itself, for what it raises."""
         arguments = Arguments.of(args, kwargs)
         _, own, named = _given(arguments, _differentiated(self.chain, arguments))
+        self.inner(*own, **named)
+
+    def _at_once(self, args: tuple[Any, ...], kwargs: dict[str, Any], failure: Exception) -> Any:
+        """The result of a function that cannot be traced (``math.sin`` takes no variables), read
+        for this call alone: with what it found while it was read, in case that goes on changing.
+        """
         try:
-            self.inner(*own, **named)
-        except AttributeError as error:
-            # Variables have methods that numbers and arrays have not.
-            if self.mode == "auto" and hasattr(Variable, error.name or ""):
-                return self.traced(*args, **kwargs)
-            raise
-        if self.mode == "auto":
-            return self.traced(*args, **kwargs)
-        try:
-            return self.traced(*args, **kwargs)
-        except TypeError as error:
-            raise _left(self.inner, specialization, exit, error) from error
+            arguments = Arguments.of(args, kwargs)
+            if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
+                raise failure
+            made = program(self.inner, self.chain, arguments)
+            found = made.function.compile()(tuple(made.samples))
+        except Exception:
+            raise failure from None
+        if isinstance(found, int):
+            self._run(args, kwargs)
+            raise failure
+        if made.build is not None:
+            return made.build(found, roots=())
+        return filled(made.form, found, (self.inner, *args, *kwargs.values()))
 
     def specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization | None:
         """What is compiled for a call like this, or None if this one is traced.
 
         Raises SourceError where the mode is ``source``.
         """
+        is_auto = self.mode == "auto"
+        if is_auto:
+            self.record.ask()
         try:
             arguments = Arguments.of(args, kwargs)
-        except (SourceError, RecursionError):
-            if self.mode == "source":
+        except SourceError:
+            if not is_auto:
+                raise
+            return _traced(args, kwargs)
+        except RecursionError:
+            if not is_auto:
                 raise
             return None
         try:
-            signature = tuple((type(leaf), np.ndim(leaf)) for leaf in arguments.leaves)
+            signature = tuple([(type(leaf), np.ndim(leaf)) for leaf in arguments.leaves])
             if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
-                return _traced(arguments)
-            if self.mode == "auto" and self.record.is_new(signature) and not has_loop(self.inner):
-                return None
-            if self.mode == "auto" and self._is_slow(arguments):
-                raise refuse.unsupported("the Jacobian of arrays, which is faster when traced,")
-            return compiled(self.inner, self.chain, arguments, exact=self.mode == "source")
+                return _traced(args, kwargs)
+            if is_auto:
+                if self.record.is_new(signature) and not has_loop(self.inner):
+                    return None
+                if self._is_slow(arguments):
+                    raise refuse.unsupported("the Jacobian of arrays, which is faster when traced,")
+                if not self.record.may_compile():
+                    return _traced(args, kwargs)
+            return compiled(self.inner, self.chain, arguments, exact=not is_auto)
         except Left:
             _here.left = True
             return None
@@ -227,13 +194,13 @@ class Chosen:
         except NotImplementedError as error:
             refusal = error
         except Exception as error:
-            if self.mode == "source":
+            if not is_auto:
                 raise
             # Whatever reading does wrong, tracing does not need it.
             refusal = error
-        if self.mode == "source":
+        if not is_auto:
             raise refusal
-        return _traced(arguments)
+        return _traced(args, kwargs)
 
     def _is_slow(self, arguments: Arguments) -> bool:
         """Whether these are Jacobians of arrays: each row computes the function again."""
@@ -258,22 +225,17 @@ def _left(
     return refuse.unreadable(name, reason, program.function.file, line)
 
 
-def has_loop(f: Callable[..., Any]) -> bool:
-    """Whether the text of a function has a loop."""
-    try:
-        node = read.function(read.callee(f).function).node
-    except Unreadable:
-        return False
-    return any(isinstance(each, ast.For | ast.While | ast.comprehension) for each in ast.walk(node))
-
-
-def _traced(arguments: Arguments) -> Specialization:
-    """What says that calls of these kinds are traced."""
+def _traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization | None:
+    """What says that calls with arguments of these kinds are traced; None if they are nested too
+    deep to say of what kinds.
+    """
     needs = Needs()
-    expect_arguments(arguments, needs)
-    count = len(arguments.args) + len(arguments.kwargs)
-    steps, _ = needs.steps(count)
-    return Specialization(len(arguments.args), tuple(arguments.kwargs), steps, [], None, None, None)
+    try:
+        expect_arguments(args, kwargs, needs)
+        steps, _ = needs.steps(len(args) + len(kwargs))
+    except RecursionError:
+        return None
+    return Specialization(len(args), tuple(kwargs), steps, [], None, None, None)
 
 
 def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Arguments) -> Program:
@@ -294,11 +256,11 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
     if not found.returns:
         chain = ()
     by_place = dict(zip(arguments.places, leaves, strict=True))
-    roots = (f, *arguments.args, *arguments.kwargs.values())
+    given = len(found.inputs) - len(found.captured)
     made = Program(
         found.function,
         list(found.inputs),
-        [by_place[place] if place in by_place else place.read(roots) for place in found.inputs],
+        [*[by_place[place] for place in found.inputs[:given]], *found.captured],
         {leaf: at for at, leaf in enumerate(found.leaves)},
         found.whole,
         found.needs,
@@ -442,7 +404,7 @@ def compiled(
     made = program(f, chain, arguments)
     if exact and any(text == OTHER_LENGTH for text, _ in made.function.exits):
         made.expect_shapes()
-    expect_arguments(arguments, made.needs)
+    expect_arguments(arguments.args, arguments.kwargs, made.needs)
     steps, slots = made.needs.steps(len(arguments.args) + len(arguments.kwargs))
     native = programs.with_integers(made, _integers(made, arguments)).compile()
     build = None if made.build is None else functools.partial(made.build, roots=())
@@ -467,7 +429,7 @@ _KINDS: dict[type, str] = {
 }
 
 
-def expect_arguments(arguments: Arguments, needs: Needs) -> None:
+def expect_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], needs: Needs) -> None:
     """The arguments must be of the kinds of these."""
 
     def expect(place: Place, value: Any) -> None:
@@ -489,5 +451,5 @@ def expect_arguments(arguments: Arguments, needs: Needs) -> None:
         else:
             needs.instance(place, kind)
 
-    for at, value in enumerate((*arguments.args, *arguments.kwargs.values())):
+    for at, value in enumerate((*args, *kwargs.values())):
         expect(argument(at), value)

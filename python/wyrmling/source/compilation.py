@@ -76,7 +76,8 @@ class Specialisation:
     """A function as a program.
 
     ``inputs`` has the place of each parameter of ``function``: first those leaves of the arguments
-    that are computed with, whose numbers among all leaves are ``leaves``, then what is captured.
+    that are computed with, whose numbers among all leaves are ``leaves``, then what is captured,
+    whose values were ``captured``.
     ``static`` are the leaves whose values had to be known. ``form`` says how the results make up
     what the function returns, unless they are ``tagged``; ``build`` makes it in either case. A
     function that never returns has ``returns`` False.
@@ -84,6 +85,7 @@ class Specialisation:
 
     function: Any
     inputs: list[places.Place]
+    captured: list[Any]
     leaves: list[int]
     needs: places.Needs
     static: dict[int, Any]
@@ -249,6 +251,7 @@ def _attempt(
     return Specialisation(
         walker.builder.finish(),
         [*given.inputs, *walker.places],
+        walker.captured,
         given.leaves,
         needs,
         given.static,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, SupportsIndex
 
+from ..transforms.modes import Differentiated
 from ..transforms.tracing import Argnums
 from . import programs, refuse
-from .choose import Differentiated, Transform, program
+from .choose import Transform, chain_of, program
 from .explanation import Explanation
 from .programs import Arguments, Misfit
 from .refuse import SourceError, Unreadable
@@ -15,7 +16,7 @@ from .refuse import SourceError, Unreadable
 
 def _program(f: Callable[..., Any], *more: Transform, arguments: Arguments) -> programs.Program:
     """The program of a function, or of a transform of one. Raises SourceError, or TypeError."""
-    inner, chain = (f.inner, f.chain) if isinstance(f, Differentiated) else (f, ())
+    inner, chain = (f.function, chain_of(f.made)) if isinstance(f, Differentiated) else (f, ())
     try:
         return program(inner, (*chain, *more), arguments)
     except Unreadable as error:

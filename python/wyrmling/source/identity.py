@@ -6,6 +6,7 @@ whatever file they come from, and their hash is computed anew each time from all
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
 from collections import OrderedDict
@@ -35,9 +36,8 @@ class IdentityCache(Generic[K, V]):
         found = self._entries.get(id(key))
         if found is None or found[0]() is not key:
             return None
-        with self._lock:
-            if id(key) in self._entries:
-                self._entries.move_to_end(id(key))
+        with contextlib.suppress(KeyError):
+            self._entries.move_to_end(id(key))
         return found[1]
 
     def put(self, key: K, value: V) -> V:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import Variable
 from ..transforms import tree
-from .choose import Transform, transformed
+from ..transforms.modes import Mode, differentiated
 
 TANGENTS = ".tangents"
 """The name under which tangents are passed on, which no argument of a function has."""
@@ -37,7 +37,7 @@ def with_tangents(
     tangents: Sequence[Any],
     kwargs: dict[str, Any],
     traced: Callable[..., tuple[Any, Any]],
-    mode: str,
+    mode: Mode,
 ) -> tuple[Any, Any]:
     """The value and how it moves with the leaves of the arguments, read or traced."""
 
@@ -45,8 +45,7 @@ def with_tangents(
         given = kwargs.pop(TANGENTS)
         return traced(f, args, given, kwargs)
 
-    transform = Transform("jvp", range(len(primals)))
-    made = transformed(transform, f, along, mode, ("jvp", f, {}))
+    made = differentiated("jvp", f, along, mode, range(len(primals)))
     given = tuple([float(t) if type(t) is int else t for t in tangents])
     found: tuple[Any, Any] = made(*primals, **kwargs, **{TANGENTS: given})
     return found
@@ -58,7 +57,7 @@ def with_pullback(
     kwargs: dict[str, Any],
     traced: Callable[..., tuple[Any, Any]],
     seeds: Callable[[Any, Any, list[Any]], list[Any]],
-    mode: str,
+    mode: Mode,
 ) -> tuple[Any, Callable[[Any], Any]]:
     """The value and what pulls gradients of it back, read or traced; ``seeds`` gives the leaves of
     a gradient that fits results of a shape.
@@ -68,8 +67,7 @@ def with_pullback(
         value, pullback = traced(f, *args, **kwargs)
         return value, None, pullback
 
-    transform = Transform("vjp", range(len(xs)))
-    made = transformed(transform, f, at_once, mode, ("vjp", f, {}))
+    made = differentiated("vjp", f, at_once, mode, range(len(xs)))
     value, parameters, pull = made(*xs, **kwargs)
     if parameters is None:
         return value, pull

@@ -15,7 +15,7 @@ from .._core import Variable
 from . import tree
 from .modes import DEFAULT, Mode, chosen, is_traced, reading
 from .reverse import joined
-from .tracing import Argnums, Run, described, function, like, named
+from .tracing import Argnums, Run, described, function, like
 
 
 def _pushed(run: Run, tangents: Sequence[Any]) -> list[Any]:
@@ -116,7 +116,6 @@ def jacfwd(
     """
     function("jacfwd", f)
 
-    @named("jacfwd", f)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         run = Run("jacfwd", f, args, kwargs, argnums)
         zeros = [run.zeros(at) for at in range(len(run.inputs))]

@@ -8,11 +8,13 @@ what was computed. ``"auto"`` reads where that pays and is possible, and traces 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Literal, get_args
 
-from .tracing import described
+from .. import _core
+from .tracing import described, documented, named, title
 
 Mode = Literal["auto", "source", "trace"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -29,11 +31,113 @@ def is_traced(name: str, mode: Any) -> bool:
     return False
 
 
+@functools.cache
 def reading(name: str) -> Any:
     """A module of ``wyrmling.source``, imported by its name when it is needed: that package knows
     the transforms, which it also meets inside of functions; transforms know only that it is there.
     """
     return import_module(f"wyrmling.source.{name}")
+
+
+class Made:
+    """What a function is a transform of, and what traces it: what its dispatcher calls. Nothing of
+    ``wyrmling.source`` is imported before the first call.
+    """
+
+    __slots__ = ("_chosen", "argnums", "f", "has_aux", "mode", "name", "traced")
+
+    def __init__(
+        self,
+        name: str,
+        f: Callable[..., Any],
+        traced: Callable[..., Any],
+        mode: Mode,
+        argnums: Any,
+        has_aux: bool,
+    ) -> None:
+        self.name, self.f, self.traced, self.mode = name, f, traced, mode
+        self.argnums, self.has_aux = argnums, has_aux
+        self._chosen: Any = None
+
+    def table(self) -> _core.SpecializationTable:
+        """Where what is compiled is kept."""
+        found: _core.SpecializationTable = reading("choose").known(self).table
+        return found
+
+    @property
+    def chosen(self) -> Any:
+        """What says what is done with a call."""
+        if self._chosen is None:
+            self._chosen = reading("choose").Chosen(self)
+        return self._chosen
+
+    def specialize(self, *args: Any) -> Any:
+        """See ``Chosen``."""
+        return self.chosen.specialize(*args)
+
+    def fallback(self, *args: Any) -> Any:
+        """See ``Chosen``."""
+        return self.chosen.fallback(*args)
+
+
+class Differentiated(_core.Dispatcher):
+    """A function that a transform made, and that is read or traced; pickled as what it was made of.
+
+    Many are called once, or never: what takes time to make is made when it is asked for.
+    """
+
+    made: Made
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("__name__", "__qualname__"):
+            return title(self.made.name, self.made.f)
+        if name == "__wrapped__":
+            return self.made.f
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", obj=self)
+
+    @property
+    def __doc__(self) -> str:
+        given: str | None = self.__dict__.get("__doc__")
+        return documented(self.made.name, self.made.f) if given is None else given
+
+    @__doc__.setter
+    def __doc__(self, text: str) -> None:
+        self.__dict__["__doc__"] = text
+
+    def __reduce__(self) -> Any:
+        made = self.made
+        options: dict[str, Any] = {"mode": made.mode}
+        if made.name != "compile":
+            options["argnums"] = made.argnums
+        if made.has_aux:
+            options["has_aux"] = True
+        return functools.partial(_again, made.name, **options), (made.f,)
+
+
+def _again(name: str, f: Callable[..., Any], **options: Any) -> Any:
+    from .. import transforms
+
+    return getattr(transforms, name)(f, **options)
+
+
+def differentiated(
+    name: str,
+    f: Callable[..., Any],
+    traced: Callable[..., Any],
+    mode: Mode,
+    argnums: Any = 0,
+    has_aux: bool = False,
+) -> Differentiated:
+    """A transform of ``f`` that is read or traced; ``traced`` is the one that traces."""
+    made = Made(name, f, traced, mode, argnums, has_aux)
+    inner = f.function if isinstance(f, Differentiated) else f
+    if mode == "auto":
+        found = Differentiated(inner, made, traced, watches=True)
+    else:
+        found = Differentiated(inner, made, traced, most_leaves=None)
+    found.made = made
+    found.__module__ = getattr(f, "__module__", __name__)
+    return found
 
 
 def chosen(
@@ -44,15 +148,7 @@ def chosen(
     argnums: Any = 0,
     has_aux: bool = False,
 ) -> Callable[..., Any]:
-    """A transform of ``f`` in this mode; ``traced`` is the one that traces."""
+    """A transform of ``f`` in this mode; ``traced`` is the one that traces, without a name."""
     if is_traced(name, mode):
-        return traced
-    choose = reading("choose")
-    transform = choose.Transform(name, argnums, has_aux)
-    options: dict[str, Any] = {"mode": mode}
-    if name != "compile":
-        options["argnums"] = argnums
-    if has_aux:
-        options["has_aux"] = True
-    made: Callable[..., Any] = choose.transformed(transform, f, traced, mode, (name, f, options))
-    return made
+        return named(name, f)(traced)
+    return differentiated(name, f, traced, mode, argnums, has_aux)

@@ -16,7 +16,7 @@ from .. import _core
 from .._core import Variable, stack
 from . import tree
 from .modes import DEFAULT, Mode, chosen, is_traced, reading
-from .tracing import Argnums, Run, described, function, named
+from .tracing import Argnums, Run, described, function
 
 
 def value_and_grad(
@@ -37,7 +37,6 @@ def value_and_grad(
     """
     function("value_and_grad", f)
 
-    @named("value_and_grad", f)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         run = Run("value_and_grad", f, args, kwargs, argnums, has_aux)
         gradient = _gradient(run, argnums)
@@ -89,7 +88,6 @@ def grad(
     """
     function("grad", f)
 
-    @named("grad", f)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         run = Run("grad", f, args, kwargs, argnums, has_aux)
         gradient = _gradient(run, argnums)
@@ -113,7 +111,6 @@ def elementwise_grad(
     """
     function("elementwise_grad", f)
 
-    @named("elementwise_grad", f)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         run = Run("elementwise_grad", f, args, kwargs, argnums)
         return run.arranged(argnums, _sum_of(run, [None] * len(run.outputs)))
@@ -224,7 +221,6 @@ def jacrev(
     """
     function("jacrev", f)
 
-    @named("jacrev", f)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         run = Run("jacrev", f, args, kwargs, argnums)
         blocks = [run.arranged(argnums, _rows(run, y)) for y in run.outputs]

@@ -48,7 +48,6 @@ def hessian(
     function("hessian", f)
     reverse = jacrev(jacrev(f, argnums, mode="trace"), argnums, mode="trace")
 
-    @named("hessian", f)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         try:
             return reverse(*args, **kwargs)

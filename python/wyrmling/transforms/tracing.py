@@ -248,14 +248,24 @@ def function(name: str, f: Any) -> Callable[..., Any]:
     return f  # type: ignore[no-any-return]
 
 
+def title(prefix: str, f: Callable[..., Any]) -> str:
+    """The name of a function made from ``f``."""
+    return f"{prefix}_{getattr(f, '__name__', 'f')}".replace("<lambda>", "lambda")
+
+
+def documented(prefix: str, f: Callable[..., Any]) -> str:
+    """What ``help`` says of a function made from ``f``."""
+    name, text = getattr(f, "__name__", "f"), getattr(f, "__doc__", None) or ""
+    return f"The {prefix} of {name}.\n\n{text}".rstrip()
+
+
 def named(prefix: str, f: Callable[..., Any]) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
     """Names a function made from ``f`` after it."""
 
     def decorate(g: Callable[P, Any]) -> Callable[P, Any]:
-        name = getattr(f, "__name__", "f")
         functools.update_wrapper(g, f, assigned=("__module__",), updated=())
-        g.__name__ = g.__qualname__ = f"{prefix}_{name}".replace("<lambda>", "lambda")
-        g.__doc__ = f"The {prefix} of {name}.\n\n{getattr(f, '__doc__', None) or ''}".rstrip()
+        g.__name__ = g.__qualname__ = title(prefix, f)
+        g.__doc__ = documented(prefix, f)
         return g
 
     return decorate

@@ -3,6 +3,8 @@
 //! A call goes through the specializations of the table. Where none fits, one is made, and where that
 //! cannot be, or a run is left, a Python function goes on, which runs or traces the original.
 
+use std::sync::OnceLock;
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
@@ -18,16 +20,21 @@ use crate::exec::Outcome;
 use crate::ir::Datum;
 use crate::python::Object;
 use crate::python::convert::type_name;
+use crate::python::variable::PyVariable;
 
 /// A function that runs what was compiled for its arguments.
 ///
-/// A call runs the first of the table's specializations that it fits. Where there is none,
-/// ``specialize(args, kwargs)`` gives one, or None; one thread at a time does that for a table.
+/// ``callbacks`` is asked at the first call for ``table()``. A call runs the first of the table's
+/// specializations that it fits. Where there is none, ``callbacks.specialize(args, kwargs)`` gives one, or
+/// None; one thread at a time does that for a table.
 /// Where that does not fit either, or a run was left ``most_leaves`` times (never, if that is None), or
-/// is left now, ``fallback(specialization, exit, args, kwargs)`` gives the result: ``specialization`` is None if
-/// there is none, ``exit`` the number of the exit, or the exception of an operator that could not do
+/// is left now, ``callbacks.fallback(specialization, exit, args, kwargs)`` gives the result:
+/// ``specialization`` is None if there is none, ``exit`` the number of the exit, or the exception of an operator that could not do
 /// what was asked, or None where nothing ran. With ``watches`` it is called at once while ``sys.settrace`` or
 /// ``sys.monitoring`` watches.
+///
+/// ``traced``, if it is given, is called instead with Variables among the arguments, and where it is known
+/// that such calls are not compiled.
 ///
 /// Any threads may call it at once.
 #[pyclass(
@@ -39,9 +46,9 @@ use crate::python::convert::type_name;
 )]
 pub(super) struct PyDispatcher {
     function: Py<PyAny>,
-    specialize: Py<PyAny>,
-    fallback: Py<PyAny>,
-    table: Py<PySpecializationTable>,
+    callbacks: Py<PyAny>,
+    traced: Option<Py<PyAny>>,
+    table: OnceLock<Py<PySpecializationTable>>,
     most_leaves: u32,
     watches: bool,
 }
@@ -90,7 +97,30 @@ fn is_watched(py: Python<'_>) -> PyResult<bool> {
     Ok(false)
 }
 
+/// Whether some argument is a variable.
+fn has_variables(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> bool {
+    let is = |value: &Object<'_>| value.is_instance_of::<PyVariable>();
+    args.iter_borrowed().any(|arg| is(&arg))
+        || kwargs.is_some_and(|kwargs| kwargs.iter().any(|(_, value)| is(&value)))
+}
+
 impl PyDispatcher {
+    #[inline]
+    fn known(&self, py: Python<'_>) -> PyResult<&PySpecializationTable> {
+        Ok(match self.table.get() {
+            Some(table) => table.get(),
+            None => self.known_first(py)?.get(),
+        })
+    }
+
+    #[cold]
+    fn known_first(&self, py: Python<'_>) -> PyResult<&Py<PySpecializationTable>> {
+        let found = self.callbacks.bind(py).call_method0(intern!(py, "table"))?;
+        let found = found.cast_into::<PySpecializationTable>()?.unbind();
+        // Another thread may have asked while Python ran: then what it found stays.
+        Ok(self.table.get_or_init(|| found))
+    }
+
     fn fall_back<'py>(
         &self,
         py: Python<'py>,
@@ -100,9 +130,10 @@ impl PyDispatcher {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
         let kwargs = kwargs.map_or_else(|| PyDict::new(py), Bound::clone);
-        self.fallback
+        let given = (specialization, exit, args, kwargs);
+        self.callbacks
             .bind(py)
-            .call1((specialization, exit, args, kwargs))
+            .call_method1(intern!(py, "fallback"), given)
     }
 
     /// The result of a call by a specialization that there is; `None` if none fits.
@@ -112,7 +143,7 @@ impl PyDispatcher {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Object<'py>>> {
-        let table = self.table.get();
+        let table = self.known(py)?;
         let (entries, last) = table.entries();
         let function = self.function.bind(py);
         let places = (last < entries.len()).then_some(last);
@@ -145,7 +176,12 @@ impl PyDispatcher {
             return self.fall_back(py, Some(entry), None, args, kwargs);
         }
         let exit = match specialization.run(py, values) {
-            None => return self.fall_back(py, Some(entry), None, args, kwargs),
+            None => {
+                return match &self.traced {
+                    Some(traced) => traced.bind(py).call(args, kwargs),
+                    None => self.fall_back(py, Some(entry), None, args, kwargs),
+                };
+            }
             Some(Ok(Outcome::Returned(results))) => {
                 return specialization.boxed(py, &results, &slots);
             }
@@ -164,19 +200,23 @@ impl PyDispatcher {
         self.fall_back(py, Some(entry), Some(exit), args, kwargs)
     }
 
-    /// Makes a specialization for a call, if another thread has not.
+    /// Makes a specialization for a call, if another thread has not: whether it did, or nobody may.
     fn specialize<'py>(
         &self,
         py: Python<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<bool> {
-        let table = self.table.get();
+        let table = self.known(py)?;
+        if table.is_closed() {
+            return Ok(true);
+        }
         let Some(turn) = table.turn()? else {
             return Ok(false);
         };
         let kwargs = kwargs.map_or_else(|| PyDict::new(py), Bound::clone);
-        let made = self.specialize.bind(py).call1((args, kwargs))?;
+        let callbacks = self.callbacks.bind(py);
+        let made = callbacks.call_method1(intern!(py, "specialize"), (args, kwargs))?;
         if !made.is_none() {
             let made = made.cast::<PySpecialization>().map_err(|_| {
                 PyTypeError::new_err(format!(
@@ -195,33 +235,24 @@ impl PyDispatcher {
 impl PyDispatcher {
     #[new]
     #[pyo3(
-        signature = (function, specialize, fallback, table, *, most_leaves=Some(3), watches=false),
-        text_signature = "(function, specialize, fallback, table, *, most_leaves=3, watches=False)"
+        signature = (function, callbacks, traced=None, *, most_leaves=Some(3), watches=false),
+        text_signature = "(function, callbacks, traced=None, *, most_leaves=3, watches=False)"
     )]
     fn create(
         function: &Bound<'_, PyAny>,
-        specialize: &Bound<'_, PyAny>,
-        fallback: &Bound<'_, PyAny>,
-        table: &Bound<'_, PySpecializationTable>,
+        callbacks: &Bound<'_, PyAny>,
+        traced: Option<&Bound<'_, PyAny>>,
         most_leaves: Option<u32>,
         watches: bool,
-    ) -> PyResult<Self> {
-        for (name, object) in [("specialize", specialize), ("fallback", fallback)] {
-            if !object.is_callable() {
-                return Err(PyTypeError::new_err(format!(
-                    "{name}: expected a callable, got {}",
-                    type_name(object)
-                )));
-            }
-        }
-        Ok(PyDispatcher {
+    ) -> Self {
+        PyDispatcher {
             function: function.clone().unbind(),
-            specialize: specialize.clone().unbind(),
-            fallback: fallback.clone().unbind(),
-            table: table.clone().unbind(),
+            callbacks: callbacks.clone().unbind(),
+            traced: traced.map(|traced| traced.clone().unbind()),
+            table: OnceLock::new(),
             most_leaves: most_leaves.unwrap_or(u32::MAX),
             watches,
-        })
+        }
     }
 
     /// The function that is called.
@@ -232,8 +263,9 @@ impl PyDispatcher {
 
     /// What was compiled.
     #[getter]
-    fn table(&self, py: Python<'_>) -> Py<PySpecializationTable> {
-        self.table.clone_ref(py)
+    fn table(&self, py: Python<'_>) -> PyResult<Option<Py<PySpecializationTable>>> {
+        self.known(py)?;
+        Ok(self.table.get().map(|table| table.clone_ref(py)))
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -243,6 +275,11 @@ impl PyDispatcher {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
         let py = args.py();
+        if let Some(traced) = &self.traced
+            && has_variables(args, kwargs)
+        {
+            return traced.bind(py).call(args, kwargs);
+        }
         if self.watches && is_watched(py)? {
             return self.fall_back(py, None, None, args, kwargs);
         }
@@ -273,8 +310,11 @@ impl PyDispatcher {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.function)?;
-        visit.call(&self.specialize)?;
-        visit.call(&self.fallback)?;
-        visit.call(&self.table)
+        visit.call(&self.callbacks)?;
+        visit.call(&self.traced)?;
+        if let Some(table) = self.table.get() {
+            visit.call(table)?;
+        }
+        Ok(())
     }
 }

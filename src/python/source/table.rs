@@ -9,7 +9,7 @@
 //! wait; a forked child finds by the number of forks that it has nothing to wait for, and leaves it alone.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -80,6 +80,8 @@ pub(super) struct PySpecializationTable {
     clock: AtomicU64,
     /// Where the last call found its own.
     last: AtomicUsize,
+    /// Whether nothing is to be added any more.
+    closed: AtomicBool,
 }
 
 /// The right to make a specialization, until it is dropped.
@@ -108,6 +110,12 @@ impl PySpecializationTable {
     #[inline]
     pub(super) fn entries(&self) -> (Entries, usize) {
         (Arc::clone(&locked(&self.entries)), self.last.load(Relaxed))
+    }
+
+    /// Whether nothing is to be added any more.
+    #[inline]
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Relaxed)
     }
 
     /// Counts a use.
@@ -198,6 +206,7 @@ impl PySpecializationTable {
                 maker: Mutex::new(None),
                 clock: AtomicU64::new(0),
                 last: AtomicUsize::new(0),
+                closed: AtomicBool::new(false),
             }),
         }
     }
@@ -213,6 +222,11 @@ impl PySpecializationTable {
     fn clear(&self) {
         let old = std::mem::take(&mut *locked(&self.entries));
         drop(old);
+    }
+
+    /// From now on dispatchers ask for no more.
+    fn close(&self) {
+        self.closed.store(true, Relaxed);
     }
 
     fn __len__(&self) -> usize {

@@ -1,0 +1,87 @@
+"""Whether reading a function pays in ``mode="auto"``, and what is remembered of it.
+
+The first call of a signature is traced unless the function has a loop: most functions that are
+called once are not worth a compilation, and a loop may be long. Where kinds of arguments or
+captured values go on changing, a function would be compiled again and again: there is a limit for
+its code, after which what fits nothing is traced.
+"""
+
+from __future__ import annotations
+
+import dis
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+from .._core import SpecializationTable
+from . import read
+from .identity import IdentityCache
+from .refuse import Unreadable
+
+MOST_SIGNATURES = 16
+MOST_LEAVES = 3
+MOST_COMPILED = 24
+MOST_ASKED = 128
+
+_BACKWARD = frozenset(code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name)
+
+
+class Record:
+    """What is known of a function's code under a chain of transforms."""
+
+    def __init__(self) -> None:
+        self.table = SpecializationTable(MOST_SIGNATURES)
+        self.seen: set[Any] = set()
+        self.compiled = 0
+        self.asked = 0
+
+    def is_new(self, signature: Any) -> bool:
+        """Whether no call of this signature came before; from now on one did."""
+        if signature in self.seen:
+            return False
+        self.seen.add(signature)
+        return True
+
+    def ask(self) -> None:
+        """Counts that nothing fitted a call; from the last time on nothing is made any more."""
+        self.asked += 1
+        if self.asked >= MOST_ASKED:
+            self.table.close()
+
+    def may_compile(self) -> bool:
+        """Counts a compilation: whether it is one of the first."""
+        self.compiled += 1
+        return self.compiled <= MOST_COMPILED
+
+
+_records: IdentityCache[types.CodeType, dict[Any, Record]] = IdentityCache(4096)
+_lock = threading.Lock()
+
+
+def record(f: Callable[..., Any], key: Any) -> Record:
+    """What is known of a function's code under this key. Raises Unreadable if it has no code."""
+    is_function = isinstance(f, types.FunctionType)
+    code = f.__code__ if is_function else read.callee(f).function.__code__
+    found = _records.get(code)
+    if found is not None and key in found:
+        return found[key]
+    with _lock:
+        found = _records.get(code)
+        if found is None:
+            found = _records.put(code, {})
+        return found.setdefault(key, Record())
+
+
+def has_loop(f: Callable[..., Any]) -> bool:
+    """Whether a function has a loop: a jump back in its code, or in that of a function inside."""
+    try:
+        waiting = [read.callee(f).function.__code__]
+    except Unreadable:
+        return False
+    while waiting:
+        code = waiting.pop()
+        if not _BACKWARD.isdisjoint(code.co_code[::2]):
+            return True
+        waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    return False

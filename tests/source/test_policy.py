@@ -1,0 +1,257 @@
+"""When auto traces, when it compiles, and when it stops compiling: counted, not timed."""
+
+import functools
+import gc
+import linecache
+import math
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+from wyrmling.source import choose, policy
+
+KEY = ("auto", "grad", 0, False)
+RATE = 2.0
+ROWS = [1.0]
+
+
+def made(text, file, **names):
+    """A function that exec makes, whose text is there."""
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    found = {"math": math, "np": np, **names}
+    exec(compile(text, file, "exec"), found)
+    return found["f"]
+
+
+def compiled(f):
+    """How many programs there are for a function under grad in auto."""
+    return sum(each.compiled is not None for each in choose.record(f, KEY).table.entries)
+
+
+def counter(body="x * x"):
+    """A function that counts how often Python runs it, in a way that cannot be read."""
+    return made(f"def f(x):\n    runs.append({{x.__class__}})\n    return {body}\n", "<c>", runs=[])
+
+
+def test_what_is_called_once_is_not_compiled():
+    f = made("def f(x):\n    return x * x\n", "<once>")
+    slope = wy.grad(f, mode="auto")
+    assert slope(3.0) == 6.0
+    assert compiled(f) == 0
+    # Another signature is new again.
+    assert slope(np.float32(3.0)) == 6.0
+    assert compiled(f) == 0
+    assert slope(3.0) == slope(3.0) == 6.0
+    assert compiled(f) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(x):\n    for _ in range(3):\n        x = x * x\n    return x\n",
+        "def f(x):\n    while x < 2.0:\n        x = x * 1.5\n    return x\n",
+        "def f(x):\n    return sum([x * k for k in range(3)])\n",
+        "def f(x):\n    def g(y):\n        while y < 2.0:\n            y = y*y\n        return y\n"
+        "    return g(x) * x\n",
+    ],
+)
+def test_a_loop_is_compiled_at_once(text):
+    f = made(text, "<loop>")
+    assert wy.grad(f, mode="auto")(1.5) == wy.grad(f, mode="trace")(1.5)
+    assert compiled(f) == 1
+
+
+def test_making_a_transform_reads_nothing(monkeypatch):
+    monkeypatch.setattr(choose, "known", lambda *_: pytest.fail("it was asked"))
+    slope = wy.grad(lambda x: x * x, mode="auto")
+    assert slope.__name__ == "grad_lambda"
+    assert slope.__wrapped__(3.0) == 9.0
+    assert "The grad of <lambda>." in slope.__doc__
+    assert slope.__module__ == __name__
+    assert functools.wraps(slope)(lambda: None).__name__ == "grad_lambda"
+    with pytest.raises(AttributeError):
+        slope.nothing  # noqa: B018
+    # Nor does a call with variables.
+    assert slope(wy.Variable(3.0)).item() == 6.0
+
+
+def test_what_cannot_be_read_runs_once_a_call():
+    f = counter()
+    slope = wy.grad(f, mode="auto")
+    for count in range(1, 8):
+        assert slope(3.0) == 6.0
+        assert len(f.__globals__["runs"]) == count
+
+
+def test_three_leaves_and_it_is_traced_for_good():
+    f = made("def f(x, n):\n    return x * (n * n)\n", "<leaves>")
+    slope = wy.grad(f, mode="auto")
+    assert [slope(2.0, 3) for _ in range(3)] == [9.0] * 3
+    [entry] = choose.record(f, KEY).table.entries
+    for left in (1, 2, 3, 3, 3):
+        assert slope(2.0, 2**40) == 2.0**80
+        assert entry.leaves == left
+    assert slope(2.0, 3) == 9.0
+    assert compiled(f) == 1
+
+
+def test_values_that_go_on_changing_are_traced_in_the_end():
+    f = made("def f(x):\n    return x * N\n", "<changes>", N=0)
+    slope = wy.grad(f, mode="auto")
+    known = choose.record(f, KEY)
+    for n in range(5 * policy.MOST_COMPILED):
+        f.__globals__["N"] = n
+        assert slope(2.0) == n
+    assert known.compiled == policy.MOST_COMPILED + 1
+    assert len(known.table) <= policy.MOST_SIGNATURES
+
+
+def test_kinds_that_go_on_changing_are_traced_in_the_end():
+    f = made("def f(xs):\n    return xs[0] * xs[-1]\n", "<kinds>")
+    slope = wy.grad(f, mode="auto")
+    known = choose.record(f, KEY)
+    for n in range(2, 3 * policy.MOST_ASKED):
+        assert slope([2.0] * n) == [2.0] + [0.0] * (n - 2) + [2.0]
+    assert known.asked == policy.MOST_ASKED
+    assert known.compiled <= policy.MOST_COMPILED + 1
+    assert len(known.seen) <= policy.MOST_ASKED
+    assert len(known.table) <= policy.MOST_SIGNATURES
+
+
+def test_what_tracing_cannot_do_is_read_at_the_first_call():
+    def f(x):
+        return math.sin(x) * float(x)
+
+    with pytest.raises(TypeError):
+        wy.grad(f, mode="trace")(2.0)
+    slope = wy.value_and_grad(f, mode="auto")
+    for _ in range(4):
+        value, gradient = slope(2.0)
+        assert value == f(2.0)
+        assert gradient == pytest.approx(math.sin(2.0) + 2.0 * math.cos(2.0), rel=1e-14)
+    for _ in range(4):
+        value, back = wy.vjp(f, 2.0, mode="auto")
+        assert (value, back(1.0)[0]) == (f(2.0), gradient)
+        assert wy.jvp(f, (2.0,), (1.0,), mode="auto") == (value, gradient)
+        # Python's own error, where it has one.
+        with pytest.raises(ValueError, match="math domain error"):
+            wy.grad(lambda x: math.sqrt(x) + math.sin(x), mode="auto")(-1.0)
+
+
+@pytest.mark.parametrize("watch", ["settrace", "monitoring", "setprofile"])
+def test_who_watches_sees_every_line_or_call(watch):
+    f = made("def f(x):\n    y = x * x\n    return y * x\n", f"<watch {watch}>")
+    slope = wy.grad(f, mode="auto")
+    for _ in range(4):
+        assert slope(2.0) == 12.0
+    seen = []
+    if watch == "monitoring":
+        if sys.version_info < (3, 12):
+            pytest.skip("sys.monitoring is new in 3.12")
+        tool, events = sys.monitoring.DEBUGGER_ID, sys.monitoring.events
+        sys.monitoring.use_tool_id(tool, "test")
+        sys.monitoring.register_callback(
+            tool, events.LINE, lambda code, line: code is f.__code__ and seen.append(line)
+        )
+        sys.monitoring.set_events(tool, events.LINE)
+        try:
+            assert slope(2.0) == 12.0
+        finally:
+            sys.monitoring.set_events(tool, 0)
+            sys.monitoring.free_tool_id(tool)
+        assert seen == [2, 3]
+    elif watch == "settrace":
+
+        def trace(frame, event, _):
+            if frame.f_code is f.__code__ and event == "line":
+                seen.append(frame.f_lineno)
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            assert slope(2.0) == 12.0
+        finally:
+            sys.settrace(before)
+        assert seen == [2, 3]
+    else:
+        # A profiler is shown what runs otherwise: the program, and no Python.
+        before = sys.getprofile()
+        sys.setprofile(lambda frame, *_: seen.append(frame.f_code))
+        try:
+            assert slope(2.0) == 12.0
+        finally:
+            sys.setprofile(before)
+        assert f.__code__ not in seen
+    seen.clear()
+    assert slope(2.0) == 12.0
+    assert seen == []
+
+
+def of_globals(x):
+    for _ in range(3):
+        x = math.sin(x) * RATE + len(ROWS) * 0.0
+    return x
+
+
+@pytest.mark.parametrize("mode", ["auto", "source"])
+def test_globals_that_change_while_others_call(mode, monkeypatch):
+    """A call gives the gradient for what was there before a change or after it."""
+    monkeypatch.setitem(globals(), "RATE", 2.0)
+    monkeypatch.setitem(globals(), "ROWS", [1.0])
+    slope = wy.grad(of_globals, mode=mode)
+    expected = []
+    for rate in (2.0, 3.0):
+        globals()["RATE"] = rate
+        expected.append(wy.grad(of_globals, mode="source")(0.5))
+    stop, errors, found = threading.Event(), [], set()
+
+    def change():
+        for k in range(10**9):
+            if stop.is_set():
+                return
+            globals()["RATE"] = 2.0 + k % 2
+            globals()["ROWS"] = [1.0] * (k % 50)
+
+    def call():
+        try:
+            for _ in range(150):
+                found.add(slope(0.5))
+        except BaseException as error:
+            errors.append(error)
+
+    changer = threading.Thread(target=change)
+    callers = [threading.Thread(target=call) for _ in range(4)]
+    for thread in (changer, *callers):
+        thread.start()
+    for thread in callers:
+        thread.join()
+    stop.set()
+    changer.join()
+    assert errors == []
+    assert found <= set(expected)
+
+
+def test_functions_that_come_and_go_leave_no_memory():
+    if not sys.platform.startswith("linux"):
+        pytest.skip("memory is read from /proc")
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    def some(count):
+        for k in range(count):
+            f = made(f"def f(x):\n    return x * {k}.5 * x\n", "<flat>")
+            slope = wy.grad(f, mode="auto")
+            assert [slope(1.0) for _ in range(3)] == [2.0 * k + 1.0] * 3
+
+    some(200)
+    gc.collect()
+    before = resident()
+    some(600)
+    gc.collect()
+    assert resident() - before < 6 << 20
