@@ -28,6 +28,7 @@ mod rows;
 mod rules;
 mod scatter;
 mod simplify;
+mod simplify_ranges;
 mod simplify_values;
 mod soundness;
 mod split;

@@ -1,5 +1,5 @@
 //! Instructions with arrays in machine code: calls that do a step of the [`frame`](super::frame), and
-//! one element of a vector read, or added to, by its index.
+//! one element of a vector read, put, or added to, by its index.
 
 use std::mem::offset_of;
 
@@ -15,7 +15,7 @@ use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::array::DType;
 use crate::ir::ValueId;
-use crate::rules::{Accumulate, Gather, OpRef, Operator, ScatterRows};
+use crate::rules::{Accumulate, Gather, OpRef, Operator, ReplaceRow, ScatterRows};
 
 /// Estimated nanoseconds of an operator on arrays; a large one polls for signals itself.
 const OPERATOR: i64 = 1000;
@@ -23,13 +23,27 @@ const OPERATOR: i64 = 1000;
 /// Estimated nanoseconds of a step that moves arrays.
 const MOVES: i64 = 50;
 
-/// Whether an operator adds one number to a row of an array: which it has as operands 0, 1 and 2, with
-/// an array of the same shape behind.
-fn adds_to_element(op: &dyn Operator) -> bool {
-    op.downcast::<Accumulate>().is_some_and(|sum| {
+/// How an operator changes one element of a vector, its operand 0, by its operands 1, the number, and 2,
+/// the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ElementChange {
+    /// The number is added. Operand 3 is another vector, of as many elements.
+    Added,
+    /// The number is put there.
+    Put,
+}
+
+impl ElementChange {
+    fn of(op: &dyn Operator) -> Option<Self> {
+        if op.downcast::<ReplaceRow>().is_some() {
+            return Some(ElementChange::Put);
+        }
+        let sum = op.downcast::<Accumulate>()?;
         let rows = |op: &OpRef| op.downcast::<ScatterRows>().is_some();
-        sum.has_base() && matches!(sum.parts(), [(op, places)] if rows(op) && *places == (1..4))
-    })
+        let adds = sum.has_base()
+            && matches!(sum.parts(), [(op, places)] if rows(op) && *places == (1..4));
+        adds.then_some(ElementChange::Added)
+    }
 }
 
 impl Translator<'_> {
@@ -142,12 +156,13 @@ impl Translator<'_> {
         {
             return self.element(op, args, result, instruction).map(Some);
         }
-        if adds_to_element(&**op)
-            && found == [many, one, index, many]
+        if let Some(change) = ElementChange::of(&**op)
+            && found.starts_with(&[many, one, index])
+            && (change == ElementChange::Put || found.get(3) == Some(&many))
             && kinds(self, result) == many
             && self.last.operand(self.current, instruction, 0)
         {
-            self.add_to_element(op, args, result, instruction)?;
+            self.change_element(op, change, args, result, instruction)?;
             return Ok(None);
         }
         self.general(op, args, result, instruction)
@@ -200,52 +215,118 @@ impl Translator<'_> {
         Ok(value)
     }
 
-    /// Writes a sum into one element of a vector, which nobody else needs, in place where it can be.
-    fn add_to_element(
+    /// Writes the change of one element of a vector, which nobody else needs: a store where it may be
+    /// changed in place, else a call.
+    fn change_element(
         &mut self,
         op: &OpRef,
+        change: ElementChange,
         args: &[ValueId],
         result: ValueId,
         instruction: usize,
     ) -> Translated {
         let place = |id: ValueId| self.place(id).ok_or(Unsupported("no array"));
-        let places = [place(args[0])?, place(result)?, place(args[3])?];
-        if places[2] == places[0] {
+        let (from, to) = (place(args[0])?, place(result)?);
+        let like = match change {
+            ElementChange::Added => Some(place(args[3])?),
+            ElementChange::Put => None,
+        };
+        if like == Some(from) {
             self.general(op, args, result, instruction)?;
             return Ok(());
         }
-        let (x, at) = (self.read(args[1])?, self.read(args[2])?);
-        let [from, to, like] = places.map(|place| self.integer(place as i64));
-        let function = run::add as *const () as usize;
-        let call = self.call(function, &[self.run, from, to, like, at, x], &[I8]);
-        let done = self.result_of(call);
+        let (x, index) = (self.read(args[1])?, self.read(args[2])?);
+        let at = self.cursor.ins().uextend(I64, index);
+        let room = self.vector(from, offset_of!(VectorAddress, changeable))?;
+        let within = self.cursor.ins().icmp(IntCC::UnsignedLessThan, at, room);
+        let fits = match like {
+            Some(like) => {
+                let length = self.vector(like, offset_of!(VectorAddress, length))?;
+                let alike = self.cursor.ins().icmp(IntCC::Equal, length, room);
+                self.cursor.ins().band(within, alike)
+            }
+            None => within,
+        };
         let dfg = &mut self.cursor.func.dfg;
-        let (added, next) = (dfg.make_block(), dfg.make_block());
-        let other = self.cold();
+        let (inside, next) = (dfg.make_block(), dfg.make_block());
+        let (by_call, by_operator) = (self.cold(), self.cold());
         let none: &[BlockArg] = &[];
-        self.cursor.ins().brif(done, added, none, other, none);
-        self.open(added);
-        self.drop_if_last(places[2], instruction, 3);
-        self.cursor.ins().jump(next, none);
-        self.cursor.goto_bottom(other);
+        match from == to {
+            true => self.cursor.ins().brif(fits, inside, none, by_call, none),
+            false => self.cursor.ins().jump(by_call, none),
+        };
+        if from == to {
+            self.open(inside);
+            let start = self.vector(from, offset_of!(VectorAddress, start))?;
+            let bytes = self.cursor.ins().ishl_imm_u(at, 3);
+            let address = self.cursor.ins().iadd(start, bytes);
+            let value = match change {
+                ElementChange::Added => {
+                    let old = self.load(F64, address, 0);
+                    self.cursor.ins().fadd(old, x)
+                }
+                ElementChange::Put => x,
+            };
+            self.store(value, address, 0);
+            self.cursor.ins().jump(next, none);
+        }
+        self.cursor.goto_bottom(by_call);
+        // What is put somewhere is compared with no other vector than itself.
+        let places = [from, to, like.unwrap_or(from)];
+        let [from, into, same] = places.map(|place| self.integer(place as i64));
+        let adds = self.integer(i64::from(change == ElementChange::Added));
+        let function = run::change as *const () as usize;
+        let call = self.call(function, &[self.run, from, into, same, index, x, adds], &[I8]);
+        let done = self.result_of(call);
+        self.cursor.ins().brif(done, next, none, by_operator, none);
+        self.cursor.goto_bottom(by_operator);
         self.general(op, args, result, instruction)?;
         self.cursor.ins().jump(next, none);
         self.open(next);
+        // The result may have the place of what is read for the last time.
+        if let Some(like) = like.filter(|&like| like != to) {
+            self.drop_if_last(like, instruction, 3);
+        }
         Ok(())
     }
 
     /// Writes the length of an axis of an array, or leaves.
     pub(super) fn length(&mut self, of: ValueId, axis: u8, exit: u32) -> Translated<Value> {
         let place = self.place(of).ok_or(Unsupported("no array"))?;
-        self.scratch(0);
-        self.step(ArrayStep::Length(place, usize::from(axis)), MOVES);
-        let length = self.result_of_step(Word::Int);
+        let axes = self.function.kind(of).array().map(|ty| ty.ndim());
+        if (axes, axis) == (Some(1), 0) {
+            return self.vector_length(place);
+        }
+        let length = self.length_by_step(place, axis);
         let there = self
             .cursor
             .ins()
             .icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, 0);
         self.require_or_exit(there, exit);
         Ok(length)
+    }
+
+    /// Writes the length of an axis of an array as a step: -1 if there is no such axis.
+    fn length_by_step(&mut self, place: usize, axis: u8) -> Value {
+        self.scratch(0);
+        self.step(ArrayStep::Length(place, usize::from(axis)), MOVES);
+        self.result_of_step(Word::Int)
+    }
+
+    /// Writes the length of a vector: a load where there is one, else the step, which fails.
+    fn vector_length(&mut self, place: usize) -> Translated<Value> {
+        let start = self.vector(place, offset_of!(VectorAddress, start))?;
+        let length = self.vector(place, offset_of!(VectorAddress, length))?;
+        let next = self.cursor.func.dfg.make_block();
+        let found = self.cursor.func.dfg.append_block_param(next, I64);
+        let missing = self.cold();
+        let (none, known): (&[BlockArg], _) = (&[], [BlockArg::Value(length)]);
+        self.cursor.ins().brif(start, next, &known, missing, none);
+        self.cursor.goto_bottom(missing);
+        let length = self.length_by_step(place, 0);
+        self.cursor.ins().jump(next, &[BlockArg::Value(length)]);
+        self.open(next);
+        Ok(found)
     }
 
     /// Writes the part of a record that is arrays.
@@ -269,7 +350,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Gives a block the arrays that are its parameters; whether there are any.
+    /// Gives a block the arrays that are its parameters, where they are not where it looks for them.
     pub(super) fn moves(&self, args: &[ValueId], to: usize, target: usize) -> Option<ArrayStep> {
         let last = self.last.arguments(self.current, target);
         let parameters = &self.function.blocks[to].parameters;
@@ -278,7 +359,10 @@ impl Translator<'_> {
             let (place, to) = (self.place(id)?, self.place(parameter)?);
             Some((Use { place, last }, to))
         });
-        let moves: Vec<(Use, usize)> = moves.collect();
+        let (stay, mut moves): (Vec<_>, Vec<_>) = moves.partition(|(from, to)| from.place == *to);
+        for (from, _) in &mut moves {
+            from.last &= stay.iter().all(|(stays, _)| stays.place != from.place);
+        }
         (!moves.is_empty()).then_some(ArrayStep::Move(moves))
     }
 }

@@ -6,8 +6,8 @@
 //! place, so that assignments and sums change arrays in place, as in the interpreter, whose function
 //! applies the operators.
 //!
-//! One element of an array with one axis is read without a call: beside each place there is a [`VectorAddress`]
-//! that says where the elements are.
+//! One element of an array with one axis is read without a call, and changed without one where nobody else
+//! has the array: beside each place there is a [`VectorAddress`] that says where the elements are.
 
 use std::ptr;
 
@@ -28,12 +28,15 @@ use crate::rules::OpRef;
 pub(super) struct VectorAddress {
     pub(super) start: *const u8,
     pub(super) length: usize,
+    /// How many elements may be changed in place: all or none.
+    pub(super) changeable: usize,
 }
 
 impl VectorAddress {
     const NONE: VectorAddress = VectorAddress {
         start: ptr::null(),
         length: 0,
+        changeable: 0,
     };
 
     fn of(array: &Array) -> Self {
@@ -44,6 +47,7 @@ impl VectorAddress {
         VectorAddress {
             start: elements.address(),
             length: elements.len(),
+            changeable: 0,
         }
     }
 }
@@ -101,7 +105,9 @@ pub(super) enum ArrayStep {
 
 /// The arrays of a run. The elements that a [`VectorAddress`] names stay where they are until its place
 /// is set: the array there holds them, stays where it is, and shares them with nobody who could change
-/// them, since an array is changed only if nobody else has its elements.
+/// them, since an array is changed only if nobody else has its elements. They are changeable from when
+/// [`change`](Self::change) found that nobody else has them until something here reads the array again:
+/// to share it, or to compute with it ([`get`](Self::get)).
 pub(super) struct Frame {
     arrays: Vec<Option<Array>>,
     vectors: Vec<VectorAddress>,
@@ -136,8 +142,16 @@ impl Frame {
         self.vectors[place] = array.map_or(VectorAddress::NONE, VectorAddress::of);
     }
 
-    fn get(&self, place: usize) -> Result<&Array> {
+    /// An array that is there to be read. Machine code changes it no more until it is found again that
+    /// nobody else has it.
+    fn get(&mut self, place: usize) -> Result<&Array> {
+        self.keep(place);
         self.arrays[place].as_ref().ok_or_else(missing)
+    }
+
+    /// Lets machine code change nothing of an array.
+    fn keep(&mut self, place: usize) {
+        self.vectors[place].changeable = 0;
     }
 
     /// An array, which is gone from its place if this is its last use.
@@ -233,10 +247,15 @@ impl Frame {
                 numbers.push(number);
             }
         }
+        for operand in operands.iter().skip(first) {
+            if let StepOperand::Array(from) = operand {
+                self.keep(from.place);
+            }
+        }
         let (mut others, mut next): (SmallVec<[&Array; 4]>, _) = (SmallVec::new(), numbers.iter());
         for operand in operands.iter().skip(first) {
             others.push(match operand {
-                StepOperand::Array(from) => self.get(from.place)?,
+                StepOperand::Array(from) => self.arrays[from.place].as_ref().ok_or_else(missing)?,
                 StepOperand::Number(_) => next.next().ok_or_else(missing)?,
             });
         }
@@ -250,9 +269,17 @@ impl Frame {
         result
     }
 
-    /// Adds a number to an element of an array with one axis, which moves to another place; whether it
-    /// could be. `like` is another array, which has as many elements.
-    pub(super) fn add(&mut self, from: usize, to: usize, like: usize, at: u32, x: f64) -> bool {
+    /// Adds a number to an element of an array with one axis, or puts it there; the array moves to another
+    /// place, or stays in its own. Whether it could be: if nobody else has the array, which may be
+    /// changed in place from then on. `like` is an array that has as many elements.
+    pub(super) fn change(
+        &mut self,
+        (from, to): (usize, usize),
+        like: usize,
+        at: u32,
+        x: f64,
+        adds: bool,
+    ) -> bool {
         let length = self.vectors[from].length;
         if self.vectors[like].length != length || at as usize >= length {
             return false;
@@ -261,10 +288,21 @@ impl Frame {
         let Some(SliceMut::F64(elements)) = view.map(|view| view.data) else {
             return false;
         };
-        elements[at as usize] += x;
-        let array = self.arrays[from].take();
-        self.vectors[from] = VectorAddress::NONE;
-        self.set(to, array);
+        let element = &mut elements[at as usize];
+        *element = if adds { *element + x } else { x };
+        if from != to {
+            let array = self.arrays[from].take();
+            self.vectors[from] = VectorAddress::NONE;
+            self.set(to, array);
+        }
+        // Where the elements are now: the array may hold them itself.
+        if let Some(mut view) = self.arrays[to].as_mut().and_then(Array::view_mut) {
+            self.vectors[to] = VectorAddress {
+                start: view.data.address(),
+                length,
+                changeable: length,
+            };
+        }
         true
     }
 }

@@ -1,5 +1,6 @@
 //! What machine code is given and gives: single numbers in slots, arrays in places of the frame.
 
+use super::places;
 use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::ir::{Function, Terminator, ValueId};
@@ -48,18 +49,12 @@ impl Interface {
         if results.len() > MOST_VALUES {
             return Err(Unsupported("too many results"));
         }
-        let mut frame = 0;
-        let places = function.kinds.iter().map(|kind| {
-            Word::of(kind).is_none().then(|| {
-                frame += 1;
-                frame - 1
-            })
-        });
+        let (places, frame) = places::places(function);
         Ok(Interface {
-            places: places.collect(),
+            places,
             parameters: passed(function.parameters()),
             results,
-            frame: frame as usize,
+            frame,
         })
     }
 

@@ -21,6 +21,7 @@ mod frame;
 mod interface;
 mod memory;
 mod operators;
+mod places;
 mod rare;
 mod run;
 mod scalars;
@@ -174,7 +175,8 @@ impl Native {
         // and its end, which are its memory, where a record is read as the kinds that it was written as,
         // since a tape has one list of kinds and its top moves by whole records; of as many vectors as the
         // frame has places; and of elements of a vector below its length, which the frame keeps where they
-        // are. Those are loaded as the element type that the function says, which is the array's:
+        // are, and which are stored to only below the number that it says may be changed: of an array that
+        // nobody else has, so that nobody reads or changes them meanwhile. Those are loaded as the element type that the function says, which is the array's:
         // `accept` compared it for arguments and for results of operators, `Function::check` for
         // constants, records and what blocks are given. Offsets of all of these fit, since arguments,
         // results and records are limited by `MOST_VALUES`. It calls functions with the

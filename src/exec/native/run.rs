@@ -261,21 +261,22 @@ pub(super) unsafe extern "C" fn step(run: *mut NativeRun<'_>, number: usize) -> 
     })
 }
 
-/// Adds a number to an element of an array, as [`Frame::add`]; whether it could be.
+/// Adds a number to an element of an array, or puts it there, as [`Frame::change`]; whether it could be.
 ///
 /// # Safety
 /// As for [`poll`]; the places are those of the frame, so that nothing here panics.
-pub(super) unsafe extern "C" fn add(
+pub(super) unsafe extern "C" fn change(
     run: *mut NativeRun<'_>,
     from: usize,
     to: usize,
     like: usize,
     at: u32,
     x: f64,
+    adds: usize,
 ) -> u8 {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
-    let done = run.frame.add(from, to, like, at, x);
+    let done = run.frame.change((from, to), like, at, x, adds != 0);
     run.vectors = run.frame.vectors();
     u8::from(done)
 }

@@ -3,7 +3,8 @@
 //!
 //! What follows from records of tapes moves to where they are appended ([`kept`]). Then two passes are
 //! run in turn until they find nothing more: parameters that are copies ([`copies`]), and what is known or
-//! computed already ([`values`]). Blocks that are not needed go ([`jumps`]), what does not change moves
+//! computed already ([`values`]); then again if comparisons are found that always come out the same
+//! ([`ranges`]). Blocks that are not needed go ([`jumps`]), what does not change moves
 //! out of loops ([`invariant`]), and what no result needs is dropped ([`dead`]).
 //!
 //! Guards and operators that can fail are effects, in order: none moves past another, and none goes
@@ -18,6 +19,7 @@ mod jumps;
 mod kept;
 mod known;
 mod lengths;
+mod ranges;
 mod scalars;
 mod values;
 
@@ -60,7 +62,7 @@ pub(crate) fn simplified(mut out: Function, lengths: Lengths) -> Result<Function
     for _ in 0..ROUNDS {
         let graph = Cfg::new(&out);
         let (stands, copies) = copies::drop_copies(&mut out, &graph);
-        if !copies && !decided {
+        if !copies && !decided && !ranges::decide(&mut out, &graph)? {
             break;
         }
         decided = values::simplify_values(&mut out, lengths, Some(&graph), stands)?;
