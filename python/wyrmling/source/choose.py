@@ -277,7 +277,11 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
     elif found.tagged and not _is_new(found.whole):
         raise refuse.unsupported("a result that is of several kinds, with an argument in it")
     copied = frozenset(arguments.places[number] for number in wrt)
+    plain = made
     for transform in chain:
+        made = replace(made, function=made.function.simplify())
+        if not made.function.returns:
+            return replace(plain, returns=False)
         made = _apply(transform, made, arguments, copied)
     if chain and chain[-1] == COMPILE:
         made = replace(made, form=forms.returned(made.form))

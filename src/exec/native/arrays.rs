@@ -276,7 +276,11 @@ impl Translator<'_> {
         let [from, into, same] = places.map(|place| self.integer(place as i64));
         let adds = self.integer(i64::from(change == ElementChange::Added));
         let function = run::change as *const () as usize;
-        let call = self.call(function, &[self.run, from, into, same, index, x, adds], &[I8]);
+        let call = self.call(
+            function,
+            &[self.run, from, into, same, index, x, adds],
+            &[I8],
+        );
         let done = self.result_of(call);
         self.cursor.ins().brif(done, next, none, by_operator, none);
         self.cursor.goto_bottom(by_operator);

@@ -18,7 +18,7 @@ use super::datum;
 use super::function::{PyIrFunction, primitive_of};
 use crate::error::Result;
 use crate::exec::{Compiled, Outcome, interpret};
-use crate::ir::{Cfg, Datum, Function, Lengths, ValueKind, simplify};
+use crate::ir::{Cfg, Datum, Function, ValueKind};
 use crate::python::collect::{Links, Root};
 use crate::python::convert::items;
 use crate::python::holders::What;
@@ -135,9 +135,13 @@ impl PyIrFunction {
     /// possible, else the interpreter. Compiling releases the interpreter's lock.
     #[pyo3(signature = (native=true))]
     fn compile(slf: &Bound<'_, Self>, native: bool) -> PyResult<PyCompiled> {
-        let function = &slf.get().inner;
+        let function = slf.get();
         let compiled = slf.py().detach(|| {
-            let simple = Arc::new(simplify(function, Lengths::Seen)?);
+            let simple = match function.simple()? {
+                // Whoever shows the collector what it holds alone counts the holders.
+                shared if Arc::ptr_eq(&shared, &function.inner) => Arc::new((*shared).clone()),
+                simple => simple,
+            };
             match native {
                 true => Compiled::new(simple),
                 false => Compiled::interpreted(simple),

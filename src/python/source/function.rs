@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use super::datum;
 use crate::error::{Error, Result};
-use crate::ir::{Function, Lengths, Terminator, ValueId, ValueKind, jvp, simplify, vjp};
+use crate::ir::{Block, Function, Lengths, Terminator, ValueId, ValueKind, jvp, simplify, vjp};
 use crate::python::collect::{Links, Root};
 use crate::python::convert::items;
 use crate::python::holders::What;
@@ -22,6 +22,8 @@ use crate::rules::OpRef;
 #[pyclass(name = "IrFunction", module = "wyrmling._core", frozen, weakref)]
 pub(super) struct PyIrFunction {
     pub(super) inner: Arc<Function>,
+    /// Whether it was simplified.
+    is_simple: bool,
     file: Arc<str>,
     /// What the collector sees of its operators.
     links: Links,
@@ -57,8 +59,20 @@ impl PyIrFunction {
     pub(super) fn new(function: Function, file: &str) -> Self {
         PyIrFunction {
             inner: Arc::new(function),
+            is_simple: false,
             file: file.into(),
             links: Links::default(),
+        }
+    }
+
+    /// The function simplified.
+    ///
+    /// # Errors
+    /// As [`simplify`].
+    pub(super) fn simple(&self) -> Result<Arc<Function>> {
+        match self.is_simple {
+            true => Ok(Arc::clone(&self.inner)),
+            false => Ok(Arc::new(simplify(&self.inner, Lengths::Seen)?)),
         }
     }
 
@@ -86,9 +100,9 @@ impl PyIrFunction {
         places: &Bound<'_, PyAny>,
         of: impl Fn(&Function, &[ValueId]) -> Result<Derived> + Sync,
     ) -> PyResult<(PyIrFunction, Vec<Option<usize>>)> {
-        let (places, function) = (self.wrt(places)?, &self.inner);
+        let places = self.wrt(places)?;
         let (function, numbers) = py.detach(|| {
-            let simple = simplify(function, Lengths::Seen)?;
+            let simple = self.simple()?;
             let wrt: Vec<ValueId> = places.iter().map(|&at| simple.parameters()[at]).collect();
             let (derived, numbers) = of(&simple, &wrt)?;
             Ok::<_, Error>((simplify(&derived, Lengths::Seen)?, numbers))
@@ -132,6 +146,14 @@ impl PyIrFunction {
         names(results(&self.inner).into_iter())
     }
 
+    /// Whether it ever returns.
+    #[getter]
+    fn returns(&self) -> bool {
+        let blocks = &self.inner.blocks;
+        let returns = |b: &Block| matches!(b.terminator, Terminator::Return(_));
+        blocks.iter().any(returns)
+    }
+
     /// The exits: what is left to the caller at each, and its line.
     #[getter]
     fn exits(&self) -> Vec<(String, u32)> {
@@ -139,10 +161,19 @@ impl PyIrFunction {
         exits.map(|exit| (exit.text.clone(), exit.line)).collect()
     }
 
-    /// A smaller function with the same results, for all lengths of arrays.
-    fn simplify(&self, py: Python<'_>) -> PyResult<PyIrFunction> {
-        let simple = py.detach(|| simplify(&self.inner, Lengths::Seen))?;
-        Ok(PyIrFunction::new(simple, &self.file))
+    /// A smaller function with the same results, for all lengths of arrays; itself if it is one.
+    fn simplify<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        let function = slf.get();
+        if function.is_simple {
+            return Ok(slf.clone());
+        }
+        let simple = PyIrFunction {
+            inner: slf.py().detach(|| function.simple())?,
+            is_simple: true,
+            file: Arc::clone(&function.file),
+            links: Links::default(),
+        };
+        Bound::new(slf.py(), simple)
     }
 
     /// The function with its product with cotangents: it takes the parameters, then a cotangent for
