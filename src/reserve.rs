@@ -49,13 +49,13 @@ const GAP: usize = 1 << 20;
 
 /// What the block begins with. Nothing else is written to it, so it takes addresses and next to no memory.
 #[cfg(feature = "python")]
-struct Held {
+struct HeldBlock {
     size: usize,
 }
 
 /// The block, or null.
 #[cfg(feature = "python")]
-static HELD: AtomicPtr<Held> = AtomicPtr::new(ptr::null_mut());
+static HELD: AtomicPtr<HeldBlock> = AtomicPtr::new(ptr::null_mut());
 
 /// Fails while there is no reserve.
 ///
@@ -199,7 +199,7 @@ fn refill() -> Result<()> {
 /// The largest block that the system has, if the C library has gaps for what it is smaller than
 /// [`WHOLE`]; else null.
 #[cfg(feature = "python")]
-fn smaller() -> *mut Held {
+fn smaller() -> *mut HeldBlock {
     let largest = (0..=(WHOLE - SMALLEST) / GAP)
         .map(|missing| (missing, from_system(WHOLE - missing * GAP)))
         .find(|(_, block)| !block.is_null());
@@ -239,7 +239,7 @@ fn gaps(count: usize) -> bool {
 
 /// A block of so many bytes from the system and no memory that the C library has, or null.
 #[cfg(feature = "python")]
-fn from_system(size: usize) -> *mut Held {
+fn from_system(size: usize) -> *mut HeldBlock {
     #[cfg(unix)]
     // SAFETY: a new private mapping, where the system likes, changes no memory that anybody has.
     let block = unsafe {
@@ -254,18 +254,18 @@ fn from_system(size: usize) -> *mut Held {
         if block == libc::MAP_FAILED {
             ptr::null_mut()
         } else {
-            block.cast::<Held>()
+            block.cast::<HeldBlock>()
         }
     };
     #[cfg(not(unix))]
     let block = layout(size).map_or(ptr::null_mut(), |layout| {
         // SAFETY: the size is not zero.
-        unsafe { System.alloc(layout) }.cast::<Held>()
+        unsafe { System.alloc(layout) }.cast::<HeldBlock>()
     });
     if !block.is_null() {
         // SAFETY: the memory is this function's alone, can be written to, and is large enough and
         // aligned to 16 bytes.
-        unsafe { block.write(Held { size }) };
+        unsafe { block.write(HeldBlock { size }) };
     }
     block
 }
@@ -275,7 +275,7 @@ fn from_system(size: usize) -> *mut Held {
 /// # Safety
 /// The block is from [`from_system`], and the caller is its only owner.
 #[cfg(feature = "python")]
-unsafe fn give_back(block: *mut Held) {
+unsafe fn give_back(block: *mut HeldBlock) {
     if block.is_null() {
         return;
     }

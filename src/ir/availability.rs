@@ -5,8 +5,9 @@
 //! into the loops that a value does not change in.
 
 use super::cfg::Cfg;
-use super::function::{Expression, Function, Instruction, ValueId};
+use super::function::{Expression, Instruction, ValueId};
 use super::induction::Induction;
+use super::liveness::{Site, sites};
 use super::origins::{Forward, Point};
 use super::presence::reached_from;
 use crate::rules::{Form, Kernel};
@@ -14,8 +15,8 @@ use crate::rules::{Form, Kernel};
 /// What is known of the values of a function that is reversed.
 pub(super) struct Availability<'f> {
     forward: &'f Forward<'f>,
-    /// The block that defines each value, and the number of the instruction, if it is no parameter.
-    homes: Vec<Option<(usize, Option<usize>)>>,
+    /// Where each value is defined.
+    sites: Vec<Option<Site>>,
     /// For each block of the function the cycles that it is in, as one number.
     cycles: Vec<Option<usize>>,
 }
@@ -24,7 +25,7 @@ impl<'f> Availability<'f> {
     /// Of a function.
     pub(super) fn new(forward: &'f Forward<'f>) -> Self {
         Availability {
-            homes: homes(forward.function),
+            sites: sites(forward.function),
             cycles: cycles(forward.graph),
             forward,
         }
@@ -32,18 +33,18 @@ impl<'f> Availability<'f> {
 
     /// The block that defines a value of the function before the reverse pass was added.
     pub(super) fn home(&self, id: ValueId) -> Option<usize> {
-        Some(self.homes.get(id as usize).copied()??.0)
+        Some(self.sites.get(id as usize).copied()??.0)
     }
 
     /// When a value is defined: after those that it is computed from.
     pub(super) fn order_of(&self, id: ValueId) -> Option<(Option<usize>, Option<usize>)> {
-        let (block, k) = (*self.homes.get(id as usize)?)?;
+        let (block, k) = (*self.sites.get(id as usize)?)?;
         Some((self.forward.graph.position(block), k))
     }
 
     /// How a value of the function is computed, if by an instruction.
     pub(super) fn definition(&self, id: ValueId) -> Option<&'f Instruction> {
-        let (block, k) = (*self.homes.get(id as usize)?)?;
+        let (block, k) = (*self.sites.get(id as usize)?)?;
         Some(&self.forward.function.blocks[block].instructions[k?])
     }
 
@@ -175,23 +176,6 @@ impl<'f> Availability<'f> {
         }
         points
     }
-}
-
-/// Where each value is defined: the block, and the number of the instruction, if it is not a
-/// parameter.
-fn homes(function: &Function) -> Vec<Option<(usize, Option<usize>)>> {
-    let mut homes = vec![None; function.kinds.len()];
-    for (number, block) in function.blocks.iter().enumerate() {
-        for &id in &block.parameters {
-            homes[id as usize] = Some((number, None));
-        }
-        for (k, i) in block.instructions.iter().enumerate() {
-            for &id in &i.results {
-                homes[id as usize] = Some((number, Some(k)));
-            }
-        }
-    }
-    homes
 }
 
 /// For each block of a graph the blocks that it reaches and that reach it, as the number of one of

@@ -68,16 +68,6 @@ impl Expression {
             Expression::Constant(_) | Expression::Pop(_) => &mut [],
         }
     }
-
-    /// Whether nothing happens but that results are computed: it may be dropped if nobody reads
-    /// them, and computed again.
-    pub fn is_pure(&self) -> bool {
-        match self {
-            Expression::Apply(..) | Expression::Constant(_) => true,
-            Expression::Compute(op, ..) => !op.can_fail(),
-            Expression::Guard(..) | Expression::Push(..) | Expression::Pop(_) => false,
-        }
-    }
 }
 
 /// Numbers in lists are copied whole: a `SmallVec` clones one after the other.

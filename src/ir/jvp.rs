@@ -12,17 +12,15 @@
 use std::collections::HashMap;
 
 use super::activity::Activity;
-use super::block_arguments::merge_returns;
 use super::builder::Builder;
 use super::cfg::Cfg;
+use super::ends::{Prepared, prepared};
 use super::flagged::{keeps_zero, zeros};
 use super::function::{Expression, Function, Instruction, Target, Terminator, ValueId};
 use super::kind::{Datum, ValueKind};
 use super::scalar::ScalarOperator;
-use super::vjp::{check_parameters, separate_entry};
 use crate::error::Result;
 use crate::interrupt::Poller;
-use crate::reserve;
 use crate::rules::differentiate::{Applied, Tangents};
 use crate::rules::{Add, Id, OpRef};
 
@@ -45,21 +43,12 @@ pub struct Pushforward {
 /// # Errors
 /// As [`vjp`](super::vjp()).
 pub fn jvp(function: &Function, wrt: &[ValueId]) -> Result<Pushforward> {
-    function.check()?;
-    check_parameters(function, wrt)?;
-    reserve::ahead(function.kinds.len(), reserve::bytes::DIFFERENTIATED)?;
-    let separate = separate_entry(function);
-    let position = |id: &ValueId| function.parameters().iter().position(|p| p == id);
-    let wrt: Vec<ValueId> = wrt
-        .iter()
-        .filter_map(|id| separate.parameters().get(position(id)?).copied())
-        .collect();
     let name = format!("{}_tangent", function.name);
-    let (forward, exit) = match merge_returns(&separate) {
-        Some((forward, exit)) => (forward, Some(exit)),
-        // It never returns.
-        None => (separate, None),
-    };
+    let Prepared {
+        function: forward,
+        exit,
+        wrt,
+    } = prepared(function, wrt)?;
     let graph = Cfg::new(&forward);
     let activity = Activity::new(&forward, &graph, &wrt)?;
     let always = Always::new(&forward, &graph, &activity, &wrt)?;

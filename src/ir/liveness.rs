@@ -70,14 +70,27 @@ impl Liveness {
     }
 }
 
-/// The block that defines each value, as a parameter or by an instruction.
-pub(super) fn homes(function: &Function) -> Vec<Option<usize>> {
-    let mut homes = vec![None; function.kinds.len()];
+/// Where a value is defined: the block, and the number of the instruction, if it is no parameter.
+pub(super) type Site = (usize, Option<usize>);
+
+/// Where each value is defined.
+pub(super) fn sites(function: &Function) -> Vec<Option<Site>> {
+    let mut sites = vec![None; function.kinds.len()];
     for (number, block) in function.blocks.iter().enumerate() {
-        let results = block.instructions.iter().flat_map(|i| &i.results);
-        for &id in block.parameters.iter().chain(results) {
-            homes[id as usize] = Some(number);
+        for &id in &block.parameters {
+            sites[id as usize] = Some((number, None));
+        }
+        for (k, i) in block.instructions.iter().enumerate() {
+            for &id in &i.results {
+                sites[id as usize] = Some((number, Some(k)));
+            }
         }
     }
-    homes
+    sites
+}
+
+/// The block that defines each value.
+pub(super) fn homes(function: &Function) -> Vec<Option<usize>> {
+    let block = |site: Option<Site>| site.map(|(block, _)| block);
+    sites(function).into_iter().map(block).collect()
 }

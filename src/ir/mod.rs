@@ -13,11 +13,11 @@
 
 mod activity;
 mod availability;
-mod block_arguments;
 mod builder;
 mod cfg;
 mod derive;
 mod display;
+mod ends;
 mod flagged;
 mod function;
 mod induction;
@@ -36,11 +36,11 @@ mod specialize;
 mod verify;
 mod vjp;
 
-pub use block_arguments::{merge_returns, thread_values};
 pub use builder::Builder;
 pub use cfg::{Cfg, Edge, NaturalLoop};
 pub(crate) use derive::pushforward;
 pub use derive::{Adjoint, Tangent, adjoint, tangent};
+pub use ends::merge_returns;
 pub(crate) use function::Straight;
 pub use function::{
     Block, Exit, Expression, Function, Instruction, Notes, Operands, Target, Terminator, ValueId,
@@ -49,6 +49,8 @@ pub use jvp::{Pushforward, jvp};
 pub use kind::{Datum, ValueKind};
 pub use liveness::Liveness;
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};
+#[cfg(feature = "python")]
+pub(crate) use simplify::drop_unreachable;
 pub use simplify::{Lengths, simplify};
 pub(crate) use simplify::{drop_dead, simplified};
 pub(crate) use specialize::specialize;

@@ -15,16 +15,15 @@
 use std::collections::BTreeMap;
 
 use super::activity::Activity;
-use super::block_arguments::merge_returns;
 use super::cfg::Cfg;
-use super::function::{Block, Expression, Function, Operands, Target, Terminator, ValueId};
+use super::ends::{Prepared, prepared};
+use super::function::{Expression, Function, Operands, ValueId};
 use super::origins::{Forward, note_origins};
 use super::presence::Ways;
 use super::restore::restore;
 use super::reversed::reverse;
 use super::simplify::{Lengths, drop_dead};
-use crate::error::{Error, Result};
-use crate::reserve;
+use crate::error::Result;
 
 /// A function with its pullback.
 #[derive(Debug, Clone)]
@@ -41,27 +40,23 @@ pub struct Pullback {
 /// the parameters `wrt`, of the sum of the results' elements times those of the cotangents.
 ///
 /// # Errors
-/// [`Error::Value`] if one of `wrt` is no parameter of the function, [`Error::Type`] if it holds no
-/// floating-point numbers, as [`Function::check`], [`Error::Shape`] or [`Error::Type`] if a rule gives
-/// a gradient of another type than its operand's, and whatever an operator of a rule reports.
+/// `Error::Value` if one of `wrt` is no parameter of the function, `Error::Type` if it holds no
+/// floating-point numbers, as [`Function::check`], `Error::Shape` or `Error::Type` if a rule gives a
+/// gradient of another type than its operand's, whatever an operator of a rule reports, `Error::Memory`,
+/// and `Error::Interrupted`.
 pub fn vjp(function: &Function, wrt: &[ValueId]) -> Result<Pullback> {
-    function.check()?;
-    check_parameters(function, wrt)?;
-    reserve::ahead(function.kinds.len(), reserve::bytes::DIFFERENTIATED)?;
-    let separate = separate_entry(function);
-    let Some((mut forward, exit)) = merge_returns(&separate) else {
+    let Prepared {
+        function: mut forward,
+        exit,
+        wrt,
+    } = prepared(function, wrt)?;
+    let Some(exit) = exit else {
         // It never returns.
         return Ok(Pullback {
-            function: separate,
+            function: forward,
             gradients: vec![None; wrt.len()],
         });
     };
-    // The parameters of a new entry are other values.
-    let position = |id: &ValueId| function.parameters().iter().position(|p| p == id);
-    let wrt: Vec<ValueId> = wrt
-        .iter()
-        .filter_map(|id| forward.parameters().get(position(id)?).copied())
-        .collect();
     let seeds = forward.blocks[exit].terminator.operands().iter().copied();
     let seeds: Vec<ValueId> = seeds
         .filter(|&id| forward.kind(id).is_differentiable())
@@ -91,61 +86,6 @@ pub fn vjp(function: &Function, wrt: &[ValueId]) -> Result<Pullback> {
         function,
         gradients,
     })
-}
-
-/// Checks that values are parameters of a function by which it can be differentiated.
-///
-/// # Errors
-/// [`Error::Value`] and [`Error::Type`], as [`vjp`].
-pub(super) fn check_parameters(function: &Function, wrt: &[ValueId]) -> Result<()> {
-    for &id in wrt {
-        if !function.parameters().contains(&id) {
-            return Err(Error::Value(format!(
-                "value %{id} is no parameter of {}, and it is differentiated by parameters",
-                function.name
-            )));
-        }
-        let kind = function.kind(id);
-        if !kind.is_differentiable() {
-            return Err(Error::Type(format!(
-                "{}: parameter %{id}: expected floating-point numbers, got {kind}",
-                function.name
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// The same function with an entry to which nothing jumps.
-pub(super) fn separate_entry(function: &Function) -> Function {
-    let mut out = function.clone();
-    let targets = function.blocks.iter().flat_map(|b| b.terminator.targets());
-    if !targets.into_iter().any(|to| to.block == 0) {
-        return out;
-    }
-    let number = out.blocks.len();
-    for block in &mut out.blocks {
-        for to in block.terminator.targets_mut() {
-            if to.block == 0 {
-                to.block = number;
-            }
-        }
-    }
-    let first = out.kinds.len() as ValueId;
-    let kinds = function.parameters().iter();
-    out.kinds.extend(kinds.map(|&id| function.kind(id).clone()));
-    let parameters: Vec<ValueId> = (first..out.kinds.len() as ValueId).collect();
-    let entry = Block {
-        parameters: parameters.clone(),
-        instructions: Vec::new(),
-        terminator: Terminator::Jump(Target {
-            block: number,
-            args: parameters,
-        }),
-    };
-    let old = std::mem::replace(&mut out.blocks[0], entry);
-    out.blocks.push(old);
-    out
 }
 
 /// Drops what rules do to single numbers for the sake of arrays: to sum to the shape of a number or

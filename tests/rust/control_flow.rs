@@ -4,7 +4,7 @@
 use wyrmling::exec::{Outcome, interpret};
 use wyrmling::ir::{
     Builder, Cfg, Datum, Function, Lengths, Liveness, ScalarOperator, Target, Terminator, ValueId,
-    ValueKind, merge_returns, simplify, thread_values,
+    ValueKind, merge_returns, simplify,
 };
 use wyrmling::rules::{self, OpRef};
 use wyrmling::{DType, Error};
@@ -87,27 +87,6 @@ fn what_is_live_is_what_a_way_leads_to_a_use_of() {
                     "{f}"
                 );
             }
-        }
-    }
-}
-
-#[test]
-fn threaded_values_cross_blocks_as_parameters_only() {
-    for seed in 0..150 {
-        let function = random_function(seed, 40);
-        for all in [true, false] {
-            let chosen = |f: &Function, id| all || f.kind(id).is_differentiable();
-            let threaded = thread_values(&function, chosen);
-            threaded.check().expect("well formed");
-            let live = Liveness::new(&threaded, &Cfg::new(&threaded));
-            for block in 0..threaded.blocks.len() {
-                let crossing = live.live_in(block);
-                assert!(
-                    crossing.iter().all(|&id| !chosen(&threaded, id)),
-                    "{threaded}"
-                );
-            }
-            assert_eq!(outcomes(&threaded, seed), outcomes(&function, seed));
         }
     }
 }

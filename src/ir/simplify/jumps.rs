@@ -156,6 +156,14 @@ fn merge(function: &mut Function, graph: &Cfg) -> Vec<bool> {
     merged
 }
 
+/// Drops the blocks that cannot be reached. The others keep their order.
+#[cfg(feature = "python")]
+pub(crate) fn drop_unreachable(function: &mut Function, graph: &Cfg) {
+    let all = 0..function.blocks.len();
+    let reached: Vec<usize> = all.filter(|&block| graph.is_reachable(block)).collect();
+    renumber(function, &reached);
+}
+
 /// Keeps the blocks of `order`, in that order.
 fn renumber(function: &mut Function, order: &[usize]) {
     if order.iter().copied().eq(0..function.blocks.len()) {

@@ -59,7 +59,9 @@ pub(super) fn is_total(function: &Function, expression: &Expression) -> bool {
         Expression::Compute(ScalarOperator::Length(axis), args, _) => {
             function.ty(args[0]).ndim() > usize::from(*axis)
         }
-        other => other.is_pure(),
+        Expression::Compute(op, ..) => !op.can_fail(),
+        Expression::Constant(_) => true,
+        Expression::Guard(..) | Expression::Push(..) | Expression::Pop(_) => false,
     }
 }
 

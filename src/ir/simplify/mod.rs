@@ -24,6 +24,8 @@ mod scalars;
 mod values;
 
 pub(crate) use dead::drop_dead;
+#[cfg(feature = "python")]
+pub(crate) use jumps::drop_unreachable;
 pub use lengths::Lengths;
 
 use super::cfg::Cfg;

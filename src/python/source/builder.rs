@@ -9,7 +9,9 @@ use pyo3::types::{PyDict, PyInt};
 
 use super::function::PyIrFunction;
 use super::{datum, operators};
-use crate::ir::{Builder, Function, ScalarOperator, Target, Terminator, ValueId, ValueKind};
+use crate::ir::{
+    Builder, Cfg, ScalarOperator, Target, Terminator, ValueId, ValueKind, drop_unreachable,
+};
 use crate::process::Mutex;
 use crate::python::convert::{self, items};
 
@@ -385,45 +387,17 @@ impl PyIrBuilder {
                 "IrBuilder: in use by another thread",
             ));
         };
-        let Building {
-            builder, mut ended, ..
-        } = *building;
+        let Building { builder, ended, .. } = *building;
         let mut function = builder.finish(&self.name)?;
-        drop_unreachable(&mut function, &mut ended);
-        if let Some(block) = ended.iter().position(|ended| !ended) {
+        let graph = Cfg::new(&function);
+        if let Some(block) = (0..ended.len()).find(|&b| graph.is_reachable(b) && !ended[b]) {
             return Err(PyValueError::new_err(format!(
                 "finish: block {block} of '{}' has no end",
                 self.name
             )));
         }
+        drop_unreachable(&mut function, &graph);
         py.detach(|| function.check())?;
         Ok(PyIrFunction::new(function, &self.file))
-    }
-}
-
-/// Drops the blocks that no jump from block 0 comes to.
-fn drop_unreachable(function: &mut Function, ended: &mut Vec<bool>) {
-    let mut seen = vec![false; function.blocks.len()];
-    let mut stack = vec![0];
-    while let Some(block) = stack.pop() {
-        if !std::mem::replace(&mut seen[block], true) {
-            let targets = function.blocks[block].terminator.targets();
-            stack.extend(targets.iter().map(|target| target.block));
-        }
-    }
-    let mut numbers = vec![0; seen.len()];
-    let mut next = 0;
-    for (number, &kept) in numbers.iter_mut().zip(&seen) {
-        *number = next;
-        next += usize::from(kept);
-    }
-    let mut keep = seen.iter();
-    function.blocks.retain(|_| keep.next() == Some(&true));
-    let mut keep = seen.iter();
-    ended.retain(|_| keep.next() == Some(&true));
-    for block in &mut function.blocks {
-        for target in block.terminator.targets_mut() {
-            target.block = numbers[target.block];
-        }
     }
 }

@@ -1,0 +1,138 @@
+//! The form of a function that both modes of differentiation begin with: nothing jumps to its entry,
+//! and one block returns.
+//!
+//! So the cotangents of the results come in at one place and the gradients go out at one, and a
+//! parameter of the function is no parameter of a loop. Limit: a function that never returns has no such
+//! block.
+
+use super::cfg::Cfg;
+use super::function::{Block, Function, Target, Terminator, ValueId};
+use crate::error::{Error, Result};
+use crate::reserve;
+
+/// A function in the form of the [module documentation](self).
+pub(super) struct Prepared {
+    pub function: Function,
+    /// The block that returns; `None` if no block that can be reached does.
+    pub exit: Option<usize>,
+    /// The parameters that it is differentiated by.
+    pub wrt: Vec<ValueId>,
+}
+
+/// Prepares a function to be differentiated by the parameters `wrt`.
+///
+/// # Errors
+/// [`Error::Value`] if one of `wrt` is no parameter of the function, [`Error::Type`] if it holds no
+/// floating-point numbers, [`Error::Memory`], and as [`Function::check`].
+pub(super) fn prepared(function: &Function, wrt: &[ValueId]) -> Result<Prepared> {
+    function.check()?;
+    check_parameters(function, wrt)?;
+    reserve::ahead(function.kinds.len(), reserve::bytes::DIFFERENTIATED)?;
+    let separate = separate_entry(function);
+    // The parameters of a new entry are other values.
+    let position = |id: &ValueId| function.parameters().iter().position(|p| p == id);
+    let wrt = wrt
+        .iter()
+        .filter_map(|id| separate.parameters().get(position(id)?).copied())
+        .collect();
+    let (function, exit) = match merge_returns(&separate) {
+        Some((function, exit)) => (function, Some(exit)),
+        None => (separate, None),
+    };
+    Ok(Prepared {
+        function,
+        exit,
+        wrt,
+    })
+}
+
+/// Checks that values are parameters of a function by which it can be differentiated.
+///
+/// # Errors
+/// [`Error::Value`] and [`Error::Type`], as [`prepared`].
+fn check_parameters(function: &Function, wrt: &[ValueId]) -> Result<()> {
+    for &id in wrt {
+        if !function.parameters().contains(&id) {
+            return Err(Error::Value(format!(
+                "value %{id} is no parameter of {}, and it is differentiated by parameters",
+                function.name
+            )));
+        }
+        let kind = function.kind(id);
+        if !kind.is_differentiable() {
+            return Err(Error::Type(format!(
+                "{}: parameter %{id}: expected floating-point numbers, got {kind}",
+                function.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The same function with an entry to which nothing jumps.
+fn separate_entry(function: &Function) -> Function {
+    let mut out = function.clone();
+    let targets = function.blocks.iter().flat_map(|b| b.terminator.targets());
+    if !targets.into_iter().any(|to| to.block == 0) {
+        return out;
+    }
+    let number = out.blocks.len();
+    for block in &mut out.blocks {
+        for to in block.terminator.targets_mut() {
+            if to.block == 0 {
+                to.block = number;
+            }
+        }
+    }
+    let first = out.kinds.len() as ValueId;
+    let kinds = function.parameters().iter();
+    out.kinds.extend(kinds.map(|&id| function.kind(id).clone()));
+    let parameters: Vec<ValueId> = (first..out.kinds.len() as ValueId).collect();
+    let entry = Block {
+        parameters: parameters.clone(),
+        instructions: Vec::new(),
+        terminator: Terminator::Jump(Target {
+            block: number,
+            args: parameters,
+        }),
+    };
+    let old = std::mem::replace(&mut out.blocks[0], entry);
+    out.blocks.push(old);
+    out
+}
+
+/// The same function with one block that returns, and the number of that block. It stays as it is if
+/// one block alone returns; if several do, they jump to a new one, whose parameters are the results.
+/// `None` if no block that can be reached returns.
+pub fn merge_returns(function: &Function) -> Option<(Function, usize)> {
+    let graph = Cfg::new(function);
+    let returns = |b: &usize| matches!(function.blocks[*b].terminator, Terminator::Return(_));
+    let exits: Vec<usize> = graph.order().iter().copied().filter(returns).collect();
+    let &first = exits.first()?;
+    let mut out = function.clone();
+    if exits.len() == 1 {
+        return Some((out, first));
+    }
+    let exit = out.blocks.len();
+    let mut results: Option<Vec<ValueId>> = None;
+    for &block in &exits {
+        let Terminator::Return(args) = &out.blocks[block].terminator else {
+            continue;
+        };
+        let args = args.clone();
+        results.get_or_insert_with(|| {
+            let kinds = args.iter().map(|&id| function.kind(id).clone());
+            let first = out.kinds.len() as ValueId;
+            out.kinds.extend(kinds);
+            (first..out.kinds.len() as ValueId).collect()
+        });
+        out.blocks[block].terminator = Terminator::Jump(Target { block: exit, args });
+    }
+    let results = results.unwrap_or_default();
+    out.blocks.push(Block {
+        parameters: results.clone(),
+        instructions: Vec::new(),
+        terminator: Terminator::Return(results),
+    });
+    Some((out, exit))
+}
