@@ -12,6 +12,7 @@ DEPTH = 4
 FLOATS = ["0.5", "2.0", "-1.5", "0.1", "3.0", "1.0", "0.0", "-0.25", "1e-3", "10.0"]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 1e-8, 1e8, 3, -2, True]
 ERRORS = ["ZeroDivisionError", "ValueError", "OverflowError", "ArithmeticError", "IndexError"]
+JUMPS = ["continue", "break", "return"]
 ONE = ["sin", "cos", "tanh", "atan", "exp", "sqrt", "log", "expm1", "sinh", "erf", "cbrt", "fabs"]
 
 
@@ -246,7 +247,10 @@ class Program:
         element = self.number(inner, depth + 1)[0]
         test = f" if {self.condition(inner, depth + 1)}" if self.chance(0.3) else ""
         self.loops -= 1
-        return f"sum([{element} for {variable} in {over}{test}])", "number"
+        clauses = f"for {variable} in {over}{test}"
+        if self.chance(0.2):
+            return f"{self.pick(['any', 'all'])}({element} > 0.5 {clauses})", "bool"
+        return f"sum({self.pick(['[{}]', '[{}]', '{}']).format(f'{element} {clauses}')})", "number"
 
     # Statements.
 
@@ -273,7 +277,7 @@ class Program:
         roll = self.random.random()
         if depth > 0 and roll < 0.5:
             makers = [self.branch, self.branch, self.branch, self.over, self.over, self.repeat]
-            makers += [self.attempt, self.nested, self.match]
+            makers += [self.attempt, self.nested, self.match, self.generator]
             self.pick(makers)(scope, indent, depth - 1, loop)
             return False
         if roll < 0.53 and (loop or depth < 2):
@@ -447,7 +451,7 @@ class Program:
 
     def nested(self, scope, indent, depth, loop):
         """A function inside, which reads what is around it, and is called at once."""
-        name = f"g{self.random.randrange(3)}"
+        name = self.pick(["g0", "g1", "g2"])
         inner = Scope({**scope.kinds, "a": "number"}, scope.functions, scope.lists)
         inner.maybe = set(scope.maybe)
         target = self.target(scope) if self.chance(0.4) else None
@@ -461,6 +465,30 @@ class Program:
         result = self.fresh()
         self.write(indent, f"{result} = {name}({self.number(scope, 2)[0]})")
         self.put(scope, result, "number")
+
+    def generator(self, scope, indent, depth, loop):
+        """A generator inside, which is gone through at once or later, or an expression."""
+        name, target = self.pick(["g3", "g4"]), self.target(scope) or "k"
+        inner = Scope({**scope.kinds, "a": "float", "k": "int"}, scope.functions, scope.lists)
+        inner.maybe = set(scope.maybe)
+        self.write(indent, f"def {name}(a):")
+        if target not in ("a", "k"):
+            self.write(indent + 1, f"nonlocal {target}")
+            scope.kinds[target] = inner.kinds[target] = "number"
+        self.write(indent + 1, "for k in range(3):")
+        self.loops += 1
+        self.write(indent + 2, f"{target} = {self.number(inner, 2)[0]}")
+        if self.chance(0.3):
+            self.write(indent + 2, f"if {self.condition(inner)}: {self.pick(JUMPS)}")
+        self.write(indent + 2, f"yield {self.number(inner, 2)[0]}")
+        self.loops -= 1
+        over = self.pick(["it", "(2 * v for v in it)", "map(abs, it)", "zip(it, (2.0, 3))"])
+        self.write(indent, f"it = {name}(x)")
+        self.write(indent, f"for {'v, u' if 'zip' in over else 'v'} in {over}:")
+        before = scope.copy()
+        self.put(scope, "v", "number")
+        self.looped(scope, indent, depth)
+        scope.join(before)
 
     def match(self, scope, indent, depth, loop):
         subject = self.name(scope, ("int", "bool")) or "2"

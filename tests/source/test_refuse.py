@@ -65,8 +65,8 @@ def test_entries(name):
 
 
 # fmt: off
-def refused(ä, x):
-    ä += 1; yield x  # noqa: E702
+async def refused(ä, x):
+    ä += 1; await x  # noqa: E702
     from os import (  # noqa: I001
         path
     )
@@ -82,12 +82,12 @@ def test_the_caret_is_under_the_construct():
     assert isinstance(error, NotImplementedError)
     head, line, caret, advice = str(error).splitlines()
     number = refused.__code__.co_firstlineno + 1
-    assert head == f"{__file__}:{number}: in refused: yield is not supported"
-    assert line[caret.index("^") : caret.rindex("^") + 1] == "yield x"
-    assert advice.strip() == "append to a list and return it"
+    assert head == f"{__file__}:{number}: in refused: await is not supported"
+    assert line[caret.index("^") : caret.rindex("^") + 1] == "await x"
+    assert advice.strip() == "read what is awaited before, and give it to a plain function"
     assert (error.filename, error.lineno, error.offset) == (__file__, number, 13)
-    assert error.text[error.offset - 1 :].startswith("yield x")
-    assert (error.construct, error.advice) == ("yield", "append to a list and return it")
+    assert error.text[error.offset - 1 :].startswith("await x")
+    assert error.construct == "await"
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error)
     assert (again.lineno, again.construct) == (error.lineno, error.construct)

@@ -143,6 +143,8 @@ class Builtins(Walker):
             return self.accumulate(
                 args[1], args[2], lambda one, item: self.call(args[0], [one, item], {}, node), node
             )
+        if self.runs(args[1]):
+            self.refuse(node, "reduce of a generator", "give it a first value")
         items = self.items(args[1], node)
         if not items:
             self.leave("reduce of nothing", node)
@@ -178,18 +180,22 @@ class Builtins(Walker):
     def builtin_enumerate(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``enumerate(x, start)``."""
         start = keywords.pop("start", args[1] if len(args) > 1 else Known(0))
-        return Lazy("enumerate", (self._source(args[0], node), start))
+        if kind_of(start) not in ("int", "bool"):
+            self.leave("enumerate from no integer", node)
+        return Lazy("enumerate", (args[0], self.call(Known(int), [start], {}, node)))
 
-    def _source(self, over: Any, node: ast.AST) -> Any:
-        if isinstance(over, Lazy) and over.name == "generator":
-            return self.new_list(self.listed(over, node))
-        return over
+    def builtin_next(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``next(generator, default)``."""
+        self._only(args, keywords, range(1, 3), node)
+        if not self.runs(args[0]):
+            self.refuse(node, "next of this", "use an index")
+        default = args[1] if len(args) > 1 else None
+        return self.first_of(args[0], lambda _: Known(True), lambda item: item, default, node)
 
     def builtin_zip(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``zip(x, y)``."""
         strict = self.constant_of(keywords.get("strict", Known(False)), node, "zip's strict")
-        columns = tuple(self._source(arg, node) for arg in args)
-        return Lazy("strict zip" if strict else "zip", columns)
+        return Lazy("strict zip" if strict else "zip", tuple(args))
 
     def builtin_reversed(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``reversed(x)``."""
@@ -197,11 +203,11 @@ class Builtins(Walker):
 
     def builtin_map(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``map(f, x)``."""
-        return Lazy("map", (args[0], *(self._source(arg, node) for arg in args[1:])))
+        return Lazy("map", tuple(args))
 
     def builtin_filter(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``filter(f, x)``."""
-        return Lazy("filter", (args[0], self._source(args[1], node)))
+        return Lazy("filter", (args[0], args[1]))
 
     def builtin_tuple(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``tuple(x)``."""

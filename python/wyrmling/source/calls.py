@@ -13,6 +13,7 @@ from typing import Any
 
 from . import names as scopes
 from . import read
+from .frames import Frame
 from .refuse import Unreadable
 from .state import CellContents, DictContents
 from .values import (
@@ -28,7 +29,7 @@ from .values import (
     Unset,
     nothing,
 )
-from .walker import Ended, Frame, Walker
+from .walker import Ended, Walker
 
 DEEPEST = 200
 # Functions that go through all of a list, and keep nothing of it.
@@ -48,7 +49,8 @@ class Calls(Walker):
         for given in node.args:
             if reduces and isinstance(given, ast.ListComp) and len(node.args) == 1:
                 # The list is gone at once: its items are reduced as they come.
-                args.append(Lazy("generator", (), given))
+                first = self.evaluate(given.generators[0].iter)
+                args.append(Lazy("generator", (first,), given))
             elif isinstance(given, ast.Starred):
                 args += self.items(self.evaluate(given.value), given)
             else:
@@ -207,30 +209,31 @@ class Calls(Walker):
     ) -> Any:
         """The body of a function, with its arguments bound."""
         scope = self.scope_of(function.node)
-        if scope.yields:
-            self.refuse(node, "a call of a generator", "return a list")
         self._check_recursion(function, args, node)
         bound = self._bind(function, args, keywords, node)
-        for value in bound.values():
-            self.kept(value, node)
+        bound = {name: self.kept(value, node) for name, value in bound.items()}
         frame = Frame(function.node, function.reading, function.names, scope, dict(function.cells))
         with self.holding(function, *bound.values()):
             for name in sorted(scope.cells):
                 value = bound.pop(name, Unset())
                 frame.cells[name] = self.allocate(CellContents(value))
             with self.holding(*frame.cells.values()):
+                if scope.yields:
+                    return self.generator(function, bound, frame.cells, node)
                 self.frames.append(frame)
+                frame.around = list(self.frames)
                 self.state.environments.append(bound)
                 depth = len(self.frames)
                 try:
-                    self._walk_body(function.node, frame)
+                    self.walk_body(function.node, frame)
                 finally:
                     del self.frames[depth - 1 :]
         for incoming in frame.returns:
             del incoming.state.environments[depth - 1 :]
         return self.meet(frame.returns, node)[0]
 
-    def _walk_body(self, text: ast.FunctionDef | ast.Lambda, frame: Frame) -> None:
+    def walk_body(self, text: ast.FunctionDef | ast.Lambda, frame: Frame) -> None:
+        """Follows a body to its ends, which are the returns of its frame."""
         try:
             if isinstance(text, ast.Lambda):
                 frame.returns.append(self.here(self.evaluate(text.body)))

@@ -24,6 +24,8 @@ from .calls import Calls
 from .comprehensions import Comprehensions
 from .containers import Containers
 from .environment import Environment
+from .frames import Frame
+from .generators import Generators
 from .iteration import Iteration
 from .loops import Loops
 from .mathematics import Mathematics
@@ -41,7 +43,7 @@ from .state import DictContents, ListContents
 from .statements import Statements
 from .truth import Truth
 from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, kind_of
-from .walker import Ended, Frame, NeedsConstant, Restart
+from .walker import Ended, NeedsConstant, Restart
 
 MOST_RESTARTS = 30
 
@@ -50,6 +52,7 @@ class Interpreter(
     Statements,
     Loops,
     Iteration,
+    Generators,
     Patterns,
     Comprehensions,
     Calls,

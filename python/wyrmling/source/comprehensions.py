@@ -52,12 +52,15 @@ class Comprehensions(Walker):
         return made
 
     def evaluate_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
-        """A generator expression: who calls with it goes through it."""
-        return Lazy("generator", (), node)
+        """A generator expression; what it goes through first is evaluated where it stands."""
+        return Lazy("generator", (self.evaluate(node.generators[0].iter),), node)
 
-    def comprehend(self, node: Comprehension, add: Callable[[], None]) -> None:
-        """Goes through a comprehension, and runs ``add`` where its element is evaluated."""
-        first = self.evaluate(node.generators[0].iter)
+    def comprehend(self, node: Comprehension, add: Callable[[], None], first: Any = None) -> None:
+        """Goes through a comprehension, and runs ``add`` where its element is evaluated; ``first``
+        is what it goes through first, if that is evaluated already.
+        """
+        if first is None:
+            first = self.evaluate(node.generators[0].iter)
         with self.holding(first), self._names(node):
             self._clause(node, 0, first, add)
 

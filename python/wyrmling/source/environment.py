@@ -78,7 +78,7 @@ class Environment(Walker):
         """Gives a name of the function, or a nonlocal one, a value."""
         own = self._renamed(name)
         frame = self.frame
-        self.kept(value, self.node)
+        value = self.kept(value, self.node)
         if own in frame.cells:
             address = frame.cells[own].address
             before = self.state.heap[address]

@@ -28,15 +28,15 @@ class Iteration(Walker):
             self.assign(node.target, item)
             self.execute(node.body)
 
-        ended, left = self._through(over, action, node)
+        ended, left = self.ways_through(over, action, node)
         self.after_loop(ended, left, node)
 
     def each(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> None:
         """Runs an action for each item."""
-        ended, left = self._through(over, action, node)
+        ended, left = self.ways_through(over, action, node)
         self.meet([*ended, *left], node)
 
-    def _through(
+    def ways_through(
         self, over: Any, action: Callable[[Any], None], node: ast.AST
     ) -> tuple[list[Incoming], list[Incoming]]:
         """Goes through something: the ways on which it ended, and those that left it."""
@@ -45,8 +45,8 @@ class Iteration(Walker):
         if isinstance(over, Known) and isinstance(over.object, range):
             ends = over.object
             over = Range(Known(ends.start), Known(ends.stop), Known(ends.step))
-        if isinstance(over, Lazy) and over.name in ("map", "filter"):
-            return self._mapped(over, action, node)
+        if self.runs(over):
+            return self.running(over, action, node)
         if isinstance(over, Reference):
             contents = self.contents(over, node)
             if isinstance(contents, ListContents):
@@ -59,22 +59,11 @@ class Iteration(Walker):
             return self._through_dict(over.name, over.over[0], action, node)
         if isinstance(over, Range):
             return self._over_range(over, action, node)
-        counted = self._counted(over, node)
+        counted = self.counted(over, node)
         if counted is None:
             return self._one_by_one(self.items(over, node), action, node, over)
         length, item = counted
         return self._count(length, item, action, node, over)
-
-    def _mapped(
-        self, over: Lazy, action: Callable[[Any], None], node: ast.AST
-    ) -> tuple[list[Incoming], list[Incoming]]:
-        if over.name == "filter" or len(over.over) != 2:
-            found = self.items(over, node)
-            return self._one_by_one(found, action, node, over)
-        function, column = over.over
-        return self._through(
-            column, lambda item: action(self.call(function, [item], {}, node)), node
-        )
 
     def _through_list(
         self, over: Reference, action: Callable[[Any], None], node: ast.AST
@@ -140,7 +129,7 @@ class Iteration(Walker):
         with self.holding(over, *items):
             return self.unrolled(condition, body, None, node)
 
-    def _counted(self, over: Any, node: ast.AST) -> tuple[Any, Callable[[Any], Any]] | None:
+    def counted(self, over: Any, node: ast.AST) -> tuple[Any, Callable[[Any], Any]] | None:
         """The length of what any item can be had of by a computed index, and how."""
         if isinstance(over, Range):
             if not isinstance(over.step, Known):
@@ -150,12 +139,12 @@ class Iteration(Walker):
         if isinstance(array, Array) and array.shape:
             return self.length(array, node), lambda at: self.array_item(over, at, node)
         if isinstance(over, Lazy) and over.name == "enumerate":
-            inner = self._counted(over.over[0], node)
+            inner = self.counted(over.over[0], node)
             if inner is not None:
                 start = over.over[1]
                 return inner[0], lambda at: Row((self.binary("Add", start, at, node), inner[1](at)))
         if isinstance(over, Lazy) and over.name == "zip" and over.over:
-            columns = [self._counted(part, node) for part in over.over]
+            columns = [self.counted(part, node) for part in over.over]
             if all(column is not None for column in columns):
                 found = [column for column in columns if column is not None]
                 shortest = found[0][0]
@@ -163,13 +152,13 @@ class Iteration(Walker):
                     shortest = self.smaller(shortest, length, node)
                 return shortest, lambda at: Row(tuple(item(at) for _, item in found))
         if isinstance(over, Lazy) and over.name == "reversed":
-            inner = self._counted(over.over[0], node)
+            inner = self.counted(over.over[0], node)
             if inner is not None:
                 last = self.binary("Sub", inner[0], Known(1), node)
                 return inner[0], lambda at: inner[1](self.binary("Sub", last, at, node))
         if isinstance(over, Known) and isinstance(over.object, range):
             ends = over.object
-            return self._counted(Range(Known(ends.start), Known(ends.stop), Known(ends.step)), node)
+            return self.counted(Range(Known(ends.start), Known(ends.stop), Known(ends.step)), node)
         return None
 
     def smaller(self, left: Any, right: Any, node: ast.AST) -> Any:

@@ -16,6 +16,7 @@ import ast
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from .frames import Loop
 from .join import Conflict, Incoming, Path
 from .values import Known, sources_of
 from .walker import (
@@ -23,7 +24,6 @@ from .walker import (
     LONGEST_UNROLLED,
     LOST,
     Ended,
-    Loop,
     NeedsConstant,
     Restart,
     Structural,
@@ -32,6 +32,9 @@ from .walker import (
 
 MOST_WALKS = 12
 Step = Callable[[], Any]
+# For each frame, lists of paths that arrived and how long they were; how many handlers there are,
+# and how many values are in use.
+Marks = tuple[list[list[tuple[list[Any], int]]], list[int], int]
 
 
 class _Mixed(Exception):
@@ -66,7 +69,7 @@ class Loops(Walker):
     def execute_Break(self, node: ast.Break) -> None:
         """``break``."""
         loop = self.frame.loops[-1]
-        loop.breaks.append(self.here())
+        loop.breaks.append(self.leaving(loop.around))
         raise Ended
 
     def execute_Continue(self, node: ast.Continue) -> None:
@@ -145,25 +148,29 @@ class Loops(Walker):
         self.builder.jump(start, [])
         return found
 
-    def _marks(self) -> tuple[list[int], list[tuple[int, list[int]]], int]:
-        returns = [len(frame.returns) for frame in self.frames]
-        handlers = [(len(f.handlers), [len(h.raised) for h in f.handlers]) for f in self.frames]
-        return returns, handlers, len(self.held)
+    def _marks(self) -> Marks:
+        """How many paths have arrived where, and what is in use."""
+        marks = []
+        for frame in self.frames:
+            handlers = [handler.raised for handler in frame.handlers]
+            loops = [way for loop in frame.loops for way in (loop.breaks, loop.ends)]
+            ways: list[list[Any]] = [frame.returns, *handlers, *loops]
+            marks.append([(way, len(way)) for way in ways])
+        return marks, [len(frame.handlers) for frame in self.frames], len(self.held)
 
     def _rewind(
         self,
         entry: Any,
         block: int,
-        marks: tuple[list[int], list[tuple[int, list[int]]], int],
+        marks: Marks,
     ) -> None:
         """Forgets what was written since a loop was entered."""
-        returns, handlers, held = marks
-        del self.frames[len(returns) :]
-        for frame, count, (depth, raised) in zip(self.frames, returns, handlers, strict=True):
-            del frame.returns[count:]
+        arrived, handlers, held = marks
+        del self.frames[len(arrived) :]
+        for frame, depth, ways in zip(self.frames, handlers, arrived, strict=True):
             del frame.handlers[depth:]
-            for handler, length in zip(frame.handlers, raised, strict=True):
-                del handler.raised[length:]
+            for way, count in ways:
+                del way[count:]
         del self.held[held:]
         entry.block = block
         self.resume(entry)
@@ -230,12 +237,16 @@ class Loops(Walker):
                     self.unknown(None, node, CONFLICT, LOST)
             else:
                 self.resume(entry.copy(header))
-            loop = Loop()
+            loop = Loop(list(self.frames))
             try:
                 ended, backs = self._run(condition, body, step, loop)
             except Ended:
                 # The condition itself leaves, or raises.
                 ended, backs = [], []
+            if merge is None and not backs:
+                # Nothing comes back: the head has one way in, and no parameters.
+                self.jump(entry, header, [], 0)
+                return ended, loop.breaks
             check = self.merge([Incoming(entry), *backs], None, forced if merge else {})
             try:
                 check.run(-1)
@@ -262,7 +273,7 @@ class Loops(Walker):
         self, condition: Step, body: Step, step: Step | None, node: ast.AST
     ) -> tuple[list[Incoming], list[Incoming]]:
         """The first run of the body by itself, then the loop."""
-        loop = Loop()
+        loop = Loop(list(self.frames))
         ended, going = self._run(condition, body, step, loop)
         left = loop.breaks
         if going:
@@ -278,7 +289,7 @@ class Loops(Walker):
         ended: list[Incoming] = []
         left: list[Incoming] = []
         for _ in range(LONGEST_UNROLLED + 1):
-            loop = Loop()
+            loop = Loop(list(self.frames))
             try:
                 held = self.truth_of(condition)
             except Ended:

@@ -123,7 +123,15 @@ class Methods(Walker):
         self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
     ) -> Any:
         """``x.extend(items)``."""
-        more = self.listed(args[0], node)
+        if self.runs(args[0]):
+
+            def add(item: Any) -> None:
+                self.list_append(owner, self.contents(owner, node), [item], {}, node)
+
+            with self.holding(owner):
+                self.each(args[0], add, node)
+            return Known(None)
+        more = self.items(args[0], node)
         contents = self.contents(owner, node)
         self.store(owner, replace(contents, items=(*contents.items, *more)), node)
         return Known(None)

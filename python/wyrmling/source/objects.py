@@ -15,7 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from .state import ArrayContents, DictContents, InstanceContents, ListContents
+from .state import (
+    ArrayContents,
+    DictContents,
+    GeneratorContents,
+    InstanceContents,
+    ListContents,
+)
 from .values import (
     Applied,
     Array,
@@ -417,6 +423,8 @@ class Objects(Walker):
                 return contents.cls
             if isinstance(contents, DictContents):
                 return contents.cls
+            if isinstance(contents, GeneratorContents):
+                return types.GeneratorType
             return list if isinstance(contents, ListContents) else np.ndarray
         if isinstance(value, Lazy):
             return type(value)

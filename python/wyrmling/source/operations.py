@@ -262,12 +262,21 @@ class Operations:
         """An index that is known, within a length (``containers.py``)."""
         raise NotImplementedError
 
-    def through(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> None:
-        """Goes through anything, a generator expression too (``reductions.py``)."""
+    def listed(
+        self, over: Any, node: ast.AST, change: Callable[[Any], Any] = lambda item: item
+    ) -> list[Any]:
+        """The items, one after the other (``reductions.py``)."""
         raise NotImplementedError
 
-    def listed(self, over: Any, node: ast.AST) -> list[Any]:
-        """The items, also of a generator expression (``reductions.py``)."""
+    def first_of(
+        self,
+        over: Any,
+        wanted: Callable[[Any], Any],
+        made: Callable[[Any], Any],
+        default: Any,
+        node: ast.AST,
+    ) -> Any:
+        """What is made of the first item that is wanted (``reductions.py``)."""
         raise NotImplementedError
 
     def in_order(self, items: list[Any], keywords: dict[str, Any], node: ast.AST) -> list[Any]:
@@ -284,10 +293,50 @@ class Operations:
         """A value that each item changes (``reductions.py``)."""
         raise NotImplementedError
 
+    def runs(self, over: Any) -> bool:
+        """Whether something runs while one goes through this (``generators.py``)."""
+        raise NotImplementedError
+
+    def running(
+        self, over: Any, action: Callable[[Any], None], node: ast.AST
+    ) -> tuple[list[Any], list[Any]]:
+        """Goes through what runs meanwhile: the ways on which it ended, and those that left it
+        (``generators.py``).
+        """
+        raise NotImplementedError
+
+    def generator(
+        self, function: Any, bound: dict[str, Any], cells: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """What a call of a function with ``yield`` gives (``generators.py``)."""
+        raise NotImplementedError
+
+    def scope_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
+        """The names of a function (``calls.py``)."""
+        raise NotImplementedError
+
+    def walk_body(self, text: Any, frame: Any) -> None:
+        """Follows a body to its ends, which are the returns of its frame (``calls.py``)."""
+        raise NotImplementedError
+
+    def ways_through(
+        self, over: Any, action: Callable[[Any], None], node: ast.AST
+    ) -> tuple[list[Any], list[Any]]:
+        """Goes through something: the ways on which it ended, and those that left it
+        (``iteration.py``).
+        """
+        raise NotImplementedError
+
+    def counted(self, over: Any, node: ast.AST) -> tuple[Any, Callable[[Any], Any]] | None:
+        """The length of what any item can be had of by a computed index, and how
+        (``iteration.py``).
+        """
+        raise NotImplementedError
+
     def assign(self, target: ast.expr, value: Any) -> None:
         """Binds a target (``statements.py``)."""
         raise NotImplementedError
 
-    def comprehend(self, node: Any, add: Callable[[], None]) -> None:
+    def comprehend(self, node: Any, add: Callable[[], None], first: Any = None) -> None:
         """Goes through a comprehension (``comprehensions.py``)."""
         raise NotImplementedError

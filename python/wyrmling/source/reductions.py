@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .state import ListContents
 from .values import REAL, Choice, Known, Lazy, Number, Row, kind_of
-from .walker import Walker
+from .walker import Ended, Walker
 
 # Since 3.12 Python adds floats with a correction (Neumaier, 1974).
 COMPENSATED = sys.version_info >= (3, 12)
@@ -19,40 +20,41 @@ LONGEST_SORTED = 64
 class Reductions(Walker):
     """Reductions of what Python can go through."""
 
-    def through(self, over: Any, action: Callable[[Any], None], node: ast.AST) -> None:
-        """Goes through anything, a generator expression too."""
-        if isinstance(over, Lazy) and over.name == "generator":
-            generator: ast.GeneratorExp = over.node
-            self.comprehend(generator, lambda: action(self.evaluate(generator.elt)))
-        else:
-            self.each(over, action, node)
-
     def accumulate(
         self, over: Any, first: Any, step: Callable[[Any, Any], Any], node: ast.AST
     ) -> Any:
         """A value that each item changes."""
         name = self.serial()
-        depth = len(self.frames)
+        frame = self.frame
         self.state.environments[-1][name] = first
 
         def action(item: Any) -> None:
-            assert len(self.frames) == depth
+            assert self.frame is frame
             before = self.state.environments[-1][name]
             value = step(before, item)
             self.state.environments[-1][name] = value
 
         with self.holding(over):
-            self.through(over, action, node)
+            self.each(over, action, node)
         return self.state.environments[-1].pop(name)
 
-    def listed(self, over: Any, node: ast.AST) -> list[Any]:
-        """The items of what has a known number of them, a generator expression too."""
-        if isinstance(over, Lazy) and over.name == "generator":
-            made = self.evaluate(
-                ast.copy_location(ast.ListComp(over.node.elt, over.node.generators), over.node)
-            )
-            return self.items(made, node)
-        return self.items(over, node)
+    def listed(
+        self, over: Any, node: ast.AST, change: Callable[[Any], Any] = lambda item: item
+    ) -> list[Any]:
+        """The items of what has a known number of them, one after the other, each changed where it
+        comes.
+        """
+        if not self.runs(over):
+            return [change(item) for item in self.items(over, node)]
+        made = self.new_list(())
+
+        def add(item: Any) -> None:
+            contents = self.contents(made, node)
+            self.store(made, ListContents((*contents.items, self.kept(change(item), node))), node)
+
+        with self.holding(made, over):
+            self.each(over, add, node)
+        return self.items(made, node)
 
     def builtin_sum(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``sum(x, start)``."""
@@ -118,25 +120,25 @@ class Reductions(Walker):
         self, operator: str, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         key = keywords.get("key", Known(None))
-        items = args if len(args) > 1 else self.listed(args[0], node)
-        if not items:
-            if "default" in keywords:
-                return keywords["default"]
-            self.leave("nothing to compare", node)
 
         def keyed(item: Any) -> Any:
             if isinstance(key, Known) and key.object is None:
-                return item
-            return self.call(key, [item], {}, node)
+                return Row((item, item))
+            return Row((item, self.call(key, [item], {}, node)))
 
-        best = Row((items[0], keyed(items[0])))
-        for item in items[1:]:
-            best = self._better(operator, best, item, keyed(item), node)
+        rows = list(map(keyed, args)) if len(args) > 1 else self.listed(args[0], node, keyed)
+        if not rows:
+            if "default" in keywords:
+                return keywords["default"]
+            self.leave("nothing to compare", node)
+        best = rows[0]
+        for row in rows[1:]:
+            best = self._better(operator, best, row, node)
         return best.items[0]
 
-    def _better(self, operator: str, best: Row, item: Any, key: Any, node: ast.AST) -> Any:
-        wins = self.truth(self.compare(operator, key, best.items[1], node), node)
-        return self.decide(wins, lambda: Row((item, key)), lambda: best, node)
+    def _better(self, operator: str, best: Row, row: Row, node: ast.AST) -> Any:
+        wins = self.truth(self.compare(operator, row.items[1], best.items[1], node), node)
+        return self.decide(wins, lambda: row, lambda: best, node)
 
     def builtin_sorted(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``sorted(x, key=f, reverse=r)``."""
@@ -182,13 +184,61 @@ class Reductions(Walker):
         return self._quantified(args[0], False, node)
 
     def _quantified(self, over: Any, decisive: bool, node: ast.AST) -> Any:
-        def step(found: Any, item: Any) -> Any:
-            held = self.truth(item, node)
-            return self.decide(
-                found,
-                (lambda: Known(True)) if decisive else (lambda: held),
-                (lambda: held) if decisive else (lambda: Known(False)),
+        if isinstance(over, Lazy) and isinstance(over.node, ast.ListComp):
+            # All of a list is evaluated.
+            return self.accumulate(
+                over,
+                Known(not decisive),
+                lambda found, item: self._either(found, item, decisive, node),
                 node,
             )
 
-        return self.accumulate(over, Known(not decisive), step, node)
+        def held(item: Any) -> Any:
+            found = self.truth(item, node)
+            return found if decisive else self.negated(found)
+
+        found = self.first_of(over, held, lambda _: Known(decisive), Known(not decisive), node)
+        return found
+
+    def _either(self, found: Any, item: Any, decisive: bool, node: ast.AST) -> Any:
+        held = self.truth(item, node)
+        decided = Known(decisive)
+        return self.decide(
+            found,
+            lambda: decided if decisive else held,
+            lambda: held if decisive else decided,
+            node,
+        )
+
+    def first_of(
+        self,
+        over: Any,
+        wanted: Callable[[Any], Any],
+        made: Callable[[Any], Any],
+        default: Any,
+        node: ast.AST,
+    ) -> Any:
+        """What is made of the first item that is wanted, after which nothing more runs; the default
+        if there is none, where a default of None leaves.
+        """
+        frame = self.frame
+
+        def action(item: Any) -> None:
+            def stop() -> None:
+                loop = frame.loops[-1]
+                loop.breaks.append(self.leaving(loop.around, made(item)))
+                raise Ended
+
+            self.decide(wanted(item), stop, lambda: None, node)
+
+        with self.holding(over, default):
+            ended, left = self.ways_through(over, action, node)
+            for incoming in ended:
+                self.resume(incoming.state)
+                try:
+                    if default is None:
+                        self.leave("there is no item", node)
+                    left.append(self.here(default))
+                except Ended:
+                    pass
+            return self.meet(left, node)[0]

@@ -148,8 +148,10 @@ TABLE |= _group(
         "Global": Entry("global", limits="to read; assignment is refused"),
         "AsyncFunctionDef": _refused("async def", _ASYNC),
         "Await": _refused("await", _ASYNC),
-        "Yield": _refused("yield", "append to a list and return it"),
-        "YieldFrom": _refused("yield from", "append to a list and return it"),
+        "Yield": Entry(
+            "yield", limits="of generators that are gone through once; not within try or with"
+        ),
+        "YieldFrom": "yield from",
         "ClassDef": Entry("class", limits="it is refused where the class is used"),
     },
 )
@@ -207,9 +209,7 @@ TABLE |= _group(
         "Dict": "a dict",
         "ListComp": "a list comprehension",
         "DictComp": "a dict comprehension",
-        "GeneratorExp": Entry(
-            "a generator expression", limits="given to sum, any, list and the like where it stands"
-        ),
+        "GeneratorExp": Entry("a generator expression", limits="that is gone through once"),
         "comprehension": "for and if of a comprehension",
         "JoinedStr": Entry(
             "an f-string", limits="of constants, or in what is never differentiated"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import form
-from .state import DictContents, InstanceContents, ListContents
+from .state import DictContents, GeneratorContents, InstanceContents, ListContents
 from .values import Array, Choice, Known, Lazy, Number, Reference, Row, Unset, is_integers
 from .walker import Walker
 
@@ -116,6 +116,8 @@ class Returned(Walker):
                 for name, one in zip(contents.names, contents.values, strict=True)
             ]
             return form.Make(Instance(contents.cls, contents.names), parts)
+        if isinstance(contents, GeneratorContents):
+            self.refuse(node, "a generator as a result", "return a list")
         found = self.form_of(contents.value, results, path, node)
         if isinstance(found, form.Leaf):
             return replace(found, memory=found.memory | {value.address})

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .state import DictContents, ListContents
-from .values import Array, Choice, Closure, Known, Lazy, Number, Range, Reference, Row, Value
+from .values import Array, Choice, Closure, Known, Lazy, Number, Range, Reference, Row
 from .walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
 
 
@@ -77,6 +76,8 @@ class Sequences(Walker):
         """The items of what has a known length."""
         if isinstance(over, Choice):
             over = self.settled(over, node)
+        if self.runs(over):
+            return self.listed(over, node)
         given = over
         over = self.array_of(over)
         if isinstance(over, Row):
@@ -145,46 +146,7 @@ class Sequences(Walker):
             return [Row(tuple(row)) for row in zip(*columns, strict=False)]
         if name == "reversed":
             return self.items(parts[0], node)[::-1]
-        found: list[Any] = []
-
-        def add(item: Any) -> None:
-            found.append(item)
-
-        self.through_lazily(over, add, node, known=True)
-        return found
-
-    def through_lazily(
-        self, over: Lazy, action: Callable[[Any], None], node: ast.AST, known: bool = False
-    ) -> None:
-        """Goes through what calls functions on the way: ``map`` and ``filter``."""
-        if over.name == "generator":
-            self.refuse(over.node, "a generator expression here", "write a list, [... for ...]")
-        function, *columns = over.over
-        if over.name == "map":
-            if known or len(columns) > 1:
-                for row in zip(*(self.items(part, node) for part in columns), strict=False):
-                    action(self.call(function, row, {}, node))
-                return
-            self.each(columns[0], lambda item: action(self.call(function, [item], {}, node)), node)
-            return
-        if known:
-            for item in self.items(columns[0], node):
-                if self.constant_of(self._kept(function, item, node), node, "what filter keeps"):
-                    action(item)
-            return
-
-        def keep(item: Any) -> None:
-            def use() -> None:
-                action(item)
-
-            self.decide(self._kept(function, item, node), use, lambda: None, node)
-
-        self.each(columns[0], keep, node)
-
-    def _kept(self, function: Value, item: Any, node: ast.AST) -> Any:
-        if isinstance(function, Known) and function.object is None:
-            return self.truth(item, node)
-        return self.truth(self.call(function, [item], {}, node), node)
+        return self.refuse(node, "going through this", "use a list")
 
     def callable_value(self, value: Any) -> bool:
         """Whether a value can be called, as far as is known."""

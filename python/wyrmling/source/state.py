@@ -121,7 +121,59 @@ class ArrayContents:
         return replace(self, value=parts[0])
 
 
-Contents = ListContents | DictContents | InstanceContents | CellContents | ArrayContents | Lost
+@dataclass(frozen=True, slots=True)
+class GeneratorContents:
+    """A generator that nobody has begun to go through, or that is at its end (``over``).
+
+    ``text`` is the function, with its arguments and cells by name, or a generator expression, with
+    what it goes through first; ``home`` is then the frame in which it stands, and ``renamed`` the
+    names of comprehensions around it.
+    """
+
+    text: Any
+    function: Any = None
+    names: tuple[str, ...] = ()
+    values: tuple[Any, ...] = ()
+    cells: tuple[tuple[str, Reference], ...] = ()
+    home: Any = None
+    renamed: tuple[dict[str, str], ...] = ()
+    over: bool = False
+    external: bool = False
+
+    @property
+    def head(self) -> Hashable:
+        """The text and where it is."""
+        cells = tuple(name for name, _ in self.cells)
+        return (id(self.text), id(self.home), self.names, cells, self.over)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The function, arguments and cells."""
+        own = () if self.function is None else (self.function,)
+        return (*own, *self.values, *(cell for _, cell in self.cells))
+
+    def with_parts(self, parts: tuple[Any, ...]) -> GeneratorContents:
+        """Others in their places."""
+        first = 0 if self.function is None else 1
+        after = first + len(self.values)
+        cells = zip((name for name, _ in self.cells), parts[after:], strict=True)
+        return replace(
+            self,
+            function=parts[0] if first else None,
+            values=parts[first:after],
+            cells=tuple(cells),
+        )
+
+
+Contents = (
+    ListContents
+    | DictContents
+    | InstanceContents
+    | CellContents
+    | ArrayContents
+    | GeneratorContents
+    | Lost
+)
 
 
 @dataclass(slots=True)

@@ -11,10 +11,11 @@ import ast
 import builtins
 from typing import Any
 
+from .frames import Handler
 from .join import Incoming
 from .state import ArrayContents, InstanceContents, ListContents
 from .values import Choice, Defined, Known, Reference, Row, Unset
-from .walker import Ended, Handler, Walker
+from .walker import Ended, Walker
 
 
 class Statements(Walker):
@@ -36,7 +37,7 @@ class Statements(Walker):
     def execute_Return(self, node: ast.Return) -> None:
         """``return value``."""
         value = Known(None) if node.value is None else self.evaluate(node.value)
-        self.frame.returns.append(self.here(value))
+        self.frame.returns.append(self.leaving(self.frame.around, value))
         raise Ended
 
     def execute_If(self, node: ast.If) -> None:
@@ -202,7 +203,7 @@ class Statements(Walker):
         if handled is None:
             self.leave("an exception is raised", node)
         handler, cls = handled
-        handler.raised.append((self.here(), cls))
+        handler.raised.append((self.leaving(handler.around), cls))
         raise Ended
 
     def _handler(self, node: ast.Raise) -> tuple[Handler, Any] | None:
@@ -237,7 +238,7 @@ class Statements(Walker):
             )
         classes = [self._classes(handler, node) for handler in node.handlers]
         flat = tuple(cls for group in classes for cls in group)
-        handler = Handler(flat, barred=bool(node.finalbody))
+        handler = Handler(flat, list(self.frames), barred=bool(node.finalbody))
         frame = self.frame
         depth = len(frame.handlers)
         frame.handlers.append(handler)
@@ -312,7 +313,7 @@ class Statements(Walker):
             self.refuse(node, "return, break or continue within with", "move it after the block")
         if any(contexts):
             frame = self.frame
-            frame.handlers.append(Handler((), barred=True))
+            frame.handlers.append(Handler((), list(self.frames), barred=True))
             depth = len(frame.handlers)
             try:
                 self.execute(node.body)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .numbers import FOLDED, is_numpy
-from .state import DictContents, ListContents
+from .state import DictContents, GeneratorContents, ListContents
 from .values import (
     REAL,
     WHOLE,
@@ -125,6 +125,8 @@ class Truth(Walker):
             contents = self.contents(value, node)
             if isinstance(contents, ListContents | DictContents):
                 return Known(bool(contents.parts))
+            if isinstance(contents, GeneratorContents):
+                return Known(True)
             return self._own_truth(value, None, node)
         if isinstance(value, Range):
             return self.compare("NotEq", self.length(value, node), Known(0), node)
@@ -358,6 +360,14 @@ class Truth(Walker):
             method = self.bound(container, "__contains__", node)
             if method is not None:
                 return self.truth(self.call(method, [item], {}, node), node)
+        if self.runs(container):
+            return self.first_of(
+                container,
+                lambda one: self.truth(self.same_or_equal(one, item, node), node),
+                lambda _: Known(True),
+                Known(False),
+                node,
+            )
         return self._among_keys(item, self.items(container, node), node)
 
     def _among_keys(self, item: Any, keys: list[Any], node: ast.AST) -> Any:

@@ -15,20 +15,21 @@ import ast
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import refuse
+from .frames import Frame
 from .join import Conflict, Incoming, Merge, Path, Retag, Slot
 from .names import Scope
 from .operations import Operations
-from .state import Contents, ListContents, State
+from .state import Contents, GeneratorContents, ListContents, State
 from .values import (
     PLACEHOLDER,
     STORED,
     Array,
     Choice,
     Known,
+    Lazy,
     Lost,
     Number,
     Reference,
@@ -77,40 +78,6 @@ class Restart(Exception):
     ) -> None:
         super().__init__()
         self.static, self.kept = static, kept
-
-
-@dataclass(slots=True)
-class Frame:
-    """A function that is being called: its text and its names."""
-
-    node: Any
-    reading: Any
-    names: Any
-    scope: Scope
-    cells: dict[str, Reference] = field(default_factory=dict)
-    renamed: list[dict[str, str]] = field(default_factory=list)
-    returns: list[Incoming] = field(default_factory=list)
-    loops: list[Loop] = field(default_factory=list)
-    handlers: list[Handler] = field(default_factory=list)
-    parted: bool = False
-
-
-@dataclass(slots=True)
-class Loop:
-    """Where ``break`` and ``continue`` go."""
-
-    breaks: list[Incoming] = field(default_factory=list)
-    continues: list[Incoming] = field(default_factory=list)
-    barred: str = ""
-
-
-@dataclass(slots=True)
-class Handler:
-    """Where ``raise`` goes: the classes that are handled here, and the paths that arrive."""
-
-    classes: tuple[type[BaseException], ...]
-    barred: bool = False
-    raised: list[tuple[Incoming, Any]] = field(default_factory=list)
 
 
 class Walker(Operations):
@@ -264,8 +231,17 @@ class Walker(Operations):
 
     def kept(self, value: Any, node: ast.AST) -> Any:
         """A value that gets a name, or a place in a container: no iterator, whose items would have
-        to be gone after they were gone through.
+        to be gone after they were gone through. A generator expression becomes an object.
         """
+        if isinstance(value, Lazy) and value.name == "generator":
+            return self.allocate(
+                GeneratorContents(
+                    value.node,
+                    values=value.over,
+                    home=self.frame,
+                    renamed=tuple(self.frame.renamed),
+                )
+            )
         if is_iterator(value):
             self.refuse(node, "an iterator that is kept", "go through it where it is made")
         return value
@@ -273,8 +249,7 @@ class Walker(Operations):
     def allocate(self, contents: Contents) -> Reference:
         """A new object."""
         if not isinstance(contents, Lost):
-            for part in contents.parts:
-                self.kept(part, self.node)
+            self._no_iterators(contents, self.node)
         address = next(self._addresses)
         self.state.heap[address] = contents
         return Reference(address)
@@ -309,9 +284,12 @@ class Walker(Operations):
                 "a write to an argument",
                 "copy it first, or return the new value",
             )
-        for part in contents.parts:
-            self.kept(part, node)
+        self._no_iterators(contents, node)
         self.state.heap[value.address] = contents
+
+    def _no_iterators(self, contents: Any, node: ast.AST) -> None:
+        if any(is_iterator(part) for part in contents.parts):
+            self.refuse(node, "an iterator that is kept", "go through it where it is made")
 
     def serial(self) -> str:
         """A name that no variable has."""
@@ -327,6 +305,33 @@ class Walker(Operations):
     def here(self, *values: Any) -> Incoming:
         """The path that is followed, as it arrives somewhere."""
         return Incoming(self.state, values)
+
+    def leaving(self, around: list[Frame], *values: Any) -> Incoming:
+        """The path that is followed, as it arrives where these are the frames: generators that are
+        gone through on the way are dropped.
+        """
+        if around != self.frames:
+            pairs = zip(self.frames, self.state.environments, strict=True)
+            names = {id(frame): environment for frame, environment in pairs}
+            self.state.environments = [names[id(frame)] for frame in around]
+        return Incoming(self.state, values)
+
+    def innermost(self, frame: Frame, action: Callable[[], Any]) -> Any:
+        """Runs an action where a frame is the innermost."""
+        at = next((at for at, one in enumerate(self.frames) if one is frame), -1)
+        assert at >= 0, "the frame is one of those that run"
+        if at == len(self.frames) - 1:
+            return action()
+        self.frames.append(self.frames.pop(at))
+        names = self.state.environments
+        names.append(names.pop(at))
+        try:
+            found = action()
+            names = self.state.environments
+            names.insert(at, names.pop())
+        finally:
+            self.frames.insert(at, self.frames.pop())
+        return found
 
     def part(self, condition: int) -> tuple[State, State]:
         """Two paths: one where a condition holds, and one where it does not."""

@@ -1,0 +1,59 @@
+"""The functions that are being called while another is read, and where their jumps go.
+
+Each holds the paths that have arrived where a loop, a handler or a function ends; ``around`` are
+the frames that run there, outermost first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .join import Incoming
+from .names import Scope
+from .values import Reference
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """A function that is being called: its text and its names.
+
+    ``around`` are the frames when it began, itself the last. Of a generator, ``deliver`` runs what
+    is done with what it yields.
+    """
+
+    node: Any
+    reading: Any
+    names: Any
+    scope: Scope
+    cells: dict[str, Reference] = field(default_factory=dict)
+    renamed: list[dict[str, str]] = field(default_factory=list)
+    returns: list[Incoming] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    handlers: list[Handler] = field(default_factory=list)
+    parted: bool = False
+    around: list[Frame] = field(default_factory=list)
+    deliver: Callable[[Any], None] | None = None
+
+
+@dataclass(slots=True)
+class Loop:
+    """Where ``break`` and ``continue`` go, and what ends a loop from within; ``around`` are the
+    frames when it began.
+    """
+
+    around: list[Frame]
+    breaks: list[Incoming] = field(default_factory=list)
+    continues: list[Incoming] = field(default_factory=list)
+    ends: list[Incoming] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Handler:
+    """Where ``raise`` goes: the classes that are handled here, and the paths that arrive."""
+
+    classes: tuple[type[BaseException], ...]
+    around: list[Frame]
+    barred: bool = False
+    raised: list[tuple[Incoming, Any]] = field(default_factory=list)

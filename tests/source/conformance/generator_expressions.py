@@ -1,0 +1,261 @@
+"""Generator expressions, and what else runs late: effects come in Python's order."""
+
+import functools
+
+from .case import at
+
+
+@at(1.5)
+def body_changes_what_a_generator_expression_reads(x):
+    a = [x, x, x]
+    s = 0.0
+    for v in (v * 2 for v in a):
+        a[2] = 5.0
+        s = s * 0.5 + v
+    return s
+
+
+@at(1.5)
+def enumerated_generator_expression_sees_a_change(x):
+    a = [x, x, x]
+    s = 0.0
+    for i, v in enumerate((v * 2 for v in a), 1):
+        a[2] = 5.0
+        s = s + i * v
+    return s
+
+
+@at([0.5, -1.0, 2.0])
+def return_within_nested_loops(xs):
+    for v in (a * b for a in xs for b in xs):
+        for k in range(3):
+            if v * k > 1.5:
+                return v * k
+    return xs[0]
+
+
+@at(1.5)
+def expression_given_to_a_function(x):
+    def total(values):
+        s = 0.0
+        for v in values:
+            s = s * 0.5 + v
+        return s
+
+    k = 2.0
+    return total(v * k for v in (x, 3.0, x * x)) + total([x])
+
+
+@at(1.5)
+def expression_given_to_a_function_that_returns_early(x):
+    def first_above(values, bound):
+        for v in values:
+            if v > bound:
+                return v
+        return bound
+
+    ks = [1.0, 2.0, 3.0]
+    return first_above((k * x for k in ks), 2.0) * first_above((x for _ in ks), 9.0)
+
+
+@at(1.5)
+def expression_stored_is_late(x):
+    k = 2.0
+    a = [x, 1.0]
+    g = (v * k for v in a)
+    k = 5.0
+    a = [0.0]
+    return sum(g) + sum(g) + len(a)
+
+
+@at(1.5)
+def any_stops_early(x):
+    log = []
+
+    def asked(k):
+        log.append(k * x)
+        return k * x > 2
+
+    found = any(asked(k) for k in (1.0, 2.0, 3.0))
+    return sum(log) * len(log) + found
+
+
+@at(1.5)
+def all_stops_early(x):
+    log = []
+
+    def asked(k):
+        log.append(k * x)
+        return k * x < 2
+
+    found = all(asked(k) for k in (1.0, 2.0, 3.0))
+    return sum(log) * len(log) + found
+
+
+@at(1.5)
+def any_of_a_list_does_not_stop(x):
+    log = []
+
+    def asked(k):
+        log.append(k * x)
+        return k * x > 2
+
+    found = any([asked(k) for k in (1.0, 2.0, 3.0)])
+    return sum(log) * len(log) + found
+
+
+@at(1.5)
+def in_stops_early(x):
+    log = []
+
+    def asked(k):
+        log.append(k * x)
+        return k
+
+    found = 2 in (asked(k) for k in (1, 2, 3))
+    return sum(log) * len(log) + found
+
+
+@at([0.5, -1.0, 2.0])
+@at([0.5, 1.0, 2.0])
+def next_of_an_expression(xs):
+    return next((v * v for v in xs if v < 0), xs[0]) * xs[2]
+
+
+@at([0.5, 1.0])
+def next_without_a_default(xs):
+    return next(v * v for v in xs if v < 0)
+
+
+@at(1.5)
+def zip_of_maps_calls_in_turn(x):
+    log = []
+
+    def one(v):
+        log.append(v)
+        return v * x
+
+    t = 0.0
+    for a, b in zip(map(one, [1.0, 2.0, 3.0]), [5.0, 6.0]):
+        log.append(a)
+        t += a * b
+    return t + sum([v * i for i, v in enumerate(log)])
+
+
+@at(1.5)
+def map_and_filter_are_lazy(x):
+    log = []
+
+    def keep(v):
+        log.append(v)
+        return v > 1.6
+
+    t = 0.0
+    for v in map(lambda u: u * x, filter(keep, [x, x * x, 2.0])):
+        log.append(-v)
+        t += v
+    return t + sum([v * i for i, v in enumerate(log)])
+
+
+@at(1.5)
+def extend_by_what_looks_at_the_list(x):
+    a = [x]
+    a.extend(len(a) * x for _ in range(3))
+    a += (len(a) for _ in range(2))
+    return sum([v * (i + 1) for i, v in enumerate(a)])
+
+
+@at(1.5)
+def built_of_generators(x):
+    d = dict((k, x * k) for k in range(3))
+    t = tuple(v for v in (x, 2.0))
+    m = max(v * v for v in (-x, 1.0)) + min((v for v in (x, -x)), key=abs)
+    return d[2] * t[0] + m + sorted(-v for v in (x, 2 * x))[0]
+
+
+@at(1.5)
+def reduced(x):
+    return functools.reduce(lambda a, b: a * b, (v + 1 for v in (x, 2.0, x)), 1.0)
+
+
+@at(1.5)
+def closure_of_the_loop_variable(x):
+    fs = [f for f in (lambda v, k=k: v * k for k in (1.0, 2.0))]
+    gs = [g for g in ((lambda v: v * k) for k in (1.0, 2.0))]
+    return fs[0](x) + fs[1](x) * 3 + gs[0](x) * 5 + gs[1](x) * 7
+
+
+@at(1.5)
+def shadowed_names(x):
+    k = 10.0
+    t = 0.0
+    for v in (k * x for k in (1.0, 2.0)):
+        t += v * k
+    return t + k
+
+
+@at(1.5)
+def body_rebinds_what_the_expression_reads(x):
+    s = 1.0
+    t = 0.0
+    for v in (k * s * x for k in (1.0, 2.0, 3.0)):
+        s = s + v
+        t += v
+    return t + s
+
+
+@at(1.5)
+def enumerate_from_a_float(x):
+    return sum(i * v for i, v in enumerate([x, x], 1.5))
+
+
+@at(1.5)
+def a_generator_is_true(x):
+    g = (v for v in ())
+    return x if g else -x
+
+
+@at(1.5)
+def any_stops_and_counts(x):
+    n = 0.0
+
+    def asked(k):
+        nonlocal n
+        n = n * 2 + k
+        return k * x > 2
+
+    found = any(asked(k) for k in (1.0, 2.0, 3.0))
+    none = all(asked(k) for k in (2.0, 1.0, 3.0))
+    return n * x + found + none
+
+
+@at(1.5)
+def reduced_without_a_first_value(x):
+    return functools.reduce(lambda a, b: a * b, (v + 1 for v in (x, 2.0, x)))
+
+
+@at(1.5, 3)
+def made_outside_of_a_loop_that_stays_one(x, n):
+    g = (v * x for v in (x, 2.0))
+    t = 1.0
+    for _ in range(n):
+        t = t * x + sum(g)
+    return t
+
+
+@at(1.5)
+@at(0.5)
+def consumed_on_a_branch(x):
+    g = (v * x for v in (x, 2.0))
+    t = 0.0
+    if x > 1:
+        t = sum(g)
+    return t + x
+
+
+@at(1.5)
+def returned_expression(x):
+    def some(k):
+        return (v * k for v in (x, 2.0))
+
+    return sum(some(3.0))
