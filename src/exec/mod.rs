@@ -22,8 +22,10 @@ mod plan;
 mod plan_cache;
 mod program;
 mod rows;
+mod sample_loss;
 mod schedule;
 mod slices;
+mod table_rows;
 
 pub use compiled::Compiled;
 pub use executor::Executor;
@@ -34,3 +36,6 @@ pub use plan::Plan;
 pub(crate) use plan::{Place, Sink, Wrt};
 pub use program::Program;
 pub(crate) use rows::RowTerms;
+pub use sample_loss::{LossArgument, SampleLoss};
+pub(crate) use sample_loss::{SampleResult, TableGradient};
+pub(crate) use table_rows::RowRecords;

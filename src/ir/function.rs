@@ -288,7 +288,6 @@ impl Function {
     }
 
     /// The operators that are applied, each as often as it is.
-    #[cfg(feature = "python")]
     pub(crate) fn operators(&self) -> impl Iterator<Item = &OpRef> {
         let instructions = self.blocks.iter().flat_map(|block| &block.instructions);
         instructions.filter_map(|i| match &i.expression {

@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyList};
 
 use super::argument::{Given, Integer};
 use super::convert::type_name;
+use super::fit_function::FittedFunction;
 use super::long_call::{Caller, abandonable_long_call, wait_for_abandoned};
 use super::optim::PyOptimizer;
 use super::program::{BY_INPUT, PyProgram, bind, input_id, place};
@@ -21,7 +22,7 @@ use crate::array::Array;
 use crate::error::Result;
 use crate::exec::Program;
 use crate::process::Mutex;
-use crate::train::{self, Fit, Flow, Observer, Source};
+use crate::train::{self, Fit, Flow, FunctionLoss, Observer, Source};
 
 /// A record that grows while a run goes on.
 pub(super) type GrowingHistory = Arc<Mutex<train::History>>;
@@ -212,6 +213,53 @@ fn with_tables(
     }
 }
 
+/// What is trained.
+enum TrainedLoss {
+    Graph(Arc<Program>),
+    Function(Arc<FunctionLoss>),
+}
+
+impl TrainedLoss {
+    /// A loss, where its values come from, and, of a function, what Python knows of it.
+    ///
+    /// # Errors
+    /// TypeError if it is none, and whatever does not fit.
+    fn new<'py>(
+        loss: &Bound<'py, PyAny>,
+        columns: Given<Bound<'py, PyDict>>,
+        sample: Option<Given<Bound<'py, PyDict>>>,
+        parameters: Option<Given<Bound<'py, PyDict>>>,
+    ) -> PyResult<(Self, Vec<(u64, Source)>, Option<FittedFunction>)> {
+        let mut tables;
+        let program = if let Ok(program) = loss.cast::<PyProgram>() {
+            tables = program.get().tables.clone();
+            Arc::clone(&program.get().inner)
+        } else if let Ok(variable) = loss.cast::<PyVariable>() {
+            let node = variable.get().handle.node()?;
+            tables = node.looked_up()?;
+            Arc::new(node.freeze()?)
+        } else if loss.is_callable() {
+            let mut function = FittedFunction::new(loss, columns, sample, parameters)?;
+            let sources = std::mem::take(&mut function.sources);
+            let loss = TrainedLoss::Function(Arc::clone(&function.loss));
+            return Ok((loss, sources, Some(function)));
+        } else {
+            return Err(PyTypeError::new_err(format!(
+                "loss: expected a Variable, a Program or a function, got {}",
+                type_name(loss)
+            )));
+        };
+        if parameters.is_some() {
+            return Err(PyTypeError::new_err(
+                "parameters: they are for a loss that is a function; a graph has its own",
+            ));
+        }
+        let mut sources = sources(&program, columns, sample)?;
+        let program = with_tables(program, &mut tables, &mut sources)?;
+        Ok((TrainedLoss::Graph(program), sources, None))
+    }
+}
+
 /// Minimises a loss over data by stochastic gradient steps, at native speed.
 ///
 /// ``loss`` is a variable or a Program; the sum of its elements over each batch is what is
@@ -250,6 +298,7 @@ fn with_tables(
     columns,
     *,
     optimizer,
+    parameters=None,
     sample=None,
     epochs=Integer::default(1),
     batch_size=Integer::default(64),
@@ -258,8 +307,8 @@ fn with_tables(
     deterministic=Given::default(false),
     callback=None,
     progress=Given::default(false),
-), text_signature = "(loss, columns, *, optimizer, sample=None, epochs=1, batch_size=64, \
-    threads=1, seed=0, deterministic=False, callback=None, progress=False)")]
+), text_signature = "(loss, columns, *, optimizer, parameters=None, sample=None, epochs=1, \
+    batch_size=64, threads=1, seed=0, deterministic=False, callback=None, progress=False)")]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of the Python function"
@@ -269,6 +318,7 @@ pub(super) fn fit(
     loss: &Bound<'_, PyAny>,
     columns: Given<Bound<'_, PyDict>>,
     optimizer: &Bound<'_, PyAny>,
+    parameters: Option<Given<Bound<'_, PyDict>>>,
     sample: Option<Given<Bound<'_, PyDict>>>,
     epochs: Integer,
     batch_size: Integer,
@@ -278,20 +328,6 @@ pub(super) fn fit(
     callback: Option<Bound<'_, PyAny>>,
     progress: Given<bool>,
 ) -> PyResult<PyHistory> {
-    let mut tables;
-    let program = if let Ok(program) = loss.cast::<PyProgram>() {
-        tables = program.get().tables.clone();
-        Arc::clone(&program.get().inner)
-    } else if let Ok(variable) = loss.cast::<PyVariable>() {
-        let node = variable.get().handle.node()?;
-        tables = node.looked_up()?;
-        Arc::new(node.freeze()?)
-    } else {
-        return Err(PyTypeError::new_err(format!(
-            "loss: expected a Variable or a Program, got {}",
-            type_name(loss)
-        )));
-    };
     if let Some(callback) = callback.as_ref().filter(|c| !c.is_callable()) {
         return Err(PyTypeError::new_err(format!(
             "callback: expected a function, got {}",
@@ -305,8 +341,7 @@ pub(super) fn fit(
         )));
     };
     let optimizer = Arc::clone(&optimizer.get().inner);
-    let mut sources = sources(&program, columns, sample)?;
-    let program = with_tables(program, &mut tables, &mut sources)?;
+    let (trained, sources, function) = TrainedLoss::new(loss, columns, sample, parameters)?;
     let settings = Fit {
         sources,
         epochs: size("epochs", &epochs, 1)?,
@@ -326,7 +361,10 @@ pub(super) fn fit(
     };
     callbacks.extend(bar.clone().map(Bound::unbind));
     let callbacks = Arc::from(callbacks);
-    let stays_in_thread = program.stays_in_thread();
+    let stays_in_thread = match &trained {
+        TrainedLoss::Graph(program) => program.stays_in_thread(),
+        TrainedLoss::Function(_) => false,
+    };
     let work = move |caller: &Caller| {
         let record = GrowingHistory::default();
         let mut watcher = Watcher {
@@ -334,14 +372,25 @@ pub(super) fn fit(
             callbacks,
             record,
         };
-        train::fit(&program, &settings, &optimizer, caller.stop(), &mut watcher)
+        let (stop, watcher) = (caller.stop(), &mut watcher);
+        match &trained {
+            TrainedLoss::Graph(program) => {
+                train::fit(program, &settings, &optimizer, stop, watcher)
+            }
+            TrainedLoss::Function(function) => {
+                train::fit_function(function, &settings, &optimizer, stop, watcher)
+            }
+        }
     };
     // Operators of the caller's own are Python code, which must not be abandoned.
     let result = abandonable_long_call(py, !stays_in_thread, work);
     if let Some(bar) = bar {
         bar.call_method0(intern!(py, "close"))?;
     }
-    let history = result?;
+    let history = result.map_err(|error| match &function {
+        None => error,
+        Some(function) => function.raised(py, error),
+    })?;
     Ok(PyHistory {
         epochs: history.loss.len(),
         record: Arc::new(Mutex::new(history)),

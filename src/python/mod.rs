@@ -24,6 +24,7 @@ mod elementwise;
 mod error;
 mod export;
 mod fit;
+mod fit_function;
 mod fork;
 mod functions;
 mod handle;

@@ -245,6 +245,11 @@ impl Feeds {
             .collect()
     }
 
+    /// The shape of each input's value in a sample.
+    pub(super) fn sample_shapes(&self) -> impl Iterator<Item = Shape> + '_ {
+        self.types.iter().map(|ty| Shape::from_slice(&ty.shape[1..]))
+    }
+
     /// Elements of each input in a sample.
     pub(super) fn rows(&self) -> impl Iterator<Item = usize> + '_ {
         self.types.iter().map(|ty| size(&ty.shape[1..]))

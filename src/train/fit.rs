@@ -7,18 +7,21 @@
 //!
 //! Limits: data are columns in memory, and an observer is called once an epoch.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::data::{Feeds, Source};
+use super::function_step::{FunctionLoss, FunctionStep};
 use super::history::{Flow, History};
+use super::plan_step::{BatchPlans, PlanStep};
 use super::samples::Samples;
 use super::stream::stream;
-use super::worker::{BatchPlans, RunContext, Worker};
+use super::worker::{RunContext, Step, Worker};
 use crate::error::{Error, Result};
-use crate::exec::{Program, Wrt};
+use crate::exec::{Leaf, Program, Wrt};
 use crate::interrupt;
-use crate::optim::Optimizer;
+use crate::optim::{Optimizer, State};
 use crate::optim::gradient::Access;
 use crate::table::Table;
 use crate::table::lock::Membership;
@@ -26,7 +29,7 @@ use crate::table::lock::Membership;
 /// Most workers: more than any machine has cores.
 pub const MOST_WORKERS: usize = 1024;
 /// The stream that shuffles; no worker has this number.
-const SHUFFLER: usize = MOST_WORKERS;
+pub(super) const SHUFFLER: usize = MOST_WORKERS;
 
 /// How to fit.
 #[derive(Debug, Clone)]
@@ -101,6 +104,28 @@ pub fn fit(
     interrupt::with_stop_flag(stop, || run(program, fit, optimizer, stop, observer))
 }
 
+/// As [`fit()`], of a function of one sample: the loss of a batch is the sum of its samples' losses. What
+/// `fit.sources` are for are the numbers of the function's feeds.
+///
+/// # Errors
+/// As [`fit()`]. Where the function is left, the error says so and [`FunctionLoss::departure`] has the
+/// sample; its batch was not applied.
+pub fn fit_function(
+    loss: &FunctionLoss,
+    fit: &Fit,
+    optimizer: &Optimizer,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<History> {
+    let run = || {
+        let job = Job::new(loss.tables(), loss.leaves(), fit)?;
+        let states = job.states(optimizer)?;
+        let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states, fit.seed);
+        job.run(fit, stop, observer, new)
+    };
+    interrupt::with_stop_flag(stop, run)
+}
+
 fn run(
     program: &Program,
     fit: &Fit,
@@ -108,24 +133,11 @@ fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<History> {
-    let at_least_one = |name: &str, n: usize| match n {
-        0 => Err(Error::Value(format!("{name}: expected at least 1, got 0"))),
-        _ => Ok(()),
-    };
-    at_least_one("epochs", fit.epochs)?;
-    at_least_one("batch_size", fit.batch_size)?;
-    let workers = worker_count(fit.threads)?;
-    if program.tables().is_empty() {
-        return Err(Error::Value(
-            "the loss depends on no Parameter: there is nothing to train".into(),
-        ));
-    }
-    let feeds = Feeds::new(program.inputs(), &fit.sources)?;
-    let batch = fit.batch_size.min(feeds.count);
-    let workers = workers.min(feeds.count.div_ceil(batch));
-    let rest = feeds.count % batch;
+    let job = Job::new(program.tables(), program.inputs(), fit)?;
+    let feeds = &job.feeds;
+    let rest = feeds.count % job.batch;
     let plans = BatchPlans {
-        full: program.plan(&feeds.shapes(batch), Wrt::Parameters)?,
+        full: program.plan(&feeds.shapes(job.batch), Wrt::Parameters)?,
         rest: match rest {
             0 => None,
             n => Some((program.plan(&feeds.shapes(n), Wrt::Parameters)?, n)),
@@ -135,72 +147,121 @@ fn run(
     if let Some((rest, _)) = &plans.rest {
         feeds.check(program.inputs(), rest.input_bounds())?;
     }
-    let states: Vec<_> = program
-        .tables()
-        .iter()
-        .map(|t| optimizer.state(t))
-        .collect::<Result<_>>()?;
-    let training = Table::begin_training(program.tables().iter().map(|table| &**table))?;
-    let shared = RunContext {
-        program,
-        feeds: &feeds,
-        optimizer,
-        states: &states,
-        access: access(workers),
-        batch,
-        seed: fit.seed,
-        stop,
-        workers,
-        in_turn: fit.deterministic && workers > 1,
-        computed: AtomicUsize::new(0),
-        applied: AtomicUsize::new(0),
-    };
-    let mut crew: Vec<Worker<'_>> = (0..workers)
-        .map(|number| Worker::new(&shared, number, &plans))
-        .collect::<Result<_>>()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(workers)
-        .build()
-        .map_err(interrupt::no_thread(workers))?;
-    let mut samples = Samples::new(&feeds)?;
-    let mut history = History {
-        samples: feeds.count,
-        ..History::default()
-    };
-    for epoch in 0..fit.epochs {
-        let start = Instant::now();
-        // In the pool, so that it uses as many threads as were asked for; the result does
-        // not depend on their number.
-        pool.install(|| samples.shuffle(&feeds, &mut stream(fit.seed, SHUFFLER, epoch)));
-        shared.computed.store(0, Ordering::Release);
-        shared.applied.store(0, Ordering::Release);
-        {
-            let _running = training.run(workers == 1)?;
-            run_epoch(&mut crew, &pool, epoch, &samples)?;
+    let states = job.states(optimizer)?;
+    let new = || PlanStep::new(program, feeds, optimizer, &states, job.batch, &plans);
+    job.run(fit, stop, observer, new)
+}
+
+/// What is trained, on which samples.
+struct Job<'a> {
+    tables: &'a [Arc<Table>],
+    feeds: Feeds,
+    batch: usize,
+    workers: usize,
+}
+
+impl<'a> Job<'a> {
+    /// Checks settings and data.
+    fn new<'l>(
+        tables: &'a [Arc<Table>],
+        inputs: impl Iterator<Item = &'l Leaf> + Clone,
+        fit: &Fit,
+    ) -> Result<Self> {
+        let at_least_one = |name: &str, n: usize| match n {
+            0 => Err(Error::Value(format!("{name}: expected at least 1, got 0"))),
+            _ => Ok(()),
+        };
+        at_least_one("epochs", fit.epochs)?;
+        at_least_one("batch_size", fit.batch_size)?;
+        let workers = worker_count(fit.threads)?;
+        if tables.is_empty() {
+            return Err(Error::Value(
+                "the loss depends on no Parameter: there is nothing to train".into(),
+            ));
         }
-        for table in program.tables() {
-            table.touch();
-        }
-        if stop.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
-        history.loss.push(crew.iter().map(|w| w.loss).sum());
-        history.seconds.push(start.elapsed().as_secs_f64());
-        if observer.epoch(epoch, &history)? == Flow::Stop {
-            break;
-        }
+        let feeds = Feeds::new(inputs, &fit.sources)?;
+        let batch = fit.batch_size.min(feeds.count);
+        Ok(Job {
+            tables,
+            batch,
+            workers: workers.min(feeds.count.div_ceil(batch)),
+            feeds,
+        })
     }
-    // No loss has shown a parameter that became NaN or infinite and was not read afterwards.
-    for table in program.tables() {
-        if !table.is_finite()? {
-            return Err(Error::NotFinite(format!(
-                "{} holds NaN or infinity after training; a smaller learning rate, l2 or clip may \
-                 help",
-                table.label()
-            )));
-        }
+
+    /// The optimizer's state for each parameter.
+    fn states(&self, optimizer: &Optimizer) -> Result<Vec<Arc<State>>> {
+        self.tables.iter().map(|t| optimizer.state(t)).collect()
     }
-    Ok(history)
+
+    /// Trains; `new` makes what computes a worker's batches.
+    fn run<S: Step + Send>(
+        &self,
+        fit: &Fit,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+        new: impl Fn() -> Result<S>,
+    ) -> Result<History> {
+        let (feeds, workers, batch) = (&self.feeds, self.workers, self.batch);
+        let training = Table::begin_training(self.tables.iter().map(|table| &**table))?;
+        let shared = RunContext {
+            feeds,
+            access: access(workers),
+            batch,
+            seed: fit.seed,
+            stop,
+            workers,
+            in_turn: fit.deterministic && workers > 1,
+            computed: AtomicUsize::new(0),
+            applied: AtomicUsize::new(0),
+        };
+        let mut crew: Vec<Worker<'_, S>> = (0..workers)
+            .map(|number| Worker::new(&shared, number, new()?))
+            .collect::<Result<_>>()?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .build()
+            .map_err(interrupt::no_thread(workers))?;
+        let mut samples = Samples::new(feeds)?;
+        let mut history = History {
+            samples: feeds.count,
+            ..History::default()
+        };
+        for epoch in 0..fit.epochs {
+            let start = Instant::now();
+            // In the pool, so that it uses as many threads as were asked for; the result does
+            // not depend on their number.
+            pool.install(|| samples.shuffle(feeds, &mut stream(fit.seed, SHUFFLER, epoch)));
+            shared.computed.store(0, Ordering::Release);
+            shared.applied.store(0, Ordering::Release);
+            {
+                let _running = training.run(workers == 1)?;
+                run_epoch(&mut crew, &pool, epoch, &samples)?;
+            }
+            for table in self.tables {
+                table.touch();
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            history.loss.push(crew.iter().map(|w| w.loss).sum());
+            history.seconds.push(start.elapsed().as_secs_f64());
+            if observer.epoch(epoch, &history)? == Flow::Stop {
+                break;
+            }
+        }
+        // No loss has shown a parameter that became NaN or infinite and was not read afterwards.
+        for table in self.tables {
+            if !table.is_finite()? {
+                return Err(Error::NotFinite(format!(
+                    "{} holds NaN or infinity after training; a smaller learning rate, l2 or clip may \
+                     help",
+                    table.label()
+                )));
+            }
+        }
+        Ok(history)
+    }
 }
 
 /// How so many workers reach the tables: plain reads and writes are for one alone.
@@ -214,8 +275,8 @@ fn access(workers: usize) -> Access {
 /// Runs one epoch on all workers. If several fail, the error is that of the worker with the lowest
 /// number. A single worker runs in the pool, too: operators that run in a pool do not split their
 /// work among threads.
-fn run_epoch(
-    crew: &mut [Worker<'_>],
+fn run_epoch<S: Step + Send>(
+    crew: &mut [Worker<'_, S>],
     pool: &rayon::ThreadPool,
     epoch: usize,
     samples: &Samples,

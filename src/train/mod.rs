@@ -45,8 +45,10 @@
 
 mod data;
 mod fit;
+mod function_step;
 mod history;
 mod parallel;
+mod plan_step;
 mod positives;
 mod ragged;
 mod samples;
@@ -56,7 +58,8 @@ mod stream;
 mod worker;
 
 pub use data::Source;
-pub use fit::{Fit, MOST_WORKERS, Observer, fit};
+pub use fit::{Fit, MOST_WORKERS, Observer, fit, fit_function};
+pub use function_step::{Departure, FunctionLoss, SampleValue};
 pub use history::{Flow, History};
 pub use parallel::{Member, parallel};
 pub use ragged::Ragged;

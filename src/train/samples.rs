@@ -72,6 +72,28 @@ impl Samples {
         );
     }
 
+    /// The number of the sample at some position, after a shuffle by a generator like this one.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory.
+    pub(super) fn number_at<R: Rng>(&self, position: usize, rng: &mut R) -> Result<u32> {
+        fn shuffled<const N: usize, R: Rng>(
+            records: &[[u32; N]],
+            position: usize,
+            rng: &mut R,
+        ) -> Result<u32> {
+            // How it is shuffled depends on the size of a record.
+            let mut numbers = filled(records.len(), [0; N])?;
+            shuffle(&mut numbers, |i| [i; N], rng);
+            Ok(numbers[position][0])
+        }
+        with_records!(
+            self,
+            records => shuffled(records, position, rng),
+            numbers => Ok(numbers[position])
+        )
+    }
+
     /// Fills `buffers` with the samples at `range`.
     pub(super) fn fill<R: Rng>(
         &self,

@@ -102,7 +102,7 @@ pub(super) fn constant(object: &Bound<'_, PyAny>) -> PyResult<Datum> {
 ///
 /// # Errors
 /// TypeError or ValueError if it is another, OverflowError for an integer beyond 64 bits.
-pub(super) fn of_kind(what: &str, object: &Bound<'_, PyAny>, kind: &ValueKind) -> PyResult<Datum> {
+pub(in crate::python) fn of_kind(what: &str, object: &Bound<'_, PyAny>, kind: &ValueKind) -> PyResult<Datum> {
     let refused = || {
         PyTypeError::new_err(format!(
             "{what}: expected {}, got {}",
@@ -142,7 +142,7 @@ fn of_type(what: &str, object: &Bound<'_, PyAny>, ty: &Type) -> PyResult<Array> 
 }
 
 /// A value as an object: numbers as Python's, but float32 as NumPy's, arrays as new arrays.
-pub(super) fn object(py: Python<'_>, datum: Datum) -> PyResult<Bound<'_, PyAny>> {
+pub(in crate::python) fn object(py: Python<'_>, datum: Datum) -> PyResult<Bound<'_, PyAny>> {
     Ok(match datum {
         Datum::Bool(b) => PyBool::new(py, b).to_owned().into_any(),
         Datum::Int(i) => PyInt::new(py, i).into_any(),

@@ -20,8 +20,8 @@ use crate::rules::OpRef;
 /// A function in the form that is compiled and differentiated; an ``IrBuilder`` makes one, and its
 /// derivatives are others. It never changes, and works in every thread. ``str(function)`` shows it.
 #[pyclass(name = "IrFunction", module = "wyrmling._core", frozen, weakref)]
-pub(super) struct PyIrFunction {
-    pub(super) inner: Arc<Function>,
+pub(in crate::python) struct PyIrFunction {
+    pub(in crate::python) inner: Arc<Function>,
     /// Whether it was simplified.
     is_simple: bool,
     file: Arc<str>,

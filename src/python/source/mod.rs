@@ -11,7 +11,7 @@ mod builder;
 mod compiled;
 mod conditions;
 mod constants;
-mod datum;
+pub(super) mod datum;
 mod dispatcher;
 mod function;
 mod leaves;
@@ -22,6 +22,7 @@ mod table;
 
 use pyo3::prelude::*;
 
+pub(super) use self::function::PyIrFunction;
 use super::collect::Root;
 
 /// The object as one that may hold operators of the caller's own.

@@ -1,0 +1,211 @@
+"""A loss that is a function of parameters and one sample, as ``fit`` trains it.
+
+The function is read once, for arguments of the kinds that its columns have: an integer of a column is
+an int, a floating-point number a float, a row of a column with more axes an array of the column's
+type, and so is an entry of a ragged column; a sampler gives ints. Parameters are arrays. What the
+function finds outside is a constant.
+
+Limits: functions that have to know the value of an argument are refused.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._core import IrFunction
+from . import refuse
+from .choose import program
+from .form import Constant, Leaf
+from .programs import Arguments, Misfit
+from .refuse import SourceError, Unreadable
+
+FLOATS = ("float", "float32", "float64", "array")
+"""What a loss may be; an array if it has no axes."""
+
+
+@dataclass
+class Loss:
+    """A loss that was read. ``bindings`` says what each parameter of ``function`` is: a kind of
+    ``_core.fit``'s, and the object.
+    """
+
+    function: IrFunction
+    bindings: list[tuple[str, Any]]
+
+    of: Callable[..., Any]
+    names: list[str]
+
+    def left(self, named: dict[str, Any], text: str, line: int, number: int, epoch: int) -> None:
+        """Raises what the Python function raises for these arguments, where what was read of it was
+        left; SourceError if it returns.
+        """
+        where = f"sample {number} of the columns, in epoch {epoch + 1} (its batch was not applied)"
+        bound = inspect.signature(self.of).bind_partial()
+        bound.arguments.update((name, named[name]) for name in self.names)
+        try:
+            self.of(*bound.args, **bound.kwargs)
+        except Exception as error:
+            error.add_note(f"raised by {where}")
+            raise
+        title, file = getattr(self.of, "__qualname__", "loss"), self.function.file
+        error = SourceError(
+            f"{file}:{line}: {title} was left ({text}) by {where}; Python computes it, which "
+            "training does not imitate"
+        )
+        error.filename, error.lineno = file, line or None
+        raise error
+
+
+def column(name: str, values: Any) -> tuple[str, np.ndarray[Any, Any]]:
+    """The kind of a column's values in the function, and the column as it is staged: words of 32
+    bits, or floating-point numbers.
+
+    Raises TypeError for what holds no numbers, ValueError for integers beyond 64 bits.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"columns: {name!r}: {error}") from None
+    if not array.ndim:
+        raise ValueError(f"columns: {name!r}: expected a value for each sample, got a single one")
+    if not array.size and array.dtype == np.float64 and not isinstance(values, np.ndarray):
+        return "float", array
+    kind = array.dtype.kind
+    if kind == "f" and array.dtype.itemsize <= 8:
+        if array.dtype.itemsize == 2:
+            array = array.astype(np.float32)
+        array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+        return ("float" if array.ndim == 1 else "row"), array
+    if kind == "b" and array.ndim == 1:
+        return "bool", array.astype(np.uint32)
+    if kind not in "iu":
+        raise TypeError(
+            f"columns: {name!r}: expected numbers, got an array of dtype {array.dtype}"
+            + (f" with {array.ndim} axes" if kind == "b" else "")
+        )
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    if low >= 0 and high < 2**32:
+        return ("int" if array.ndim == 1 else "row"), array.astype(np.uint32)
+    if array.ndim > 1:
+        raise ValueError(
+            f"columns: {name!r}: expected rows of integers from 0 to 2**32 - 1, got "
+            f"{low if low < 0 else high}"
+        )
+    if high >= 2**63:
+        raise ValueError(f"columns: {name!r}: expected integers of 64 bits, got {high}")
+    return "wide", array.astype("<i8").view("<u4").astype(np.uint32).reshape(-1, 2)
+
+
+def _sample(kind: str, data: Any) -> Any:
+    """A value like those of a column."""
+    if kind in ("int", "wide"):
+        return 1
+    if kind in ("float", "bool"):
+        return 1.0 if kind == "float" else True
+    return np.ones(data.shape[1:], data.dtype)
+
+
+def prepare(
+    loss: Callable[..., Any],
+    columns: Mapping[str, tuple[str, Any]],
+    sample: Mapping[str, tuple[str, Any]],
+    parameters: Mapping[str, tuple[tuple[int, ...], str]],
+) -> Loss:
+    """Reads a loss. Columns and samplers are given by the kind of their values and an array like
+    one of them (``entry``) or like all (others); parameters by shape and type.
+
+    Raises TypeError for names that do not fit the function's arguments, or a result that is no
+    floating-point number, ValueError for a name that is given twice, SourceError if it cannot be
+    read.
+    """
+    title = getattr(loss, "__qualname__", type(loss).__qualname__)
+    given: dict[str, tuple[str, Any]] = {}
+    for what, names in (("columns", columns), ("sample", sample), ("parameters", parameters)):
+        for name in names:
+            if name in given:
+                raise ValueError(f"{what}: {name!r} is in {given[name][0]} already")
+            if what == "parameters":
+                shape, dtype = parameters[name]
+                value: Any = np.broadcast_to(np.ones((), dtype), shape)
+                if not shape:
+                    value = 1.0 if dtype == "float64" else np.float32(1.0)
+            else:
+                kind, data = (columns if what == "columns" else sample)[name]
+                value = data if kind == "entry" else _sample(kind, data)
+            given[name] = what, value
+    names = _names(loss, title, given)
+    values = [given[name][1] for name in names]
+    bound = inspect.signature(loss).bind_partial()
+    bound.arguments.update(zip(names, values, strict=True))
+    arguments = Arguments.of(bound.args, bound.kwargs)
+    try:
+        made = program(loss, (), arguments)
+    except Unreadable as error:
+        raise refuse.unreadable(title, str(error)) from None
+    except Misfit as error:
+        raise TypeError(f"loss: {title}: {error}") from None
+    order = list(bound.arguments)
+    by_place = dict(zip(arguments.places, order, strict=True))
+    for number, place in enumerate(arguments.places):
+        if number not in made.leaves:
+            raise _has_to_know(title, by_place[place])
+    bindings: list[tuple[str, Any]] = []
+    for place, like in zip(made.inputs, made.samples, strict=True):
+        name = by_place.get(place)
+        bindings.append(("constant", like) if name is None else (given[name][0], name))
+    _expect_number(title, made.form, made.returns)
+    return Loss(made.function, bindings, loss, names)
+
+
+def _names(loss: Callable[..., Any], title: str, given: Mapping[str, Any]) -> list[str]:
+    """The arguments of a function that are given, in order."""
+    try:
+        signature = inspect.signature(loss)
+    except (TypeError, ValueError):
+        raise refuse.unreadable(title, "it says nothing of its arguments") from None
+    names = []
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise TypeError(
+                f"loss: {title} takes {'*' * (1 + (parameter.kind == parameter.VAR_KEYWORD))}"
+                f"{parameter.name}; give all arguments names"
+            )
+        if parameter.name in given:
+            names.append(parameter.name)
+        elif parameter.default is parameter.empty:
+            raise TypeError(
+                f"loss: nothing is given for the argument {parameter.name!r} of {title}; name it in "
+                "columns, sample or parameters"
+            )
+    for name, (what, _) in given.items():
+        if name not in names:
+            raise TypeError(f"{what}: {title} has no argument {name!r}")
+    return names
+
+
+def _has_to_know(title: str, name: str) -> SourceError:
+    error = refuse.unsupported(f"{title}: having to know the value of the argument {name!r}")
+    error.args = (f"{title} has to know the value of its argument {name!r}, which differs",)
+    return error
+
+
+def _expect_number(title: str, form: Any, returns: bool) -> None:
+    """Raises TypeError unless a function's result is a floating-point number."""
+    if not returns:
+        raise TypeError(f"loss: {title} never returns; expected it to return a number")
+    if isinstance(form, Leaf) and form.kind in FLOATS:
+        return
+    if isinstance(form, Leaf):
+        got = form.kind
+    elif isinstance(form, Constant):
+        got = repr(form.object)
+        if isinstance(form.object, float | np.floating):
+            raise ValueError(f"loss: {title} returns {got} for all samples")
+    else:
+        got = type(form).__name__ if isinstance(form, tuple | list | dict) else "an object"
+    raise TypeError(f"loss: {title} returns {got}; expected one floating-point number")

@@ -1,0 +1,281 @@
+//! The loss of one sample as a function of the ir, ready to run with its gradient.
+//!
+//! Parameters are arrays to the function. Where it only looks rows up in one, by integers, neither is
+//! the array made nor a gradient of its shape: rows are copied of the table, and the gradient is records
+//! of rows ([`table_rows`](super::table_rows)). Any other parameter is passed as an array, a copy that
+//! serves a batch, and has a gradient of its shape. That is how graphs do it, too.
+//!
+//! Limits: a slice of a parameter is no lookup; it takes the array.
+
+use std::sync::Arc;
+
+use super::table_rows::{RowRecords, TableRows, collecting};
+use super::{Compiled, Outcome};
+use crate::array::{Array, DType};
+use crate::error::{Error, Result};
+use crate::ir::{
+    Datum, Exit, Expression, Function, Lengths, ScalarOperator, Terminator, ValueId, ValueKind, simplify,
+    vjp,
+};
+use crate::rules::{Gather, OpRef};
+use crate::table::Table;
+
+/// What a parameter of a loss is.
+#[derive(Debug, Clone)]
+pub enum LossArgument {
+    /// Part of a sample, of this number.
+    Feed(usize),
+    /// The same for all samples.
+    Constant(Datum),
+    /// The trained parameter of this number.
+    Parameter(usize),
+}
+
+/// Which form the gradient of a parameter has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TableGradient {
+    /// Records of rows.
+    Rows,
+    /// The sum of these results.
+    Dense(Vec<usize>),
+}
+
+/// What became of a sample.
+#[derive(Debug)]
+pub(crate) enum SampleResult {
+    /// The loss, and the gradients that are arrays, as [`TableGradient::Dense`] numbers them.
+    Loss(f64, Vec<Datum>),
+    /// The function was left by this exit.
+    Left(u32),
+}
+
+/// A loss of one sample with its gradients by parameters. It never changes, and runs in any number of
+/// threads at once.
+#[derive(Debug)]
+pub struct SampleLoss {
+    compiled: Compiled,
+    arguments: Vec<LossArgument>,
+    tables: Vec<Arc<Table>>,
+    gradients: Vec<TableGradient>,
+    /// Whether each parameter of the function stands for a table whose rows are looked up.
+    stands: Vec<bool>,
+    /// The cotangent of the loss.
+    seed: Datum,
+}
+
+impl SampleLoss {
+    /// The loss that a function computes of its parameters, which are what `arguments` says: a number.
+    ///
+    /// # Errors
+    /// [`Error::Type`] if the result is no floating-point number or an operator has to call its caller,
+    /// [`Error::Value`] if the loss does not depend on a parameter, and as [`vjp`].
+    pub fn new(
+        function: &Function,
+        arguments: Vec<LossArgument>,
+        tables: Vec<Arc<Table>>,
+    ) -> Result<Self> {
+        let mut function = simplify(function, Lengths::Seen)?;
+        if arguments.len() != function.parameters().len() {
+            return Err(Error::Value(format!(
+                "{}: expected what its {} parameters are, got {}",
+                function.name,
+                function.parameters().len(),
+                arguments.len()
+            )));
+        }
+        let stays = |op: OpRef| op.stays_in_thread().then(|| op.name().to_owned());
+        if let Some(name) = function.operators().cloned().find_map(stays) {
+            return Err(Error::Type(format!(
+                "{}: {name} is an operator of your own, which needs Python; a loss of one sample runs \
+                 without it",
+                function.name
+            )));
+        }
+        let seed = seed(&function)?;
+        let mut stands = vec![false; arguments.len()];
+        let mut wrt = Vec::new();
+        for (number, table) in tables.iter().enumerate() {
+            let places = places(&arguments, number);
+            let ids: Vec<ValueId> = places.iter().map(|&at| function.parameters()[at]).collect();
+            if ids.iter().all(|&id| is_looked_up(&function, id)) {
+                for (&at, &id) in places.iter().zip(&ids) {
+                    look_up(&mut function, id, table, number);
+                    stands[at] = true;
+                }
+            }
+            wrt.extend(places.into_iter().zip(ids).map(|(at, id)| (number, at, id)));
+        }
+        let ids: Vec<ValueId> = wrt.iter().map(|&(.., id)| id).collect();
+        let pullback = vjp(&function, &ids)?;
+        let mut gradients = Vec::with_capacity(tables.len());
+        for (number, table) in tables.iter().enumerate() {
+            let own = wrt.iter().zip(&pullback.gradients);
+            let own = own.filter(|((other, ..), _)| *other == number);
+            let found: Vec<(usize, usize)> = own
+                .filter_map(|(&(_, at, _), place)| Some((at, (*place)?)))
+                .collect();
+            gradients.push(match found.first() {
+                None => {
+                    return Err(Error::Value(format!(
+                        "{} does not depend on {}: there is nothing to train",
+                        function.name,
+                        table.label()
+                    )));
+                }
+                Some(&(at, _)) if stands[at] => TableGradient::Rows,
+                Some(_) => TableGradient::Dense(found.iter().map(|&(_, place)| place).collect()),
+            });
+        }
+        Ok(SampleLoss {
+            compiled: Compiled::new(simplify(&pullback.function, Lengths::Seen)?)?,
+            arguments,
+            tables,
+            gradients,
+            stands,
+            seed,
+        })
+    }
+
+    /// The trained parameters.
+    pub fn tables(&self) -> &[Arc<Table>] {
+        &self.tables
+    }
+
+    /// Why the function is left by an exit, and the line; `None` if there is no such exit.
+    pub fn exit(&self, number: u32) -> Option<&Exit> {
+        self.compiled.function().notes.exits.get(number as usize)
+    }
+
+    /// The form of each parameter's gradient.
+    pub(crate) fn gradients(&self) -> &[TableGradient] {
+        &self.gradients
+    }
+
+    /// What the function is given, where parts of samples are still to be filled in; the place of each
+    /// of these, and of each table that is passed as an array.
+    pub(crate) fn arguments(&self) -> (Vec<Datum>, Vec<(usize, LossArgument)>) {
+        let mut data = Vec::with_capacity(self.arguments.len() + 1);
+        let mut open = Vec::new();
+        for (at, argument) in self.arguments.iter().enumerate() {
+            data.push(match argument {
+                LossArgument::Constant(datum) => datum.clone(),
+                LossArgument::Parameter(number) if self.stands[at] => {
+                    number_of(self.tables[*number].ty().dtype, 0.0)
+                }
+                other => {
+                    open.push((at, other.clone()));
+                    Datum::Bool(false)
+                }
+            });
+        }
+        data.push(self.seed.clone());
+        (data, open)
+    }
+
+    /// Runs the function on these arguments. Gradients that are rows are appended to `records`, which
+    /// has an entry for each table.
+    ///
+    /// # Errors
+    /// As [`Compiled::run`].
+    ///
+    /// # Safety
+    /// The locks of all tables are held, for this thread alone or shared with others that reach the
+    /// tables by moves.
+    pub(crate) unsafe fn run(
+        &self,
+        args: &[Datum],
+        records: &mut Vec<RowRecords>,
+    ) -> Result<SampleResult> {
+        Ok(match collecting(records, || self.compiled.run(args))? {
+            Outcome::Left(exit) => SampleResult::Left(exit),
+            Outcome::Returned(results) => {
+                let loss = results.first().map_or(Ok(0.0), Datum::item)?;
+                SampleResult::Loss(loss, results)
+            }
+        })
+    }
+}
+
+/// A single number.
+fn number_of(dtype: DType, x: f64) -> Datum {
+    match dtype {
+        DType::F32 => Array::from(x as f32).into(),
+        _ => Array::from(x).into(),
+    }
+}
+
+/// Where parameter `number` is passed.
+fn places(arguments: &[LossArgument], number: usize) -> Vec<usize> {
+    let is = |argument: &LossArgument| matches!(argument, LossArgument::Parameter(n) if *n == number);
+    let places = arguments.iter().enumerate();
+    places.filter_map(|(at, a)| is(a).then_some(at)).collect()
+}
+
+/// The cotangent of a loss.
+fn seed(function: &Function) -> Result<Datum> {
+    let returned = function.blocks.iter().find_map(|b| match &b.terminator {
+        Terminator::Return(values) => Some(values.as_slice()),
+        _ => None,
+    });
+    match returned {
+        Some(&[loss]) => match function.kind(loss).as_number() {
+            Some(dtype) if dtype.is_real() => Ok(number_of(dtype, 1.0)),
+            _ => Err(Error::Type(format!(
+                "{}: expected one floating-point number as the loss of a sample, got {}",
+                function.name,
+                function.kind(loss)
+            ))),
+        },
+        Some(values) => Err(Error::Type(format!(
+            "{}: expected one floating-point number as the loss of a sample, got {} values",
+            function.name,
+            values.len()
+        ))),
+        None => Err(Error::Value(format!("{} never returns", function.name))),
+    }
+}
+
+/// Whether all that a function does with a parameter, which is an array, is to look rows up and to ask
+/// for lengths.
+fn is_looked_up(function: &Function, id: ValueId) -> bool {
+    let fits = |expression: &Expression| match expression {
+        Expression::Apply(op, args) if op.downcast::<Gather>().is_some() => {
+            args.first() == Some(&id) || !args.contains(&id)
+        }
+        Expression::Compute(ScalarOperator::Length(axis), args, _) if args[..] == [id] => {
+            usize::from(*axis) < function.ty(id).ndim()
+        }
+        other => !other.operands().contains(&id),
+    };
+    function.blocks.iter().all(|block| {
+        let mut passed = false;
+        block.terminator.each(|used| passed |= used == id);
+        !passed && block.instructions.iter().all(|i| fits(&i.expression))
+    })
+}
+
+/// Lets a function look rows up in a table in the place of an array. The parameter becomes a number that
+/// stands for the table.
+fn look_up(function: &mut Function, id: ValueId, table: &Arc<Table>, record: usize) {
+    for block in &mut function.blocks {
+        for i in &mut block.instructions {
+            let new = match &i.expression {
+                Expression::Apply(op, args)
+                    if op.downcast::<Gather>().is_some() && args[0] == id =>
+                {
+                    // SAFETY: it is run by `SampleLoss::run`, whose caller holds the locks, and given to
+                    // nobody.
+                    let op = unsafe { TableRows::new(Arc::clone(table), record) };
+                    Expression::Apply(OpRef::new(op), args.clone())
+                }
+                Expression::Compute(ScalarOperator::Length(axis), args, _) if args[..] == [id] => {
+                    let length = table.ty().shape[usize::from(*axis)];
+                    Expression::Constant(Datum::Int(length as i64))
+                }
+                _ => continue,
+            };
+            i.expression = new;
+        }
+    }
+    function.kinds[id as usize] = ValueKind::number(table.ty().dtype);
+}

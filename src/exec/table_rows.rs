@@ -1,0 +1,171 @@
+//! Rows of a table as an operator, and its gradient as records of rows.
+//!
+//! A function of one sample looks rows up in tables that are too large to be passed as arrays and may be
+//! changed by other workers meanwhile. [`TableRows`] copies the rows that it is asked for. Operand 0 is a
+//! number that stands for the table: its value is not read, but what depends on the table depends on it,
+//! so that a function is differentiated by the table in being differentiated by this number. The product
+//! of the reverse mode is [`CollectRows`], which appends the rows and their indices to the records of the
+//! thread ([`collecting`]), and whose result, a zero, is the "gradient" of that number.
+//!
+//! Nothing between a rule and a run may do [`CollectRows`] more or less often than the rule is: it has no
+//! key, so that it is never shared; one of its operands is no constant, so that it is never folded; its
+//! result is summed to what the function returns, so that it is never dropped; and only operators with
+//! kernels for single elements move out of loops.
+//!
+//! Limits: both are for functions that the trainer runs while it holds the tables' locks. There is no
+//! forward mode and no second derivative of them.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::lookup;
+use crate::array::{DType, Type, Typed, View, ViewMut, with_real};
+use crate::error::{Error, Result};
+use crate::reserve;
+use crate::rules::{Ex, Gather, Operator, arity, check_indices};
+use crate::table::Table;
+
+/// Copies of rows of a table at the indices of operand 1. See the [module documentation](self).
+#[derive(Debug)]
+pub(super) struct TableRows {
+    table: Arc<Table>,
+    /// Which of the thread's records gets the gradient.
+    record: usize,
+}
+
+impl TableRows {
+    /// The operator of a table.
+    ///
+    /// # Safety
+    /// It is evaluated only while the lock of the table is held, for this thread alone or shared with
+    /// others that reach the table by moves.
+    pub(super) unsafe fn new(table: Arc<Table>, record: usize) -> Self {
+        TableRows { table, record }
+    }
+}
+
+impl Operator for TableRows {
+    fn name(&self) -> &str {
+        "table_rows"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [_, index] = arity::<2>("table_rows", args)?;
+        Gather.infer(&[self.table.ty(), index])
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        let indices = args[1].indices();
+        check_indices(|| self.table.label(), indices, self.table.rows())?;
+        with_real!(out.data.dtype(), T => {
+            // Every index was just found to be a row of the table, whose element type `infer` gave the
+            // result, with a row for each index; the lock is held, as `new` was promised.
+            lookup::gather::<T>(&self.table, indices, T::slice_mut(&mut out.data));
+        });
+        Ok(())
+    }
+
+    fn reads(&self, i: usize) -> bool {
+        i == 1
+    }
+
+    fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        let record = self.record;
+        (i == 0).then(|| x[0].with_new(CollectRows { record }, &[g, x[1]]))
+    }
+}
+
+/// Appends the rows that are operand 1, at the indices of operand 2, to records of the thread.
+#[derive(Debug)]
+struct CollectRows {
+    record: usize,
+}
+
+impl Operator for CollectRows {
+    fn name(&self) -> &str {
+        "collect_rows"
+    }
+
+    fn infer(&self, args: &[&Type]) -> Result<Type> {
+        let [stands, ..] = arity::<3>("collect_rows", args)?;
+        Ok((*stands).clone())
+    }
+
+    fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
+        with_real!(out.data.dtype(), T => T::slice_mut(&mut out.data).fill(T::default()));
+        RECORDS.with_borrow_mut(|records| match records.get_mut(self.record) {
+            Some(record) => record.append(args[2].indices(), &args[1]),
+            None => Err(Error::State("collect_rows: nothing is collected here".into())),
+        })
+    }
+
+    fn reads(&self, i: usize) -> bool {
+        i > 0
+    }
+
+    fn vjp<'t>(&self, _i: usize, _g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
+        None
+    }
+}
+
+/// Rows of the gradient of one table: each has an index.
+#[derive(Debug)]
+pub(crate) enum RowRecords {
+    F32(Vec<u32>, Vec<f32>),
+    F64(Vec<u32>, Vec<f64>),
+}
+
+impl RowRecords {
+    /// None, of a table with this element type.
+    pub(crate) fn new(dtype: DType) -> Self {
+        match dtype {
+            DType::F32 => RowRecords::F32(Vec::new(), Vec::new()),
+            _ => RowRecords::F64(Vec::new(), Vec::new()),
+        }
+    }
+
+    /// Forgets all; the memory stays.
+    pub(crate) fn clear(&mut self) {
+        match self {
+            RowRecords::F32(indices, rows) => {
+                indices.clear();
+                rows.clear();
+            }
+            RowRecords::F64(indices, rows) => {
+                indices.clear();
+                rows.clear();
+            }
+        }
+    }
+
+    fn append(&mut self, indices: &[u32], rows: &View<'_>) -> Result<()> {
+        fn all<T: Copy>(to: &mut Vec<T>, from: &[T]) -> Result<()> {
+            reserve::grow(to, from.len())?;
+            to.extend_from_slice(from);
+            Ok(())
+        }
+        match self {
+            RowRecords::F32(i, r) => all(i, indices).and_then(|()| all(r, rows.real::<f32>())),
+            RowRecords::F64(i, r) => all(i, indices).and_then(|()| all(r, rows.real::<f64>())),
+        }
+    }
+}
+
+thread_local! {
+    /// What is collected by the function that runs in this thread, for each of its tables.
+    static RECORDS: RefCell<Vec<RowRecords>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `work`, in which the rows of gradients are appended to `records`.
+pub(super) fn collecting<R>(records: &mut Vec<RowRecords>, work: impl FnOnce() -> R) -> R {
+    /// Gives the records back, also if the work panics.
+    struct Collecting<'r>(&'r mut Vec<RowRecords>);
+    impl Drop for Collecting<'_> {
+        fn drop(&mut self) {
+            RECORDS.with_borrow_mut(|here| std::mem::swap(here, self.0));
+        }
+    }
+    RECORDS.with_borrow_mut(|here| std::mem::swap(here, records));
+    let _collecting = Collecting(records);
+    work()
+}

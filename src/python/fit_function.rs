@@ -1,0 +1,223 @@
+//! What `fit` needs of a loss that is a Python function of parameters and one sample.
+//!
+//! `python/wyrmling/source/training.py` reads the function; here its arguments are found in columns,
+//! samplers and parameters, by name. The Python function itself is called only if what was read is left.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use super::argument::Given;
+use super::convert::{self, type_name};
+use super::sampling::PySampler;
+use super::source::{PyIrFunction, datum};
+use super::variable::PyVariable;
+use crate::array::{Array, DType, Type};
+use crate::exec::{Leaf, LossArgument, SampleLoss};
+use crate::ir::ValueKind;
+use crate::table::Table;
+use crate::train::{FunctionLoss, SampleValue, Source};
+
+/// What maps arguments to something.
+const BY_NAME: &str = "a dict whose keys are names of the function's arguments";
+
+/// A dictionary by names, as it is given.
+type Named<'py> = Option<Given<Bound<'py, PyDict>>>;
+
+/// The entries of a dictionary by names.
+fn named<'py>(what: &str, given: Named<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    let Some(given) = given else {
+        return Ok(Vec::new());
+    };
+    let entries = given.named(what, BY_NAME)?.into_iter();
+    let entries = entries.map(|(key, value)| match key.cast::<PyString>() {
+        Ok(name) => Ok((name.to_str()?.to_owned(), value)),
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "{what}: expected names of the function's arguments as keys, got {}",
+            type_name(&key)
+        ))),
+    });
+    entries.collect()
+}
+
+/// A part of a sample.
+struct Feed {
+    name: String,
+    source: Source,
+    /// The type of what it is filled from.
+    ty: Type,
+    value: SampleValue,
+}
+
+/// A loss that is a function, read and compiled.
+pub(super) struct FittedFunction {
+    pub(super) loss: Arc<FunctionLoss>,
+    pub(super) sources: Vec<(u64, Source)>,
+    /// What Python knows of it.
+    read: Py<PyAny>,
+    /// The names of its parts of a sample, and of its parameters.
+    feeds: Vec<String>,
+    parameters: Vec<(String, Arc<Table>)>,
+}
+
+/// A column of words or numbers, by its kind.
+fn column(name: &str, kind: &str, data: &Bound<'_, PyAny>) -> PyResult<(Array, SampleValue)> {
+    let indices = |data| Ok::<_, PyErr>(convert::indices(name, data, &|| None)?.into());
+    Ok(match kind {
+        "int" => (indices(data)?, SampleValue::Int),
+        "wide" => (indices(data)?, SampleValue::WideInt),
+        "bool" => (indices(data)?, SampleValue::Bool),
+        "float" => (convert::array(name, data)?.0, SampleValue::Float),
+        _ => {
+            let words = data.getattr(intern!(data.py(), "dtype"))?;
+            let words = words.eq(convert::numpy_dtype(data.py(), DType::U32))?;
+            let rows = match words {
+                true => indices(data)?,
+                false => convert::array(name, data)?.0,
+            };
+            (rows, SampleValue::Row)
+        }
+    })
+}
+
+impl FittedFunction {
+    /// Reads a function and compiles it.
+    ///
+    /// # Errors
+    /// TypeError or ValueError for data that do not fit, SourceError if it cannot be read.
+    pub(super) fn new<'py>(
+        loss: &Bound<'py, PyAny>,
+        columns: Given<Bound<'py, PyDict>>,
+        sample: Named<'py>,
+        parameters: Named<'py>,
+    ) -> PyResult<Self> {
+        let py = loss.py();
+        let training = py.import(intern!(py, "wyrmling.source.training"))?;
+        let mut feeds: Vec<Feed> = Vec::new();
+        let (described, drawn) = (PyDict::new(py), PyDict::new(py));
+        for (name, values) in named("columns", Some(columns))? {
+            let found = training.call_method1(intern!(py, "column"), (&name, values))?;
+            let (kind, data): (String, Bound<'_, PyAny>) = found.extract()?;
+            let (data_of, value) = column(&name, &kind, &data)?;
+            described.set_item(&name, found)?;
+            feeds.push(Feed {
+                ty: data_of.ty(),
+                source: Source::Column(data_of),
+                value,
+                name,
+            });
+        }
+        for (name, sampler) in named("sample", sample)? {
+            let Ok(sampler) = sampler.cast::<PySampler>() else {
+                return Err(PyTypeError::new_err(format!(
+                    "sample: expected a sampler such as wyrmling.sampling.Uniform, got {}",
+                    type_name(&sampler)
+                )));
+            };
+            let PySampler { inner, .. } = sampler.get();
+            drawn.set_item(&name, ("int", py.None()))?;
+            feeds.push(Feed {
+                ty: Type::new(DType::U32, &[1]),
+                source: Source::Sampled {
+                    sampler: Arc::clone(inner),
+                    given: None,
+                },
+                value: SampleValue::Int,
+                name,
+            });
+        }
+        let (trained, shapes) = (named("parameters", parameters)?, PyDict::new(py));
+        let mut tables: Vec<Arc<Table>> = Vec::new();
+        let mut parameters = Vec::with_capacity(trained.len());
+        for (name, object) in trained {
+            let variable = object.cast::<PyVariable>().ok();
+            let Some(param) = variable.and_then(|v| v.get().handle.param()) else {
+                return Err(PyTypeError::new_err(format!(
+                    "parameters: '{name}': expected a Parameter, got {}",
+                    type_name(&object)
+                )));
+            };
+            let table = param.table();
+            let Type { shape, dtype } = table.ty();
+            let shape = PyTuple::new(py, shape.iter().copied())?;
+            shapes.set_item(&name, (shape, dtype.to_string()))?;
+            if !tables.iter().any(|other| Arc::ptr_eq(other, table)) {
+                tables.push(Arc::clone(table));
+            }
+            parameters.push((name, Arc::clone(table)));
+        }
+        let prepare = intern!(py, "prepare");
+        let read = training.call_method1(prepare, (loss, described, drawn, shapes))?;
+        let function = read.getattr(intern!(py, "function"))?;
+        let function = function.cast::<PyIrFunction>()?;
+        let bindings = read.getattr(intern!(py, "bindings"))?;
+        let bindings: Vec<(String, Bound<'_, PyAny>)> = bindings.extract()?;
+        let mut arguments = Vec::with_capacity(bindings.len());
+        let inner = &function.get().inner;
+        for ((what, object), &id) in bindings.iter().zip(inner.parameters()) {
+            arguments.push(match what.as_str() {
+                "constant" => {
+                    let kind: &ValueKind = inner.kind(id);
+                    LossArgument::Constant(datum::of_kind("captured", object, kind)?)
+                }
+                "parameters" => {
+                    let name: String = object.extract()?;
+                    let of = parameters.iter().find(|(other, _)| *other == name);
+                    let at = of.and_then(|(_, t)| tables.iter().position(|u| Arc::ptr_eq(t, u)));
+                    LossArgument::Parameter(at.unwrap_or(0))
+                }
+                _ => {
+                    let name: String = object.extract()?;
+                    let at = feeds.iter().position(|feed| feed.name == name);
+                    LossArgument::Feed(at.unwrap_or(0))
+                }
+            });
+        }
+        let compiled = py.detach(|| SampleLoss::new(inner, arguments, tables))?;
+        let (mut sources, mut names, mut inputs) = (Vec::new(), Vec::new(), Vec::new());
+        for (id, feed) in (0..).zip(feeds) {
+            sources.push((id, feed.source));
+            names.push(feed.name.clone());
+            let leaf = Leaf::Input {
+                id,
+                ty: feed.ty,
+                name: feed.name,
+            };
+            inputs.push((leaf, feed.value));
+        }
+        Ok(FittedFunction {
+            loss: Arc::new(FunctionLoss::new(compiled, inputs)),
+            sources,
+            read: read.unbind(),
+            feeds: names,
+            parameters,
+        })
+    }
+
+    /// What is raised for a run that ended with an error: where the function was left, what the Python
+    /// function raises for the sample.
+    pub(super) fn raised(&self, py: Python<'_>, error: PyErr) -> PyErr {
+        let Some(departure) = self.loss.departure() else {
+            return error;
+        };
+        let explain = || -> PyResult<()> {
+            let named = PyDict::new(py);
+            for (name, value) in self.feeds.iter().zip(departure.values) {
+                named.set_item(name, datum::object(py, value)?)?;
+            }
+            for (name, table) in &self.parameters {
+                let value = py.detach(|| table.try_read())?;
+                named.set_item(name, datum::object(py, value.into())?)?;
+            }
+            let exit = self.loss.loss().exit(departure.exit);
+            let (text, line) = exit.map_or(("", 0), |exit| (exit.text.as_str(), exit.line));
+            let args = (named, text, line, departure.number, departure.epoch);
+            self.read.bind(py).call_method1(intern!(py, "left"), args)?;
+            Ok(())
+        };
+        explain().err().unwrap_or(error)
+    }
+}

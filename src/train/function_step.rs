@@ -1,0 +1,358 @@
+//! Batches that a function of one sample computes: what a worker runs for
+//! [`fit_function`](super::fit_function).
+//!
+//! The function runs once a sample, on values that are made of what is staged. Gradients of rows are
+//! collected as they come, others are added up; both are applied when the batch is computed.
+//!
+//! A function that is left computes nothing: its batch is not applied, and the sample is kept, so that
+//! whoever trains can say what Python does with it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::data::{Feeds, InputBuffer};
+use super::fit::SHUFFLER;
+use super::ragged::Ragged;
+use super::samples::Samples;
+use super::stream::stream;
+use super::worker::{AnyScratch, Step};
+use crate::array::{Array, Dense, Number, Shape, Slice, Typed, with_real};
+use crate::error::{Error, Result};
+use crate::exec::{Leaf, LossArgument, RowRecords, SampleLoss, SampleResult, TableGradient};
+use crate::interrupt::Poller;
+use crate::ir::Datum;
+use crate::optim::gradient::{Access, OnePart, Scratch, StepTarget};
+use crate::optim::{Optimizer, State, apply};
+use crate::process::Mutex;
+use crate::table::{Table, moves};
+
+/// About how many nanoseconds a sample takes, at least.
+const SAMPLE: usize = 500;
+
+/// What a feed's staged value is to the function.
+#[derive(Debug, Clone)]
+pub enum SampleValue {
+    /// An integer below 2³².
+    Int,
+    /// An integer of 64 bits: two words, the lower one first.
+    WideInt,
+    /// A truth value, 0 or 1.
+    Bool,
+    /// A floating-point number, of 64 bits whatever the column has.
+    Float,
+    /// An array with the column's type.
+    Row,
+    /// The entry of this number, which is an array.
+    Entry(Arc<Ragged>),
+}
+
+/// A sample on which a function was left.
+#[derive(Debug, Clone)]
+pub struct Departure {
+    /// The exit.
+    pub exit: u32,
+    /// The epoch, from 0.
+    pub epoch: usize,
+    /// The number of the sample in the columns.
+    pub number: u32,
+    /// The value of each feed.
+    pub values: Vec<Datum>,
+}
+
+/// A function of parameters and one sample, as the trainer takes it.
+#[derive(Debug)]
+pub struct FunctionLoss {
+    loss: SampleLoss,
+    leaves: Vec<Leaf>,
+    values: Vec<SampleValue>,
+    departure: Mutex<Option<Departure>>,
+}
+
+impl FunctionLoss {
+    /// A loss whose feeds are inputs, each with a first axis for samples, and what their values are to
+    /// the function.
+    pub fn new(loss: SampleLoss, feeds: Vec<(Leaf, SampleValue)>) -> Self {
+        let (leaves, values) = feeds.into_iter().unzip();
+        FunctionLoss {
+            loss,
+            leaves,
+            values,
+            departure: Mutex::new(None),
+        }
+    }
+
+    /// The loss.
+    pub fn loss(&self) -> &SampleLoss {
+        &self.loss
+    }
+
+    /// The sample on which the function was left, if it was.
+    pub fn departure(&self) -> Option<Departure> {
+        self.departure.lock().clone()
+    }
+
+    pub(super) fn tables(&self) -> &[Arc<Table>] {
+        self.loss.tables()
+    }
+
+    pub(super) fn leaves(&self) -> impl Iterator<Item = &Leaf> + Clone {
+        self.leaves.iter()
+    }
+}
+
+/// A parameter that is trained.
+struct TrainedTable<'a> {
+    target: StepTarget<'a>,
+    scratch: AnyScratch,
+    /// Rows that there is scratch for.
+    room: usize,
+    /// The sum of gradients that are arrays, if they are.
+    dense: Option<Array>,
+}
+
+/// Batches by a function. See the [module documentation](self).
+pub(super) struct FunctionStep<'a> {
+    loss: &'a FunctionLoss,
+    seed: u64,
+    /// The arguments of a run, and those that differ from run to run.
+    args: Vec<Datum>,
+    open: Vec<(usize, LossArgument)>,
+    /// The shape of each feed's value.
+    shapes: Vec<Shape>,
+    records: Vec<RowRecords>,
+    trained: Vec<TrainedTable<'a>>,
+    /// Where the function was left: the number among the staged samples, and the exit.
+    left: Option<(usize, u32, Vec<Datum>)>,
+}
+
+/// The value of a feed for the staged sample `k`.
+fn value(kind: &SampleValue, staged: &InputBuffer, shape: &Shape, k: usize) -> Result<Datum> {
+    let word = |at: usize| staged.indices().get(at).copied().unwrap_or(0);
+    Ok(match kind {
+        SampleValue::Int => Datum::Int(i64::from(word(k))),
+        SampleValue::WideInt => {
+            let bits = u64::from(word(2 * k)) | u64::from(word(2 * k + 1)) << 32;
+            Datum::Int(bits.cast_signed())
+        }
+        SampleValue::Bool => Datum::Bool(word(k) != 0),
+        SampleValue::Float => Datum::from(match staged.slice(k, 1) {
+            Slice::F32(x) => f64::from(x[0]),
+            Slice::F64(x) => x[0],
+            Slice::U32(x) => f64::from(x[0]),
+        }),
+        SampleValue::Row => {
+            let size = shape.iter().product::<usize>();
+            Datum::Array(match staged.slice(k * size, size) {
+                Slice::F32(row) => Array::F32(Dense::copy_of(shape, row)?),
+                Slice::F64(row) => Array::F64(Dense::copy_of(shape, row)?),
+                Slice::U32(row) => Array::U32(Dense::copy_of(shape, row)?),
+            })
+        }
+        SampleValue::Entry(ragged) => Datum::Array(ragged.entry(word(k) as usize)?),
+    })
+}
+
+/// A copy of a table, in the memory of another one if nobody else has that.
+///
+/// # Safety
+/// The lock of the table is held.
+unsafe fn snapshot(table: &Table, before: Datum) -> Result<Datum> {
+    let mut array = match before {
+        Datum::Array(array) if array.ty() == *table.ty() => array,
+        _ => Array::full(table.ty(), 0.0),
+    };
+    if array.view_mut().is_none() {
+        array = Array::full(table.ty(), 0.0);
+    }
+    if let Some(mut view) = array.view_mut() {
+        with_real!(table.ty().dtype, T => {
+            // SAFETY: the table and its copy have as many numbers of this type, and others reach the
+            // table by moves, since the lock is held.
+            unsafe { moves::load_row(table.pointer::<T>(), T::slice_mut(&mut view.data)) };
+        });
+    }
+    Ok(Datum::Array(array))
+}
+
+/// Adds to a sum of gradients; replaces it if it is the first.
+fn add(sum: &mut Array, gradient: &Datum, is_first: bool) {
+    let (Some(mut to), Datum::Array(from)) = (sum.view_mut(), gradient) else {
+        return;
+    };
+    with_real!(from.dtype(), T => {
+        let (to, from) = (T::slice_mut(&mut to.data), from.view());
+        let pairs = to.iter_mut().zip(from.real::<T>());
+        match is_first {
+            true => pairs.for_each(|(to, &x)| *to = x),
+            false => pairs.for_each(|(to, &x)| *to += x),
+        }
+    });
+}
+
+impl<'a> FunctionStep<'a> {
+    /// Room for batches of a loss.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    pub(super) fn new(
+        loss: &'a FunctionLoss,
+        feeds: &Feeds,
+        optimizer: &Optimizer,
+        states: &'a [Arc<State>],
+        seed: u64,
+    ) -> Result<Self> {
+        let tables = loss.tables();
+        let parts = tables.iter().zip(states).zip(loss.loss.gradients());
+        let trained = parts.map(|((table, state), gradient)| {
+            Ok(TrainedTable {
+                target: StepTarget {
+                    table,
+                    state,
+                    rule: optimizer.rule(),
+                    settings: optimizer.settings(),
+                },
+                scratch: AnyScratch::new(table, 0)?,
+                room: 0,
+                dense: match gradient {
+                    TableGradient::Rows => None,
+                    TableGradient::Dense(_) => Some(Array::full(table.ty(), 0.0)),
+                },
+            })
+        });
+        let trained = trained.collect::<Result<_>>()?;
+        let (args, open) = loss.loss.arguments();
+        let dtypes = tables.iter().map(|table| table.ty().dtype);
+        Ok(FunctionStep {
+            loss,
+            seed,
+            args,
+            open,
+            shapes: feeds.sample_shapes().collect(),
+            records: dtypes.map(RowRecords::new).collect(),
+            trained,
+            left: None,
+        })
+    }
+}
+
+impl Step for FunctionStep<'_> {
+    unsafe fn run(&mut self, staged: &[InputBuffer], samples: Range<usize>) -> Result<f64> {
+        let (loss, values) = (&self.loss.loss, &self.loss.values);
+        self.records.iter_mut().for_each(RowRecords::clear);
+        for (at, argument) in &self.open {
+            if let LossArgument::Parameter(number) = argument {
+                let before = std::mem::replace(&mut self.args[*at], Datum::Bool(false));
+                // SAFETY: the caller holds the locks.
+                self.args[*at] = unsafe { snapshot(&loss.tables()[*number], before)? };
+            }
+        }
+        let mut poller = Poller::default();
+        let mut total = 0.0;
+        for k in samples.clone() {
+            poller.step(SAMPLE)?;
+            for (at, argument) in &self.open {
+                if let &LossArgument::Feed(feed) = argument {
+                    self.args[*at] = value(&values[feed], &staged[feed], &self.shapes[feed], k)?;
+                }
+            }
+            // SAFETY: the caller holds the locks.
+            match unsafe { loss.run(&self.args, &mut self.records)? } {
+                SampleResult::Loss(x, results) => {
+                    total += x;
+                    for (trained, form) in self.trained.iter_mut().zip(loss.gradients()) {
+                        if let (Some(sum), TableGradient::Dense(places)) = (&mut trained.dense, form)
+                        {
+                            for (n, &place) in places.iter().enumerate() {
+                                add(sum, &results[place], n == 0 && k == samples.start);
+                            }
+                        }
+                    }
+                }
+                SampleResult::Left(exit) => {
+                    let values = (0..values.len())
+                        .map(|f| value(&values[f], &staged[f], &self.shapes[f], k))
+                        .collect::<Result<_>>()?;
+                    self.left = Some((k, exit, values));
+                    return Err(Error::State("the loss was left".into()));
+                }
+            }
+        }
+        for (trained, records) in self.trained.iter_mut().zip(&self.records) {
+            let rows = match records {
+                RowRecords::F32(indices, _) | RowRecords::F64(indices, _) => indices.len(),
+            };
+            if rows > trained.room {
+                trained.room = rows.next_power_of_two();
+                trained.scratch = AnyScratch::new(trained.target.table, trained.room)?;
+            }
+        }
+        Ok(total)
+    }
+
+    unsafe fn apply(&mut self, access: Access) {
+        for (trained, records) in self.trained.iter_mut().zip(&self.records) {
+            let TrainedTable {
+                target,
+                scratch,
+                dense,
+                ..
+            } = trained;
+            let dense = dense.as_ref();
+            match (scratch, records) {
+                // SAFETY: the caller holds the locks; the records are of this table.
+                (AnyScratch::F32(scratch), RowRecords::F32(indices, rows)) => unsafe {
+                    applied(access, target, dense, indices, rows, scratch);
+                },
+                // SAFETY: as above.
+                (AnyScratch::F64(scratch), RowRecords::F64(indices, rows)) => unsafe {
+                    applied(access, target, dense, indices, rows, scratch);
+                },
+                _ => unreachable!("scratch and records have the element type of the table"),
+            }
+        }
+    }
+
+    fn failed(&mut self, epoch: usize, samples: &Samples, start: usize) {
+        let Some((at, exit, values)) = self.left.take() else {
+            return;
+        };
+        let mut rng = stream(self.seed, SHUFFLER, epoch);
+        // Without the memory for it the number is not known.
+        let number = samples.number_at(start + at, &mut rng);
+        let departure = Departure {
+            exit,
+            epoch,
+            number: number.unwrap_or(u32::MAX),
+            values,
+        };
+        self.loss.departure.lock().get_or_insert(departure);
+    }
+}
+
+/// Applies the gradient of a table: an array, or rows.
+///
+/// # Safety
+/// The indices are rows of the table. The locks are held as `access` says.
+unsafe fn applied<T: Number>(
+    access: Access,
+    target: &StepTarget<'_>,
+    dense: Option<&Array>,
+    indices: &[u32],
+    rows: &[T],
+    scratch: &mut Scratch<T>,
+) {
+    match dense {
+        Some(gradient) => {
+            let view = gradient.view();
+            // SAFETY: the state was made for this table, and the caller holds the locks.
+            unsafe { apply::dense(access, target, view.real::<T>(), scratch) };
+        }
+        None if indices.is_empty() => {}
+        None => {
+            let part = OnePart { indices, rows };
+            // SAFETY: the indices were compared with the number of rows when rows were looked up, the
+            // state was made for this table, and the caller holds the locks.
+            unsafe { apply::rows(access, target, &part, scratch) };
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Batches that a frozen program computes: what a worker runs for [`fit`](super::fit()).
+//!
+//! The inputs of a batch are bound to the plan's executor; the gradients stay in its memory until
+//! they are applied.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::data::{Feeds, InputBuffer};
+use super::worker::{AnyScratch, Step};
+use crate::array::{Number, Real, with_real};
+use crate::error::Result;
+use crate::exec::{Executor, Leaf, Place, Plan, Program, RowTerms, Sink};
+use crate::optim::apply;
+use crate::optim::gradient::{Access, Scratch, StepTarget};
+use crate::optim::{Optimizer, State};
+use crate::table::{Table, moves};
+
+/// A plan for one batch length, ready to run.
+struct BatchExecutor {
+    executor: Executor,
+    batch: usize,
+}
+
+/// A parameter that a program has a gradient of.
+struct TrainedParameter<'a> {
+    /// The index of the gradient in the program.
+    number: usize,
+    target: StepTarget<'a>,
+    scratch: AnyScratch,
+}
+
+/// An input as it is staged.
+struct StagedInput {
+    leaf: usize,
+    /// Elements in a sample.
+    row: usize,
+}
+
+/// Batches by plans. See the [module documentation](self).
+pub(super) struct PlanStep<'a> {
+    full: BatchExecutor,
+    rest: Option<BatchExecutor>,
+    /// Whether the last batch was the shorter one.
+    is_rest: bool,
+    /// The inputs, as they are staged.
+    inputs: Vec<StagedInput>,
+    trained: Vec<TrainedParameter<'a>>,
+    /// Lookups whose rows are prefetched: the table, and the input that names its rows.
+    early: Vec<(&'a Table, usize)>,
+}
+
+fn part_rows(parts: &[RowTerms<Place>]) -> usize {
+    parts.iter().map(|p| p.index.ty.size()).sum()
+}
+
+impl<'a> PlanStep<'a> {
+    /// Room for batches of `batch` samples of a program.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is not the memory, and as [`Executor::new`].
+    pub(super) fn new(
+        program: &'a Program,
+        feeds: &Feeds,
+        optimizer: &Optimizer,
+        states: &'a [Arc<State>],
+        batch: usize,
+        plans: &BatchPlans,
+    ) -> Result<Self> {
+        let sized = |plan: &Arc<Plan>, batch: usize| -> Result<BatchExecutor> {
+            let mut executor = Executor::new(Arc::clone(plan), program.tables())?;
+            program.bind_variables(&mut executor)?;
+            Ok(BatchExecutor { executor, batch })
+        };
+        let full = sized(&plans.full, batch)?;
+        let rest = match &plans.rest {
+            Some((plan, batch)) => Some(sized(plan, *batch)?),
+            None => None,
+        };
+        let tables = program.tables().iter().zip(&plans.full.sinks);
+        let trained = tables.enumerate().filter_map(|(k, (table, sink))| {
+            let rows = match sink.as_ref()? {
+                Sink::Rows(parts) => part_rows(parts),
+                Sink::Dense(_) => 0,
+            };
+            let target = StepTarget {
+                table,
+                state: &states[k],
+                rule: optimizer.rule(),
+                settings: optimizer.settings(),
+            };
+            let scratch = AnyScratch::new(table, rows);
+            Some(scratch.map(|scratch| TrainedParameter {
+                number: k,
+                target,
+                scratch,
+            }))
+        });
+        let large = |t: &Table| t.ty().size() * t.ty().dtype.size() > moves::CACHED;
+        let lookups = plans.full.lookups().into_iter();
+        let early = lookups
+            .map(|(table, input)| (&*program.tables()[table], input))
+            .filter(|(table, _)| large(table));
+        let leaves = program.leaves().iter().enumerate();
+        let leaves = leaves.filter(|(_, leaf)| matches!(leaf, Leaf::Input { .. }));
+        let inputs = leaves.zip(feeds.rows());
+        Ok(PlanStep {
+            full,
+            rest,
+            is_rest: false,
+            inputs: inputs
+                .map(|((leaf, _), row)| StagedInput { leaf, row })
+                .collect(),
+            trained: trained.collect::<Result<_>>()?,
+            early: early.collect(),
+        })
+    }
+}
+
+impl Step for PlanStep<'_> {
+    #[inline]
+    fn prefetch(&self, staged: &[InputBuffer], samples: Range<usize>) {
+        for &(table, input) in &self.early {
+            let bytes = table.width() * table.ty().dtype.size();
+            let start = table.address();
+            let row = self.inputs[input].row;
+            for &i in &staged[input].indices()[samples.start * row..samples.end * row] {
+                moves::prefetch(start.wrapping_add(i as usize * bytes), bytes);
+            }
+        }
+    }
+
+    fn bind(&mut self, staged: &[InputBuffer], samples: Range<usize>) {
+        self.is_rest = matches!(&self.rest, Some(rest) if samples.len() == rest.batch);
+        let executor = match &mut self.rest {
+            Some(rest) if self.is_rest => &mut rest.executor,
+            _ => &mut self.full.executor,
+        };
+        for (input, staged) in self.inputs.iter().zip(staged) {
+            let data = staged.slice(samples.start * input.row, samples.len() * input.row);
+            executor.bind(input.leaf, data);
+        }
+    }
+
+    unsafe fn run(&mut self, _staged: &[InputBuffer], _samples: Range<usize>) -> Result<f64> {
+        let executor = match &mut self.rest {
+            Some(rest) if self.is_rest => &mut rest.executor,
+            _ => &mut self.full.executor,
+        };
+        // SAFETY: variables of the program were bound in `new`, where their indices were compared
+        // with the plan's bounds, and live as long as it; inputs were bound to what is staged, which
+        // does not change until this returns, by what the caller promises, and `fit` has compared
+        // every index that the feeds can give with its bound. The caller holds the locks.
+        unsafe { executor.run() }?;
+        let plan = executor.plan();
+        Ok(with_real!(plan.result.ty.dtype, T => {
+            let value: &[T] = executor.numbers(&plan.result);
+            value.iter().map(|x| x.to()).sum()
+        }))
+    }
+
+    unsafe fn apply(&mut self, access: Access) {
+        let executor = match &self.rest {
+            Some(rest) if self.is_rest => &rest.executor,
+            _ => &self.full.executor,
+        };
+        let plan = executor.plan();
+        for trained in &mut self.trained {
+            let Some(sink) = &plan.sinks[trained.number] else {
+                continue;
+            };
+            let target = &trained.target;
+            match &mut trained.scratch {
+                AnyScratch::F32(s) => apply_sink(executor, trained.number, sink, access, target, s),
+                AnyScratch::F64(s) => apply_sink(executor, trained.number, sink, access, target, s),
+            }
+        }
+    }
+}
+
+/// Applies one table's gradient out of an executor's memory.
+fn apply_sink<T: Number>(
+    executor: &Executor,
+    number: usize,
+    sink: &Sink,
+    access: Access,
+    target: &StepTarget<'_>,
+    scratch: &mut Scratch<T>,
+) {
+    match sink {
+        Sink::Dense(place) => {
+            let gradient: &[T] = executor.numbers(place);
+            // SAFETY: the gradient has the table's type; The worker holds the
+            // locks that `access` stands for.
+            unsafe { apply::dense(access, target, gradient, scratch) };
+        }
+        Sink::Rows(_) => {
+            let rows = executor.rows(number);
+            // SAFETY: `fit` has compared every index that the feeds can give, and the plan
+            // every constant one, with the number of rows of all tables they are used on;
+            // the plan has one row of the table's width for each. `fit` holds the locks
+            // that `access` stands for.
+            unsafe { apply::rows(access, target, &rows, scratch) };
+        }
+    }
+}
+
+/// The plans of a run: for whole batches, and for the last one if it is shorter.
+pub(super) struct BatchPlans {
+    pub full: Arc<Plan>,
+    pub rest: Option<(Arc<Plan>, usize)>,
+}
