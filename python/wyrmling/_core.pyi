@@ -890,6 +890,23 @@ def restored_history(
     loss: Iterable[float], seconds: Iterable[float], samples: int, /
 ) -> History: ...
 def freeze(loss: Variable, /) -> Program: ...
+@overload
+def fit(
+    loss: Callable[..., Any],
+    columns: Mapping[str, npt.ArrayLike],
+    *,
+    optimizer: Optimizer,
+    parameters: Mapping[str, Parameter],
+    sample: Mapping[str, Sampler] | None = None,
+    epochs: int = 1,
+    batch_size: int = 64,
+    threads: int = 1,
+    seed: int = 0,
+    deterministic: bool = False,
+    callback: _Callback | None = None,
+    progress: bool = False,
+) -> History: ...
+@overload
 def fit(
     loss: Variable | Program,
     columns: Mapping[Any, npt.ArrayLike],

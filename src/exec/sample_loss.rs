@@ -14,8 +14,8 @@ use super::{Compiled, Outcome};
 use crate::array::{Array, DType};
 use crate::error::{Error, Result};
 use crate::ir::{
-    Datum, Exit, Expression, Function, Lengths, ScalarOperator, Terminator, ValueId, ValueKind, simplify,
-    vjp,
+    Datum, Exit, Expression, Function, Lengths, ScalarOperator, Terminator, ValueId, ValueKind,
+    simplify, vjp,
 };
 use crate::rules::{Gather, OpRef};
 use crate::table::Table;
@@ -206,7 +206,8 @@ fn number_of(dtype: DType, x: f64) -> Datum {
 
 /// Where parameter `number` is passed.
 fn places(arguments: &[LossArgument], number: usize) -> Vec<usize> {
-    let is = |argument: &LossArgument| matches!(argument, LossArgument::Parameter(n) if *n == number);
+    let is =
+        |argument: &LossArgument| matches!(argument, LossArgument::Parameter(n) if *n == number);
     let places = arguments.iter().enumerate();
     places.filter_map(|(at, a)| is(a).then_some(at)).collect()
 }

@@ -95,7 +95,9 @@ impl Operator for CollectRows {
         with_real!(out.data.dtype(), T => T::slice_mut(&mut out.data).fill(T::default()));
         RECORDS.with_borrow_mut(|records| match records.get_mut(self.record) {
             Some(record) => record.append(args[2].indices(), &args[1]),
-            None => Err(Error::State("collect_rows: nothing is collected here".into())),
+            None => Err(Error::State(
+                "collect_rows: nothing is collected here".into(),
+            )),
         })
     }
 

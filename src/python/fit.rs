@@ -213,6 +213,9 @@ fn with_tables(
     }
 }
 
+/// Where each input's values come from.
+type Sources = Vec<(u64, Source)>;
+
 /// What is trained.
 enum TrainedLoss {
     Graph(Arc<Program>),
@@ -229,7 +232,7 @@ impl TrainedLoss {
         columns: Given<Bound<'py, PyDict>>,
         sample: Option<Given<Bound<'py, PyDict>>>,
         parameters: Option<Given<Bound<'py, PyDict>>>,
-    ) -> PyResult<(Self, Vec<(u64, Source)>, Option<FittedFunction>)> {
+    ) -> PyResult<(Self, Sources, Option<FittedFunction>)> {
         let mut tables;
         let program = if let Ok(program) = loss.cast::<PyProgram>() {
             tables = program.get().tables.clone();
@@ -262,7 +265,7 @@ impl TrainedLoss {
 
 /// Minimises a loss over data by stochastic gradient steps, at native speed.
 ///
-/// ``loss`` is a variable or a Program; the sum of its elements over each batch is what is
+/// ``loss`` is a variable, a Program or a function (see below); the sum of its elements over each batch is what is
 /// minimised. ``columns`` maps inputs to arrays with a row for each sample, ``sample`` maps
 /// index inputs to samplers that draw anew for every sample. Samples are shuffled every epoch
 /// and all are used, in batches of ``batch_size``; the last batch may be shorter. An ``IndexInput``
@@ -282,6 +285,17 @@ impl TrainedLoss {
 /// ends. Operators of your own that the loss calls cannot read them then (RuntimeError), and can
 /// never change them: they would wait for themselves.
 ///
+/// ``loss`` may also be a plain Python function of parameters and one sample, that returns a number. The
+/// sum over a batch is what is minimised. ``columns``, ``sample`` and ``parameters`` are dicts by the names
+/// of its arguments; ``parameters`` has a Parameter for each that is trained. The function is read once
+/// and compiled, with loops and branches, and no Python runs in training. An integer of a column is an
+/// int to it, a number of a float column a float (of 64 bits), a row of a column with more axes an
+/// array of the column's type; a sampler gives an int. A parameter is an array of its type, which may
+/// not be changed; of one that is only looked up in, by ``P[i]``, rows are read and rows are updated, as
+/// in graphs. What it finds outside of its arguments is read when ``fit`` is called. SourceError says
+/// what cannot be read, before anything changes. Where the function raises, the run ends with its
+/// exception, which names the sample; the sample's batch is not applied.
+///
 /// Everything is checked before the first step. Raises ValueError, TypeError or IndexError if
 /// settings or data do not fit, RuntimeError if a parameter is being trained elsewhere,
 /// FloatingPointError if the loss becomes NaN or infinite.
@@ -292,6 +306,12 @@ impl TrainedLoss {
 /// ...               epochs=50, batch_size=2)
 /// >>> round(w.item(), 6), len(history.loss)
 /// (3.0, 50)
+/// >>> def squared(w, x, y):
+/// ...     return (w * x - y) ** 2
+/// >>> history = fit(squared, {"x": [1.0, 2.0], "y": [4.0, 8.0]}, parameters={"w": w},
+/// ...               optimizer=SGD(lr=0.1), epochs=50, batch_size=2)
+/// >>> round(w.item(), 6)
+/// 4.0
 #[pyfunction]
 #[pyo3(signature = (
     loss,

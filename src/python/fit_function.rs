@@ -25,10 +25,10 @@ use crate::train::{FunctionLoss, SampleValue, Source};
 const BY_NAME: &str = "a dict whose keys are names of the function's arguments";
 
 /// A dictionary by names, as it is given.
-type Named<'py> = Option<Given<Bound<'py, PyDict>>>;
+type ByName<'py> = Option<Given<Bound<'py, PyDict>>>;
 
 /// The entries of a dictionary by names.
-fn named<'py>(what: &str, given: Named<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+fn entries<'py>(what: &str, given: ByName<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
     let Some(given) = given else {
         return Ok(Vec::new());
     };
@@ -44,7 +44,7 @@ fn named<'py>(what: &str, given: Named<'py>) -> PyResult<Vec<(String, Bound<'py,
 }
 
 /// A part of a sample.
-struct Feed {
+struct SamplePart {
     name: String,
     source: Source,
     /// The type of what it is filled from.
@@ -91,26 +91,26 @@ impl FittedFunction {
     pub(super) fn new<'py>(
         loss: &Bound<'py, PyAny>,
         columns: Given<Bound<'py, PyDict>>,
-        sample: Named<'py>,
-        parameters: Named<'py>,
+        sample: ByName<'py>,
+        parameters: ByName<'py>,
     ) -> PyResult<Self> {
         let py = loss.py();
         let training = py.import(intern!(py, "wyrmling.source.training"))?;
-        let mut feeds: Vec<Feed> = Vec::new();
+        let mut feeds: Vec<SamplePart> = Vec::new();
         let (described, drawn) = (PyDict::new(py), PyDict::new(py));
-        for (name, values) in named("columns", Some(columns))? {
+        for (name, values) in entries("columns", Some(columns))? {
             let found = training.call_method1(intern!(py, "column"), (&name, values))?;
             let (kind, data): (String, Bound<'_, PyAny>) = found.extract()?;
             let (data_of, value) = column(&name, &kind, &data)?;
             described.set_item(&name, found)?;
-            feeds.push(Feed {
+            feeds.push(SamplePart {
                 ty: data_of.ty(),
                 source: Source::Column(data_of),
                 value,
                 name,
             });
         }
-        for (name, sampler) in named("sample", sample)? {
+        for (name, sampler) in entries("sample", sample)? {
             let Ok(sampler) = sampler.cast::<PySampler>() else {
                 return Err(PyTypeError::new_err(format!(
                     "sample: expected a sampler such as wyrmling.sampling.Uniform, got {}",
@@ -119,7 +119,7 @@ impl FittedFunction {
             };
             let PySampler { inner, .. } = sampler.get();
             drawn.set_item(&name, ("int", py.None()))?;
-            feeds.push(Feed {
+            feeds.push(SamplePart {
                 ty: Type::new(DType::U32, &[1]),
                 source: Source::Sampled {
                     sampler: Arc::clone(inner),
@@ -129,7 +129,7 @@ impl FittedFunction {
                 name,
             });
         }
-        let (trained, shapes) = (named("parameters", parameters)?, PyDict::new(py));
+        let (trained, shapes) = (entries("parameters", parameters)?, PyDict::new(py));
         let mut tables: Vec<Arc<Table>> = Vec::new();
         let mut parameters = Vec::with_capacity(trained.len());
         for (name, object) in trained {

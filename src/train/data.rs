@@ -247,7 +247,9 @@ impl Feeds {
 
     /// The shape of each input's value in a sample.
     pub(super) fn sample_shapes(&self) -> impl Iterator<Item = Shape> + '_ {
-        self.types.iter().map(|ty| Shape::from_slice(&ty.shape[1..]))
+        self.types
+            .iter()
+            .map(|ty| Shape::from_slice(&ty.shape[1..]))
     }
 
     /// Elements of each input in a sample.

@@ -16,20 +16,15 @@ use super::function_step::{FunctionLoss, FunctionStep};
 use super::history::{Flow, History};
 use super::plan_step::{BatchPlans, PlanStep};
 use super::samples::Samples;
-use super::stream::stream;
-use super::worker::{RunContext, Step, Worker};
+use super::stream::{MOST_WORKERS, SHUFFLER, stream};
+use super::worker::{BatchStep, RunContext, Worker};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, Program, Wrt};
 use crate::interrupt;
-use crate::optim::{Optimizer, State};
 use crate::optim::gradient::Access;
+use crate::optim::{Optimizer, State};
 use crate::table::Table;
 use crate::table::lock::Membership;
-
-/// Most workers: more than any machine has cores.
-pub const MOST_WORKERS: usize = 1024;
-/// The stream that shuffles; no worker has this number.
-pub(super) const SHUFFLER: usize = MOST_WORKERS;
 
 /// How to fit.
 #[derive(Debug, Clone)]
@@ -195,7 +190,7 @@ impl<'a> Job<'a> {
     }
 
     /// Trains; `new` makes what computes a worker's batches.
-    fn run<S: Step + Send>(
+    fn run<S: BatchStep + Send>(
         &self,
         fit: &Fit,
         stop: &AtomicBool,
@@ -275,7 +270,7 @@ fn access(workers: usize) -> Access {
 /// Runs one epoch on all workers. If several fail, the error is that of the worker with the lowest
 /// number. A single worker runs in the pool, too: operators that run in a pool do not split their
 /// work among threads.
-fn run_epoch<S: Step + Send>(
+fn run_epoch<S: BatchStep + Send>(
     crew: &mut [Worker<'_, S>],
     pool: &rayon::ThreadPool,
     epoch: usize,

@@ -11,11 +11,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::data::{Feeds, InputBuffer};
-use super::fit::SHUFFLER;
 use super::ragged::Ragged;
 use super::samples::Samples;
-use super::stream::stream;
-use super::worker::{AnyScratch, Step};
+use super::stream::{SHUFFLER, stream};
+use super::worker::{AnyScratch, BatchStep};
 use crate::array::{Array, Dense, Number, Shape, Slice, Typed, with_real};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, LossArgument, RowRecords, SampleLoss, SampleResult, TableGradient};
@@ -235,7 +234,7 @@ impl<'a> FunctionStep<'a> {
     }
 }
 
-impl Step for FunctionStep<'_> {
+impl BatchStep for FunctionStep<'_> {
     unsafe fn run(&mut self, staged: &[InputBuffer], samples: Range<usize>) -> Result<f64> {
         let (loss, values) = (&self.loss.loss, &self.loss.values);
         self.records.iter_mut().for_each(RowRecords::clear);
@@ -260,7 +259,8 @@ impl Step for FunctionStep<'_> {
                 SampleResult::Loss(x, results) => {
                     total += x;
                     for (trained, form) in self.trained.iter_mut().zip(loss.gradients()) {
-                        if let (Some(sum), TableGradient::Dense(places)) = (&mut trained.dense, form)
+                        if let (Some(sum), TableGradient::Dense(places)) =
+                            (&mut trained.dense, form)
                         {
                             for (n, &place) in places.iter().enumerate() {
                                 add(sum, &results[place], n == 0 && k == samples.start);

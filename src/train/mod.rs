@@ -58,9 +58,10 @@ mod stream;
 mod worker;
 
 pub use data::Source;
-pub use fit::{Fit, MOST_WORKERS, Observer, fit, fit_function};
+pub use fit::{Fit, Observer, fit, fit_function};
 pub use function_step::{Departure, FunctionLoss, SampleValue};
 pub use history::{Flow, History};
 pub use parallel::{Member, parallel};
 pub use ragged::Ragged;
 pub use sampling::Sampler;
+pub use stream::MOST_WORKERS;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::data::{Feeds, InputBuffer};
-use super::worker::{AnyScratch, Step};
+use super::worker::{AnyScratch, BatchStep};
 use crate::array::{Number, Real, with_real};
 use crate::error::Result;
 use crate::exec::{Executor, Leaf, Place, Plan, Program, RowTerms, Sink};
@@ -117,7 +117,7 @@ impl<'a> PlanStep<'a> {
     }
 }
 
-impl Step for PlanStep<'_> {
+impl BatchStep for PlanStep<'_> {
     #[inline]
     fn prefetch(&self, staged: &[InputBuffer], samples: Range<usize>) {
         for &(table, input) in &self.early {

@@ -3,6 +3,11 @@
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// Most workers: more than any machine has cores.
+pub const MOST_WORKERS: usize = 1024;
+/// The stream that shuffles; no worker has this number.
+pub(super) const SHUFFLER: usize = MOST_WORKERS;
+
 /// The random numbers of one worker in one epoch.
 ///
 /// The three numbers are mixed to 64 bits by Steele, Lea and Flood's SplitMix64

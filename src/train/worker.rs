@@ -2,7 +2,7 @@
 //!
 //! A worker stages the inputs of many batches before it runs the first of them, so it knows which
 //! rows it will need, and prefetches them. All memory that it writes to is allocated when the worker
-//! is made. What computes and applies a batch is a [`Step`]: a program's plan
+//! is made. What computes and applies a batch is a [`BatchStep`]: a program's plan
 //! ([`plan_step`](super::plan_step)) or a function of one sample
 //! ([`function_step`](super::function_step)).
 
@@ -27,7 +27,7 @@ const STAGED: usize = 1024;
 const STAGED_BYTES: usize = 16 << 10;
 
 /// What computes the loss and the gradients of a batch, and applies them.
-pub(super) trait Step {
+pub(super) trait BatchStep {
     /// Prepares for `count` samples that were staged; may draw what depends on them.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ pub(super) struct Worker<'a, S> {
     pub loss: f64,
 }
 
-impl<'a, S: Step> Worker<'a, S> {
+impl<'a, S: BatchStep> Worker<'a, S> {
     pub(super) fn new(shared: &'a RunContext<'a>, number: usize, step: S) -> Result<Self> {
         let samples = STAGED.min(STAGED_BYTES / shared.feeds.bytes().max(1));
         let room = shared.batch * (samples / shared.batch).max(1);
@@ -253,4 +253,3 @@ impl<'a, S: Step> Worker<'a, S> {
         Ok(())
     }
 }
-

@@ -1,9 +1,9 @@
 """A loss that is a function of parameters and one sample, as ``fit`` trains it.
 
-The function is read once, for arguments of the kinds that its columns have: an integer of a column is
-an int, a floating-point number a float, a row of a column with more axes an array of the column's
-type, and so is an entry of a ragged column; a sampler gives ints. Parameters are arrays. What the
-function finds outside is a constant.
+The function is read once, for arguments of the kinds that its columns have: an integer of a column
+is an int, a floating-point number a float, a row of a column with more axes an array of the
+column's type, and so is an entry of a ragged column; a sampler gives ints. Parameters are arrays.
+What the function finds outside is a constant.
 
 Limits: functions that have to know the value of an argument are refused.
 """
@@ -49,8 +49,8 @@ class Loss:
         bound.arguments.update((name, named[name]) for name in self.names)
         try:
             self.of(*bound.args, **bound.kwargs)
-        except Exception as error:
-            error.add_note(f"raised by {where}")
+        except Exception as raised:
+            raised.add_note(f"raised by {where}")
             raise
         title, file = getattr(self.of, "__qualname__", "loss"), self.function.file
         error = SourceError(
@@ -73,8 +73,8 @@ def column(name: str, values: Any) -> tuple[str, np.ndarray[Any, Any]]:
         raise ValueError(f"columns: {name!r}: {error}") from None
     if not array.ndim:
         raise ValueError(f"columns: {name!r}: expected a value for each sample, got a single one")
-    if not array.size and array.dtype == np.float64 and not isinstance(values, np.ndarray):
-        return "float", array
+    if not len(array):
+        raise ValueError(f"columns: {name!r}: there are no samples")
     kind = array.dtype.kind
     if kind == "f" and array.dtype.itemsize <= 8:
         if array.dtype.itemsize == 2:
@@ -102,12 +102,21 @@ def column(name: str, values: Any) -> tuple[str, np.ndarray[Any, Any]]:
 
 
 def _sample(kind: str, data: Any) -> Any:
-    """A value like those of a column."""
-    if kind in ("int", "wide"):
-        return 1
-    if kind in ("float", "bool"):
-        return 1.0 if kind == "float" else True
-    return np.ones(data.shape[1:], data.dtype)
+    """The first value of a column, or one that a sampler may give."""
+    if kind == "entry":
+        return data
+    if kind == "wide":
+        return int(data[0, 0]) | int(data[0, 1].view(np.int32)) << 32
+    if kind == "row":
+        return data[0]
+    return {"int": int, "float": float, "bool": bool}[kind](0 if data is None else data[0])
+
+
+def _parameter(shape: tuple[int, ...], dtype: str) -> Any:
+    """A value like a parameter's, in little memory."""
+    if shape:
+        return np.broadcast_to(np.ones((), dtype), shape)
+    return 1.0 if dtype == "float64" else np.float32(1.0)
 
 
 def prepare(
@@ -125,23 +134,19 @@ def prepare(
     """
     title = getattr(loss, "__qualname__", type(loss).__qualname__)
     given: dict[str, tuple[str, Any]] = {}
-    for what, names in (("columns", columns), ("sample", sample), ("parameters", parameters)):
-        for name in names:
+    values: dict[str, dict[str, Any]] = {
+        "columns": {name: _sample(*each) for name, each in columns.items()},
+        "sample": {name: _sample(*each) for name, each in sample.items()},
+        "parameters": {name: _parameter(*each) for name, each in parameters.items()},
+    }
+    for what, entries in values.items():
+        for name, value in entries.items():
             if name in given:
                 raise ValueError(f"{what}: {name!r} is in {given[name][0]} already")
-            if what == "parameters":
-                shape, dtype = parameters[name]
-                value: Any = np.broadcast_to(np.ones((), dtype), shape)
-                if not shape:
-                    value = 1.0 if dtype == "float64" else np.float32(1.0)
-            else:
-                kind, data = (columns if what == "columns" else sample)[name]
-                value = data if kind == "entry" else _sample(kind, data)
             given[name] = what, value
     names = _names(loss, title, given)
-    values = [given[name][1] for name in names]
     bound = inspect.signature(loss).bind_partial()
-    bound.arguments.update(zip(names, values, strict=True))
+    bound.arguments.update((name, given[name][1]) for name in names)
     arguments = Arguments.of(bound.args, bound.kwargs)
     try:
         made = program(loss, (), arguments)
@@ -156,9 +161,16 @@ def prepare(
             raise _has_to_know(title, by_place[place])
     bindings: list[tuple[str, Any]] = []
     for place, like in zip(made.inputs, made.samples, strict=True):
-        name = by_place.get(place)
-        bindings.append(("constant", like) if name is None else (given[name][0], name))
-    _expect_number(title, made.form, made.returns)
+        if place in by_place:
+            name = by_place[place]
+            bindings.append((given[name][0], name))
+        else:
+            bindings.append(("constant", like))
+    if not made.returns:
+        # It raises for any sample, or it is no loss.
+        loss(*bound.args, **bound.kwargs)
+        raise TypeError(f"loss: {title} never returns; expected it to return a number")
+    _expect_number(title, made.form)
     return Loss(made.function, bindings, loss, names)
 
 
@@ -179,8 +191,8 @@ def _names(loss: Callable[..., Any], title: str, given: Mapping[str, Any]) -> li
             names.append(parameter.name)
         elif parameter.default is parameter.empty:
             raise TypeError(
-                f"loss: nothing is given for the argument {parameter.name!r} of {title}; name it in "
-                "columns, sample or parameters"
+                f"loss: nothing is given for the argument {parameter.name!r} of {title}; name it "
+                "in columns, sample or parameters"
             )
     for name, (what, _) in given.items():
         if name not in names:
@@ -194,10 +206,8 @@ def _has_to_know(title: str, name: str) -> SourceError:
     return error
 
 
-def _expect_number(title: str, form: Any, returns: bool) -> None:
+def _expect_number(title: str, form: Any) -> None:
     """Raises TypeError unless a function's result is a floating-point number."""
-    if not returns:
-        raise TypeError(f"loss: {title} never returns; expected it to return a number")
     if isinstance(form, Leaf) and form.kind in FLOATS:
         return
     if isinstance(form, Leaf):

@@ -102,7 +102,11 @@ pub(super) fn constant(object: &Bound<'_, PyAny>) -> PyResult<Datum> {
 ///
 /// # Errors
 /// TypeError or ValueError if it is another, OverflowError for an integer beyond 64 bits.
-pub(in crate::python) fn of_kind(what: &str, object: &Bound<'_, PyAny>, kind: &ValueKind) -> PyResult<Datum> {
+pub(in crate::python) fn of_kind(
+    what: &str,
+    object: &Bound<'_, PyAny>,
+    kind: &ValueKind,
+) -> PyResult<Datum> {
     let refused = || {
         PyTypeError::new_err(format!(
             "{what}: expected {}, got {}",
