@@ -97,10 +97,10 @@ class Chosen:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """The result where no program gives it: the function is traced.
+        """The result where no program gives it: the function is traced, and has tracing's errors.
 
-        Where a program left, now or too often before, and tracing fails, the function itself is
-        run, so that what raises raises Python's exception. It was read, so it has no effects.
+        What cannot be traced is read for this call. Where a program left, now or too often before,
+        the function itself is run then, for Python's exception; it was read, so it has no effects.
         """
         if self.traced is self.inner:
             return self.traced(*args, **kwargs)
@@ -111,17 +111,16 @@ class Chosen:
             self._run(args, kwargs)
         try:
             return self.traced(*args, **kwargs)
-        except (MemoryError, RecursionError):
-            raise
-        except Exception as error:
+        except TypeError as error:
+            if not (loses_gradients(error) or (left and self.mode == "source")):
+                raise
             failure = error
         try:
             if not left:
                 return self._at_once(args, kwargs, failure)
-            if self.mode == "auto":
-                self._run(args, kwargs)
-            elif isinstance(failure, TypeError):
+            if self.mode == "source":
                 raise _left(self.inner, specialization, exit, failure) from failure
+            self._run(args, kwargs)
             raise failure
         finally:
             # Its traceback has this frame.
@@ -207,6 +206,15 @@ class Chosen:
         jacobians = {"jacrev", "jacfwd", "hessian"}
         has_arrays = any(isinstance(leaf, np.ndarray) for leaf in arguments.leaves)
         return has_arrays and any(transform.name in jacobians for transform in self.chain)
+
+
+def loses_gradients(error: BaseException | None) -> bool:
+    """Whether an error says that a function cannot be traced: what it calls takes no variables."""
+    while error is not None:
+        if isinstance(error, TypeError) and "would lose" in str(error):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _left(

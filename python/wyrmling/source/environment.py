@@ -9,6 +9,7 @@ modules and classes have to be the same.
 from __future__ import annotations
 
 import ast
+import inspect
 import types
 from typing import Any
 
@@ -168,6 +169,11 @@ class Environment(Walker):
                 found, int | float | complex | str | bytes | tuple | frozenset | np.generic
             )
         ):
+            self.needs.expect(place, found)
+        elif callable(found) and not isinstance(
+            inspect.getattr_static(kind, "__call__", None), types.FunctionType
+        ):
+            # It has no text, so that only it itself is known to do the same: np.max, and np.min.
             self.needs.expect(place, found)
         elif hasattr(found, "__dict__") or callable(found) or hasattr(kind, "__slots__"):
             # Attributes are looked up at their own places.

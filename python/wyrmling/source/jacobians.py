@@ -54,9 +54,11 @@ def jacobian(
     given = {number: np.shape(arguments.leaves[number]) for number in numbers}
     writer = Writer("Jacobian", program)
     shapes: dict[int, Shape] = {leaf.number: () for leaf in outputs}
+    samples = {leaf.number: one_of(leaf.kind) for leaf in outputs}
     if any(leaf.kind == "array" for leaf in outputs):
         found = sampled(program.function, program.samples)
         shapes = {leaf.number: np.shape(found[leaf.number]) for leaf in outputs}
+        samples = {leaf.number: found[leaf.number] for leaf in outputs}
     if any(given.values()) or any(shapes.values()):
         program.expect_shapes()
     for s in shapes.values():
@@ -81,7 +83,11 @@ def jacobian(
         if (own, number) in blocks:
             kind = "array" if shape else kind_of(arguments.leaves[number])
             return results.leaf(blocks[own, number], kind or "float")
-        dtype = getattr(arguments.leaves[number], "dtype", np.dtype(np.float64))
+        # As tracing has it: a tangent is of the type of the result, a gradient of the argument's.
+        like = (
+            samples.get(own, getattr(leaf, "object", None)) if forward else arguments.leaves[number]
+        )
+        dtype = getattr(like, "dtype", np.dtype(np.float64))
         if shape:
             return Make(functools.partial(np.zeros, shape, dtype), [])
         return Constant(np.float32(0.0) if dtype == np.float32 else 0.0)

@@ -83,6 +83,9 @@ MADE_OF_NUMBERS = CREATORS | frozenset(
         "triu_indices",
     ]
 )
+# What functions do otherwise where the values of an argument are not known: they do not raise for
+# weights that add up to zero, and give functions elements that are not theirs.
+OF_VALUES = {"average": (2, "weights"), "cov": (6, "aweights"), "piecewise": (1, "condlist")}
 TRACING = "use functions that wyrmling differentiates (docs/operators.md), or mode='trace'"
 
 
@@ -147,6 +150,9 @@ class Splicing(Walker):
         method = isinstance(function, type(np.ndarray.sum))
         if "out" in keywords or (method and name in IN_PLACE) or name in COPYTO:
             self.refuse(node, f"{name} that writes to an array", "use what it returns")
+        at, key = OF_VALUES.get(name, (len(args), ""))
+        if any(map(self._computed, [*args[at : at + 1], keywords.get(key, Known(None))])):
+            self.refuse(node, f"{name} with computed {key}", "write what it does")
         if function in (np.shape, np.size, np.ndim) and len(args) == 1 and self.is_array(args[0]):
             return self.attribute(args[0], name, node)
         if name in CREATORS and args and not self.is_array(args[0]):

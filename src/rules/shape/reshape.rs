@@ -67,7 +67,7 @@ pub struct StopGradient;
 
 /// An operator that gives its operand back.
 macro_rules! same {
-    ($op:ident, $name:literal, |$g:ident| $rule:expr) => {
+    ($op:ident, $name:literal, |$g:ident| $rule:expr, |$out:ident| $aliases:expr) => {
         impl Operator for $op {
             fn name(&self) -> &str {
                 $name
@@ -96,14 +96,15 @@ macro_rules! same {
                 $rule
             }
 
-            fn aliases(&self, _args: &[&Type], _out: &Type) -> bool {
-                true
+            fn aliases(&self, _args: &[&Type], $out: &Type) -> bool {
+                $aliases
             }
         }
     };
 }
-same!(Identity, "identity", |g| Some(g));
-same!(StopGradient, "stop_gradient", |_g| None);
+same!(Identity, "identity", |g| Some(g), |_out| true);
+// Where a number stands for its copy, the copy's derivative is the number's.
+same!(StopGradient, "stop_gradient", |_g| None, |out| out.ndim() > 0);
 
 /// The same elements in another shape; one length may be left open.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
