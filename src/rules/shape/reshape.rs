@@ -104,7 +104,8 @@ macro_rules! same {
 }
 same!(Identity, "identity", |g| Some(g), |_out| true);
 // Where a number stands for its copy, the copy's derivative is the number's.
-same!(StopGradient, "stop_gradient", |_g| None, |out| out.ndim() > 0);
+same!(StopGradient, "stop_gradient", |_g| None, |out| out.ndim()
+    > 0);
 
 /// The same elements in another shape; one length may be left open.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
