@@ -27,6 +27,7 @@ mod kind;
 mod liveness;
 mod origins;
 mod presence;
+mod recursion;
 mod restore;
 mod reversed;
 pub mod scalar;
@@ -48,6 +49,7 @@ pub use function::{
 pub use jvp::{Pushforward, jvp};
 pub use kind::{Datum, ValueKind};
 pub use liveness::Liveness;
+pub use recursion::{Recursion, RegionCall, without_calls};
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};
 #[cfg(feature = "python")]
 pub(crate) use simplify::drop_unreachable;

@@ -23,7 +23,7 @@ mod outline;
 mod products;
 mod random_programs;
 mod rank;
-
+mod recursion;
 mod rows;
 mod rules;
 mod scatter;

@@ -1,7 +1,7 @@
 """Calls: a Python function is read in turn, and becomes part of the program where it is called.
 
 Arguments are bound as Python binds them; where they do not fit, the program leaves, and Python
-raises. Recursion is followed as far as its depth is known.
+raises. Recursion is followed as far as its depth is known, and becomes a loop with tapes else.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 from . import names as scopes
 from . import read
 from .frames import Frame
+from .join import Incoming
+from .recursion import Recursions
 from .refuse import Unreadable
 from .state import CellContents, DictContents
 from .values import (
@@ -29,16 +31,15 @@ from .values import (
     Unset,
     nothing,
 )
-from .walker import Ended, Walker
+from .walker import Ended
 
-DEEPEST = 200
 # Functions that go through all of a list, and keep nothing of it.
 REDUCTIONS = (sum, any, all)
 # Packages whose functions are known by themselves, and not read.
 KNOWN_PACKAGES = ("numpy", "scipy", "wyrmling", "operator")
 
 
-class Calls(Walker):
+class Calls(Recursions):
     """What is called."""
 
     def evaluate_Call(self, node: ast.Call) -> Any:
@@ -209,17 +210,38 @@ class Calls(Walker):
     ) -> Any:
         """The body of a function, with its arguments bound."""
         scope = self.scope_of(function.node)
-        self._check_recursion(function, args, node)
+        recursion = self.under_way(function, args, scope.yields, node)
         bound = self._bind(function, args, keywords, node)
         bound = {name: self.kept(value, node) for name, value in bound.items()}
-        frame = Frame(function.node, function.reading, function.names, scope, dict(function.cells))
+        if recursion is not None:
+            return self.call_again(recursion, bound, node)
+        place = self.place_of(function, node)
+        if place in self.recursive:
+            return self.recurse(
+                function, bound, lambda *own: self._walked(function, place, *own), node
+            )
+        if scope.yields:
+            with self.holding(function, *bound.values()):
+                return self.generator(function, bound, self._cells(function, bound), node)
+        return self.meet(self._walked(function, place, None, bound), node)[0]
+
+    def _cells(self, function: Closure, bound: dict[str, Any]) -> dict[str, Reference]:
+        """Cells of a function that is called; its parameters among them are taken."""
+        cells = dict(function.cells)
+        for name in sorted(self.scope_of(function.node).cells):
+            cells[name] = self.allocate(CellContents(bound.pop(name, Unset())))
+        return cells
+
+    def _walked(
+        self, function: Closure, place: Any, recursion: Any, bound: dict[str, Any]
+    ) -> list[Incoming]:
+        """Walks the body of a function: the ways on which it returns."""
+        scope = self.scope_of(function.node)
+        frame = Frame(function.node, function.reading, function.names, scope)
+        frame.place, frame.recursion = place, recursion
         with self.holding(function, *bound.values()):
-            for name in sorted(scope.cells):
-                value = bound.pop(name, Unset())
-                frame.cells[name] = self.allocate(CellContents(value))
+            frame.cells = self._cells(function, bound)
             with self.holding(*frame.cells.values()):
-                if scope.yields:
-                    return self.generator(function, bound, frame.cells, node)
                 self.frames.append(frame)
                 frame.around = list(self.frames)
                 self.state.environments.append(bound)
@@ -230,7 +252,7 @@ class Calls(Walker):
                     del self.frames[depth - 1 :]
         for incoming in frame.returns:
             del incoming.state.environments[depth - 1 :]
-        return self.meet(frame.returns, node)[0]
+        return frame.returns
 
     def walk_body(self, text: ast.FunctionDef | ast.Lambda, frame: Frame) -> None:
         """Follows a body to its ends, which are the returns of its frame."""
@@ -242,19 +264,6 @@ class Calls(Walker):
                 frame.returns.append(self.here(Known(None)))
         except Ended:
             pass
-
-    def _check_recursion(self, function: Closure, args: Sequence[Any], node: ast.AST) -> None:
-        if len(self.frames) > DEEPEST:
-            self.refuse(node, "recursion this deep", "write a loop")
-        nodes = [frame.node for frame in self.frames]
-        if function.node not in nodes:
-            return
-        for value in args:
-            if isinstance(value, Number) and value.kind == "int" and value.sources:
-                self.unknown(value, node, "recursion of unknown depth", "write a loop")
-        at = nodes.index(function.node)
-        if any(frame.parted for frame in self.frames[at:]):
-            self.refuse(node, "recursion of unknown depth", "write a loop")
 
     def _bind(
         self, function: Closure, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST

@@ -50,12 +50,12 @@ MOST_RESTARTS = 30
 
 class Interpreter(
     Statements,
+    Calls,
     Loops,
     Iteration,
     Generators,
     Patterns,
     Comprehensions,
-    Calls,
     Builtins,
     Reductions,
     Mathematics,
@@ -118,18 +118,28 @@ def specialise(
     Raises SourceError for what cannot be read.
     """
     kept: frozenset[Hashable] = frozenset()
+    recursive: dict[Hashable, frozenset[int]] = {}
     for _ in range(MOST_RESTARTS):
+        # With these leaves known, recursions may be followed call by call.
+        deep: frozenset[int] = frozenset().union(*recursive.values()) - static
         try:
-            return _attempt(f, args, kwargs, static, kept)
+            return _attempt(f, args, kwargs, static, kept, recursive)
         except Restart as again:
-            if again.static <= static and again.kept <= kept:
+            new = not again.recursive.keys() <= recursive.keys()
+            if again.static <= static and again.kept <= kept and not new:
                 break
             static, kept = static | again.static, kept | again.kept
+            recursive |= again.recursive
         except NeedsConstant as need:
             found: frozenset[int] = getattr(need.value, "sources", frozenset())
-            if not found or found <= static:
+            found = (found | deep) - static
+            if not found:
                 raise refuse.at(need.reading, need.node, need.what, need.advice) from None
-            static |= found
+            static, recursive = static | found, {}
+        except refuse.SourceError:
+            if not deep:
+                raise
+            static, recursive = static | deep, {}
         except refuse.Unreadable as error:
             raise refuse.unreadable(_name(f), str(error)) from None
         except RecursionError:
@@ -223,11 +233,13 @@ def _attempt(
     kwargs: dict[str, Any],
     static: frozenset[int],
     kept: frozenset[Hashable],
+    recursive: dict[Hashable, frozenset[int]],
 ) -> Specialisation:
     needs = places.Needs()
     callee = read.callee(f, needs=needs)
     reading = read.function(callee.function)
     walker = Interpreter(_core.IrBuilder(reading.name, reading.file), needs, kept)
+    walker.recursive = recursive
     node = reading.node
     names = places.Names(callee.function, callee.place)
     walker.frames.append(Frame(None, reading, names, Scope()))
@@ -251,6 +263,11 @@ def _attempt(
         walker.builder.returns(results.ids)
     except Ended:
         returns = False
+    except RecursionError:
+        # Python's own stack is not deep enough to follow these calls one by one.
+        if walker.repeated is None or walker.repeated in recursive:
+            raise
+        raise Restart(recursive={walker.repeated: frozenset()}) from None
     return Specialisation(
         walker.builder.finish(),
         [*given.inputs, *walker.places],

@@ -6,7 +6,7 @@ the frames that run there, outermost first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,8 @@ class Frame:
     """A function that is being called: its text and its names.
 
     ``around`` are the frames when it began, itself the last. Of a generator, ``deliver`` runs what
-    is done with what it yields.
+    is done with what it yields. ``place`` tells which call it is; ``recursion`` is set where it is
+    read for all calls of itself.
     """
 
     node: Any
@@ -35,6 +36,8 @@ class Frame:
     parted: bool = False
     around: list[Frame] = field(default_factory=list)
     deliver: Callable[[Any], None] | None = None
+    place: Hashable = None
+    recursion: Any = None
 
 
 @dataclass(slots=True)

@@ -155,6 +155,8 @@ class Loops(Walker):
             handlers = [handler.raised for handler in frame.handlers]
             loops = [way for loop in frame.loops for way in (loop.breaks, loop.ends)]
             ways: list[list[Any]] = [frame.returns, *handlers, *loops]
+            if frame.recursion is not None:
+                ways.append(frame.recursion.calls)
             marks.append([(way, len(way)) for way in ways])
         return marks, [len(frame.handlers) for frame in self.frames], len(self.held)
 

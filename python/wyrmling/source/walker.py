@@ -69,15 +69,19 @@ class Structural(NeedsConstant):
 
 
 class Restart(Exception):
-    """The function has to be read again: with leaves of the arguments known, or keeping track of
-    names that are not set on all paths.
+    """The function has to be read again: with leaves of the arguments known, keeping track of names
+    that are not set on all paths, or with calls as recursions, which else might be followed if
+    other leaves were known.
     """
 
     def __init__(
-        self, static: frozenset[int] = frozenset(), kept: frozenset[Hashable] = frozenset()
+        self,
+        static: frozenset[int] = frozenset(),
+        kept: frozenset[Hashable] = frozenset(),
+        recursive: dict[Hashable, frozenset[int]] | None = None,
     ) -> None:
         super().__init__()
-        self.static, self.kept = static, kept
+        self.static, self.kept, self.recursive = static, kept, recursive or {}
 
 
 class Walker(Operations):
@@ -87,6 +91,8 @@ class Walker(Operations):
         self.builder = builder
         self.needs = needs
         self.names_kept = kept
+        self.recursive: dict[Hashable, frozenset[int]] = {}
+        self.repeated: Hashable = None
         self.state = State(0)
         self.frames: list[Frame] = []
         self.held: list[Any] = []

@@ -3,6 +3,8 @@
 //! A builder serves one call at a time: while one is under way it is taken out of the object, so that
 //! another thread, or a handler of signals, that uses it meanwhile raises instead of waiting.
 
+use std::collections::BTreeMap;
+
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt};
@@ -10,7 +12,8 @@ use pyo3::types::{PyDict, PyInt};
 use super::function::PyIrFunction;
 use super::{datum, operators};
 use crate::ir::{
-    Builder, Cfg, ScalarOperator, Target, Terminator, ValueId, ValueKind, drop_unreachable,
+    Builder, Cfg, Recursion, RegionCall, ScalarOperator, Target, Terminator, ValueId, ValueKind,
+    drop_unreachable, without_calls,
 };
 use crate::process::Mutex;
 use crate::python::convert::{self, items};
@@ -21,6 +24,9 @@ pub(super) struct Building {
     /// For each block whether it has its end.
     ended: Vec<bool>,
     pub(super) line: u32,
+    /// What calls itself, by the block at which it begins: its calls, the first from outside, and the
+    /// block that ends it, with results.
+    regions: BTreeMap<usize, (Vec<RegionCall>, Option<(usize, Vec<ValueId>)>)>,
 }
 
 enum Stage {
@@ -155,6 +161,7 @@ impl PyIrBuilder {
             builder: Builder::new(),
             ended: vec![false],
             line: 0,
+            regions: BTreeMap::new(),
         };
         PyIrBuilder {
             name: name.to_owned(),
@@ -313,6 +320,42 @@ impl PyIrBuilder {
         })
     }
 
+    /// Ends the current block with a call of the blocks from ``entry`` on, whose parameters become
+    /// ``args``, up to the block that ``returns_to`` ends. ``then`` follows, and its parameters are the
+    /// results. The first call of an entry is the one from outside; all others are within what it calls.
+    fn call(&self, entry: usize, args: &Bound<'_, PyAny>, then: usize) -> PyResult<()> {
+        self.with(|b| {
+            let target = b.target(entry, args)?;
+            let call = RegionCall {
+                block: b.builder.current(),
+                args: target.args.clone(),
+                then: b.block(then)?,
+            };
+            b.end(Terminator::Jump(target))?;
+            b.regions.entry(entry).or_default().0.push(call);
+            Ok(())
+        })
+    }
+
+    /// Ends the current block: it returns to whoever called ``entry``, with these results.
+    fn returns_to(&self, entry: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let values = ids("values", values)?;
+        self.with(|b| {
+            let entry = b.block(entry)?;
+            for &value in &values {
+                b.kind(value)?;
+            }
+            let region = b.regions.entry(entry).or_default();
+            if region.1.is_some() {
+                return Err(PyValueError::new_err(format!(
+                    "returns_to: what block {entry} begins returns in two places"
+                )));
+            }
+            region.1 = Some((b.builder.current(), values.clone()));
+            b.end(Terminator::Return(values))
+        })
+    }
+
     /// What a value is: a name that ``parameter`` takes.
     fn kind(&self, value: ValueId) -> PyResult<&'static str> {
         self.with(|b| Ok(datum::name(&b.kind(value)?)))
@@ -387,8 +430,17 @@ impl PyIrBuilder {
                 "IrBuilder: in use by another thread",
             ));
         };
-        let Building { builder, ended, .. } = *building;
+        let Building {
+            builder,
+            ended,
+            regions,
+            ..
+        } = *building;
         let mut function = builder.finish(&self.name)?;
+        if !regions.is_empty() {
+            let regions: Vec<Recursion> = regions.into_iter().filter_map(region).collect();
+            function = without_calls(&function, &regions)?;
+        }
         let graph = Cfg::new(&function);
         if let Some(block) = (0..ended.len()).find(|&b| graph.is_reachable(b) && !ended[b]) {
             return Err(PyValueError::new_err(format!(
@@ -400,4 +452,19 @@ impl PyIrBuilder {
         py.detach(|| function.check())?;
         Ok(PyIrFunction::new(function, &self.file))
     }
+}
+
+/// What calls itself; `None` if nobody calls it, or it never returns.
+fn region(
+    (entry, (calls, end)): (usize, (Vec<RegionCall>, Option<(usize, Vec<ValueId>)>)),
+) -> Option<Recursion> {
+    let mut calls = calls.into_iter();
+    let (first, (end, results)) = (calls.next()?, end?);
+    Some(Recursion {
+        entry,
+        first,
+        inner: calls.collect(),
+        end,
+        results,
+    })
 }
