@@ -104,9 +104,12 @@ class Recursions(Loops):
             *(caller.file, getattr(node, "lineno", 0), getattr(node, "col_offset", 0)),
         )
 
-    def under_way(self, function: Closure, args: Iterable[Any], node: ast.AST) -> Recursion | None:
+    def under_way(
+        self, function: Closure, args: Iterable[Any], yields: bool, node: ast.AST
+    ) -> Recursion | None:
         """The recursion that a call belongs to; None if the call is read by itself. Raises Restart
-        where the depth of the calls is not known, so that they are read as a recursion.
+        where the depth of the calls is not known, so that they are read as a recursion; calls of
+        what ``yields`` cannot be.
         """
         own = [frame for frame in self.frames if frame.node is function.node]
         if len(own) > MANY:
