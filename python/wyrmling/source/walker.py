@@ -70,8 +70,7 @@ class Structural(NeedsConstant):
 
 class Restart(Exception):
     """The function has to be read again: with leaves of the arguments known, keeping track of names
-    that are not set on all paths, or with calls as recursions, which else might be followed if
-    other leaves were known.
+    that are not set on all paths, or with calls as recursions, unless other leaves were known.
     """
 
     def __init__(

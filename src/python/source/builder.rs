@@ -24,9 +24,15 @@ pub(super) struct Building {
     /// For each block whether it has its end.
     ended: Vec<bool>,
     pub(super) line: u32,
-    /// What calls itself, by the block at which it begins: its calls, the first from outside, and the
-    /// block that ends it, with results.
-    regions: BTreeMap<usize, (Vec<RegionCall>, Option<(usize, Vec<ValueId>)>)>,
+    /// What calls itself, by the block at which it begins.
+    regions: BTreeMap<usize, CalledBlocks>,
+}
+
+/// Blocks that are called: the calls, the first from outside, and the block that ends them, with results.
+#[derive(Default)]
+struct CalledBlocks {
+    calls: Vec<RegionCall>,
+    end: Option<(usize, Vec<ValueId>)>,
 }
 
 enum Stage {
@@ -332,7 +338,7 @@ impl PyIrBuilder {
                 then: b.block(then)?,
             };
             b.end(Terminator::Jump(target))?;
-            b.regions.entry(entry).or_default().0.push(call);
+            b.regions.entry(entry).or_default().calls.push(call);
             Ok(())
         })
     }
@@ -346,12 +352,12 @@ impl PyIrBuilder {
                 b.kind(value)?;
             }
             let region = b.regions.entry(entry).or_default();
-            if region.1.is_some() {
+            if region.end.is_some() {
                 return Err(PyValueError::new_err(format!(
                     "returns_to: what block {entry} begins returns in two places"
                 )));
             }
-            region.1 = Some((b.builder.current(), values.clone()));
+            region.end = Some((b.builder.current(), values.clone()));
             b.end(Terminator::Return(values))
         })
     }
@@ -438,7 +444,7 @@ impl PyIrBuilder {
         } = *building;
         let mut function = builder.finish(&self.name)?;
         if !regions.is_empty() {
-            let regions: Vec<Recursion> = regions.into_iter().filter_map(region).collect();
+            let regions: Vec<Recursion> = regions.into_iter().filter_map(recursion).collect();
             function = without_calls(&function, &regions)?;
         }
         let graph = Cfg::new(&function);
@@ -455,11 +461,9 @@ impl PyIrBuilder {
 }
 
 /// What calls itself; `None` if nobody calls it, or it never returns.
-fn region(
-    (entry, (calls, end)): (usize, (Vec<RegionCall>, Option<(usize, Vec<ValueId>)>)),
-) -> Option<Recursion> {
-    let mut calls = calls.into_iter();
-    let (first, (end, results)) = (calls.next()?, end?);
+fn recursion((entry, called): (usize, CalledBlocks)) -> Option<Recursion> {
+    let mut calls = called.calls.into_iter();
+    let (first, (end, results)) = (calls.next()?, called.end?);
     Some(Recursion {
         entry,
         first,
