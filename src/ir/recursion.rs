@@ -12,7 +12,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::block_arguments::thread_values;
 use super::cfg::Cfg;
 use super::function::{Expression, Function, Instruction, Operands, Target, Terminator, ValueId};
 use super::kind::{Datum, ValueKind};
@@ -68,7 +67,7 @@ pub fn without_calls(function: &Function, regions: &[Recursion]) -> Result<Funct
     let mut changing = changing(&marked, &regions);
     lift_constants(&mut marked, &mut changing);
     let before: Vec<usize> = marked.blocks.iter().map(|b| b.parameters.len()).collect();
-    marked = thread_values(&marked, |_, id| changing.contains(&id));
+    thread_values(&mut marked, &changing);
     if marked.blocks[0].parameters.len() != before[0] {
         return Err(Error::Value(format!(
             "{}: a value is used behind a call that is not defined on every way there",
@@ -229,6 +228,41 @@ fn lift_constants(function: &mut Function, changing: &mut HashSet<ValueId>) {
         });
     }
     function.blocks[0].instructions.extend(lifted);
+}
+
+/// Lets each block that needs some of the chosen values from before it have them as parameters, after
+/// those that it has. A value's own id stays that of its definition, and is used in the block of that
+/// alone.
+fn thread_values(function: &mut Function, chosen: &HashSet<ValueId>) {
+    let graph = Cfg::new(function);
+    let live = Liveness::new(function, &graph);
+    // What each block calls the values that it now gets.
+    let mut names: Vec<HashMap<ValueId, ValueId>> = vec![HashMap::new(); function.blocks.len()];
+    for &block in graph.order() {
+        for &id in live.live_in(block).iter().filter(|id| chosen.contains(id)) {
+            let name = function.kinds.len() as ValueId;
+            function.kinds.push(function.kind(id).clone());
+            if let Some(text) = function.notes.names.get(&id).cloned() {
+                function.notes.names.insert(name, text);
+            }
+            function.blocks[block].parameters.push(name);
+            names[block].insert(id, name);
+        }
+    }
+    for &block in graph.order() {
+        let here = &mut function.blocks[block];
+        let rename = |id: &mut ValueId| *id = *names[block].get(id).unwrap_or(id);
+        for i in &mut here.instructions {
+            i.expression.operands_mut().iter_mut().for_each(rename);
+        }
+        here.terminator.each_mut(rename);
+        for to in here.terminator.targets_mut() {
+            let needed = live.live_in(to.block).iter().copied();
+            let needed = needed.filter(|id| names[to.block].contains_key(id));
+            let known = needed.map(|id| *names[block].get(&id).unwrap_or(&id));
+            to.args.extend(known);
+        }
+    }
 }
 
 /// Writes the jumps of a region, whose blocks get what changes as parameters. `before` says how

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 LONGEST_UNROLLED = 2000
 MOST_WORK = 30_000
-
-
 OTHER_LENGTH = "an array has another length than before"
 """The text of exits for lengths that were seen."""
 
@@ -79,7 +77,6 @@ class Restart(Exception):
         kept: frozenset[Hashable] = frozenset(),
         recursive: dict[Hashable, frozenset[int]] | None = None,
     ) -> None:
-        super().__init__()
         self.static, self.kept, self.recursive = static, kept, recursive or {}
 
 
