@@ -275,7 +275,7 @@ class Containers(Walker):
 
     def sequence_operator(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """``+`` and ``*`` of tuples and lists, ``|`` of dicts, and what is known."""
-        ours, theirs = self._list_or_row(left, node), self._list_or_row(right, node)
+        ours, theirs = self.list_or_row(left, node), self.list_or_row(right, node)
         if operator == "Add" and ours and theirs:
             if ours[0] is not theirs[0]:
                 self.leave("a list and a tuple cannot be added", node)
@@ -311,7 +311,8 @@ class Containers(Walker):
             self.leave("Python has no such operator for these", node)
         return self.refuse(node, "this operator on these", "compute with numbers or arrays")
 
-    def _list_or_row(self, value: Any, node: ast.AST) -> tuple[type, list[Any]] | None:
+    def list_or_row(self, value: Any, node: ast.AST) -> tuple[type, list[Any]] | None:
+        """The type and the items of a list or a tuple; nothing for what is neither."""
         if isinstance(value, Row):
             return tuple, list(value.items)
         if isinstance(value, Known) and isinstance(value.object, tuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from .values import Choice, Composite, Lost, Reference, Value
 
@@ -86,39 +86,33 @@ class InstanceContents:
 
 
 @dataclass(frozen=True, slots=True)
-class CellContents:
+class OneValue:
+    """Contents that are one value."""
+
+    value: Any
+    external: bool = False
+    head: Hashable = None
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The value."""
+        return (self.value,)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> Self:
+        """Another value."""
+        return replace(self, value=parts[0])
+
+
+class CellContents(OneValue):
     """What a variable stands for that several functions share."""
 
-    value: Any
-    external: bool = False
-    head: Hashable = None
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """The value."""
-        return (self.value,)
-
-    def with_parts(self, parts: tuple[Any, ...]) -> CellContents:
-        """Another value."""
-        return replace(self, value=parts[0])
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayContents:
+class ArrayContents(OneValue):
     """The value of an array that the function made, and may write to."""
 
-    value: Any
-    external: bool = False
-    head: Hashable = None
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """The value."""
-        return (self.value,)
-
-    def with_parts(self, parts: tuple[Any, ...]) -> ArrayContents:
-        """Another value."""
-        return replace(self, value=parts[0])
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

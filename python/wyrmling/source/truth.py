@@ -227,7 +227,7 @@ class Truth(Walker):
         return None
 
     def _sequences(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
-        parts = [self._parts(value, node) for value in (left, right)]
+        parts = [self.list_or_row(value, node) for value in (left, right)]
         if parts[0] is None or parts[1] is None or parts[0][0] is not parts[1][0]:
             if self._differ(left, right):
                 if operator in ("Eq", "NotEq"):
@@ -250,17 +250,6 @@ class Truth(Walker):
         ]
         plain = {"number", type(None), str, Row, Range}
         return kinds[0] != kinds[1] and all(kind in plain for kind in kinds)
-
-    def _parts(self, value: Any, node: ast.AST) -> tuple[type, list[Any]] | None:
-        if isinstance(value, Row):
-            return tuple, list(value.items)
-        if isinstance(value, Known) and isinstance(value.object, tuple):
-            return tuple, [Known(item) for item in value.object]
-        if isinstance(value, Reference):
-            contents = self.contents(value, node)
-            if isinstance(contents, ListContents):
-                return list, list(contents.items)
-        return None
 
     def _all_equal(self, pairs: list[tuple[Any, Any]], node: ast.AST) -> Any:
         if not pairs:

@@ -2,6 +2,7 @@
 //! never a panic of ours and never memory that is not ours. Memory checkers (`make check-address`
 //! and its like) run these too, since reading out of bounds need not show.
 
+mod blocks;
 mod functions;
 mod indices;
 mod liar;
