@@ -861,7 +861,8 @@ class Uniform(Sampler):
         n: int,
         *,
         positives: tuple[_Integers, _Integers] | None = None,
-        given: IndexInput | None = None,
+        given: IndexInput | str | None = None,
+        shape: int | str | Sequence[int | str] | None = None,
     ) -> Uniform: ...
 
 @final
@@ -872,7 +873,8 @@ class Popularity(Sampler):
         power: float = 0.75,
         *,
         positives: tuple[_Integers, _Integers] | None = None,
-        given: IndexInput | None = None,
+        given: IndexInput | str | None = None,
+        shape: int | str | Sequence[int | str] | None = None,
     ) -> Popularity: ...
 
 @final

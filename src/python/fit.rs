@@ -178,11 +178,8 @@ fn sources(
                 type_name(&value)
             )));
         };
-        let PySampler { inner, given, .. } = sampler.get();
-        let source = Source::Sampled {
-            sampler: Arc::clone(inner),
-            given: *given,
-        };
+        let (sampler, given) = sampler.get().for_input()?;
+        let source = Source::Sampled { sampler, given };
         sources.push((id, source));
     }
     Ok(sources)

@@ -24,7 +24,7 @@ use super::optim::PyOptimizer;
 use super::program::PyProgram;
 use super::rank::PyCsr;
 use super::registry;
-use super::sampling::PySampler;
+use super::sampling::{PySampler, SampledUser};
 use super::sparse::SparseGrad;
 use super::variable::PyVariable;
 use crate::array::{Array, Type};
@@ -186,16 +186,22 @@ impl PySampler {
     /// The class with its arguments, some of which have names.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let py = slf.py();
-        let PySampler { inner, input, .. } = slf.get();
+        let PySampler { inner, given, .. } = slf.get();
         let arguments = match inner.weights() {
             None => PyTuple::new(py, [inner.item_count()])?,
             Some(weights) => (weights.into_pyarray(py), 1.0).into_pyobject(py)?,
         };
         let named = PyDict::new(py);
-        if let (Some(input), Some((users, items))) = (input, inner.positives()) {
+        if let (Some(given), Some((users, items))) = (given, inner.positives()) {
             let pairs = (users.into_pyarray(py), items.into_pyarray(py));
             named.set_item(intern!(py, "positives"), pairs)?;
-            named.set_item(intern!(py, "given"), input)?;
+            match given {
+                SampledUser::Input(_, input) => named.set_item(intern!(py, "given"), input)?,
+                SampledUser::Argument(name) => named.set_item(intern!(py, "given"), name)?,
+            }
+        }
+        if !slf.get().shape.is_empty() {
+            named.set_item(intern!(py, "shape"), slf.get().shape_object(py)?)?;
         }
         let make = py.import("copyreg")?.getattr("__newobj_ex__")?;
         Ok((make, (slf.get_type(), arguments, named).into_pyobject(py)?))
