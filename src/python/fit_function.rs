@@ -5,21 +5,23 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::argument::Given;
 use super::convert::{self, type_name};
-use super::sampling::PySampler;
+use super::integers::{integers, to_int64};
+use super::ragged::ragged;
+use super::sampling::{PySampler, SampledLength, SampledUser};
 use super::source::{PyIrFunction, datum};
 use super::variable::PyVariable;
-use crate::array::{Array, DType, Type};
+use crate::array::{Array, DType, Type, vec_for};
 use crate::exec::{Leaf, LossArgument, SampleLoss};
-use crate::ir::ValueKind;
+use crate::ir::{Datum, ValueKind};
 use crate::table::Table;
-use crate::train::{FunctionLoss, SampleValue, Source};
+use crate::train::{DrawnItems, DrawnLength, FunctionLoss, SampleValue, Source};
 
 /// What maps arguments to something.
 const BY_NAME: &str = "a dict whose keys are names of the function's arguments";
@@ -71,16 +73,80 @@ fn column(name: &str, kind: &str, data: &Bound<'_, PyAny>) -> PyResult<(Array, S
         "wide" => (indices(data)?, SampleValue::WideInt),
         "bool" => (indices(data)?, SampleValue::Bool),
         "float" => (convert::array(name, data)?.0, SampleValue::Float),
-        _ => {
-            let words = data.getattr(intern!(data.py(), "dtype"))?;
-            let words = words.eq(convert::numpy_dtype(data.py(), DType::U32))?;
-            let rows = match words {
-                true => indices(data)?,
-                false => convert::array(name, data)?.0,
+        "integers" => (integers(name, data)?.into(), SampleValue::Row),
+        "entry" => {
+            let ragged = Arc::new(ragged(name, data)?);
+            let Ok(count) = u32::try_from(ragged.len()) else {
+                return Err(PyValueError::new_err(format!(
+                    "columns: '{name}': at most {} samples, got {}",
+                    u32::MAX,
+                    ragged.len()
+                )));
             };
-            (rows, SampleValue::Row)
+            let mut numbers: Vec<u32> = vec_for(&[ragged.len()])?;
+            numbers.extend(0..count);
+            (numbers.into(), SampleValue::Entry(ragged))
         }
+        _ => (convert::array(name, data)?.0, SampleValue::Row),
     })
+}
+
+/// What a sampler draws for each sample, whose columns are `feeds`.
+fn drawn_by(
+    name: &str,
+    sampler: &PySampler,
+    feeds: &[SamplePart],
+) -> PyResult<(Source, SampleValue)> {
+    let refused = |what: String| PyValueError::new_err(format!("sample: '{name}': {what}"));
+    let find = |what: &str, wanted: &str| {
+        let found = feeds.iter().position(|feed| feed.name == wanted);
+        found.ok_or_else(|| refused(format!("{what}: no column '{wanted}'")))
+    };
+    let given = match &sampler.given {
+        None => None,
+        Some(SampledUser::Input(..)) => {
+            return Err(refused(
+                "given is an input of a graph; name the argument that holds the user".into(),
+            ));
+        }
+        Some(SampledUser::Argument(user)) => {
+            let at = find("given", user)?;
+            if !matches!(feeds[at].value, SampleValue::Int) {
+                return Err(refused(format!(
+                    "given: expected a column of one index a sample, '{user}' is another"
+                )));
+            }
+            Some(at)
+        }
+    };
+    let lengths = sampler.shape.iter().map(|length| match length {
+        SampledLength::Fixed(n) => Ok(DrawnLength::Fixed(*n)),
+        SampledLength::Of(other) => {
+            let at = find("shape", other)?;
+            match feeds[at].value {
+                SampleValue::Entry(_) | SampleValue::Row => Ok(DrawnLength::Of(at)),
+                _ => Err(refused(format!(
+                    "shape: expected a column of arrays, '{other}' has one number a sample"
+                ))),
+            }
+        }
+    });
+    let shape: Vec<DrawnLength> = lengths.collect::<PyResult<_>>()?;
+    let inner = Arc::clone(&sampler.inner);
+    if shape.is_empty() {
+        let given = given.map(|at| at as u64);
+        let sampler = inner;
+        return Ok((Source::Sampled { sampler, given }, SampleValue::Int));
+    }
+    let n = inner.item_count();
+    if i32::try_from(n).is_err() {
+        return Err(refused(format!(
+            "an array of items holds those below {}, the sampler has {n}",
+            1u32 << 31
+        )));
+    }
+    let items = DrawnItems::new(inner, given, shape);
+    Ok((Source::Seeds, SampleValue::Drawn(items)))
 }
 
 impl FittedFunction {
@@ -110,6 +176,7 @@ impl FittedFunction {
                 name,
             });
         }
+        let columns = feeds.len();
         for (name, sampler) in entries("sample", sample)? {
             let Ok(sampler) = sampler.cast::<PySampler>() else {
                 return Err(PyTypeError::new_err(format!(
@@ -117,15 +184,17 @@ impl FittedFunction {
                     type_name(&sampler)
                 )));
             };
-            let PySampler { inner, .. } = sampler.get();
-            drawn.set_item(&name, ("int", py.None()))?;
+            let sampler = sampler.get();
+            drawn.set_item(&name, sampler.shape.len())?;
+            let (source, value) = drawn_by(&name, sampler, &feeds[..columns])?;
+            let words: &[usize] = match source {
+                Source::Seeds => &[1, 2],
+                _ => &[1],
+            };
             feeds.push(SamplePart {
-                ty: Type::new(DType::U32, &[1]),
-                source: Source::Sampled {
-                    sampler: Arc::clone(inner),
-                    given: None,
-                },
-                value: SampleValue::Int,
+                ty: Type::new(DType::U32, words),
+                source,
+                value,
                 name,
             });
         }
@@ -206,7 +275,12 @@ impl FittedFunction {
         let explain = || -> PyResult<()> {
             let named = PyDict::new(py);
             for (name, value) in self.feeds.iter().zip(departure.values) {
-                named.set_item(name, datum::object(py, value)?)?;
+                match value {
+                    Datum::Array(Array::U32(words)) => {
+                        named.set_item(name, to_int64(py, &words)?)?;
+                    }
+                    value => named.set_item(name, datum::object(py, value)?)?,
+                }
             }
             for (name, table) in &self.parameters {
                 let value = py.detach(|| table.try_read())?;

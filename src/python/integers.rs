@@ -6,9 +6,11 @@
 //!
 //! Limits: integers from -2^31 to 2^31 - 1.
 
-use numpy::{PyArrayDescrMethods, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDescrMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use super::convert::{as_numpy, describe, elements};
 use crate::array::{Dense, Shape, vec_for};
@@ -31,11 +33,23 @@ fn narrow<T: Copy + Into<i128>>(what: &str, values: &[T]) -> PyResult<Vec<u32>> 
                     part * NARROWED + at
                 )));
             };
-            out.push(word as u32);
+            out.push(word.cast_unsigned());
         }
         poller.step(values.len())?;
     }
     Ok(out)
+}
+
+/// An array of integers as a new one of NumPy's int64.
+pub(super) fn to_int64(py: Python<'_>, words: &Dense<u32>) -> PyResult<Py<PyAny>> {
+    let mut values: Vec<i64> = vec_for(&[words.as_slice().len()])?;
+    let signed = |&word: &u32| i64::from(word.cast_signed());
+    values.extend(words.as_slice().iter().map(signed));
+    let shape = PyTuple::new(py, words.shape())?;
+    let flat = PyArray1::from_vec(py, values);
+    Ok(flat
+        .call_method1(intern!(py, "reshape"), (shape,))?
+        .unbind())
 }
 
 /// An object as an array of integers; `what` names it in messages.

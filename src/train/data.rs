@@ -24,6 +24,8 @@ pub enum Source {
         /// The input whose value of the same sample the draw may depend on.
         given: Option<u64>,
     },
+    /// A random number of 64 bits for every sample, the lower word first: a row of two indices.
+    Seeds,
 }
 
 /// Values of an input for some samples.
@@ -72,6 +74,8 @@ pub(super) enum Feed {
         sampler: Arc<Sampler>,
         given: Option<usize>,
     },
+    /// Two random words.
+    Seeds,
 }
 
 /// All feeds of a run, checked.
@@ -196,6 +200,15 @@ impl Feeds {
                     });
                     types.push(ty.clone());
                 }
+                Source::Seeds => {
+                    if ty.dtype.is_real() || ty.shape[1..] != [2] {
+                        return Err(Error::Type(format!(
+                            "input '{name}': seeds fill rows of two indices, not {ty}"
+                        )));
+                    }
+                    feeds.push(Feed::Seeds);
+                    types.push(ty.clone());
+                }
             }
         }
         let Some((count, _)) = count else {
@@ -290,6 +303,11 @@ impl Feeds {
                         )));
                     }
                 }
+                Feed::Seeds => {
+                    return Err(Error::Index(format!(
+                        "input '{name}': seeds are no rows of a table"
+                    )));
+                }
             }
         }
         Ok(())
@@ -310,7 +328,7 @@ impl Feeds {
         }
     }
 
-    /// Draws the sampled inputs of `count` samples whose columns are in `buffers`.
+    /// Draws the sampled inputs and seeds of `count` samples whose columns are in `buffers`.
     pub(super) fn draw<R: rand::Rng>(
         &self,
         count: usize,
@@ -318,13 +336,21 @@ impl Feeds {
         buffers: &mut [InputBuffer],
     ) {
         for (k, feed) in self.feeds.iter().enumerate() {
-            let Feed::Sampled { sampler, given } = feed else {
-                continue;
-            };
             // The values that a draw depends on come from a column, so they are there.
             let (before, rest) = buffers.split_at_mut(k);
             let Some((InputBuffer::U32(out), after)) = rest.split_first_mut() else {
                 continue;
+            };
+            let (sampler, given) = match feed {
+                Feed::Column { .. } => continue,
+                Feed::Sampled { sampler, given } => (sampler, given),
+                Feed::Seeds => {
+                    for words in out[..2 * count].chunks_exact_mut(2) {
+                        let seed = rng.next_u64();
+                        words.copy_from_slice(&[seed as u32, (seed >> 32) as u32]);
+                    }
+                    continue;
+                }
             };
             let given = given.map(|g| {
                 let other = if g < k { &before[g] } else { &after[g - k - 1] };

@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::data::{Feeds, InputBuffer};
+use super::drawn::DrawnItems;
 use super::ragged::Ragged;
 use super::samples::Samples;
 use super::stream::{SHUFFLER, stream};
@@ -43,6 +44,8 @@ pub enum SampleValue {
     Row,
     /// The entry of this number, which is an array.
     Entry(Arc<Ragged>),
+    /// What is drawn from this seed.
+    Drawn(DrawnItems),
 }
 
 /// A sample on which a function was left.
@@ -124,16 +127,33 @@ pub(super) struct FunctionStep<'a> {
     left: Option<(usize, u32, Vec<Datum>)>,
 }
 
+/// A staged word.
+fn word(staged: &InputBuffer, at: usize) -> u32 {
+    staged.indices().get(at).copied().unwrap_or(0)
+}
+
+/// The length of the first axis of a feed's value for the staged sample `k`.
+fn length(kind: &SampleValue, staged: &InputBuffer, shape: &Shape, k: usize) -> usize {
+    match kind {
+        SampleValue::Entry(ragged) => ragged.range(word(staged, k) as usize).len(),
+        _ => shape.first().copied().unwrap_or(0),
+    }
+}
+
 /// The value of a feed for the staged sample `k`.
-fn value(kind: &SampleValue, staged: &InputBuffer, shape: &Shape, k: usize) -> Result<Datum> {
-    let word = |at: usize| staged.indices().get(at).copied().unwrap_or(0);
-    Ok(match kind {
-        SampleValue::Int => Datum::Int(i64::from(word(k))),
-        SampleValue::WideInt => {
-            let bits = u64::from(word(2 * k)) | u64::from(word(2 * k + 1)) << 32;
-            Datum::Int(bits.cast_signed())
-        }
-        SampleValue::Bool => Datum::Bool(word(k) != 0),
+fn value(
+    values: &[SampleValue],
+    feeds: &[InputBuffer],
+    shapes: &[Shape],
+    feed: usize,
+    k: usize,
+) -> Result<Datum> {
+    let (staged, shape) = (&feeds[feed], &shapes[feed]);
+    let long = || u64::from(word(staged, 2 * k)) | u64::from(word(staged, 2 * k + 1)) << 32;
+    Ok(match &values[feed] {
+        SampleValue::Int => Datum::Int(i64::from(word(staged, k))),
+        SampleValue::WideInt => Datum::Int(long().cast_signed()),
+        SampleValue::Bool => Datum::Bool(word(staged, k) != 0),
         SampleValue::Float => Datum::from(match staged.slice(k, 1) {
             Slice::F32(x) => f64::from(x[0]),
             Slice::F64(x) => x[0],
@@ -147,7 +167,12 @@ fn value(kind: &SampleValue, staged: &InputBuffer, shape: &Shape, k: usize) -> R
                 Slice::U32(row) => Array::U32(Dense::copy_of(shape, row)?),
             })
         }
-        SampleValue::Entry(ragged) => Datum::Array(ragged.entry(word(k) as usize)?),
+        SampleValue::Entry(ragged) => Datum::Array(ragged.entry(word(staged, k) as usize)?),
+        SampleValue::Drawn(items) => {
+            let user = items.given().map(|user| word(&feeds[user], k));
+            let length = |other: usize| length(&values[other], &feeds[other], &shapes[other], k);
+            Datum::Array(items.draw(long(), user, length)?)
+        }
     })
 }
 
@@ -251,7 +276,7 @@ impl BatchStep for FunctionStep<'_> {
             poller.step(SAMPLE)?;
             for (at, argument) in &self.open {
                 if let &LossArgument::Feed(feed) = argument {
-                    self.args[*at] = value(&values[feed], &staged[feed], &self.shapes[feed], k)?;
+                    self.args[*at] = value(values, staged, &self.shapes, feed, k)?;
                 }
             }
             // SAFETY: the caller holds the locks.
@@ -270,7 +295,7 @@ impl BatchStep for FunctionStep<'_> {
                 }
                 SampleResult::Left(exit) => {
                     let values = (0..values.len())
-                        .map(|f| value(&values[f], &staged[f], &self.shapes[f], k))
+                        .map(|f| value(values, staged, &self.shapes, f, k))
                         .collect::<Result<_>>()?;
                     self.left = Some((k, exit, values));
                     return Err(Error::State("the loss was left".into()));

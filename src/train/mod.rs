@@ -44,6 +44,7 @@
 //! ```
 
 mod data;
+mod drawn;
 mod fit;
 mod function_step;
 mod history;
@@ -58,6 +59,7 @@ mod stream;
 mod worker;
 
 pub use data::Source;
+pub use drawn::{DrawnItems, DrawnLength};
 pub use fit::{Fit, Observer, fit, fit_function};
 pub use function_step::{Departure, FunctionLoss, SampleValue};
 pub use history::{Flow, History};

@@ -2,8 +2,8 @@
 
 The function is read once, for arguments of the kinds that its columns have: an integer of a column
 is an int, a floating-point number a float, a row of a column with more axes an array of the
-column's type, and so is an entry of a ragged column; a sampler gives ints. Parameters are arrays.
-What the function finds outside is a constant.
+column's type, and so is an entry of a ragged column; integers in arrays are int64. A sampler gives
+ints, or arrays of them. Parameters are arrays. What the function finds outside is a constant.
 
 Limits: functions that have to know the value of an argument are refused.
 """
@@ -18,12 +18,15 @@ from typing import Any
 import numpy as np
 
 from .._core import IrFunction
+from ..ragged import Ragged
 from . import refuse
 from .choose import program
 from .form import Constant, Leaf
 from .programs import Arguments, Misfit
 from .refuse import SourceError, Unreadable
 
+SEEN = 3
+"""The length of arrays whose lengths differ, while the function is read."""
 FLOATS = ("float", "float32", "float64", "array")
 """What a loss may be; an array if it has no axes."""
 
@@ -61,12 +64,20 @@ class Loss:
         raise error
 
 
-def column(name: str, values: Any) -> tuple[str, np.ndarray[Any, Any]]:
+def column(name: str, values: Any) -> tuple[str, Any]:
     """The kind of a column's values in the function, and the column as it is staged: words of 32
-    bits, or floating-point numbers.
+    bits, integers, floating-point numbers, or a Ragged.
 
     Raises TypeError for what holds no numbers, ValueError for integers beyond 64 bits.
     """
+    if isinstance(values, list | tuple):
+        try:
+            if values and np.ndim(values[0]):
+                values = Ragged.from_list(values)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"columns: {name!r}: {error}") from None
+    if isinstance(values, Ragged):
+        return "entry", values
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -88,28 +99,31 @@ def column(name: str, values: Any) -> tuple[str, np.ndarray[Any, Any]]:
             f"columns: {name!r}: expected numbers, got an array of dtype {array.dtype}"
             + (f" with {array.ndim} axes" if kind == "b" else "")
         )
+    if array.ndim > 1:
+        return "integers", array
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     if low >= 0 and high < 2**32:
-        return ("int" if array.ndim == 1 else "row"), array.astype(np.uint32)
-    if array.ndim > 1:
-        raise ValueError(
-            f"columns: {name!r}: expected rows of integers from 0 to 2**32 - 1, got "
-            f"{low if low < 0 else high}"
-        )
+        return "int", array.astype(np.uint32)
     if high >= 2**63:
         raise ValueError(f"columns: {name!r}: expected integers of 64 bits, got {high}")
     return "wide", array.astype("<i8").view("<u4").astype(np.uint32).reshape(-1, 2)
 
 
 def _sample(kind: str, data: Any) -> Any:
-    """The first value of a column, or one that a sampler may give."""
+    """The first value of a column, or an array like all of a ragged one."""
     if kind == "entry":
-        return data
+        shape = (SEEN, *data.values.shape[1:])
+        return np.ones(shape, data.dtype if data.dtype.kind == "f" else np.int64)
     if kind == "wide":
         return int(data[0, 0]) | int(data[0, 1].view(np.int32)) << 32
-    if kind == "row":
-        return data[0]
-    return {"int": int, "float": float, "bool": bool}[kind](0 if data is None else data[0])
+    if kind in ("row", "integers"):
+        return data[0].astype(data.dtype if kind == "row" else np.int64)
+    return {"int": int, "float": float, "bool": bool}[kind](data[0])
+
+
+def _drawn(axes: int) -> Any:
+    """A value like those that a sampler draws."""
+    return np.ones((SEEN,) * axes, np.int64) if axes else 1
 
 
 def _parameter(shape: tuple[int, ...], dtype: str) -> Any:
@@ -122,11 +136,11 @@ def _parameter(shape: tuple[int, ...], dtype: str) -> Any:
 def prepare(
     loss: Callable[..., Any],
     columns: Mapping[str, tuple[str, Any]],
-    sample: Mapping[str, tuple[str, Any]],
+    sample: Mapping[str, int],
     parameters: Mapping[str, tuple[tuple[int, ...], str]],
 ) -> Loss:
-    """Reads a loss. Columns and samplers are given by the kind of their values and an array like
-    one of them (``entry``) or like all (others); parameters by shape and type.
+    """Reads a loss. Columns are given by the kind of their values and all of them, samplers by the
+    number of axes of what they draw, parameters by shape and type.
 
     Raises TypeError for names that do not fit the function's arguments, or a result that is no
     floating-point number, ValueError for a name that is given twice, SourceError if it cannot be
@@ -136,7 +150,7 @@ def prepare(
     given: dict[str, tuple[str, Any]] = {}
     values: dict[str, dict[str, Any]] = {
         "columns": {name: _sample(*each) for name, each in columns.items()},
-        "sample": {name: _sample(*each) for name, each in sample.items()},
+        "sample": {name: _drawn(axes) for name, axes in sample.items()},
         "parameters": {name: _parameter(*each) for name, each in parameters.items()},
     }
     for what, entries in values.items():

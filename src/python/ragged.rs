@@ -1,0 +1,42 @@
+//! Ragged columns: `wyrmling.Ragged` as the trainer takes it.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+
+use super::convert;
+use super::integers::integers;
+use crate::array::Array;
+use crate::interrupt::Poller;
+use crate::train::Ragged;
+
+/// A copy of a `wyrmling.Ragged`; integers are [of 32 bits](super::integers).
+///
+/// # Errors
+/// OverflowError for an integer of more; what [`Ragged::new`] reports, if the object is another;
+/// MemoryError.
+pub(super) fn ragged(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Ragged> {
+    let py = object.py();
+    let values = object.getattr(intern!(py, "values"))?;
+    let kind: String = values
+        .getattr(intern!(py, "dtype"))?
+        .getattr(intern!(py, "kind"))?
+        .extract()?;
+    let values: Array = match kind.as_str() {
+        "f" => convert::array(what, &values)?.0,
+        _ => integers(what, &values)?.into(),
+    };
+    let offsets = object.getattr(intern!(py, "offsets"))?;
+    let offsets = convert::as_numpy(what, &offsets)?;
+    let offsets: Vec<i64> = convert::elements(&offsets)?;
+    let mut poller = Poller::default();
+    let mut places = crate::array::vec_for(&[offsets.len()])?;
+    for part in offsets.chunks(1 << 20) {
+        // Those that are no places are no lengths of anything either, which is found below.
+        places.extend(
+            part.iter()
+                .map(|&at| usize::try_from(at).unwrap_or(usize::MAX)),
+        );
+        poller.step(part.len())?;
+    }
+    Ok(Ragged::new(values, places)?)
+}
