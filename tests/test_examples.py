@@ -57,6 +57,13 @@ def test_network(capsys: pytest.CaptureFixture[str]) -> None:
     assert numbers(r"(\S+)% of the points", out)[0] > 98
 
 
+def test_lstm(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("lstm.py", capsys)
+    first, last = numbers(r"loss (\S+) to (\S+) a sequence", out)
+    assert last < first / 4
+    assert numbers(r"(\S+)% of the next items", out)[0] > 80
+
+
 def test_spin_chain(capsys: pytest.CaptureFixture[str]) -> None:
     out = run("spin_chain.py", capsys)
     one, same = numbers(r"amplitude (\S+), trace of the product (\S+)", out)

@@ -2,8 +2,9 @@
 //!
 //! A function of one sample looks rows up in tables that are too large to be passed as arrays and may be
 //! changed by other workers meanwhile. [`TableRows`] copies the rows that it is asked for. Operand 0 is a
-//! number that stands for the table: its value is not read, but what depends on the table depends on it,
-//! so that a function is differentiated by the table in being differentiated by this number. The product
+//! number that stands for the table: what depends on the table depends on it, so that a function is
+//! differentiated by the table in being differentiated by this number, and looking up by a constant index
+//! is no constant. The product
 //! of the reverse mode is [`CollectRows`], which appends the rows and their indices to the records of the
 //! thread ([`collecting`]), and whose result, a zero, is the "gradient" of that number.
 //!
@@ -63,10 +64,6 @@ impl Operator for TableRows {
             lookup::gather::<T>(&self.table, indices, T::slice_mut(&mut out.data));
         });
         Ok(())
-    }
-
-    fn reads(&self, i: usize) -> bool {
-        i == 1
     }
 
     fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {

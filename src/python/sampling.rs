@@ -44,7 +44,10 @@ impl SampledLength {
         if given.is_instance_of::<PyBool>() {
             return Err(expected());
         }
-        let length: Integer = given.extract().map_err(|_| expected())?;
+        let length: Integer = given.extract()?;
+        if matches!(length, Integer::Other(_)) {
+            return Err(expected());
+        }
         let length = length.within("shape", 0..=MOST_LENGTH)?;
         Ok(SampledLength::Fixed(length as usize))
     }

@@ -143,13 +143,17 @@ class Iteration(Walker):
             if inner is not None:
                 start = over.over[1]
                 return inner[0], lambda at: Row((self.binary("Add", start, at, node), inner[1](at)))
-        if isinstance(over, Lazy) and over.name == "zip" and over.over:
+        if isinstance(over, Lazy) and over.name in ("zip", "strict zip") and over.over:
             columns = [self.counted(part, node) for part in over.over]
             if all(column is not None for column in columns):
                 found = [column for column in columns if column is not None]
                 shortest = found[0][0]
                 for length, _ in found[1:]:
-                    shortest = self.smaller(shortest, length, node)
+                    if over.name == "zip":
+                        shortest = self.smaller(shortest, length, node)
+                    else:
+                        same = self.compare("Eq", shortest, length, node)
+                        self.guard(same, "zip of different lengths", node)
                 return shortest, lambda at: Row(tuple(item(at) for _, item in found))
         if isinstance(over, Lazy) and over.name == "reversed":
             inner = self.counted(over.over[0], node)

@@ -77,6 +77,8 @@ def column(name: str, values: Any) -> tuple[str, Any]:
         except (TypeError, ValueError) as error:
             raise type(error)(f"columns: {name!r}: {error}") from None
     if isinstance(values, Ragged):
+        if not len(values):
+            raise ValueError(f"columns: {name!r}: there are no samples")
         return "entry", values
     try:
         array = np.asarray(values)
