@@ -343,7 +343,7 @@ def test_auto_traces_what_it_cannot_read():
         assert slope(3.0) == 6.0
     explained = wy.explain(opens, 3.0)
     assert not explained.is_read
-    assert "a set comprehension is not supported" in explained.reason
+    assert "an item by a computed key is not supported" in explained.reason
 
 
 def test_auto_compiles_what_returns():

@@ -67,10 +67,10 @@ def test_entries(name):
 # fmt: off
 async def refused(ä, x):
     ä += 1; await x  # noqa: E702
-    from os import (  # noqa: I001
-        path
-    )
-    return path
+    async with (
+        x
+    ):
+        return x
 # fmt: on
 
 
@@ -96,7 +96,7 @@ def test_the_caret_is_under_the_construct():
 def test_a_construct_of_several_lines():
     reading = read.function(refused)
     message = str(refuse.refusal(reading, reading.node.body[2]))
-    assert "from os import (  # noqa: I001\n    ^^^^^^^^" in message
+    assert "async with (\n    ^^^^^^^^^^^^" in message
 
 
 def test_what_is_supported_is_not_refused():

@@ -14,7 +14,7 @@ from .nested import transform_name
 from .numbers import FOLDED
 from .objects import member_of
 from .splicing import is_own_function, is_primitive
-from .state import DictContents, InstanceContents
+from .state import DictContents, InstanceContents, SetContents
 from .values import (
     REAL,
     WHOLE,
@@ -359,6 +359,24 @@ class Builtins(Walker):
         if len(args) == 3 and not self._has(args[0], name, node):
             return args[2]
         return self.attribute(args[0], name, node)
+
+    def builtin_setattr(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``setattr(x, name, value)``."""
+        self._only(args, keywords, range(3, 4), node)
+        name = self.constant_of(args[1], node, "a name that is computed")
+        if not isinstance(name, str):
+            self.leave("a name that is no string", node)
+        self.store_attribute(args[0], name, args[2], node)
+        return Known(None)
+
+    def builtin_set(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``set(x)``."""
+        self._only(args, keywords, range(2), node)
+        made = self.allocate(SetContents(()))
+        with self.holding(made):
+            for item in self.listed(args[0], node) if args else ():
+                self.add_to_set(made, item, node)
+        return made
 
     def builtin_hasattr(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``hasattr(x, name)``."""

@@ -308,6 +308,8 @@ def _given(
         own = {key: each for key, each in arguments.kwargs.items() if not key.startswith(EXTRA)}
         return leaves, arguments.args, own
     for number in integers:
+        if not -(2**63) <= leaves[number] < 2**63:
+            raise refuse.unsupported("an integer of more than 64 bits as an argument")
         leaves[number] = float(leaves[number])
     values = [
         programs.filled(value, iter([leaves[number] for number in owned]))
@@ -448,6 +450,10 @@ def expect_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], needs: Needs
         kind = type(value)
         if kind in (tuple, list):
             needs.length(place, value)
+            for at, part in enumerate(value):
+                expect(place.item(at), part)
+        elif forms.is_named(value):
+            needs.instance(place, kind)
             for at, part in enumerate(value):
                 expect(place.item(at), part)
         elif kind is dict:

@@ -26,6 +26,7 @@ from .containers import Containers
 from .environment import Environment
 from .frames import Frame
 from .generators import Generators
+from .imports import Imports
 from .iteration import Iteration
 from .loops import Loops
 from .mathematics import Mathematics
@@ -54,6 +55,7 @@ class Interpreter(
     Loops,
     Iteration,
     Generators,
+    Imports,
     Patterns,
     Comprehensions,
     Builtins,

@@ -10,16 +10,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .names import captured, targets
-from .state import CellContents, DictContents, ListContents
+from .state import CellContents, DictContents, ListContents, SetContents
 from .values import Known, Lazy, Text, Unset
 from .walker import Walker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PLAIN_KEYS = (int, float, str, bytes, tuple, type(None))
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -38,6 +40,34 @@ class Comprehensions(Walker):
 
             self.comprehend(node, add)
         return made
+
+    def evaluate_SetComp(self, node: ast.SetComp) -> Any:
+        """``{element for target in iterable if condition}``."""
+        made = self.allocate(SetContents(()))
+        with self.holding(made):
+            self.comprehend(node, lambda: self.add_to_set(made, self.evaluate(node.elt), node))
+        return made
+
+    def evaluate_Set(self, node: ast.Set) -> Any:
+        """``{a, b}``."""
+        made = self.allocate(SetContents(()))
+        with self.holding(made):
+            for element in node.elts:
+                if isinstance(element, ast.Starred):
+                    for item in self.items(self.evaluate(element.value), element):
+                        self.add_to_set(made, item, node)
+                else:
+                    self.add_to_set(made, self.evaluate(element), node)
+        return made
+
+    def add_to_set(self, owner: Any, item: Any, node: ast.AST) -> None:
+        """Gives a set what it may have already."""
+        key = self.key(item, node)
+        if not isinstance(key, PLAIN_KEYS):
+            self.refuse(node, "a set of such objects", "use numbers, strings or tuples")
+        contents = self.contents(owner, node)
+        if key not in contents.items:
+            self.store(owner, replace(contents, items=(*contents.items, key)), node)
 
     def evaluate_DictComp(self, node: ast.DictComp) -> Any:
         """``{key: value for …}``."""

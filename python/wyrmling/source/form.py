@@ -56,6 +56,34 @@ class Make:
     parts: Sequence[Any]
 
 
+def is_named(value: Any) -> bool:
+    """Whether this is a named tuple of which nothing but its fields is its own."""
+    return is_named_class(type(value))
+
+
+def is_named_class(cls: Any) -> bool:
+    """Whether this is the class of such named tuples."""
+    if cls.__bases__ != (tuple,) or not hasattr(cls, "_fields") or cls.__dictoffset__:
+        return False
+    return bool(cls.__getitem__ is tuple.__getitem__ and cls.__iter__ is tuple.__iter__)
+
+
+@dataclass(frozen=True)
+class MakeNamed:
+    """Makes a named tuple of its fields."""
+
+    cls: type
+
+    def __call__(self, *parts: Any) -> Any:
+        """A named tuple, without a call of the class."""
+        return tuple.__new__(self.cls, parts)
+
+
+def named(cls: type, parts: list[Any]) -> Make:
+    """The form of a named tuple."""
+    return Make(MakeNamed(cls), parts)
+
+
 def leaves(form: Any) -> list[Any]:
     """The leaves in order: results, constants and arguments; those of a ``Make`` are its parts'."""
     inner = parts(form)
@@ -63,8 +91,9 @@ def leaves(form: Any) -> list[Any]:
 
 
 def has_objects(form: Any) -> bool:
-    """Whether some part of it is what a function makes."""
-    return isinstance(form, Make) or any(has_objects(part) for part in parts(form) or ())
+    """Whether some part of it is what a function makes; named tuples are none."""
+    made = isinstance(form, Make) and not isinstance(form.function, MakeNamed)
+    return made or any(has_objects(part) for part in parts(form) or ())
 
 
 def convert(function: Callable[[Any], Any], form: Any) -> Any:

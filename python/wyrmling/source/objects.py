@@ -21,6 +21,7 @@ from .state import (
     GeneratorContents,
     InstanceContents,
     ListContents,
+    SetContents,
 )
 from .values import (
     Applied,
@@ -425,6 +426,8 @@ class Objects(Walker):
                 return contents.cls
             if isinstance(contents, GeneratorContents):
                 return types.GeneratorType
+            if isinstance(contents, SetContents):
+                return set
             return list if isinstance(contents, ListContents) else np.ndarray
         if isinstance(value, Lazy):
             return type(value)

@@ -341,6 +341,10 @@ class Operations:
         """Binds a target (``statements.py``)."""
         raise NotImplementedError
 
+    def add_to_set(self, owner: Any, item: Any, node: ast.AST) -> None:
+        """Gives a set what it may have already (``comprehensions.py``)."""
+        raise NotImplementedError
+
     def comprehend(self, node: Any, add: Callable[[], None], first: Any = None) -> None:
         """Goes through a comprehension (``comprehensions.py``)."""
         raise NotImplementedError

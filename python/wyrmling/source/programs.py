@@ -92,12 +92,14 @@ class Arguments:
 
     def arranged(self, at: int, parts: dict[int, Any]) -> Any:
         """The form of argument ``at``, with these in the place of its leaves."""
-        return filled(self.args[at], (parts[k] for k in self.owned[at]), Constant(None))
+        return filled(
+            self.args[at], (parts[k] for k in self.owned[at]), Constant(None), forms.named
+        )
 
 
 def _flat(place: Place, value: Any) -> list[tuple[Place, Any]]:
     """The leaves of a value of plain containers, in the order of ``tree.flatten``."""
-    if type(value) in (tuple, list):
+    if type(value) in (tuple, list) or forms.is_named(value):
         parts: list[tuple[Any, Any]] = list(enumerate(value))
     elif type(value) is dict:
         parts = list(value.items())
@@ -110,12 +112,21 @@ def _flat(place: Place, value: Any) -> list[tuple[Place, Any]]:
     return [leaf for key, part in parts for leaf in _flat(place.item(key), part)]
 
 
-def filled(value: Any, parts: Iterator[Any], none: Any = None) -> Any:
-    """A value of the same form with other leaves, and what stands for None."""
+def filled(
+    value: Any,
+    parts: Iterator[Any],
+    none: Any = None,
+    named: Callable[[Any, list[Any]], Any] = tuple.__new__,
+) -> Any:
+    """A value of the same form with other leaves, and what stands for None; ``named`` makes a named
+    tuple.
+    """
     if type(value) in (tuple, list):
-        return type(value)([filled(each, parts, none) for each in value])
+        return type(value)([filled(each, parts, none, named) for each in value])
+    if forms.is_named(value):
+        return named(type(value), [filled(each, parts, none, named) for each in value])
     if type(value) is dict:
-        return {key: filled(each, parts, none) for key, each in value.items()}
+        return {key: filled(each, parts, none, named) for key, each in value.items()}
     return none if value is None else next(parts)
 
 
@@ -129,20 +140,26 @@ def differentiated(name: str, arguments: Arguments, at: Sequence[int]) -> list[i
 
 
 def untagged(program: Program) -> Program:
-    """The function where results of several forms, which are all floating-point numbers, are one
-    number. Raises SourceError for other forms.
+    """The function where results of several forms are one floating-point number; it leaves where a
+    result is another thing. Raises SourceError where none is such a number.
     """
     writer = Writer("number", program)
     builder = writer.builder
     found = builder.inline(program.function, writer.parameters)
     results: list[int] = []
 
-    def value(form: Any) -> int:
+    def value(form: Any) -> int | None:
         if isinstance(form, Leaf) and form.kind in ("float", "float64"):
             return found[form.number]
         if isinstance(form, Constant) and type(form.object) in (float, np.float64):
             return builder.constant(float(form.object))
-        raise refuse.unsupported("a result that is of several kinds")
+        return None
+
+    def arrive(done: int, each: int | None) -> None:
+        if each is None:
+            builder.leave(builder.exit("a result is no floating-point number", 0))
+        else:
+            builder.jump(done, [each])
 
     def number(form: Any) -> Any:
         if isinstance(form, Leaf):
@@ -153,12 +170,16 @@ def untagged(program: Program) -> Program:
         done = builder.block()
         results.append(builder.parameter(done, "float"))
         *others, last = [value(each) for each in form.forms]
+        if last is None and not any(each is not None for each in others):
+            raise refuse.unsupported("a result that is of several kinds")
         for tag, each in enumerate(others):
             is_this = builder.compute("equal_int", [found[form.tag], builder.constant(tag)])
-            rest = builder.block()
-            builder.branch(is_this, done, [each], rest, [])
+            chosen, rest = builder.block(), builder.block()
+            builder.branch(is_this, chosen, [], rest, [])
+            builder.switch(chosen)
+            arrive(done, each)
             builder.switch(rest)
-        builder.jump(done, [last])
+        arrive(done, last)
         builder.switch(done)
         return Leaf(len(results) - 1, "float")
 

@@ -183,9 +183,9 @@ TABLE |= _group(
         "withitem": "with",
         "AsyncFor": _refused("async for", _ASYNC),
         "AsyncWith": _refused("async with", _ASYNC),
-        "Import": _refused("import", "import at the top of the module"),
-        "ImportFrom": _refused("from … import", "import at the top of the module"),
-        "alias": _refused("import", "import at the top of the module"),
+        "Import": Entry("import", limits="of modules that are loaded already"),
+        "ImportFrom": Entry("from … import", limits="of modules that are loaded already"),
+        "alias": "as, of an import",
         "TypeAlias": _refused("type", "define the type outside of the function"),
     },
 )
@@ -215,8 +215,8 @@ TABLE |= _group(
             "an f-string", limits="of constants, or in what is never differentiated"
         ),
         "FormattedValue": "a field of an f-string",
-        "Set": _refused("a set", "use a tuple or a dict"),
-        "SetComp": _refused("a set comprehension", "use a list comprehension"),
+        "Set": Entry("a set", limits="of what is known; it is looked into, not gone through"),
+        "SetComp": Entry("a set comprehension", limits="as a set"),
         "TemplateStr": _refused("a template string", "use an f-string outside of the function"),
         "Interpolation": _refused("a template string", "use an f-string outside of the function"),
     },

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import form
-from .state import DictContents, GeneratorContents, InstanceContents, ListContents
+from .state import DictContents, GeneratorContents, InstanceContents, ListContents, SetContents
 from .values import Array, Choice, Known, Lazy, Number, Reference, Row, Unset, is_integers
 from .walker import Walker
 
@@ -74,7 +74,8 @@ class Returned(Walker):
             items = self._forms(value.items, results, path, node)
             if value.cls is tuple:
                 return tuple(items)
-            return form.Make(value.cls, items)
+            plain = form.is_named_class(value.cls)
+            return form.Make(form.MakeNamed(value.cls) if plain else value.cls, items)
         if isinstance(value, Choice):
             if any(isinstance(one, Unset) for one in value.alternatives):
                 return self.form_of(self.settled(value, node), results, path, node)
@@ -116,8 +117,8 @@ class Returned(Walker):
                 for name, one in zip(contents.names, contents.values, strict=True)
             ]
             return form.Make(Instance(contents.cls, contents.names), parts)
-        if isinstance(contents, GeneratorContents):
-            self.refuse(node, "a generator as a result", "return a list")
+        if isinstance(contents, GeneratorContents | SetContents):
+            self.refuse(node, "a generator or a set as a result", "return a list")
         found = self.form_of(contents.value, results, path, node)
         if isinstance(found, form.Leaf):
             return replace(found, memory=found.memory | {value.address})

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .state import DictContents, ListContents
+from .state import DictContents, ListContents, SetContents
 from .values import Array, Choice, Closure, Known, Lazy, Number, Range, Reference, Row
 from .walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
 
@@ -29,6 +29,8 @@ class Sequences(Walker):
             contents = self.contents(value, node)
             if isinstance(contents, ListContents | DictContents):
                 return Known(len(contents.parts))
+            if isinstance(contents, SetContents):
+                return Known(len(contents.items))
             method = self.bound(value, "__len__", node)
             if method is not None:
                 return self.call(method, [], {}, node)

@@ -61,6 +61,24 @@ class DictContents:
 
 
 @dataclass(frozen=True, slots=True)
+class SetContents:
+    """What a set has, which is known, in the order in which it came."""
+
+    items: tuple[Any, ...]
+    external: bool = False
+    parts: tuple[Any, ...] = ()
+
+    @property
+    def head(self) -> Hashable:
+        """The items and their types."""
+        return tuple((type(item), item) for item in self.items)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> SetContents:
+        """The same: it has no parts."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
 class InstanceContents:
     """The attributes of an instance that the function made; its class was found at ``place``."""
 
@@ -166,6 +184,7 @@ Contents = (
     | CellContents
     | ArrayContents
     | GeneratorContents
+    | SetContents
     | Lost
 )
 

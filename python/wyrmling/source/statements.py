@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 from .frames import Handler
@@ -232,10 +233,45 @@ class Statements(Walker):
 
     def execute_Try(self, node: ast.Try) -> None:
         """``try``: what may raise leaves; what the text raises itself goes to its handler."""
-        if node.finalbody and self._jumps([*node.body, *node.orelse, *self._bodies(node)]):
-            self.refuse(
-                node, "return, break or continue within try … finally", "move it after the try"
-            )
+        if not node.finalbody:
+            self._handled(node)
+            return
+        self._at_last(lambda: self._handled(node), lambda: self.execute(node.finalbody), node)
+
+    def _at_last(
+        self, action: Callable[[], None], last: Callable[[], None], node: ast.Try | ast.With
+    ) -> None:
+        """Runs an action, and something at last: also where the text returns, or jumps out."""
+        frame = self.frame
+        loops = [way for loop in frame.loops[-1:] for way in (loop.breaks, loop.continues)]
+        ways = [frame.returns, *loops]
+        counts = [len(way) for way in ways]
+        done: list[Incoming] = []
+        try:
+            action()
+            done = [self.here()]
+        except Ended:
+            pass
+        jumped = [way[count:] for way, count in zip(ways, counts, strict=True)]
+        for way, count in zip(ways, counts, strict=True):
+            del way[count:]
+        for way, jumps in zip(ways, jumped, strict=True):
+            if jumps and self.frames != frame.around:
+                self.refuse(node, "a jump out of this in a loop over a generator", "use a list")
+            for incoming in jumps:
+                self.resume(incoming.state)
+                name = self.serial()
+                self.state.environments[-1][name] = Row(incoming.values)
+                try:
+                    last()
+                except Ended:
+                    continue
+                values: Any = self.state.environments[-1].pop(name)
+                way.append(self.here(*values.items))
+        self.meet(done, node)
+        last()
+
+    def _handled(self, node: ast.Try) -> None:
         classes = [self._classes(handler, node) for handler in node.handlers]
         flat = tuple(cls for group in classes for cls in group)
         handler = Handler(flat, list(self.frames), barred=bool(node.finalbody))
@@ -263,16 +299,6 @@ class Statements(Walker):
             if group:
                 ended += self._handle(one, group, node)
         self.meet(ended, node)
-        self.execute(node.finalbody)
-
-    @staticmethod
-    def _bodies(node: ast.Try) -> list[ast.stmt]:
-        return [statement for handler in node.handlers for statement in handler.body]
-
-    @staticmethod
-    def _jumps(body: list[ast.stmt]) -> bool:
-        jumps = ast.Return | ast.Break | ast.Continue
-        return any(isinstance(one, jumps) for statement in body for one in ast.walk(statement))
 
     @staticmethod
     def _first(classes: list[tuple[type[BaseException], ...]], cls: type[BaseException]) -> int:
@@ -309,21 +335,27 @@ class Statements(Walker):
         contexts = []
         for item in node.items:
             contexts.append(self._enter(item))
-        if any(contexts) and self._jumps(node.body):
-            self.refuse(node, "return, break or continue within with", "move it after the block")
-        if any(contexts):
-            frame = self.frame
-            frame.handlers.append(Handler((), list(self.frames), barred=True))
-            depth = len(frame.handlers)
-            try:
-                self.execute(node.body)
-            finally:
-                del frame.handlers[depth - 1 :]
+        leaves = [leave for leave in contexts if leave is not None]
+
+        def last() -> None:
+            for leave in reversed(leaves):
+                self.call(leave, [Known(None)] * 3, {}, node)
+
+        if leaves:
+            with self.holding(*leaves):
+                self._at_last(lambda: self._barred(node.body), last, node)
         else:
             self.execute(node.body)
-        for leave in reversed(contexts):
-            if leave is not None:
-                self.call(leave, [Known(None)] * 3, {}, node)
+
+    def _barred(self, body: list[ast.stmt]) -> None:
+        """Statements out of which no exception is followed."""
+        frame = self.frame
+        depth = len(frame.handlers)
+        frame.handlers.append(Handler((), list(self.frames), barred=True))
+        try:
+            self.execute(body)
+        finally:
+            del frame.handlers[depth:]
 
     def _enter(self, item: ast.withitem) -> Any:
         import contextlib

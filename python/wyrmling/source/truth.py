@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .numbers import FOLDED, is_numpy
-from .state import DictContents, GeneratorContents, ListContents
+from .state import DictContents, GeneratorContents, ListContents, SetContents
 from .values import (
     REAL,
     WHOLE,
@@ -127,6 +127,8 @@ class Truth(Walker):
                 return Known(bool(contents.parts))
             if isinstance(contents, GeneratorContents):
                 return Known(True)
+            if isinstance(contents, SetContents):
+                return Known(bool(contents.items))
             return self._own_truth(value, None, node)
         if isinstance(value, Range):
             return self.compare("NotEq", self.length(value, node), Known(0), node)
@@ -346,6 +348,13 @@ class Truth(Walker):
                     return self._among_keys(item, [Known(key) for key in contents.keys], node)
                 key = self.constant_of(item, node, "a key that is computed")
                 return Known(any(same_object(key, k) or key == k for k in contents.keys))
+            if isinstance(contents, SetContents):
+                if isinstance(item, Number):
+                    return self._among_keys(item, [Known(key) for key in contents.items], node)
+                key = self.key(item, node)
+                if not isinstance(key, int | float | str | bytes | tuple | None):
+                    self.refuse(node, "whether a set has such an object", "use numbers or strings")
+                return Known(key in contents.items)
             method = self.bound(container, "__contains__", node)
             if method is not None:
                 return self.truth(self.call(method, [item], {}, node), node)
