@@ -251,3 +251,42 @@ def test_a_tracer_sees_every_line():
     finally:
         sys.settrace(before)
     assert "line" in lines
+
+
+def test_what_is_imported_inside_is_looked_up_at_each_call(monkeypatch):
+    def f(x):
+        import math as m
+        from math import sqrt
+
+        return m.exp(x) + sqrt(x)
+
+    g = wy.compile(f)
+    assert repeatedly(g, 4.0) == math.exp(4.0) + 2.0
+    monkeypatch.setattr(math, "sqrt", lambda x: x * 10.0)
+    assert repeatedly(g, 4.0) == math.exp(4.0) + 40.0
+    monkeypatch.undo()
+    other = type(math)("math")
+    other.exp, other.sqrt = math.exp, lambda x: x + 1.0
+    monkeypatch.setitem(sys.modules, "math", other)
+    assert repeatedly(g, 4.0) == math.exp(4.0) + 5.0
+    monkeypatch.undo()
+    assert repeatedly(g, 4.0) == math.exp(4.0) + 2.0
+
+
+def test_an_array_without_axes_is_read_at_each_call():
+    def f(w, rate):
+        return np.sum(w * w) * rate + rate
+
+    w, rate = np.array([1.5, 2.0]), np.array(0.5)
+    for mode in MODES:
+        g = wy.grad(f, mode=mode)
+        assert repeatedly(g, w, rate).tolist() == [1.5, 2.0]
+        rate[...] = 2.0
+        assert repeatedly(g, w, rate).tolist() == [6.0, 8.0]
+        assert repeatedly(g, w, 0.5).tolist() == [1.5, 2.0]
+        rate[...] = 0.5
+    same = wy.compile(lambda x: x)
+    assert same(rate) is rate
+    assert wy.compile(lambda x, y: x * y)(rate, 3.0) == 1.5
+    with pytest.raises(wy.SourceError, match="a derivative by an array without axes"):
+        wy.grad(f, argnums=1, mode="source")(w, rate)

@@ -244,8 +244,10 @@ def test_a_length_that_has_to_be_known_is_read_anew_for_another():
     agrees(filled, np.array([1.5, 2.5]))
 
 
-def test_arrays_without_axes_are_refused():
-    for f, x in ((lambda x: x, np.array(2.0)), (lambda x: np.array(x), 2.0)):
+def test_arrays_without_axes_are_numbers_or_refused():
+    agrees(lambda x: x, np.array(2.0))
+    agrees(lambda x, y: x * y - x, np.array(2.0), 3.0)
+    for f, x in ((lambda x: x**2, np.array(2.0)), (lambda x: np.array(x), 2.0)):
         with pytest.raises(SourceError, match="without axes"):
             specialise(f, (x,), {})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ from .values import (
     Row,
     Text,
     kind_of,
+    number_of,
 )
 from .walker import Walker
 
@@ -50,6 +52,9 @@ class Builtins(Walker):
         """What a callable returns that is not read."""
         found = function.object
         name = getattr(found, "__name__", "")
+        numeric = isinstance(found, np.ufunc) or any(found is one for one in (float, int, abs))
+        if numeric or getattr(found, "__module__", None) == "math":
+            args = [number_of(arg) for arg in args]
         if getattr(builtins, name, None) is found:
             method = getattr(self, f"builtin_{name}", None)
             if method is not None:
@@ -71,6 +76,14 @@ class Builtins(Walker):
             return made
         if found is functools.partial:
             return Applied(args[0], tuple(args[1:]), tuple(keywords.items()))
+        if found is math.prod and len(args) == 1 and not set(keywords) - {"start"}:
+            first = keywords.get("start", Known(1))
+            return self.accumulate(
+                args[0], first, lambda total, one: self.binary("Mult", total, one, node), node
+            )
+        if found is np.float64 and len(args) == 1 and isinstance(number_of(args[0]), Number):
+            value = number_of(args[0])
+            return Number("float64", self.as_real(value, "float", node), value.sources)
         if found is functools.reduce:
             return self._reduce(args, node)
         owner = getattr(found, "__self__", None)

@@ -253,6 +253,8 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
     """
     wrt = _differentiated(chain, arguments)
     leaves, args, kwargs = _given(arguments, wrt)
+    if any(isinstance(leaves[number], np.ndarray) and not leaves[number].shape for number in wrt):
+        raise refuse.unsupported("a derivative by an array without axes")
     found = specialise(f, args, kwargs)
     for number in wrt:
         if number in found.static:

@@ -218,7 +218,7 @@ class _Arguments:
             return Number(kind, made, frozenset({number}) if exact else frozenset())
         if type(given) is np.ndarray and given.dtype in ELEMENTS:
             if not given.shape:
-                walker.refuse(self.node, "an array without axes", "pass a number")
+                return walker.known(given, place, self.node)
             made = walker.outer_array(given, place, self.node)
             self._parameter(number, place)
             return made

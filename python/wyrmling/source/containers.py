@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import types
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -299,6 +300,9 @@ class Containers(Walker):
             self.update(made, right, node)
             return made
         if isinstance(left, Known) and isinstance(right, Known):
+            classes = [type(one.object) in (type, types.UnionType) for one in (left, right)]
+            if operator == "BitOr" and all(classes):
+                return Known(left.object | right.object)
             plain = (set, frozenset, dict, list, type)
             if isinstance(left.object, plain) or isinstance(right.object, plain):
                 self.refuse(node, "this operator on such objects", "compute it outside")

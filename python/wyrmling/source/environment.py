@@ -19,7 +19,19 @@ from .._core import Variable
 from . import scope as places
 from .refuse import Unreadable
 from .state import CellContents, DictContents, ListContents
-from .values import ELEMENTS, KINDS, STORED, Choice, Known, Lost, Number, Reference, Row, Unset
+from .values import (
+    ELEMENTS,
+    KINDS,
+    STORED,
+    Choice,
+    Known,
+    Lost,
+    Number,
+    Reference,
+    Row,
+    Single,
+    Unset,
+)
 from .walker import Restart, Walker
 
 
@@ -134,6 +146,9 @@ class Environment(Walker):
                 self.places.append(place)
                 self.captured.append(found)
             return self.hidden[at]
+        if kind is np.ndarray and not found.shape and found.dtype in (np.float64, np.float32):
+            self.needs.test(place, ("array", found.dtype.name, 0))
+            return Single(self.known(found[()], place.item(()), node), place)
         if kind is np.ndarray and found.dtype in ELEMENTS:
             at = self.needs.hidden(place)
             if at not in self.hidden:

@@ -7,7 +7,8 @@ converted. What cannot be told apart while the program runs, such as lists of di
 lost, and refused where it is read.
 
 Objects that were made on different paths and that the same names lead to become one object, unless
-that would part two names of one object; then the merge fails.
+that would part two names of one object; then the merge fails. Two names of one array may part: then
+neither array is written to any more.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ class Merge:
     mixed: bool = False
     _heap: dict[int, Contents] = field(default_factory=dict)
     _pairs: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    _parted: set[int] = field(default_factory=set)
     _owners: list[dict[int, int]] = field(default_factory=list)
     _reached: list[set[int]] = field(default_factory=list)
 
@@ -129,6 +131,10 @@ class Merge:
         """An array that has another address now cannot be written to, if there are views."""
         if not self._pairs:
             return
+        for address in self._parted:
+            contents = merged.heap[address]
+            if isinstance(contents, ArrayContents):
+                merged.heap[address] = replace(contents, external=True)
         viewed = any(has_bases(one) for one in [*names_of(merged), *values, *self.held]) or any(
             has_bases(part)
             for contents in merged.heap.values()
@@ -344,11 +350,20 @@ class Merge:
         new = self._pairs[key] = self.address()
         for owner, address in zip(self._owners, key, strict=True):
             if address is not None and owner.setdefault(address, new) != new:
-                raise Conflict
+                self._part(owner[address], new, key)
         self.layout[path] = "object"
         self._heap[new] = Lost("it is being merged")
         self._contents(new, (*path, "*"), list(key))
         return Reference(new)
+
+    def _part(self, first: int, second: int, where: tuple[int | None, ...]) -> None:
+        """Lets two names of one array be names of two, which nobody may write to from now on."""
+        for address, incoming in zip(where, self.incomings, strict=True):
+            if address is None:
+                continue
+            if not isinstance(incoming.state.heap.get(address), ArrayContents):
+                raise Conflict
+        self._parted |= {first, second}
 
     def _contents(self, new: int, path: Path, where: list[int | None]) -> None:
         found = [
@@ -372,7 +387,10 @@ class Merge:
             column = [None if isinstance(c, Lost | None) else c.parts[at] for c in found]
             name = self._cell_name(first, path, at)
             parts.append(self.merge(name, column))
-        self._heap[new] = first.with_parts(tuple(parts))
+        made = first.with_parts(tuple(parts))
+        if isinstance(made, ArrayContents) and any(c.external for c in whole):
+            made = replace(made, external=True)
+        self._heap[new] = made
 
     @staticmethod
     def _cell_name(contents: Contents, path: Path, at: int) -> Path:

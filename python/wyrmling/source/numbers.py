@@ -30,8 +30,10 @@ from .values import (
     Number,
     Reference,
     Row,
+    Single,
     Text,
     kind_of,
+    number_of,
     sources_of,
 )
 from .walker import Walker
@@ -129,6 +131,12 @@ class Numbers(Walker):
 
     def binary(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """An operator on two values."""
+        if isinstance(left, Single) or isinstance(right, Single):
+            own = self.class_of(left) is not None or self.class_of(right) is not None
+            if operator == "Pow" or own:
+                # NumPy takes another way to powers of arrays than to those of numbers.
+                self.refuse(node, "this operator on an array without axes", "use float(...) of it")
+            left, right = number_of(left), number_of(right)
         if isinstance(left, Choice):
             return self.distribute(left, lambda one: self.binary(operator, one, right, node), node)
         if isinstance(right, Choice):
@@ -316,6 +324,7 @@ class Numbers(Walker):
 
     def unary(self, operator: str, value: Any, node: ast.AST) -> Any:
         """An operator on one value, but ``not``."""
+        value = number_of(value)
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.unary(operator, one, node), node)
         if isinstance(value, Known) and isinstance(value.object, FOLDED):

@@ -34,6 +34,7 @@ from .values import (
     Number,
     Reference,
     Row,
+    Single,
     Traced,
     nothing,
 )
@@ -414,7 +415,7 @@ class Objects(Walker):
             return kinds[value.kind]
         if isinstance(value, Row):
             return value.cls
-        if isinstance(value, Array):
+        if isinstance(value, Array | Single):
             return np.ndarray
         if isinstance(value, Closure):
             return types.FunctionType

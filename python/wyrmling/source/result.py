@@ -12,8 +12,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import form
-from .state import DictContents, GeneratorContents, InstanceContents, ListContents, SetContents
-from .values import Array, Choice, Known, Lazy, Number, Reference, Row, Unset, is_integers
+from .state import (
+    ArrayContents,
+    DictContents,
+    GeneratorContents,
+    InstanceContents,
+    ListContents,
+    SetContents,
+)
+from .values import Array, Choice, Known, Lazy, Number, Reference, Row, Single, Unset, is_integers
 from .walker import Walker
 
 PLAIN = (int, float, bool, complex, str, bytes, type(None), type, frozenset)
@@ -83,6 +90,8 @@ class Returned(Walker):
             tag = results.add(value.tag, "int", (*path, "tag"))
             forms = [self.form_of(one, results, path, node) for one in value.alternatives]
             return Either(tag, tuple(forms))
+        if isinstance(value, Single):
+            return form.Argument(value.place)
         if isinstance(value, Reference):
             return self._object(value, results, path, node)
         if isinstance(value, Lazy) and value.name in ("dict_values", "dict_items", "dict_keys"):
@@ -100,6 +109,9 @@ class Returned(Walker):
         contents = self.contents(value, node)
         if contents.external:
             place = self.outer_places.get(value.address)
+            if place is None and isinstance(contents, ArrayContents) and not path:
+                # Another name may have the same array, but this is all that is returned.
+                return self.form_of(contents.value, results, path, node)
             if place is None:
                 self.refuse(node, "a captured container as a result", "return a copy")
             return form.Argument(place)

@@ -15,7 +15,7 @@ from typing import Any
 from .frames import Handler
 from .join import Incoming
 from .state import ArrayContents, InstanceContents, ListContents
-from .values import Choice, Defined, Known, Reference, Row, Unset
+from .values import Choice, Defined, Known, Reference, Row, Single, Unset
 from .walker import Ended, Walker
 
 
@@ -142,6 +142,8 @@ class Statements(Walker):
             return self.distribute(
                 before, lambda one: self._in_place(operator, one, value, node), node
             )
+        if isinstance(before, Single):
+            self.refuse(node, "an operator in place on an array", "write x = x + …")
         if isinstance(before, Reference):
             contents = self.contents(before, node)
             if isinstance(contents, ListContents) and operator == "Add":

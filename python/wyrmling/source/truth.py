@@ -31,6 +31,7 @@ from .values import (
     Text,
     Unset,
     kind_of,
+    number_of,
     same_object,
     sources_of,
 )
@@ -108,6 +109,7 @@ class Truth(Walker):
 
     def truth(self, value: Any, node: ast.AST) -> Any:
         """Whether a value counts as true: a bool, known or computed."""
+        value = number_of(value)
         if isinstance(value, Known):
             return self._known_truth(value, node)
         if isinstance(value, Choice):
@@ -164,6 +166,7 @@ class Truth(Walker):
         if operator in ("In", "NotIn"):
             found = self.contains(left, right, node)
             return found if operator == "In" else self.negated(found)
+        left, right = number_of(left), number_of(right)
         if isinstance(left, Choice):
             return self.distribute(left, lambda one: self.compare(operator, one, right, node), node)
         if isinstance(right, Choice):
@@ -265,6 +268,7 @@ class Truth(Walker):
         """Whether items are equal. Python takes one object for equal to itself, also if it is NaN:
         whether two names have one object is not known of numbers, so a NaN leaves.
         """
+        left, right = number_of(left), number_of(right)
         for value in (left, right):
             if isinstance(value, Known) and value.object != value.object:
                 self.leave("a comparison of containers with a NaN", node)

@@ -60,6 +60,14 @@ class Array:
     outer: frozenset[Any] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class Single:
+    """An array without axes that exists outside: arithmetic takes it as its only number."""
+
+    number: Number
+    place: Any
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Traced:
     """A mask or indices: a variable of a graph over ``inputs``, each with its value in the program.
@@ -283,6 +291,7 @@ Value = (
     Known
     | Number
     | Array
+    | Single
     | Traced
     | Row
     | Reference
@@ -352,6 +361,11 @@ def kind_of(value: Value) -> str | None:
             return None
         return kind
     return None
+
+
+def number_of(value: Any) -> Any:
+    """The number of an array without axes; anything else as it is."""
+    return value.number if isinstance(value, Single) else value
 
 
 def same_object(a: Any, b: Any) -> bool:

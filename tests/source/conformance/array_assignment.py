@@ -186,3 +186,45 @@ def list_then_array(x):
     for i in range(3):
         rows.append(x * i)
     return np.sum(np.stack(rows) * rows[1])
+
+
+@at(V, 3)
+@at(V, 0)
+def two_names_of_one_array_before_a_loop(x, n):
+    h = c = np.zeros(3)
+    for _ in range(n):
+        c = c * 0.5 + x
+        h = np.tanh(c) + h
+    return np.sum(h * c)
+
+
+@at(V, 3)
+@at(V, 0)
+def two_names_part_and_one_is_written_to(x, n):
+    h = c = x * 2.0
+    for _ in range(n):
+        c = c * 0.5 + x
+        h = c + h
+    h[0] = 5.0
+    return np.sum(h * c)
+
+
+@at(V, 3)
+@at(V, 0)
+def two_names_part_on_a_branch(x, n):
+    h = c = x * 2.0
+    if n > 1:
+        h, c = c * 0.5 + x, h * 3.0
+    h[1] = 7.0
+    c[2] = 1.0
+    return np.sum(h * c)
+
+
+@at(V, 3)
+@at(V, 0)
+def whether_two_names_parted(x, n):
+    h = c = x * 2.0
+    for _ in range(n):
+        c = c * 0.5 + x
+        h = c + h
+    return np.sum(h * c) * (2.0 if h is c else 3.0)

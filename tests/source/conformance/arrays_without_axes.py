@@ -1,0 +1,86 @@
+"""Arrays without axes as arguments that need no gradient: NumPy makes numbers of them."""
+
+import math
+
+import numpy as np
+
+from .case import at
+
+RATE = np.array(0.25)
+STEP = np.array(0.5, np.float32)
+
+
+@at(1.5, np.float64(2.0))
+def factor_is_captured(x, y):
+    return x * RATE + y / RATE - RATE
+
+
+@at(1.5)
+@at(-0.0)
+def arithmetic_of_a_captured_one(x):
+    a = RATE * 2.0 + 1
+    return x * (a // 0.3) + a % 0.7 - (-RATE) * x + abs(RATE) * x
+
+
+@at(1.5)
+def in_single_precision(x):
+    y = STEP * 2.0
+    return x * float(y) + (y.dtype == np.float32)
+
+
+@at(np.array([1.5, -2.5]))
+def with_arrays(x):
+    return np.sum(x * RATE + np.exp(RATE) * x)
+
+
+@at(0.1)
+@at(2.0)
+def compared_and_converted(x):
+    if x < RATE:
+        return float(RATE) * x
+    return math.sqrt(RATE) * x + int(RATE) + bool(RATE)
+
+
+@at(1.5)
+def powers(x):
+    return RATE**2 * x
+
+
+@at(1.5)
+def changed_in_place(x):
+    a = RATE
+    a *= 1.0
+    return a * x
+
+
+@at(1.5)
+def class_of_it(x):
+    return x * isinstance(RATE, float) + x * isinstance(RATE, np.ndarray) + (RATE is None)
+
+
+@at(1.5)
+def among_others(x):
+    return x * max(RATE, x) + (RATE in [x, 0.25]) + sum([RATE, x])
+
+
+@at(1.5)
+def shape_of_it(x):
+    return x * len(RATE.shape)
+
+
+@at(1.5)
+def in_a_loop(x):
+    y = x
+    for _ in range(3):
+        y = y - RATE * y
+    return y
+
+
+@at(1.5)
+def product(x):
+    return math.prod([x, 2, x]) * math.prod((x * k for k in (1, 2)), start=3) + math.prod([])
+
+
+@at(1.5, 2)
+def float64_of_numbers(x, n):
+    return np.float64(x) / n + np.float64(n) * x
