@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from side_by_side import decompositions, gradients, loops, operators, recommenders
+from side_by_side import decompositions, gradients, loops, operators, recommenders, sequences
 from side_by_side.peers import Peers
 from side_by_side.rows import Row, measure, report
 
@@ -42,6 +42,7 @@ ROWS: dict[str, Callable[[Peers, argparse.Namespace], Row]] = {
     "exp": operators.exp("float64"),
     "exp-float32": operators.exp("float32"),
     **loops.ROWS,
+    "lstm": sequences.lstm,
     "bpr": recommenders.small,
     "bpr-large": recommenders.large,
 }

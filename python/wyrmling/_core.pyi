@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import disjoint_base
 
+from .ragged import Ragged
+
 __all__ = [
     "MOST_WORKERS",
     "NO_ITEM",
@@ -897,7 +899,7 @@ def freeze(loss: Variable, /) -> Program: ...
 @overload
 def fit(
     loss: Callable[..., Any],
-    columns: Mapping[str, npt.ArrayLike],
+    columns: Mapping[str, npt.ArrayLike | Ragged | Sequence[npt.ArrayLike]],
     *,
     optimizer: Optimizer,
     parameters: Mapping[str, Parameter],
