@@ -290,3 +290,21 @@ def test_an_array_without_axes_is_read_at_each_call():
     assert wy.compile(lambda x, y: x * y)(rate, 3.0) == 1.5
     with pytest.raises(wy.SourceError, match="a derivative by an array without axes"):
         wy.grad(f, argnums=1, mode="source")(w, rate)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_arrays_without_axes_among_other_arguments(mode):
+    def f(a, x, b, p, n=1):
+        y = b * x[0] + a
+        for _ in range(n):
+            y = y * p["c"] - p["d"][0] * x[1]
+        return y * p["d"][1]
+
+    given = (np.array(0.5), np.array([1.5, 2.0]), np.array(3.0, np.float32))
+    parts = {"c": np.array(-1.5), "d": [2.0, np.array(0.25)]}
+    g = wy.grad(f, 1, mode=mode)
+    for n in (1, 2):
+        found = [g(*given, parts, n=n) for _ in range(4)][-1]
+        wanted = [3.0 * 0.25 * (-1.5) ** n, -2.0 * 0.25 * (1.0 if n == 1 else -0.5)]
+        assert found.tolist() == wanted
+    assert wy.compile(f)(*given, parts) == f(*given, parts)

@@ -43,7 +43,7 @@ from .splicing import Splicing
 from .state import DictContents, ListContents
 from .statements import Statements
 from .truth import Truth
-from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, kind_of
+from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, Single, kind_of
 from .walker import Ended, NeedsConstant, Restart
 
 MOST_RESTARTS = 30
@@ -163,6 +163,7 @@ class _Arguments:
         self.inputs: list[places.Place] = []
         self.static: dict[int, Any] = {}
         self._seen: dict[int, Any] = {}
+        self._singles: list[tuple[Single, Any]] = []
 
     def value(self, given: Any, place: places.Place) -> Any:
         """The value of an argument, or of a part of one."""
@@ -218,11 +219,26 @@ class _Arguments:
             return Number(kind, made, frozenset({number}) if exact else frozenset())
         if type(given) is np.ndarray and given.dtype in ELEMENTS:
             if not given.shape:
-                return walker.known(given, place, self.node)
+                return self._without_axes(given, place)
             made = walker.outer_array(given, place, self.node)
             self._parameter(number, place)
             return made
         return walker.known(given, place, self.node)
+
+    def _without_axes(self, given: Any, place: places.Place) -> Any:
+        if given.dtype not in (np.float64, np.float32):
+            self.walker.refuse(self.node, "an array of integers without axes", "pass a number")
+        found = Single(Number("float64", -1), place)
+        self._singles.append((found, given))
+        return found
+
+    def finish(self) -> None:
+        """Makes parameters of the numbers of arrays without axes: what is read at places within the
+        arguments comes after the arguments.
+        """
+        for single, given in self._singles:
+            number = self.walker.known(given, single.place, self.node).number
+            object.__setattr__(single, "number", number)
 
     def _parameter(self, number: int, place: places.Place) -> None:
         self.leaves.append(number)
@@ -252,6 +268,7 @@ def _attempt(
         name: given.value(one, places.argument(len(args) + at))
         for at, (name, one) in enumerate(kwargs.items())
     }
+    given.finish()
     walker.held += [*values, *named.values()]
     first = [walker.known(value, where, node) for value, where in callee.args]
     keywords = {name: walker.known(*found, node) for name, found in callee.keywords.items()}
