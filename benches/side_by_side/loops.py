@@ -138,6 +138,55 @@ def elements(peers: Peers, options: argparse.Namespace) -> Row:
     )
 
 
+def rosenbrock(x: Any) -> Any:
+    """Rosenbrock's function."""
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def rosenbrock_by_elements(x: Any) -> Any:
+    """Rosenbrock's function, as a loop over elements."""
+    s = 0.0
+    for i in range(len(x) - 1):
+        s = s + 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
+    return s
+
+
+def _rosenbrock_hessian(x: Any) -> Any:
+    """Its Hessian, by hand."""
+    diagonal = np.zeros_like(x)
+    diagonal[:-1] = 2.0 - 400.0 * (x[1:] - 3.0 * x[:-1] ** 2)
+    diagonal[1:] += 200.0
+    beside = -400.0 * x[:-1]
+    return np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+
+
+def hessian_of(f: Callable[[Any], Any], how: str) -> Callable[[Peers, argparse.Namespace], Row]:
+    """The Hessian of Rosenbrock's function of 100 numbers."""
+
+    def row(peers: Peers, options: argparse.Namespace) -> Row:
+        x = np.random.default_rng(1).normal(size=100)
+        expected = [_rosenbrock_hessian(x)]
+        sides: dict[str, Run] = {}
+        if hessian := read(wy.hessian, f, x):
+            check(READ, [hessian(x)], expected)
+            sides[READ] = micro(lambda: hessian(x))
+        sides["NumPy by hand"] = micro(lambda: _rosenbrock_hessian(x))
+        if jax := peers.jax:
+            numpy = jax.numpy
+
+            def value(x: Any) -> Any:
+                return numpy.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+            compiled, given = jax.jit(jax.hessian(value)), numpy.asarray(x)
+            check("JAX", [compiled(given)], expected)
+            sides["JAX, arrays"] = micro(lambda: compiled(given).block_until_ready())
+        text = f"Hessian of Rosenbrock's function of 100 numbers, {how}"
+        targets = [Target("under 200 µs", READ, most=2e-4)]
+        return Row(text, "µs", microseconds, sides, targets)
+
+    return row
+
+
 def mul_tr(a: Any, b: Any) -> Any:
     """The function of the post."""
     return np.trace(a @ b)
@@ -347,6 +396,8 @@ def first_call(peers: Peers, options: argparse.Namespace) -> Row:
 ROWS = {
     "sine-loop": sines_in_a_loop,
     "horner": elements,
+    "rosenbrock": hessian_of(rosenbrock, "of arrays"),
+    "rosenbrock-loop": hessian_of(rosenbrock_by_elements, "a loop over elements"),
     "mul-tr": trace_of_plain_matrices,
     "recurrent": recurrent_network,
     "newton": newton,

@@ -7,7 +7,7 @@ use super::function::ValueId;
 use super::scalar::ScalarOperator;
 use crate::error::Result;
 use crate::rules::differentiate::{Applied, Cotangents, PassObserver};
-use crate::rules::{Ex, Form, Id, OpRef};
+use crate::rules::{Ex, Form, Id, OpRef, is_one_of};
 
 /// When a cotangent is not absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,8 +149,13 @@ pub(super) fn zeros(cx: &Builder, id: ValueId) -> ValueId {
     Ex::new(cx, id).zeros_like().id()
 }
 
-/// Whether the rules of an operator make zeros of zeros, whatever numbers there are.
+/// Whether the rules of an operator make zeros of zeros, whatever numbers there are. What only adds
+/// elements to others does: in a loop over an array it changes its tangent or cotangent in place, which
+/// with a zero beside, in a block of its own, would cost as much as the array is long.
 pub(super) fn keeps_zero(cx: &Builder, op: &OpRef, args: &[ValueId]) -> bool {
+    if op.scatter().is_some() || is_one_of!(op: Accumulate) {
+        return true;
+    }
     match op.form() {
         Form::Sum | Form::Difference | Form::Negation | Form::Shaped | Form::Repeated => true,
         Form::Product => {

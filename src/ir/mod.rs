@@ -53,7 +53,7 @@ pub use recursion::{Recursion, RegionCall, without_calls};
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};
 #[cfg(feature = "python")]
 pub(crate) use simplify::drop_unreachable;
-pub use simplify::{Lengths, simplify};
+pub use simplify::{Lengths, are_exact, simplify};
 pub(crate) use simplify::{drop_dead, simplified};
 pub(crate) use specialize::specialize;
 pub use vjp::{Pullback, vjp};

@@ -16,25 +16,18 @@ pub(crate) fn power_derivative(n: i32, x: f64, y: f64) -> f64 {
     let Some((m, k)) = partial::orders(n) else {
         return f64::NAN;
     };
+    if k == 0 {
+        return by_base(x, y, m);
+    }
     let factors = falling_factorial(y, m, k as usize);
     let Some(first) = factors.iter().position(|&c| c != 0.0) else {
         // For whole y the function is a polynomial, and this order is beyond its degree.
         return 0.0;
     };
-    if x < 0.0 && (k > 0 || y != y.floor()) {
+    if x < 0.0 {
         return f64::NAN;
     }
     let power = shifted(x, y, m);
-    if k == 0 {
-        // Where y is infinite and the power 0, the product is 0, though the factor is infinite.
-        return if power == 0.0 {
-            power
-        } else if power.is_infinite() && x.is_finite() && x != 0.0 {
-            over(factors[0] * x.powf(y), x, m)
-        } else {
-            factors[0] * power
-        };
-    }
     let logs = k as usize - first;
     if power == 0.0 {
         0.0
@@ -55,6 +48,32 @@ pub(crate) fn power_derivative(n: i32, x: f64, y: f64) -> f64 {
         } else {
             sum * power
         }
+    }
+}
+
+/// The derivative of order `m` by `x` of `x^y`.
+fn by_base(x: f64, y: f64, m: u32) -> f64 {
+    let times = |product: f64, i: u32| match product {
+        // Where a factor is 0 and another infinite, too.
+        0.0 => 0.0,
+        product => product * (y - f64::from(i)),
+    };
+    let factor = (0..m).fold(1.0, times);
+    if factor == 0.0 {
+        // For whole y the function is a polynomial, and this order is beyond its degree.
+        return 0.0;
+    }
+    if x < 0.0 && y != y.floor() {
+        return f64::NAN;
+    }
+    let power = shifted(x, y, m);
+    // Where y is infinite and the power 0, the product is 0, though the factor is infinite.
+    if power == 0.0 {
+        power
+    } else if power.is_infinite() && x.is_finite() && x != 0.0 {
+        over(factor * x.powf(y), x, m)
+    } else {
+        factor * power
     }
 }
 

@@ -10,8 +10,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use wyrmling::array::{View, ViewMut};
 use wyrmling::exec::{Compiled, Outcome, interpret};
 use wyrmling::ir::{
-    Builder, Comparison, Datum, Function, ScalarOperator as S, Target, Terminator, ValueId,
-    ValueKind, vjp,
+    Builder, Comparison, Datum, Function, Lengths, ScalarOperator as S, Target, Terminator,
+    ValueId, ValueKind, jvp, simplify, vjp,
 };
 use wyrmling::rules::Ex;
 use wyrmling::rules::{self, OpRef, Operator};
@@ -163,6 +163,116 @@ fn elements_are_read_and_added_to_for_any_length_and_no_further() {
     let wrong = Array::zeros(&Type::new(DType::F64, &[2, 2])).unwrap();
     let found = value.run(&[wrong.into(), 0.9.into(), Datum::Int(2)]);
     assert!(matches!(found, Err(Error::Type(_))), "{found:?}");
+}
+
+/// `for i in range(n): y[i] = c[i]·c[0]`, where each y is kept on a tape if `kept`; then the sum of y and of
+/// all that was kept.
+fn filled(kept: bool) -> Function {
+    let b = Builder::new();
+    let vector = || Type::new(DType::F64, &[3]);
+    let (c, n) = (b.parameter(vector()), b.parameter(ValueKind::Int));
+    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
+    let tape = b.tape(vec![ValueKind::from(vector())]);
+    let exit = b.exit("too many", 0);
+    let apply = |op: &'static dyn Operator, args: &[ValueId]| {
+        b.try_apply(OpRef::Static(op), args).expect("fitting types")
+    };
+    let compute = |op: S, args: &[ValueId]| b.compute(op, args, Some(exit)).expect("integers");
+    let less = |x, y| {
+        let less = S::CompareInt(Comparison::Less);
+        b.compute(less, &[x, y], None).expect("integers")
+    };
+    let switch_to = |block| b.switch_to(block).expect("it is there");
+    let first = compute(S::IntToIndex, &[zero]);
+    let start = apply(&rules::Neg, &[c]);
+    let header = b.block();
+    let (y, i) = (b.parameter(vector()), b.parameter(ValueKind::Int));
+    let more = less(i, n);
+    let body = b.block();
+    let index = compute(S::IntToIndex, &[i]);
+    let elements = [index, first].map(|at| apply(&rules::Gather, &[c, at]));
+    let product = apply(&rules::Mul, &elements);
+    let changed = apply(&rules::ReplaceRow, &[y, product, index]);
+    if kept {
+        b.push(tape, &[changed]).expect("an array");
+    }
+    let next = compute(S::IntAdd, &[i, one]);
+    b.terminate(Terminator::Jump(to(header, vec![changed, next])));
+    let back = b.block();
+    let (total, left) = (b.parameter(vector()), b.parameter(ValueKind::Int));
+    let some = less(zero, left);
+    let popping = b.block();
+    let sum = match kept {
+        true => {
+            let before = b.pop(tape).expect("a tape")[0];
+            apply(&rules::Add, &[total, before])
+        }
+        false => total,
+    };
+    let fewer = compute(S::IntSub, &[left, one]);
+    b.terminate(Terminator::Jump(to(back, vec![sum, fewer])));
+    let end = b.block();
+    b.terminate(Terminator::Return(vec![total]));
+    switch_to(0);
+    b.terminate(Terminator::Jump(to(header, vec![start, zero])));
+    switch_to(header);
+    b.terminate(Terminator::Branch {
+        condition: more,
+        then: to(body, Vec::new()),
+        otherwise: to(back, vec![y, n]),
+    });
+    switch_to(back);
+    b.terminate(Terminator::Branch {
+        condition: some,
+        then: to(popping, Vec::new()),
+        otherwise: to(end, Vec::new()),
+    });
+    b.finish("filled").expect("fitting kinds")
+}
+
+#[test]
+fn elements_are_changed_in_place_and_never_those_that_others_have() {
+    for kept in [false, true] {
+        let function = filled(kept);
+        let pullback = vjp(&function, &function.parameters()[..1]).unwrap();
+        let (value, gradient) = (native(function), native(pullback.function));
+        for length in [0_usize, 1, 3, 16, 17, 400] {
+            let c: Vec<f64> = (0..length).map(|i| (i as f64).cos()).collect();
+            let array = || Datum::from(Array::from(c.clone()));
+            for asked in [0, length, length + 1] {
+                let args = vec![array(), Datum::Int(asked as i64)];
+                assert_eq!(agrees(&value, &args), asked <= length);
+                let mut args = args;
+                args.push(array());
+                assert_eq!(agrees(&gradient, &args), asked <= length);
+            }
+        }
+    }
+}
+
+#[test]
+fn forward_mode_over_a_loop_that_adds_to_elements_adds_to_elements() {
+    let function = horner();
+    let simple = |function: &Function| simplify(function, Lengths::Seen).unwrap();
+    let pullback = vjp(&function, &function.parameters()[..2]).unwrap();
+    let pullback = simple(&pullback.function);
+    let both = jvp(&pullback, &pullback.parameters()[..2]).unwrap();
+    let both = simple(&both.function);
+    let shown = both.to_string();
+    // No array is made in a turn.
+    assert!(
+        shown.matches("accumulate[base: true").count() >= 2,
+        "{shown}"
+    );
+    assert!(!shown.contains("accumulate[base: false"), "{shown}");
+    let compiled = native(both);
+    for length in [0_usize, 1, 5, 40] {
+        let c: Vec<f64> = (0..length).map(|i| (i as f64).sin()).collect();
+        let array = || Datum::from(Array::from(c.clone()));
+        let n = Datum::Int(length as i64);
+        let args = [array(), 0.9.into(), n, 1.0.into(), array(), 0.5.into()];
+        assert!(agrees(&compiled, &args));
+    }
 }
 
 /// What [`Liar`] does when it runs.

@@ -3,7 +3,7 @@
 use wyrmling::exec::{Outcome, interpret};
 use wyrmling::ir::{
     Builder, Cfg, Comparison, Datum, Expression, Function, Lengths, ScalarOperator as S, Target,
-    Terminator, ValueId, ValueKind, simplify, vjp,
+    Terminator, ValueId, ValueKind, are_exact, simplify, vjp,
 };
 use wyrmling::rules::{Add, Exp, Mul, OpRef, Operator, Sin, SumTo};
 use wyrmling::{Array, DType, Type};
@@ -433,4 +433,27 @@ fn what_would_have_to_be_kept_beside_it_stays() {
     assert!(fields(&small) <= fields(&gradient), "{small}");
     let args = [0.5.into(), 0.0.into(), Datum::Int(4), 1.0.into()];
     assert_eq!(run(&small, &args), run(&gradient, &args));
+}
+
+#[test]
+fn lengths_are_exact_where_all_follow_from_the_arguments() {
+    let loops = |given: &[usize]| {
+        let b = Builder::new();
+        let x = b.parameter(Type::new(DType::F64, &[3]));
+        let two = b.literal(Datum::Array(Array::from(vec![1.0, 2.0])));
+        let y = b.try_apply(OpRef::Static(&Add), &[x, x]).expect("arrays");
+        let header = b.block();
+        let p = b.parameter(Type::new(DType::F64, given));
+        b.terminate(Terminator::Jump(to(header, &[p])));
+        b.switch_to(0).expect("it is there");
+        let arg = if given == [2] { two } else { y };
+        b.terminate(Terminator::Jump(to(header, &[arg])));
+        b.finish("loop").expect("fitting types")
+    };
+    assert!(are_exact(&loops(&[3])) && are_exact(&loops(&[2])));
+    // Seen for an array of another length.
+    assert!(!are_exact(&loops(&[4])));
+    let mut other = loops(&[3]);
+    other.kinds[0] = ValueKind::from(Type::new(DType::F64, &[5]));
+    assert!(!are_exact(&other));
 }

@@ -191,3 +191,69 @@ def test_lengths_that_a_program_has_to_know():
     for n in (3, 2, 5, 3, 1, 2):
         x = np.linspace(0.5, 1.5, n)
         np.testing.assert_allclose(slope(x), 4.0 * x**3, rtol=1e-13)
+
+
+def rosenbrock_by_elements(x):
+    s = 0.0
+    for i in range(len(x) - 1):
+        s = s + 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
+    return s
+
+
+def by_parts(x):
+    # Branches, an array that is written, and an element that is read twice in a turn.
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        if x[i] > 0.0:
+            y[i] = x[i] * x[i] * x[0]
+        else:
+            y[i] = np.sin(x[i]) * x[-1]
+    s = 0.0
+    for i in range(len(x) - 1, -1, -1):
+        s = s * 0.5 + y[i] * y[i - 1]
+    return s
+
+
+def by_parts_to_trace(x):
+    y = np.stack([e * e * x[0] if e > 0.0 else np.sin(e) * x[-1] for e in x])
+    s = 0.0
+    for i in range(len(x) - 1, -1, -1):
+        s = s * 0.5 + y[i] * y[i - 1]
+    return s
+
+
+TO_TRACE[by_parts] = by_parts_to_trace
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 7, 8, 15])
+@pytest.mark.parametrize("f", [rosenbrock_by_elements, rosenbrock, by_parts])
+def test_hessians_of_loops_take_several_directions_at_a_time(f, n):
+    x = np.random.default_rng(n).normal(size=n)
+    if n == 1 and f is not by_parts:
+        x = np.append(x, 0.5)
+    expected = traced(wy.hessian, f)(x)
+    for transform in (
+        wy.hessian(f, mode="source"),
+        wy.jacfwd(wy.grad(f, mode="source"), mode="source"),
+        wy.jacrev(wy.grad(f, mode="source"), mode="source"),
+    ):
+        found = transform(x)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        longer = np.append(x, 0.25)
+        np.testing.assert_allclose(
+            transform(longer), traced(wy.hessian, f)(longer), rtol=1e-12, atol=1e-12
+        )
+
+
+def test_columns_of_a_function_of_several_results():
+    def f(x):
+        s, p = 0.0, 1.0
+        for i in range(len(x)):
+            s, p = s + x[i] * p, p * x[i]
+        return {"s": s, "p": p, "free": 2.0}
+
+    x = np.array([0.5, -1.5, 2.0, 0.25, 3.0, 1.0])
+    found = wy.jacfwd(f, mode="source")(x)
+    expected = wy.jacfwd(f, mode="trace")(x)
+    for key in expected:
+        np.testing.assert_allclose(found[key], expected[key], rtol=1e-13, atol=0)

@@ -3,8 +3,8 @@ argument.
 
 For arrays the passes are a loop of the program, over what is 1 at one element and 0 elsewhere: the
 rows, or columns, are written into an array. Such a program is for arrays of given shapes. What of a
-pass is the same in each, such as the function itself in reverse mode, leaves the loop when the
-program is simplified.
+pass is the same in each leaves the loop when the program is simplified. Loops within the function
+do not: in forward mode each turn of the outer loop goes through them with several directions.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import _core
+from .._core import IrFunction
 from . import form as forms
 from . import refuse
 from .form import Constant, Leaf, Make
@@ -36,6 +38,9 @@ from .programs import (
 )
 
 LARGEST = 2**24
+
+TOGETHER = 5
+"""Directions that a loop is gone through with at a time, at most."""
 
 Shape = tuple[int, ...]
 
@@ -100,7 +105,11 @@ def jacobian(
         return tuple(trees) if several else trees[0]
 
     made = forms.convert(arranged, form)
-    return program.with_results(writer.finish(results.values), made)
+    function = writer.finish(results.values)
+    if any(given.values()) or any(shapes.values()):
+        # All arrays are of the samples' shapes.
+        function = function.simplify(exact=True)
+    return program.with_results(function, made)
 
 
 def _rows(
@@ -111,12 +120,12 @@ def _rows(
     there = {number: at for number, at in zip(wrt, places, strict=True) if at is not None}
     kind = pullback.parameters[-1]
 
-    def one(seed: int) -> list[int]:
-        found = writer.builder.inline(pullback, [*writer.parameters, seed])
-        return [found[at] for at in there.values()]
+    def several(seeds: list[int]) -> list[list[int]]:
+        found = [writer.builder.inline(pullback, [*writer.parameters, seed]) for seed in seeds]
+        return [[each[at] for at in there.values()] for each in found]
 
     like = [program.samples[wrt[number]] for number in there]
-    made = _each(writer, shape, kind, one, like)
+    made = _each(writer, shape, kind, several, like)
     return {
         (leaf.number, number): _reshaped(writer, value, sample, shape)
         for number, value, sample in zip(there, made, like, strict=True)
@@ -132,37 +141,70 @@ def _columns(
     place: int,
 ) -> dict[tuple[int, int], int]:
     """The derivatives of results by one leaf of the arguments, where they depend on it."""
-    push, places = program.function.jvp([place])
-    there = {leaf.number: at for leaf in outputs if (at := places[leaf.number]) is not None}
     sample = program.samples[place]
     shape = np.shape(sample)
+    push, directions = _moving(program, place, math.prod(shape))
+    there = {leaf.number: at for leaf in outputs if (at := directions[0][leaf.number]) is not None}
 
-    def one(seed: int) -> list[int]:
-        found = writer.builder.inline(push, [*writer.parameters, seed])
-        return [found[at] for at in there.values()]
+    def several(seeds: list[int]) -> list[list[int]]:
+        found = writer.builder.inline(push, [*writer.parameters, *seeds])
+        return [
+            [found[at] for own in there if (at := each[own]) is not None] for each in directions
+        ]
 
     dtype = getattr(sample, "dtype", np.float64)
     like = [np.zeros(shapes[own], dtype) for own in there]
-    made = _each(writer, shape, program.function.parameters[place], one, like)
+    kind = program.function.parameters[place]
+    made = _each(writer, shape, kind, several, like, len(directions))
     return {
         (own, number): _transposed(writer, value, each, shape)
         for own, value, each in zip(there, made, like, strict=True)
     }
 
 
+def _moving(program: Program, place: int, size: int) -> tuple[IrFunction, list[list[int | None]]]:
+    """The function with tangents by one of its parameters, which has so many elements, in several
+    directions if that pays; for each direction the places of tangents among the results.
+
+    With loops and branches it does: they are gone through once for all these directions. What moves
+    in a further direction is found as any tangent is. That of tangents is dropped.
+    """
+    push, places = program.function.jvp([place])
+    directions = [places]
+    if program.function.is_straight:
+        return push, directions
+    count = next(n for n in range(TOGETHER, 0, -1) if size % n == 0)
+    seed = program.samples[place]
+    moved = program
+    while len(directions) < count:
+        moved = replace(moved, function=push, samples=[*moved.samples, seed])
+        more, tangents = push.jvp([place])
+        own = len(places)
+        known = len(push.results)
+        kept = [at for at in tangents[:own] if at is not None]
+        # The results and tangents so far, and the tangents of the results in this direction.
+        push = only(
+            replace(moved, function=more, samples=[*moved.samples, seed]), [*range(known), *kept]
+        ).simplify()
+        place_of = {at: known + k for k, at in enumerate(kept)}
+        directions.append([None if at is None else place_of[at] for at in tangents[:own]])
+    return push, directions
+
+
 def _each(
     writer: Writer,
     shape: Shape,
     kind: str,
-    one: Callable[[int], list[int]],
+    several: Callable[[list[int]], list[list[int]]],
     like: Sequence[Any],
+    together: int = 1,
 ) -> list[int]:
-    """What ``one`` gives for a seed: as it is for a number; for an array of a shape the rows of
-    what it gives for each element, in arrays of one more axis.
+    """What ``several`` gives for seeds, so many at a time: as it is for a number; for an array of a
+    shape the rows of what it gives for each element, in arrays of one more axis.
     """
     builder = writer.builder
     if not shape:
-        return one(builder.constant(one_of(kind)))
+        return several([builder.constant(one_of(kind))])[0]
     dtype = np.result_type(*[getattr(each, "dtype", np.float64) for each in like] or [np.float64])
     size = math.prod(shape)
     zeros = builder.constant(np.zeros(size, dtype))
@@ -176,14 +218,19 @@ def _each(
     builder.branch(builder.compute("less_int", [turn, builder.constant(size)]), body, [], after, [])
     builder.switch(body)
     exit = builder.exit("a Jacobian has too many rows", 0)
-    index = builder.compute("int_to_index", [turn], exit)
-    seed = builder.apply("replace_row", [zeros, unit, index])
-    if len(shape) > 1:
-        seed = _spliced(writer, np.zeros(size, dtype), seed, lambda x: x.reshape(shape))
-    values = one(seed)
-    pairs = zip(tables, values, strict=True)
-    tables_then = [builder.apply("replace_row", [row, value, index]) for row, value in pairs]
-    following = builder.compute("int_add", [turn, builder.constant(1)], exit)
+    indices, seeds, following = [], [], turn
+    for _ in range(together):
+        index = builder.compute("int_to_index", [following], exit)
+        seed = builder.apply("replace_row", [zeros, unit, index])
+        if len(shape) > 1:
+            seed = _spliced(writer, np.zeros(size, dtype), seed, lambda x: x.reshape(shape))
+        indices.append(index)
+        seeds.append(seed)
+        following = builder.compute("int_add", [following, builder.constant(1)], exit)
+    tables_then = tables
+    for index, values in zip(indices, several(seeds), strict=True):
+        pairs = zip(tables_then, values, strict=True)
+        tables_then = [builder.apply("replace_row", [row, value, index]) for row, value in pairs]
     builder.jump(head, [following, *tables_then])
     builder.switch(after)
     return tables

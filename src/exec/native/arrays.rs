@@ -20,16 +20,19 @@ use crate::rules::{Accumulate, Gather, OpRef, Operator, ReplaceRow, ScatterRows}
 /// Estimated nanoseconds of an operator on arrays; a large one polls for signals itself.
 const OPERATOR: i64 = 1000;
 
+/// Changes of elements by one operator that are written as stores, at most.
+const MOST_CHANGES: usize = 16;
+
 /// Estimated nanoseconds of a step that moves arrays.
 const MOVES: i64 = 50;
 
-/// How an operator changes one element of a vector, its operand 0, by its operands 1, the number, and 2,
-/// the index.
+/// How an operator changes elements of a vector, its operand 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ElementChange {
-    /// The number is added. Operand 3 is another vector, of as many elements.
-    Added,
-    /// The number is put there.
+    /// So often a number is added to an element: three operands each, which are the number, the index and
+    /// another vector, of as many elements.
+    Added(usize),
+    /// Operand 1 is put at the index that is operand 2.
     Put,
 }
 
@@ -39,10 +42,22 @@ impl ElementChange {
             return Some(ElementChange::Put);
         }
         let sum = op.downcast::<Accumulate>()?;
-        let rows = |op: &OpRef| op.downcast::<ScatterRows>().is_some();
+        let parts = sum.parts();
+        let mut numbered = parts.iter().enumerate();
         let adds = sum.has_base()
-            && matches!(sum.parts(), [(op, places)] if rows(op) && *places == (1..4));
-        adds.then_some(ElementChange::Added)
+            && numbered.all(|(k, (op, places))| {
+                op.downcast::<ScatterRows>().is_some() && *places == (1 + 3 * k..4 + 3 * k)
+            });
+        (adds && parts.len() <= MOST_CHANGES).then_some(ElementChange::Added(parts.len()))
+    }
+
+    /// Where the operands are of each change: from the first on, so many.
+    fn operands(self) -> impl Iterator<Item = (usize, usize)> {
+        let (count, each) = match self {
+            ElementChange::Added(count) => (count, 3),
+            ElementChange::Put => (1, 2),
+        };
+        (0..count).map(move |k| (1 + each * k, each))
     }
 }
 
@@ -157,12 +172,15 @@ impl Translator<'_> {
             return self.element(op, args, result, instruction).map(Some);
         }
         if let Some(change) = ElementChange::of(&**op)
-            && found.starts_with(&[many, one, index])
-            && (change == ElementChange::Put || found.get(3) == Some(&many))
+            && found.first() == Some(&many)
+            && change.operands().all(|(first, count)| {
+                let expected = [one, index, many];
+                found.get(first..first + count) == Some(&expected[..count])
+            })
             && kinds(self, result) == many
             && self.last.operand(self.current, instruction, 0)
         {
-            self.change_element(op, change, args, result, instruction)?;
+            self.change_elements(op, change, args, result, instruction)?;
             return Ok(None);
         }
         self.general(op, args, result, instruction)
@@ -215,9 +233,26 @@ impl Translator<'_> {
         Ok(value)
     }
 
-    /// Writes the change of one element of a vector, which nobody else needs: a store where it may be
-    /// changed in place, else a call.
-    fn change_element(
+    /// Whether changes of a vector, so many elements of which may be changed in place, are all within it:
+    /// of the elements at some indices, in vectors that are as long as those in some places.
+    fn is_within(&mut self, room: Value, indices: &[Value], like: &[usize]) -> Translated<Value> {
+        let ins = |to: &mut Self, how, x, y| to.cursor.ins().icmp(how, x, y);
+        let mut fits: Option<Value> = None;
+        for &at in indices {
+            let within = ins(self, IntCC::UnsignedLessThan, at, room);
+            fits = Some(fits.map_or(within, |fits| self.cursor.ins().band(fits, within)));
+        }
+        for &place in like {
+            let length = self.vector(place, offset_of!(VectorAddress, length))?;
+            let alike = ins(self, IntCC::Equal, length, room);
+            fits = Some(fits.map_or(alike, |fits| self.cursor.ins().band(fits, alike)));
+        }
+        fits.ok_or(Unsupported("a change of nothing"))
+    }
+
+    /// Writes changes of elements of a vector, which nobody else needs: stores where it may be changed in
+    /// place, else the operator.
+    fn change_elements(
         &mut self,
         op: &OpRef,
         change: ElementChange,
@@ -227,69 +262,66 @@ impl Translator<'_> {
     ) -> Translated {
         let place = |id: ValueId| self.place(id).ok_or(Unsupported("no array"));
         let (from, to) = (place(args[0])?, place(result)?);
-        let like = match change {
-            ElementChange::Added => Some(place(args[3])?),
-            ElementChange::Put => None,
-        };
-        if like == Some(from) {
+        let likes = change.operands().filter(|(_, count)| *count > 2);
+        let likes: Vec<usize> = likes.map(|(first, _)| first + 2).collect();
+        let mut like = Vec::new();
+        for &operand in &likes {
+            let place = place(args[operand])?;
+            if !like.contains(&place) {
+                like.push(place);
+            }
+        }
+        if from != to || like.contains(&from) {
             self.general(op, args, result, instruction)?;
             return Ok(());
         }
-        let (x, index) = (self.read(args[1])?, self.read(args[2])?);
-        let at = self.cursor.ins().uextend(I64, index);
-        let room = self.vector(from, offset_of!(VectorAddress, changeable))?;
-        let within = self.cursor.ins().icmp(IntCC::UnsignedLessThan, at, room);
-        let fits = match like {
-            Some(like) => {
-                let length = self.vector(like, offset_of!(VectorAddress, length))?;
-                let alike = self.cursor.ins().icmp(IntCC::Equal, length, room);
-                self.cursor.ins().band(within, alike)
-            }
-            None => within,
-        };
+        let (mut numbers, mut indices) = (Vec::new(), Vec::new());
+        for (first, _) in change.operands() {
+            numbers.push(self.read(args[first])?);
+            let index = self.read(args[first + 1])?;
+            indices.push(self.cursor.ins().uextend(I64, index));
+        }
         let dfg = &mut self.cursor.func.dfg;
         let (inside, next) = (dfg.make_block(), dfg.make_block());
         let (by_call, by_operator) = (self.cold(), self.cold());
         let none: &[BlockArg] = &[];
-        match from == to {
-            true => self.cursor.ins().brif(fits, inside, none, by_call, none),
-            false => self.cursor.ins().jump(by_call, none),
-        };
-        if from == to {
-            self.open(inside);
-            let start = self.vector(from, offset_of!(VectorAddress, start))?;
+        let room = self.vector(from, offset_of!(VectorAddress, changeable))?;
+        let fits = self.is_within(room, &indices, &like)?;
+        self.cursor.ins().brif(fits, inside, none, by_call, none);
+        self.cursor.goto_bottom(by_call);
+        let number = self.integer(from as i64);
+        let function = run::claim as *const () as usize;
+        let call = self.call(function, &[self.run, number], &[I64]);
+        let room = self.result_of(call);
+        let fits = self.is_within(room, &indices, &like)?;
+        self.cursor
+            .ins()
+            .brif(fits, inside, none, by_operator, none);
+        self.open(inside);
+        let start = self.vector(from, offset_of!(VectorAddress, start))?;
+        for (&x, &at) in numbers.iter().zip(&indices) {
             let bytes = self.cursor.ins().ishl_imm_u(at, 3);
             let address = self.cursor.ins().iadd(start, bytes);
             let value = match change {
-                ElementChange::Added => {
+                ElementChange::Added(_) => {
                     let old = self.load(F64, address, 0);
                     self.cursor.ins().fadd(old, x)
                 }
                 ElementChange::Put => x,
             };
             self.store(value, address, 0);
-            self.cursor.ins().jump(next, none);
         }
-        self.cursor.goto_bottom(by_call);
-        // What is put somewhere is compared with no other vector than itself.
-        let places = [from, to, like.unwrap_or(from)];
-        let [from, into, same] = places.map(|place| self.integer(place as i64));
-        let adds = self.integer(i64::from(change == ElementChange::Added));
-        let function = run::change as *const () as usize;
-        let call = self.call(
-            function,
-            &[self.run, from, into, same, index, x, adds],
-            &[I8],
-        );
-        let done = self.result_of(call);
-        self.cursor.ins().brif(done, next, none, by_operator, none);
+        self.cursor.ins().jump(next, none);
         self.cursor.goto_bottom(by_operator);
         self.general(op, args, result, instruction)?;
         self.cursor.ins().jump(next, none);
         self.open(next);
-        // The result may have the place of what is read for the last time.
-        if let Some(like) = like.filter(|&like| like != to) {
-            self.drop_if_last(like, instruction, 3);
+        for operand in likes {
+            let place = self.place(args[operand]).ok_or(Unsupported("no array"))?;
+            // The result may have the place of what is read for the last time.
+            if place != to {
+                self.drop_if_last(place, instruction, operand);
+            }
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use std::ptr;
 use smallvec::SmallVec;
 
 use super::word::{RawSlot, Word};
-use crate::array::{Array, SliceMut};
+use crate::array::{Array, SliceMut, ViewMut};
 use crate::error::{Error, Result};
 use crate::exec::interpreter::{accept, apply};
 use crate::ir::{Datum, Function, ValueId};
@@ -106,7 +106,7 @@ pub(super) enum ArrayStep {
 /// The arrays of a run. The elements that a [`VectorAddress`] names stay where they are until its place
 /// is set: the array there holds them, stays where it is, and shares them with nobody who could change
 /// them, since an array is changed only if nobody else has its elements. They are changeable from when
-/// [`change`](Self::change) found that nobody else has them until something here reads the array again:
+/// [`claim`](Self::claim) found that nobody else has them until something here reads the array again:
 /// to share it, or to compute with it ([`get`](Self::get)).
 pub(super) struct Frame {
     arrays: Vec<Option<Array>>,
@@ -269,40 +269,26 @@ impl Frame {
         result
     }
 
-    /// Adds a number to an element of an array with one axis, or puts it there; the array moves to another
-    /// place, or stays in its own. Whether it could be: if nobody else has the array, which may be
-    /// changed in place from then on. `like` is an array that has as many elements.
-    pub(super) fn change(
-        &mut self,
-        (from, to): (usize, usize),
-        like: usize,
-        at: u32,
-        x: f64,
-        adds: bool,
-    ) -> bool {
-        let length = self.vectors[from].length;
-        if self.vectors[like].length != length || at as usize >= length {
-            return false;
-        }
-        let view = self.arrays[from].as_mut().and_then(Array::view_mut);
-        let Some(SliceMut::F64(elements)) = view.map(|view| view.data) else {
-            return false;
+    /// Lets machine code change the elements of an array of float64 with one axis, if nobody else has
+    /// them: so many.
+    pub(super) fn claim(&mut self, place: usize) -> usize {
+        let view = self.arrays[place].as_mut().and_then(Array::view_mut);
+        let Some(ViewMut {
+            shape: &[_],
+            mut data,
+        }) = view
+        else {
+            return 0;
         };
-        let element = &mut elements[at as usize];
-        *element = if adds { *element + x } else { x };
-        if from != to {
-            let array = self.arrays[from].take();
-            self.vectors[from] = VectorAddress::NONE;
-            self.set(to, array);
+        if !matches!(data, SliceMut::F64(_)) {
+            return 0;
         }
-        // Where the elements are now: the array may hold them itself.
-        if let Some(mut view) = self.arrays[to].as_mut().and_then(Array::view_mut) {
-            self.vectors[to] = VectorAddress {
-                start: view.data.address(),
-                length,
-                changeable: length,
-            };
-        }
-        true
+        let length = data.len();
+        self.vectors[place] = VectorAddress {
+            start: data.address(),
+            length,
+            changeable: length,
+        };
+        length
     }
 }

@@ -261,24 +261,16 @@ pub(super) unsafe extern "C" fn step(run: *mut NativeRun<'_>, number: usize) -> 
     })
 }
 
-/// Adds a number to an element of an array, or puts it there, as [`Frame::change`]; whether it could be.
+/// Lets the elements of an array be changed in place, as [`Frame::claim`]: so many.
 ///
 /// # Safety
-/// As for [`poll`]; the places are those of the frame, so that nothing here panics.
-pub(super) unsafe extern "C" fn change(
-    run: *mut NativeRun<'_>,
-    from: usize,
-    to: usize,
-    like: usize,
-    at: u32,
-    x: f64,
-    adds: usize,
-) -> u8 {
+/// As for [`poll`]; the place is one of the frame, so that nothing here panics.
+pub(super) unsafe extern "C" fn claim(run: *mut NativeRun<'_>, place: usize) -> usize {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
-    let done = run.frame.change((from, to), like, at, x, adds != 0);
+    let room = run.frame.claim(place);
     run.vectors = run.frame.vectors();
-    u8::from(done)
+    room
 }
 
 /// An operator of two integers; whether there is a result, which is then written.

@@ -9,13 +9,13 @@
 //!
 //! Limit: natural loops. Through a header that is the function's first block nothing moves.
 
-use super::lengths::is_total;
+use super::lengths::{Lengths, is_total_for};
 use crate::ir::cfg::{Cfg, Edge};
 use crate::ir::function::{Block, Expression, Function, Target, Terminator, ValueId};
 use crate::ir::liveness::homes;
 
 /// Moves what does not change out of loops. Definitions must dominate uses.
-pub(super) fn hoist(function: &mut Function) {
+pub(super) fn hoist(function: &mut Function, lengths: Lengths) {
     let graph = Cfg::new(function);
     if graph.loops().is_empty() {
         return;
@@ -54,7 +54,7 @@ pub(super) fn hoist(function: &mut Function) {
                 let goes = !i.results.is_empty()
                     && !matches!(i.expression, Expression::Pop(_))
                     && i.expression.operands().iter().all(fixed)
-                    && is_total(function, &i.expression);
+                    && is_total_for(lengths, function, &i.expression);
                 if goes {
                     for &id in &i.results {
                         homes[id as usize] = None;

@@ -1,9 +1,11 @@
 //! Whether the lengths in a function's kinds are facts, and what follows from those that are.
 
+use smallvec::SmallVec;
+
 use crate::array::Type;
-use crate::ir::function::{Expression, Function, ValueId};
+use crate::ir::function::{Expression, Function, Instruction, Target, ValueId};
 use crate::ir::scalar::ScalarOperator;
-use crate::rules::{Kernel, OpRef};
+use crate::rules::{Kernel, OpRef, is_one_of};
 
 /// What the lengths in a function's kinds say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,49 @@ impl Lengths {
             Lengths::Exact => ty.size() == 1,
             Lengths::Seen => ty.ndim() == 0,
         }
+    }
+}
+
+/// Whether all arrays of a function have the lengths in their kinds if those of its parameters have: what
+/// operators give follows from their operands, and what blocks and tapes are given is of the very kind.
+pub fn are_exact(function: &Function) -> bool {
+    let same = |a: ValueId, b: ValueId| function.kind(a) == function.kind(b);
+    let instruction = |i: &Instruction| match &i.expression {
+        Expression::Apply(op, args) => {
+            let types: SmallVec<[&Type; 4]> = args.iter().map(|&a| function.ty(a)).collect();
+            let found = op.infer(&types);
+            found.is_ok_and(|found| found == *function.ty(i.results[0]))
+        }
+        Expression::Constant(datum) => datum.kind() == *function.kind(i.results[0]),
+        Expression::Push(tape, ids) => {
+            let kinds = &function.tapes[*tape as usize];
+            ids.iter().map(|&id| function.kind(id)).eq(kinds)
+        }
+        Expression::Pop(tape) => {
+            let kinds = &function.tapes[*tape as usize];
+            i.results.iter().map(|&id| function.kind(id)).eq(kinds)
+        }
+        Expression::Compute(..) | Expression::Guard(..) => true,
+    };
+    let target = |to: &&Target| {
+        let mut pairs = to.args.iter().zip(&function.blocks[to.block].parameters);
+        pairs.all(|(&a, &p)| same(a, p))
+    };
+    function.blocks.iter().all(|block| {
+        let targets = block.terminator.targets();
+        block.instructions.iter().all(instruction) && targets.iter().all(target)
+    })
+}
+
+/// As [`is_total`], where the lengths may be facts.
+pub(super) fn is_total_for(lengths: Lengths, function: &Function, expression: &Expression) -> bool {
+    match expression {
+        Expression::Apply(op, args) if lengths == Lengths::Exact => {
+            let kernel = || Kernel::of(&**op, function.ty(args[0]).dtype, args.len()).is_some();
+            let moves = is_one_of!(op: BroadcastLike, ExpandDims, BasicSlice, SumTo, Transpose);
+            !args.is_empty() && (moves || kernel())
+        }
+        other => is_total(function, other),
     }
 }
 

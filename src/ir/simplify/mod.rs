@@ -26,7 +26,7 @@ mod values;
 pub(crate) use dead::drop_dead;
 #[cfg(feature = "python")]
 pub(crate) use jumps::drop_unreachable;
-pub use lengths::Lengths;
+pub use lengths::{Lengths, are_exact};
 
 use super::cfg::Cfg;
 use super::function::{Function, ValueId};
@@ -70,7 +70,7 @@ pub(crate) fn simplified(mut out: Function, lengths: Lengths) -> Result<Function
         decided = values::simplify_values(&mut out, lengths, Some(&graph), stands)?;
     }
     jumps::tidy(&mut out);
-    invariant::hoist(&mut out);
+    invariant::hoist(&mut out, lengths);
     drop_dead(&mut out, lengths);
     while jumps::tidy(&mut out) {
         drop_dead(&mut out, lengths);

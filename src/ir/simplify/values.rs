@@ -23,10 +23,14 @@ use crate::ir::function::{
 };
 use crate::ir::kind::{Datum, ValueKind};
 use crate::ir::scalar::ScalarOperator;
-use crate::rules::{Form, Kernel, Neg, OpRef};
+use crate::rules::{Form, Internal, Kernel, Mul, Neg, OpRef, is_one_of};
 
 /// About how many nanoseconds an instruction takes.
 const VALUE: usize = 500;
+
+/// The numbers of the first and the second derivative of a power by its base.
+const FIRST_BY_X: i32 = 1;
+const SECOND_BY_X: i32 = 3;
 
 /// An operator of either sort.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -194,6 +198,18 @@ impl Simplifier<'_> {
         if let Some(value) = self.fold(op, args, ty) {
             i.expression = Expression::Constant(value.into());
             return self.constant(i);
+        }
+        // The derivatives of x^2 are 2·x and 2, whatever x is.
+        if is_one_of!(op: PowerDerivative)
+            && let &[x, two] = args.as_slice()
+            && self.known(two).is_some_and(|y| y.is_number(2.0))
+            && [x, two, result].map(|id| kinds[id as usize].as_number()) == [Some(ty.dtype); 3]
+        {
+            match op.definition(Internal) {
+                Some((_, FIRST_BY_X)) => *op = OpRef::Static(&Mul),
+                Some((_, SECOND_BY_X)) => return self.stand(result, two),
+                _ => {}
+            }
         }
         // x * -1 is -x, but for the sign of NaN, which programs do not promise.
         if exact && op.form() == Form::Product && args.len() == 2 {

@@ -9,7 +9,9 @@ use pyo3::prelude::*;
 
 use super::datum;
 use crate::error::{Error, Result};
-use crate::ir::{Block, Function, Lengths, Terminator, ValueId, ValueKind, jvp, simplify, vjp};
+use crate::ir::{
+    Block, Function, Lengths, Terminator, ValueId, ValueKind, are_exact, jvp, simplify, vjp,
+};
 use crate::python::collect::{Links, Root};
 use crate::python::convert::items;
 use crate::python::holders::What;
@@ -146,6 +148,12 @@ impl PyIrFunction {
         names(results(&self.inner).into_iter())
     }
 
+    /// Whether it runs from one end to the other, without jumps.
+    #[getter]
+    fn is_straight(&self) -> bool {
+        self.inner.blocks.len() == 1
+    }
+
     /// Whether it ever returns.
     #[getter]
     fn returns(&self) -> bool {
@@ -161,14 +169,27 @@ impl PyIrFunction {
         exits.map(|exit| (exit.text.clone(), exit.line)).collect()
     }
 
-    /// A smaller function with the same results, for all lengths of arrays; itself if it is one.
-    fn simplify<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+    /// A smaller function with the same results, for all lengths of arrays; itself if it is one. With
+    /// ``exact`` it is for arguments of the parameters' lengths alone, if all others follow from those.
+    #[pyo3(signature = (exact=false))]
+    fn simplify<'py>(slf: &Bound<'py, Self>, exact: bool) -> PyResult<Bound<'py, Self>> {
         let function = slf.get();
-        if function.is_simple {
+        if function.is_simple && !exact {
             return Ok(slf.clone());
         }
+        let inner =
+            slf.py()
+                .detach(|| match exact && are_exact(&function.inner) {
+                    true => simplify(&function.inner, Lengths::Exact)
+                        .map(|simple| Some(Arc::new(simple))),
+                    false if function.is_simple => Ok(None),
+                    false => function.simple().map(Some),
+                })?;
+        let Some(inner) = inner else {
+            return Ok(slf.clone());
+        };
         let simple = PyIrFunction {
-            inner: slf.py().detach(|| function.simple())?,
+            inner,
             is_simple: true,
             file: Arc::clone(&function.file),
             links: Links::default(),
