@@ -135,8 +135,8 @@ class Merge:
             contents = merged.heap[address]
             if isinstance(contents, ArrayContents):
                 merged.heap[address] = replace(contents, external=True)
-        viewed = any(has_bases(one) for one in [*names_of(merged), *values, *self.held]) or any(
-            has_bases(part)
+        viewed = any(bases_of(one) for one in [*names_of(merged), *values, *self.held]) or any(
+            bases_of(part)
             for contents in merged.heap.values()
             if not isinstance(contents, Lost)
             for part in contents.parts
@@ -397,12 +397,12 @@ class Merge:
         return (*path, "cell") if isinstance(contents, CellContents) else (*path, at)
 
 
-def has_bases(value: Any) -> bool:
-    """Whether a value is a view of an array that can be written to, or has one among its parts."""
+def bases_of(value: Any) -> frozenset[int]:
+    """The addresses of arrays of which a value is a view, or has one among its parts."""
     if isinstance(value, Array):
-        return bool(value.bases)
+        return value.bases
     if isinstance(value, Composite):
-        return any(has_bases(part) for part in value.parts)
+        return frozenset().union(*map(bases_of, value.parts))
     if isinstance(value, Choice):
-        return any(has_bases(part) for part in value.alternatives)
-    return False
+        return frozenset().union(*map(bases_of, value.alternatives))
+    return frozenset()

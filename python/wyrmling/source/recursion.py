@@ -19,12 +19,12 @@ import ast
 import sys
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .join import Conflict, Incoming, Path, Slot
+from .join import Conflict, Incoming, Path, Slot, bases_of
 from .loops import MOST_WALKS, Loops
-from .state import State
+from .state import State, names_of, reachable
 from .values import (
     STORED,
     Array,
@@ -67,13 +67,14 @@ class Result:
 
 @dataclass(slots=True)
 class InnerCall:
-    """A call of a function within itself: the path that calls, how deep it is, and the block that
-    goes on.
+    """A call of a function within itself: the path that calls, how deep it is, the block that goes
+    on, and the addresses of arrays of which the caller has views.
     """
 
     incoming: Incoming
     depth: int
     then: int
+    viewed: frozenset[int]
 
 
 @dataclass(slots=True)
@@ -147,6 +148,7 @@ class Recursions(Loops):
     ) -> Any:
         """The first call of a function that calls itself. ``walk`` walks its body."""
         before, state = self.state, self.state
+        viewed = self._viewed(before, self.held)
         level = len(state.environments)
         nothing: list[dict[str, Any]] = [{} for _ in range(level)]
         depth = self._depth(node)
@@ -202,6 +204,9 @@ class Recursions(Loops):
                 settled = list(check.layout.items()) == list(layout.items())
                 known = not calls or (result is not None and found.layout == result.layout)
                 if settled and known:
+                    viewed = viewed.union(*(one.viewed for one in calls))
+                    if viewed & found.changed.keys():
+                        self.refuse(node, CHANGED, "copy the slice of the array that is changed")
                     self.builder.returns_to(header, found.ids)
                     after = self.builder.block()
                     self._call_at(block, own, depth, check.slots, 0, after)
@@ -249,10 +254,21 @@ class Recursions(Loops):
         environments: list[dict[str, Any]] = [{} for _ in range(recursion.level)]
         calling = State(self.state.block, [*environments, bound], dict(self.state.heap))
         then = self.builder.block()
-        recursion.calls.append(InnerCall(Incoming(calling), depth, then))
+        viewed = self._viewed(self.state, self.held)
+        recursion.calls.append(InnerCall(Incoming(calling), depth, then, viewed))
         if recursion.result is None:
             raise Ended
         return self._behind(self.state, then, recursion.result)
+
+    @staticmethod
+    def _viewed(state: State, held: list[Any]) -> frozenset[int]:
+        """The addresses of arrays of which there are views among names and what is held."""
+        values = [*names_of(state), *held]
+        for address in reachable(state, values):
+            contents = state.heap[address]
+            if not isinstance(contents, Lost):
+                values += contents.parts
+        return frozenset().union(*map(bases_of, values))
 
     def _call_at(
         self, block: int, own: Recursion, depth: int, slots: list[Slot], at: int, then: int
@@ -349,7 +365,7 @@ class Carrier:
         if isinstance(value, Array):
             self.layout.append(("array", value.dtype, value.shape))
             self._expect(not value.bases & self.barred)
-            return Array(self.leaf(value.id, "array", value), value.dtype, value.shape, value.bases)
+            return replace(value, id=self.leaf(value.id, "array", value))
         if isinstance(value, Known):
             if kind_of(value) is not None:
                 self.layout.append(("known", kind_of(value), repr(value.object)))

@@ -356,3 +356,124 @@ def deep(x):
 @at(1.0)
 def too_deep(x):
     return 0.0 if x > 1e6 else too_deep(x + 1) * 0.5
+
+
+@at(1.7)
+def view_of_what_a_deeper_call_changes(x):
+    a = np.zeros(4)
+
+    def go(i):
+        if i > 3:
+            a[0] = a[0] + x
+            return 0.0
+        row = a[0:2]
+        return go(i + 1) + row[0]
+
+    return go(x)
+
+
+@at(1.7)
+def shared_array(x):
+    a = np.zeros(4)
+
+    def go(i):
+        if i > 3:
+            return 0.0
+        a[0] = a[0] + x
+        inner = go(i + 1)
+        return inner + a[0] * x
+
+    return go(x)
+
+
+@at(1.7)
+def arrays_of_each_call(x):
+    def go(i):
+        if i > 3:
+            return np.zeros(2)
+        b = np.zeros(2)
+        b[0] = i * x
+        c = go(i + 1)
+        b[1] = c[0] + 1
+        c[1] = 5.0 * x
+        return b + c
+
+    u = go(x)
+    u[0] = u[0] * 2
+    return u[0] + u[1]
+
+
+@at(1.7)
+def arguments_are_swapped(x):
+    def go(i, a, b):
+        return a - b * x if i > 5 else go(i + 1, b * 1.1, a)
+
+    return go(x, x, 2.0)
+
+
+@at(1.7)
+def list_changes_while_a_caller_goes_through_it(x):
+    a = [0.0, 1.0]
+
+    def go(i):
+        if i > 3:
+            a[1] = a[1] * x
+            return 0.0
+        total = 0.0
+        for item in a:
+            total += item + go(i + 1)
+        return total
+
+    return go(x)
+
+
+@at(1.7)
+def the_same_list_comes_back(x):
+    v = [x, 1.0]
+
+    def go(y, w):
+        return w if y < 1 else go(y / 2, w)
+
+    return x * 3 if go(x, v) is v else x
+
+
+@at(1.7)
+def another_list_comes_back(x):
+    def go(y, w):
+        return w if y < 1 else go(y / 2, [w[1], w[0] * y])
+
+    v = [x, 1.0]
+    u = go(x, v)
+    u[0] = 7.0 * x
+    return u[0] + v[0]
+
+
+@at(3.7)
+def list_that_grows(x):
+    out = []
+
+    def go(y):
+        if y >= 1:
+            out.append(y)
+            go(y / 2)
+
+    go(x)
+    return sum(out)
+
+
+@at(1.7)
+def functions_of_functions(x):
+    def go(y, f):
+        return f(y) if y < 1 else go(y / 2, lambda z: f(z) * y)
+
+    return go(x, lambda z: z * x)
+
+
+@at(3.7)
+def generator_of_generators(x):
+    def go(y):
+        yield y * y
+        if y > 1:
+            yield from go(y / 2)
+
+    return sum(go(x))
