@@ -69,7 +69,6 @@ REFUSED = {
     "recursion_of_unknown_depth.another_list_comes_back",
     "recursion_of_unknown_depth.functions_of_functions",
     "recursion_of_unknown_depth.generator_of_generators",
-    "recursion_of_unknown_depth.integer_or_float",
     "recursion_of_unknown_depth.list_that_grows",
     "recursion_of_unknown_depth.view_of_what_a_deeper_call_changes",
     "scopes.class_in_a_function",
