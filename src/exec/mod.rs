@@ -6,6 +6,7 @@
 
 mod analysis;
 mod arena;
+mod batched;
 mod check;
 mod compiled;
 mod executor;
@@ -27,6 +28,7 @@ mod schedule;
 mod slices;
 mod table_rows;
 
+pub use batched::{BatchColumn, batched, range_of};
 pub use compiled::Compiled;
 pub use executor::Executor;
 pub use interpreter::{Interpreter, Outcome, interpret};

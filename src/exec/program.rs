@@ -148,6 +148,12 @@ impl Program {
         Ok(program.made_of(self.lengths.clone()))
     }
 
+    /// Whether there is a gradient of every parameter, and one at least.
+    pub(super) fn trains_all(&self) -> bool {
+        let mut gradients = self.adjoint.gradients.iter();
+        !self.wrt.is_empty() && gradients.all(Option::is_some)
+    }
+
     /// The same program, which refuses other lengths than these of some leaves.
     pub(crate) fn made_of(mut self, lengths: Vec<(usize, Vec<Length>)>) -> Self {
         self.lengths = lengths;

@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList};
 
 use super::argument::{Given, Integer};
 use super::convert::type_name;
-use super::fit_function::FittedFunction;
+use super::fit_function::{FittedFunction, TrainedLoss};
 use super::long_call::{Caller, abandonable_long_call, wait_for_abandoned};
 use super::optim::PyOptimizer;
 use super::program::{BY_INPUT, PyProgram, bind, input_id, place};
@@ -22,7 +22,7 @@ use crate::array::Array;
 use crate::error::Result;
 use crate::exec::Program;
 use crate::process::Mutex;
-use crate::train::{self, Fit, Flow, FunctionLoss, Observer, Source};
+use crate::train::{self, Fit, Flow, Observer, Source};
 
 /// A record that grows while a run goes on.
 pub(super) type GrowingHistory = Arc<Mutex<train::History>>;
@@ -213,51 +213,42 @@ fn with_tables(
 /// Where each input's values come from.
 type Sources = Vec<(u64, Source)>;
 
-/// What is trained.
-enum TrainedLoss {
-    Graph(Arc<Program>),
-    Function(Arc<FunctionLoss>),
-}
-
-impl TrainedLoss {
-    /// A loss, where its values come from, and, of a function, what Python knows of it.
-    ///
-    /// # Errors
-    /// TypeError if it is none, and whatever does not fit.
-    fn new<'py>(
-        loss: &Bound<'py, PyAny>,
-        columns: Given<Bound<'py, PyDict>>,
-        sample: Option<Given<Bound<'py, PyDict>>>,
-        parameters: Option<Given<Bound<'py, PyDict>>>,
-    ) -> PyResult<(Self, Sources, Option<FittedFunction>)> {
-        let mut tables;
-        let program = if let Ok(program) = loss.cast::<PyProgram>() {
-            tables = program.get().tables.clone();
-            Arc::clone(&program.get().inner)
-        } else if let Ok(variable) = loss.cast::<PyVariable>() {
-            let node = variable.get().handle.node()?;
-            tables = node.looked_up()?;
-            Arc::new(node.freeze()?)
-        } else if loss.is_callable() {
-            let mut function = FittedFunction::new(loss, columns, sample, parameters)?;
-            let sources = std::mem::take(&mut function.sources);
-            let loss = TrainedLoss::Function(Arc::clone(&function.loss));
-            return Ok((loss, sources, Some(function)));
-        } else {
-            return Err(PyTypeError::new_err(format!(
-                "loss: expected a Variable, a Program or a function, got {}",
-                type_name(loss)
-            )));
-        };
-        if parameters.is_some() {
-            return Err(PyTypeError::new_err(
-                "parameters: they are for a loss that is a function; a graph has its own",
-            ));
-        }
-        let mut sources = sources(&program, columns, sample)?;
-        let program = with_tables(program, &mut tables, &mut sources)?;
-        Ok((TrainedLoss::Graph(program), sources, None))
+/// What is trained: a loss, where its values come from, and, of a function, what Python knows of it.
+///
+/// # Errors
+/// TypeError if there is no loss, and whatever does not fit.
+fn trained_loss<'py>(
+    loss: &Bound<'py, PyAny>,
+    columns: Given<Bound<'py, PyDict>>,
+    sample: Option<Given<Bound<'py, PyDict>>>,
+    parameters: Option<Given<Bound<'py, PyDict>>>,
+) -> PyResult<(TrainedLoss, Sources, Option<FittedFunction>)> {
+    let mut tables;
+    let program = if let Ok(program) = loss.cast::<PyProgram>() {
+        tables = program.get().tables.clone();
+        Arc::clone(&program.get().inner)
+    } else if let Ok(variable) = loss.cast::<PyVariable>() {
+        let node = variable.get().handle.node()?;
+        tables = node.looked_up()?;
+        Arc::new(node.freeze()?)
+    } else if loss.is_callable() {
+        let mut function = FittedFunction::new(loss, columns, sample, parameters)?;
+        let sources = std::mem::take(&mut function.sources);
+        return Ok((function.trained.clone(), sources, Some(function)));
+    } else {
+        return Err(PyTypeError::new_err(format!(
+            "loss: expected a Variable, a Program or a function, got {}",
+            type_name(loss)
+        )));
+    };
+    if parameters.is_some() {
+        return Err(PyTypeError::new_err(
+            "parameters: they are for a loss that is a function; a graph has its own",
+        ));
     }
+    let mut sources = sources(&program, columns, sample)?;
+    let program = with_tables(program, &mut tables, &mut sources)?;
+    Ok((TrainedLoss::Program(program), sources, None))
 }
 
 /// Minimises a loss over data by stochastic gradient steps, at native speed.
@@ -359,7 +350,7 @@ pub(super) fn fit(
         )));
     };
     let optimizer = Arc::clone(&optimizer.get().inner);
-    let (trained, sources, function) = TrainedLoss::new(loss, columns, sample, parameters)?;
+    let (trained, sources, function) = trained_loss(loss, columns, sample, parameters)?;
     let settings = Fit {
         sources,
         epochs: size("epochs", &epochs, 1)?,
@@ -380,7 +371,7 @@ pub(super) fn fit(
     callbacks.extend(bar.clone().map(Bound::unbind));
     let callbacks = Arc::from(callbacks);
     let stays_in_thread = match &trained {
-        TrainedLoss::Graph(program) => program.stays_in_thread(),
+        TrainedLoss::Program(program) => program.stays_in_thread(),
         TrainedLoss::Function(_) => false,
     };
     let work = move |caller: &Caller| {
@@ -392,7 +383,7 @@ pub(super) fn fit(
         };
         let (stop, watcher) = (caller.stop(), &mut watcher);
         match &trained {
-            TrainedLoss::Graph(program) => {
+            TrainedLoss::Program(program) => {
                 train::fit(program, &settings, &optimizer, stop, watcher)
             }
             TrainedLoss::Function(function) => {

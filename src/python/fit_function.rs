@@ -18,7 +18,8 @@ use super::sampling::{PySampler, SampledLength, SampledUser};
 use super::source::{PyIrFunction, datum};
 use super::variable::PyVariable;
 use crate::array::{Array, DType, Type, vec_for};
-use crate::exec::{Leaf, LossArgument, SampleLoss};
+use crate::error::Result;
+use crate::exec::{BatchColumn, Leaf, LossArgument, Program, SampleLoss, batched, range_of};
 use crate::ir::{Datum, ValueKind};
 use crate::table::Table;
 use crate::train::{DrawnItems, DrawnLength, FunctionLoss, SampleValue, Source};
@@ -54,9 +55,32 @@ struct SamplePart {
     value: SampleValue,
 }
 
+/// What the trainer is given.
+#[derive(Clone)]
+pub(super) enum TrainedLoss {
+    /// Batches by plans.
+    Program(Arc<Program>),
+    /// A function that is run for each sample.
+    Function(Arc<FunctionLoss>),
+}
+
+/// A column as a batch has it, if it can be one.
+fn batch_column(leaf: &Leaf, source: &Source, value: &SampleValue) -> Option<BatchColumn> {
+    let range = match (value, source) {
+        (SampleValue::Int, Source::Column(data)) => Some(range_of(data)?),
+        (SampleValue::Int, Source::Sampled { sampler, .. }) => {
+            Some((0, i64::from(sampler.item_count()) - 1))
+        }
+        (SampleValue::Float | SampleValue::Row, Source::Column(_)) => None,
+        _ => return None,
+    };
+    let leaf = leaf.clone();
+    Some(BatchColumn { leaf, range })
+}
+
 /// A loss that is a function, read and compiled.
 pub(super) struct FittedFunction {
-    pub(super) loss: Arc<FunctionLoss>,
+    pub(super) trained: TrainedLoss,
     pub(super) sources: Vec<(u64, Source)>,
     /// What Python knows of it.
     read: Py<PyAny>,
@@ -245,20 +269,28 @@ impl FittedFunction {
                 }
             });
         }
-        let compiled = py.detach(|| SampleLoss::new(inner, arguments, tables))?;
         let (mut sources, mut names, mut inputs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut columns = Vec::new();
         for (id, feed) in (0..).zip(feeds) {
-            sources.push((id, feed.source));
             names.push(feed.name.clone());
             let leaf = Leaf::Input {
                 id,
                 ty: feed.ty,
                 name: feed.name,
             };
+            columns.push(batch_column(&leaf, &feed.source, &feed.value));
+            sources.push((id, feed.source));
             inputs.push((leaf, feed.value));
         }
+        let trained = py.detach(|| -> Result<TrainedLoss> {
+            if let Some(program) = batched(inner, &arguments, &tables, &columns)? {
+                return Ok(TrainedLoss::Program(Arc::new(program)));
+            }
+            let single = SampleLoss::new(inner, arguments, tables)?;
+            Ok(TrainedLoss::Function(Arc::new(FunctionLoss::new(single, inputs))))
+        })?;
         Ok(FittedFunction {
-            loss: Arc::new(FunctionLoss::new(compiled, inputs)),
+            trained,
             sources,
             read: read.unbind(),
             feeds: names,
@@ -269,7 +301,10 @@ impl FittedFunction {
     /// What is raised for a run that ended with an error: where the function was left, what the Python
     /// function raises for the sample.
     pub(super) fn raised(&self, py: Python<'_>, error: PyErr) -> PyErr {
-        let Some(departure) = self.loss.departure() else {
+        let TrainedLoss::Function(loss) = &self.trained else {
+            return error;
+        };
+        let Some(departure) = loss.departure() else {
             return error;
         };
         let explain = || -> PyResult<()> {
@@ -286,7 +321,7 @@ impl FittedFunction {
                 let value = py.detach(|| table.try_read())?;
                 named.set_item(name, datum::object(py, value.into())?)?;
             }
-            let exit = self.loss.loss().exit(departure.exit);
+            let exit = loss.loss().exit(departure.exit);
             let (text, line) = exit.map_or(("", 0), |exit| (exit.text.as_str(), exit.line));
             let args = (named, text, line, departure.number, departure.epoch);
             self.read.bind(py).call_method1(intern!(py, "left"), args)?;

@@ -1,0 +1,400 @@
+//! The loss of one sample, for a batch at once.
+//!
+//! Many losses do the same for every sample: branches that are there only ask whether an index is
+//! negative or in range, which the columns answer for all samples. Then the operators of one sample have
+//! a form for all: the batch is a first axis, as in a graph that was written for batches, and the plan of
+//! the same program trains it.
+//!
+//! The function is followed from its entry along the only way that samples can take. Integers are known
+//! by the range of their column, truth is known or the function is left alone, and so are operators that
+//! are not here: then each sample is run by itself ([`sample_loss`](super::sample_loss)). Guards that hold
+//! for all samples are dropped; nothing is computed that the function would not have computed.
+//!
+//! Limits: integers of a sample are indices, and nothing else is computed of them; loops are as long as
+//! is known without the sample, and are unrolled.
+
+use std::sync::Arc;
+
+use super::leaf::Leaf;
+use super::program::Program;
+use super::sample_loss::LossArgument;
+use crate::array::{Array, DType, Shape, Type};
+use crate::error::Result;
+use crate::ir::{
+    Builder, Comparison, Datum, Expression, Function, Lengths, ScalarOperator, Target, Terminator,
+    ValueId, ValueKind, simplify,
+};
+use crate::rules::{
+    Cast, ExpandDims, Gather, MatMul, Mean, Mul, OpRef, Reshape, Squeeze, Sum, VecDot,
+};
+use crate::table::Table;
+
+/// Instructions that are followed, at most.
+const MOST: usize = 4096;
+
+/// Samples of the batch for which types are inferred. Another number fits as well.
+const LIKE: usize = 3;
+
+/// What is known of a part of a sample.
+#[derive(Debug, Clone)]
+pub struct BatchColumn {
+    /// The column: an input with a first axis for samples.
+    pub leaf: Leaf,
+    /// The least and the largest value of a column of integers; `None` if values are floating-point
+    /// numbers, or arrays of them.
+    pub range: Option<(i64, i64)>,
+}
+
+/// A value of the function.
+#[derive(Debug, Clone)]
+enum Value {
+    /// The same for all samples, and known.
+    Known(Datum),
+    /// An integer in a range, and the indices that it is for a batch.
+    Int(i64, i64, Option<ValueId>),
+    /// An array that is the same for all samples.
+    Same(ValueId),
+    /// An array for each sample, along the first axis.
+    Each(ValueId),
+}
+
+/// What follows a function.
+struct Follower<'f> {
+    function: &'f Function,
+    builder: Builder,
+    values: Vec<Option<Value>>,
+    left: usize,
+}
+
+/// The program of a batch whose loss is the sum of its samples' losses, if there is one. Its inputs are
+/// the columns, in the order in which the function takes them.
+///
+/// # Errors
+/// Whatever [`simplify`] and [`Program::new`] report.
+pub fn batched(
+    function: &Function,
+    arguments: &[LossArgument],
+    tables: &[Arc<Table>],
+    columns: &[Option<BatchColumn>],
+) -> Result<Option<Program>> {
+    let function = simplify(function, Lengths::Seen)?;
+    let mut follower = Follower {
+        function: &function,
+        builder: Builder::new(),
+        values: vec![None; function.kinds.len()],
+        left: MOST,
+    };
+    let Some(leaves) = follower.parameters(arguments, tables, columns) else {
+        return Ok(None);
+    };
+    let Some(loss) = follower.follow() else {
+        return Ok(None);
+    };
+    follower
+        .builder
+        .terminate(Terminator::Return(vec![loss]));
+    let program = Program::new(follower.builder.finish(&function.name)?, leaves)?;
+    Ok(program.trains_all().then_some(program))
+}
+
+impl Follower<'_> {
+    /// Makes the parameters; `None` if a batch cannot have one of them.
+    fn parameters(
+        &mut self,
+        arguments: &[LossArgument],
+        tables: &[Arc<Table>],
+        columns: &[Option<BatchColumn>],
+    ) -> Option<Vec<Leaf>> {
+        let mut leaves = Vec::new();
+        for (&id, argument) in self.function.parameters().iter().zip(arguments) {
+            let value = match argument {
+                LossArgument::Constant(datum) => Value::Known(datum.clone()),
+                LossArgument::Parameter(number) => {
+                    let table = &tables[*number];
+                    let known = |leaf: &Leaf| matches!(leaf, Leaf::Parameter(t) if Arc::ptr_eq(t, table));
+                    if leaves.iter().any(known) {
+                        return None;
+                    }
+                    leaves.push(Leaf::Parameter(Arc::clone(table)));
+                    Value::Same(self.builder.parameter(table.ty().clone()))
+                }
+                LossArgument::Feed(number) => {
+                    let column = columns.get(*number)?.as_ref()?;
+                    let Leaf::Input { ty, .. } = &column.leaf else {
+                        return None;
+                    };
+                    let mut like = ty.clone();
+                    *like.shape.first_mut()? = LIKE;
+                    let dtype = like.dtype;
+                    let all = self.builder.parameter(like);
+                    leaves.push(column.leaf.clone());
+                    match (column.range, self.function.kind(id)) {
+                        (Some((low, high)), ValueKind::Int) => Value::Int(low, high, Some(all)),
+                        (None, ValueKind::Array(one)) if one.dtype == dtype => Value::Each(all),
+                        // A number is of 64 bits whatever its column has.
+                        (None, ValueKind::Array(one)) if one.ndim() == 0 => {
+                            let cast = OpRef::new(Cast { dtype: one.dtype });
+                            Value::Each(self.builder.try_apply(cast, &[all]).ok()?)
+                        }
+                        _ => return None,
+                    }
+                }
+            };
+            self.values[id as usize] = Some(value);
+        }
+        Some(leaves)
+    }
+
+    fn value(&self, id: ValueId) -> Option<Value> {
+        self.values[id as usize].clone()
+    }
+
+    /// Follows the function to its loss, one for each sample.
+    fn follow(&mut self) -> Option<ValueId> {
+        let function = self.function;
+        let mut number = 0;
+        loop {
+            let block = &function.blocks[number];
+            for i in &block.instructions {
+                self.left = self.left.checked_sub(1)?;
+                let value = match &i.expression {
+                    Expression::Constant(datum) => Value::Known(datum.clone()),
+                    Expression::Compute(op, args, _) => self.compute(*op, args, i.results[0])?,
+                    Expression::Apply(op, args) => self.apply(op, args, i.results[0])?,
+                    Expression::Guard(condition, _) => match self.value(*condition)? {
+                        Value::Known(Datum::Bool(true)) => continue,
+                        _ => return None,
+                    },
+                    Expression::Push(..) | Expression::Pop(_) => return None,
+                };
+                self.values[i.results[0] as usize] = Some(value);
+            }
+            self.left = self.left.checked_sub(1)?;
+            let target = match &block.terminator {
+                Terminator::Jump(to) => to,
+                Terminator::Branch {
+                    condition,
+                    then,
+                    otherwise,
+                } => match self.value(*condition)? {
+                    Value::Known(Datum::Bool(true)) => then,
+                    Value::Known(Datum::Bool(false)) => otherwise,
+                    _ => return None,
+                },
+                Terminator::Switch { value, targets } => match self.value(*value)? {
+                    Value::Known(Datum::Int(k)) => targets.get(usize::try_from(k).ok()?)?,
+                    _ => return None,
+                },
+                Terminator::Return(results) => match (&results[..], self.value(*results.first()?)?) {
+                    ([one], Value::Each(loss)) if function.ty(*one).ndim() == 0 => {
+                        return Some(loss);
+                    }
+                    _ => return None,
+                },
+                Terminator::Leave(_) => return None,
+            };
+            number = self.jump(target)?;
+        }
+    }
+
+    fn jump(&mut self, to: &Target) -> Option<usize> {
+        let given: Option<Vec<Value>> = to.args.iter().map(|&a| self.value(a)).collect();
+        let parameters = &self.function.blocks[to.block].parameters;
+        for (&p, value) in parameters.iter().zip(given?) {
+            self.values[p as usize] = Some(value);
+        }
+        Some(to.block)
+    }
+
+    /// A value of an operator on integers and truth.
+    fn compute(&mut self, op: ScalarOperator, args: &[ValueId], result: ValueId) -> Option<Value> {
+        if let ScalarOperator::Length(axis) = op {
+            let length = *self.function.ty(args[0]).shape.get(usize::from(axis))?;
+            return Some(Value::Known(Datum::Int(i64::try_from(length).ok()?)));
+        }
+        let args: Option<Vec<Value>> = args.iter().map(|&a| self.value(a)).collect();
+        let args = args?;
+        let known: Option<Vec<&Datum>> = args
+            .iter()
+            .map(|value| match value {
+                Value::Known(datum) => Some(datum),
+                _ => None,
+            })
+            .collect();
+        if let Some(known) = known {
+            return op.eval(&known).map(Value::Known);
+        }
+        if let (ScalarOperator::IntToIndex, &[Value::Int(low, high, index)]) = (op, &args[..]) {
+            u32::try_from(low).ok()?;
+            u32::try_from(high).ok()?;
+            debug_assert!(self.function.ty(result).dtype == DType::U32);
+            return Some(Value::Each(index?));
+        }
+        let range = |value: &Value| match value {
+            Value::Known(Datum::Int(k)) => Some((*k, *k)),
+            Value::Int(low, high, _) => Some((*low, *high)),
+            _ => None,
+        };
+        let [x, y] = &args[..] else {
+            return None;
+        };
+        let ((a, b), (c, d)) = (range(x)?, range(y)?);
+        match op {
+            ScalarOperator::CompareInt(comparison) => {
+                let holds = compared(comparison, (a, b), (c, d))?;
+                Some(Value::Known(Datum::Bool(holds)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value in the new function of an array that is the same for all samples.
+    fn same(&self, value: &Value) -> Option<ValueId> {
+        match value {
+            Value::Same(id) => Some(*id),
+            Value::Known(datum @ Datum::Array(_)) => Some(self.builder.literal(datum.clone())),
+            _ => None,
+        }
+    }
+
+    fn write(&self, op: OpRef, args: &[ValueId]) -> Option<ValueId> {
+        self.builder.try_apply(op, args).ok()
+    }
+
+    /// The value of an operator on arrays.
+    fn apply(&mut self, op: &OpRef, ids: &[ValueId], result: ValueId) -> Option<Value> {
+        let args: Option<Vec<Value>> = ids.iter().map(|&a| self.value(a)).collect();
+        let args = args?;
+        if op.stays_in_thread() {
+            return None;
+        }
+        if !args.iter().any(|value| matches!(value, Value::Each(_))) {
+            let args: Option<Vec<ValueId>> = args.iter().map(|value| self.same(value)).collect();
+            return Some(Value::Same(self.write(op.clone(), &args?)?));
+        }
+        let types: Vec<&Type> = ids.iter().map(|&id| self.function.ty(id)).collect();
+        let each = |k: usize| match args.get(k)? {
+            Value::Each(id) => Some(*id),
+            _ => None,
+        };
+        let after = |axes: &Shape| axes.iter().map(|axis| axis + 1).collect::<Shape>();
+        let id = if let Some(sum) = op.downcast::<Sum>() {
+            let op = Sum {
+                axes: after(&sum.axes),
+                keepdims: sum.keepdims,
+            };
+            self.write(OpRef::new(op), &[each(0)?])?
+        } else if let Some(mean) = op.downcast::<Mean>() {
+            let op = Mean {
+                axes: after(&mean.axes),
+                keepdims: mean.keepdims,
+            };
+            self.write(OpRef::new(op), &[each(0)?])?
+        } else if let Some(expanded) = op.downcast::<ExpandDims>() {
+            let axes = after(&expanded.axes);
+            self.write(OpRef::new(ExpandDims { axes }), &[each(0)?])?
+        } else if let Some(squeezed) = op.downcast::<Squeeze>() {
+            let axes = after(&squeezed.axes);
+            self.write(OpRef::new(Squeeze { axes }), &[each(0)?])?
+        } else if op.downcast::<Reshape>().is_some() {
+            let one = &self.function.ty(result).shape;
+            let shape = one.iter().map(|&n| Some(n));
+            let shape = std::iter::once(None).chain(shape).collect();
+            self.write(OpRef::new(Reshape { shape }), &[each(0)?])?
+        } else if op.downcast::<Cast>().is_some() {
+            self.write(op.clone(), &[each(0)?])?
+        } else if op.downcast::<Gather>().is_some() {
+            // Rows of an array that all samples have.
+            let table = self.same(&args[0])?;
+            self.write(op.clone(), &[table, each(1)?])?
+        } else if op.downcast::<VecDot>().is_some() {
+            match (each(0), each(1)) {
+                (Some(x), Some(y)) => self.write(op.clone(), &[x, y])?,
+                _ => {
+                    let product = self.elementwise(&OpRef::Static(&Mul), &args, &types)?;
+                    let axes = [types[0].ndim()].into_iter().collect();
+                    let sum = Sum {
+                        axes,
+                        keepdims: false,
+                    };
+                    self.write(OpRef::new(sum), &[product])?
+                }
+            }
+        } else if op.downcast::<MatMul>().is_some() {
+            let operand = |value: &Value| match value {
+                Value::Each(id) => Some(*id),
+                other => self.same(other),
+            };
+            if types.iter().any(|ty| ty.ndim() != 2) {
+                return None;
+            }
+            self.write(op.clone(), &[operand(&args[0])?, operand(&args[1])?])?
+        } else if op.kernel(types[0].dtype).is_some() {
+            self.elementwise(op, &args, &types)?
+        } else {
+            return None;
+        };
+        // What an operator makes of a batch is what it makes of a sample, for each.
+        let Ok(ValueKind::Array(found)) = self.builder.kind(id) else {
+            return None;
+        };
+        let one = self.function.ty(result);
+        let fits = found.dtype == one.dtype
+            && found.shape.first() == Some(&LIKE)
+            && found.shape[1..] == one.shape[..];
+        fits.then_some(Value::Each(id))
+    }
+
+    /// An operator on each element alone.
+    fn elementwise(&self, op: &OpRef, args: &[Value], types: &[&Type]) -> Option<ValueId> {
+        let ndim = types.iter().map(|ty| ty.ndim()).max()?;
+        let operand = |(value, ty): (&Value, &&Type)| match value {
+            Value::Each(id) if ty.ndim() < ndim => {
+                let axes = (1..=ndim - ty.ndim()).collect();
+                self.write(OpRef::new(ExpandDims { axes }), &[*id])
+            }
+            Value::Each(id) => Some(*id),
+            other => self.same(other),
+        };
+        let operands: Option<Vec<ValueId>> = args.iter().zip(types).map(operand).collect();
+        self.write(op.clone(), &operands?)
+    }
+}
+
+/// Whether a comparison holds of all integers in two ranges, or of none; `None` if of some.
+fn compared(comparison: Comparison, (a, b): (i64, i64), (c, d): (i64, i64)) -> Option<bool> {
+    let less = match (b < c, a >= d) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    let greater = match (a > d, b <= c) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    let equal = match (a == b && c == d && a == c, b < c || a > d) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    match comparison {
+        Comparison::Less => less,
+        Comparison::GreaterEqual => less.map(|holds| !holds),
+        Comparison::Greater => greater,
+        Comparison::LessEqual => greater.map(|holds| !holds),
+        Comparison::Equal => equal,
+        Comparison::NotEqual => equal.map(|holds| !holds),
+    }
+}
+
+/// The least and the largest of some integers.
+///
+/// # Panics
+/// If the array holds something else.
+pub fn range_of(indices: &Array) -> Option<(i64, i64)> {
+    let view = indices.view();
+    let indices = view.indices();
+    let (low, high) = (indices.iter().min()?, indices.iter().max()?);
+    Some((i64::from(*low), i64::from(*high)))
+}
