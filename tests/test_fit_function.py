@@ -20,6 +20,12 @@ def bpr(P: Any, Q: Any, user: Any, item: Any, negative: Any) -> Any:
     return np.log1p(np.exp(-x))
 
 
+def bpr_with_a_branch(P: Any, Q: Any, user: Any, item: Any, negative: Any) -> Any:
+    """The same, but which way a sample takes is not known before: each is run by itself."""
+    x = P[user] @ (Q[item] - Q[negative])
+    return np.log1p(np.exp(-x)) if x < 1e9 else x
+
+
 def tables(dtype: Any = np.float64) -> tuple[Any, Any]:
     rng = np.random.default_rng(3)
     return (
@@ -39,14 +45,16 @@ def graph_of_bpr(P: Any, Q: Any) -> tuple[Any, Any, Any, Any]:
     return np.log1p(np.exp(-x)).sum(), u, i, j
 
 
-def both_bpr(optimizer: Any, dtype: Any = np.float64, **options: Any) -> list[tuple[Any, Any, Any]]:
+def both_bpr(
+    optimizer: Any, dtype: Any = np.float64, loss_of_one: Any = bpr, **options: Any
+) -> list[tuple[Any, Any, Any]]:
     users, items = pairs()
     found = []
     for function in (False, True):
         P, Q = tables(dtype)
         if function:
             history = wy.fit(
-                bpr,
+                loss_of_one,
                 {"user": users, "item": items},
                 parameters={"P": P, "Q": Q},
                 sample={"negative": Uniform(ITEMS)},
@@ -77,8 +85,11 @@ OPTIMIZERS = {
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("batch_size", [1, 7, 1000])
-def test_bpr_is_as_the_graph(optimizer: str, batch_size: int) -> None:
-    graph, function = both_bpr(OPTIMIZERS[optimizer], epochs=3, batch_size=batch_size, seed=5)
+@pytest.mark.parametrize("loss", [bpr, bpr_with_a_branch])
+def test_bpr_is_as_the_graph(optimizer: str, batch_size: int, loss: Any) -> None:
+    graph, function = both_bpr(
+        OPTIMIZERS[optimizer], np.float64, loss, epochs=3, batch_size=batch_size, seed=5
+    )
     for a, b in zip(graph[:2], function[:2], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(graph[2].loss, function[2].loss, rtol=1e-12)
@@ -86,18 +97,21 @@ def test_bpr_is_as_the_graph(optimizer: str, batch_size: int) -> None:
     assert not np.allclose(graph[0], tables()[0].value, atol=1e-3)
 
 
-def test_bpr_of_float32_by_workers_in_turn() -> None:
+@pytest.mark.parametrize("loss", [bpr, bpr_with_a_branch])
+def test_bpr_of_float32_by_workers_in_turn(loss: Any) -> None:
     for threads in (2, 3):
         options = {"epochs": 2, "batch_size": 16, "threads": threads, "deterministic": True}
-        graph, function = both_bpr(OPTIMIZERS["sgd"], np.float32, seed=1, **options)
-        again = both_bpr(OPTIMIZERS["sgd"], np.float32, seed=1, **options)[1]
+        graph, function = both_bpr(OPTIMIZERS["sgd"], np.float32, loss, seed=1, **options)
+        again = both_bpr(OPTIMIZERS["sgd"], np.float32, loss, seed=1, **options)[1]
         for a, b, c in zip(graph[:2], function[:2], again[:2], strict=True):
             np.testing.assert_allclose(a, b, atol=1e-5)
             np.testing.assert_array_equal(b, c)
 
 
-def test_workers_without_turns_learn() -> None:
-    graph, function = both_bpr(OPTIMIZERS["sgd"], np.float32, epochs=5, batch_size=8, threads=2)
+@pytest.mark.parametrize("loss", [bpr, bpr_with_a_branch])
+def test_workers_without_turns_learn(loss: Any) -> None:
+    options = {"epochs": 5, "batch_size": 8, "threads": 2}
+    graph, function = both_bpr(OPTIMIZERS["sgd"], np.float32, loss, **options)
     assert function[2].loss[-1] < function[2].loss[0]
     assert abs(function[2].loss[-1] / graph[2].loss[-1] - 1) < 0.05
 
@@ -365,3 +379,53 @@ def test_rows_at_constant_places_see_updates() -> None:
     )
     assert history.loss[-1] < 1e-6
     assert np.allclose(w.value, [0.0, 9.0, 3.0], atol=1e-3)
+
+
+ALL_OPERATORS_OF_A_BATCH = {
+    "matmul": lambda W, P, b, k, x, r: np.tanh(W @ P[k]).sum() + b[k],
+    "vector times matrix": lambda W, P, b, k, x, r: (x @ W.T).sum() + 0.0 * P[k].sum() + b[k],
+    "number times row": lambda W, P, b, k, x, r: (b[k] * P[k]).sum() * r + W[0] @ x,
+    "the same for all": lambda W, P, b, k, x, r: (W * W).sum() + P[0] @ P[k] + b[1],
+    "mean": lambda W, P, b, k, x, r: np.mean(P[k] * x) + (W[1] + P[k]).mean() + b[-1] * r,
+    "outer": lambda W, P, b, k, x, r: (P[k][:, None] * x).sum() + np.sum(W, axis=0) @ x + b[k],
+    "reshape": lambda W, P, b, k, x, r: (P[k].reshape(2, 2) * W[0, 0]).sum() * b[k],
+    "a loop of known length": lambda W, P, b, k, x, r: sum(W[i] @ P[k] for i in range(3)) + b[k],
+    "powers": lambda W, P, b, k, x, r: ((P[k] - x) ** 2).sum() + W[0, 0] ** 3 + np.exp(b[k]) * r,
+}
+
+
+@pytest.mark.parametrize("name", ALL_OPERATORS_OF_A_BATCH)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_batch_at_once_is_as_its_samples(name: str, dtype: Any) -> None:
+    """A sample by itself, since a comparison of its numbers decides, is the oracle."""
+    of = ALL_OPERATORS_OF_A_BATCH[name]
+
+    def single(W: Any, P: Any, b: Any, k: int, x: Any, r: float, one: float) -> Any:
+        return of(W, P, b, k, x, r) if one > 0.0 else r * b[0]
+
+    rng = np.random.default_rng(6)
+    columns = {
+        "k": rng.integers(0, 6, 20),
+        "x": rng.normal(size=(20, 4)).astype(dtype),
+        "r": rng.normal(size=20),
+    }
+    found = []
+    for loss, more in ((of, {}), (single, {"one": np.ones(20)})):
+        start = np.random.default_rng(7)
+        shapes = {"W": (3, 4), "P": (6, 4), "b": (6,)}
+        trained = {
+            key: wy.Parameter(start.normal(0, 0.3, shape).astype(dtype))
+            for key, shape in shapes.items()
+        }
+        history = wy.fit(
+            loss,
+            columns | more,
+            parameters=trained,
+            optimizer=wy.Adagrad(lr=0.05),
+            epochs=2,
+            batch_size=6,
+            seed=3,
+        )
+        found.append([*(each.value for each in trained.values()), np.array(history.loss)])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9 if dtype == np.float64 else 2e-4, atol=1e-6)

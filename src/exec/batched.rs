@@ -90,9 +90,7 @@ pub fn batched(
     let Some(loss) = follower.follow() else {
         return Ok(None);
     };
-    follower
-        .builder
-        .terminate(Terminator::Return(vec![loss]));
+    follower.builder.terminate(Terminator::Return(vec![loss]));
     let program = Program::new(follower.builder.finish(&function.name)?, leaves)?;
     Ok(program.trains_all().then_some(program))
 }
@@ -111,7 +109,8 @@ impl Follower<'_> {
                 LossArgument::Constant(datum) => Value::Known(datum.clone()),
                 LossArgument::Parameter(number) => {
                     let table = &tables[*number];
-                    let known = |leaf: &Leaf| matches!(leaf, Leaf::Parameter(t) if Arc::ptr_eq(t, table));
+                    let known =
+                        |leaf: &Leaf| matches!(leaf, Leaf::Parameter(t) if Arc::ptr_eq(t, table));
                     if leaves.iter().any(known) {
                         return None;
                     }
@@ -185,7 +184,8 @@ impl Follower<'_> {
                     Value::Known(Datum::Int(k)) => targets.get(usize::try_from(k).ok()?)?,
                     _ => return None,
                 },
-                Terminator::Return(results) => match (&results[..], self.value(*results.first()?)?) {
+                Terminator::Return(results) => match (&results[..], self.value(*results.first()?)?)
+                {
                     ([one], Value::Each(loss)) if function.ty(*one).ndim() == 0 => {
                         return Some(loss);
                     }

@@ -287,7 +287,9 @@ impl FittedFunction {
                 return Ok(TrainedLoss::Program(Arc::new(program)));
             }
             let single = SampleLoss::new(inner, arguments, tables)?;
-            Ok(TrainedLoss::Function(Arc::new(FunctionLoss::new(single, inputs))))
+            Ok(TrainedLoss::Function(Arc::new(FunctionLoss::new(
+                single, inputs,
+            ))))
         })?;
         Ok(FittedFunction {
             trained,
