@@ -47,7 +47,7 @@ pub struct BatchColumn {
 
 /// A value of the function.
 #[derive(Debug, Clone)]
-enum Value {
+enum BatchValue {
     /// The same for all samples, and known.
     Known(Datum),
     /// An integer in a range, and the indices that it is for a batch.
@@ -62,7 +62,7 @@ enum Value {
 struct Follower<'f> {
     function: &'f Function,
     builder: Builder,
-    values: Vec<Option<Value>>,
+    values: Vec<Option<BatchValue>>,
     left: usize,
 }
 
@@ -106,7 +106,7 @@ impl Follower<'_> {
         let mut leaves = Vec::new();
         for (&id, argument) in self.function.parameters().iter().zip(arguments) {
             let value = match argument {
-                LossArgument::Constant(datum) => Value::Known(datum.clone()),
+                LossArgument::Constant(datum) => BatchValue::Known(datum.clone()),
                 LossArgument::Parameter(number) => {
                     let table = &tables[*number];
                     let known =
@@ -115,7 +115,7 @@ impl Follower<'_> {
                         return None;
                     }
                     leaves.push(Leaf::Parameter(Arc::clone(table)));
-                    Value::Same(self.builder.parameter(table.ty().clone()))
+                    BatchValue::Same(self.builder.parameter(table.ty().clone()))
                 }
                 LossArgument::Feed(number) => {
                     let column = columns.get(*number)?.as_ref()?;
@@ -128,12 +128,16 @@ impl Follower<'_> {
                     let all = self.builder.parameter(like);
                     leaves.push(column.leaf.clone());
                     match (column.range, self.function.kind(id)) {
-                        (Some((low, high)), ValueKind::Int) => Value::Int(low, high, Some(all)),
-                        (None, ValueKind::Array(one)) if one.dtype == dtype => Value::Each(all),
+                        (Some((low, high)), ValueKind::Int) => {
+                            BatchValue::Int(low, high, Some(all))
+                        }
+                        (None, ValueKind::Array(one)) if one.dtype == dtype => {
+                            BatchValue::Each(all)
+                        }
                         // A number is of 64 bits whatever its column has.
                         (None, ValueKind::Array(one)) if one.ndim() == 0 => {
                             let cast = OpRef::new(Cast { dtype: one.dtype });
-                            Value::Each(self.builder.try_apply(cast, &[all]).ok()?)
+                            BatchValue::Each(self.builder.try_apply(cast, &[all]).ok()?)
                         }
                         _ => return None,
                     }
@@ -144,7 +148,7 @@ impl Follower<'_> {
         Some(leaves)
     }
 
-    fn value(&self, id: ValueId) -> Option<Value> {
+    fn value(&self, id: ValueId) -> Option<BatchValue> {
         self.values[id as usize].clone()
     }
 
@@ -157,11 +161,11 @@ impl Follower<'_> {
             for i in &block.instructions {
                 self.left = self.left.checked_sub(1)?;
                 let value = match &i.expression {
-                    Expression::Constant(datum) => Value::Known(datum.clone()),
+                    Expression::Constant(datum) => BatchValue::Known(datum.clone()),
                     Expression::Compute(op, args, _) => self.compute(*op, args, i.results[0])?,
                     Expression::Apply(op, args) => self.apply(op, args, i.results[0])?,
                     Expression::Guard(condition, _) => match self.value(*condition)? {
-                        Value::Known(Datum::Bool(true)) => continue,
+                        BatchValue::Known(Datum::Bool(true)) => continue,
                         _ => return None,
                     },
                     Expression::Push(..) | Expression::Pop(_) => return None,
@@ -176,17 +180,17 @@ impl Follower<'_> {
                     then,
                     otherwise,
                 } => match self.value(*condition)? {
-                    Value::Known(Datum::Bool(true)) => then,
-                    Value::Known(Datum::Bool(false)) => otherwise,
+                    BatchValue::Known(Datum::Bool(true)) => then,
+                    BatchValue::Known(Datum::Bool(false)) => otherwise,
                     _ => return None,
                 },
                 Terminator::Switch { value, targets } => match self.value(*value)? {
-                    Value::Known(Datum::Int(k)) => targets.get(usize::try_from(k).ok()?)?,
+                    BatchValue::Known(Datum::Int(k)) => targets.get(usize::try_from(k).ok()?)?,
                     _ => return None,
                 },
                 Terminator::Return(results) => match (&results[..], self.value(*results.first()?)?)
                 {
-                    ([one], Value::Each(loss)) if function.ty(*one).ndim() == 0 => {
+                    ([one], BatchValue::Each(loss)) if function.ty(*one).ndim() == 0 => {
                         return Some(loss);
                     }
                     _ => return None,
@@ -198,7 +202,7 @@ impl Follower<'_> {
     }
 
     fn jump(&mut self, to: &Target) -> Option<usize> {
-        let given: Option<Vec<Value>> = to.args.iter().map(|&a| self.value(a)).collect();
+        let given: Option<Vec<BatchValue>> = to.args.iter().map(|&a| self.value(a)).collect();
         let parameters = &self.function.blocks[to.block].parameters;
         for (&p, value) in parameters.iter().zip(given?) {
             self.values[p as usize] = Some(value);
@@ -207,32 +211,38 @@ impl Follower<'_> {
     }
 
     /// A value of an operator on integers and truth.
-    fn compute(&mut self, op: ScalarOperator, args: &[ValueId], result: ValueId) -> Option<Value> {
+    fn compute(
+        &mut self,
+        op: ScalarOperator,
+        args: &[ValueId],
+        result: ValueId,
+    ) -> Option<BatchValue> {
         if let ScalarOperator::Length(axis) = op {
             let length = *self.function.ty(args[0]).shape.get(usize::from(axis))?;
-            return Some(Value::Known(Datum::Int(i64::try_from(length).ok()?)));
+            return Some(BatchValue::Known(Datum::Int(i64::try_from(length).ok()?)));
         }
-        let args: Option<Vec<Value>> = args.iter().map(|&a| self.value(a)).collect();
+        let args: Option<Vec<BatchValue>> = args.iter().map(|&a| self.value(a)).collect();
         let args = args?;
         let known: Option<Vec<&Datum>> = args
             .iter()
             .map(|value| match value {
-                Value::Known(datum) => Some(datum),
+                BatchValue::Known(datum) => Some(datum),
                 _ => None,
             })
             .collect();
         if let Some(known) = known {
-            return op.eval(&known).map(Value::Known);
+            return op.eval(&known).map(BatchValue::Known);
         }
-        if let (ScalarOperator::IntToIndex, &[Value::Int(low, high, index)]) = (op, &args[..]) {
+        if let (ScalarOperator::IntToIndex, &[BatchValue::Int(low, high, index)]) = (op, &args[..])
+        {
             u32::try_from(low).ok()?;
             u32::try_from(high).ok()?;
             debug_assert!(self.function.ty(result).dtype == DType::U32);
-            return Some(Value::Each(index?));
+            return Some(BatchValue::Each(index?));
         }
-        let range = |value: &Value| match value {
-            Value::Known(Datum::Int(k)) => Some((*k, *k)),
-            Value::Int(low, high, _) => Some((*low, *high)),
+        let range = |value: &BatchValue| match value {
+            BatchValue::Known(Datum::Int(k)) => Some((*k, *k)),
+            BatchValue::Int(low, high, _) => Some((*low, *high)),
             _ => None,
         };
         let [x, y] = &args[..] else {
@@ -242,17 +252,17 @@ impl Follower<'_> {
         match op {
             ScalarOperator::CompareInt(comparison) => {
                 let holds = compared(comparison, (a, b), (c, d))?;
-                Some(Value::Known(Datum::Bool(holds)))
+                Some(BatchValue::Known(Datum::Bool(holds)))
             }
             _ => None,
         }
     }
 
     /// The value in the new function of an array that is the same for all samples.
-    fn same(&self, value: &Value) -> Option<ValueId> {
+    fn same(&self, value: &BatchValue) -> Option<ValueId> {
         match value {
-            Value::Same(id) => Some(*id),
-            Value::Known(datum @ Datum::Array(_)) => Some(self.builder.literal(datum.clone())),
+            BatchValue::Same(id) => Some(*id),
+            BatchValue::Known(datum @ Datum::Array(_)) => Some(self.builder.literal(datum.clone())),
             _ => None,
         }
     }
@@ -262,19 +272,22 @@ impl Follower<'_> {
     }
 
     /// The value of an operator on arrays.
-    fn apply(&mut self, op: &OpRef, ids: &[ValueId], result: ValueId) -> Option<Value> {
-        let args: Option<Vec<Value>> = ids.iter().map(|&a| self.value(a)).collect();
+    fn apply(&mut self, op: &OpRef, ids: &[ValueId], result: ValueId) -> Option<BatchValue> {
+        let args: Option<Vec<BatchValue>> = ids.iter().map(|&a| self.value(a)).collect();
         let args = args?;
         if op.stays_in_thread() {
             return None;
         }
-        if !args.iter().any(|value| matches!(value, Value::Each(_))) {
+        if !args
+            .iter()
+            .any(|value| matches!(value, BatchValue::Each(_)))
+        {
             let args: Option<Vec<ValueId>> = args.iter().map(|value| self.same(value)).collect();
-            return Some(Value::Same(self.write(op.clone(), &args?)?));
+            return Some(BatchValue::Same(self.write(op.clone(), &args?)?));
         }
         let types: Vec<&Type> = ids.iter().map(|&id| self.function.ty(id)).collect();
         let each = |k: usize| match args.get(k)? {
-            Value::Each(id) => Some(*id),
+            BatchValue::Each(id) => Some(*id),
             _ => None,
         };
         let after = |axes: &Shape| axes.iter().map(|axis| axis + 1).collect::<Shape>();
@@ -321,8 +334,8 @@ impl Follower<'_> {
                 }
             }
         } else if op.downcast::<MatMul>().is_some() {
-            let operand = |value: &Value| match value {
-                Value::Each(id) => Some(*id),
+            let operand = |value: &BatchValue| match value {
+                BatchValue::Each(id) => Some(*id),
                 other => self.same(other),
             };
             if types.iter().any(|ty| ty.ndim() != 2) {
@@ -342,18 +355,18 @@ impl Follower<'_> {
         let fits = found.dtype == one.dtype
             && found.shape.first() == Some(&LIKE)
             && found.shape[1..] == one.shape[..];
-        fits.then_some(Value::Each(id))
+        fits.then_some(BatchValue::Each(id))
     }
 
     /// An operator on each element alone.
-    fn elementwise(&self, op: &OpRef, args: &[Value], types: &[&Type]) -> Option<ValueId> {
+    fn elementwise(&self, op: &OpRef, args: &[BatchValue], types: &[&Type]) -> Option<ValueId> {
         let ndim = types.iter().map(|ty| ty.ndim()).max()?;
-        let operand = |(value, ty): (&Value, &&Type)| match value {
-            Value::Each(id) if ty.ndim() < ndim => {
+        let operand = |(value, ty): (&BatchValue, &&Type)| match value {
+            BatchValue::Each(id) if ty.ndim() < ndim => {
                 let axes = (1..=ndim - ty.ndim()).collect();
                 self.write(OpRef::new(ExpandDims { axes }), &[*id])
             }
-            Value::Each(id) => Some(*id),
+            BatchValue::Each(id) => Some(*id),
             other => self.same(other),
         };
         let operands: Option<Vec<ValueId>> = args.iter().zip(types).map(operand).collect();

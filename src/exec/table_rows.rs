@@ -98,10 +98,6 @@ impl Operator for CollectRows {
         })
     }
 
-    fn reads(&self, i: usize) -> bool {
-        i > 0
-    }
-
     fn vjp<'t>(&self, _i: usize, _g: Ex<'t>, _y: Ex<'t>, _x: &[Ex<'t>]) -> Option<Ex<'t>> {
         None
     }

@@ -71,7 +71,9 @@ fn batch_column(leaf: &Leaf, source: &Source, value: &SampleValue) -> Option<Bat
         (SampleValue::Int, Source::Sampled { sampler, .. }) => {
             Some((0, i64::from(sampler.item_count()) - 1))
         }
-        (SampleValue::Float | SampleValue::Row, Source::Column(_)) => None,
+        (SampleValue::Float | SampleValue::Row, Source::Column(data)) if data.dtype().is_real() => {
+            None
+        }
         _ => return None,
     };
     let leaf = leaf.clone();
