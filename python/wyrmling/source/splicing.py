@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .numbers import WEAK
 from .state import ArrayContents, ListContents
 from .values import (
     REAL,
@@ -128,7 +129,8 @@ def _dispatched() -> list[Any]:
 @dataclass(slots=True)
 class Recording:
     """The arguments of one call: two sets of variables with different values, and plain arrays.
-    ``sliced`` is whether a slice of an array of integers is taken.
+    ``sliced`` is whether a slice of an array of integers is taken, ``single`` whether numbers of
+    Python become float32, as where a ufunc of NumPy's meets them with nothing but float32.
     """
 
     inputs: list[tuple[Any, int]] = field(default_factory=list)
@@ -137,6 +139,7 @@ class Recording:
     counts: int = 0
     opaque: bool = False
     sliced: bool = False
+    single: bool = False
 
 
 class Splicing(Walker):
@@ -272,6 +275,8 @@ class Splicing(Walker):
         whole = isinstance(function, np.ufunc) or any(function is one for one in VALUES)
         name = getattr(function, "__name__", "this")
         recording.sliced = name == "_item" and is_integers(self.array_of(args[0]))
+        elementwise = whole or getattr(function, "__module__", "") == "_operator"
+        recording.single = elementwise and self._is_single(args)
         given = [self._argument(one, recording, node, whole) for one in args]
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
 
@@ -404,12 +409,26 @@ class Splicing(Walker):
                 return self._number_argument(value, self.as_real(value, "float", node), recording)
         return self.plain_of(value, node)
 
+    def _is_single(self, values: Sequence[Any]) -> bool:
+        """Whether the arrays and NumPy's numbers among these are float32, and there is one."""
+        dtypes = set()
+        for value in values:
+            array = self.array_of(value)
+            if isinstance(array, Array):
+                dtypes.add(array.dtype)
+            elif kind_of(value) in ("float64", "float32", "int64"):
+                dtypes.add(np.dtype(kind_of(value)))
+        return WEAK and dtypes == {np.dtype(np.float32)}
+
     def _number_argument(self, value: Number, held: int, recording: Recording) -> Samples:
-        single = value.kind == "float32"
+        weak = recording.single and value.kind in ("float", "int")
+        single = weak or value.kind == "float32"
+        if weak:
+            held = self.apply("cast", held, dtype="float32")
         made = []
         for number in (0.8125, 1.1875):
             variable = _core.Input(np.float32(number) if single else number)
-            own = value.kind in ("float", "int")
+            own = value.kind in ("float", "int") and not single
             made.append((variable, _core.as_number(variable) if own else variable))
         recording.inputs.append((made[0][0], held))
         recording.others.append(made[1][0])
