@@ -75,7 +75,9 @@ class Builtins(Walker):
         if made is not None:
             return made
         if found is functools.partial:
-            return Applied(args[0], tuple(args[1:]), tuple(keywords.items()))
+            given = tuple(self.kept(arg, node) for arg in args[1:])
+            named = tuple((name, self.kept(one, node)) for name, one in keywords.items())
+            return Applied(args[0], given, named)
         if found is math.prod and len(args) == 1 and not set(keywords) - {"start"}:
             first = keywords.get("start", Known(1))
             return self.accumulate(

@@ -90,10 +90,12 @@ class Calls(Recursions):
                     break
             if own in frame.cells:
                 cells.append((name, frame.cells[own]))
-        defaults = tuple(self.evaluate(one) for one in node.args.defaults)
+        defaults = tuple(self.kept(self.evaluate(one), one) for one in node.args.defaults)
         pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
         keywords = tuple(
-            (one.arg, self.evaluate(value)) for one, value in pairs if value is not None
+            (one.arg, self.kept(self.evaluate(value), value))
+            for one, value in pairs
+            if value is not None
         )
         return Closure(node, frame.reading, frame.names, tuple(cells), defaults, keywords)
 
@@ -258,7 +260,7 @@ class Calls(Recursions):
         """Follows a body to its ends, which are the returns of its frame."""
         try:
             if isinstance(text, ast.Lambda):
-                frame.returns.append(self.here(self.evaluate(text.body)))
+                frame.returns.append(self.here(self.handed_back(self.evaluate(text.body), text)))
             else:
                 self.execute(text.body)
                 frame.returns.append(self.here(Known(None)))

@@ -44,6 +44,24 @@ class Generators(Walker):
             return True
         return any(self.runs(part) for part in over.over)
 
+    def owned(self, value: Any) -> Any:
+        """A generator expression as an object of the frame in which it stands, before it gets
+        another name or goes to another frame; anything else as it is.
+        """
+        if not isinstance(value, Lazy) or value.name != "generator":
+            return value
+        renamed = tuple(self.frame.renamed)
+        return self.allocate(
+            GeneratorContents(value.node, values=value.over, home=self.frame, renamed=renamed)
+        )
+
+    def handed_back(self, value: Any, node: ast.AST) -> Any:
+        """A value that a function returns: iterators of its generator expressions stay in it."""
+        value = self.owned(value)
+        if _has_expression(value):
+            self.refuse(node, "an iterator of a generator expression as a result", "return a list")
+        return value
+
     def generator(
         self, function: Any, bound: dict[str, Any], cells: dict[str, Any], node: ast.AST
     ) -> Any:
@@ -67,7 +85,8 @@ class Generators(Walker):
 
     def evaluate_Yield(self, node: ast.Yield) -> Any:
         """``yield value``: what is done with it; the value of ``yield`` is None."""
-        self._delivery(node)(Known(None) if node.value is None else self.evaluate(node.value))
+        value = Known(None) if node.value is None else self.kept(self.evaluate(node.value), node)
+        self._delivery(node)(value)
         return Known(None)
 
     def evaluate_YieldFrom(self, node: ast.YieldFrom) -> Any:
@@ -297,7 +316,7 @@ class Generators(Walker):
         outside = home.renamed
 
         def add() -> None:
-            item = self.evaluate(text.elt)
+            item = self.kept(self.evaluate(text.elt), text)
             inside, home.renamed = home.renamed, outside
             try:
                 self.innermost(consumer, lambda: consume(item))
@@ -312,3 +331,10 @@ class Generators(Walker):
                 home.renamed = outside
 
         self.innermost(home, run)
+
+
+def _has_expression(value: Any) -> bool:
+    """Whether a generator expression, which is no object yet, is in an iterator."""
+    if not isinstance(value, Lazy):
+        return False
+    return value.name == "generator" or any(map(_has_expression, value.over))

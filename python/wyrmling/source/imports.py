@@ -41,7 +41,7 @@ class Imports(Walker):
             self.refuse(node, "a relative import", OUTSIDE)
         module = self._module(node.module, node)
         for alias in node.names:
-            if not hasattr(module.object, alias.name):
+            if alias.name not in vars(module.object):
                 self.refuse(node, f"an import of {alias.name}, which may be a module,", OUTSIDE)
             self.store_name(alias.asname or alias.name, self.member(module, alias.name, node), node)
 
@@ -55,7 +55,7 @@ class Imports(Walker):
         self.needs.test(imports, ("is", found))
         place = _modules(imports).item(name)
         module = sys.modules.get(name)
-        if not isinstance(module, type(sys)) or "__getattr__" in vars(module):
+        if not isinstance(module, type(sys)):
             self.refuse(node, f"an import of {name}, which is not loaded", OUTSIDE)
         self.needs.expect(place, module)
         return Known(module, place)

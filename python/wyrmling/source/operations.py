@@ -297,6 +297,14 @@ class Operations:
         """A value that each item changes (``reductions.py``)."""
         raise NotImplementedError
 
+    def owned(self, value: Any) -> Any:
+        """A generator expression as an object (``generators.py``)."""
+        raise NotImplementedError
+
+    def handed_back(self, value: Any, node: ast.AST) -> Any:
+        """A value that a function returns (``generators.py``)."""
+        raise NotImplementedError
+
     def runs(self, over: Any) -> bool:
         """Whether something runs while one goes through this (``generators.py``)."""
         raise NotImplementedError

@@ -37,7 +37,9 @@ class Statements(Walker):
 
     def execute_Return(self, node: ast.Return) -> None:
         """``return value``."""
-        value = Known(None) if node.value is None else self.evaluate(node.value)
+        value = (
+            Known(None) if node.value is None else self.handed_back(self.evaluate(node.value), node)
+        )
         self.frame.returns.append(self.leaving(self.frame.around, value))
         raise Ended
 
@@ -55,7 +57,7 @@ class Statements(Walker):
 
     def execute_Assign(self, node: ast.Assign) -> None:
         """``a = b = value``."""
-        value = self.evaluate(node.value)
+        value = self.owned(self.evaluate(node.value))
         for target in node.targets:
             self.assign(target, value)
 
@@ -66,7 +68,7 @@ class Statements(Walker):
 
     def evaluate_NamedExpr(self, node: ast.NamedExpr) -> Any:
         """``name := value``."""
-        value = self.evaluate(node.value)
+        value = self.kept(self.evaluate(node.value), node)
         self.assign(node.target, value)
         return value
 

@@ -22,14 +22,13 @@ from .frames import Frame
 from .join import Conflict, Incoming, Merge, Path, Retag, Slot
 from .names import Scope
 from .operations import Operations
-from .state import Contents, GeneratorContents, ListContents, State
+from .state import Contents, ListContents, State
 from .values import (
     PLACEHOLDER,
     STORED,
     Array,
     Choice,
     Known,
-    Lazy,
     Lost,
     Number,
     Reference,
@@ -235,15 +234,7 @@ class Walker(Operations):
         """A value that gets a name, or a place in a container: no iterator, whose items would have
         to be gone after they were gone through. A generator expression becomes an object.
         """
-        if isinstance(value, Lazy) and value.name == "generator":
-            return self.allocate(
-                GeneratorContents(
-                    value.node,
-                    values=value.over,
-                    home=self.frame,
-                    renamed=tuple(self.frame.renamed),
-                )
-            )
+        value = self.owned(value)
         if is_iterator(value):
             self.refuse(node, "an iterator that is kept", "go through it where it is made")
         return value

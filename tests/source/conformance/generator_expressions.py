@@ -259,3 +259,104 @@ def returned_expression(x):
         return (v * k for v in (x, 2.0))
 
     return sum(some(3.0))
+
+
+@at(1.5)
+def returned_with_names_of_its_function(x):
+    def inner():
+        x = 1.0
+        return (x * k for k in (1.0, 2.0))
+
+    return sum(inner())
+
+
+@at(1.5)
+def returned_by_a_lambda(x):
+    f = lambda x: (x * k for k in (1.0, 2.0))  # noqa: E731
+    return sum(f(3.0)) + x
+
+
+@at(1.5)
+def two_names_at_once(x):
+    a = b = (x * k for k in (1.0, 2.0))
+    return sum(a) + sum(b)
+
+
+@at(1.5)
+def walrus_of_an_expression(x):
+    return sum(g := (x * k for k in (1.0, 2.0))) + sum(g)
+
+
+@at(1.5)
+def default_is_one_generator(x):
+    def total(g=(x * k for k in (1.0, 2.0))):  # noqa: B008
+        return sum(g)
+
+    return total() + total()
+
+
+@at(1.5)
+def partial_has_one_generator(x):
+    total = functools.partial(sum, (x * k for k in (1.0, 2.0)))
+    return total() + total()
+
+
+@at(1.5)
+def yielded_with_names_of_its_function(x):
+    def rows():
+        x = 2.0
+        for _ in range(2):
+            yield (x * k for k in (1.0, 2.0))
+            x = x * 3.0
+
+    t = 0.0
+    for row in rows():
+        t = t * x + sum(row)
+    return t
+
+
+@at(1.5)
+def yielded_and_late(x):
+    def rows():
+        y = x
+        for _ in range(2):
+            yield (y * k for k in (1.0, 2.0))
+            y = y * 3.0
+
+    t = 0.0
+    before = None
+    for row in rows():
+        if before is not None:
+            t = t + sum(before)
+        before = row
+    return t
+
+
+@at(1.5)
+def expression_of_expressions(x):
+    k = 5.0
+    return sum(sum(v * k for k in (1.0, x)) * k for v in (x, 2.0))
+
+
+@at(1.5)
+def expressions_in_an_expression_given_on(x):
+    def total(rows, k):
+        t = 0.0
+        for row in rows:
+            for v in row:
+                t = t * 0.5 + v * k
+        return t
+
+    k = 2.0
+    return total(((v * w * k for w in (1.0, 2.0)) for v in (x, 3.0)), 10.0)
+
+
+@at([1.5, 2.0])
+def returned_iterators(xs):
+    def numbered(values):
+        return enumerate(values, 1)
+
+    def both(one, other):
+        return zip(map(lambda v: v * 2, one), other)
+
+    return sum(i * v for i, v in numbered(xs)) + sum(a * b for a, b in both(xs, xs))
