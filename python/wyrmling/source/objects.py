@@ -24,6 +24,7 @@ from .state import (
     SetContents,
 )
 from .values import (
+    CLASSES,
     Applied,
     Array,
     Choice,
@@ -403,16 +404,7 @@ class Objects(Walker):
         if isinstance(value, Known):
             return type(value.object)
         if isinstance(value, Number):
-            kinds: dict[str, type] = {
-                "float": float,
-                "int": int,
-                "bool": bool,
-                "float64": np.float64,
-                "float32": np.float32,
-                "numpy_bool": np.bool_,
-                "int64": np.int64,
-            }
-            return kinds[value.kind]
+            return CLASSES[value.kind]
         if isinstance(value, Row):
             return value.cls
         if isinstance(value, Array | Single):

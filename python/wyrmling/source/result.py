@@ -7,7 +7,7 @@ which it was; such a result has no form, and ``build`` makes it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,19 @@ from .state import (
     ListContents,
     SetContents,
 )
-from .values import Array, Choice, Known, Lazy, Number, Reference, Row, Single, Unset, is_integers
+from .values import (
+    CLASSES,
+    Array,
+    Choice,
+    Known,
+    Lazy,
+    Number,
+    Reference,
+    Row,
+    Single,
+    Unset,
+    is_integers,
+)
 from .walker import Walker
 
 PLAIN = (int, float, bool, complex, str, bytes, type(None), type, frozenset)
@@ -171,15 +183,4 @@ def filled(found: Any, values: Sequence[Any], roots: tuple[Any, ...]) -> Any:
 
 def boxed(value: Any, kind: str) -> Any:
     """A result of the program as a number of a kind of Python's or NumPy's."""
-    import numpy as np
-
-    makers: dict[str, Callable[[Any], Any]] = {
-        "float": float,
-        "int": int,
-        "bool": bool,
-        "float64": np.float64,
-        "float32": np.float32,
-        "numpy_bool": np.bool_,
-        "int64": np.int64,
-    }
-    return makers[kind](value) if kind in makers else value
+    return CLASSES[kind](value) if kind in CLASSES else value

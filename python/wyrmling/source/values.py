@@ -317,6 +317,7 @@ KINDS: dict[type, str] = {
     np.bool_: "numpy_bool",
     np.int64: "int64",
 }
+CLASSES = {kind: cls for cls, kind in KINDS.items()}
 REAL = frozenset({"float", "float64", "float32"})
 NUMPY = frozenset({"float64", "float32", "numpy_bool", "int64"})
 # The element types of arrays that a function takes.
