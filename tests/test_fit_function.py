@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import threading
 from typing import Any
 
 import numpy as np
@@ -429,3 +432,88 @@ def test_a_batch_at_once_is_as_its_samples(name: str, dtype: Any) -> None:
         found.append([*(each.value for each in trained.values()), np.array(history.loss)])
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9 if dtype == np.float64 else 2e-4, atol=1e-6)
+
+
+def test_rows_are_collected_as_often_as_they_are_read() -> None:
+    """Also where what a loop reads does not change, and in loops in loops."""
+
+    def repeated(P: Any, k: int, n: int) -> Any:
+        total = 0.0
+        for _ in range(n):
+            total += P[k]
+        return total
+
+    P = wy.Parameter(np.zeros(4))
+    fit_simple(repeated, {"k": [0, 1], "n": [3, 2]}, P=P)
+    np.testing.assert_allclose(P.value, [-0.3, -0.2, 0, 0])
+
+    def nested(P: Any, k: int, n: int) -> Any:
+        total = 0.0
+        for i in range(n):
+            for j in range(i):
+                if j % 2 == 0:
+                    total += P[k] * 2.0
+            total += P[3]
+        return total
+
+    P = wy.Parameter(np.zeros(4))
+    fit_simple(nested, {"k": [0, 1], "n": [3, 4]}, P=P)
+    np.testing.assert_allclose(P.value, [-0.4, -0.8, 0, -0.7])
+
+
+def test_a_gradient_within_the_loss() -> None:
+    def loss(P: Any, k: int) -> Any:
+        slope = wy.grad(lambda row: (row * row).sum())(P[k])
+        return (slope * slope).sum()
+
+    P = wy.Parameter(np.ones((3, 2)))
+    fit_simple(loss, {"k": [0, 2]}, P=P)
+    np.testing.assert_allclose(P.value, [[0.2, 0.2], [1, 1], [0.2, 0.2]])
+
+
+def write(P: Any, k: int) -> Any:
+    P[k] = 0.0
+    return P.sum()
+
+
+def write_through_a_view(P: Any, k: int) -> Any:
+    row = P[k:]
+    row[0] = 2.0
+    return P[k]
+
+
+OUTSIDE = wy.Parameter(np.ones(3))
+
+
+def of_a_parameter_outside(P: Any, k: int) -> Any:
+    return P[k] * OUTSIDE[k]
+
+
+def of_what_needs_python(P: Any, k: int) -> Any:
+    return P[k] * os.getpid()
+
+
+@pytest.mark.parametrize(
+    "loss", [write, write_through_a_view, of_a_parameter_outside, of_what_needs_python]
+)
+def test_what_training_cannot_do_is_refused(loss: Any) -> None:
+    P = wy.Parameter(np.ones(4))
+    with pytest.raises(wy.SourceError):
+        fit_simple(loss, P=P)
+    np.testing.assert_array_equal(P.value, np.ones(4))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_ends_a_run(threads: int) -> None:
+    def loss(P: Any, k: int) -> Any:
+        return P[k] * P[k] if P[k] < 1e9 else P[k]
+
+    keys = np.random.default_rng(0).integers(0, 4, 100_000)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fit_simple(loss, {"k": keys}, epochs=10**6, threads=threads)
+    finally:
+        timer.cancel()
+    assert fit_simple(loss).samples == 3
