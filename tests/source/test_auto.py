@@ -460,3 +460,39 @@ def test_what_depends_on_values_is_traced():
         np.testing.assert_array_equal(wy.grad(pieces, mode="auto")(x), [-1.0, 0.25])
         with pytest.raises(ZeroDivisionError):
             wy.grad(weighted, mode="auto")(np.zeros(3))
+
+
+@pytest.mark.parametrize("mode", ["source", "auto"])
+def test_other_functions_of_one_code_are_seen(mode, monkeypatch):
+    """Functions of ours are wrappers of one code, which is not what they do."""
+    assert wy.special.softmax.__code__ is wy.special.log_softmax.__code__
+    slope = wy.grad(lambda x: EXTREME(x)[0], mode=mode)
+    for f in (wy.special.softmax, wy.special.log_softmax, wy.special.softmax):
+        monkeypatch.setitem(globals(), "EXTREME", f)
+        expected = wy.grad(lambda x: f(x)[0], mode="trace")(V)  # noqa: B023
+        for _ in range(3):
+            np.testing.assert_allclose(slope(V), expected, rtol=1e-14)
+
+
+def test_second_derivatives_of_eigenvalues_are_traced():
+    def largest(x):
+        return np.sum(wy.linalg.eigvalsh(x) ** 3)
+
+    def within(x):
+        return np.sum(wy.grad(largest)(x) ** 2)
+
+    direction = np.arange(9.0).reshape(3, 3)
+    direction = direction + direction.T
+    np.testing.assert_allclose(
+        wy.grad(largest, mode="source")(direction), wy.grad(largest, mode="trace")(direction)
+    )
+    with pytest.raises(wy.SourceError, match="second derivative"):
+        wy.hvp(largest, mode="source")(np.eye(3), direction)
+    with pytest.raises(wy.SourceError, match="second derivative"):
+        wy.grad(within, mode="source")(direction)
+    for _ in range(3):
+        found = wy.hvp(largest, mode="auto")(np.eye(3), direction)
+        traced = wy.hvp(largest, mode="trace")(np.eye(3), direction)
+        np.testing.assert_allclose(found, traced, rtol=1e-12)
+        with pytest.raises(np.linalg.LinAlgError, match="no second derivative"):
+            wy.hvp(lambda x: wy.linalg.eigvalsh(x)[0], mode="auto")(np.eye(3), direction)

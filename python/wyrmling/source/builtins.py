@@ -6,6 +6,7 @@ import ast
 import builtins
 import functools
 import math
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,6 +52,9 @@ class Builtins(Walker):
     ) -> Any:
         """What a callable returns that is not read."""
         found = function.object
+        if function.place is not None and isinstance(found, types.FunctionType):
+            # Of its code, which is not read, there may be others that do something else.
+            self.needs.test(function.place, ("is", found))
         name = getattr(found, "__name__", "")
         numeric = isinstance(found, np.ufunc) or any(found is one for one in (float, int, abs))
         if numeric or getattr(found, "__module__", None) == "math":

@@ -286,6 +286,8 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
         made = programs.untagged(made)
     elif found.tagged and not _is_new(found.whole):
         raise refuse.unsupported("a result that is of several kinds, with an argument in it")
+    if len(chain) > 1 or (chain and chain[0].name in ("hvp", "hessian")):
+        programs.refuse_spectral(made.function)
     copied = frozenset(arguments.places[number] for number in wrt)
     plain = made
     for transform in chain:

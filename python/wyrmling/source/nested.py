@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .programs import refuse_spectral
 from .state import ArrayContents, DictContents, ListContents, State
 from .values import (
     REAL,
@@ -235,6 +236,7 @@ class Nested(Walker):
         outer: Outer,
         node: ast.AST,
     ) -> tuple[Any, list[Any]]:
+        refuse_spectral(program)
         pullback, where = program.vjp(wrt)
         kind = kind_of(value) or "float"
         one = self.constant(np.float32(1.0) if kind == "float32" else 1.0)

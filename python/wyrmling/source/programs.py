@@ -8,6 +8,7 @@ ones of the results. They compose, so that higher derivatives are programs like 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -137,6 +138,14 @@ def differentiated(name: str, arguments: Arguments, at: Sequence[int]) -> list[i
         if kind_of(arguments.leaves[number]) is None:
             raise Misfit(f"{name} by {type(arguments.leaves[number]).__name__}")
     return numbers
+
+
+def refuse_spectral(function: IrFunction) -> None:
+    """Raises SourceError for eigenvalues and singular values, of which a second derivative is to be
+    taken: where some coincide it needs the direction, or there is none; tracing knows which.
+    """
+    if re.search(r"= (eigh|svd)\b", str(function)):
+        raise refuse.unsupported("a second derivative through eigenvalues or singular values")
 
 
 def untagged(program: Program) -> Program:

@@ -13,6 +13,7 @@ import ast
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -229,6 +230,8 @@ class Splicing(Walker):
                 return [self.plain_of(item, node) for item in contents.items]
         if isinstance(value, MethodOf):
             self.refuse(node, "a method as an argument of NumPy's", TRACING)
+        if isinstance(value, Known) and value.place and isinstance(value.object, FunctionType):
+            self.needs.test(value.place, ("is", value.object))
         return self.constant_of(value, node, "an argument that is computed", "write the number")
 
     def _created(self, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:

@@ -18,7 +18,7 @@ from .tracing import described, documented, named, title
 
 Mode = Literal["auto", "source", "trace"]
 MODES: tuple[Mode, ...] = get_args(Mode)
-DEFAULT: Mode = "trace"
+DEFAULT: Mode = "auto"
 
 
 def is_traced(name: str, mode: Any) -> bool:
