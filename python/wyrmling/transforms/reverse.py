@@ -68,7 +68,8 @@ def grad(
 
     With ``mode="trace"`` the function is run on variables that remember what was computed; with
     ``"source"`` its text is read and compiled, loops and branches included, so that later calls
-    run no Python; ``"auto"`` reads what pays and can be read, and traces the rest.
+    run no Python; ``"auto"`` reads what is called again or has loops, if it can be read, and
+    traces the rest, with the same results.
 
     Raises SourceError, a NotImplementedError, if ``f`` is to be read and has something in it that
     is not supported, ValueError for another mode, and TypeError if an argument to differentiate by
