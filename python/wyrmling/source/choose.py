@@ -35,7 +35,6 @@ from .policy import Record, has_loop, record
 from .programs import EXTRA, Arguments, Left, Misfit, Program
 from .pullback import Pullback
 from .refuse import SourceError, Unreadable
-from .result import filled
 from .scope import Needs, Place, argument
 from .walker import OTHER_LENGTH
 
@@ -149,7 +148,7 @@ class Chosen:
             raise failure
         if made.build is not None:
             return made.build(found, roots=())
-        return filled(made.form, found, (self.inner, *args, *kwargs.values()))
+        return forms.filled(made.form, found, (self.inner, *args, *kwargs.values()))
 
     def specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization | None:
         """What is compiled for a call like this, or None if this one is traced.

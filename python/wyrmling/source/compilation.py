@@ -24,6 +24,7 @@ from .calls import Calls
 from .comprehensions import Comprehensions
 from .containers import Containers
 from .environment import Environment
+from .form import filled
 from .frames import Frame
 from .generators import Generators
 from .imports import Imports
@@ -37,7 +38,7 @@ from .numbers import Numbers
 from .objects import Objects
 from .patterns import Patterns
 from .reductions import Reductions
-from .result import OutputLeaf, Results, Returned, filled
+from .result import OutputLeaf, Results, Returned
 from .sequences import Sequences
 from .splicing import Splicing
 from .state import DictContents, ListContents

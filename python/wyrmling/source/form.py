@@ -17,6 +17,7 @@ import numpy as np
 
 from . import refuse
 from .scope import Place
+from .values import CLASSES
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,14 @@ class MakeNamed:
 def named(cls: type, parts: list[Any]) -> Make:
     """The form of a named tuple."""
     return Make(MakeNamed(cls), parts)
+
+
+@dataclass(frozen=True)
+class Either:
+    """One of several forms; the result ``tag`` says which."""
+
+    tag: int
+    forms: tuple[Any, ...]
 
 
 def leaves(form: Any) -> list[Any]:
@@ -172,14 +181,25 @@ def makes(form: Any, slots: dict[Place, int]) -> list[tuple[Any, ...]]:
     return steps
 
 
-def filled(form: Any, results: Sequence[Any]) -> Any:
-    """An object of this form, of the results of a program, which has no ``Argument``."""
-    if isinstance(form, Leaf):
-        return results[form.number]
-    if isinstance(form, Constant):
-        return form.object
-    if isinstance(form, Make):
-        return form.function(*[filled(part, results) for part in form.parts])
-    if isinstance(form, dict):
-        return {key: filled(part, results) for key, part in form.items()}
-    return type(form)([filled(part, results) for part in form])
+def filled(found: Any, values: Sequence[Any], roots: tuple[Any, ...] = ()) -> Any:
+    """The Python object of a form, of the results of a program. ``roots`` are the function that was
+    called and its arguments; a form without an ``Argument`` needs none.
+    """
+    if isinstance(found, Leaf):
+        return boxed(values[found.number], found.kind)
+    if isinstance(found, Constant):
+        return found.object
+    if isinstance(found, Argument):
+        return found.place.read(roots)
+    if isinstance(found, Make):
+        return found.function(*[filled(part, values, roots) for part in found.parts])
+    if isinstance(found, Either):
+        return filled(found.forms[values[found.tag]], values, roots)
+    if isinstance(found, dict):
+        return {key: filled(part, values, roots) for key, part in found.items()}
+    return type(found)([filled(part, values, roots) for part in found])
+
+
+def boxed(value: Any, kind: str) -> Any:
+    """A result of the program as a number of a kind of Python's or NumPy's."""
+    return CLASSES[kind](value) if kind in CLASSES else value

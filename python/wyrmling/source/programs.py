@@ -19,8 +19,7 @@ from .._core import IrBuilder, IrFunction
 from ..transforms import tree
 from . import form as forms
 from . import refuse
-from .form import Argument, Constant, Leaf, Make
-from .result import Either
+from .form import Argument, Constant, Either, Leaf, Make
 from .scope import Needs, Place, argument
 
 EXTRA = "."

@@ -21,7 +21,6 @@ from .state import (
     SetContents,
 )
 from .values import (
-    CLASSES,
     Array,
     Choice,
     Known,
@@ -44,14 +43,6 @@ class OutputLeaf:
 
     kind: str
     path: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Either:
-    """One of several forms; the result ``tag`` says which."""
-
-    tag: int
-    forms: tuple[Any, ...]
 
 
 @dataclass
@@ -101,7 +92,7 @@ class Returned(Walker):
             results.tagged = True
             tag = results.add(value.tag, "int", (*path, "tag"))
             forms = [self.form_of(one, results, path, node) for one in value.alternatives]
-            return Either(tag, tuple(forms))
+            return form.Either(tag, tuple(forms))
         if isinstance(value, Single):
             return form.Argument(value.place)
         if isinstance(value, Reference):
@@ -162,25 +153,3 @@ class Instance:
         for name, value in zip(self.names, values, strict=True):
             object.__setattr__(made, name, value)
         return made
-
-
-def filled(found: Any, values: Sequence[Any], roots: tuple[Any, ...]) -> Any:
-    """The Python object of a form; ``roots`` are the function that was called and its arguments."""
-    if isinstance(found, form.Leaf):
-        return boxed(values[found.number], found.kind)
-    if isinstance(found, form.Constant):
-        return found.object
-    if isinstance(found, form.Argument):
-        return found.place.read(roots)
-    if isinstance(found, form.Make):
-        return found.function(*[filled(part, values, roots) for part in found.parts])
-    if isinstance(found, Either):
-        return filled(found.forms[values[found.tag]], values, roots)
-    if isinstance(found, dict):
-        return {key: filled(part, values, roots) for key, part in found.items()}
-    return type(found)([filled(part, values, roots) for part in found])
-
-
-def boxed(value: Any, kind: str) -> Any:
-    """A result of the program as a number of a kind of Python's or NumPy's."""
-    return CLASSES[kind](value) if kind in CLASSES else value
