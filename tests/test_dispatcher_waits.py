@@ -7,31 +7,15 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from interrupting import INTERRUPTED
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and forks are those of POSIX")
 
-SETUP = """
-import faulthandler, os, signal, sys, threading, time
+SETUP = (
+    INTERRUPTED
+    + """
 from dispatching import Case, FLOAT, dispatcher, square, unary
 from wyrmling._core import IrBuilder, Specialization, SpecializationTable
-
-faulthandler.dump_traceback_later(90, exit=True)
-rang = []
-
-def ring():
-    time.sleep(0.5)
-    rang.append(time.monotonic())
-    os.kill(os.getpid(), signal.SIGINT)
-
-def interrupted(call, *args):
-    threading.Thread(target=ring, daemon=True).start()
-    try:
-        call(*args)
-    except KeyboardInterrupt:
-        took = time.monotonic() - rang.pop()
-        assert took < 5.0, took
-        return
-    raise AssertionError("it was not interrupted")
 
 def endless(native):
     b = IrBuilder("endless")
@@ -46,6 +30,7 @@ def endless(native):
     b.returns([y])
     return b.finish().compile(native)
 """
+)
 
 TASKS = {
     "a run is interrupted": """

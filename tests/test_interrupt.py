@@ -7,31 +7,15 @@ import sys
 import textwrap
 
 import pytest
+from interrupting import INTERRUPTED
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 
-SETUP = """
-import faulthandler, os, signal, sys, threading, time
+SETUP = (
+    INTERRUPTED
+    + """
 import numpy as np
 import wyrmling as wy
-
-faulthandler.dump_traceback_later(90, exit=True)
-rang = []
-
-def ring():
-    time.sleep(0.5)
-    rang.append(time.monotonic())
-    os.kill(os.getpid(), signal.SIGINT)
-
-def interrupted(call):
-    threading.Thread(target=ring, daemon=True).start()
-    try:
-        call()
-    except KeyboardInterrupt:
-        took = time.monotonic() - rang.pop()
-        assert took < 5.0, took
-        return
-    raise AssertionError("it was not interrupted")
 
 def cut_short(call):
     # As `interrupted`, of a call that is short on some machines: it is timed first.
@@ -75,6 +59,7 @@ def for_ever(call):
             call()
     return loop
 """
+)
 
 CALLS = {
     # 2 · 9000³ operations.
