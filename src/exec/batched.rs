@@ -411,3 +411,26 @@ pub fn range_of(indices: &Array) -> Option<(i64, i64)> {
     let (low, high) = (indices.iter().min()?, indices.iter().max()?);
     Some((i64::from(*low), i64::from(*high)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What is said of two ranges holds for all pairs of integers in them.
+        #[test]
+        fn ranges_compare_as_their_integers(
+            a in -4i64..5, b in 0i64..4, c in -4i64..5, d in 0i64..4,
+        ) {
+            let (b, d) = (a + b, c + d);
+            for comparison in Comparison::ALL {
+                let pairs = (a..=b).flat_map(|x| (c..=d).map(move |y| (x, y)));
+                let held: Vec<bool> = pairs.map(|(x, y)| comparison.holds(x, y)).collect();
+                let all = held.iter().all(|&h| h).then_some(true);
+                let none = held.iter().all(|&h| !h).then_some(false);
+                prop_assert_eq!(compared(comparison, (a, b), (c, d)), all.or(none));
+            }
+        }
+    }
+}
