@@ -369,21 +369,6 @@ def test_methods_and_keyword_only_arguments() -> None:
     np.testing.assert_allclose(P.value, [-0.2, 0, 0, 0])
 
 
-def test_rows_at_constant_places_see_updates() -> None:
-    """They are looked up at each run, and not when the loss is compiled."""
-
-    def line(w: Any, x: Any) -> Any:
-        return (w[0] * x + w[-1] - 3.0) ** 2
-
-    w = wy.Parameter(np.array([0.5, 9.0, 1.0]))
-    columns = {"x": np.array([0.0, 1.0, -1.0])}
-    history = wy.fit(
-        line, columns, parameters={"w": w}, optimizer=wy.SGD(lr=0.1), epochs=40, batch_size=1
-    )
-    assert history.loss[-1] < 1e-6
-    assert np.allclose(w.value, [0.0, 9.0, 3.0], atol=1e-3)
-
-
 ALL_OPERATORS_OF_A_BATCH = {
     "matmul": lambda W, P, b, k, x, r: np.tanh(W @ P[k]).sum() + b[k],
     "vector times matrix": lambda W, P, b, k, x, r: (x @ W.T).sum() + 0.0 * P[k].sum() + b[k],

@@ -325,8 +325,11 @@ impl FittedFunction {
                 let value = py.detach(|| table.try_read())?;
                 named.set_item(name, datum::object(py, value.into())?)?;
             }
-            let exit = loss.loss().exit(departure.exit);
-            let (text, line) = exit.map_or(("", 0), |exit| (exit.text.as_str(), exit.line));
+            let exit = departure.exit.and_then(|exit| loss.loss().exit(exit));
+            let (text, line) = exit.map_or(
+                ("an index or a length of an array does not fit", 0),
+                |exit| (exit.text.as_str(), exit.line),
+            );
             let args = (named, text, line, departure.number, departure.epoch);
             self.read.bind(py).call_method1(intern!(py, "left"), args)?;
             Ok(())

@@ -51,8 +51,8 @@ pub enum SampleValue {
 /// A sample on which a function was left.
 #[derive(Debug, Clone)]
 pub struct Departure {
-    /// The exit.
-    pub exit: u32,
+    /// The exit; `None` if an operator could not do what was asked of it.
+    pub exit: Option<u32>,
     /// The epoch, from 0.
     pub epoch: usize,
     /// The number of the sample in the columns.
@@ -123,8 +123,8 @@ pub(super) struct FunctionStep<'a> {
     shapes: Vec<Shape>,
     records: Vec<RowRecords>,
     trained: Vec<TrainedTable<'a>>,
-    /// Where the function was left: the number among the staged samples, and the exit.
-    left: Option<(usize, u32, Vec<Datum>)>,
+    /// Where the function was left: the number among the staged samples, and the exit if there is one.
+    left: Option<(usize, Option<u32>, Vec<Datum>)>,
 }
 
 /// A staged word.
@@ -280,8 +280,8 @@ impl BatchStep for FunctionStep<'_> {
                 }
             }
             // SAFETY: the caller holds the locks.
-            match unsafe { loss.run(&self.args, &mut self.records)? } {
-                SampleResult::Loss(x, results) => {
+            let exit = match unsafe { loss.run(&self.args, &mut self.records) } {
+                Ok(SampleResult::Loss(x, results)) => {
                     total += x;
                     for (trained, form) in self.trained.iter_mut().zip(loss.gradients()) {
                         if let (Some(sum), TableGradient::Dense(places)) =
@@ -292,15 +292,24 @@ impl BatchStep for FunctionStep<'_> {
                             }
                         }
                     }
+                    continue;
                 }
-                SampleResult::Left(exit) => {
-                    let values = (0..values.len())
-                        .map(|f| value(values, staged, &self.shapes, f, k))
-                        .collect::<Result<_>>()?;
-                    self.left = Some((k, exit, values));
-                    return Err(Error::State("the loss was left".into()));
-                }
-            }
+                Ok(SampleResult::Left(exit)) => Some(exit),
+                // An operator on arrays of lengths, or with indices, that do not fit: Python says so.
+                Err(
+                    Error::Index(_)
+                    | Error::Shape(_)
+                    | Error::Value(_)
+                    | Error::Axis(_)
+                    | Error::LinAlg(_),
+                ) => None,
+                Err(other) => return Err(other),
+            };
+            let values = (0..values.len())
+                .map(|f| value(values, staged, &self.shapes, f, k))
+                .collect::<Result<_>>()?;
+            self.left = Some((k, exit, values));
+            return Err(Error::State("the loss was left".into()));
         }
         for (trained, records) in self.trained.iter_mut().zip(&self.records) {
             let rows = match records {

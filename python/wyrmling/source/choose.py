@@ -282,7 +282,8 @@ def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Argume
         else:
             made.needs.expect(arguments.places[number], value)
     if found.tagged and tuple(chain) != (COMPILE,):
-        made = programs.untagged(made)
+        # The loss of a sample is summed to others, as what it is.
+        made = programs.untagged(made, singles=not chain)
     elif found.tagged and not _is_new(found.whole):
         raise refuse.unsupported("a result that is of several kinds, with an argument in it")
     if len(chain) > 1 or (chain and chain[0].name in ("hvp", "hessian")):

@@ -147,9 +147,10 @@ def refuse_spectral(function: IrFunction) -> None:
         raise refuse.unsupported("a second derivative through eigenvalues or singular values")
 
 
-def untagged(program: Program) -> Program:
+def untagged(program: Program, singles: bool = False) -> Program:
     """The function where results of several forms are one floating-point number; it leaves where a
-    result is another thing. Raises SourceError where none is such a number.
+    result is another thing, which a float32 is unless ``singles`` says that it may be a float64.
+    Raises SourceError where none is such a number.
     """
     writer = Writer("number", program)
     builder = writer.builder
@@ -159,6 +160,8 @@ def untagged(program: Program) -> Program:
     def value(form: Any) -> int | None:
         if isinstance(form, Leaf) and form.kind in ("float", "float64"):
             return found[form.number]
+        if singles and isinstance(form, Leaf) and form.kind == "float32":
+            return builder.apply("cast", [found[form.number]], dtype="float64")
         if isinstance(form, Constant) and type(form.object) in (float, np.float64):
             return builder.constant(float(form.object))
         return None
