@@ -9,7 +9,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::buffer::{self, Buffer};
-use super::{Element, Shape, Type, copied, element_count, filled, shape, size, vec_for};
+use super::{
+    Element, Shape, Type, copied, element_count, equal_shapes, filled, shape, size, vec_for,
+};
 use crate::error::{Error, Result};
 
 /// Most elements of an array that is stored with its reference count.
@@ -237,6 +239,26 @@ impl<T: Element> Dense<T> {
                 data: data.clone(),
             },
             _ => Self::from_vec(shape.into(), self.as_slice().to_vec()),
+        }
+    }
+
+    /// Whether somebody else has the elements too. This asks less than [`parts_mut`](Self::parts_mut)
+    /// does, and takes a fraction of its time.
+    pub(super) fn is_shared(&self) -> bool {
+        match &self.data {
+            Data::One(_) => false,
+            Data::Few(v, _) => Arc::strong_count(v) > 1,
+            Data::Many(v) => Arc::strong_count(v) > 1,
+        }
+    }
+
+    /// Changes the shape to another one of equal size.
+    ///
+    /// # Panics
+    /// As [`from_vec`](Self::from_vec).
+    pub(super) fn set_shape(&mut self, shape: &[usize]) {
+        if !equal_shapes(&self.shape, shape) {
+            *self = self.with_shape(shape);
         }
     }
 

@@ -265,6 +265,16 @@ impl Array {
         }
     }
 
+    /// Changes the shape to another one of equal size.
+    pub(crate) fn set_shape(&mut self, shape: &[usize]) {
+        with_dense!(self, d => d.set_shape(shape));
+    }
+
+    /// Whether somebody else has the elements too, as far as is known now.
+    pub(crate) fn is_shared(&self) -> bool {
+        with_dense!(self, d => d.is_shared())
+    }
+
     /// The same numbers in another floating-point type, rounded to nearest; indices stay
     /// indices.
     ///

@@ -329,3 +329,70 @@ fn operators_that_lie_give_errors_and_those_that_panic_panic() {
     LIE.store(0, Ordering::Relaxed);
     assert!(run().is_ok());
 }
+
+/// `for i in range(3): x = sin(sum_to(x·v, x)) with x[0] = 0.5`: the result, the first operand, and it
+/// added to itself.
+fn many_operators() -> Function {
+    let b = Builder::new();
+    let [x, v] = [(); 2].map(|()| b.parameter(Type::new(DType::F64, &[3])));
+    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
+    let (three, first) = (
+        b.literal(Datum::Int(3)),
+        b.literal(Array::from(0u32).into()),
+    );
+    let (half, exit) = (b.literal(0.5.into()), b.exit("too many", 0));
+    let header = b.block();
+    let y = b.parameter(Type::new(DType::F64, &[3]));
+    let i = b.parameter(ValueKind::Int);
+    let less = S::CompareInt(Comparison::Less);
+    let condition = b.compute(less, &[i, three], None).expect("integers");
+    let apply = |op: &'static dyn Operator, args: &[ValueId]| {
+        b.try_apply(OpRef::Static(op), args).expect("fitting types")
+    };
+    let body = b.block();
+    let product = apply(&rules::Mul, &[y, v]);
+    let sum = apply(&rules::SumTo, &[product, y]);
+    let sine = apply(&rules::Sin, &[sum]);
+    let replaced = apply(&rules::ReplaceRow, &[sine, half, first]);
+    let next = b.compute(S::IntAdd, &[i, one], Some(exit));
+    b.terminate(Terminator::Jump(to(
+        header,
+        vec![replaced, next.expect("integers")],
+    )));
+    let after = b.block();
+    let same = apply(&rules::SumTo, &[x, x]);
+    let twice = apply(&rules::Add, &[same, x]);
+    b.terminate(Terminator::Return(vec![y, same, twice]));
+    b.switch_to(header).expect("it is there");
+    b.terminate(Terminator::Branch {
+        condition,
+        then: to(body, Vec::new()),
+        otherwise: to(after, Vec::new()),
+    });
+    b.switch_to(0).expect("it is there");
+    b.terminate(Terminator::Jump(to(header, vec![x, zero])));
+    b.finish("many operators").expect("fitting kinds")
+}
+
+#[test]
+fn operators_that_are_one_step_take_any_lengths_one_after_the_other() {
+    let compiled = native(many_operators());
+    let array = |n: usize| {
+        Datum::from(Array::from(
+            (0..n).map(|i| i as f64 - 1.5).collect::<Vec<_>>(),
+        ))
+    };
+    // More pairs of lengths than are remembered, some that do not fit, large arrays, and each again.
+    for _ in 0..2 {
+        for n in [3, 1, 2, 17, 1, 40, 0, 10_000, 3] {
+            for m in [1, n, n + 1] {
+                let fits = n > 0 && (m == 1 || n == m || n == 1);
+                assert_eq!(
+                    agrees(&compiled, &[array(n), array(m)]),
+                    fits,
+                    "{n} and {m}"
+                );
+            }
+        }
+    }
+}

@@ -8,7 +8,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I8, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 
-use super::frame::{ArrayStep, Destination, StepOperand, Use, VectorAddress};
+use super::frame::{ArrayStep, Destination, StepOperand, VectorAddress};
+use super::places::Use;
 use super::run::{self, NativeRun, status};
 use super::translate::{SLOT, Translator};
 use super::unsupported::{Translated, Unsupported};
@@ -18,7 +19,7 @@ use crate::ir::ValueId;
 use crate::rules::{Accumulate, Gather, OpRef, Operator, ReplaceRow, ScatterRows};
 
 /// Estimated nanoseconds of an operator on arrays; a large one polls for signals itself.
-const OPERATOR: i64 = 1000;
+pub(super) const OPERATOR: i64 = 1000;
 
 /// Changes of elements by one operator that are written as stores, at most.
 const MOST_CHANGES: usize = 16;
@@ -84,7 +85,7 @@ impl Translator<'_> {
     }
 
     /// The offset of a slot for operands of steps.
-    fn scratch(&mut self, number: usize) -> i32 {
+    pub(super) fn scratch(&mut self, number: usize) -> i32 {
         self.scratch = self.scratch.max(number + 1);
         (self.interface.slots() + number) as i32 * SLOT
     }
@@ -169,6 +170,7 @@ impl Translator<'_> {
         let found: Vec<_> = args.iter().map(|&id| kinds(self, id)).collect();
         if op.downcast::<Gather>().is_some() && found == [many, index] && kinds(self, result) == one
         {
+            self.write_pending();
             return self.element(op, args, result, instruction).map(Some);
         }
         if let Some(change) = ElementChange::of(&**op)
@@ -180,9 +182,18 @@ impl Translator<'_> {
             && kinds(self, result) == many
             && self.last.operand(self.current, instruction, 0)
         {
+            self.write_pending();
             self.change_elements(op, change, args, result, instruction)?;
             return Ok(None);
         }
+        // What must run in the thread of its caller is for the caller's code, which may give other types.
+        if let Some(place) = self.place(result)
+            && !op.stays_in_thread()
+        {
+            self.wait(op, args, result, place, instruction)?;
+            return Ok(None);
+        }
+        self.write_pending();
         self.general(op, args, result, instruction)
     }
 

@@ -13,12 +13,14 @@ use std::ptr;
 
 use smallvec::SmallVec;
 
+use super::array_tape::{ArrayTape, missing};
+use super::places::Use;
+use super::segment::Segment;
 use super::word::{RawSlot, Word};
-use crate::array::{Array, SliceMut, ViewMut};
-use crate::error::{Error, Result};
+use crate::array::{Array, SliceMut, Type, ViewMut};
+use crate::error::Result;
 use crate::exec::interpreter::{accept, apply};
 use crate::ir::{Datum, Function, ValueId};
-use crate::reserve;
 use crate::rules::OpRef;
 
 /// The elements of an array with one axis; none of other arrays, and where there is no array. Machine
@@ -52,13 +54,6 @@ impl VectorAddress {
     }
 }
 
-/// A place, and whether what is there is read for the last time.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Use {
-    pub(super) place: usize,
-    pub(super) last: bool,
-}
-
 /// An operand of a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum StepOperand {
@@ -82,6 +77,8 @@ pub(super) enum Destination {
 pub(super) enum ArrayStep {
     /// A constant is put into a place.
     Constant(Array, usize),
+    /// Operators are applied.
+    Segment(Box<Segment>),
     /// An operator is applied.
     Apply {
         op: OpRef,
@@ -108,24 +105,34 @@ pub(super) enum ArrayStep {
 /// them, since an array is changed only if nobody else has its elements. They are changeable from when
 /// [`claim`](Self::claim) found that nobody else has them until something here reads the array again:
 /// to share it, or to compute with it ([`get`](Self::get)).
+///
+/// An array that is not needed any more may stay where it is, if it is [small](LARGE) and nobody else has it,
+/// until another one comes there: which has its memory then, if it is of the same type.
 pub(super) struct Frame {
-    arrays: Vec<Option<Array>>,
+    pub(super) arrays: Vec<Option<Array>>,
     vectors: Vec<VectorAddress>,
-    tapes: Vec<Vec<Array>>,
+    pub(super) tapes: Vec<ArrayTape>,
+    /// What [segments](Segment) compute, in between and from turn to turn.
+    pub(super) buffers: Vec<Option<Array>>,
     pub(super) results: Vec<Array>,
 }
 
-fn missing() -> Error {
-    Error::Value("an array is read before it is defined".into())
+/// Most elements of an array whose memory waits to be used again.
+pub(super) const LARGE: usize = 1 << 13;
+
+/// Whether the memory of an array that is not needed any more is to be used again.
+fn reusable(array: &Array) -> bool {
+    array.size() <= LARGE && !array.is_shared()
 }
 
 impl Frame {
     /// A frame without arrays.
-    pub(super) fn new(places: usize, tapes: usize) -> Self {
+    pub(super) fn new(places: usize, tapes: usize, buffers: usize) -> Self {
         Frame {
             arrays: vec![None; places],
             vectors: vec![VectorAddress::NONE; places],
-            tapes: vec![Vec::new(); if places == 0 { 0 } else { tapes }],
+            tapes: ArrayTape::take(if places == 0 { 0 } else { tapes }),
+            buffers: vec![None; buffers],
             results: Vec::new(),
         }
     }
@@ -136,8 +143,13 @@ impl Frame {
     }
 
     pub(super) fn set(&mut self, place: usize, array: Option<Array>) {
-        // The address is taken of the array where it stays: one may hold its elements itself.
         self.arrays[place] = array;
+        self.enter(place);
+    }
+
+    /// Notes where the elements of an array are.
+    pub(super) fn enter(&mut self, place: usize) {
+        // The address is taken of the array where it stays: one may hold its elements itself.
         let array = self.arrays[place].as_ref();
         self.vectors[place] = array.map_or(VectorAddress::NONE, VectorAddress::of);
     }
@@ -150,23 +162,67 @@ impl Frame {
     }
 
     /// Lets machine code change nothing of an array.
-    fn keep(&mut self, place: usize) {
+    pub(super) fn keep(&mut self, place: usize) {
         self.vectors[place].changeable = 0;
     }
 
     /// An array, which is gone from its place if this is its last use.
-    fn take(&mut self, from: Use) -> Result<Array> {
-        if !from.last {
-            return self.get(from.place).cloned();
+    pub(super) fn take(&mut self, from: Use) -> Result<Array> {
+        match from.last {
+            true => self.leave(from.place).ok_or_else(missing),
+            false => self.get(from.place).cloned(),
         }
-        self.vectors[from.place] = VectorAddress::NONE;
-        self.arrays[from.place].take().ok_or_else(missing)
+    }
+
+    /// What is in a place, if there is anything, which is gone from there.
+    pub(super) fn leave(&mut self, place: usize) -> Option<Array> {
+        self.vectors[place] = VectorAddress::NONE;
+        self.arrays[place].take()
+    }
+
+    /// Lets go of an array that is not needed any more, unless its memory may be used again.
+    pub(super) fn end(&mut self, place: usize) {
+        self.keep(place);
+        if !self.arrays[place].as_ref().is_some_and(reusable) {
+            self.leave(place);
+        }
+    }
+
+    /// Puts what is in a buffer into a place, under a shape of as many elements. What was there becomes the buffer.
+    ///
+    /// # Errors
+    /// [`Value`](crate::Error::Value) if there is nothing.
+    pub(super) fn put(&mut self, buffer: usize, place: usize, shape: &[usize]) -> Result<()> {
+        std::mem::swap(&mut self.buffers[buffer], &mut self.arrays[place]);
+        if let Some(array) = &mut self.arrays[place] {
+            array.set_shape(shape);
+        }
+        if !self.buffers[buffer].as_ref().is_some_and(reusable) {
+            self.buffers[buffer] = None;
+        }
+        self.enter(place);
+        self.arrays[place].as_ref().map(|_| ()).ok_or_else(missing)
+    }
+
+    /// Memory for a result of a segment: an array of as many elements, which nobody else has.
+    ///
+    /// # Errors
+    /// [`Memory`](crate::Error::Memory).
+    pub(super) fn buffer(&mut self, buffer: usize, ty: &Type) -> Result<Array> {
+        if let Some(array) = self.buffers[buffer].take()
+            && array.dtype() == ty.dtype
+            && array.size() == ty.size()
+            && !array.is_shared()
+        {
+            return Ok(array);
+        }
+        Array::scratch(ty.dtype, &ty.shape)
     }
 
     /// Does a step of a function.
     ///
     /// # Errors
-    /// What an operator reports; [`Error::Value`] if an array or a record is not there.
+    /// What an operator reports; [`Value`](crate::Error::Value) if an array or a record is not there.
     pub(super) fn step(
         &mut self,
         step: &ArrayStep,
@@ -175,6 +231,7 @@ impl Frame {
     ) -> Result<()> {
         match step {
             ArrayStep::Constant(array, to) => self.set(*to, Some(array.clone())),
+            ArrayStep::Segment(segment) => self.segment(segment, function, slots)?,
             ArrayStep::Apply {
                 op,
                 operands,
@@ -198,16 +255,21 @@ impl Frame {
             }
             ArrayStep::Drop(place) => self.set(*place, None),
             ArrayStep::Push(tape, from) => {
-                reserve::grow(&mut self.tapes[*tape], from.len())?;
                 for &from in from {
-                    let array = self.take(from)?;
-                    self.tapes[*tape].push(array);
+                    let array = self.arrays[from.place].as_ref().ok_or_else(missing)?;
+                    if !self.tapes[*tape].copy(array)? {
+                        let array = self.take(from)?;
+                        self.tapes[*tape].push(array)?;
+                    } else if from.last {
+                        self.end(from.place);
+                    }
                 }
             }
             ArrayStep::Pop(tape, to) => {
                 for &to in to.iter().rev() {
-                    let array = self.tapes[*tape].pop().ok_or_else(missing)?;
-                    self.set(to, Some(array));
+                    let popped = self.tapes[*tape].pop(&mut self.arrays[to]);
+                    self.enter(to);
+                    popped?;
                 }
             }
             ArrayStep::Move(moves) => {

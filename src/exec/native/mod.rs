@@ -2,7 +2,7 @@
 //!
 //! Truth, integers and single numbers are in registers, blocks are Cranelift's, and elementwise operators
 //! are instructions or calls of their scalar functions, so that results have the bits that the interpreter
-//! gives. Arrays are in a frame, and operators on them are calls (`frame`). What [`Native::compile`] does
+//! gives. Arrays are in a frame (`frame`), and runs of operators on them are calls (`segment`). What [`Native::compile`] does
 //! not take, and everything where no memory may be made executable, is left to the interpreter.
 //!
 //! Code is made for the processor at hand, in memory that is never both writable and executable
@@ -15,16 +15,22 @@
 //! be larger than 64 KiB. Compiling, which may take a second or two then, does not poll for signals; it
 //! has a thread of its own, for its stack. A thread keeps up to 16 MiB of tapes for its next run.
 
+mod angles;
+mod array_tape;
 mod arrays;
 mod compiler;
 mod frame;
 mod interface;
 mod memory;
 mod operators;
+mod pending;
 mod places;
 mod rare;
+mod resolve;
 mod run;
 mod scalars;
+mod segment;
+mod segment_run;
 mod tapes;
 mod translate;
 mod unsupported;
@@ -93,8 +99,10 @@ impl Native {
     #[cfg(feature = "python")]
     pub(super) fn operators(&self, f: &mut dyn FnMut(&crate::rules::OpRef)) {
         for step in &self.steps.steps {
-            if let frame::ArrayStep::Apply { op, .. } = step {
-                f(op);
+            match step {
+                frame::ArrayStep::Apply { op, .. } => f(op),
+                frame::ArrayStep::Segment(segment) => segment.operators().for_each(&mut *f),
+                _ => {}
             }
         }
     }
@@ -108,7 +116,7 @@ impl Native {
         reserve::ahead(instructions.sum(), COMPILED)
             .map_err(|_| Unsupported("too little memory"))?;
         let interface = Interface::of(function)?;
-        let (code, (steps, scratch)) = on_stack_of_its_own(|| {
+        let (code, written) = on_stack_of_its_own(|| {
             let signature = translate::signature(compiler::isa()?.default_call_conv());
             let write = |to: &mut Clif| translate::translate(function, &interface, to);
             compiler::compile(signature, write)
@@ -116,10 +124,11 @@ impl Native {
         Ok(Native {
             code,
             interface,
-            scratch,
+            scratch: written.scratch,
             steps: ArraySteps {
                 function: Arc::clone(function),
-                steps,
+                steps: written.steps,
+                buffers: written.buffers,
             },
         })
     }

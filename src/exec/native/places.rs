@@ -18,6 +18,13 @@ use crate::ir::{Cfg, Expression, Function, Liveness, ValueId};
 /// Values that are looked at, at most: pairs of them are compared.
 const MOST: usize = 1000;
 
+/// A place, and whether what is there is read for the last time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Use {
+    pub(super) place: usize,
+    pub(super) last: bool,
+}
+
 /// The place of each value that is an array, by value, and how many places there are.
 pub(super) fn places(function: &Function) -> (Vec<Option<u32>>, usize) {
     let mut leaders = shared(function).unwrap_or_default();

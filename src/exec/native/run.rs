@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::Arc;
 
+use super::array_tape::ArrayTape;
 use super::frame::{ArrayStep, Frame, VectorAddress};
 use super::word::RawSlot;
 use crate::error::{Error, Result};
@@ -90,6 +91,8 @@ enum Failure {
 pub(super) struct ArraySteps {
     pub(super) function: Arc<Function>,
     pub(super) steps: Vec<ArrayStep>,
+    /// Buffers that these need.
+    pub(super) buffers: usize,
 }
 
 /// What machine code is given the address of. It reads and changes `left` and reads `failed` and `vectors`, by
@@ -149,7 +152,7 @@ impl<'a> NativeRun<'a> {
         for tape in &mut kept {
             tape.point_at(0);
         }
-        let frame = Frame::new(places, tapes);
+        let frame = Frame::new(places, tapes, steps.buffers);
         NativeRun {
             left: BETWEEN_POLLS,
             failed: 0,
@@ -182,6 +185,7 @@ impl<'a> NativeRun<'a> {
     /// # Panics
     /// If one panicked.
     pub(super) fn outcome(self, status: i64) -> Result<Option<u32>> {
+        ArrayTape::keep(self.frame.tapes);
         let name = &self.steps.function.name;
         let slots: usize = self.tapes.iter().map(|tape| tape.memory.len()).sum();
         if !self.tapes.is_empty() && slots <= KEPT {
@@ -253,7 +257,9 @@ pub(super) unsafe extern "C" fn step(run: *mut NativeRun<'_>, number: usize) -> 
         // SAFETY: so many initialised slots are there, and while this step is done nobody else uses
         // them, as whoever made the run promised.
         let slots = unsafe { std::slice::from_raw_parts_mut(start, count) };
-        let ArraySteps { function, steps } = run.steps;
+        let ArraySteps {
+            function, steps, ..
+        } = run.steps;
         let done = run.frame.step(&steps[number], function, slots);
         // Setting vectors went by a reference to all of them, which ends what was read by before.
         run.vectors = run.frame.vectors();

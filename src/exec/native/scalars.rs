@@ -37,6 +37,19 @@ fn of_numbers(comparison: Comparison) -> FloatCC {
 }
 
 impl Translator<'_> {
+    /// Whether a condition holds, of kind Bool or a number.
+    pub(super) fn truth(&mut self, id: ValueId) -> Translated<Value> {
+        let value = self.read(id)?;
+        Ok(match self.word(id)? {
+            Word::Bool => value,
+            Word::Int | Word::U32 => self.cursor.ins().icmp_imm_s(IntCC::NotEqual, value, 0),
+            word => {
+                let zero = self.zero(word);
+                self.cursor.ins().fcmp(FloatCC::NotEqual, value, zero)
+            }
+        })
+    }
+
     fn compare(&mut self, how: IntCC, x: Value, y: i64) -> Value {
         self.cursor.ins().icmp_imm_s(how, x, y)
     }

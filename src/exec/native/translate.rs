@@ -8,11 +8,11 @@
 //! by dominance, and so is that the result of an operator is of the kind that the function says. Machine code reaches memory at its slots, at the run and at the tapes alone, by offsets known
 //! here, and within a tape only between its bottom and its end, which it compares each time.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::mem::offset_of;
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
-use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
     self as clif, AbiParam, BlockArg, Inst, InstBuilder, JumpTableData, MemFlagsData, SigRef,
@@ -20,10 +20,13 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 
-use super::frame::{ArrayStep, Use};
+use super::angles::both_angles;
+use super::frame::ArrayStep;
 use super::interface::{Carrier, Interface, MOST_VALUES};
+use super::places::Use;
 use super::rare::RareCalls;
 use super::run::{NativeRun, status};
+use super::segment::PendingSegment;
 use super::unsupported::{Translated, Unsupported};
 use super::word::{RawSlot, Word};
 use crate::array::DType;
@@ -32,7 +35,6 @@ use crate::ir::{
     Block, Cfg, Datum, Expression, Function, Instruction, ScalarOperator, Target, Terminator,
     ValueId,
 };
-use crate::rules::{Cos, Operator, Sin};
 
 /// Bytes of a slot.
 pub(super) const SLOT: i32 = size_of::<RawSlot>() as i32;
@@ -69,10 +71,23 @@ pub(super) struct Translator<'a> {
     pub(super) steps: Vec<ArrayStep>,
     /// Slots that steps need.
     pub(super) scratch: usize,
+    /// Operators that wait to be one step.
+    pub(super) pending: PendingSegment,
+    /// Buffers that steps need.
+    pub(super) buffers: usize,
     /// Those of functions that are called.
     signatures: Vec<SigRef>,
     /// Values of which this block has both sine and cosine: these, when the first was written.
     pub(super) angles: HashMap<ValueId, Option<[clif::Value; 2]>>,
+}
+
+/// What machine code does with arrays.
+pub(super) struct WrittenSteps {
+    pub(super) steps: Vec<ArrayStep>,
+    /// Slots that the steps need.
+    pub(super) scratch: usize,
+    /// Buffers that they need.
+    pub(super) buffers: usize,
 }
 
 /// The signature of what is compiled: run, slots and tapes, for a status.
@@ -84,12 +99,12 @@ pub(super) fn signature(convention: CallConv) -> Signature {
 }
 
 /// Writes a function that has passed [`Function::check`] into an empty one of Cranelift's, with
-/// [`signature`]'s: the steps that it does, and how many slots these need.
+/// [`signature`]'s: the steps that it does.
 pub(super) fn translate(
     function: &Function,
     interface: &Interface,
     to: &mut clif::Function,
-) -> Translated<(Vec<ArrayStep>, usize)> {
+) -> Translated<WrittenSteps> {
     let (cfg, last) = (&Cfg::new(function), &LastUses::new(function));
     let instructions: usize = function.blocks.iter().map(|b| b.instructions.len()).sum();
     let wide = |b: &Block| b.parameters.len() > MOST_VALUES;
@@ -125,6 +140,8 @@ pub(super) fn translate(
         rare: RareCalls::get()?,
         steps: Vec::new(),
         scratch: 0,
+        pending: PendingSegment::default(),
+        buffers: 0,
         signatures: Vec::new(),
         angles: HashMap::new(),
     };
@@ -145,24 +162,11 @@ pub(super) fn translate(
     translator.open(leave);
     translator.cursor.ins().return_(&[status]);
     translator.cursor.func.layout.set_cold(leave);
-    Ok((translator.steps, translator.scratch))
-}
-
-/// The values of which a block has both sine and cosine.
-fn both_angles(block: &Block) -> HashMap<ValueId, Option<[clif::Value; 2]>> {
-    let of = |is_it: fn(&dyn Operator) -> bool| {
-        let applied = block.instructions.iter().map(|i| &i.expression);
-        applied.filter_map(move |expression| match expression {
-            Expression::Apply(op, args) if is_it(&**op) => args.first().copied(),
-            _ => None,
-        })
-    };
-    let sines: HashSet<ValueId> = of(|op| op.downcast::<Sin>().is_some()).collect();
-    let cosines = of(|op| op.downcast::<Cos>().is_some());
-    cosines
-        .filter(|id| sines.contains(id))
-        .map(|id| (id, None))
-        .collect()
+    Ok(WrittenSteps {
+        steps: translator.steps,
+        scratch: translator.scratch,
+        buffers: translator.buffers,
+    })
 }
 
 impl Translator<'_> {
@@ -283,6 +287,16 @@ impl Translator<'_> {
     }
 
     fn instruction(&mut self, instruction: &Instruction, number: usize) -> Translated {
+        let waits = match &instruction.expression {
+            Expression::Constant(_) | Expression::Compute(_, _, None) => {
+                !self.has_arrays(&instruction.results)
+            }
+            Expression::Apply(..) => true,
+            _ => false,
+        };
+        if !waits {
+            self.write_pending();
+        }
         match &instruction.expression {
             Expression::Constant(Datum::Array(array)) if self.has_arrays(&instruction.results) => {
                 let to = self
@@ -398,6 +412,7 @@ impl Translator<'_> {
     }
 
     fn terminator(&mut self, terminator: &Terminator) -> Translated {
+        self.write_pending();
         let mut later = Vec::new();
         match terminator {
             Terminator::Return(results) => {
@@ -473,19 +488,6 @@ impl Translator<'_> {
             self.jump(&target, number)?;
         }
         Ok(())
-    }
-
-    /// Whether a condition holds, of kind Bool or a number.
-    fn truth(&mut self, id: ValueId) -> Translated<clif::Value> {
-        let value = self.read(id)?;
-        Ok(match self.word(id)? {
-            Word::Bool => value,
-            Word::Int | Word::U32 => self.cursor.ins().icmp_imm_s(IntCC::NotEqual, value, 0),
-            word => {
-                let zero = self.zero(word);
-                self.cursor.ins().fcmp(FloatCC::NotEqual, value, zero)
-            }
-        })
     }
 
     /// The number 0.

@@ -62,6 +62,14 @@ impl Word {
         }
     }
 
+    /// The element type of a number that operators of the rule table take.
+    pub(super) fn dtype(self) -> Option<DType> {
+        match self {
+            Word::U32 => Some(DType::U32),
+            other => other.real(),
+        }
+    }
+
     /// A value as a slot; `None` if it is of another kind.
     pub(super) fn slot(self, value: &Datum) -> Option<RawSlot> {
         match (self, value) {

@@ -1,0 +1,66 @@
+//! Operators on arrays that wait to be one step.
+//!
+//! A [`Segment`] is written when something comes that touches arrays in another way, or that may leave:
+//! what can fail keeps its order. Single numbers are put into slots of the segment's own at once.
+
+use super::arrays::OPERATOR;
+use super::frame::ArrayStep;
+use super::places::Use;
+use super::segment::{PendingSegment, Segment, SegmentInstruction, SegmentOperand};
+use super::translate::Translator;
+use super::unsupported::Translated;
+use crate::ir::ValueId;
+use crate::rules::OpRef;
+
+impl Translator<'_> {
+    /// Lets an operator wait.
+    pub(super) fn wait(
+        &mut self,
+        op: &OpRef,
+        args: &[ValueId],
+        result: ValueId,
+        place: usize,
+        instruction: usize,
+    ) -> Translated {
+        let mut operands = Vec::with_capacity(args.len());
+        for (k, &id) in args.iter().enumerate() {
+            let last = self.last.operand(self.current, instruction, k);
+            operands.push(match (self.pending.locals.get(&id), self.place(id)) {
+                (Some(&local), _) => SegmentOperand::Local(local, last),
+                (None, Some(place)) => SegmentOperand::Place(Use { place, last }),
+                (None, None) => {
+                    let (value, word) = (self.read(id)?, self.word(id)?);
+                    let slot = self.pending.numbers;
+                    let at = self.scratch(slot);
+                    self.store(value, self.slots, at);
+                    self.pending.numbers += 1;
+                    SegmentOperand::Number(slot, word)
+                }
+            });
+        }
+        let waiting = &mut self.pending;
+        waiting.locals.insert(result, waiting.instructions.len());
+        waiting.instructions.push(SegmentInstruction {
+            op: op.clone(),
+            operands: operands.into(),
+            result,
+            place,
+        });
+        Ok(())
+    }
+
+    /// Writes what waits.
+    pub(super) fn write_pending(&mut self) {
+        let PendingSegment { instructions, .. } = std::mem::take(&mut self.pending);
+        let count = instructions.len();
+        if count > 0 {
+            let segment = Segment::new(instructions, self.buffers);
+            self.buffers += count;
+            self.scratch(0);
+            self.step(
+                ArrayStep::Segment(Box::new(segment)),
+                OPERATOR * count as i64,
+            );
+        }
+    }
+}
