@@ -226,7 +226,7 @@ def test_fit_binds_what_the_loss_uses(setting):
     )
     refuses(
         TypeError,
-        "loss: expected a Variable or a Program, got float",
+        "loss: expected a Variable, a Program or a function, got float",
         lambda: wy.fit(1.0, {}, optimizer=sgd),
     )
 

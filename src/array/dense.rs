@@ -9,9 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::buffer::{self, Buffer};
-use super::{
-    Element, Shape, Type, copied, element_count, equal_shapes, filled, shape, size, vec_for,
-};
+use super::{Element, Shape, Type, copied, element_count, filled, shape, size, vec_for};
 use crate::error::{Error, Result};
 
 /// Most elements of an array that is stored with its reference count.
@@ -244,6 +242,7 @@ impl<T: Element> Dense<T> {
 
     /// Whether somebody else has the elements too. This asks less than [`parts_mut`](Self::parts_mut)
     /// does, and takes a fraction of its time.
+    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(super) fn is_shared(&self) -> bool {
         match &self.data {
             Data::One(_) => false,
@@ -256,8 +255,9 @@ impl<T: Element> Dense<T> {
     ///
     /// # Panics
     /// As [`from_vec`](Self::from_vec).
+    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(super) fn set_shape(&mut self, shape: &[usize]) {
-        if !equal_shapes(&self.shape, shape) {
+        if !super::equal_shapes(&self.shape, shape) {
             *self = self.with_shape(shape);
         }
     }

@@ -266,11 +266,13 @@ impl Array {
     }
 
     /// Changes the shape to another one of equal size.
+    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(crate) fn set_shape(&mut self, shape: &[usize]) {
         with_dense!(self, d => d.set_shape(shape));
     }
 
     /// Whether somebody else has the elements too, as far as is known now.
+    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(crate) fn is_shared(&self) -> bool {
         with_dense!(self, d => d.is_shared())
     }

@@ -342,6 +342,7 @@ class Builtins(Walker):
         value = args[0]
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.builtin_type([one], {}, node), node)
+        self.ask_kind(value)
         place = None
         if isinstance(value, Known) and value.place is not None:
             place = value.place.type()
@@ -403,6 +404,7 @@ class Builtins(Walker):
         return Known(self._has(args[0], name, node))
 
     def _has(self, value: Any, name: str, node: ast.AST) -> bool:
+        self.ask_kind(value)
         if isinstance(value, Known):
             if value.place is not None and self.class_of(value) is not None:
                 self.refuse(node, "a question for an attribute of this", "read the attribute")

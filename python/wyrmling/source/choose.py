@@ -245,16 +245,25 @@ def _traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization | N
     return Specialization(len(args), tuple(kwargs), steps, [], None, None, None)
 
 
-def program(f: Callable[..., Any], chain: Sequence[Transform], arguments: Arguments) -> Program:
+def program(
+    f: Callable[..., Any],
+    chain: Sequence[Transform],
+    arguments: Arguments,
+    *,
+    as_traced: bool = False,
+) -> Program:
     """The program of a function under transforms, for arguments like these.
 
-    Raises SourceError or Unreadable if it cannot be read, Misfit if a transform does not fit.
+    Raises SourceError or Unreadable if it cannot be read, or does not go the way that tracing does
+    and has to (``as_traced``); Misfit if a transform does not fit.
     """
     wrt = _differentiated(chain, arguments)
     leaves, args, kwargs = _given(arguments, wrt)
     if any(isinstance(leaves[number], np.ndarray) and not leaves[number].shape for number in wrt):
         raise refuse.unsupported("a derivative by an array without axes")
     found = specialise(f, args, kwargs)
+    if as_traced and wrt and found.asks_kind:
+        raise refuse.unsupported("a question for the kind of what may be differentiated")
     for number in wrt:
         if number in found.static:
             # The program is right for this value of it alone: it would have no gradient.
@@ -419,7 +428,7 @@ def compiled(
     """A program of a function under transforms, compiled, and when it may be called. One that
     leaves for arrays of other lengths is for these alone, if it has to be ``exact``.
     """
-    made = program(f, chain, arguments)
+    made = program(f, chain, arguments, as_traced=not exact)
     if exact and any(text == OTHER_LENGTH for text, _ in made.function.exits):
         made.expect_shapes()
     expect_arguments(arguments.args, arguments.kwargs, made.needs)

@@ -86,7 +86,8 @@ class Specialisation:
     whose values were ``captured``.
     ``static`` are the leaves whose values had to be known. ``form`` says how the results make up
     what the function returns, unless they are ``tagged``; ``build`` makes it in either case. A
-    function that never returns has ``returns`` False.
+    function that never returns has ``returns`` False. With ``asks_kind`` its way, or the type of
+    its result, depends on what kind of object a number or array is: another one under tracing.
     """
 
     function: Any
@@ -100,6 +101,7 @@ class Specialisation:
     tagged: bool
     returns: bool
     whole: Any
+    asks_kind: bool
 
     def build(self, values: Sequence[Any], roots: tuple[Any, ...]) -> Any:
         """What the function returns, of the program's results. ``roots`` are what was called, and
@@ -300,4 +302,5 @@ def _attempt(
         results.tagged,
         returns,
         found,
+        walker.asks_kind,
     )

@@ -218,6 +218,10 @@ class Numbers(Walker):
         if "float32" in kinds:
             if kinds != {"float32"} and not WEAK:
                 self.refuse(node, "a float32 with a number of Python's", "use NumPy 2")
+            for value in (left, right):
+                # A variable that stands for it is no number of Python's.
+                if kind_of(value) != "float32":
+                    self.ask_kind(value)
             return "float32"
         return "float"
 

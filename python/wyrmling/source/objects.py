@@ -25,6 +25,7 @@ from .state import (
 )
 from .values import (
     CLASSES,
+    REAL,
     Applied,
     Array,
     Choice,
@@ -37,6 +38,7 @@ from .values import (
     Row,
     Single,
     Traced,
+    kind_of,
     nothing,
 )
 from .walker import Walker
@@ -387,6 +389,7 @@ class Objects(Walker):
         """``isinstance(value, classes)``."""
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.isinstance_of(one, classes, node), node)
+        self.ask_kind(value)
         wanted: Any
         if isinstance(classes, Row):
             wanted = tuple(
@@ -398,6 +401,14 @@ class Objects(Walker):
             return Known(issubclass(self.type_of(value, node), wanted))
         except TypeError:
             self.leave("isinstance of no class", node)
+
+    def ask_kind(self, value: Any) -> None:
+        """Notes that the way depends on what kind of object a value is: if it is differentiated,
+        that is another one where the function is traced.
+        """
+        found = self.array_of(value)
+        if isinstance(found, Array | Single) or kind_of(found) in REAL:
+            self.asks_kind |= not isinstance(found, Known)
 
     def type_of(self, value: Any, node: ast.AST) -> type:
         """The class of a value."""

@@ -246,6 +246,10 @@ class Operations:
         """A function that stands in the text (``calls.py``)."""
         raise NotImplementedError
 
+    def ask_kind(self, value: Any) -> None:
+        """Notes that the way depends on the kind of a value (``objects.py``)."""
+        raise NotImplementedError
+
     def type_of(self, value: Any, node: ast.AST) -> type:
         """The class of a value (``objects.py``)."""
         raise NotImplementedError

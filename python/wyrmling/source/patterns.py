@@ -177,6 +177,7 @@ class Patterns(Walker):
         cls = self.constant_of(classes, pattern, "a class that is computed")
         if not isinstance(cls, type):
             self.leave("a class pattern of no class", pattern)
+        self.ask_kind(subject)
         if not issubclass(self.type_of(subject, pattern), cls):
             return Known(False)
         tests = []

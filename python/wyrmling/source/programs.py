@@ -336,9 +336,9 @@ def gradient(
     total: bool = False,
     copied: frozenset[Place] = frozenset(),
 ) -> Program:
-    """The gradient of the one number that a function returns, or with ``total`` of the sum of all;
-    after the value with ``value``; with ``has_aux`` that is the first of a pair, and the second is
-    returned too, with arguments at the places ``copied`` as new arrays.
+    """The gradient of the one number that a function returns, or with ``total`` of the sum of an
+    array; after the value with ``value``; with ``has_aux`` that is the first of a pair, and the
+    second is returned too, with arguments at the places ``copied`` as new arrays.
     """
     wrt = chosen(program, differentiated("grad", arguments, at))
     form, aux = program.form, None
@@ -347,7 +347,7 @@ def gradient(
             raise Misfit("has_aux, but the result is no pair")
         form, aux = form
     form = real(form)
-    if not total and not isinstance(form, Leaf | Constant):
+    if not isinstance(form, Leaf | Constant):
         raise Misfit("the result is not one number")
     if isinstance(form, Leaf) and form.kind == "array" and not total:
         raise Misfit("the result is an array")

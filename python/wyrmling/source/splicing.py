@@ -427,6 +427,7 @@ class Splicing(Walker):
         weak = recording.single and value.kind in ("float", "int")
         single = weak or value.kind == "float32"
         if weak:
+            self.ask_kind(value)
             held = self.apply("cast", held, dtype="float32")
         made = []
         for number in (0.8125, 1.1875):

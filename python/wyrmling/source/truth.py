@@ -349,11 +349,13 @@ class Truth(Walker):
             contents = self.contents(container, node)
             if isinstance(contents, DictContents):
                 if isinstance(item, Number):
+                    self.ask_kind(item)
                     return self._among_keys(item, [Known(key) for key in contents.keys], node)
                 key = self.constant_of(item, node, "a key that is computed")
                 return Known(any(same_object(key, k) or key == k for k in contents.keys))
             if isinstance(contents, SetContents):
                 if isinstance(item, Number):
+                    self.ask_kind(item)
                     return self._among_keys(item, [Known(key) for key in contents.items], node)
                 key = self.key(item, node)
                 if not isinstance(key, int | float | str | bytes | tuple | None):
