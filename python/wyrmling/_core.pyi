@@ -920,6 +920,7 @@ def fit(
     columns: Mapping[Any, npt.ArrayLike],
     *,
     optimizer: Optimizer,
+    parameters: None = None,
     sample: Mapping[Any, Sampler] | None = None,
     epochs: int = 1,
     batch_size: int = 64,

@@ -40,6 +40,8 @@ FUNCTIONS = {
     "getattr": lambda x: np.sum(x * getattr(x, "ndim", 7)),
     "float32": lambda x: np.sum(x * np.float32(2.5)),
     "float32 array": lambda x: np.sum(x * np.ones(2, np.float32)),
+    "item": lambda x: np.sum(x).item() * np.sum(x),
+    "value": lambda x: np.sum(getattr(x, "value", x) * x),
     "match": matched,
     "loop": in_a_loop,
     "part": of_a_part,

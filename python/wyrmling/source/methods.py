@@ -71,6 +71,8 @@ class Methods(Walker):
             )
             return Number("bool", self.compute("bool_and", whole, finite), owner.sources)
         if name == "item" and not args and owner.kind in ("float64", "float32", "int64"):
+            # Tracing has the plain number, without a gradient.
+            self.ask_kind(owner)
             plain = int if owner.kind == "int64" else float
             return self.call(Known(plain), [owner], {}, node)
         operators = {"__add__": "Add", "__mul__": "Mult", "__sub__": "Sub", "__truediv__": "Div"}
