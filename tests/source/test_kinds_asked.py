@@ -3,6 +3,7 @@
 Under tracing it is a variable. So ``auto`` traces such functions; ``source`` has Python's answer.
 """
 
+import math
 import numbers
 
 import numpy as np
@@ -30,7 +31,23 @@ def of_a_part(x):
     return np.sum(x * (3.0 if isinstance(np.sin(x), np.floating) else 2.0))
 
 
+def handled(x):
+    try:
+        return math.sin(x) * np.sum(x)
+    except TypeError:
+        return np.sum(x) * 5.0
+
+
+def handled_with_all_else(x):
+    try:
+        return float(x) * np.sum(x)
+    except Exception:
+        return np.sum(x) * 7.0
+
+
 FUNCTIONS = {
+    "except TypeError": handled,
+    "except Exception": handled_with_all_else,
     "isinstance float": lambda x: np.sum(x * (3.0 if isinstance(x, float) else 2.0)),
     "isinstance ndarray": lambda x: np.sum(x * (3.0 if isinstance(x, np.ndarray) else 2.0)),
     "isinstance Real": lambda x: np.sum(x * (3.0 if isinstance(x, numbers.Real) else 2.0)),

@@ -18,6 +18,8 @@ from .state import ArrayContents, InstanceContents, ListContents
 from .values import Choice, Defined, Known, Reference, Row, Single, Unset
 from .walker import Ended, Walker
 
+REFUSING = (TypeError, AttributeError)
+
 
 class Statements(Walker):
     """What a function's body is made of."""
@@ -279,6 +281,8 @@ class Statements(Walker):
         classes = [self._classes(handler, node) for handler in node.handlers]
         flat = tuple(cls for group in classes for cls in group)
         handler = Handler(flat, list(self.frames), barred=bool(node.finalbody))
+        # Where tracing takes no variable it raises one of these, which is handled then.
+        self.asks_kind |= any(issubclass(one, cls) for one in REFUSING for cls in flat)
         frame = self.frame
         depth = len(frame.handlers)
         frame.handlers.append(handler)
