@@ -1,7 +1,7 @@
 """Functions that are read: loops and branches of plain Python, differentiated without tracing.
 
 JAX has its compiled ``scan`` and ``fori_loop``, PyTorch runs eagerly. Where reading a function is
-refused, or transforms take no mode, the side is left out with a line.
+refused the side is left out with a line.
 """
 
 from __future__ import annotations
@@ -26,9 +26,6 @@ READ = f"{OURS}, read"
 
 def read(transform: Callable[..., Any], f: Callable[..., Any], *of: Any) -> Any:
     """A transform of ``f`` that reads it, tried at these arguments; None if it cannot be."""
-    if "mode" not in inspect.signature(transform).parameters:
-        print("  transforms take no mode: reading is left out")
-        return None
     transformed = transform(f, mode="source")
     try:
         transformed(*of)
@@ -110,9 +107,8 @@ def elements(peers: Peers, options: argparse.Namespace) -> Row:
     if gradient := read(wy.grad, horner, c, x):
         check(READ, [gradient(c, x)], expected)
         sides[READ] = micro(lambda: gradient(c, x))
-    compiled = getattr(wy, "compile", None)
-    if compiled is not None and gradient:
-        value = compiled(horner)
+    if gradient:
+        value = wy.compile(horner)
         check("value", [value(c, x)], [horner(c, x)])
         sides[f"{READ}, value"] = micro(lambda: value(c, x))
         long = np.random.default_rng(1).normal(size=10 * len(c))
@@ -200,8 +196,8 @@ def trace_of_plain_matrices(peers: Peers, options: argparse.Namespace) -> Row:
     if gradient := read(lambda f, **o: wy.value_and_grad(f, (0, 1), **o), mul_tr, a, b):
         check(READ, gradient(a, b)[1], expected)
         sides[READ] = micro(lambda: gradient(a, b))
-    traced = wy.value_and_grad(mul_tr, (0, 1))
-    sides[f"{OURS}, no mode"] = micro(lambda: traced(a, b))
+    by_default = wy.value_and_grad(mul_tr, (0, 1))
+    sides[f"{OURS}, auto"] = micro(lambda: by_default(a, b))
 
     def by_hand() -> Any:
         return np.trace(a @ b), (b.T.copy(), a.T.copy())
@@ -249,9 +245,9 @@ def recurrent_network(peers: Peers, options: argparse.Namespace) -> Row:
     if gradient := read(wy.grad, recurrent, w, x):
         check(READ, [gradient(w, x)], expected)
         sides[READ] = micro(lambda: gradient(w, x))
-    by_tracing = wy.grad(recurrent)
-    check(OURS, [by_tracing(w, x)], expected)
-    sides[f"{OURS}, no mode"] = micro(lambda: by_tracing(w, x))
+    by_default = wy.grad(recurrent)
+    check(OURS, [by_default(w, x)], expected)
+    sides[f"{OURS}, auto"] = micro(lambda: by_default(w, x))
     sides["NumPy by hand"] = micro(by_hand)
     if jax := peers.jax:
         numpy = jax.numpy
@@ -303,7 +299,7 @@ def newton(peers: Peers, options: argparse.Namespace) -> Row:
     points = [float(a) for a in np.geomspace(1e-3, 1e4, 100)]
     expected = [0.5 / math.sqrt(a) for a in points]
     sides: dict[str, Run] = {}
-    for name, options_ in [(READ, {"mode": "source"}), (f"{OURS}, no mode", {})]:
+    for name, options_ in [(READ, {"mode": "source"}), (f"{OURS}, auto", {})]:
         if options_ and not (gradient := read(wy.grad, newton_sqrt, points[0])):
             continue
         gradient = wy.grad(newton_sqrt, **options_)
@@ -330,8 +326,8 @@ def call(peers: Peers, options: argparse.Namespace) -> Row:
     if gradient := read(wy.grad, rational, x, y):
         check(READ, [gradient(x, y)], expected)
         sides[READ] = micro(lambda: gradient(x, y))
-    traced = wy.grad(rational)
-    sides[f"{OURS}, no mode"] = micro(lambda: traced(x, y))
+    by_default = wy.grad(rational)
+    sides[f"{OURS}, auto"] = micro(lambda: by_default(x, y))
     sides["the function in Python"] = micro(lambda: rational(x, y))
     if jax := peers.jax:
         compiled = jax.jit(jax.grad(rational))
