@@ -167,6 +167,10 @@ def test_masked_arrays():
         lambda: wy.freeze(x.sum()).run({x: masked}),
         lambda: wy.sampling.Popularity(masked),
         lambda: wy._core.top_k(users, items, None, None, 1),
+        lambda: wy.Ragged(masked, [0, 2]),
+        lambda: wy.fit(
+            lambda w, x: w[0] * x, {"x": masked}, parameters={"w": w}, optimizer=wy.SGD(lr=0.1)
+        ),
     ]:
         refuses(TypeError, "masked array would lose its mask", call)
     assert (w * masked.filled(0.0)).value.tolist() == [1.0, 0.0]
@@ -201,6 +205,17 @@ def test_matrices():
         lambda: wy.grad(lambda m: np.sum(m * matrix))(np.eye(2)),
     ]:
         refuses(TypeError, "matrix multiplies by", call)
+    for call in [
+        lambda: wy.Ragged(matrix, [0, 2]),
+        lambda: wy.Ragged.from_list([matrix]),
+        lambda: wy.fit(
+            lambda w, x: w[0, 0] * x[0, 0],
+            {"x": matrix},
+            parameters={"w": w},
+            optimizer=wy.SGD(lr=0.1),
+        ),
+    ]:
+        refuses(TypeError, "expected an array, got a matrix", call)
     assert wy.grad(square)(matrix.A).tolist() == [[2.0, 4.0], [6.0, 8.0]]
 
 

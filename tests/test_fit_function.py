@@ -246,6 +246,14 @@ def fit_simple(loss: Any = simple, columns: Any = None, **options: Any) -> Any:
         ({"columns": {"k": 3}}, ValueError, "'k'"),
         ({"columns": {"k": ["a"]}}, TypeError, "'k'"),
         ({"columns": {"k": [2**63]}}, ValueError, "'k'"),
+        *[
+            ({"columns": {"k": np.ma.array(column, mask=mask)}}, TypeError, "'k': a masked array")
+            for mask in ([True, False], [False, False])
+            for column in ([0, 1], [-1, 1], [0.5, 1.0], [True, False])
+        ],
+        ({"columns": {"k": np.ma.array([[0, 1]], mask=[[0, 1]])}}, TypeError, "'k': a masked"),
+        ({"columns": {"k": np.ma.array([[0.0, 1.0]])}}, TypeError, "'k': a masked array"),
+        ({"columns": {"k": [np.ma.array([0.0, 1.0])]}}, TypeError, "'k': .*a masked array"),
         ({"parameters": {}}, TypeError, "'P'"),
         ({"parameters": None}, TypeError, "'P'"),
         ({"parameters": {"P": np.ones(3)}}, TypeError, "Parameter"),

@@ -177,11 +177,20 @@ class Ragged:
         return type(self), (self._values, self._offsets)
 
 
-def _numbers(what: str, given: Any) -> npt.NDArray[Any]:
-    """An array of numbers in the machine's order of bytes; the caller's own if it is one."""
+def plain(what: str, given: Any) -> npt.NDArray[Any]:
+    """An array; the caller's own if it is one. Raises TypeError for a masked array, whose mask
+    would be lost, and for a matrix, as Variables do.
+    """
     if isinstance(given, np.ma.MaskedArray):
         raise TypeError(f"{what}: a masked array would lose its mask; fill it with .filled()")
-    found = np.asarray(given)
+    if isinstance(given, np.matrix):
+        raise TypeError(f"{what}: expected an array, got a matrix; give it by .A")
+    return np.asarray(given)
+
+
+def _numbers(what: str, given: Any) -> npt.NDArray[Any]:
+    """An array of numbers in the machine's order of bytes; the caller's own if it is one."""
+    found = plain(what, given)
     kind = found.dtype.kind
     if kind not in "iu" and not (kind == "f" and found.dtype.itemsize in (4, 8)):
         raise TypeError(

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._core import IrFunction
-from ..ragged import Ragged
+from ..ragged import Ragged, plain
 from . import refuse
 from .choose import program
 from .form import Constant, Leaf
@@ -68,7 +68,8 @@ def column(name: str, values: Any) -> tuple[str, Any]:
     """The kind of a column's values in the function, and the column as it is staged: words of 32
     bits, integers, floating-point numbers, or a Ragged.
 
-    Raises TypeError for what holds no numbers, ValueError for integers beyond 64 bits.
+    Raises TypeError for what holds no numbers, a masked array and a matrix, ValueError for integers
+    beyond 64 bits, and where there is no sample.
     """
     if isinstance(values, list | tuple):
         try:
@@ -81,7 +82,7 @@ def column(name: str, values: Any) -> tuple[str, Any]:
             raise ValueError(f"columns: {name!r}: there are no samples")
         return "entry", values
     try:
-        array = np.asarray(values)
+        array = plain(f"columns: {name!r}", values)
     except ValueError as error:
         raise ValueError(f"columns: {name!r}: {error}") from None
     if not array.ndim:
