@@ -48,6 +48,17 @@ def test_what_is_called_once_is_not_compiled():
     assert compiled(f) == 1
 
 
+@pytest.mark.parametrize("dtype", [">f8", "<i4", "bool"])
+def test_arrays_of_a_type_that_is_traced_leave_others_compiled(dtype):
+    f = made("def f(x, y):\n    return x * np.sum(y)\n", f"<types {dtype}>")
+    slope = wy.grad(f, mode="auto")
+    for _ in range(policy.MOST_ASKED + 1):
+        assert slope(3.0, np.array([1, 0]).astype(dtype)) == 1.0
+    assert len(choose.record(f, KEY).table.entries) == 1
+    assert slope(3.0, np.array([1.5, 2.5])) == 4.0
+    assert compiled(f) == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [

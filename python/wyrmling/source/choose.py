@@ -36,6 +36,7 @@ from .programs import EXTRA, Arguments, Left, Misfit, Program
 from .pullback import Pullback
 from .refuse import SourceError, Unreadable
 from .scope import Needs, Place, argument
+from .values import ELEMENTS, KINDS
 from .walker import OTHER_LENGTH
 
 
@@ -446,21 +447,13 @@ def compiled(
     )
 
 
-_KINDS: dict[type, str] = {
-    float: "float",
-    int: "int",
-    bool: "bool",
-    np.float64: "float64",
-    np.float32: "float32",
-    np.int64: "int64",
-}
-
-
 def expect_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], needs: Needs) -> None:
     """The arguments must be of the kinds of these."""
 
     def expect(place: Place, value: Any) -> None:
         kind = type(value)
+        # A bool of NumPy's is none that a program is given.
+        number = kind in KINDS and kind is not np.bool_
         if kind in (tuple, list):
             needs.length(place, value)
             for at, part in enumerate(value):
@@ -473,10 +466,13 @@ def expect_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], needs: Needs
             needs.keys(place, value)
             for key, part in value.items():
                 expect(place.item(key), part)
-        elif kind in _KINDS and (kind is not int or -(2**63) <= value < 2**63):
-            needs.test(place, ("kind", _KINDS[kind]))
-        elif kind is np.ndarray and value.dtype.name in ("float64", "float32", "int64"):
+        elif number and (kind is not int or -(2**63) <= value < 2**63):
+            needs.test(place, ("kind", KINDS[kind]))
+        elif kind is np.ndarray and value.dtype in ELEMENTS:
             needs.test(place, ("array", value.dtype.name, value.ndim))
+        elif kind is np.ndarray:
+            needs.instance(place, kind)
+            needs.test(place.attribute("dtype").attribute("str"), ("equal", value.dtype.str))
         elif value is None:
             needs.expect(place, value)
         else:
