@@ -143,7 +143,7 @@ fn run(
         feeds.check(program.inputs(), rest.input_bounds())?;
     }
     let states = job.states(optimizer)?;
-    let new = || PlanStep::new(program, feeds, optimizer, &states, job.batch, &plans);
+    let new = || PlanStep::new(program, feeds, optimizer, &states, &plans);
     job.run(fit, stop, observer, new)
 }
 

@@ -1,7 +1,10 @@
-//! Training: a frozen program over columns of data, by one worker or many.
+//! Training: a frozen program, or a function of one sample, over columns of data, by one worker or
+//! many.
 //!
 //! [`fit()`] binds columns and samplers to a program's inputs, shuffles every epoch, and runs
-//! batches: forward, backward and update in one plan, without allocating. Several workers
+//! batches: forward, backward and update in one plan, without allocating. [`fit_function()`] does so for
+//! a function with loops and branches, which runs sample by sample, on arrays that may differ in length
+//! ([`Ragged`]). Several workers
 //! update shared tables without locks (Hogwild; Recht et al. 2011). [`parallel()`] is the
 //! other way, for models written as typed graphs in Rust: every worker builds its own graph
 //! over shared tables.

@@ -16,10 +16,23 @@ use crate::optim::gradient::{Access, Scratch, StepTarget};
 use crate::optim::{Optimizer, State};
 use crate::table::{Table, moves};
 
-/// A plan for one batch length, ready to run.
-struct BatchExecutor {
-    executor: Executor,
-    batch: usize,
+/// Plans that are ready to run: for whole batches, and for the last one if it is shorter.
+struct BatchExecutors {
+    full: Executor,
+    /// With the length of that batch.
+    rest: Option<(Executor, usize)>,
+    /// Whether the batch at hand is the shorter one.
+    is_rest: bool,
+}
+
+impl BatchExecutors {
+    /// That of the batch at hand.
+    fn current(&mut self) -> &mut Executor {
+        match &mut self.rest {
+            Some((rest, _)) if self.is_rest => rest,
+            _ => &mut self.full,
+        }
+    }
 }
 
 /// A parameter that a program has a gradient of.
@@ -39,10 +52,7 @@ struct StagedInput {
 
 /// Batches by plans. See the [module documentation](self).
 pub(super) struct PlanStep<'a> {
-    full: BatchExecutor,
-    rest: Option<BatchExecutor>,
-    /// Whether the last batch was the shorter one.
-    is_rest: bool,
+    executors: BatchExecutors,
     /// The inputs, as they are staged.
     inputs: Vec<StagedInput>,
     trained: Vec<TrainedParameter<'a>>,
@@ -55,7 +65,7 @@ fn part_rows(parts: &[RowTerms<Place>]) -> usize {
 }
 
 impl<'a> PlanStep<'a> {
-    /// Room for batches of `batch` samples of a program.
+    /// Room for batches of a program.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if there is not the memory, and as [`Executor::new`].
@@ -64,17 +74,16 @@ impl<'a> PlanStep<'a> {
         feeds: &Feeds,
         optimizer: &Optimizer,
         states: &'a [Arc<State>],
-        batch: usize,
         plans: &BatchPlans,
     ) -> Result<Self> {
-        let sized = |plan: &Arc<Plan>, batch: usize| -> Result<BatchExecutor> {
+        let ready = |plan: &Arc<Plan>| -> Result<Executor> {
             let mut executor = Executor::new(Arc::clone(plan), program.tables())?;
             program.bind_variables(&mut executor)?;
-            Ok(BatchExecutor { executor, batch })
+            Ok(executor)
         };
-        let full = sized(&plans.full, batch)?;
+        let full = ready(&plans.full)?;
         let rest = match &plans.rest {
-            Some((plan, batch)) => Some(sized(plan, *batch)?),
+            Some((plan, batch)) => Some((ready(plan)?, *batch)),
             None => None,
         };
         let tables = program.tables().iter().zip(&plans.full.sinks);
@@ -105,9 +114,11 @@ impl<'a> PlanStep<'a> {
         let leaves = leaves.filter(|(_, leaf)| matches!(leaf, Leaf::Input { .. }));
         let inputs = leaves.zip(feeds.rows());
         Ok(PlanStep {
-            full,
-            rest,
-            is_rest: false,
+            executors: BatchExecutors {
+                full,
+                rest,
+                is_rest: false,
+            },
             inputs: inputs
                 .map(|((leaf, _), row)| StagedInput { leaf, row })
                 .collect(),
@@ -131,11 +142,9 @@ impl BatchStep for PlanStep<'_> {
     }
 
     fn bind(&mut self, staged: &[InputBuffer], samples: Range<usize>) {
-        self.is_rest = matches!(&self.rest, Some(rest) if samples.len() == rest.batch);
-        let executor = match &mut self.rest {
-            Some(rest) if self.is_rest => &mut rest.executor,
-            _ => &mut self.full.executor,
-        };
+        let rest = &self.executors.rest;
+        self.executors.is_rest = matches!(rest, Some((_, batch)) if samples.len() == *batch);
+        let executor = self.executors.current();
         for (input, staged) in self.inputs.iter().zip(staged) {
             let data = staged.slice(samples.start * input.row, samples.len() * input.row);
             executor.bind(input.leaf, data);
@@ -143,10 +152,7 @@ impl BatchStep for PlanStep<'_> {
     }
 
     unsafe fn run(&mut self, _staged: &[InputBuffer], _samples: Range<usize>) -> Result<f64> {
-        let executor = match &mut self.rest {
-            Some(rest) if self.is_rest => &mut rest.executor,
-            _ => &mut self.full.executor,
-        };
+        let executor = self.executors.current();
         // SAFETY: variables of the program were bound in `new`, where their indices were compared
         // with the plan's bounds, and live as long as it; inputs were bound to what is staged, which
         // does not change until this returns, by what the caller promises, and `fit` has compared
@@ -160,10 +166,7 @@ impl BatchStep for PlanStep<'_> {
     }
 
     unsafe fn apply(&mut self, access: Access) {
-        let executor = match &self.rest {
-            Some(rest) if self.is_rest => &rest.executor,
-            _ => &self.full.executor,
-        };
+        let executor = &*self.executors.current();
         let plan = executor.plan();
         for trained in &mut self.trained {
             let Some(sink) = &plan.sinks[trained.number] else {
@@ -171,15 +174,25 @@ impl BatchStep for PlanStep<'_> {
             };
             let target = &trained.target;
             match &mut trained.scratch {
-                AnyScratch::F32(s) => apply_sink(executor, trained.number, sink, access, target, s),
-                AnyScratch::F64(s) => apply_sink(executor, trained.number, sink, access, target, s),
+                // SAFETY: the caller holds the locks; the sink is of this table.
+                AnyScratch::F32(s) => unsafe {
+                    apply_sink(executor, trained.number, sink, access, target, s);
+                },
+                // SAFETY: as above.
+                AnyScratch::F64(s) => unsafe {
+                    apply_sink(executor, trained.number, sink, access, target, s);
+                },
             }
         }
     }
 }
 
 /// Applies one table's gradient out of an executor's memory.
-fn apply_sink<T: Number>(
+///
+/// # Safety
+/// The sink is the one of the target's table, and the executor has run. The locks are held as `access`
+/// says.
+unsafe fn apply_sink<T: Number>(
     executor: &Executor,
     number: usize,
     sink: &Sink,
@@ -190,16 +203,14 @@ fn apply_sink<T: Number>(
     match sink {
         Sink::Dense(place) => {
             let gradient: &[T] = executor.numbers(place);
-            // SAFETY: the gradient has the table's type; The worker holds the
-            // locks that `access` stands for.
+            // SAFETY: the gradient has the table's type, and the caller holds the locks.
             unsafe { apply::dense(access, target, gradient, scratch) };
         }
         Sink::Rows(_) => {
             let rows = executor.rows(number);
-            // SAFETY: `fit` has compared every index that the feeds can give, and the plan
-            // every constant one, with the number of rows of all tables they are used on;
-            // the plan has one row of the table's width for each. `fit` holds the locks
-            // that `access` stands for.
+            // SAFETY: `fit` has compared every index that the feeds can give, and the plan every constant
+            // one, with the number of rows of all tables they are used on; the plan has one row of the
+            // table's width for each. The caller holds the locks.
             unsafe { apply::rows(access, target, &rows, scratch) };
         }
     }

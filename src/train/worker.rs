@@ -9,8 +9,6 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use super::data::{Feeds, InputBuffer};
 use super::samples::Samples;
 use super::stream::stream;
@@ -28,19 +26,6 @@ const STAGED_BYTES: usize = 16 << 10;
 
 /// What computes the loss and the gradients of a batch, and applies them.
 pub(super) trait BatchStep {
-    /// Prepares for `count` samples that were staged; may draw what depends on them.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] if there is not the memory.
-    fn stage(
-        &mut self,
-        _staged: &[InputBuffer],
-        _count: usize,
-        _rng: &mut Xoshiro256PlusPlus,
-    ) -> Result<()> {
-        Ok(())
-    }
-
     /// Prefetches what some staged samples need.
     fn prefetch(&self, _staged: &[InputBuffer], _samples: Range<usize>) {}
 
@@ -186,10 +171,6 @@ impl<'a, S: BatchStep> Worker<'a, S> {
             let count = self.room.min(part.end - start);
             let feeds = shared.feeds;
             samples.fill(start..start + count, feeds, &mut rng, &mut self.staged);
-            if let Err(error) = self.step.stage(&self.staged, count, &mut rng) {
-                shared.stop.store(true, Ordering::Relaxed);
-                return Err(error);
-            }
             self.step.prefetch(&self.staged, 0..AHEAD.min(count));
             for at in (0..count).step_by(shared.batch) {
                 if shared.stop.load(Ordering::Relaxed) {
