@@ -9,6 +9,7 @@
 
 use super::builder::Builder;
 use super::function::{Function, Instruction, Terminator, ValueId};
+use super::jvp::Pushforward;
 use crate::error::{Error, Result};
 use crate::reserve;
 use crate::rules::differentiate::{self, PassObserver, Product};
@@ -24,16 +25,6 @@ pub struct Adjoint {
     pub gradients: Vec<Option<usize>>,
     /// What rules made. Their types are compared again when the function is specialised.
     pub(crate) products: Vec<Product>,
-}
-
-/// A function with tangents.
-#[derive(Debug, Clone)]
-pub struct Tangent {
-    /// Takes the original parameters, then one tangent for each value that moves, of its type.
-    /// Returns the original results, then the tangents that exist.
-    pub function: Function,
-    /// For each original result, which of the results is its tangent; `None` if it does not move.
-    pub tangents: Vec<Option<usize>>,
 }
 
 /// Keeps the products of a pass.
@@ -118,12 +109,12 @@ fn pushed(
 ///
 /// # Errors
 /// As [`adjoint`].
-pub fn tangent(function: &Function, wrt: &[ValueId]) -> Result<Tangent> {
+pub fn tangent(function: &Function, wrt: &[ValueId]) -> Result<Pushforward> {
     let (builder, found, _) = pushed(function, wrt)?;
     let mut returned = function.straight()?.1.to_vec();
     let tangents = also(&mut returned, found);
     builder.terminate(Terminator::Return(returned));
-    Ok(Tangent {
+    Ok(Pushforward {
         function: builder.finish(&format!("{}_tangent", function.name))?,
         tangents,
     })

@@ -119,6 +119,24 @@ impl Instruction {
         }
     }
 
+    /// An instruction that appends a record to a tape.
+    pub(super) fn push(tape: u32, values: impl IntoIterator<Item = ValueId>) -> Self {
+        Instruction {
+            results: SmallVec::new(),
+            expression: Expression::Push(tape, values.into_iter().collect()),
+            line: 0,
+        }
+    }
+
+    /// An instruction that takes the last record from a tape.
+    pub(super) fn pop(tape: u32, results: impl IntoIterator<Item = ValueId>) -> Self {
+        Instruction {
+            results: results.into_iter().collect(),
+            expression: Expression::Pop(tape),
+            line: 0,
+        }
+    }
+
     /// The result, of an instruction that has one.
     ///
     /// # Panics

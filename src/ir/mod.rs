@@ -40,7 +40,7 @@ mod vjp;
 pub use builder::Builder;
 pub use cfg::{Cfg, Edge, NaturalLoop};
 pub(crate) use derive::pushforward;
-pub use derive::{Adjoint, Tangent, adjoint, tangent};
+pub use derive::{Adjoint, adjoint, tangent};
 pub use ends::merge_returns;
 pub(crate) use function::Straight;
 pub use function::{

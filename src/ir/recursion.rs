@@ -13,7 +13,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::cfg::Cfg;
-use super::function::{Expression, Function, Instruction, Operands, Target, Terminator, ValueId};
+use super::function::{Expression, Function, Instruction, Target, Terminator, ValueId};
 use super::kind::{Datum, ValueKind};
 use super::liveness::{Liveness, homes};
 use crate::error::{Error, Result};
@@ -281,11 +281,6 @@ fn jump(function: &mut Function, region: &Recursion, before: &[usize]) {
     };
     let numbers = function.tapes.len() as u32;
     function.tapes.push(vec![kind.clone()]);
-    let push = |tape, values: Operands| Instruction {
-        results: Default::default(),
-        expression: Expression::Push(tape, values),
-        line: 0,
-    };
     for call in region.calls() {
         let block = &mut function.blocks[call.block];
         let ended = std::mem::replace(&mut block.terminator, Terminator::Return(Vec::new()));
@@ -294,24 +289,16 @@ fn jump(function: &mut Function, region: &Recursion, before: &[usize]) {
         };
         let mut targets = targets.into_iter();
         let (entry, then) = (targets.next(), targets.next());
-        block
-            .instructions
-            .push(push(numbers, [value].into_iter().collect()));
+        block.instructions.push(Instruction::push(numbers, [value]));
         if let Some(kept) = then.map(|to| to.args).filter(|kept| !kept.is_empty()) {
             let tape = function.tapes.len() as u32;
             let kinds = kept.iter().map(|&id| function.kinds[id as usize].clone());
             function.tapes.push(kinds.collect());
             let block = &mut function.blocks[call.block];
-            block
-                .instructions
-                .push(push(tape, kept.into_iter().collect()));
+            block.instructions.push(Instruction::push(tape, kept));
             let after = &mut function.blocks[call.then];
             let taken = after.parameters.split_off(before[call.then]);
-            let pop = Instruction {
-                results: taken.into_iter().collect(),
-                expression: Expression::Pop(tape),
-                line: 0,
-            };
+            let pop = Instruction::pop(tape, taken);
             after.instructions.insert(0, pop);
         }
         if let Some(entry) = entry {
@@ -321,11 +308,7 @@ fn jump(function: &mut Function, region: &Recursion, before: &[usize]) {
     function.kinds.push(kind);
     let number = (function.kinds.len() - 1) as ValueId;
     let end = &mut function.blocks[region.end];
-    end.instructions.push(Instruction {
-        results: [number].into_iter().collect(),
-        expression: Expression::Pop(numbers),
-        line: 0,
-    });
+    end.instructions.push(Instruction::pop(numbers, [number]));
     let ended = std::mem::replace(&mut end.terminator, Terminator::Return(Vec::new()));
     let Terminator::Jump(first) = ended else {
         unreachable!("ends were marked by jumps");

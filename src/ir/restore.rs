@@ -244,22 +244,14 @@ impl Restoration<'_> {
             let mut written = Vec::new();
             if !kept.is_empty() {
                 let tape = self.function.tapes.len() as u32;
-                let results = kinds.iter().map(|kind| self.fresh(kind.clone())).collect();
+                let results = kinds.iter().map(|kind| self.fresh(kind.clone()));
+                let results: Vec<ValueId> = results.collect();
                 self.function.tapes.push(kinds);
-                written.push(Instruction {
-                    results,
-                    expression: Expression::Pop(tape),
-                    line: 0,
-                });
+                written.push(Instruction::pop(tape, results));
                 for (&id, &new) in kept.iter().zip(&written[0].results) {
                     self.define(id, entrance, new);
                 }
-                let push = Instruction {
-                    results: Default::default(),
-                    expression: Expression::Push(tape, kept.iter().copied().collect()),
-                    line: 0,
-                };
-                self.append(point, push);
+                self.append(point, Instruction::push(tape, kept.iter().copied()));
             }
             for id in again {
                 let Some(mut i) = self.available.definition(id).cloned() else {

@@ -399,7 +399,7 @@ impl Reversal<'_> {
         let known = self.cotangents.take(&self.builder);
         if let &[(to, edge)] = &onward[..] {
             self.hand_on(block, to, edge, &known);
-        } else if !onward.is_empty() {
+        } else {
             let from = self.builder.current();
             let mut targets = Vec::with_capacity(onward.len());
             for (to, edge) in onward {

@@ -40,10 +40,16 @@ pub struct Pullback {
 /// the parameters `wrt`, of the sum of the results' elements times those of the cotangents.
 ///
 /// # Errors
-/// `Error::Value` if one of `wrt` is no parameter of the function, `Error::Type` if it holds no
-/// floating-point numbers, as [`Function::check`], `Error::Shape` or `Error::Type` if a rule gives a
-/// gradient of another type than its operand's, whatever an operator of a rule reports, `Error::Memory`,
-/// and `Error::Interrupted`.
+/// [`Error::Value`] if one of `wrt` is no parameter of the function, [`Error::Type`] if it holds no
+/// floating-point numbers, as [`Function::check`], [`Error::Shape`] or [`Error::Type`] if a rule gives a
+/// gradient of another type than its operand's, whatever an operator of a rule reports,
+/// [`Error::Memory`], and [`Error::Interrupted`].
+///
+/// [`Error::Value`]: crate::Error::Value
+/// [`Error::Type`]: crate::Error::Type
+/// [`Error::Shape`]: crate::Error::Shape
+/// [`Error::Memory`]: crate::Error::Memory
+/// [`Error::Interrupted`]: crate::Error::Interrupted
 pub fn vjp(function: &Function, wrt: &[ValueId]) -> Result<Pullback> {
     let Prepared {
         function: mut forward,

@@ -222,8 +222,8 @@ impl Simplifier<'_> {
                 }
             }
         }
-        // -(-x) is x, exactly.
-        // An operator of a caller may claim a form that is not its own.
+        // -(-x) is x, exactly. The types are compared, since an operator of a caller may claim to be a
+        // negation.
         if op.form() == Form::Negation
             && args.len() == 1
             && kinds[args[0] as usize] == kinds[result as usize]
