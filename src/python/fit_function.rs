@@ -252,6 +252,7 @@ impl FittedFunction {
         let bindings: Vec<(String, Bound<'_, PyAny>)> = bindings.extract()?;
         let mut arguments = Vec::with_capacity(bindings.len());
         let inner = &function.get().inner;
+        let no = |name: &str| PyValueError::new_err(format!("loss: nothing is given for '{name}'"));
         for ((what, object), &id) in bindings.iter().zip(inner.parameters()) {
             arguments.push(match what.as_str() {
                 "constant" => {
@@ -262,12 +263,12 @@ impl FittedFunction {
                     let name: String = object.extract()?;
                     let of = parameters.iter().find(|(other, _)| *other == name);
                     let at = of.and_then(|(_, t)| tables.iter().position(|u| Arc::ptr_eq(t, u)));
-                    LossArgument::Parameter(at.unwrap_or(0))
+                    LossArgument::Parameter(at.ok_or_else(|| no(&name))?)
                 }
                 _ => {
                     let name: String = object.extract()?;
                     let at = feeds.iter().position(|feed| feed.name == name);
-                    LossArgument::Feed(at.unwrap_or(0))
+                    LossArgument::Feed(at.ok_or_else(|| no(&name))?)
                 }
             });
         }

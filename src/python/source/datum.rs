@@ -66,7 +66,7 @@ fn array(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Array> {
     let of = |t: DType| dtype.eq(convert::numpy_dtype(object.py(), t));
     match of(DType::U32)? {
         true => Ok(convert::indices(what, object, &|| None)?.into()),
-        false if dtype.eq(numpy::dtype::<i64>(object.py()))? => Ok(integers(what, object)?.into()),
+        false if is_int64(object)? => Ok(integers(what, object)?.into()),
         false if of(DType::F64)? || of(DType::F32)? => Ok(convert::array(what, object)?.0),
         false => Err(PyTypeError::new_err(format!(
             "{what}: expected float64, float32, int64 or uint32, got an array of dtype {dtype}"
