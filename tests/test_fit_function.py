@@ -334,6 +334,13 @@ def test_what_python_computes_and_training_does_not_imitate() -> None:
     P = wy.Parameter(np.ones(4))
     with pytest.raises(wy.SourceError, match=r"sample 1 .*epoch 1"):
         fit_simple(big, {"k": [3, 2**40]}, P=P)
+
+    def nothing(P: Any, k: int) -> Any:
+        return P[0] if k < 5 else None
+
+    # No line of it is to blame.
+    with pytest.raises(wy.SourceError, match=r"test_fit_function.py: .*nothing was left"):
+        fit_simple(nothing, {"k": [3, 7]}, P=P)
     np.testing.assert_array_equal(P.value, np.ones(4))
 
 
@@ -444,6 +451,14 @@ def test_what_training_cannot_do_is_refused(loss: Any) -> None:
     with pytest.raises(wy.SourceError):
         fit_simple(loss, P=P)
     np.testing.assert_array_equal(P.value, np.ones(4))
+
+
+def test_what_a_mode_would_trace_is_said_to_be_a_graph() -> None:
+    columns = {"x": [1.0], "y": [1.0]}
+    for loss, given in [(of_what_needs_python, {"k": [0]}), (math.hypot, columns)]:
+        with pytest.raises(wy.SourceError) as caught:
+            fit_simple(loss, given)
+        assert "no mode" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -268,6 +268,12 @@ def test_as_an_array(ragged: wy.Ragged) -> None:
     assert np.asarray(even).tolist() == [[0, 1], [2, 3], [4, 5]]
     assert np.asarray(even, np.float32).dtype == np.float32
     assert np.array(wy.Ragged([], [0])).shape == (0, 0)
+    np.asarray(even)[0, 0] = 9
+    assert even[0].tolist() == [0, 1]
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        assert np.shares_memory(np.array(even, copy=False), even.values)
+        with pytest.raises(ValueError, match="copy"):
+            np.array(even, np.float32, copy=False)
     with pytest.raises(ValueError, match="lengths 0 to 3 are not rows of one array"):
         np.asarray(ragged)
     with pytest.raises(TypeError):

@@ -148,7 +148,7 @@ class Ragged:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """The entries as rows of one array, if they have one length.
 
-        Raises ValueError if lengths differ.
+        Raises ValueError if lengths differ, or if there should be no ``copy`` and it takes one.
         """
         lengths = self.lengths
         if len(lengths) and lengths.min() != lengths.max():
@@ -158,7 +158,7 @@ class Ragged:
             )
         row = (int(lengths[0]) if len(lengths) else 0, *self._values.shape[1:])
         rows = self._values.reshape(len(self), *row)
-        return np.array(rows, dtype) if copy is not False else rows.astype(dtype or self.dtype)
+        return np.array(rows, dtype, copy=copy is not False)
 
     def __repr__(self) -> str:
         lengths = self.lengths

@@ -56,9 +56,10 @@ class Loss:
             raised.add_note(f"raised by {where}")
             raise
         title, file = getattr(self.of, "__qualname__", "loss"), self.function.file
+        place = f"{file}:{line}" if line else file
         error = SourceError(
-            f"{file}:{line}: {title} was left ({text}) by {where}; Python computes it, which "
-            "training does not imitate"
+            f"{place}: {title} was left ({text}) by {where}; Python computes it, which training "
+            "does not imitate"
         )
         error.filename, error.lineno = file, line or None
         raise error
@@ -168,7 +169,10 @@ def prepare(
     try:
         made = program(loss, (), arguments)
     except Unreadable as error:
-        raise refuse.unreadable(title, str(error)) from None
+        raise _without_mode(refuse.unreadable(title, str(error))) from None
+    except SourceError as error:
+        _without_mode(error)
+        raise
     except Misfit as error:
         raise TypeError(f"loss: {title}: {error}") from None
     order = list(bound.arguments)
@@ -191,12 +195,20 @@ def prepare(
     return Loss(made.function, bindings, loss, names)
 
 
+def _without_mode(error: SourceError) -> SourceError:
+    """The error of a loss, which no mode traces."""
+    if "mode='trace'" in error.advice:
+        error.add_note("fit has no mode; what cannot be read is written as a graph of inputs")
+    return error
+
+
 def _names(loss: Callable[..., Any], title: str, given: Mapping[str, Any]) -> list[str]:
     """The arguments of a function that are given, in order."""
     try:
         signature = inspect.signature(loss)
     except (TypeError, ValueError):
-        raise refuse.unreadable(title, "it says nothing of its arguments") from None
+        error = refuse.unreadable(title, "it says nothing of its arguments")
+        raise _without_mode(error) from None
     names = []
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -220,7 +232,7 @@ def _names(loss: Callable[..., Any], title: str, given: Mapping[str, Any]) -> li
 def _has_to_know(title: str, name: str) -> SourceError:
     error = refuse.unsupported(f"{title}: having to know the value of the argument {name!r}")
     error.args = (f"{title} has to know the value of its argument {name!r}, which differs",)
-    return error
+    return _without_mode(error)
 
 
 def _expect_number(title: str, form: Any) -> None:
