@@ -16,7 +16,7 @@ import math
 
 import jets
 import numpy as np
-from outcomes import Raised, file_of, leaves, outcome, same
+from outcomes import Raised, file_of, is_record, leaves, outcome, parts_of, record_like, same
 
 import wyrmling as wy
 
@@ -34,7 +34,7 @@ def is_real_array(x):
 
 def is_tree(x):
     """Whether an argument is made of what one differentiates by, and not empty."""
-    found = leaves(x) if isinstance(x, tuple | list | dict) else [x]
+    found = leaves(x) if isinstance(x, tuple | list | dict) or is_record(x) else [x]
     return bool(found) and all(is_number(leaf) or is_real_array(leaf) for leaf in found)
 
 
@@ -412,6 +412,9 @@ def _rebuilt(tree, values):
         return type(tree)(_rebuilt(part, values) for part in tree)
     if isinstance(tree, dict):
         return {key: _rebuilt(part, values) for key, part in tree.items()}
+    if is_record(tree):
+        parts = parts_of(tree).items()
+        return record_like(tree, {name: _rebuilt(part, values) for name, part in parts})
     if isinstance(tree, np.ndarray):
         return np.asarray(next(values), tree.dtype)
     return type(tree)(next(values))
@@ -423,6 +426,9 @@ def _widened(tree, values):
         return type(tree)(_widened(part, values) for part in tree)
     if isinstance(tree, dict):
         return {key: _widened(part, values) for key, part in tree.items()}
+    if is_record(tree):
+        parts = parts_of(tree).items()
+        return record_like(tree, {name: _widened(part, values) for name, part in parts})
     return next(values)
 
 

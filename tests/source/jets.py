@@ -21,6 +21,7 @@ import random
 
 import mpmath
 import numpy as np
+from outcomes import is_record, parts_of, record_like
 
 ORDER = 3
 MATH = {name: value for name, value in vars(math).items() if callable(value)}
@@ -486,6 +487,8 @@ def lifted(args, direction):
             return type(x)(map(lift, x))
         if isinstance(x, dict):
             return {key: lift(value) for key, value in x.items()}
+        if is_record(x):
+            return record_like(x, {name: lift(part) for name, part in parts_of(x).items()})
         return Jet(x, (Plain(next(moves)), 0.0, 0.0)) if type(x) is Plain else x
 
     return [lift(x) for x in args]
@@ -493,6 +496,5 @@ def lifted(args, direction):
 
 def derivatives(f, args, direction):
     """What ``f(*args)`` returns on jets."""
-    moving = lifted(args, direction)
     with patched(f):
-        return f(*moving)
+        return f(*lifted(args, direction))

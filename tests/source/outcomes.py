@@ -74,12 +74,31 @@ def same(a, b, exactly=True):
     return bool(a == b)
 
 
+def is_record(x):
+    """Whether this is an instance of a dataclass."""
+    return hasattr(x, "__dataclass_fields__") and not isinstance(x, type)
+
+
+def parts_of(record):
+    """What an instance of a dataclass holds, by name."""
+    names = getattr(record, "__slots__", None) or vars(record)
+    return {name: getattr(record, name) for name in names}
+
+
+def record_like(record, parts):
+    """Another instance of the same dataclass."""
+    made = object.__new__(type(record))
+    for name, part in parts.items():
+        object.__setattr__(made, name, part)
+    return made
+
+
 def leaves(tree):
     """The numbers and arrays in nested tuples, lists, dicts and dataclasses, in order."""
     if isinstance(tree, tuple | list):
         return [leaf for part in tree for leaf in leaves(part)]
     if isinstance(tree, dict):
         return [leaf for part in tree.values() for leaf in leaves(part)]
-    if hasattr(tree, "__dataclass_fields__"):
-        return [leaf for part in vars(tree).values() for leaf in leaves(part)]
+    if is_record(tree):
+        return [leaf for part in parts_of(tree).values() for leaf in leaves(part)]
     return [] if tree is None else [tree]

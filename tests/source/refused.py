@@ -68,6 +68,7 @@ REFUSED = {
     "mathematics.sums_and_products",
     "numpy_scalars.predicates",
     "numpy_scalars.where_of_numbers",
+    "objects.instance_argument_is_changed",
     "objects.named_tuple",
     "recursion_of_unknown_depth.another_list_comes_back",
     "recursion_of_unknown_depth.functions_of_functions",
@@ -80,7 +81,6 @@ REFUSED = {
     "statements.complex_numbers",
     "statements.formatted_string",
     "statements.with_a_context",
-    "statements.with_suppress",
 }
 
 # What ``mode="trace"`` gives other numbers for: they ask what class a number is, or print it, or
@@ -168,6 +168,7 @@ TRACING_REFUSES = {
     "mathematics.softplus",
     "mathematics.sums_and_products",
     "numpy_scalars.float64_made_inside",
+    "objects.instance_argument_is_changed",
     "recursion_of_unknown_depth.adaptive_quadrature",
     "recursion_of_unknown_depth.arrays_of_each_call",
     "recursion_of_unknown_depth.as_a_tree",

@@ -28,15 +28,15 @@ from ..transforms.modes import Differentiated, Made
 from ..transforms.tracing import Argnums, positions
 from . import form as forms
 from . import programs, refuse
+from .arguments import EXTRA, Arguments, Misfit, expect_arguments, filled
 from .compilation import specialise
 from .form import Argument, Constant, Leaf
 from .jacobians import jacobian
 from .policy import Record, has_loop, record
-from .programs import EXTRA, Arguments, Left, Misfit, Program
+from .programs import Left, Program
 from .pullback import Pullback
 from .refuse import SourceError, Unreadable
-from .scope import Needs, Place, argument
-from .values import ELEMENTS, KINDS
+from .scope import Needs, Place
 from .walker import OTHER_LENGTH
 
 
@@ -129,7 +129,8 @@ class Chosen:
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Runs the function itself, for what it raises."""
         arguments = Arguments.of(args, kwargs)
-        _, own, named = _given(arguments, _differentiated(self.chain, arguments))
+        at = [k for transform in self.chain for k in _at(transform, arguments)]
+        _, own, named = _given(arguments, [number for k in at for number in arguments.numbers(k)])
         self.inner(*own, **named)
 
     def _at_once(self, args: tuple[Any, ...], kwargs: dict[str, Any], failure: Exception) -> Any:
@@ -137,7 +138,7 @@ class Chosen:
         for this call alone: with what it found while it was read, in case that goes on changing.
         """
         try:
-            arguments = Arguments.of(args, kwargs)
+            arguments = self._arguments(args, kwargs)
             if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
                 raise failure
             made = program(self.inner, self.chain, arguments)
@@ -160,7 +161,9 @@ class Chosen:
         if is_auto:
             self.record.ask()
         try:
-            arguments = Arguments.of(args, kwargs)
+            arguments = self._arguments(args, kwargs)
+        except Misfit:
+            return None
         except SourceError:
             if not is_auto:
                 raise
@@ -172,7 +175,7 @@ class Chosen:
         try:
             signature = tuple([(type(leaf), np.ndim(leaf)) for leaf in arguments.leaves])
             if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
-                return _traced(args, kwargs)
+                return _traced(arguments.args, arguments.kwargs)
             if is_auto:
                 if self.record.is_new(signature) and not has_loop(self.inner):
                     return None
@@ -200,6 +203,10 @@ class Chosen:
         if not is_auto:
             raise refusal
         return _traced(args, kwargs)
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """The arguments of a call, with the instances that are differentiated taken apart."""
+        return Arguments.of(args, kwargs, opened_at(self.chain, args, kwargs))
 
     def _is_slow(self, arguments: Arguments) -> bool:
         """Whether these are Jacobians of arrays: each row computes the function again."""
@@ -326,7 +333,7 @@ def _given(
             raise refuse.unsupported("an integer of more than 64 bits as an argument")
         leaves[number] = float(leaves[number])
     values = [
-        programs.filled(value, iter([leaves[number] for number in owned]))
+        filled(value, iter([leaves[number] for number in owned]))
         for value, owned in zip(
             (*arguments.args, *arguments.kwargs.values()), arguments.owned, strict=True
         )
@@ -356,11 +363,26 @@ def _differentiated(chain: Sequence[Transform], arguments: Arguments) -> list[in
     return sorted(found)
 
 
+def opened_at(
+    chain: Sequence[Transform], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[int]:
+    """Where the arguments are whose instances are taken apart: what is differentiated, and the
+    directions in which it is. Raises Misfit where a transform does not fit.
+    """
+    found = [k for transform in chain for k in _positions(transform, len(args))]
+    extras = [at for at, name in enumerate(kwargs, len(args)) if name.startswith(EXTRA)]
+    return found + extras
+
+
 def _at(transform: Transform, arguments: Arguments) -> tuple[int, ...]:
+    return _positions(transform, len(arguments.args))
+
+
+def _positions(transform: Transform, count: int) -> tuple[int, ...]:
     if transform.name == "compile":
         return ()
     try:
-        return positions(transform.name, transform.argnums, len(arguments.args))
+        return positions(transform.name, transform.argnums, count)
     except (TypeError, ValueError) as error:
         raise Misfit(str(error)) from None
 
@@ -375,7 +397,9 @@ def _apply(
         pair
         for key, owned in zip(arguments.kwargs, arguments.owned[len(arguments.args) :], strict=True)
         if key.startswith(EXTRA)
-        for pair in [(arguments.places[k], arguments.leaves[k]) for k in owned]
+        for pair in [
+            (arguments.places[k], arguments.leaves[k]) for k in owned if k not in arguments.skipped
+        ]
     ]
     match name:
         case "compile":
@@ -407,7 +431,9 @@ def _with_pullback(made: Program, arguments: Arguments, at: Sequence[int]) -> Pr
     pulled = programs.pulled(made, arguments, at)
     native = programs.with_integers(pulled, _integers(made, arguments)).compile()
     value = programs.real(made.form)
-    taken = tuple(at for at, leaf in enumerate(forms.leaves(value)) if isinstance(leaf, Leaf))
+    taken = tuple(
+        at for at, leaf in enumerate(programs.numbers_of(value)) if isinstance(leaf, Leaf)
+    )
     parameters = tuple(Argument(place) for place in made.inputs)
     back = Constant(Pullback(native, pulled.form, taken))
     return made.with_results(made.function, (value, parameters, back))
@@ -445,38 +471,3 @@ def compiled(
         None if build else forms.makes(made.form, slots),
         build,
     )
-
-
-def expect_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], needs: Needs) -> None:
-    """The arguments must be of the kinds of these."""
-
-    def expect(place: Place, value: Any) -> None:
-        kind = type(value)
-        # A bool of NumPy's is none that a program is given.
-        number = kind in KINDS and kind is not np.bool_
-        if kind in (tuple, list):
-            needs.length(place, value)
-            for at, part in enumerate(value):
-                expect(place.item(at), part)
-        elif forms.is_named(value):
-            needs.instance(place, kind)
-            for at, part in enumerate(value):
-                expect(place.item(at), part)
-        elif kind is dict:
-            needs.keys(place, value)
-            for key, part in value.items():
-                expect(place.item(key), part)
-        elif number and (kind is not int or -(2**63) <= value < 2**63):
-            needs.test(place, ("kind", KINDS[kind]))
-        elif kind is np.ndarray and value.dtype in ELEMENTS:
-            needs.test(place, ("array", value.dtype.name, value.ndim))
-        elif kind is np.ndarray:
-            needs.instance(place, kind)
-            needs.test(place.attribute("dtype").attribute("str"), ("equal", value.dtype.str))
-        elif value is None:
-            needs.expect(place, value)
-        else:
-            needs.instance(place, kind)
-
-    for at, value in enumerate((*args, *kwargs.values())):
-        expect(argument(at), value)

@@ -18,6 +18,7 @@ import numpy as np
 from .. import _core
 from . import form, read, refuse
 from . import scope as places
+from .arguments import Opened
 from .arrays import Arrays
 from .builtins import Builtins
 from .calls import Calls
@@ -41,7 +42,7 @@ from .reductions import Reductions
 from .result import OutputLeaf, Results, Returned
 from .sequences import Sequences
 from .splicing import Splicing
-from .state import DictContents, ListContents
+from .state import DictContents, InstanceContents, ListContents
 from .statements import Statements
 from .truth import Truth
 from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, Single, kind_of
@@ -181,6 +182,8 @@ class _Arguments:
             return Row(items, type(given))
         if isinstance(given, list | dict):
             return self._container(given, place)
+        if isinstance(given, Opened):
+            return self._instance(given, place)
         number = self.count
         self.count += 1
         return self._leaf(given, place, number)
@@ -205,6 +208,15 @@ class _Arguments:
         self.walker.outer_places[reference.address] = place
         self.walker.outer[id(given)] = reference
         self._seen[id(given)] = (reference, self.count - before)
+        return reference
+
+    def _instance(self, given: Opened, place: places.Place) -> Any:
+        values = tuple([self.value(part, at) for at, part in given.places(place)])
+        cls = type(given.instance)
+        reference = self.walker.allocate(
+            InstanceContents(cls, given.names, values, place.type(), external=True)
+        )
+        self.walker.outer_places[reference.address] = place
         return reference
 
     def _leaf(self, given: Any, place: places.Place, number: int) -> Any:

@@ -8,9 +8,9 @@ from typing import Any, SupportsIndex
 from ..transforms.modes import Differentiated
 from ..transforms.tracing import Argnums
 from . import programs, refuse
-from .choose import Transform, chain_of, program
+from .arguments import Arguments, Misfit
+from .choose import Transform, chain_of, opened_at, program
 from .explanation import Explanation
-from .programs import Arguments, Misfit
 from .refuse import SourceError, Unreadable
 
 
@@ -26,6 +26,14 @@ def _program(f: Callable[..., Any], *more: Transform, arguments: Arguments) -> p
         raise TypeError(f"{getattr(f, '__name__', 'f')}: {error}") from None
 
 
+def _arguments(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    chain = chain_of(f.made) if isinstance(f, Differentiated) else ()
+    try:
+        return Arguments.of(args, kwargs, opened_at(chain, args, kwargs))
+    except Misfit as error:
+        raise TypeError(f"{getattr(f, '__name__', 'f')}: {error}") from None
+
+
 def code_ir(f: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     """The program of ``f`` for arguments like these, as text: blocks of instructions in SSA form,
     with Python's names and lines.
@@ -33,7 +41,7 @@ def code_ir(f: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     Raises SourceError if ``f`` cannot be read, and TypeError if it is a transform that does not fit
     its function.
     """
-    return str(_program(f, arguments=Arguments.of(args, kwargs)).function)
+    return str(_program(f, arguments=_arguments(f, args, kwargs)).function)
 
 
 def code_adjoint(
@@ -45,7 +53,7 @@ def code_adjoint(
     ``argnums`` says by which arguments; all that are made of floating-point numbers if it is not
     given. Errors are those of ``code_ir``.
     """
-    arguments = Arguments.of(args, kwargs)
+    arguments = Arguments.of(args, kwargs, range(len(args)))
     if argnums is None:
         argnums = [at for at in range(len(args)) if _is_real(arguments, at)]
     made = _program(f, arguments=arguments)
@@ -59,7 +67,7 @@ def code_adjoint(
 
 
 def _is_real(arguments: Arguments, at: int) -> bool:
-    return all(programs.kind_of(arguments.leaves[k]) is not None for k in arguments.owned[at])
+    return all(programs.kind_of(arguments.leaves[k]) is not None for k in arguments.numbers(at))
 
 
 def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
@@ -68,7 +76,7 @@ def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
     """
     name = getattr(f, "__qualname__", type(f).__qualname__)
     try:
-        made = _program(f, arguments=Arguments.of(args, kwargs))
+        made = _program(f, arguments=_arguments(f, args, kwargs))
     except SourceError as error:
         return Explanation(name, False, str(error))
     exits = len(made.function.exits)

@@ -99,12 +99,6 @@ def leaves(form: Any) -> list[Any]:
     return [form] if inner is None else [leaf for part in inner for leaf in leaves(part)]
 
 
-def has_objects(form: Any) -> bool:
-    """Whether some part of it is what a function makes; named tuples are none."""
-    made = isinstance(form, Make) and not isinstance(form.function, MakeNamed)
-    return made or any(has_objects(part) for part in parts(form) or ())
-
-
 def convert(function: Callable[[Any], Any], form: Any) -> Any:
     """The form with ``function`` of each leaf in its place."""
     if isinstance(form, Make):

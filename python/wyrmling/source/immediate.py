@@ -73,9 +73,9 @@ def with_pullback(
         return value, pull
     # Who holds the arrays may write to them before the pullback is called.
     kept = [each.copy() if isinstance(each, np.ndarray) else each for each in parameters]
-    again = tree.copied(xs), tree.copied(kwargs)
-    shape = tree.structure(value)
-    outputs = [leaf for _, leaf in tree.flatten(value)[0]]
+    again = tree.copied(xs, opened=True), tree.copied(kwargs)
+    shape = tree.bare(value)
+    outputs = [leaf for _, leaf in tree.flatten(value, opened=[])[0]]
 
     def pullback(gradient: Any) -> Any:
         given = seeds(gradient, shape, outputs)

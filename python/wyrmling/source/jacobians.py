@@ -19,15 +19,15 @@ import numpy as np
 
 from .. import _core
 from .._core import IrFunction
-from . import form as forms
 from . import refuse
+from .arguments import Arguments
 from .form import Constant, Leaf, Make
 from .programs import (
-    Arguments,
     Program,
     Results,
     Writer,
     chosen,
+    derivative,
     differentiated,
     kind_of,
     one_of,
@@ -99,12 +99,12 @@ def jacobian(
 
     def arranged(leaf: Any) -> Any:
         trees = [
-            arguments.arranged(k, {number: part(leaf, number) for number in arguments.owned[k]})
+            arguments.arranged(k, {number: part(leaf, number) for number in arguments.numbers(k)})
             for k in at
         ]
         return tuple(trees) if several else trees[0]
 
-    made = forms.convert(arranged, form)
+    made = derivative(arranged, form)
     function = writer.finish(results.values)
     if any(given.values()) or any(shapes.values()):
         # All arrays are of the samples' shapes.

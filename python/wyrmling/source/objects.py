@@ -6,6 +6,7 @@ where it is, and not written to. Methods and properties are functions that are r
 
 from __future__ import annotations
 
+import abc
 import ast
 import dataclasses
 import types
@@ -54,6 +55,12 @@ def member_of(cls: type, name: str, default: Any) -> Any:
         if name in vars(each):
             return vars(each)[name]
     return default
+
+
+def _is_class_variable(field: Any) -> bool:
+    """Whether what a dataclass says of an attribute is that its class has it."""
+    found: bool = field._field_type.name == "_FIELD_CLASSVAR"
+    return found
 
 
 class Objects(Walker):
@@ -271,7 +278,8 @@ class Objects(Walker):
             if getattr(new, "__globals__", {}).get("__name__") != f"namedtuple_{made.__name__}":
                 self.refuse(node, "a named tuple with its own __new__", "use a dataclass")
             return self._named_tuple(made, args, keywords, node)
-        plain = type(made) is type and new is object.__new__
+        is_abstract = bool(getattr(made, "__abstractmethods__", None))
+        plain = type(made) in (type, abc.ABCMeta) and new is object.__new__ and not is_abstract
         if not plain or issubclass(made, BaseException):
             self.refuse(node, f"an instance of {made.__name__}", "use a class of data")
         value = self.allocate(InstanceContents(made, (), (), cls.place))
@@ -311,7 +319,17 @@ class Objects(Walker):
         keywords: dict[str, Any],
         node: ast.AST,
     ) -> None:
-        fields = [field for field in dataclasses.fields(cls) if field.init]
+        # Those that are no attributes are given to __post_init__.
+        passed = [
+            field
+            for field in cls.__dataclass_fields__.values()
+            if field.name not in {own.name for own in dataclasses.fields(cls)}
+            and not _is_class_variable(field)
+        ]
+        declared = [
+            field for field in cls.__dataclass_fields__.values() if not _is_class_variable(field)
+        ]
+        fields = [field for field in declared if field.init]
         positional = [field.name for field in fields if not field.kw_only]
         given = dict(zip(positional, args, strict=False))
         if len(args) > len(positional) or set(keywords) & set(given):
@@ -320,7 +338,7 @@ class Objects(Walker):
         if set(given) - {field.name for field in fields}:
             self.leave("arguments do not fit a dataclass", node)
         attributes: dict[str, Any] = {}
-        for field in dataclasses.fields(cls):
+        for field in declared:
             if field.name in given:
                 attributes[field.name] = given[field.name]
             elif field.default is not dataclasses.MISSING:
@@ -329,6 +347,7 @@ class Objects(Walker):
                 attributes[field.name] = self.call(Known(field.default_factory), [], {}, node)
             elif field.init:
                 self.leave("arguments do not fit a dataclass", node)
+        extra = [attributes.pop(field.name) for field in passed]
         set_by_class = any(hasattr(getattr(cls, name, None), "__set__") for name in attributes)
         if set_by_class and not hasattr(cls, "__slots__"):
             self.refuse(node, "a dataclass with descriptors", "use plain fields")
@@ -337,9 +356,7 @@ class Objects(Walker):
         self.store(value, made, node)
         after = self.bound(value, "__post_init__", node)
         if after is not None:
-            if any(field.type in ("InitVar", dataclasses.InitVar) for field in fields):
-                self.refuse(node, "a dataclass with InitVar", "use plain fields")
-            self.call(after, [], {}, node)
+            self.call(after, extra, {}, node)
 
     def store_attribute(self, owner: Any, name: str, value: Any, node: ast.AST) -> None:
         """``owner.name = value``."""

@@ -9,25 +9,20 @@ ones of the results. They compose, so that higher derivatives are programs like 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from .._core import IrBuilder, IrFunction
-from ..transforms import tree
+from ..transforms import instances
 from . import form as forms
 from . import refuse
+from .arguments import NO_GRADIENT, Arguments, Misfit, without_nothing
 from .form import Argument, Constant, Either, Leaf, Make
-from .scope import Needs, Place, argument
-
-EXTRA = "."
-"""With what names of arguments begin that are no arguments of the user's function."""
-
-
-class Misfit(Exception):
-    """A transform does not fit what the function takes or returns: tracing raises what is right."""
+from .result import Instance
+from .scope import Needs, Place
 
 
 class Left(Misfit):
@@ -65,74 +60,9 @@ class Program:
         return replace(self, function=function, form=form, build=None)
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """The arguments of a call, leaf by leaf."""
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    leaves: list[Any]
-    places: list[Place]
-    # For each positional argument, the numbers of its leaves.
-    owned: list[range]
-
-    @classmethod
-    def of(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """Those of a call."""
-        leaves: list[Any] = []
-        places: list[Place] = []
-        owned = []
-        for at, value in enumerate((*args, *kwargs.values())):
-            start = len(leaves)
-            for place, leaf in _flat(argument(at), value):
-                places.append(place)
-                leaves.append(leaf)
-            owned.append(range(start, len(leaves)))
-        return cls(args, kwargs, leaves, places, owned)
-
-    def arranged(self, at: int, parts: dict[int, Any]) -> Any:
-        """The form of argument ``at``, with these in the place of its leaves."""
-        return filled(
-            self.args[at], (parts[k] for k in self.owned[at]), Constant(None), forms.named
-        )
-
-
-def _flat(place: Place, value: Any) -> list[tuple[Place, Any]]:
-    """The leaves of a value of plain containers, in the order of ``tree.flatten``."""
-    if type(value) in (tuple, list) or forms.is_named(value):
-        parts: list[tuple[Any, Any]] = list(enumerate(value))
-    elif type(value) is dict:
-        parts = list(value.items())
-    elif value is None:
-        return []
-    elif tree.is_leaf(value):
-        return [(place, value)]
-    else:
-        raise refuse.unsupported(f"an argument of class {type(value).__name__}")
-    return [leaf for key, part in parts for leaf in _flat(place.item(key), part)]
-
-
-def filled(
-    value: Any,
-    parts: Iterator[Any],
-    none: Any = None,
-    named: Callable[[Any, list[Any]], Any] = tuple.__new__,
-) -> Any:
-    """A value of the same form with other leaves, and what stands for None; ``named`` makes a named
-    tuple.
-    """
-    if type(value) in (tuple, list):
-        return type(value)([filled(each, parts, none, named) for each in value])
-    if forms.is_named(value):
-        return named(type(value), [filled(each, parts, none, named) for each in value])
-    if type(value) is dict:
-        return {key: filled(each, parts, none, named) for key, each in value.items()}
-    return none if value is None else next(parts)
-
-
 def differentiated(name: str, arguments: Arguments, at: Sequence[int]) -> list[int]:
     """The leaves of these arguments, by which it is differentiated."""
-    numbers = [number for k in at for number in arguments.owned[k]]
+    numbers = [number for k in at for number in arguments.numbers(k)]
     for number in numbers:
         if kind_of(arguments.leaves[number]) is None:
             raise Misfit(f"{name} by {type(arguments.leaves[number]).__name__}")
@@ -289,7 +219,7 @@ class Results:
         """Gradients by the leaves of arguments, in their form; a tuple if there are several."""
         parts = []
         for k in at:
-            owned = self.arguments.owned[k]
+            owned = self.arguments.numbers(k)
             gradients = {number: self.gradient(number, found.get(number)) for number in owned}
             parts.append(self.arguments.arranged(k, gradients))
         return tuple(parts) if several else parts[0]
@@ -307,22 +237,59 @@ def plain(form: Any) -> Any:
     )
 
 
+WHOLE = ("int", "int64", "bool")
+
+
 def real(form: Any) -> Any:
     """The form of a function's results, if all are floating-point numbers: new ones, as tracing
-    gives. Raises SourceError for results in objects, which are no trees.
+    gives. In instances there may be others, of which there are no derivatives. Raises SourceError
+    for results in objects of other kinds, and for arguments in instances.
     """
-    if forms.has_objects(form):
-        raise refuse.unsupported("a result in an object of a class")
-    for leaf in forms.leaves(form):
-        if isinstance(leaf, Leaf):
-            fits = leaf.kind not in ("int", "int64", "bool")
-        else:
-            fits = isinstance(leaf, Constant) and isinstance(leaf.object, float | np.floating)
-        if not fits:
-            raise Misfit("a result is no floating-point number")
-    return forms.convert(
-        lambda leaf: Leaf(leaf.number, leaf.kind) if isinstance(leaf, Leaf) else leaf, plain(form)
-    )
+    made = _real(plain(form), False)
+    if isinstance(made, Make) and isinstance(made.function, Instance) and not numbers_of(made):
+        raise Misfit("a result is an instance without floating-point numbers")
+    return made
+
+
+def _real(form: Any, inside: bool) -> Any:
+    if isinstance(form, Make):
+        if not isinstance(form.function, forms.MakeNamed | Instance):
+            raise refuse.unsupported("a result in an object of a class")
+        inside = inside or isinstance(form.function, Instance)
+        return Make(form.function, [_real(part, inside) for part in form.parts])
+    if isinstance(form, dict):
+        return {key: _real(part, inside) for key, part in form.items()}
+    if isinstance(form, tuple | list):
+        return type(form)([_real(part, inside) for part in form])
+    if isinstance(form, Leaf) and (inside or form.kind not in WHOLE):
+        return Leaf(form.number, form.kind)
+    if is_number(form):
+        return form
+    if inside:
+        if isinstance(form, Constant) and not instances.has_numbers(form.object):
+            return form
+        raise refuse.unsupported("a result in an object, with an argument in it")
+    raise Misfit("a result is no floating-point number")
+
+
+def is_number(leaf: Any) -> bool:
+    """Whether a leaf of a form that is ``real`` is a floating-point number or an array of them."""
+    if isinstance(leaf, Leaf):
+        return leaf.kind not in WHOLE
+    return isinstance(leaf, Constant) and isinstance(leaf.object, float | np.floating)
+
+
+def numbers_of(form: Any) -> list[Any]:
+    """The leaves of a form that are such numbers."""
+    return [leaf for leaf in forms.leaves(form) if is_number(leaf)]
+
+
+def derivative(function: Callable[[Any], Any], form: Any) -> Any:
+    """The form of a derivative of results: ``function`` of what is a number. Other attributes of
+    instances have None.
+    """
+    made = forms.convert(lambda leaf: function(leaf) if is_number(leaf) else NO_GRADIENT, form)
+    return without_nothing(made)
 
 
 def gradient(
@@ -380,8 +347,8 @@ def gradient(
 
 
 def outputs_of(form: Any) -> list[Leaf]:
-    """The results of the program in a form."""
-    found = [] if form is None else forms.leaves(form)
+    """The results of the program in a form that are differentiated."""
+    found = [] if form is None else numbers_of(form)
     return [leaf for leaf in found if isinstance(leaf, Leaf)]
 
 
@@ -440,7 +407,7 @@ def moved(
     def again(leaf: Any) -> Any:
         return results.leaf(found[leaf.number], leaf.kind) if isinstance(leaf, Leaf) else leaf
 
-    made = forms.convert(tangent, form)
+    made = derivative(tangent, form)
     if value:
         made = (forms.convert(again, form), made)
     return extended.with_results(writer.finish(results.values), made)

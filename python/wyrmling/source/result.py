@@ -7,6 +7,7 @@ which it was; such a result has no form, and ``build`` makes it.
 from __future__ import annotations
 
 import ast
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -131,7 +132,7 @@ class Returned(Walker):
                 self.form_of(one, results, (*path, name), node)
                 for name, one in zip(contents.names, contents.values, strict=True)
             ]
-            return form.Make(Instance(contents.cls, contents.names), parts)
+            return form.Make(Instance.of(contents.cls, contents.names), parts)
         if isinstance(contents, GeneratorContents | SetContents):
             self.refuse(node, "a generator or a set as a result", "return a list")
         found = self.form_of(contents.value, results, path, node)
@@ -142,14 +143,22 @@ class Returned(Walker):
 
 @dataclass(frozen=True)
 class Instance:
-    """Makes an instance of its attributes."""
+    """Makes an instance of its attributes.
 
-    cls: type
+    What is compiled does not keep the class: whoever calls it has the class, or an instance.
+    """
+
+    cls: weakref.ref[type]
     names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, made: type, names: tuple[str, ...]) -> Instance:
+        """Makes instances of a class."""
+        return cls(weakref.ref(made), names)
 
     def __call__(self, *values: Any) -> Any:
         """An instance, without a call of ``__init__``, which has run already."""
-        made: Any = object.__new__(self.cls)
+        made: Any = object.__new__(self.cls())  # type: ignore[arg-type]
         for name, value in zip(self.names, values, strict=True):
             object.__setattr__(made, name, value)
         return made

@@ -341,6 +341,8 @@ def attribute(found: Any, place: Place, name: str, needs: Needs) -> tuple[Any, P
         raise Unreadable(f"{kind.__qualname__} decides by itself what attributes it has")
     if isinstance(found, enum.EnumType) and name in found.__members__:
         return found.__members__[name], place.attribute(name)
+    if isinstance(found, enum.Enum) and _lookup(kind, name) in (_NAME, _VALUE):
+        return getattr(found, name), place.attribute(name)
     member = inspect.getattr_static(found, name, ABSENT)
     if member is ABSENT:
         if isinstance(_lookup(kind, "__getattr__"), types.FunctionType):
@@ -352,6 +354,9 @@ def attribute(found: Any, place: Place, name: str, needs: Needs) -> tuple[Any, P
     elif isinstance(_lookup(type(member), "__get__"), types.FunctionType):
         raise Unreadable(f"{kind.__qualname__}.{name} is a descriptor written in Python")
     return getattr(found, name), place.attribute(name)
+
+
+_NAME, _VALUE = vars(enum.Enum)["name"], vars(enum.Enum)["value"]
 
 
 def _lookup(kind: type, name: str) -> Any:

@@ -20,9 +20,9 @@ import numpy as np
 from .._core import IrFunction
 from ..ragged import Ragged, plain
 from . import refuse
+from .arguments import Arguments, Misfit
 from .choose import program
 from .form import Constant, Leaf
-from .programs import Arguments, Misfit
 from .refuse import SourceError, Unreadable
 
 SEEN = 3

@@ -15,7 +15,13 @@ from typing import Any
 import numpy as np
 
 from .numbers import FOLDED, is_numpy
-from .state import DictContents, GeneratorContents, ListContents, SetContents
+from .state import (
+    DictContents,
+    GeneratorContents,
+    InstanceContents,
+    ListContents,
+    SetContents,
+)
 from .values import (
     REAL,
     WHOLE,
@@ -305,7 +311,10 @@ class Truth(Walker):
             if not plain and kind_of(right) is None:
                 return Known(left.object is right.object)
         if isinstance(left, Reference) and isinstance(right, Reference):
-            if self.contents(left, node).external and self.contents(right, node).external:
+            own = self.contents(left, node)
+            if left == right and isinstance(own, InstanceContents):
+                return Known(True)
+            if own.external and self.contents(right, node).external:
                 self.refuse(node, "whether two arguments are one object", "use ==")
             return Known(left.address == right.address)
         for value, other in ((left, right), (right, left)):
@@ -316,6 +325,9 @@ class Truth(Walker):
                     return self.compare("Eq", left, right, node)
                 return Known(False)
             if isinstance(value, Reference) and not isinstance(other, Reference):
+                own = self.contents(value, node)
+                if own.external and isinstance(own, InstanceContents) and isinstance(other, Known):
+                    self.refuse(node, "whether an argument is such an object", "use ==")
                 return Known(False)
         return self.refuse(node, "whether two such objects are one", "use ==, or compare with None")
 

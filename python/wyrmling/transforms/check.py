@@ -20,15 +20,15 @@ MODES = ("fwd", "rev")
 
 def _moved(args: Sequence[Any], by: Sequence[Any], step: float) -> list[Any]:
     """The arguments, moved by a step in a direction."""
-    leaves, rebuild = tree.flatten(list(args))
-    directions = tree.flatten(list(by))[0]
+    leaves, rebuild = tree.flatten(list(args), opened=[])
+    directions = tree.flatten(list(by), opened=[])[0]
     pairs = zip(leaves, directions, strict=True)
     moved: list[Any] = rebuild(iter([x + step * d for (_, x), (_, d) in pairs]))
     return moved
 
 
 def _values(result: Any) -> list[Any]:
-    leaves = [leaf for _, leaf in tree.flatten(result)[0]]
+    leaves = [leaf for _, leaf in tree.flatten(result, opened=[])[0]]
     return [leaf.value if isinstance(leaf, Variable) else np.asarray(leaf) for leaf in leaves]
 
 
@@ -40,7 +40,7 @@ def _inner(a: Any, b: Any) -> float:
 
 def _directions(like: Any, rng: np.random.Generator) -> Any:
     """A random tree of the form, shapes and dtypes of another; of length 1 as a whole."""
-    leaves, rebuild = tree.flatten(like)
+    leaves, rebuild = tree.flatten(like, opened=[])
     drawn = [rng.standard_normal(np.shape(leaf)) for _, leaf in leaves]
     length = max(float(np.sqrt(sum(np.sum(d * d) for d in drawn))), 1e-300)
     typed = []
@@ -94,7 +94,7 @@ def check_grads(
         raise ValueError(f"check_grads: order: expected an integer from 1, got {order!r}")
     if isinstance(modes, str) or not modes or any(mode not in MODES for mode in modes):
         raise ValueError(f"check_grads: modes: expected some of {MODES}, got {modes!r}")
-    leaves = [leaf for _, leaf in tree.flatten(list(args))[0]]
+    leaves = [leaf for _, leaf in tree.flatten(list(args), opened=[])[0]]
     single = any(getattr(leaf, "dtype", None) == np.float32 for leaf in leaves)
     bounds = (1e-2, 2e-2, 1e-2) if single else (1e-6, 1e-5, 1e-5)
     given = (atol, rtol, eps)
@@ -115,7 +115,7 @@ def _check(
     atol, rtol, eps = bounds
     direction = _directions(args, rng)
     value = f(*args)
-    seed = _directions(tree.convert(_plain, value), rng)
+    seed = _directions(tree.convert(_plain, value, opened=True), rng)
     ahead, behind = (f(*_moved(args, direction, step)) for step in (eps, -eps))
     expected = (_inner(ahead, seed) - _inner(behind, seed)) / (2.0 * eps)
     for way in modes:

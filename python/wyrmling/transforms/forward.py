@@ -62,13 +62,13 @@ def jvp(
             )
     if not primals:
         raise TypeError("jvp: expected at least one argument to differentiate by")
-    directions = tree.leaves_like(list(tangents), list(primals))
+    directions = tree.leaves_like(list(tangents), list(primals), opened=True)
     if directions is None:
         raise TypeError(
             "jvp: tangents: expected the form of the primals, "
-            f"{tree.structure(list(primals))}, got {tree.structure(list(tangents))}"
+            f"{tree.shown(list(primals))}, got {tree.shown(list(tangents))}"
         )
-    originals = tree.flatten(list(primals), "tangents")[0]
+    originals = tree.flatten(list(primals), "tangents", [])[0]
     for t, (label, x) in zip(directions, originals, strict=True):
         if not isinstance(t, Variable | float | int | np.floating | np.integer | np.ndarray):
             raise TypeError(f"jvp: {label}: expected numbers, got {described(t)}")
@@ -90,8 +90,8 @@ def _traced_jvp(
     run = Run("jvp", f, primals, kwargs, range(len(primals)))
     moved = _pushed(run, directions)
     value = run.value()
-    pairs = zip(tree.flatten(value)[0], moved, strict=True)
-    return value, run.rebuild_output(iter([_as_plain(y, t) for (_, y), t in pairs]))
+    pairs = zip(tree.flatten(value, opened=[])[0], moved, strict=True)
+    return value, run.rebuild_output(tree.derivatives([_as_plain(y, t) for (_, y), t in pairs]))
 
 
 def _as_plain(value: Any, tangent: Any) -> Any:
@@ -133,6 +133,8 @@ def jacfwd(
             for k, y in enumerate(run.outputs):
                 shape = np.shape(y) + x.shape
                 blocks[k].append(joined([column[k] for column in columns], -1, shape, x))
-        return run.rebuild_output(iter([run.arranged(argnums, block) for block in blocks]))
+        return run.rebuild_output(
+            tree.derivatives([run.arranged(argnums, block) for block in blocks])
+        )
 
     return chosen("jacfwd", f, transformed, mode, argnums)

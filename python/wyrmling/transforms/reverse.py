@@ -62,8 +62,10 @@ def grad(
 
     ``argnums`` says which positional arguments to differentiate by: one, or several, for a tuple
     of gradients. Each may be a float, an array (float32 or float64) or a nested tuple, list or
-    dict of them, and its gradient has the same form, shapes and dtypes. Other arguments, and
-    keyword arguments, are passed on as they are. With ``has_aux``, ``f`` returns ``(value, aux)``
+    dict of them, and its gradient has the same form, shapes and dtypes. It may be, or hold, an
+    instance of a class written in Python, such as a dataclass: the gradient is one of the same
+    class, with None for attributes that are no floating-point numbers, and ``f`` must not change
+    it. Other arguments, and keyword arguments, are passed on as they are. With ``has_aux``, ``f`` returns ``(value, aux)``
     and the result is ``(gradient, aux)``.
 
     With ``mode="trace"`` the function is run on variables that remember what was computed; with
@@ -163,7 +165,7 @@ def vjp(
 
 def _traced_vjp(f: Callable[..., Any], *xs: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
     run = Run("vjp", f, xs, kwargs, range(len(xs)))
-    shape = tree.structure(run.result)
+    shape = tree.bare(run.result)
 
     def pullback(gradient: Any) -> Any:
         return run.arranged(range(len(xs)), _sum_of(run, _seeds(gradient, shape, run.outputs)))
@@ -173,13 +175,13 @@ def _traced_vjp(f: Callable[..., Any], *xs: Any, **kwargs: Any) -> tuple[Any, Ca
 
 def _seeds(gradient: Any, shape: Any, outputs: list[Any]) -> list[Any]:
     """The leaves of a gradient that a pullback was given, if they fit a result of this shape."""
-    given = tree.leaves_like(gradient, shape)
+    given = tree.leaves_like(gradient, shape, opened=True)
     if given is None:
         raise TypeError(
-            f"pullback: expected a gradient of the form of the result, {shape}, got "
-            f"{tree.structure(gradient)}"
+            f"pullback: expected a gradient of the form of the result, {tree.shown(shape)}, got "
+            f"{tree.shown(gradient)}"
         )
-    labels = [label for label, _ in tree.flatten(shape, "gradient")[0]]
+    labels = [label for label, _ in tree.flatten(shape, "gradient", [])[0]]
     return [_seed(*each) for each in zip(labels, given, outputs, strict=True)]
 
 
@@ -225,7 +227,7 @@ def jacrev(
     def transformed(*args: Any, **kwargs: Any) -> Any:
         run = Run("jacrev", f, args, kwargs, argnums)
         blocks = [run.arranged(argnums, _rows(run, y)) for y in run.outputs]
-        return run.rebuild_output(iter(blocks))
+        return run.rebuild_output(tree.derivatives(blocks))
 
     return chosen("jacrev", f, transformed, mode, argnums)
 

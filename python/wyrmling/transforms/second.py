@@ -22,8 +22,8 @@ def _aligned(direction: Any, xs: Sequence[Any], argnums: SupportsIndex) -> Any:
     that does not fit.
     """
     x = xs[positions("hvp", argnums, len(xs))[0]]
-    leaves, rebuild = tree.flatten(x)
-    given = tree.leaves_like(direction, x)
+    leaves, rebuild = tree.flatten(x, opened=[])
+    given = tree.leaves_like(direction, x, opened=True)
     if given is None or [np.shape(d) for d in given] != [np.shape(leaf) for _, leaf in leaves]:
         jvp(lambda same: same, (x,), (direction,), mode="trace")
         raise AssertionError("a direction that does not fit was taken")

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable
-from . import tree
+from . import instances, tree
 
 P = ParamSpec("P")
 Argnums = SupportsIndex | Sequence[SupportsIndex]
@@ -44,8 +44,9 @@ def _wrong(what: str, value: Any) -> TypeError:
             f"{described(value)}; convert it with .astype(float), or leave it out of argnums"
         )
     return TypeError(
-        f"{what}: expected a float, an array or a nested tuple, list or dict of them to "
-        f"differentiate by, got {described(value)}; leave it out of argnums, or close over it"
+        f"{what}: expected a float, an array or a nested tuple, list, dict or instance of a class "
+        f"with them to differentiate by, got {described(value)}; leave it out of argnums, or close "
+        "over it"
     )
 
 
@@ -104,6 +105,30 @@ def plain(value: Any) -> Any:
     return _scalar(value.value) if isinstance(value, Variable) else value
 
 
+class Plain:
+    """Makes what is beside a result plain: variables, and instances that hold some. An instance
+    that stands for one of the caller's becomes that.
+    """
+
+    def __init__(self, found: dict[int, Any]) -> None:
+        self._found = dict(found)
+        # What has an identity in there has to live.
+        self._kept: list[Any] = []
+
+    def __call__(self, leaf: Any) -> Any:
+        """The leaf as it is where nothing is traced."""
+        if type(leaf) in tree.LEAVES or not instances.is_instance(leaf):
+            return plain(leaf)
+        if id(leaf) in self._found:
+            return self._found[id(leaf)]
+        if not instances.holds(leaf, lambda part: isinstance(part, Variable)):
+            return leaf
+        made = self._found[id(leaf)] = instances.made(type(leaf), (), ())
+        self._kept.append(leaf)
+        own = instances.attributes(leaf)
+        return instances.filled(made, own, [tree.convert(self, part) for part in own.values()])
+
+
 def _renamed(value: Any) -> Any:
     """A variable by another name, to which nobody else can assign. A number is one of Python's, as
     it is where results are plain.
@@ -135,18 +160,27 @@ class Run:
         self.arguments: list[Any] = []
         self.inputs: list[Variable] = []
         self._counts: list[int] = []
+        # Instances among the arguments by the identity of those that stand for them, and what
+        # these held.
+        self._instances: dict[int, Any] = {}
+        self._parts: list[tuple[str, Any, list[Any]]] = []
         rebuilds = []
         traced = list(args)
         for at in self.argnums:
-            leaves, rebuild = tree.flatten(args[at], f"argument {at}")
+            opened: list[Any] = []
+            leaves, rebuild = tree.flatten(args[at], f"argument {at}", opened)
             rebuilds.append(rebuild)
             self._counts.append(len(leaves))
             stands = [self._trace(label, leaf) for label, leaf in leaves]
             self.arguments += [leaf for _, leaf in leaves]
             self.inputs += stands
             traced[at] = rebuild(iter(stands))
+            if opened:
+                self._stand_in(at, traced[at], opened)
         self._rebuilds = rebuilds
         result = function(*traced, **kwargs)
+        if self._instances:
+            self._refuse_changes()
         self.aux: Any = None
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
@@ -155,7 +189,7 @@ class Run:
                     f"{described(result)}"
                 )
             result, self.aux = result
-        leaves, self.rebuild_output = tree.flatten(result, "the result")
+        leaves, self.rebuild_output = tree.flatten(result, "the result", [])
         self.result = result
         # As variables of our own: the caller may assign to those that the function returned.
         self.outputs = [_renamed(self._output(label, leaf)) for label, leaf in leaves]
@@ -163,7 +197,28 @@ class Run:
             self.variables, self.inputs
         )
         if has_aux and not self.live:
-            self.aux = tree.convert(plain, self.aux)
+            self.aux = tree.convert(Plain(self._instances), self.aux)
+
+    def _stand_in(self, at: int, stands: Any, opened: list[Any]) -> None:
+        """Remembers the instances in an argument, and those that stand for them."""
+        label = f"argument {at}"
+        instances.refuse_bound(f"{self.name}: {label}", opened)
+        others: list[Any] = []
+        tree.flatten(stands, label, others)
+        self._instances |= {id(one): own for one, own in zip(others, opened, strict=True)}
+        self._parts += [(label + name, *part) for name, *part in tree.parts_of(stands)]
+
+    def _refuse_changes(self) -> None:
+        """Raises TypeError if the function changed an instance that it is differentiated by, or a
+        list or dict with one: Python would change the caller's.
+        """
+        for label, part, held in self._parts:
+            if tree.is_changed(part, held):
+                raise TypeError(
+                    f"{self.name}: {label}: expected a function that does not change what it is "
+                    f"differentiated by, and this {type(part).__name__} was changed; return the "
+                    "new value, with has_aux=True if it is beside the result, or change a copy"
+                )
 
     def _trace(self, label: str, leaf: Any) -> Variable:
         if isinstance(leaf, np.ndarray):
@@ -195,7 +250,7 @@ class Run:
 
     def scalar(self) -> Any:
         """The only output, which must be one number, in an array of any number of axes."""
-        if not tree.is_leaf(self.result) or self.result is None:
+        if self.rebuild_output is not next:
             raise TypeError(
                 f"{self.name}: expected a function that returns one number, got "
                 f"{described(self.result)}; return the rest with has_aux=True, or use jacobian "
@@ -235,7 +290,7 @@ class Run:
 
     def arranged(self, argnums: Argnums, gradients: Sequence[Any]) -> Any:
         """Gradients in the form of the arguments: one tree, or a tuple if argnums is one."""
-        trees = self.per_argument(map(like, self.arguments, gradients))
+        trees = self.per_argument(tree.Derivatives(like, self.arguments, gradients))
         # Asking whether an integer is a sequence takes as long as a few operators.
         several = type(argnums) is not int and isinstance(argnums, Sequence)
         return trees if several else trees[0]

@@ -4,6 +4,8 @@ import dataclasses
 from collections import namedtuple
 from typing import NamedTuple
 
+import numpy as np
+
 from .case import add, at
 
 
@@ -251,3 +253,169 @@ add(Model(2.5), 1.5, name="callable_object")
 add(Model(2.5).method, 1.5, name="bound_method")
 add(Child(2.5).method, 1.5, name="bound_method_with_super")
 add(Point.double, 1.5, name="static_method")
+
+
+# Instances that are differentiated by, as arguments.
+
+
+@dataclasses.dataclass
+class Weighted(Point):
+    """A dataclass that is derived from another, with a default of its own."""
+
+    weight: float = dataclasses.field(default=0.5, kw_only=True)
+    offsets: list = dataclasses.field(default_factory=lambda: [1.0, -2.0])
+
+    def total(self):
+        return self.weight * self.norm() + self.offsets[0] * self.offsets[1]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Segment:
+    start: Point
+    end: Point
+
+    @property
+    def square(self):
+        dx, dy = self.end.x - self.start.x, self.end.y - self.start.y
+        return dx * dx + dy * dy
+
+    def at(self, t):
+        return Point(
+            self.start.x + t * (self.end.x - self.start.x),
+            self.start.y + t * (self.end.y - self.start.y),
+        )
+
+
+@dataclasses.dataclass
+class Affine:
+    matrix: np.ndarray
+    shift: np.ndarray
+
+    def __call__(self, v):
+        return np.tanh(self.matrix @ v + self.shift)
+
+
+@dataclasses.dataclass
+class Checked:
+    value: float
+    scale: dataclasses.InitVar[float] = 2.0
+    scaled: float = dataclasses.field(init=False)
+
+    def __post_init__(self, scale):
+        if scale is None:
+            raise ValueError("a scale is needed")
+        self.scaled = self.value * scale
+
+
+@at(Point(1.5, -2.5))
+def dataclass_argument(p):
+    return p.x * p.x * p.y + p.norm()
+
+
+@at(Frozen(1.5))
+def frozen_argument(p):
+    return p.x**3
+
+
+@at(Segment(Point(1.0, 2.0), Point(-0.5, 4.0)), 0.25)
+def nested_instances(s, t):
+    return s.square * s.at(t).norm()
+
+
+@at(Weighted(1.5, 2.5))
+def derived_dataclass(p):
+    return p.total() * p.product
+
+
+@at([Point(1.0, 2.0), Point(-1.0, 0.5), Point(0.25, 3.0)])
+def list_of_instances(points):
+    area = 0.0
+    for p, q in zip(points, points[1:] + points[:1]):
+        area += p.x * q.y - q.x * p.y
+    return 0.5 * area
+
+
+@at({"a": Point(1.5), "b": 2.0})
+def instance_in_a_dict(d):
+    return d["a"].x * d["a"].y * d["b"]
+
+
+@at(Affine(np.array([[1.0, 0.5], [-0.25, 2.0]]), np.array([0.1, -0.3])), np.array([0.3, 0.7]))
+def instance_with_arrays(layer, v):
+    return np.sum(layer(layer(v)))
+
+
+@at(Point(1.5, 2.5), 4)
+def instance_in_a_loop(p, n):
+    total = 0.0
+    for k in range(n):
+        total = total * p.x + p.y * k
+    return total
+
+
+@at(Point(1.5, 2.5))
+@at(Point(-1.5, 2.5))
+def instance_on_a_branch(p):
+    q = p if p.x > 0 else Point(p.y, p.x)
+    return q.x * q.x + 3 * q.y
+
+
+@at(Point(1.5, 2.5))
+def copy_of_an_instance_is_changed(p):
+    q = Point(p.x, p.y)
+    q.x *= p.y
+    q.y += p.x
+    return q.x * q.y + p.x
+
+
+@at(Point(1.5, 2.5))
+def instance_argument_is_replaced(p):
+    return dataclasses.replace(p, x=p.y * 2).norm() * p.x
+
+
+@at(Point(1.5, 2.5))
+def instance_argument_is_compared(p):
+    return p.x * (2.0 if p == Point(9.5, 2.5) else 3.0) + (p is p)
+
+
+@at(Point(1.5, 2.5))
+def fields_of_an_instance(p):
+    total = 0.0
+    for field in dataclasses.fields(p):
+        total += getattr(p, field.name) ** 2
+    return total
+
+
+@at(Point(1.5, 2.5))
+def class_pattern_of_an_instance(p):
+    match p:
+        case Point(x=a, y=b):
+            return a * b
+    return 0.0
+
+
+@at(1.5, Point(2.0, 3.0))
+def instance_is_returned(x, p):
+    return Point(x * p.x, x * x + p.y)
+
+
+@at(Point(1.5, 2.5))
+@at(Point(1.5, 0.0))
+def instance_and_an_exception(p):
+    return p.x / p.y
+
+
+@at(Point(1.5, 2.5))
+def instance_argument_is_changed(p):
+    p.x = p.x * 2
+    return p.x * p.y
+
+
+@at(1.5)
+def init_variables(x):
+    return Checked(x).scaled * Checked(2.0, scale=x).scaled * Checked(x, 3.0).value
+
+
+@at(Checked(1.5))
+def instance_with_an_init_variable(c):
+    return c.value * c.scaled
