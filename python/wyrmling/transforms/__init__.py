@@ -1,11 +1,12 @@
 """Transforms of functions: their gradients, Jacobians and products of those.
 
 A transform takes a function of floats, arrays and nested tuples, lists and dicts of them, and of
-instances of classes that hold them, and gives another. The function is plain Python: it may branch, loop, recurse, call other functions,
-close over values and use NumPy on what it is given. ``modes`` says how: its text is read and
-compiled (``wyrmling.source``), or it is run on variables that remember what
-was computed from them (``tracing``), then gradients are pulled back (``reverse``) or tangents
-pushed forward (``forward``); ``second`` composes both, ``check`` holds them against differences.
+instances of classes that hold them, and gives another. The function is plain Python: it may branch,
+loop, recurse, call other functions, close over values and use NumPy on what it is given. ``modes``
+says how: its text is read and compiled (``wyrmling.source``), or it is run on variables that
+remember what was computed from them (``tracing``), then gradients are pulled back (``reverse``) or
+tangents pushed forward (``forward``); ``second`` composes both, ``check`` holds them against
+differences.
 
 Results are plain numbers and arrays, as the arguments are. They are variables where somebody
 outside may want a gradient of them: inside another transform, or where an argument or something

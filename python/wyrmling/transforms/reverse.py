@@ -65,8 +65,8 @@ def grad(
     dict of them, and its gradient has the same form, shapes and dtypes. It may be, or hold, an
     instance of a class written in Python, such as a dataclass: the gradient is one of the same
     class, with None for attributes that are no floating-point numbers, and ``f`` must not change
-    it. Other arguments, and keyword arguments, are passed on as they are. With ``has_aux``, ``f`` returns ``(value, aux)``
-    and the result is ``(gradient, aux)``.
+    it. Other arguments, and keyword arguments, are passed on as they are. With ``has_aux``, ``f``
+    returns ``(value, aux)`` and the result is ``(gradient, aux)``.
 
     With ``mode="trace"`` the function is run on variables that remember what was computed; with
     ``"source"`` its text is read and compiled, loops and branches included, so that later calls
