@@ -19,9 +19,7 @@ import numpy as np
 import wyrmling as wy
 
 from .peers import Peers
-from .rows import OURS, Row, Run, Target, check, micro, microseconds
-
-READ = f"{OURS}, read"
+from .rows import OURS, READ, Row, Run, Target, check, micro, microseconds
 
 
 def read(transform: Callable[..., Any], f: Callable[..., Any], *of: Any) -> Any:

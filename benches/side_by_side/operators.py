@@ -14,7 +14,7 @@ import numpy as np
 import wyrmling as wy
 
 from .peers import Peers
-from .rows import OURS, Row, Run, Target, check, micro, microseconds
+from .rows import OURS, READ, Row, Run, Target, check, micro, microseconds
 
 CHAIN = 50
 
@@ -55,7 +55,7 @@ def sines(peers: Peers, options: argparse.Namespace) -> Row:
 
 
 def sines_gradient(peers: Peers, options: argparse.Namespace) -> Row:
-    """The same chain, with the gradient of its sum in hand."""
+    """The same chain, with the gradient of its sum: by a graph, and compiled from what is read."""
     data = np.linspace(0.1, 1.0, 10)
 
     def chain(x: Any, sine: Callable[[Any], Any] = np.sin) -> Any:
@@ -80,6 +80,9 @@ def sines_gradient(peers: Peers, options: argparse.Namespace) -> Row:
 
     check(OURS, [ours()], expected)
     sides[OURS] = _each(ours)
+    compiled_by_us = wy.grad(chain, mode="source")
+    check(READ, [compiled_by_us(data)], expected)
+    sides[READ] = _each(lambda: compiled_by_us(data))
     sides["NumPy by hand"] = _each(by_hand)
     if torch := peers.torch:
 
@@ -109,7 +112,10 @@ def sines_gradient(peers: Peers, options: argparse.Namespace) -> Row:
         "µs",
         microseconds,
         sides,
-        [Target("under 1 µs an operator", OURS, most=1e-6)],
+        [
+            Target("under 1 µs an operator", OURS, most=1e-6),
+            Target("at most JAX's compiled", READ, "JAX, jit", most=1.0),
+        ],
     )
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 OURS = "wyrmling"
+READ = f"{OURS}, read"
+"""Functions that are read and compiled, not traced."""
 
 Run = Callable[[], Sequence[float]]
 """Does the work some times and returns the seconds of each."""

@@ -7,9 +7,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 use super::buffer::{self, Buffer};
-use super::{Element, Shape, Type, copied, element_count, filled, shape, size, vec_for};
+use super::{
+    Element, Shape, Type, copied, element_count, equal_shapes, filled, shape, size, vec_for,
+};
 use crate::error::{Error, Result};
 
 /// Most elements of an array that is stored with its reference count.
@@ -37,6 +40,23 @@ impl<T: Element> Clone for Dense<T> {
             data: self.data.clone(),
         }
     }
+}
+
+/// What an array has, for writing, if nobody else has it. [`Arc::get_mut`] has to lock weak pointers out, by
+/// two atomic operations, which take longer than an operator on few numbers does; here there are none.
+#[inline]
+fn unshared<B>(held: &mut Arc<B>) -> Option<&mut B> {
+    if Arc::strong_count(held) != 1 {
+        return None;
+    }
+    // What others did with the elements before they dropped them comes before what is done now.
+    fence(Ordering::Acquire);
+    // SAFETY: `held` is the only pointer to it: another strong one could be made of this one alone, which is
+    // borrowed mutably for as long as the result lives, and nothing makes a weak one, since the pointers of
+    // arrays are private to this file, which does not. Those that were dropped decremented the count by a
+    // release operation, which the fence orders before what follows. The address is that of the allocation,
+    // which may be written to.
+    Some(unsafe { &mut *Arc::as_ptr(held).cast_mut() })
 }
 
 /// A copy of the elements of an array.
@@ -103,7 +123,8 @@ impl<T: Element> Dense<T> {
         let data = match elements {
             [x] if shape.is_empty() => Data::One(*x),
             _ if count <= FEW => {
-                let mut few = [T::default(); FEW];
+                // What is behind is as the first, so that to compute with it takes no longer.
+                let mut few = [elements.first().copied().unwrap_or_default(); FEW];
                 few[..count].copy_from_slice(elements);
                 Data::Few(Arc::new(few), count as u8)
             }
@@ -170,6 +191,7 @@ impl<T: Element> Dense<T> {
     }
 
     /// Length of each axis.
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -202,6 +224,18 @@ impl<T: Element> Dense<T> {
         }
     }
 
+    /// Changes the elements to others, if the shape is this one and nobody else holds them; whether it did.
+    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
+    pub(crate) fn overwrite(&mut self, shape: &[usize], elements: &[T]) -> bool {
+        match self.parts_mut() {
+            Some((own, to)) if equal_shapes(own, shape) && to.len() == elements.len() => {
+                to.copy_from_slice(elements);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The number, if this is a single number and not an array of one.
     #[inline]
     pub(super) fn number(&self) -> Option<&[T]> {
@@ -212,13 +246,35 @@ impl<T: Element> Dense<T> {
     }
 
     /// The shape, and the elements for writing if nobody else holds them.
+    #[inline]
     pub(super) fn parts_mut(&mut self) -> Option<(&[usize], &mut [T])> {
         let data = match &mut self.data {
             Data::One(x) => std::slice::from_mut(x),
-            Data::Few(v, count) => &mut Arc::get_mut(v)?[..usize::from(*count)],
-            Data::Many(v) => Arc::get_mut(v)?.as_mut_slice(),
+            Data::Few(v, count) => &mut unshared(v)?[..usize::from(*count)],
+            Data::Many(v) => unshared(v)?.as_mut_slice(),
         };
         Some((&self.shape, data))
+    }
+
+    /// The memory of several elements that are stored with their reference count: [`FEW`], of which the first
+    /// are the array's.
+    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
+    #[inline]
+    pub(super) fn block(&self) -> Option<&[T]> {
+        match &self.data {
+            Data::Few(v, 2..) => Some(&v[..]),
+            _ => None,
+        }
+    }
+
+    /// As [`block`](Self::block), for writing, if nobody else holds them.
+    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
+    #[inline]
+    pub(super) fn block_mut(&mut self) -> Option<&mut [T]> {
+        match &mut self.data {
+            Data::Few(v, 2..) => Some(&mut unshared(v)?[..]),
+            _ => None,
+        }
     }
 
     /// The same elements under another shape of equal size.
@@ -240,8 +296,7 @@ impl<T: Element> Dense<T> {
         }
     }
 
-    /// Whether somebody else has the elements too. This asks less than [`parts_mut`](Self::parts_mut)
-    /// does, and takes a fraction of its time.
+    /// Whether somebody else has the elements too, as far as is known now.
     #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(super) fn is_shared(&self) -> bool {
         match &self.data {
@@ -257,7 +312,7 @@ impl<T: Element> Dense<T> {
     /// As [`from_vec`](Self::from_vec).
     #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(super) fn set_shape(&mut self, shape: &[usize]) {
-        if !super::equal_shapes(&self.shape, shape) {
+        if !equal_shapes(&self.shape, shape) {
             *self = self.with_shape(shape);
         }
     }
@@ -274,6 +329,42 @@ impl<T: Element> Dense<T> {
                 Ok(v) => Ok(v.into_vec()),
                 Err(v) => copy(&self.shape, &v),
             },
+        }
+    }
+}
+
+#[cfg(all(test, feature = "jit", unix, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_else_has_is_not_to_be_written() {
+        for count in [2, 10, FEW, FEW + 1, 100] {
+            let mut array = Dense::<f64>::scratch(&[count]).unwrap();
+            let other = array.clone();
+            assert!(array.parts_mut().is_none() && array.block_mut().is_none());
+            assert!(!array.overwrite(&[count], &vec![1.0; count]));
+            // Another thread may be the last to drop it.
+            std::thread::spawn(|| drop(other)).join().unwrap();
+            assert_eq!(array.parts_mut().unwrap().1.len(), count);
+            assert!(!array.overwrite(&[1, count], &vec![1.0; count]));
+            assert!(array.overwrite(&[count], &vec![1.0; count]));
+            assert_eq!(array.as_slice(), vec![1.0; count]);
+        }
+    }
+
+    #[test]
+    fn several_elements_that_are_few_have_a_block() {
+        for count in 0..FEW + 3 {
+            let elements: Vec<f64> = (0..count).map(|i| i as f64 + 0.5).collect();
+            let mut array = Dense::copy_of(&[count], &elements).unwrap();
+            let has_one = (2..=FEW).contains(&count);
+            assert_eq!(array.block().map(<[f64]>::len), has_one.then_some(FEW));
+            assert_eq!(array.block_mut().is_some(), has_one);
+            if let Some(block) = array.block() {
+                assert_eq!(block[..count], elements);
+                assert!(block[count..].iter().all(|&x| x == 0.5));
+            }
         }
     }
 }

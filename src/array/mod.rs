@@ -246,6 +246,16 @@ impl Array {
         }
     }
 
+    /// The elements in C order.
+    #[inline(always)]
+    pub(crate) fn elements(&self) -> Slice<'_> {
+        match self {
+            Array::F32(d) => Slice::F32(d.as_slice()),
+            Array::F64(d) => Slice::F64(d.as_slice()),
+            Array::U32(d) => Slice::U32(d.as_slice()),
+        }
+    }
+
     /// What kernels write, if the elements are not shared.
     pub(crate) fn view_mut(&mut self) -> Option<ViewMut<'_>> {
         let (shape, data) = match self {
@@ -254,6 +264,28 @@ impl Array {
             Array::U32(d) => d.parts_mut().map(|(s, x)| (s, SliceMut::U32(x)))?,
         };
         Some(ViewMut { shape, data })
+    }
+
+    /// As [`Dense::block`].
+    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
+    #[inline(always)]
+    pub(crate) fn block(&self) -> Option<Slice<'_>> {
+        Some(match self {
+            Array::F32(d) => Slice::F32(d.block()?),
+            Array::F64(d) => Slice::F64(d.block()?),
+            Array::U32(d) => Slice::U32(d.block()?),
+        })
+    }
+
+    /// As [`Dense::block_mut`].
+    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
+    #[inline(always)]
+    pub(crate) fn block_mut(&mut self) -> Option<SliceMut<'_>> {
+        Some(match self {
+            Array::F32(d) => SliceMut::F32(d.block_mut()?),
+            Array::F64(d) => SliceMut::F64(d.block_mut()?),
+            Array::U32(d) => SliceMut::U32(d.block_mut()?),
+        })
     }
 
     /// The same elements under another shape of equal size.

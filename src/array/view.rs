@@ -78,6 +78,7 @@ impl<'a> Slice<'a> {
     }
 
     /// Where the elements start.
+    #[inline]
     pub(crate) fn address(&self) -> *const u8 {
         match self {
             Slice::F32(s) => s.as_ptr().cast(),
@@ -87,6 +88,7 @@ impl<'a> Slice<'a> {
     }
 
     /// The element type.
+    #[inline]
     pub fn dtype(&self) -> DType {
         match self {
             Slice::F32(_) => DType::F32,
@@ -96,6 +98,7 @@ impl<'a> Slice<'a> {
     }
 
     /// Number of elements.
+    #[inline]
     pub fn len(&self) -> usize {
         match self {
             Slice::F32(s) => s.len(),
@@ -121,6 +124,7 @@ impl SliceMut<'_> {
     }
 
     /// Where the elements start.
+    #[inline]
     pub(crate) fn address(&mut self) -> *mut u8 {
         match self {
             SliceMut::F32(s) => s.as_mut_ptr().cast(),
@@ -130,6 +134,7 @@ impl SliceMut<'_> {
     }
 
     /// The element type.
+    #[inline]
     pub fn dtype(&self) -> DType {
         match self {
             SliceMut::F32(_) => DType::F32,
@@ -139,6 +144,7 @@ impl SliceMut<'_> {
     }
 
     /// Number of elements.
+    #[inline]
     pub fn len(&self) -> usize {
         match self {
             SliceMut::F32(s) => s.len(),

@@ -11,7 +11,11 @@ use smallvec::SmallVec;
 
 use super::Operator;
 use super::elementwise::{LANES, Map1, Map2, Map3, map1, map2, map3};
+#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
+use crate::array::Array;
 use crate::array::{DType, Real, Slice, SliceMut, Typed, with_real};
+#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
+use crate::error::Error;
 use crate::error::Result;
 use crate::split;
 
@@ -266,6 +270,50 @@ impl Kernel {
         // SAFETY: the slices are borrowed for this call, of the kernel's type and, as was
         // just checked, of the right lengths; `to` is borrowed mutably.
         unsafe { self.run(&operands, to.address(), n) };
+    }
+
+    /// Computes an array from others, each of as many elements or of one. Few elements are computed with all
+    /// the memory that there is for them: it has the length that kernels take at a time, and nothing is copied.
+    ///
+    /// # Errors
+    /// What ends long work; [`Error::Value`] if somebody else has the elements of the result.
+    ///
+    /// # Panics
+    /// As [`apply`](Self::apply).
+    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
+    pub(crate) fn apply_to_arrays(&self, args: &[&Array], to: &mut Array) -> Result<()> {
+        let (count, dtype) = (to.elements().len(), to.dtype());
+        if let Some(mut block) = to.block_mut() {
+            let n = block.len();
+            assert!((args.len(), dtype) == (self.operands, self.dtype));
+            let mut operands = [Operand::NONE; MOST_OPERANDS];
+            let mut all = true;
+            for (operand, arg) in operands.iter_mut().zip(args) {
+                let elements = arg.elements();
+                assert!(arg.dtype() == dtype && (elements.len() == count || elements.len() == 1));
+                let elements = arg.block().unwrap_or(elements);
+                all &= elements.len() == n || elements.len() == 1;
+                *operand = Operand {
+                    start: elements.address(),
+                    len: elements.len(),
+                };
+            }
+            if all {
+                // SAFETY: the operands are borrowed for this call, of the kernel's type and, as was just
+                // compared, of one element or as many as there are to write; `to` is borrowed mutably, and
+                // `block_mut` gives what nobody else has.
+                unsafe { self.run(&operands, block.address(), n) };
+                return Ok(());
+            }
+        }
+        let args = args.iter().map(|arg| arg.elements());
+        let args: SmallVec<[Slice<'_>; MOST_OPERANDS]> = args.collect();
+        match to.view_mut() {
+            Some(to) => self.apply_split(&args, to.data),
+            None => Err(Error::Value(
+                "somebody else has the elements of a result".into(),
+            )),
+        }
     }
 
     /// As [`apply`](Self::apply), by several threads if there are many elements.

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use crate::array::{Array, Dense, Slice, SliceMut, equal_shapes};
+use crate::array::{Array, Dense, Slice};
 use crate::error::{Error, Result};
 use crate::reserve;
 
@@ -30,15 +30,18 @@ thread_local! {
 /// # Errors
 /// [`Error::Memory`].
 pub(super) fn overwrite(to: &mut Option<Array>, shape: &[usize], from: Slice<'_>) -> Result<()> {
-    let there = to
-        .as_mut()
-        .filter(|there| equal_shapes(there.shape(), shape));
-    match (there.and_then(Array::view_mut).map(|v| v.data), from) {
-        (Some(SliceMut::F64(to)), Slice::F64(from)) => to.copy_from_slice(from),
-        (Some(SliceMut::F32(to)), Slice::F32(from)) => to.copy_from_slice(from),
-        (_, Slice::F64(from)) => *to = Some(Dense::copy_of(shape, from)?.into()),
-        (_, Slice::F32(from)) => *to = Some(Dense::copy_of(shape, from)?.into()),
-        (_, Slice::U32(from)) => *to = Some(Dense::copy_of(shape, from)?.into()),
+    let done = match (to.as_mut(), from) {
+        (Some(Array::F64(to)), Slice::F64(from)) => to.overwrite(shape, from),
+        (Some(Array::F32(to)), Slice::F32(from)) => to.overwrite(shape, from),
+        (Some(Array::U32(to)), Slice::U32(from)) => to.overwrite(shape, from),
+        _ => false,
+    };
+    if !done {
+        *to = Some(match from {
+            Slice::F64(from) => Dense::copy_of(shape, from)?.into(),
+            Slice::F32(from) => Dense::copy_of(shape, from)?.into(),
+            Slice::U32(from) => Dense::copy_of(shape, from)?.into(),
+        });
     }
     Ok(())
 }
@@ -102,18 +105,17 @@ impl ArrayTape {
     /// # Errors
     /// [`Memory`](crate::Error::Memory).
     pub(super) fn copy(&mut self, array: &Array) -> Result<bool> {
-        let view = array.view();
-        let bytes = view.data.len() * view.data.dtype().size();
-        if bytes > COPIED {
+        let elements = array.elements();
+        if elements.len() * array.dtype().size() > COPIED {
             return Ok(false);
         }
-        let (shape, axes): ([usize; AXES], usize) = match *view.shape {
+        let (shape, axes): ([usize; AXES], usize) = match *array.shape() {
             [n] => ([n, 0], 1),
             [m, n] => ([m, n], 2),
             _ => return Ok(false),
         };
         reserve::grow(&mut self.entries, 1)?;
-        self.entries.push(match view.data {
+        self.entries.push(match elements {
             Slice::F64(elements) => {
                 reserve::grow(&mut self.doubles, elements.len())?;
                 self.doubles.extend_from_slice(elements);

@@ -410,6 +410,20 @@ impl Translator<'_> {
         for (from, _) in &mut moves {
             from.last &= stay.iter().all(|(stays, _)| stays.place != from.place);
         }
-        (!moves.is_empty()).then_some(ArrayStep::Move(moves))
+        // One after the other, if none has to wait for itself.
+        let mut hand = Vec::new();
+        let mut waiting = moves.clone();
+        while let Some(next) = waiting
+            .iter()
+            .position(|&(from, to)| from.last && waiting.iter().all(|(other, _)| other.place != to))
+        {
+            let (from, to) = waiting.remove(next);
+            hand.push((from.place, to));
+        }
+        match moves.is_empty() {
+            true => None,
+            false if waiting.is_empty() => Some(ArrayStep::Hand(hand)),
+            false => Some(ArrayStep::Move(moves)),
+        }
     }
 }

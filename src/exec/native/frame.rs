@@ -45,7 +45,7 @@ impl VectorAddress {
         if array.shape().len() != 1 {
             return Self::NONE;
         }
-        let elements = array.view().data;
+        let elements = array.elements();
         VectorAddress {
             start: elements.address(),
             length: elements.len(),
@@ -96,6 +96,8 @@ pub(super) enum ArrayStep {
     Pop(usize, SmallVec<[usize; 2]>),
     /// Arrays go to other places, all at once.
     Move(Vec<(Use, usize)>),
+    /// Arrays that are read for the last time go to other places, one after the other.
+    Hand(Vec<(usize, usize)>),
     /// Arrays are results, in order.
     Return(Vec<Use>),
 }
@@ -204,19 +206,19 @@ impl Frame {
         self.arrays[place].as_ref().map(|_| ()).ok_or_else(missing)
     }
 
-    /// Memory for a result of a segment: an array of as many elements, which nobody else has.
+    /// Sees to it that in a buffer there is memory for a result of a segment: an array of as many elements,
+    /// which nobody else has.
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory).
-    pub(super) fn buffer(&mut self, buffer: usize, ty: &Type) -> Result<Array> {
-        if let Some(array) = self.buffers[buffer].take()
-            && array.dtype() == ty.dtype
-            && array.size() == ty.size()
-            && !array.is_shared()
-        {
-            return Ok(array);
+    pub(super) fn make_ready(&mut self, buffer: usize, ty: &Type) -> Result<()> {
+        let there = self.buffers[buffer].as_ref();
+        if !there.is_some_and(|array| {
+            array.dtype() == ty.dtype && array.size() == ty.size() && !array.is_shared()
+        }) {
+            self.buffers[buffer] = Some(Array::scratch(ty.dtype, &ty.shape)?);
         }
-        Array::scratch(ty.dtype, &ty.shape)
+        Ok(())
     }
 
     /// Does a step of a function.
@@ -277,6 +279,17 @@ impl Frame {
                 let taken: SmallVec<[Array; 2]> = taken.collect::<Result<_>>()?;
                 for (&(_, to), array) in moves.iter().zip(taken) {
                     self.set(to, Some(array));
+                }
+            }
+            ArrayStep::Hand(moves) => {
+                for &(from, to) in moves {
+                    self.arrays.swap(from, to);
+                    self.enter(to);
+                    self.enter(from);
+                    self.end(from);
+                    if self.arrays[to].is_none() {
+                        return Err(missing());
+                    }
                 }
             }
             ArrayStep::Return(from) => {

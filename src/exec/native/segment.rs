@@ -149,6 +149,11 @@ impl Segment {
         self.instructions.iter().map(|i| &i.op)
     }
 
+    /// Whether it reads single numbers.
+    pub(super) fn has_numbers(&self) -> bool {
+        !self.numbers.is_empty()
+    }
+
     /// The single numbers that it reads.
     pub(super) fn numbers(&self, slots: &[RawSlot]) -> Result<SmallVec<[Array; 2]>> {
         let mut numbers = SmallVec::new();

@@ -6,14 +6,14 @@ use super::array_tape::{missing, overwrite};
 use super::frame::{Frame, LARGE};
 use super::places::Use;
 use super::segment::{
-    ElementSource, ResolvedSegment, ResolvedStep, ResultWay, Segment, SegmentOperand,
+    ElementSource, Output, ResolvedSegment, ResolvedStep, ResultWay, Segment, SegmentOperand,
 };
 use super::word::RawSlot;
-use crate::array::{Array, Slice, View, ViewMut, equal_shapes};
+use crate::array::{Array, View, ViewMut, equal_shapes};
 use crate::error::Result;
 use crate::exec::interpreter::{accept, apply};
 use crate::ir::{Datum, Function};
-use crate::rules::Operator;
+use crate::rules::{MOST_OPERANDS, Operator};
 
 impl ResolvedSegment {
     /// Whether the arrays of a frame have the types.
@@ -39,13 +39,16 @@ impl ResolvedSegment {
                 ResultWay::Elements(_) | ResultWay::Operator => false,
             };
             if !updated {
-                let mut out = frame.buffer(to, &step.ty)?;
-                let written = match out.view_mut() {
-                    Some(view) => step.compute(op, view, frame, numbers),
-                    None => Err(missing()),
+                frame.make_ready(to, &step.ty)?;
+                // Buffers of operands come before that of the result.
+                let (buffers, rest) = frame.buffers.split_at_mut(to);
+                let sources = Sources {
+                    places: &frame.arrays,
+                    buffers,
+                    numbers,
                 };
-                frame.buffers[to] = Some(out);
-                written?;
+                let out = rest.first_mut().and_then(Option::as_mut);
+                step.compute(op, out.ok_or_else(missing)?, &sources)?;
             }
             for &source in &step.frees {
                 match source {
@@ -60,6 +63,11 @@ impl ResolvedSegment {
 
     /// Puts results into their places.
     fn finish(&self, frame: &mut Frame) -> Result<()> {
+        let is_operand = |output: &Output| matches!(output.source, ElementSource::Place(_));
+        if !self.outputs.iter().any(is_operand) {
+            self.end(frame);
+            return self.put(frame);
+        }
         // First those that are operands' elements: another result may get the operand's place.
         let mut made: SmallVec<[(usize, Array); 1]> = SmallVec::new();
         for output in &self.outputs {
@@ -73,9 +81,23 @@ impl ResolvedSegment {
                 made.push((output.place, array));
             }
         }
+        self.end(frame);
+        self.put(frame)?;
+        for (place, array) in made {
+            frame.set(place, Some(array));
+        }
+        Ok(())
+    }
+
+    /// Lets go of arrays that are not needed any more.
+    fn end(&self, frame: &mut Frame) {
         for &place in &self.ends {
             frame.end(place);
         }
+    }
+
+    /// Puts results that are in buffers into their places.
+    fn put(&self, frame: &mut Frame) -> Result<()> {
         for output in &self.outputs {
             let ElementSource::Buffer(buffer) = output.source else {
                 continue;
@@ -91,64 +113,54 @@ impl ResolvedSegment {
                     *to = Some(array.with_shape(&output.shape));
                     Ok(())
                 }
-                false => overwrite(to, &output.shape, array.view().data),
+                false => overwrite(to, &output.shape, array.elements()),
             };
             frame.enter(output.place);
             written?;
-        }
-        for (place, array) in made {
-            frame.set(place, Some(array));
         }
         Ok(())
     }
 }
 
-/// The elements of an operand.
-fn elements<'a>(
-    source: ElementSource,
-    frame: &'a Frame,
+/// Where operands are.
+struct Sources<'a> {
+    places: &'a [Option<Array>],
+    buffers: &'a [Option<Array>],
     numbers: &'a [Array],
-) -> Result<Slice<'a>> {
-    let array = match source {
-        ElementSource::Buffer(buffer) => frame.buffers[buffer].as_ref(),
-        ElementSource::Place(place) => frame.arrays[place].as_ref(),
-        ElementSource::Number(number) => numbers.get(number),
-    };
-    array.map(|a| a.view().data).ok_or_else(missing)
+}
+
+impl<'a> Sources<'a> {
+    fn get(&self, source: ElementSource) -> Result<&'a Array> {
+        let array = match source {
+            ElementSource::Buffer(buffer) => self.buffers.get(buffer).and_then(Option::as_ref),
+            ElementSource::Place(place) => self.places[place].as_ref(),
+            ElementSource::Number(number) => self.numbers.get(number),
+        };
+        array.ok_or_else(missing)
+    }
 }
 
 impl ResolvedStep {
     /// Operands from number `start` on.
-    fn views<'a>(
-        &'a self,
-        start: usize,
-        frame: &'a Frame,
-        numbers: &'a [Array],
-    ) -> Result<SmallVec<[View<'a>; 4]>> {
+    fn views<'a>(&'a self, start: usize, sources: &Sources<'a>) -> Result<SmallVec<[View<'a>; 4]>> {
         let mut views = SmallVec::new();
         for (source, shape) in &self.operands[start..] {
-            views.push(View::new(shape, elements(*source, frame, numbers)?));
+            views.push(View::new(shape, sources.get(*source)?.elements()));
         }
         Ok(views)
     }
 
-    fn compute(
-        &self,
-        op: &dyn Operator,
-        out: ViewMut<'_>,
-        frame: &Frame,
-        numbers: &[Array],
-    ) -> Result<()> {
+    fn compute(&self, op: &dyn Operator, out: &mut Array, sources: &Sources<'_>) -> Result<()> {
         let ResultWay::Elements(kernel) = self.way else {
+            let data = out.view_mut().ok_or_else(missing)?.data;
             let shape = &self.ty.shape;
-            let data = out.data;
-            return op.eval(&self.views(0, frame, numbers)?, ViewMut { shape, data });
+            return op.eval(&self.views(0, sources)?, ViewMut { shape, data });
         };
-        let mut operands: SmallVec<[Slice<'_>; 3]> = SmallVec::new();
+        let mut operands: SmallVec<[&Array; MOST_OPERANDS]> = SmallVec::new();
         for &(source, _) in &self.operands {
-            operands.push(elements(source, frame, numbers)?);
+            operands.push(sources.get(source)?);
         }
-        kernel.apply_split(&operands, out.data)
+        kernel.apply_to_arrays(&operands, out)
     }
 
     /// Computes the result in the memory of operand 0; whether that could be.
@@ -166,7 +178,12 @@ impl ResolvedStep {
             ElementSource::Number(_) => None,
         };
         let mut array = taken.ok_or_else(missing)?;
-        let others = self.views(1, frame, numbers)?;
+        let sources = Sources {
+            places: &frame.arrays,
+            buffers: &frame.buffers,
+            numbers,
+        };
+        let others = self.views(1, &sources)?;
         let same = array.dtype() == self.ty.dtype;
         let view = array.view_mut().filter(|_| same);
         let done = view.and_then(|view| {
@@ -209,7 +226,19 @@ impl Frame {
         for &place in &segment.places {
             self.keep(place);
         }
-        let numbers = segment.numbers(slots)?;
+        match segment.has_numbers() {
+            true => self.segment_of(segment, function, &segment.numbers(slots)?),
+            false => self.segment_of(segment, function, &[]),
+        }
+    }
+
+    /// Runs a segment that reads these single numbers.
+    fn segment_of(
+        &mut self,
+        segment: &Segment,
+        function: &Function,
+        numbers: &[Array],
+    ) -> Result<()> {
         for known in &segment.resolved {
             let resolved = match known.get() {
                 Some(resolved) => resolved,
@@ -221,10 +250,10 @@ impl Frame {
                 },
             };
             if resolved.fits(self) {
-                return resolved.run(segment, self, &numbers);
+                return resolved.run(segment, self, numbers);
             }
         }
-        self.one_by_one(segment, function, &numbers)
+        self.one_by_one(segment, function, numbers)
     }
 
     /// Runs the operators of a segment as the interpreter does.
