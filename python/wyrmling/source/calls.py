@@ -244,20 +244,17 @@ class Calls(Recursions):
         with self.holding(function, *bound.values()):
             frame.cells = self._cells(function, bound)
             with self.holding(*frame.cells.values()):
-                self.frames.append(frame)
-                frame.around = list(self.frames)
-                self.state.environments.append(bound)
-                depth = len(self.frames)
-                try:
-                    self.walk_body(function.node, frame)
-                finally:
-                    del self.frames[depth - 1 :]
-        for incoming in frame.returns:
-            del incoming.state.environments[depth - 1 :]
-        return frame.returns
+                return self.walk_body(frame, bound)
 
-    def walk_body(self, text: ast.FunctionDef | ast.Lambda, frame: Frame) -> None:
-        """Follows a body to its ends, which are the returns of its frame."""
+    def walk_body(self, frame: Frame, bound: dict[str, Any]) -> list[Incoming]:
+        """Follows the body of a function whose names stand for these: the ways on which it returns,
+        without them.
+        """
+        self.frames.append(frame)
+        frame.around = list(self.frames)
+        self.state.environments.append(bound)
+        depth = len(self.frames)
+        text = frame.node
         try:
             if isinstance(text, ast.Lambda):
                 frame.returns.append(self.here(self.handed_back(self.evaluate(text.body), text)))
@@ -266,6 +263,11 @@ class Calls(Recursions):
                 frame.returns.append(self.here(Known(None)))
         except Ended:
             pass
+        finally:
+            del self.frames[depth - 1 :]
+        for incoming in frame.returns:
+            del incoming.state.environments[depth - 1 :]
+        return frame.returns
 
     def _bind(
         self, function: Closure, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST

@@ -14,14 +14,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .names import captured, targets
-from .state import CellContents, DictContents, ListContents, SetContents
+from .state import PLAIN_KEYS, CellContents, DictContents, ListContents, SetContents
 from .values import Known, Lazy, Text, Unset
 from .walker import Walker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PLAIN_KEYS = (int, float, str, bytes, tuple, type(None))
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 

@@ -291,17 +291,8 @@ class Generators(Walker):
             dict(contents.cells),
             deliver=lambda item: self.innermost(consumer, lambda: consume(item)),
         )
-        self.frames.append(frame)
-        frame.around = list(self.frames)
-        self.state.environments.append(dict(zip(contents.names, contents.values, strict=True)))
-        depth = len(self.frames)
-        try:
-            self.walk_body(function.node, frame)
-        finally:
-            del self.frames[depth - 1 :]
-        for incoming in frame.returns:
-            del incoming.state.environments[depth - 1 :]
-        return self.meet(frame.returns, node)[0]
+        bound = dict(zip(contents.names, contents.values, strict=True))
+        return self.meet(self.walk_body(frame, bound), node)[0]
 
     def _express(
         self,

@@ -331,8 +331,8 @@ class Operations:
         """The names of a function (``calls.py``)."""
         raise NotImplementedError
 
-    def walk_body(self, text: Any, frame: Any) -> None:
-        """Follows a body to its ends, which are the returns of its frame (``calls.py``)."""
+    def walk_body(self, frame: Any, bound: dict[str, Any]) -> list[Any]:
+        """Follows the body of a function: the ways on which it returns (``calls.py``)."""
         raise NotImplementedError
 
     def ways_through(

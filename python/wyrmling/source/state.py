@@ -13,6 +13,9 @@ from typing import Any, Self
 
 from .values import Choice, Composite, Lost, Reference, Value
 
+PLAIN_KEYS = (int, float, str, bytes, tuple, type(None))
+"""What a set may have: their hashes and comparisons run no code of the caller's."""
+
 
 @dataclass(frozen=True, slots=True)
 class ListContents:

@@ -16,6 +16,7 @@ import numpy as np
 
 from .numbers import FOLDED, is_numpy
 from .state import (
+    PLAIN_KEYS,
     DictContents,
     GeneratorContents,
     InstanceContents,
@@ -370,7 +371,7 @@ class Truth(Walker):
                     self.ask_kind(item)
                     return self._among_keys(item, [Known(key) for key in contents.items], node)
                 key = self.key(item, node)
-                if not isinstance(key, int | float | str | bytes | tuple | None):
+                if not isinstance(key, PLAIN_KEYS):
                     self.refuse(node, "whether a set has such an object", "use numbers or strings")
                 return Known(key in contents.items)
             method = self.bound(container, "__contains__", node)
