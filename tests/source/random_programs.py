@@ -3,10 +3,13 @@
     python tests/source/random_programs.py [--count N] [--first SEED] [--mode MODE ...]
 
 Each program (``program.py``) is called at two points or three. What ``mode="source"`` gives, by
-machine code and by the interpreter (``WYRMLING_JIT=0``), and what tracing gives, is held against
-plain Python and against derivatives by series (``held.py``); the programs that are refused are
-counted. A program with a fault is shrunk and printed. Programs run in processes of a few hundred
-each, so that one that crashes ends nothing but its own.
+machine code and by the interpreter, and what tracing gives, is held against plain Python and
+against derivatives by series (``held.py``); the programs that are refused are counted. A program
+with a fault is shrunk and printed. Programs run in processes of a few hundred each, so that one
+that crashes ends nothing but its own.
+
+A program is read once for all transforms at a point, and once for both ways to run it: reading is
+nine tenths of the time, and gives the same each time (``once``).
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ import argparse
 import ast
 import collections
 import contextlib
+import copy
+import dataclasses
+import functools
 import linecache
-import os
 import re
 import signal
 import subprocess
@@ -28,6 +33,10 @@ from held import Held, Refused
 from program import Program
 from shrinking import shrunk
 
+from wyrmling import _core
+from wyrmling.source import choose, policy
+
+MODES = ["source", "interpreter", "trace"]
 BLOCK = 250
 SECONDS = 60
 TOO_LONG = f"takes more than {SECONDS} seconds"
@@ -66,19 +75,79 @@ def function(text, name="<random program>"):
     return space["f"]
 
 
-def faults(text, points, mode, orders):
-    """What a mode gives wrong for a program, or the refusal, or nothing."""
-    found = []
+def _copied(read):
+    """What was read, with conditions of its own, to which each transform adds."""
+    needs = copy.copy(read.needs)
+    needs._tests = {place: list(tests) for place, tests in needs._tests.items()}
+    needs._hidden = dict(needs._hidden)
+    return dataclasses.replace(read, needs=needs)
+
+
+@contextlib.contextmanager
+def once():
+    """Functions are read once for arguments that are written the same, whatever is made of them,
+    and each transform of one is made once.
+    """
+    real = choose.specialise, choose.program
+    kept = {}
+
+    def remembered(key, make):
+        if key not in kept:
+            try:
+                kept[key] = make(), None
+            except Exception as error:
+                kept[key] = None, error
+        made, error = kept[key]
+        if error is not None:
+            raise error.with_traceback(None)
+        return _copied(made)
+
+    def specialise(f, args, kwargs):
+        return remembered((f, repr(args), repr(kwargs)), lambda: real[0](f, args, kwargs))
+
+    def program(f, chain, arguments, *, as_traced=False):
+        key = (f, repr(chain), repr(arguments.args), repr(arguments.kwargs), as_traced)
+        return remembered(key, lambda: real[1](f, chain, arguments, as_traced=as_traced))
+
+    choose.specialise, choose.program = specialise, program
     try:
-        with limited(SECONDS):
-            f = function(text)
+        yield
+    finally:
+        choose.specialise, choose.program = real
+
+
+@contextlib.contextmanager
+def interpreted():
+    """What is compiled here is interpreted, and nothing is left of what was compiled before."""
+    real = _core.IrFunction.compile
+    policy._records.clear()
+    _core.IrFunction.compile = functools.partialmethod(real, native=False)
+    try:
+        yield
+    finally:
+        _core.IrFunction.compile = real
+        policy._records.clear()
+
+
+def faults(text, points, mode, orders, held=None):
+    """What a mode gives wrong for a program, or the refusal, or nothing. ``held`` is a list of what
+    is known of the points, to which is added.
+    """
+    held = [] if held is None else held
+    is_interpreted = mode == "interpreter"
+    given = "source" if is_interpreted else mode
+    try:
+        with limited(SECONDS), interpreted() if is_interpreted else contextlib.nullcontext():
+            f = held[0].function if held else function(text)
             for at, point in enumerate(points):
-                found += Held(f, point, {}).faults(mode, orders if at == 0 else 1)
+                if at == len(held):
+                    held.append(Held(f, point, {}))
+                found = held[at].faults(given, orders if at == 0 else 1)
                 if found:
                     return [f"at {point}: {found[0]}"]
     except TooLong:
         return [TOO_LONG]
-    return found
+    return []
 
 
 def kind(fault):
@@ -96,14 +165,16 @@ def run(seed, modes):
     """Each mode with "ok", "refused", "fault" or "long", and what is said of it."""
     program = Program(seed)
     said = {}
-    for mode in modes:
-        try:
-            found = faults(program.text, program.points, mode, orders_of(seed))
-        except Refused as error:
-            said[mode] = ("refused", str(error))
-        else:
-            result = "long" if found == [TOO_LONG] else "fault"
-            said[mode] = (result, found[0]) if found else ("ok", "")
+    held = []
+    with once():
+        for mode in modes:
+            try:
+                found = faults(program.text, program.points, mode, orders_of(seed), held)
+            except Refused as error:
+                said[mode] = ("refused", str(error))
+            else:
+                result = "long" if found == [TOO_LONG] else "fault"
+                said[mode] = (result, found[0]) if found else ("ok", "")
     return program, said
 
 
@@ -151,13 +222,12 @@ def main():
     option = parser.add_argument
     option("--count", type=int, default=1000)
     option("--first", type=int, default=0)
-    option("--mode", action="append", choices=["source", "trace"])
-    option("--interpreter", action="store_true", help="without machine code only")
+    option("--mode", action="append", choices=MODES)
     option("--block", action="store_true", help=argparse.SUPPRESS)
     option("--refusals", action="store_true", help="print what is refused, by how often")
     option("--no-shrink", action="store_true")
     given = parser.parse_args()
-    modes = given.mode or ["source", "trace"]
+    modes = given.mode or MODES
     if given.block:
         block(given.first, given.count, modes, not given.no_shrink)
         return
@@ -165,35 +235,26 @@ def main():
     end = given.first + given.count
     for first in range(given.first, end, BLOCK):
         count = min(BLOCK, end - first)
-        for jit in ["0"] if given.interpreter else ["1", "0"] if "source" in modes else ["1"]:
-            chosen = [m for m in modes if m == "source" or jit == "1" or given.interpreter]
-            command = [sys.executable, str(Path(__file__)), "--block", "--first", str(first)]
-            command += ["--count", str(count), *(["--no-shrink"] if given.no_shrink else [])]
-            command += [part for mode in chosen for part in ("--mode", mode)]
-            done = subprocess.run(
-                command,
-                env={**os.environ, "WYRMLING_JIT": jit},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=False,
-            )
-            last = ""
-            for line in done.stdout.splitlines():
-                if line.startswith("seed "):
-                    last = line
-                elif line.startswith("refused "):
-                    refusals[line] += 1
-                elif line.startswith("counts "):
-                    how = "" if jit == "1" else " interpreted"
-                    for name, n in ast.literal_eval(line.removeprefix("counts ")).items():
-                        total[name + how] += n
-                else:
-                    bad += line.startswith("FAULT")
-                    print(line, flush=True)
-            if done.returncode:
-                bad += 1
-                print(f"FAULT: the process ended with {done.returncode} at {last}", flush=True)
+        command = [sys.executable, str(Path(__file__)), "--block", "--first", str(first)]
+        command += ["--count", str(count), *(["--no-shrink"] if given.no_shrink else [])]
+        command += [part for mode in modes for part in ("--mode", mode)]
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        last = ""
+        for line in done.stdout.splitlines():
+            if line.startswith("seed "):
+                last = line
+            elif line.startswith("refused "):
+                refusals[re.sub(r"<.*>:[0-9]+: in \w+", "", line)] += 1
+            elif line.startswith("counts "):
+                total.update(ast.literal_eval(line.removeprefix("counts ")))
+            else:
+                bad += line.startswith("FAULT")
+                print(line, flush=True)
+        if done.returncode:
+            bad += 1
+            print(f"FAULT: the process ended with {done.returncode} at {last}", flush=True)
         print(f"up to {first + count}: {dict(sorted(total.items()))}", flush=True)
     if given.refusals:
         for line, n in refusals.most_common(60):

@@ -1,9 +1,6 @@
 """Random programs in all modes against plain Python; `make random-programs` runs many more."""
 
 import collections
-import subprocess
-import sys
-from pathlib import Path
 
 import held
 import program
@@ -14,25 +11,17 @@ import shrinking
 import wyrmling as wy
 
 COUNT, BLOCKS = 500, 10
-MODES = ["source", "trace"]
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, COUNT // BLOCKS))
 def test_programs(first):
     ran = collections.Counter()
     for seed in range(first, first + COUNT // BLOCKS):
-        made, said = random_programs.run(seed, MODES)
+        made, said = random_programs.run(seed, random_programs.MODES)
         for mode, (result, text) in said.items():
             assert result != "fault", f"program {seed} in {mode}: {text}\n{made.text}"
             ran[mode] += result == "ok"
-    assert all(ran[mode] > COUNT // BLOCKS / 2 for mode in MODES), ran
-
-
-def test_programs_by_the_interpreter():
-    command = [sys.executable, str(Path(random_programs.__file__)), "--interpreter"]
-    command += ["--mode", "source", "--count", str(COUNT), "--no-shrink"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(ran[mode] > COUNT // BLOCKS / 2 for mode in random_programs.MODES), ran
 
 
 def test_a_seed_makes_one_program():

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .state import ArrayContents, CellContents, Contents, State, names_of, reachable
+from .state import PLAIN, ArrayContents, CellContents, Contents, State, names_of, reachable
 from .values import (
     Array,
     Choice,
@@ -93,6 +93,7 @@ class Merge:
     _parted: set[int] = field(default_factory=set)
     _owners: list[dict[int, int]] = field(default_factory=list)
     _reached: list[set[int]] = field(default_factory=list)
+    _changed: set[Path] = field(default_factory=set)
 
     def run(self, block: int) -> Incoming:
         """The state of the block at which the paths meet, and the values."""
@@ -101,6 +102,7 @@ class Merge:
         self._reached = [
             reachable(i.state, [*names_of(i.state), *i.values, *self.held]) for i in self.incomings
         ]
+        self._changed = {path[:2] for path in self.forced if path[0] == "heap"}
         merged = State(block)
         if self.held:
             self._held()
@@ -112,11 +114,14 @@ class Merge:
             others = [state.environments[depth] for state in states[1:]]
             for name in names:
                 value = first.get(name, UNSET)
-                simple = type(value) in SIMPLE and (depth, name) not in self.forced
-                if simple and all(other.get(name, UNSET) is value for other in others):
-                    environment[name] = value
-                    continue
-                given = [value, *(other.get(name, UNSET) for other in others)]
+                if type(value) in SIMPLE and (depth, name) not in self.forced:
+                    for other in others:
+                        if other.get(name, UNSET) is not value:
+                            break
+                    else:
+                        environment[name] = value
+                        continue
+                given = [value, *[other.get(name, UNSET) for other in others]]
                 environment[name] = self.merge((depth, name), given)
             merged.environments.append(environment)
         values = tuple(
@@ -154,22 +159,24 @@ class Merge:
 
     def merge(self, path: Path, given: list[Any]) -> Any:
         """One value for those that the paths give; None for a path that gives none."""
-        first = next(value for value in given if value is not None)
-        whole = None not in given
-        if path not in self.forced and whole:
-            simple = not isinstance(first, Reference | Composite | Choice)
-            if simple and all(value is first for value in given):
+        first = given[0]
+        if type(first) in PLAIN and path not in self.forced:
+            for value in given:
+                if value is not first:
+                    break
+            else:
                 return first
-        lost = next((value for value in given if isinstance(value, Lost)), None)
-        if lost is not None:
+        present = [value for value in given if value is not None]
+        first, whole = present[0], len(present) == len(given)
+        classes = {type(value) for value in present}
+        if Lost in classes:
             self.layout[path] = "lost"
-            return lost
+            return next(value for value in present if isinstance(value, Lost))
         if isinstance(self.forced.get(path), tuple):
             return self._choose(path, given)
-        present = [value for value in given if value is not None]
-        if any(isinstance(value, Unset) for value in present):
+        if Unset in classes:
             return self._unset(path, given, present)
-        arrays = self._arrays(given)
+        arrays = self._arrays(given) if Array in classes or Reference in classes else None
         if arrays is not None:
             return self._array(path, arrays, [one for one in arrays if one is not None], whole)
         kind = kind_of(first)
@@ -177,7 +184,7 @@ class Merge:
             if all(kind_of(value) == kind for value in present):
                 return self._number(path, kind, given, present, whole)
             return self._choose(path, given)
-        if any(type(value) is not type(first) for value in present):
+        if len(classes) > 1:
             return self._choose(path, given)
         if isinstance(first, Known):
             if all(same_object(first.object, value.object) for value in present):
@@ -336,7 +343,7 @@ class Merge:
             for owner in self._owners:
                 if owner.setdefault(first, first) != first:
                     raise Conflict
-            if first not in self._heap:
+            if first not in self._heap and not self._stays(first):
                 self._heap[first] = Lost("it is being merged")
                 self._contents(first, ("heap", first), [first] * len(given))
             return Reference(first)
@@ -355,6 +362,22 @@ class Merge:
         self._heap[new] = Lost("it is being merged")
         self._contents(new, (*path, "*"), list(key))
         return Reference(new)
+
+    def _stays(self, address: int) -> bool:
+        """Whether an object is the same on all paths, leads to no other, and has no part that an
+        earlier merge changed: then it is kept as it is.
+        """
+        contents = self.incomings[0].state.heap.get(address)
+        if contents is None or isinstance(contents, Lost) or ("heap", address) in self._changed:
+            return False
+        for incoming in self.incomings:
+            if incoming.state.heap.get(address) is not contents:
+                return False
+        for part in contents.parts:
+            if type(part) not in PLAIN:
+                return False
+        self._heap[address] = contents
+        return True
 
     def _part(self, first: int, second: int, where: tuple[int | None, ...]) -> None:
         """Lets two names of one array be names of two, which nobody may write to from now on."""

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from .values import Choice, Composite, Lost, Reference, Value
+from .values import Array, Choice, Composite, Known, Lost, Number, Reference, Unset, Value
 
 PLAIN_KEYS = (int, float, str, bytes, tuple, type(None))
 """What a set may have: their hashes and comparisons run no code of the caller's."""
@@ -217,20 +217,33 @@ def addresses(value: Any) -> Iterable[int]:
             yield from addresses(alternative)
 
 
+# Classes of values that lead to no object.
+PLAIN = frozenset({Number, Known, Unset, Lost, Array})
+
+
 def reachable(state: State, roots: Iterable[Any]) -> set[int]:
     """The addresses that values lead to."""
     found: set[int] = set()
-    if not state.heap:
+    heap = state.heap
+    if not heap:
         return found
-    waiting = [address for value in roots for address in addresses(value)]
+    waiting = [value for value in roots if type(value) not in PLAIN]
     while waiting:
-        address = waiting.pop()
-        if address in found or address not in state.heap:
-            continue
-        found.add(address)
-        contents = state.heap[address]
-        if not isinstance(contents, Lost):
-            waiting += [inner for part in contents.parts for inner in addresses(part)]
+        value = waiting.pop()
+        if type(value) is Reference:
+            address = value.address
+            if address in found or address not in heap:
+                continue
+            found.add(address)
+            contents = heap[address]
+            parts = () if isinstance(contents, Lost) else contents.parts
+        elif type(value) is Choice:
+            parts = value.alternatives
+        else:
+            parts = getattr(value, "parts", ())
+        for part in parts:
+            if type(part) not in PLAIN:
+                waiting.append(part)
     return found
 
 
