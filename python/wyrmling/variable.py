@@ -5,6 +5,8 @@ package is imported, is what has no form there:
 
 - methods of NumPy's arrays that are made of several operators, the functions of
   ``wyrmling.arrays``, and those that NumPy answers from the value;
+- how it is shown: while a function is traced as the number or array that it stands for, so that a
+  function that is differentiated prints what plain Python prints; otherwise with its class;
 - ``&``, ``|``, ``^`` and ``~``, which are logical, on masks alone: arrays whose elements are all 0
   or 1, as those of ``x > 0``, whatever their type. Any other raises TypeError: so does what follows
   an input or a parameter and is no answer of a comparison, for its zeros and ones may be others
@@ -28,6 +30,9 @@ array([ 2., -1.,  4.])
 """
 
 import math
+
+# It is ``threading.local``; that module is not needed otherwise.
+from _thread import _local
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -152,8 +157,49 @@ def _integer(function: Callable[[float], int]) -> Method:
     return method
 
 
+class _Depth(_local):
+    """How many functions a thread traces, one within the other."""
+
+    count = 0
+
+
+depth = _Depth()
+
+
+def _stands_for(variable: Variable) -> Any:
+    """The number or array that plain Python has where a traced function has this variable; the
+    variable itself where nothing is traced, and if it is an input or parameter of the user's.
+    """
+    if not depth.count or type(variable) is not Variable:
+        return variable
+    value: Any = variable.value
+    if variable.ndim:
+        return value
+    if _core.is_number(variable):
+        return value.item()
+    return value[()] if _core.is_scalar(variable) else value
+
+
+_native_repr = Variable.__repr__
+
+
+def _repr(self: Variable) -> str:
+    """Implements ``repr``: as what it stands for, where a function is traced."""
+    found = _stands_for(self)
+    return _native_repr(self) if found is self else repr(found)
+
+
+def _str(self: Variable) -> str:
+    """Implements ``str``, as ``repr`` does."""
+    found = _stands_for(self)
+    return repr(self) if found is self else str(found)
+
+
 def _format(self: Variable, spec: str, /) -> str:
     """Implements ``format``: a number as Python's, whatever it depends on; an array by ``str``."""
+    found = _stands_for(self)
+    if found is not self:
+        return format(found, spec)
     if not spec:
         return str(self)
     if self.ndim:
@@ -321,6 +367,8 @@ METHODS: dict[str, Method] = {
     "__floor__": _integer(math.floor),
     "__trunc__": _integer(math.trunc),
     "__format__": _format,
+    "__repr__": _repr,
+    "__str__": _str,
     "__invert__": invert,
     "__reversed__": _reversed,
     "__round__": _round,

@@ -83,13 +83,12 @@ REFUSED = {
     "statements.with_a_context",
 }
 
-# What ``mode="trace"`` gives other numbers for: they ask what class a number is, or print it, or
+# What ``mode="trace"`` gives other numbers for: they ask what class a number is, or
 # are given one list twice.
 TRACED_OTHERWISE = {
     "at_last.membership_in_a_set",
     "calls.isinstance_of_arguments",
     "effects.two_arguments_are_one_list",
-    "statements.formatted_string",
     "statements.match_classes",
 }
 

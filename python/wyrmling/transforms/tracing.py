@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Variable
+from ..variable import depth
 from . import instances, tree
 
 P = ParamSpec("P")
@@ -178,7 +179,11 @@ class Run:
             if opened:
                 self._stand_in(at, traced[at], opened)
         self._rebuilds = rebuilds
-        result = function(*traced, **kwargs)
+        depth.count += 1
+        try:
+            result = function(*traced, **kwargs)
+        finally:
+            depth.count -= 1
         if self._instances:
             self._refuse_changes()
         self.aux: Any = None
