@@ -1,11 +1,9 @@
-"""What a differentiated function prints and formats is what plain Python prints, once in each call."""
+"""What a differentiated function prints is what plain Python prints, once in each call."""
 
 import contextlib
 import io
-import math
 
 import numpy as np
-import pytest
 
 import wyrmling as wy
 
