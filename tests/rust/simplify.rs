@@ -2,30 +2,15 @@
 
 use wyrmling::exec::{Outcome, interpret};
 use wyrmling::ir::{
-    Builder, Cfg, Comparison, Datum, Expression, Function, Lengths, ScalarOperator as S, Target,
+    Builder, Cfg, Comparison, Datum, Expression, Function, Lengths, ScalarOperator as S,
     Terminator, ValueId, ValueKind, are_exact, simplify, vjp,
 };
 use wyrmling::rules::{Add, Exp, Mul, OpRef, Operator, Sin, SumTo};
 use wyrmling::{Array, DType, Type};
 
+use crate::common::draft::to;
 use crate::common::functions::random_function;
-use crate::common::outcomes::{bits, outcomes, random_arguments};
-
-fn to(block: usize, args: &[ValueId]) -> Target {
-    Target {
-        block,
-        args: args.to_vec(),
-    }
-}
-
-fn simple(function: &Function) -> Function {
-    function.check().expect("well formed");
-    let simple = simplify(function, Lengths::Seen).expect("memory");
-    simple
-        .check()
-        .unwrap_or_else(|e| panic!("{e}\n{function}\n{simple}"));
-    simple
-}
+use crate::common::outcomes::{bits, outcomes, random_arguments, simple};
 
 /// How many instructions a function has.
 fn size(function: &Function) -> usize {

@@ -5,13 +5,13 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wyrmling::exec::{Outcome, interpret};
 use wyrmling::ir::{
-    Builder, Comparison, Datum, Expression, Function, Lengths, ScalarOperator as S, Terminator,
-    ValueId, simplify,
+    Builder, Comparison, Datum, Expression, Function, ScalarOperator as S, Terminator, ValueId,
 };
 use wyrmling::rules::Gather;
 use wyrmling::{Array, DType, Type};
 
 use crate::common::draft::{Draft, to};
+use crate::common::outcomes::simple;
 
 /// Steps of a run at most.
 const STEPS: usize = 4_000;
@@ -21,15 +21,6 @@ fn comparisons(function: &Function) -> usize {
     let instructions = function.blocks.iter().flat_map(|b| &b.instructions);
     let is_one = |e: &Expression| matches!(e, Expression::Compute(S::CompareInt(_), ..));
     instructions.filter(|i| is_one(&i.expression)).count()
-}
-
-fn simple(function: &Function) -> Function {
-    function.check().expect("well formed");
-    let simple = simplify(function, Lengths::Seen).expect("memory");
-    simple
-        .check()
-        .unwrap_or_else(|e| panic!("{e}\n{function}\n{simple}"));
-    simple
 }
 
 struct Generator {

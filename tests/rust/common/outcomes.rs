@@ -1,9 +1,9 @@
-//! What functions give, to the bit: what passes and executors are compared by.
+//! Functions simplified, and what they give, to the bit: what passes and executors are compared by.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wyrmling::exec::{Outcome, interpret};
-use wyrmling::ir::{Datum, Function};
+use wyrmling::ir::{Datum, Function, Lengths, simplify};
 use wyrmling::{Array, DType};
 
 /// Random arguments for a function, special values among them.
@@ -23,6 +23,16 @@ pub fn random_arguments(seed: u64) -> Vec<Datum> {
         Datum::Int(random.random_range(-4..5)),
         Datum::Bool(random.random_range(0..2) == 0),
     ]
+}
+
+/// A function simplified for all lengths; both are checked.
+pub fn simple(function: &Function) -> Function {
+    function.check().expect("well formed");
+    let simple = simplify(function, Lengths::Seen).expect("memory");
+    simple
+        .check()
+        .unwrap_or_else(|e| panic!("{e}\n{function}\n{simple}"));
+    simple
 }
 
 /// What results are, to the bit.
