@@ -4,6 +4,7 @@ use pyo3::exceptions::{
     PyFloatingPointError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOSError,
     PyRuntimeError, PyTypeError, PyValueError,
 };
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::error::{Error, Raised};
@@ -33,6 +34,17 @@ impl From<Error> for PyErr {
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         }
     }
+}
+
+/// The error of something that takes no variable, since a gradient would be lost: what raises it cannot
+/// be traced. `python/wyrmling/source/choose.py` knows it by its attribute.
+#[cold]
+pub(super) fn takes_no_variable(py: Python<'_>, text: String) -> PyErr {
+    let error = PyTypeError::new_err(text);
+    let noted = error
+        .value(py)
+        .setattr(intern!(py, "takes_no_variable"), true);
+    noted.err().unwrap_or(error)
 }
 
 /// What Python raised within a call of the crate's, which gives it back as it was.

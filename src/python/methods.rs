@@ -18,6 +18,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::argument::{Given, Integer, KeepDims, Named};
 use super::element_type::ElementType;
+use super::error::takes_no_variable;
 use super::functions::{diagonal_of, two};
 use super::length;
 use super::memory_order::{MemoryOrder, reshaped};
@@ -409,7 +410,11 @@ impl PyVariable {
         if differentiated || node.settable() {
             let asked = py.import(intern!(py, "wyrmling.array_refusal"))?;
             let said = asked.call_method1(intern!(py, "refusal"), (differentiated,))?;
-            return Err(PyTypeError::new_err(said.extract::<String>()?));
+            let said: String = said.extract()?;
+            return Err(match differentiated {
+                true => takes_no_variable(py, said),
+                false => PyTypeError::new_err(said),
+            });
         }
         if copy == Some(false) {
             return Err(PyValueError::new_err(

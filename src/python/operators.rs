@@ -15,6 +15,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 
+use super::error::takes_no_variable;
 use super::operand::{arithmetic, as_python, combined, comparison as compared};
 use super::variable::PyVariable;
 use super::{Object, convert, index};
@@ -194,11 +195,10 @@ impl PyVariable {
     /// transform, or follows an input.
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
         if self.node()?.traced_below() {
-            return Err(PyTypeError::new_err(
-                "float() of an argument that is differentiated, or of what was computed from \
-                 it, would lose the gradient: use np.sin for math.sin and so on, np.stack or \
-                 wyrmling.array to fill an array, and .item() for the plain number",
-            ));
+            let text = "float() of an argument that is differentiated, or of what was computed from it, \
+                        would lose the gradient: use np.sin for math.sin and so on, np.stack or \
+                        wyrmling.array to fill an array, and .item() for the plain number";
+            return Err(takes_no_variable(py, text.to_owned()));
         }
         self.is_fixed("float()", "np.sin for math.sin and so on")?;
         self.single(py)

@@ -154,6 +154,21 @@ def test_what_always_raises_raises_what_python_raises():
         assert str(found.value) == str(expected.value)
 
 
+def test_an_error_of_the_function_is_not_taken_for_one_of_tracing():
+    """Whatever it says."""
+
+    def picky(x):
+        if not isinstance(x, float):
+            raise TypeError("a plain array would lose the gradient")
+        return x * x
+
+    slope = wy.grad(picky)
+    for _ in range(3):
+        with pytest.raises(TypeError, match="would lose"):
+            slope(3.0)
+    assert wy.grad(picky, mode="source")(3.0) == 6.0
+
+
 def test_what_leaves_and_cannot_be_traced():
     def caught(x):
         try:

@@ -112,7 +112,7 @@ class Chosen:
         try:
             return self.traced(*args, **kwargs)
         except TypeError as error:
-            if not (loses_gradients(error) or (left and self.mode == "source")):
+            if not (takes_no_variable(error) or (left and self.mode == "source")):
                 raise
             failure = error
         try:
@@ -215,10 +215,12 @@ class Chosen:
         return has_arrays and any(transform.name in jacobians for transform in self.chain)
 
 
-def loses_gradients(error: BaseException | None) -> bool:
-    """Whether an error says that a function cannot be traced: what it calls takes no variables."""
+def takes_no_variable(error: BaseException | None) -> bool:
+    """Whether an error says that a function cannot be traced: what it calls takes no variables. The
+    attribute is given by ``src/python/error.rs``.
+    """
     while error is not None:
-        if isinstance(error, TypeError) and "would lose" in str(error):
+        if getattr(error, "takes_no_variable", False):
             return True
         error = error.__cause__
     return False
