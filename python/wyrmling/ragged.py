@@ -2,6 +2,8 @@
 
 A ``Ragged`` is one array of all values and the place where each entry begins. So a million short
 sequences are two arrays, not a million, and an entry is found without a search.
+
+Limit: entries differ in the length of their first axis alone.
 """
 
 from __future__ import annotations
