@@ -156,12 +156,15 @@ fn size(name: &str, n: &Integer, least: i128) -> PyResult<usize> {
     Ok(n.within(name, least..=usize::MAX as i128)? as usize)
 }
 
+/// Where the values of each input come from, by the input's identity.
+type InputSources = Vec<(u64, Source)>;
+
 /// Where each input's values come from.
 fn sources(
     program: &Program,
     columns: Given<Bound<'_, PyDict>>,
     sample: Option<Given<Bound<'_, PyDict>>>,
-) -> PyResult<Vec<(u64, Source)>> {
+) -> PyResult<InputSources> {
     let mut sources = Vec::new();
     for (key, value) in columns.named("columns", BY_INPUT)? {
         let at = place(program, "columns", &key)?;
@@ -190,7 +193,7 @@ fn sources(
 fn with_tables(
     program: Arc<Program>,
     tables: &mut Vec<(u64, Array)>,
-    sources: &mut Vec<(u64, Source)>,
+    sources: &mut InputSources,
 ) -> Result<Arc<Program>> {
     let drawn = |id: u64, sources: &[(u64, Source)]| {
         let mut samplers = sources.iter();
@@ -210,9 +213,6 @@ fn with_tables(
     }
 }
 
-/// Where each input's values come from.
-type Sources = Vec<(u64, Source)>;
-
 /// What is trained: a loss, where its values come from, and, of a function, what Python knows of it.
 ///
 /// # Errors
@@ -222,7 +222,7 @@ fn trained_loss<'py>(
     columns: Given<Bound<'py, PyDict>>,
     sample: Option<Given<Bound<'py, PyDict>>>,
     parameters: Option<Given<Bound<'py, PyDict>>>,
-) -> PyResult<(TrainedLoss, Sources, Option<FittedFunction>)> {
+) -> PyResult<(TrainedLoss, InputSources, Option<FittedFunction>)> {
     let mut tables;
     let program = if let Ok(program) = loss.cast::<PyProgram>() {
         tables = program.get().tables.clone();

@@ -155,8 +155,6 @@ def test_what_always_raises_raises_what_python_raises():
 
 
 def test_an_error_of_the_function_is_not_taken_for_one_of_tracing():
-    """Whatever it says."""
-
     def picky(x):
         if not isinstance(x, float):
             raise TypeError("a plain array would lose the gradient")
