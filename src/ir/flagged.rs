@@ -6,7 +6,7 @@ use super::builder::Builder;
 use super::function::ValueId;
 use super::scalar::ScalarOperator;
 use crate::error::Result;
-use crate::rules::differentiate::{Applied, Cotangents, PassObserver};
+use crate::rules::differentiate::{Applied, Cotangents};
 use crate::rules::{Ex, Form, Id, OpRef, is_one_of};
 
 /// When a cotangent is not absent.
@@ -85,11 +85,10 @@ impl Flagged {
         (result, applied): (ValueId, Applied),
         wanted: impl Fn(usize, ValueId) -> bool,
         evidence: Evidence,
-        observer: &mut dyn PassObserver,
     ) -> Result<()> {
         let operands = applied.1.clone();
         self.sums
-            .pull(cx, result, Some(applied), &wanted, observer)?;
+            .pull(cx, result, Some(applied), &wanted, &mut ())?;
         for (n, &a) in operands.iter().enumerate() {
             if wanted(n, a) {
                 self.note(cx, a, evidence);

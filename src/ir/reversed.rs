@@ -26,7 +26,6 @@ use super::presence::{Next, Presence, Present, reached_from};
 use super::scalar::{Comparison, ScalarOperator};
 use crate::error::Result;
 use crate::interrupt::Poller;
-use crate::rules::differentiate::PassObserver;
 
 /// About how many nanoseconds the rule of an instruction takes.
 const RULE: usize = 1000;
@@ -50,7 +49,6 @@ pub(super) fn reverse(
     forward: &Forward<'_>,
     seeds: &[ValueId],
     wrt: &[ValueId],
-    observer: &mut dyn PassObserver,
 ) -> Result<Reversed> {
     let function = forward.function;
     let builder = Builder::resume(function);
@@ -66,7 +64,6 @@ pub(super) fn reverse(
         cotangents: Flagged::new(function.kinds.len(), truth),
         wrt,
         gradients: Vec::new(),
-        observer,
         builder,
     };
     pass.declare()?;
@@ -120,7 +117,6 @@ struct Reversal<'f> {
     wrt: &'f [ValueId],
     /// Which of `wrt` have a gradient.
     gradients: Vec<bool>,
-    observer: &'f mut dyn PassObserver,
 }
 
 impl Reversal<'_> {
@@ -230,7 +226,7 @@ impl Reversal<'_> {
         let applied = (i.results[0], (op.clone(), args.clone()));
         let wanted = |n: usize, a: ValueId| activity.flows(block, k, n, a);
         let cotangents = &mut self.cotangents;
-        cotangents.pull(&self.builder, applied, wanted, evidence, self.observer)
+        cotangents.pull(&self.builder, applied, wanted, evidence)
     }
 
     /// Passes on what depends on a flag, from instruction `last` of a block upwards, in a block that

@@ -80,7 +80,7 @@ pub fn vjp(function: &Function, wrt: &[ValueId]) -> Result<Pullback> {
         origins: &origins,
         inductions: &inductions,
     };
-    let mut reversed = reverse(&forward, &seeds, &wrt, &mut ())?;
+    let mut reversed = reverse(&forward, &seeds, &wrt)?;
     let gradients = reversed.gradients.clone();
     let first = forward.function.kinds.len();
     drop_identities(&mut reversed.function, first);
