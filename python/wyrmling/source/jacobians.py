@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._core import IrFunction
 from . import refuse
 from .arguments import Arguments
@@ -25,7 +24,6 @@ from .form import Constant, Leaf, Make
 from .programs import (
     Program,
     Results,
-    Writer,
     chosen,
     derivative,
     differentiated,
@@ -36,6 +34,7 @@ from .programs import (
     real,
     sampled,
 )
+from .writer import Writer
 
 LARGEST = 2**24
 
@@ -57,7 +56,7 @@ def jacobian(
     form = real(program.form)
     outputs = outputs_of(form)
     given = {number: np.shape(arguments.leaves[number]) for number in numbers}
-    writer = Writer("Jacobian", program)
+    writer = program.writer("Jacobian")
     shapes: dict[int, Shape] = {leaf.number: () for leaf in outputs}
     samples = {leaf.number: one_of(leaf.kind) for leaf in outputs}
     if any(leaf.kind == "array" for leaf in outputs):
@@ -223,7 +222,7 @@ def _each(
         index = builder.compute("int_to_index", [following], exit)
         seed = builder.apply("replace_row", [zeros, unit, index])
         if len(shape) > 1:
-            seed = _spliced(writer, np.zeros(size, dtype), seed, lambda x: x.reshape(shape))
+            seed = writer.applied(lambda x: x.reshape(shape), np.zeros(size, dtype), seed)
         indices.append(index)
         seeds.append(seed)
         following = builder.compute("int_add", [following, builder.constant(1)], exit)
@@ -236,19 +235,13 @@ def _each(
     return tables
 
 
-def _spliced(writer: Writer, like: Any, value: int, function: Callable[[Any], Any]) -> int:
-    """A function of an array, recorded."""
-    sample = _core.Input(like)
-    return writer.builder.splice([function(sample)], [sample], [value])[0]
-
-
 def _reshaped(writer: Writer, value: int, sample: Any, shape: Shape) -> int:
     """Rows for each element of a shape, as an array of that shape and the sample's."""
     if len(shape) < 2:
         return value
     whole = shape + np.shape(sample)
     like = np.zeros((math.prod(shape), *np.shape(sample)), getattr(sample, "dtype", np.float64))
-    return _spliced(writer, like, value, lambda x: x.reshape(whole))
+    return writer.applied(lambda x: x.reshape(whole), like, value)
 
 
 def _transposed(writer: Writer, value: int, sample: Any, shape: Shape) -> int:
@@ -259,4 +252,4 @@ def _transposed(writer: Writer, value: int, sample: Any, shape: Shape) -> int:
     like = np.zeros((math.prod(shape), *own), sample.dtype)
     whole = own + shape
     axes = (*range(1, len(own) + 1), 0)
-    return _spliced(writer, like, value, lambda x: x.transpose(axes).reshape(whole))
+    return writer.applied(lambda x: x.transpose(axes).reshape(whole), like, value)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .. import _core
 from .._core import IrBuilder, IrFunction
 from ..transforms import instances
 from . import form as forms
@@ -23,6 +24,7 @@ from .arguments import NO_GRADIENT, Arguments, Misfit, without_nothing
 from .form import Argument, Constant, Either, Leaf, Make
 from .result import Instance
 from .scope import Needs, Place
+from .writer import Writer
 
 
 class Left(Misfit):
@@ -55,6 +57,10 @@ class Program:
             if isinstance(sample, np.ndarray):
                 self.needs.test(place.attribute("shape"), ("equal", sample.shape))
 
+    def writer(self, prefix: str) -> Writer:
+        """What writes another function of these parameters."""
+        return Writer(prefix, self.function, self.samples)
+
     def with_results(self, function: IrFunction, form: Any) -> Program:
         """The same of another function of these parameters."""
         return replace(self, function=function, form=form, build=None)
@@ -79,10 +85,11 @@ def refuse_spectral(function: IrFunction) -> None:
 
 def untagged(program: Program, singles: bool = False) -> Program:
     """The function where results of several forms are one floating-point number; it leaves where a
-    result is another thing, which a float32 is unless ``singles`` says that it may be a float64.
+    result is another thing, which a float32 or an integer is unless ``singles`` says that it may be
+    a float64.
     Raises SourceError where none is such a number.
     """
-    writer = Writer("number", program)
+    writer = program.writer("number")
     builder = writer.builder
     found = builder.inline(program.function, writer.parameters)
     results: list[int] = []
@@ -92,7 +99,10 @@ def untagged(program: Program, singles: bool = False) -> Program:
             return found[form.number]
         if singles and isinstance(form, Leaf) and form.kind == "float32":
             return builder.apply("cast", [found[form.number]], dtype="float64")
-        if isinstance(form, Constant) and type(form.object) in (float, np.float64):
+        if singles and isinstance(form, Leaf) and form.kind in ("int", "int64"):
+            return builder.compute("int_to_float", [found[form.number]])
+        kinds = (float, np.float64, int) if singles else (float, np.float64)
+        if isinstance(form, Constant) and type(form.object) in kinds:
             return builder.constant(float(form.object))
         return None
 
@@ -137,27 +147,11 @@ def kind_of(leaf: Any) -> str | None:
     return "float32" if type(leaf) is np.float32 else None
 
 
-class Writer:
-    """A new function with the parameters of another."""
-
-    def __init__(self, prefix: str, program: Program) -> None:
-        """It is named after the other."""
-        like = program.function
-        self.builder = IrBuilder(f"{prefix} of {like.name}", like.file)
-        pairs = zip(like.parameters, program.samples, strict=True)
-        self.parameters = [self.builder.parameter(0, kind, sample) for kind, sample in pairs]
-
-    def finish(self, results: Sequence[int]) -> IrFunction:
-        """The function that returns these values."""
-        self.builder.returns(list(results))
-        return self.builder.finish()
-
-
 def only(program: Program, results: Sequence[int]) -> IrFunction:
     """The function that returns these results alone."""
     if list(results) == list(range(len(program.function.results))):
         return program.function
-    writer = Writer("part", program)
+    writer = program.writer("part")
     found = writer.builder.inline(program.function, writer.parameters)
     return writer.finish([found[number] for number in results])
 
@@ -166,9 +160,11 @@ def _summed(program: Program, leaf: Leaf) -> IrFunction:
     """The function that returns one result, or the sum of its elements."""
     if leaf.kind != "array":
         return only(program, [leaf.number])
-    writer = Writer("sum", program)
+    writer = program.writer("sum")
     found = writer.builder.inline(program.function, writer.parameters)
-    return writer.finish([writer.builder.apply("sum", [found[leaf.number]])])
+    value = found[leaf.number]
+    like = np.ones(writer.builder.shape(value), writer.builder.dtype(value))
+    return writer.finish([writer.applied(_core.sum, like, value)])
 
 
 def one_of(kind: str) -> Any:
@@ -318,7 +314,7 @@ def gradient(
         raise Misfit("the result is not one number")
     if isinstance(form, Leaf) and form.kind == "array" and not total:
         raise Misfit("the result is an array")
-    writer, results = Writer("gradient", program), Results(arguments)
+    writer, results = program.writer("gradient"), Results(arguments)
     outputs = outputs_of(form)
     values: dict[int, int] = {}
     found: dict[int, int] = {}
@@ -365,7 +361,7 @@ def _extended(
     """A writer of a function with parameters for more arguments, the program that it will be, and
     the new parameters.
     """
-    writer = Writer(prefix, program)
+    writer = program.writer(prefix)
     added = []
     for sample in like:
         added.append(writer.builder.parameter(0, _parameter(sample), sample))
@@ -429,7 +425,7 @@ def pulled(program: Program, arguments: Arguments, at: Sequence[int]) -> Program
     outputs = outputs_of(real(program.form))
     part = only(program, [leaf.number for leaf in outputs])
     pullback, places = part.vjp(list(wrt.values()))
-    writer, results = Writer("pullback", program), Results(arguments)
+    writer, results = program.writer("pullback"), Results(arguments)
     kinds = pullback.parameters[len(program.samples) :]
     like = sampled(part, program.samples) if "array" in kinds else [0.0] * len(kinds)
     seeds = [writer.builder.parameter(0, *each) for each in zip(kinds, like, strict=True)]
