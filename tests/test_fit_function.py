@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import signal
@@ -334,14 +335,37 @@ def test_what_python_computes_and_training_does_not_imitate() -> None:
     P = wy.Parameter(np.ones(4))
     with pytest.raises(wy.SourceError, match=r"sample 1 .*epoch 1"):
         fit_simple(big, {"k": [3, 2**40]}, P=P)
-
-    def nothing(P: Any, k: int) -> Any:
-        return P[0] if k < 5 else None
-
-    # No line of it is to blame.
-    with pytest.raises(wy.SourceError, match=r"test_fit_function.py: .*nothing was left"):
-        fit_simple(nothing, {"k": [3, 7]}, P=P)
     np.testing.assert_array_equal(P.value, np.ones(4))
+
+
+def test_integers_as_the_loss_of_some_samples() -> None:
+    def loss(P: Any, k: int) -> Any:
+        if k == 0:
+            return 0
+        return P[k] if k < 3 else k
+
+    for dtype in (np.float64, np.float32):
+        P = wy.Parameter(np.ones(4, dtype))
+        history = fit_simple(loss, {"k": [0, 1, 3]}, P=P)
+        np.testing.assert_allclose(P.value, [1.0, 0.9, 1.0, 1.0], rtol=1e-6)
+        assert sum(history.loss) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("other", ["a", None, (1.0,), np.ones(2), True], ids=repr)
+def test_a_loss_that_is_no_number_for_some_sample(other: Any) -> None:
+    def loss(P: Any, k: int) -> Any:
+        return P[k] if k < 2 else other
+
+    with pytest.raises(TypeError, match=r"loss returns .* for sample 1 of the columns"):
+        fit_simple(loss, {"k": [0, 2, 1]}, epochs=1)
+
+
+def test_a_loss_that_is_a_generator() -> None:
+    def loss(P: Any, k: int) -> Any:
+        yield P[k]
+
+    with pytest.raises(TypeError, match="loss returns a generator"):
+        fit_simple(loss)
 
 
 def test_a_loss_that_is_not_finite() -> None:
@@ -453,12 +477,14 @@ def test_what_training_cannot_do_is_refused(loss: Any) -> None:
     np.testing.assert_array_equal(P.value, np.ones(4))
 
 
-def test_what_a_mode_would_trace_is_said_to_be_a_graph() -> None:
-    columns = {"x": [1.0], "y": [1.0]}
-    for loss, given in [(of_what_needs_python, {"k": [0]}), (math.hypot, columns)]:
-        with pytest.raises(wy.SourceError) as caught:
-            fit_simple(loss, given)
-        assert "no mode" in caught.value.__notes__[0]
+@pytest.mark.parametrize(
+    "loss",
+    [max, functools.lru_cache(lambda P, k: P[k]), eval("lambda P, k: P[k]"), of_what_needs_python],
+)
+def test_errors_do_not_advise_a_mode_that_fit_does_not_have(loss: Any) -> None:
+    with pytest.raises(wy.SourceError) as caught:
+        fit_simple(loss)
+    assert "mode" not in str(caught.value)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

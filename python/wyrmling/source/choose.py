@@ -200,9 +200,11 @@ class Chosen:
                 raise
             # Whatever reading does wrong, tracing does not need it.
             refusal = error
-        if not is_auto:
-            raise refusal
-        return _traced(args, kwargs)
+        if is_auto:
+            return _traced(args, kwargs)
+        if isinstance(refusal, SourceError) and COMPILE in self.chain:
+            raise refuse.without_modes(refusal, "call the function itself, which runs it")
+        raise refusal
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """The arguments of a call, with the instances that are differentiated taken apart."""

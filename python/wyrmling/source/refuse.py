@@ -89,6 +89,18 @@ def unsupported(construct: str) -> SourceError:
     return error
 
 
+def without_modes(error: SourceError, otherwise: str) -> SourceError:
+    """The error for what has no ``mode="trace"``, where that is what the error advises."""
+    if "mode='trace'" not in error.advice:
+        return error
+    advice = error.advice.replace(", or mode='trace'", "").replace("use mode='trace', or ", "")
+    if "mode='trace'" in advice:
+        advice = otherwise
+    found = SourceError(str(error).removesuffix(error.advice) + advice)
+    found.__dict__.update(error.__dict__, advice=advice)
+    return found
+
+
 @dataclass(frozen=True)
 class Entry:
     """A class of ``ast``: what it is called, and, if it is refused, what to write instead."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from .._core import IrFunction
 from ..ragged import Ragged, plain
+from ..transforms.tracing import described, is_number
 from . import refuse
 from .arguments import Arguments, Misfit
 from .choose import program
@@ -27,6 +28,8 @@ from .refuse import SourceError, Unreadable
 
 SEEN = 3
 """The length of arrays whose lengths differ, while the function is read."""
+INSTEAD = "write it as docs/source.md says, or fit a graph"
+"""What is advised where a transform could trace."""
 FLOATS = ("float", "float32", "float64", "array")
 """What a loss may be; an array if it has no axes."""
 
@@ -45,17 +48,20 @@ class Loss:
 
     def left(self, named: dict[str, Any], text: str, line: int, number: int, epoch: int) -> None:
         """Raises what the Python function raises for these arguments, where what was read of it was
-        left; SourceError if it returns.
+        left; TypeError if it returns something else than a number, SourceError if it returns one.
         """
         where = f"sample {number} of the columns, in epoch {epoch + 1} (its batch was not applied)"
         bound = inspect.signature(self.of).bind_partial()
         bound.arguments.update((name, named[name]) for name in self.names)
         try:
-            self.of(*bound.args, **bound.kwargs)
+            result = self.of(*bound.args, **bound.kwargs)
         except Exception as raised:
             raised.add_note(f"raised by {where}")
             raise
         title, file = getattr(self.of, "__qualname__", "loss"), self.function.file
+        if np.ndim(result) or not is_number(np.asarray(result)[()]):
+            got = f"{described(result)} for {where}"
+            raise TypeError(f"loss: {title} returns {got}; expected one floating-point number")
         place = f"{file}:{line}" if line else file
         error = SourceError(
             f"{place}: {title} was left ({text}) by {where}; Python computes it, which training "
@@ -162,6 +168,9 @@ def prepare(
             if name in given:
                 raise ValueError(f"{what}: {name!r} is in {given[name][0]} already")
             given[name] = what, value
+    if inspect.isgeneratorfunction(loss) or inspect.iscoroutinefunction(loss):
+        kind = "generator" if inspect.isgeneratorfunction(loss) else "coroutine"
+        raise TypeError(f"loss: {title} returns a {kind}; expected one floating-point number")
     names = _names(loss, title, given)
     bound = inspect.signature(loss).bind_partial()
     bound.arguments.update((name, given[name][1]) for name in names)
@@ -169,10 +178,9 @@ def prepare(
     try:
         made = program(loss, (), arguments)
     except Unreadable as error:
-        raise _without_mode(refuse.unreadable(title, str(error))) from None
+        raise refuse.without_modes(refuse.unreadable(title, str(error)), INSTEAD) from None
     except SourceError as error:
-        _without_mode(error)
-        raise
+        raise refuse.without_modes(error, INSTEAD) from None
     except Misfit as error:
         raise TypeError(f"loss: {title}: {error}") from None
     order = list(bound.arguments)
@@ -195,20 +203,13 @@ def prepare(
     return Loss(made.function, bindings, loss, names)
 
 
-def _without_mode(error: SourceError) -> SourceError:
-    """The error of a loss, which no mode traces."""
-    if "mode='trace'" in error.advice:
-        error.add_note("fit has no mode; what cannot be read is written as a graph of inputs")
-    return error
-
-
 def _names(loss: Callable[..., Any], title: str, given: Mapping[str, Any]) -> list[str]:
     """The arguments of a function that are given, in order."""
     try:
         signature = inspect.signature(loss)
     except (TypeError, ValueError):
         error = refuse.unreadable(title, "it says nothing of its arguments")
-        raise _without_mode(error) from None
+        raise refuse.without_modes(error, INSTEAD) from None
     names = []
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -232,7 +233,8 @@ def _names(loss: Callable[..., Any], title: str, given: Mapping[str, Any]) -> li
 def _has_to_know(title: str, name: str) -> SourceError:
     error = refuse.unsupported(f"{title}: having to know the value of the argument {name!r}")
     error.args = (f"{title} has to know the value of its argument {name!r}, which differs",)
-    return _without_mode(error)
+    error.advice = INSTEAD
+    return error
 
 
 def _expect_number(title: str, form: Any) -> None:
