@@ -308,3 +308,56 @@ def test_arrays_without_axes_among_other_arguments(mode):
         wanted = [3.0 * 0.25 * (-1.5) ** n, -2.0 * 0.25 * (1.0 if n == 1 else -0.5)]
         assert found.tolist() == wanted
     assert wy.compile(f)(*given, parts) == f(*given, parts)
+
+
+class Scaled:
+    """With a field, a property and a method."""
+
+    def __init__(self, by):
+        self.by = by
+
+    @property
+    def twice(self):
+        return self.by * 2.0
+
+    def of(self, x):
+        return x * self.by
+
+
+def scaled_outside(x):
+    total = 0.0
+    for _ in range(2):
+        total += SCALED.of(x) * SCALED.twice + SCALED.by
+    return total
+
+
+def scaled_inside(x):
+    one, total = Scaled(3.0), 0.0
+    for _ in range(2):
+        total += one.of(x) * one.twice + one.by * x
+    return total
+
+
+SCALED = Scaled(3.0)
+MEMBERS = {
+    "__getattribute__": lambda self, name: (
+        5.0 if name == "by" else object.__getattribute__(self, name)
+    ),
+    "of": lambda self, x: x * x,
+    "twice": property(lambda self: 7.0),
+    "by": property(lambda self: 7.0, lambda self, value: None),
+    "__init__": lambda self, by: setattr(self, "by", 11.0),
+    "__setattr__": lambda self, name, value: object.__setattr__(self, name, 13.0),
+}
+
+
+@pytest.mark.parametrize("f", [scaled_outside, scaled_inside])
+@pytest.mark.parametrize("name", MEMBERS)
+def test_a_member_of_a_class_that_is_set_later(name, f, monkeypatch):
+    transform = wy.value_and_grad(f)
+    before = [transform(1.5) for _ in range(3)]
+    monkeypatch.setattr(Scaled, name, MEMBERS[name], raising=False)
+    expected = wy.value_and_grad(f, mode="trace")(1.5)
+    assert [transform(1.5) for _ in range(3)] == [expected] * 3
+    monkeypatch.undo()
+    assert [transform(1.5) for _ in range(3)] == before

@@ -3,6 +3,7 @@
 Under tracing it is a variable. So ``auto`` traces such functions; ``source`` has Python's answer.
 """
 
+import linecache
 import math
 import numbers
 
@@ -90,8 +91,60 @@ def test_a_number_in_a_set():
     assert [transform(2.0) for _ in range(3)] == [traced(2.0)] * 3
 
 
-def test_elementwise_grad_wants_one_result():
-    transform = wy.elementwise_grad(lambda x: (x, x))
+@pytest.mark.parametrize("mode", ["auto", "source", "trace"])
+@pytest.mark.parametrize(
+    "result",
+    [
+        lambda x: (x, x), lambda x: [x, x * x], lambda x: {"a": x}, lambda x: (x, (x, x)),
+        lambda x: (x,), lambda x: (x, None), lambda x: (), lambda x: None,
+    ],
+)  # fmt: skip
+def test_elementwise_grad_wants_one_result(result, mode):
+    transform = wy.elementwise_grad(result, mode=mode)
     for _ in range(3):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match="expected a function that returns one number or array"):
             transform(1.0)
+
+
+def outcome(function, *args):
+    try:
+        return repr(function(*args))
+    except Exception as error:
+        return type(error), str(error)
+
+
+ATTRIBUTES = {
+    "called": "lambda x: np.sum(x * (1.0 if x.{}() is None else 2.0))",
+    "looked at": "lambda x: np.sum(x * (1.0 if x.{} is None else 2.0))",
+}
+
+
+@pytest.mark.parametrize("how", ATTRIBUTES)
+@pytest.mark.parametrize("x", [2.0, np.float32(2.0), np.array([[2.0, 1 / 3]])], ids=type)
+def test_an_attribute_that_variables_do_not_have_is_none_in_every_call(x, how):
+    names = [name for name in dir(x) if not name.startswith("_")]
+    for name in names:
+        text = ATTRIBUTES[how].format(name)
+        file = f"<{how} {name} of {type(x)}>"
+        linecache.cache[file] = (len(text), None, [text], file)
+        f = eval(compile(text, file, "eval"), {"np": np})
+        transform = wy.grad(f)
+        assert len({outcome(transform, x) for _ in range(3)}) == 1, name
+        del linecache.cache[file]
+
+
+ROWS, TABLE = [1.0, 2.0], {"rows": [3.0]}
+
+
+@pytest.mark.parametrize("mode", ["auto", "source", "trace"])
+def test_what_is_beside_is_the_object_itself(mode):
+    array = np.ones(2)
+    transform = wy.grad(lambda x: (x * x, [ROWS, TABLE, array, x]), has_aux=True, mode=mode)
+    alone = wy.grad(lambda x: (x * x, ROWS), has_aux=True, mode=mode)
+    for _ in range(3):
+        assert alone(1.0)[1] is ROWS
+        rows, table, beside, x = transform(1.0)[1]
+        assert rows is ROWS
+        assert table is TABLE
+        assert beside is array
+        assert type(x) is float

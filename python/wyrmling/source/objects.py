@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import ast
 import dataclasses
+import functools
 import types
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core import Variable
+from .scope import HEAP_TYPE, Place
 from .state import (
     ArrayContents,
     DictContents,
@@ -63,6 +66,12 @@ def _is_class_variable(field: Any) -> bool:
     return found
 
 
+@functools.cache
+def _has_variable(name: str) -> bool:
+    """Whether what stands for a number or an array has this attribute when it is traced."""
+    return hasattr(Variable(np.ones((1, 1))), name)
+
+
 class Objects(Walker):
     """Attributes and instances."""
 
@@ -100,6 +109,8 @@ class Objects(Walker):
     def _method(self, kind: type, name: str, value: Any, node: ast.AST) -> Any:
         if not hasattr(kind, name):
             self.leave(f"there is no attribute {name!r}", node)
+        if kind not in (list, dict) and not _has_variable(name):
+            self.ask_kind(value)
         return MethodOf(name, value)
 
     def _known_attribute(self, value: Known, name: str, node: ast.AST) -> Any:
@@ -280,8 +291,11 @@ class Objects(Walker):
             return self._named_tuple(made, args, keywords, node)
         is_abstract = bool(getattr(made, "__abstractmethods__", None))
         plain = type(made) in (type, abc.ABCMeta) and new is object.__new__ and not is_abstract
+        plain = plain and member_of(made, "__getattribute__", None) is object.__getattribute__
         if not plain or issubclass(made, BaseException):
             self.refuse(node, f"an instance of {made.__name__}", "use a class of data")
+        if cls.place is not None:
+            self._expect_members(made, cls.place)
         value = self.allocate(InstanceContents(made, (), (), cls.place))
         with self.holding(value):
             if dataclasses.is_dataclass(made) and self._has_generated_init(made):
@@ -292,6 +306,16 @@ class Objects(Walker):
             elif args or keywords:
                 self.leave("a class takes no arguments", node)
         return value
+
+    def _expect_members(self, cls: type, place: Place) -> None:
+        """At each call a class and those that it is derived from have as many members: another may
+        be a property, or decide what attributes there are.
+        """
+        for at, each in enumerate(cls.__mro__):
+            if each.__flags__ & HEAP_TYPE:
+                owner = place.attribute("__mro__").item(at) if at else place
+                members = owner.attribute("__dict__").length()
+                self.needs.test(members, ("equal", len(vars(each))))
 
     @staticmethod
     def _has_generated_init(cls: type) -> bool:

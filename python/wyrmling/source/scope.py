@@ -328,6 +328,10 @@ class Property(NamedTuple):
     place: Place
 
 
+HEAP_TYPE = 1 << 9
+"""The flag of classes to which attributes can be added (``Include/object.h``)."""
+
+
 def attribute(found: Any, place: Place, name: str, needs: Needs) -> tuple[Any, Place] | Property:
     """An attribute of an object that is known, and its place. A property is given as such.
 
@@ -339,6 +343,8 @@ def attribute(found: Any, place: Place, name: str, needs: Needs) -> tuple[Any, P
         needs.instance(place, kind)
     if isinstance(_lookup(kind, "__getattribute__"), types.FunctionType):
         raise Unreadable(f"{kind.__qualname__} decides by itself what attributes it has")
+    if kind.__flags__ & HEAP_TYPE and not isinstance(found, type):
+        needs.expect(place.type().attribute("__getattribute__"), kind.__getattribute__)
     if isinstance(found, enum.EnumType) and name in found.__members__:
         return found.__members__[name], place.attribute(name)
     if isinstance(found, enum.Enum) and _lookup(kind, name) in (_NAME, _VALUE):

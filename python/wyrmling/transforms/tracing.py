@@ -127,7 +127,7 @@ class Plain:
         made = self._found[id(leaf)] = instances.made(type(leaf), (), ())
         self._kept.append(leaf)
         own = instances.attributes(leaf)
-        return instances.filled(made, own, [tree.convert(self, part) for part in own.values()])
+        return instances.filled(made, own, [tree.replaced(self, part) for part in own.values()])
 
 
 def _renamed(value: Any) -> Any:
@@ -202,7 +202,7 @@ class Run:
             self.variables, self.inputs
         )
         if has_aux and not self.live:
-            self.aux = tree.convert(Plain(self._instances), self.aux)
+            self.aux = tree.replaced(Plain(self._instances), self.aux)
 
     def _stand_in(self, at: int, stands: Any, opened: list[Any]) -> None:
         """Remembers the instances in an argument, and those that stand for them."""
@@ -253,15 +253,18 @@ class Run:
         """Those outputs that may depend on something."""
         return [y for y in self.outputs if isinstance(y, Variable)]
 
-    def scalar(self) -> Any:
-        """The only output, which must be one number, in an array of any number of axes."""
+    def single(self, what: str, advice: str) -> Any:
+        """The only output, and no container's."""
         if self.rebuild_output is not next:
             raise TypeError(
-                f"{self.name}: expected a function that returns one number, got "
-                f"{described(self.result)}; return the rest with has_aux=True, or use jacobian "
-                "or vjp"
+                f"{self.name}: expected a function that returns one {what}, got "
+                f"{described(self.result)}; {advice}"
             )
-        y = self.outputs[0]
+        return self.outputs[0]
+
+    def scalar(self) -> Any:
+        """The only output, which must be one number, in an array of any number of axes."""
+        y = self.single("number", "return the rest with has_aux=True, or use jacobian or vjp")
         shape = y.shape if isinstance(y, Variable) else np.shape(y)
         if math.prod(shape) != 1:
             raise TypeError(

@@ -213,6 +213,23 @@ def convert(function: Callable[[Any], Any], tree: Any, opened: bool = False) -> 
     return rebuild(iter([function(leaf) for _, leaf in leaves]))
 
 
+def replaced(function: Callable[[Any], Any], tree: Any) -> Any:
+    """As ``convert``, but a part in which each leaf stays the same object is that part itself."""
+    flatten(tree)  # For its error, where it is nested too deep.
+    return _replaced(function, tree)
+
+
+def _replaced(function: Callable[[Any], Any], tree: Any) -> Any:
+    split = None if type(tree) in LEAVES else _children(tree)
+    if split is None:
+        return function(tree)
+    named, make = split
+    parts = [_replaced(function, part) for _, part in named]
+    if all(one is part for one, (_, part) in zip(parts, named, strict=True)):
+        return tree
+    return make(parts)
+
+
 def copied(tree: Any, opened: bool = False) -> Any:
     """The tree with copies of its arrays, which nobody else has."""
     return convert(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, tree, opened)
