@@ -268,6 +268,7 @@ def fit_simple(loss: Any = simple, columns: Any = None, **options: Any) -> Any:
         ({"epochs": 0}, ValueError, "epochs"),
         ({"loss": 3}, TypeError, "loss"),
         ({"loss": lambda P, k: None}, TypeError, "None"),
+        ({"loss": lambda P, k: (yield P[k])}, TypeError, "returns a generator"),
         ({"loss": lambda P, k: k}, TypeError, "int"),
         ({"loss": lambda P, k: (P[k], P[k])}, TypeError, "tuple"),
         ({"loss": lambda P, k: P}, (TypeError, ValueError), "number"),
@@ -358,14 +359,6 @@ def test_a_loss_that_is_no_number_for_some_sample(other: Any) -> None:
 
     with pytest.raises(TypeError, match=r"loss returns .* for sample 1 of the columns"):
         fit_simple(loss, {"k": [0, 2, 1]}, epochs=1)
-
-
-def test_a_loss_that_is_a_generator() -> None:
-    def loss(P: Any, k: int) -> Any:
-        yield P[k]
-
-    with pytest.raises(TypeError, match="loss returns a generator"):
-        fit_simple(loss)
 
 
 def test_a_loss_that_is_not_finite() -> None:
