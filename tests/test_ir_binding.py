@@ -45,6 +45,7 @@ def test_a_loop_runs_prints_and_leaves():
     f = newton()
     assert (f.name, f.file) == ("newton", "newton.py")
     assert (f.parameters, f.results) == (["float", "int"], ["float", "int"])
+    assert f.operators == {"abs", "add", "div", "mul", "sub"}
     assert f.exits == [("a division by zero", 3)]
     compiled = f.compile()
     for run in (f.interpret, compiled, f.compile(native=False)):

@@ -8,7 +8,6 @@ ones of the results. They compose, so that higher derivatives are programs like 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -25,6 +24,8 @@ from .form import Argument, Constant, Either, Leaf, Make
 from .result import Instance
 from .scope import Needs, Place
 from .writer import Writer
+
+SPECTRAL = {"eigh", "svd"}
 
 
 class Left(Misfit):
@@ -79,7 +80,7 @@ def refuse_spectral(function: IrFunction) -> None:
     """Raises SourceError for eigenvalues and singular values, of which a second derivative is to be
     taken: where some coincide it needs the direction, or there is none; tracing knows which.
     """
-    if re.search(r"= (eigh|svd)\b", str(function)):
+    if not SPECTRAL.isdisjoint(function.operators):
         raise refuse.unsupported("a second derivative through eigenvalues or singular values")
 
 

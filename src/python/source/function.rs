@@ -1,5 +1,6 @@
 //! Functions that were built, as Python sees them: printed, differentiated, interpreted, compiled.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pyo3::PyVisit;
@@ -162,6 +163,12 @@ impl PyIrFunction {
         blocks.iter().any(returns)
     }
 
+    /// The names of the operators that it applies to numbers and arrays.
+    #[getter]
+    fn operators(&self) -> BTreeSet<&str> {
+        self.inner.operators().map(|op| op.name()).collect()
+    }
+
     /// The exits: what is left to the caller at each, and its line.
     #[getter]
     fn exits(&self) -> Vec<(String, u32)> {
@@ -174,20 +181,15 @@ impl PyIrFunction {
     #[pyo3(signature = (exact=false))]
     fn simplify<'py>(slf: &Bound<'py, Self>, exact: bool) -> PyResult<Bound<'py, Self>> {
         let function = slf.get();
-        if function.is_simple && !exact {
+        let inner = slf
+            .py()
+            .detach(|| match exact && are_exact(&function.inner) {
+                true => simplify(&function.inner, Lengths::Exact).map(Arc::new),
+                false => function.simple(),
+            })?;
+        if Arc::ptr_eq(&inner, &function.inner) {
             return Ok(slf.clone());
         }
-        let inner =
-            slf.py()
-                .detach(|| match exact && are_exact(&function.inner) {
-                    true => simplify(&function.inner, Lengths::Exact)
-                        .map(|simple| Some(Arc::new(simple))),
-                    false if function.is_simple => Ok(None),
-                    false => function.simple().map(Some),
-                })?;
-        let Some(inner) = inner else {
-            return Ok(slf.clone());
-        };
         let simple = PyIrFunction {
             inner,
             is_simple: true,
