@@ -154,30 +154,57 @@ fn elementwise_operators_have_the_bits_of_their_kernels() {
     assert!(tried > 200, "{tried}");
 }
 
+/// Integers at which operators change what they do, and beside them.
+const INTEGERS: [i64; 20] = [
+    i64::MIN,
+    i64::MIN + 1,
+    -(1 << 32),
+    -65,
+    -64,
+    -7,
+    -2,
+    -1,
+    0,
+    1,
+    2,
+    3,
+    7,
+    62,
+    63,
+    64,
+    (1 << 32) - 1,
+    1 << 32,
+    i64::MAX - 1,
+    i64::MAX,
+];
+
+#[test]
+fn operators_of_a_known_integer_give_what_the_interpreter_gives() {
+    for op in S::all() {
+        if op.signature().0 != [ScalarKind::Int; 2] {
+            continue;
+        }
+        for known in INTEGERS.into_iter().chain([5, 10, 1 << 62, -3]) {
+            for first in [false, true] {
+                let compiled = of_one(&[ValueKind::Int], |b, args| {
+                    let exit = op.can_fail().then(|| b.exit("it fails", 0));
+                    let known = b.literal(known.into());
+                    let mut operands = [args[0], known];
+                    if first {
+                        operands.reverse();
+                    }
+                    b.compute(op, &operands, exit).expect("well formed")
+                });
+                for x in INTEGERS {
+                    drop(agrees(&compiled, &[x.into()]));
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn scalar_operators_give_what_the_interpreter_gives() {
-    let integers = [
-        i64::MIN,
-        i64::MIN + 1,
-        -(1 << 32),
-        -65,
-        -64,
-        -7,
-        -2,
-        -1,
-        0,
-        1,
-        2,
-        3,
-        7,
-        62,
-        63,
-        64,
-        (1 << 32) - 1,
-        1 << 32,
-        i64::MAX - 1,
-        i64::MAX,
-    ];
     let edge = 9_223_372_036_854_775_808.0;
     let floats = [
         0.0,
@@ -203,7 +230,7 @@ fn scalar_operators_give_what_the_interpreter_gives() {
     let all = |kind: ScalarKind, single: bool| -> (ValueKind, Vec<Datum>) {
         match kind {
             ScalarKind::Bool => (ValueKind::Bool, vec![true.into(), false.into()]),
-            ScalarKind::Int => (ValueKind::Int, integers.map(Datum::from).into()),
+            ScalarKind::Int => (ValueKind::Int, INTEGERS.map(Datum::from).into()),
             ScalarKind::Number if single => (
                 ValueKind::number(DType::F32),
                 floats.map(|x| (x as f32).into()).into(),

@@ -15,7 +15,7 @@ use super::translate::{SLOT, Translator};
 use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::array::DType;
-use crate::ir::ValueId;
+use crate::ir::{Expression, ScalarOperator, ValueId};
 use crate::rules::{Accumulate, Gather, OpRef, Operator, ReplaceRow, ScatterRows};
 
 /// Estimated nanoseconds of an operator on arrays; a large one polls for signals itself.
@@ -73,11 +73,23 @@ impl Translator<'_> {
         ids.iter().any(|&id| self.place(id).is_some())
     }
 
+    /// The number of a step.
+    fn number(&mut self, step: ArrayStep) -> Value {
+        let number = self.integer(self.steps.len() as i64);
+        self.steps.push(step);
+        number
+    }
+
+    /// Does a step that seldom is; leaves if it fails.
+    fn rare_step(&mut self, step: ArrayStep) {
+        let number = self.number(step);
+        self.call_rarely(self.rare.step(), &[self.run, number]);
+    }
+
     /// Does a step; leaves if it fails.
     pub(super) fn step(&mut self, step: ArrayStep, cost: i64) {
         self.cost += cost;
-        let number = self.integer(self.steps.len() as i64);
-        self.steps.push(step);
+        let number = self.number(step);
         let function = run::step as *const () as usize;
         let call = self.call(function, &[self.run, number], &[I8]);
         let done = self.result_of(call);
@@ -125,13 +137,14 @@ impl Translator<'_> {
         self.load(word.ty(), self.slots, at)
     }
 
-    /// Writes an operator as a step.
+    /// Writes an operator as a step, which is done `seldom` or not.
     fn general(
         &mut self,
         op: &OpRef,
         args: &[ValueId],
         result: ValueId,
         instruction: usize,
+        seldom: bool,
     ) -> Translated<Option<Value>> {
         let operands = self.operands(args, instruction)?;
         let to = match self.place(result) {
@@ -145,7 +158,10 @@ impl Translator<'_> {
             to,
         };
         self.scratch(0);
-        self.step(step, OPERATOR);
+        match seldom {
+            true => self.rare_step(step),
+            false => self.step(step, OPERATOR),
+        }
         Ok(match to {
             Destination::Slot(word) => Some(self.result_of_step(word)),
             Destination::Place(_) => None,
@@ -194,7 +210,37 @@ impl Translator<'_> {
             return Ok(None);
         }
         self.write_pending();
-        self.general(op, args, result, instruction)
+        self.general(op, args, result, instruction, false)
+    }
+
+    /// Loads where the elements of arguments are of which loops read elements. They stay there: the caller has
+    /// the arguments as long as the run goes on, so that nobody changes them either.
+    pub(super) fn load_vectors(&mut self) -> Translated {
+        let function = self.function;
+        let mut read: Vec<ValueId> = Vec::new();
+        for &block in self.cfg.order().iter().filter(|&&b| self.cfg.in_cycle(b)) {
+            for i in &function.blocks[block].instructions {
+                match &i.expression {
+                    Expression::Apply(op, args) if op.downcast::<Gather>().is_some() => {
+                        read.push(args[0]);
+                    }
+                    Expression::Compute(ScalarOperator::Length(0), args, _) => read.push(args[0]),
+                    _ => {}
+                }
+            }
+        }
+        if !self.cfg.predecessors(0).is_empty() {
+            return Ok(());
+        }
+        for &id in function.parameters() {
+            let is_vector = function.kind(id).array().is_some_and(|ty| ty.ndim() == 1);
+            if let Some(place) = self.place(id).filter(|_| is_vector && read.contains(&id)) {
+                let start = self.vector(place, offset_of!(VectorAddress, start))?;
+                let length = self.vector(place, offset_of!(VectorAddress, length))?;
+                self.vectors.insert(id, [start, length]);
+            }
+        }
+        Ok(())
     }
 
     /// The fields of a vector in the frame.
@@ -216,9 +262,14 @@ impl Translator<'_> {
         instruction: usize,
     ) -> Translated<Value> {
         let place = self.place(args[0]).ok_or(Unsupported("no array"))?;
+        let known = self.vectors.get(&args[0]).copied();
+        self.cost += 1;
         let index = self.read(args[1])?;
         let index = self.cursor.ins().uextend(I64, index);
-        let length = self.vector(place, offset_of!(VectorAddress, length))?;
+        let length = match known {
+            Some([_, length]) => length,
+            None => self.vector(place, offset_of!(VectorAddress, length))?,
+        };
         let within = self
             .cursor
             .ins()
@@ -230,14 +281,17 @@ impl Translator<'_> {
         let none: &[BlockArg] = &[];
         self.cursor.ins().brif(within, inside, none, outside, none);
         self.open(inside);
-        let start = self.vector(place, offset_of!(VectorAddress, start))?;
+        let start = match known {
+            Some([start, _]) => start,
+            None => self.vector(place, offset_of!(VectorAddress, start))?,
+        };
         let bytes = self.cursor.ins().ishl_imm_u(index, 3);
         let at = self.cursor.ins().iadd(start, bytes);
         let found = self.load(F64, at, 0);
         self.drop_if_last(place, instruction, 0);
         self.cursor.ins().jump(next, &[BlockArg::Value(found)]);
         self.cursor.goto_bottom(outside);
-        let found = self.general(op, args, result, instruction)?;
+        let found = self.general(op, args, result, instruction, true)?;
         let found = found.ok_or(Unsupported("an element that is an array"))?;
         self.cursor.ins().jump(next, &[BlockArg::Value(found)]);
         self.open(next);
@@ -283,7 +337,7 @@ impl Translator<'_> {
             }
         }
         if from != to || like.contains(&from) {
-            self.general(op, args, result, instruction)?;
+            self.general(op, args, result, instruction, false)?;
             return Ok(());
         }
         let (mut numbers, mut indices) = (Vec::new(), Vec::new());
@@ -301,9 +355,8 @@ impl Translator<'_> {
         self.cursor.ins().brif(fits, inside, none, by_call, none);
         self.cursor.goto_bottom(by_call);
         let number = self.integer(from as i64);
-        let function = run::claim as *const () as usize;
-        let call = self.call(function, &[self.run, number], &[I64]);
-        let room = self.result_of(call);
+        self.call_rarely(self.rare.claim(), &[self.run, number]);
+        let room = self.vector(from, offset_of!(VectorAddress, changeable))?;
         let fits = self.is_within(room, &indices, &like)?;
         self.cursor
             .ins()
@@ -324,7 +377,7 @@ impl Translator<'_> {
         }
         self.cursor.ins().jump(next, none);
         self.cursor.goto_bottom(by_operator);
-        self.general(op, args, result, instruction)?;
+        self.general(op, args, result, instruction, true)?;
         self.cursor.ins().jump(next, none);
         self.open(next);
         for operand in likes {
@@ -341,23 +394,21 @@ impl Translator<'_> {
     pub(super) fn length(&mut self, of: ValueId, axis: u8, exit: u32) -> Translated<Value> {
         let place = self.place(of).ok_or(Unsupported("no array"))?;
         let axes = self.function.kind(of).array().map(|ty| ty.ndim());
+        if let (Some(&[_, length]), 0) = (self.vectors.get(&of), axis) {
+            return Ok(length);
+        }
         if (axes, axis) == (Some(1), 0) {
             return self.vector_length(place);
         }
-        let length = self.length_by_step(place, axis);
+        self.scratch(0);
+        self.step(ArrayStep::Length(place, usize::from(axis)), MOVES);
+        let length = self.result_of_step(Word::Int);
         let there = self
             .cursor
             .ins()
             .icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, 0);
         self.require_or_exit(there, exit);
         Ok(length)
-    }
-
-    /// Writes the length of an axis of an array as a step: -1 if there is no such axis.
-    fn length_by_step(&mut self, place: usize, axis: u8) -> Value {
-        self.scratch(0);
-        self.step(ArrayStep::Length(place, usize::from(axis)), MOVES);
-        self.result_of_step(Word::Int)
     }
 
     /// Writes the length of a vector: a load where there is one, else the step, which fails.
@@ -370,7 +421,9 @@ impl Translator<'_> {
         let (none, known): (&[BlockArg], _) = (&[], [BlockArg::Value(length)]);
         self.cursor.ins().brif(start, next, &known, missing, none);
         self.cursor.goto_bottom(missing);
-        let length = self.length_by_step(place, 0);
+        self.scratch(0);
+        self.rare_step(ArrayStep::Length(place, 0));
+        let length = self.result_of_step(Word::Int);
         self.cursor.ins().jump(next, &[BlockArg::Value(length)]);
         self.open(next);
         Ok(found)

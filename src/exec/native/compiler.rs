@@ -34,6 +34,8 @@ pub(super) fn isa() -> Translated<&'static OwnedTargetIsa> {
             ("enable_probestack", "true"),
             ("probestack_strategy", "inline"),
             ("unwind_info", "false"),
+            // It holds what `polls` counts.
+            ("enable_pinned_reg", "true"),
         ] {
             flags.set(name, value).ok()?;
         }

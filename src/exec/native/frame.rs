@@ -345,18 +345,18 @@ impl Frame {
     }
 
     /// Lets machine code change the elements of an array of float64 with one axis, if nobody else has
-    /// them: so many.
-    pub(super) fn claim(&mut self, place: usize) -> usize {
+    /// them.
+    pub(super) fn claim(&mut self, place: usize) {
         let view = self.arrays[place].as_mut().and_then(Array::view_mut);
         let Some(ViewMut {
             shape: &[_],
             mut data,
         }) = view
         else {
-            return 0;
+            return;
         };
         if !matches!(data, SliceMut::F64(_)) {
-            return 0;
+            return;
         }
         let length = data.len();
         self.vectors[place] = VectorAddress {
@@ -364,6 +364,5 @@ impl Frame {
             length,
             changeable: length,
         };
-        length
     }
 }

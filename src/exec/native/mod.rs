@@ -25,6 +25,7 @@ mod memory;
 mod operators;
 mod pending;
 mod places;
+mod polls;
 mod rare;
 mod resolve;
 mod run;
@@ -179,7 +180,7 @@ impl Native {
         let entry: EntryPoint = unsafe { std::mem::transmute(self.code.start()) };
         // SAFETY: the code was translated from a function that `Function::check` passed, and has only
         // the loads and stores of `translate`, `tapes` and `arrays`: of slots of arguments and results and
-        // of scratch slots, all of which are there; of `left` and `vectors` of the run; of the addresses of
+        // of scratch slots, all of which are there; of `failed` and `vectors` of the run; of the addresses of
         // as many tapes as the function has, which `NativeRun::new` made; of slots between a tape's bottom
         // and its end, which are its memory, where a record is read as the kinds that it was written as,
         // since a tape has one list of kinds and its top moves by whole records; of as many vectors as the

@@ -22,6 +22,8 @@ use super::unsupported::{Translated, Unsupported};
 pub(super) struct RareCalls {
     poll: Code,
     grow: Code,
+    step: Code,
+    claim: Code,
 }
 
 /// Parameters of the functions: so many addresses and numbers.
@@ -59,6 +61,8 @@ impl RareCalls {
             Some(RareCalls {
                 poll: keeping_registers(run::poll as *const () as usize, 1).ok()?,
                 grow: keeping_registers(run::grow as *const () as usize, 3).ok()?,
+                step: keeping_registers(run::rare_step as *const () as usize, 2).ok()?,
+                claim: keeping_registers(run::claim as *const () as usize, 2).ok()?,
             })
         });
         calls.as_ref().ok_or(Unsupported("no executable memory"))
@@ -72,5 +76,15 @@ impl RareCalls {
     /// The address of [`run::grow`]'s.
     pub(super) fn grow(&self) -> usize {
         self.grow.start().addr()
+    }
+
+    /// The address of [`run::rare_step`]'s.
+    pub(super) fn step(&self) -> usize {
+        self.step.start().addr()
+    }
+
+    /// The address of [`run::claim`]'s.
+    pub(super) fn claim(&self) -> usize {
+        self.claim.start().addr()
     }
 }

@@ -22,9 +22,6 @@ use crate::interrupt::Poller;
 use crate::ir::{Datum, Function, ScalarOperator};
 use crate::reserve;
 
-/// Estimated nanoseconds between two calls of [`poll`]. At each the clock is read.
-const BETWEEN_POLLS: i64 = 1 << 20;
-
 /// Slots of the first piece of a tape.
 const FIRST: usize = 1 << 10;
 
@@ -95,12 +92,9 @@ pub(super) struct ArraySteps {
     pub(super) buffers: usize,
 }
 
-/// What machine code is given the address of. It reads and changes `left` and reads `failed` and `vectors`, by
-/// their offsets.
+/// What machine code is given the address of. It reads `failed` and `vectors`, by their offsets.
 #[repr(C)]
 pub(super) struct NativeRun<'a> {
-    /// Estimated nanoseconds of work until signals are polled for.
-    pub(super) left: i64,
     /// Not 0 if a function that was called has failed.
     pub(super) failed: i64,
     /// Those of the frame.
@@ -154,7 +148,6 @@ impl<'a> NativeRun<'a> {
         }
         let frame = Frame::new(places, tapes, steps.buffers);
         NativeRun {
-            left: BETWEEN_POLLS,
             failed: 0,
             vectors: ptr::null(),
             frame,
@@ -226,7 +219,6 @@ impl<'a> NativeRun<'a> {
 pub(super) unsafe extern "C" fn poll(run: *mut NativeRun<'_>) {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
-    run.left = BETWEEN_POLLS;
     run.attempt(|run| run.poller.large_step());
 }
 
@@ -267,16 +259,24 @@ pub(super) unsafe extern "C" fn step(run: *mut NativeRun<'_>, number: usize) -> 
     })
 }
 
-/// Lets the elements of an array be changed in place, as [`Frame::claim`]: so many.
+/// Does a step with arrays. The run says whether that failed.
+///
+/// # Safety
+/// As for [`poll`].
+pub(super) unsafe extern "C" fn rare_step(run: *mut NativeRun<'_>, number: usize) {
+    // SAFETY: as the caller promises.
+    unsafe { step(run, number) };
+}
+
+/// Lets the elements of an array be changed in place, as [`Frame::claim`].
 ///
 /// # Safety
 /// As for [`poll`]; the place is one of the frame, so that nothing here panics.
-pub(super) unsafe extern "C" fn claim(run: *mut NativeRun<'_>, place: usize) -> usize {
+pub(super) unsafe extern "C" fn claim(run: *mut NativeRun<'_>, place: usize) {
     // SAFETY: it is there and nobody else's, by what the caller promises.
     let run = unsafe { &mut *run };
-    let room = run.frame.claim(place);
+    run.frame.claim(place);
     run.vectors = run.frame.vectors();
-    room
 }
 
 /// An operator of two integers; whether there is a result, which is then written.

@@ -5,7 +5,9 @@
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, I8, I32, I64};
-use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value};
+use cranelift_codegen::ir::{
+    InstBuilder, InstructionData, Opcode, StackSlotData, StackSlotKind, Value,
+};
 
 use super::run;
 use super::translate::Translator;
@@ -156,6 +158,10 @@ impl Translator<'_> {
         Ok(match op {
             S::IntAdd => {
                 let sum = self.cursor.ins().iadd(x, y);
+                if let Some((x, up)) = self.step_of(x, y) {
+                    self.require_beyond(sum, x, up, exit);
+                    return Ok(sum);
+                }
                 // It has overflowed if both operands have a sign that the sum has not.
                 let (a, b) = (
                     self.cursor.ins().bxor(x, sum),
@@ -168,6 +174,10 @@ impl Translator<'_> {
             }
             S::IntSub => {
                 let rest = self.cursor.ins().isub(x, y);
+                if let Some(k) = self.known(y) {
+                    self.require_beyond(rest, x, k < 0, exit);
+                    return Ok(rest);
+                }
                 // It has overflowed if the signs of the operands differ, and the first's changes.
                 let (a, b) = (
                     self.cursor.ins().bxor(x, y),
@@ -185,6 +195,28 @@ impl Translator<'_> {
                 let fits = self.cursor.ins().icmp(IntCC::Equal, high, sign);
                 self.require_or_exit(fits, exit);
                 product
+            }
+            S::IntFloorDiv if let Some(n) = self.known(y).filter(|n| *n > 0) => {
+                if n.count_ones() == 1 {
+                    let by = i64::from(n.trailing_zeros());
+                    return Ok(self.cursor.ins().sshr_imm_u(x, by));
+                }
+                let quotient = self.cursor.ins().sdiv(x, y);
+                let product = self.cursor.ins().imul(quotient, y);
+                let rest = self.cursor.ins().isub(x, product);
+                // -1 where it was rounded up.
+                let less = self.cursor.ins().sshr_imm_u(rest, 63);
+                self.cursor.ins().iadd(quotient, less)
+            }
+            S::IntMod if let Some(n) = self.known(y).filter(|n| *n > 0) => {
+                if n.count_ones() == 1 {
+                    let mask = self.integer(n - 1);
+                    return Ok(self.cursor.ins().band(x, mask));
+                }
+                let rest = self.cursor.ins().srem(x, y);
+                let below = self.cursor.ins().sshr_imm_u(rest, 63);
+                let more = self.cursor.ins().band(below, y);
+                self.cursor.ins().iadd(rest, more)
             }
             S::IntFloorDiv => {
                 let divides = self.compare(IntCC::NotEqual, y, 0);
@@ -225,6 +257,37 @@ impl Translator<'_> {
             S::IntShiftLeft => self.by_call(run::int_shift_left as *const () as usize, x, y, exit),
             _ => return Err(Unsupported("an unknown scalar operator")),
         })
+    }
+
+    /// The integer that a value always is, if that is known.
+    fn known(&self, x: Value) -> Option<i64> {
+        let dfg = &self.cursor.func.dfg;
+        match dfg.insts[dfg.value_def(x).inst()?] {
+            InstructionData::UnaryImm {
+                opcode: Opcode::Iconst,
+                imm,
+            } => Some(imm.bits()),
+            _ => None,
+        }
+    }
+
+    /// Of a sum with a known integer, the other summand, and whether the sum is not below it.
+    fn step_of(&self, x: Value, y: Value) -> Option<(Value, bool)> {
+        match (self.known(x), self.known(y)) {
+            (_, Some(k)) => Some((x, k >= 0)),
+            (Some(k), _) => Some((y, k >= 0)),
+            _ => None,
+        }
+    }
+
+    /// Leaves unless a sum is not below one of the summands, or not above it: else it has overflowed.
+    fn require_beyond(&mut self, sum: Value, x: Value, up: bool, exit: u32) {
+        let how = match up {
+            true => IntCC::SignedGreaterThanOrEqual,
+            false => IntCC::SignedLessThanOrEqual,
+        };
+        let fits = self.cursor.ins().icmp(how, sum, x);
+        self.require_or_exit(fits, exit);
     }
 
     /// Whether a remainder is not 0, and of another sign than the divisor.

@@ -42,7 +42,7 @@ impl ResolvedSegment {
                 frame.make_ready(to, &step.ty)?;
                 // Buffers of operands come before that of the result.
                 let (buffers, rest) = frame.buffers.split_at_mut(to);
-                let sources = Sources {
+                let sources = OperandArrays {
                     places: &frame.arrays,
                     buffers,
                     numbers,
@@ -123,13 +123,13 @@ impl ResolvedSegment {
 }
 
 /// Where operands are.
-struct Sources<'a> {
+struct OperandArrays<'a> {
     places: &'a [Option<Array>],
     buffers: &'a [Option<Array>],
     numbers: &'a [Array],
 }
 
-impl<'a> Sources<'a> {
+impl<'a> OperandArrays<'a> {
     fn get(&self, source: ElementSource) -> Result<&'a Array> {
         let array = match source {
             ElementSource::Buffer(buffer) => self.buffers.get(buffer).and_then(Option::as_ref),
@@ -142,7 +142,11 @@ impl<'a> Sources<'a> {
 
 impl ResolvedStep {
     /// Operands from number `start` on.
-    fn views<'a>(&'a self, start: usize, sources: &Sources<'a>) -> Result<SmallVec<[View<'a>; 4]>> {
+    fn views<'a>(
+        &'a self,
+        start: usize,
+        sources: &OperandArrays<'a>,
+    ) -> Result<SmallVec<[View<'a>; 4]>> {
         let mut views = SmallVec::new();
         for (source, shape) in &self.operands[start..] {
             views.push(View::new(shape, sources.get(*source)?.elements()));
@@ -150,7 +154,12 @@ impl ResolvedStep {
         Ok(views)
     }
 
-    fn compute(&self, op: &dyn Operator, out: &mut Array, sources: &Sources<'_>) -> Result<()> {
+    fn compute(
+        &self,
+        op: &dyn Operator,
+        out: &mut Array,
+        sources: &OperandArrays<'_>,
+    ) -> Result<()> {
         let ResultWay::Elements(kernel) = self.way else {
             let data = out.view_mut().ok_or_else(missing)?.data;
             let shape = &self.ty.shape;
@@ -178,7 +187,7 @@ impl ResolvedStep {
             ElementSource::Number(_) => None,
         };
         let mut array = taken.ok_or_else(missing)?;
-        let sources = Sources {
+        let sources = OperandArrays {
             places: &frame.arrays,
             buffers: &frame.buffers,
             numbers,

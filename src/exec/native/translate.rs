@@ -9,7 +9,6 @@
 //! here, and within a tape only between its bottom and its end, which it compares each time.
 
 use std::collections::HashMap;
-use std::mem::offset_of;
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -25,7 +24,7 @@ use super::frame::ArrayStep;
 use super::interface::{Carrier, Interface, MOST_VALUES};
 use super::places::Use;
 use super::rare::RareCalls;
-use super::run::{NativeRun, status};
+use super::run::status;
 use super::segment::PendingSegment;
 use super::unsupported::{Translated, Unsupported};
 use super::word::{RawSlot, Word};
@@ -52,7 +51,7 @@ pub(super) struct Translator<'a> {
     pub(super) function: &'a Function,
     pub(super) interface: &'a Interface,
     pub(super) last: &'a LastUses,
-    cfg: &'a Cfg,
+    pub(super) cfg: &'a Cfg,
     convention: CallConv,
     /// Cranelift's value for each of the function's, and the block that defines it.
     values: Vec<Option<(clif::Value, usize)>>,
@@ -79,6 +78,10 @@ pub(super) struct Translator<'a> {
     signatures: Vec<SigRef>,
     /// Values of which this block has both sine and cosine: these, when the first was written.
     pub(super) angles: HashMap<ValueId, Option<[clif::Value; 2]>>,
+    /// What the register for the [counter](super::polls) held before.
+    pub(super) counter_of_caller: clif::Value,
+    /// Where the elements of arguments are, and how many, of those that loops read elements of.
+    pub(super) vectors: HashMap<ValueId, [clif::Value; 2]>,
 }
 
 /// What machine code does with arrays.
@@ -144,8 +147,12 @@ pub(super) fn translate(
         buffers: 0,
         signatures: Vec::new(),
         angles: HashMap::new(),
+        counter_of_caller: run,
+        vectors: HashMap::new(),
     };
     translator.open(prologue);
+    translator.counter_of_caller = translator.begin_counting();
+    translator.load_vectors()?;
     let mut arguments = Vec::new();
     for (k, passed) in interface.parameters.iter().enumerate() {
         if let Carrier::Word(word) = passed {
@@ -160,7 +167,7 @@ pub(super) fn translate(
         translator.block(block)?;
     }
     translator.open(leave);
-    translator.cursor.ins().return_(&[status]);
+    translator.return_status(status);
     translator.cursor.func.layout.set_cold(leave);
     Ok(WrittenSteps {
         steps: translator.steps,
@@ -375,22 +382,11 @@ impl Translator<'_> {
         }
         let args = self.args(target)?;
         let to = self.blocks[target.block];
-        if self.is_back(target) {
-            let run = self.run;
-            let at = offset_of!(NativeRun<'_>, left) as i32;
-            let left = self.load(I64, run, at);
-            let left = self.cursor.ins().iadd_imm_s(left, -self.cost);
-            self.store(left, run, at);
-            let due = self.integer(0);
-            let due = self.cursor.ins().icmp(IntCC::SignedLessThan, left, due);
-            let poll = self.cold();
-            let none: &[BlockArg] = &[];
-            self.cursor.ins().brif(due, poll, none, to, &args);
-            self.cursor.goto_bottom(poll);
-            self.call_rarely(self.rare.poll(), &[run]);
-            self.cursor.ins().jump(to, &args);
-        } else {
-            self.cursor.ins().jump(to, &args);
+        match self.is_back(target) {
+            true => self.jump_back(to, &args),
+            false => {
+                self.cursor.ins().jump(to, &args);
+            }
         }
         Ok(())
     }
@@ -433,11 +429,11 @@ impl Translator<'_> {
                     self.step(ArrayStep::Return(arrays), 0);
                 }
                 let status = self.integer(status::RETURNED);
-                self.cursor.ins().return_(&[status]);
+                self.return_status(status);
             }
             Terminator::Leave(exit) => {
                 let status = self.integer(status::LEFT + i64::from(*exit));
-                self.cursor.ins().return_(&[status]);
+                self.return_status(status);
             }
             Terminator::Jump(to) => self.jump(to, 0)?,
             Terminator::Branch {
@@ -478,7 +474,7 @@ impl Translator<'_> {
                     }
                     None => {
                         let status = self.integer(status::NO_TARGET);
-                        self.cursor.ins().return_(&[status]);
+                        self.return_status(status);
                     }
                 }
             }
