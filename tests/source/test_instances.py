@@ -187,6 +187,15 @@ def test_every_transform_takes_instances(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_jacobians_by_attributes_that_do_not_matter(mode):
+    for jacobian in (wy.jacrev, wy.jacfwd):
+        for second in (5.0, np.ones(3)):
+            rows = jacobian(lambda layer: layer.weights * np.ones(2), mode=mode)
+            j = twice(lambda rows=rows, second=second: rows(Layer(2.0, second)))
+            np.testing.assert_array_equal(j.bias, np.zeros((2, *np.shape(second))))
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_plain_classes_slots_and_derived_ones(mode):
     g = twice(lambda: vars(wy.grad(apply, mode=mode)(Plain(2.0), 5.0)))
     assert g == {"_weight": 120.0, "count": None, "single": np.float32(0.0), "nothing": None}

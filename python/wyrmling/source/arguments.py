@@ -165,7 +165,11 @@ def without_nothing(form: Any) -> Any:
 
 
 def _is_nothing(form: Any) -> bool:
-    return all(leaf is NO_GRADIENT for leaf in forms.leaves(form))
+    """Whether nothing in a form has a gradient: what a function makes, zeros, has one."""
+    if isinstance(form, Make) and not isinstance(form.function, Instance | forms.MakeNamed):
+        return False
+    parts = forms.parts(form)
+    return form is NO_GRADIENT if parts is None else all(map(_is_nothing, parts))
 
 
 def _flat(place: Place, value: Any, inside: bool) -> list[tuple[Place, Any, bool]]:
