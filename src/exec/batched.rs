@@ -221,6 +221,9 @@ impl Follower<'_> {
             let length = *self.function.ty(args[0]).shape.get(usize::from(axis))?;
             return Some(BatchValue::Known(Datum::Int(i64::try_from(length).ok()?)));
         }
+        if let ScalarOperator::Rows(_) = op {
+            return None;
+        }
         let args: Option<Vec<BatchValue>> = args.iter().map(|&a| self.value(a)).collect();
         let args = args?;
         let known: Option<Vec<&Datum>> = args

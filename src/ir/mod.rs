@@ -50,6 +50,7 @@ pub use jvp::{Pushforward, jvp};
 pub use kind::{Datum, ValueKind};
 pub use liveness::Liveness;
 pub use recursion::{Recursion, RegionCall, without_calls};
+pub(crate) use scalar::rows;
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};
 #[cfg(feature = "python")]
 pub(crate) use simplify::drop_unreachable;

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use super::kind::{Datum, ValueKind};
-use crate::array::{Array, DType};
+use crate::array::{Array, DType, Type};
 
 /// How two values compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,6 +75,8 @@ pub enum ScalarKind {
     Index,
     /// An array of any type and any number of axes.
     Array,
+    /// An array of indices with one axis.
+    Indices,
 }
 
 impl fmt::Display for ScalarKind {
@@ -85,6 +87,7 @@ impl fmt::Display for ScalarKind {
             ScalarKind::Number => "a number",
             ScalarKind::Index => "an index",
             ScalarKind::Array => "an array",
+            ScalarKind::Indices => "indices",
         })
     }
 }
@@ -98,6 +101,9 @@ impl ScalarKind {
             ScalarKind::Number => kind.as_number().is_some_and(DType::is_real),
             ScalarKind::Index => kind.as_number() == Some(DType::U32),
             ScalarKind::Array => kind.array().is_some(),
+            ScalarKind::Indices => kind
+                .array()
+                .is_some_and(|ty| ty.dtype == DType::U32 && ty.ndim() == 1),
         }
     }
 }
@@ -171,6 +177,11 @@ pub enum ScalarOperator {
     IndexToSigned,
     /// The length of an axis of an array. Fails if there is no such axis.
     Length(u8),
+    /// As many indices as operand 1, one after the other from operand 0 on, with operand 2 in the place
+    /// of those above it: by them an array is cut, or made longer, to a length that is computed. The
+    /// number is how many were seen when the function was built. Fails for an index below 0 or from 2^32
+    /// on, for a negative count, and if there is no memory.
+    Rows(u32),
 }
 
 use ScalarKind as K;
@@ -218,6 +229,19 @@ fn shift_right(x: i64, by: i64) -> Option<i64> {
     (by >= 0).then(|| x >> by.min(63))
 }
 
+/// So many indices from `first` on, none above `last`.
+pub(crate) fn rows(first: i64, count: i64, last: i64) -> Option<Array> {
+    let count = u32::try_from(count).ok()?;
+    let mut found: Vec<u32> = Vec::new();
+    found.try_reserve_exact(count as usize).ok()?;
+    if count > 0 {
+        let (first, last) = (u32::try_from(first).ok()?, u32::try_from(last).ok()?);
+        first.checked_add(count - 1)?;
+        found.extend((0..count).map(|k| (first + k).min(last)));
+    }
+    Some(found.into())
+}
+
 impl ScalarOperator {
     /// The kinds of the operands and of the result. A number may be of either floating-point type,
     /// two are of one; the number of [`IntToFloat`](Self::IntToFloat) is float64.
@@ -247,6 +271,7 @@ impl ScalarOperator {
             S::IntToIndex => (&[K::Int], K::Index),
             S::IndexToInt | S::IndexToSigned => (&[K::Index], K::Int),
             S::Length(_) => (&[K::Array], K::Int),
+            S::Rows(_) => (&[K::Int, K::Int, K::Int], K::Indices),
         }
     }
 
@@ -262,6 +287,10 @@ impl ScalarOperator {
             K::Int => ValueKind::Int,
             K::Index => ValueKind::number(DType::U32),
             K::Number | K::Array => ValueKind::number(DType::F64),
+            K::Indices => match self {
+                S::Rows(seen) => Type::new(DType::U32, &[seen as usize]).into(),
+                _ => return None,
+            },
         })
     }
 
@@ -285,10 +314,11 @@ impl ScalarOperator {
                 | S::Round
                 | S::IntToIndex
                 | S::Length(_)
+                | S::Rows(_)
         )
     }
 
-    /// All operators, for tables and tests; of lengths the first axis.
+    /// All operators that give one number, for tables and tests; of lengths the first axis.
     pub fn all() -> impl Iterator<Item = ScalarOperator> {
         let plain = [
             S::IntAdd,
@@ -337,6 +367,7 @@ impl ScalarOperator {
             S::CompareInt(c) => return format!("{}_int", c.name()),
             S::CompareNumber(c) => return format!("{}_number", c.name()),
             S::Length(axis) => return format!("length{axis}"),
+            S::Rows(seen) => return format!("rows{seen}"),
             S::IntAdd => "int_add",
             S::IntSub => "int_sub",
             S::IntMul => "int_mul",
@@ -375,6 +406,9 @@ impl ScalarOperator {
     pub fn named(name: &str) -> Option<Self> {
         if let Some(axis) = name.strip_prefix("length") {
             return axis.parse().ok().map(S::Length);
+        }
+        if let Some(seen) = name.strip_prefix("rows") {
+            return seen.parse().ok().map(S::Rows);
         }
         Self::all().find(|op| op.name() == name)
     }
@@ -438,6 +472,7 @@ impl ScalarOperator {
                 let length = *array(0)?.shape().get(usize::from(axis))?;
                 i64::try_from(length).ok()?.into()
             }
+            S::Rows(_) => rows(int(0)?, int(1)?, int(2)?)?.into(),
         })
     }
 }

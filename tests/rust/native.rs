@@ -239,6 +239,10 @@ fn scalar_operators_give_what_the_interpreter_gives() {
                 ValueKind::number(DType::F64),
                 floats.map(Datum::from).into(),
             ),
+            ScalarKind::Indices => (
+                Datum::from(vec![0_u32, 1]).kind(),
+                vec![vec![0_u32, 1].into()],
+            ),
             ScalarKind::Index => (
                 ValueKind::number(DType::U32),
                 [0_u32, 1, u32::MAX].map(Datum::from).into(),
@@ -262,6 +266,29 @@ fn scalar_operators_give_what_the_interpreter_gives() {
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Indices of computed number, in place of one another, and what a vector has there.
+#[test]
+fn rows_of_computed_number_are_those_of_the_interpreter() {
+    let kinds = [ValueKind::Int, ValueKind::Int, ValueKind::Int];
+    let compiled = of_one(&kinds, |b, args| {
+        let exit = b.exit("no indices", 0);
+        let rows = b.compute(S::Rows(2), args, Some(exit)).expect("three ints");
+        let vector = b.fixed(vec![1.5, -2.0, 4.0].into());
+        b.try_apply(OpRef::Static(&rules::Gather), &[vector, rows])
+            .expect("a vector and indices")
+    });
+    for first in [-1, 0, 1, 2] {
+        for count in [-1, 0, 1, 4, i64::MAX] {
+            for last in [-1, 0, 2] {
+                let args = [first, count, last].map(Datum::from);
+                let expected = interpret(compiled.function(), &args, 100).expect("well formed");
+                let found = compiled.run(&args).expect("well formed");
+                assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{args:?}");
             }
         }
     }

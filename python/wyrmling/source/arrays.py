@@ -60,11 +60,15 @@ class Arrays(Walker):
         if isinstance(found, Known):
             return self.fold(bool, [found.object], node)
         if isinstance(found, Traced):
+            if found.computed:
+                self.refuse(node, "the truth of an array of computed length", "use len(…) of it")
             if found.variable.shape:
                 self.leave("the truth of an array of several elements", node)
             inputs = [one for one, _ in found.inputs]
             made = self.builder.splice([found.variable], inputs, [id for _, id in found.inputs])
             return Number("bool", self.compute("float_to_bool", made[0]))
+        if found.computed:
+            self.refuse(node, "the truth of an array of computed length", "use len(…) of it")
         if np.prod(found.shape) != 1:
             self.leave("the truth of an array of several elements", node)
         number = self.array_call(np.ndarray.sum, [value], {}, node)
@@ -97,7 +101,8 @@ class Arrays(Walker):
             self.refuse(node, "integers of an array by several indices", "look them up one by one")
         made = self.apply("gather", array.id, places.id)
         shape = (*places.shape, *array.shape[1:])
-        return self.allocate(ArrayContents(Array(made, array.dtype, shape)))
+        computed = array.computed or places.computed
+        return self.allocate(ArrayContents(Array(made, array.dtype, shape, computed=computed)))
 
     def _index(self, index: Any, node: ast.AST) -> Any:
         """An index whose slices are known."""
@@ -139,7 +144,7 @@ class Arrays(Walker):
         if len(array.shape) == 1:
             return Number("float32" if array.dtype == np.float32 else "float64", made)
         bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
-        return Array(made, array.dtype, array.shape[1:], bases, array.outer)
+        return Array(made, array.dtype, array.shape[1:], bases, array.outer, array.computed)
 
     def array_store(self, owner: Any, index: Any, value: Any, node: ast.AST) -> None:
         """Assigns to an item or slice of an array."""
@@ -164,6 +169,10 @@ class Arrays(Walker):
         """Gives an array the values of another, in place."""
         before, after = self.array_of(owner), self.array_of(value)
         fits = isinstance(before, Array) and isinstance(after, Array)
+        if fits and (before.computed or after.computed):
+            self.refuse(
+                node, "an operator in place on an array of computed length", "write x = x + …"
+            )
         if not fits or (before.shape, before.dtype) != (after.shape, after.dtype):
             self.refuse(node, "such an operator in place on an array", "write x = x + …")
         self._no_views(owner, node)
@@ -184,7 +193,8 @@ class Arrays(Walker):
         """The array with one element replaced, row by row."""
         at = self._position(array, index[0], node)
         if len(index) > 1:
-            row = Array(self.apply("gather", array.id, at), array.dtype, array.shape[1:])
+            held = self.apply("gather", array.id, at)
+            row = Array(held, array.dtype, array.shape[1:], computed=array.computed)
             value = self._replaced(row, index[1:], value, node)
         return self.apply("replace_row", array.id, value, at)
 

@@ -234,6 +234,10 @@ class Builtins(Walker):
 
     def builtin_list(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``list(x)``."""
+        if args and self.grown(args[0]) is not None:
+            return self.call_method("copy", args[0], [], {}, node)
+        if args and self.runs(args[0]):
+            return self.list_of(args[0], node)
         return self.new_list(self.listed(args[0], node) if args else ())
 
     def builtin_dict(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:

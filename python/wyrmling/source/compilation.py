@@ -28,6 +28,7 @@ from .environment import Environment
 from .form import filled
 from .frames import Frame
 from .generators import Generators
+from .grown import Grown
 from .imports import Imports
 from .iteration import Iteration
 from .loops import Loops
@@ -62,6 +63,7 @@ class Interpreter(
     Comprehensions,
     Builtins,
     Reductions,
+    Grown,
     Mathematics,
     Methods,
     Objects,

@@ -33,9 +33,7 @@ class Comprehensions(Walker):
         with self.holding(made):
 
             def add() -> None:
-                element = self.evaluate(node.elt)
-                contents = self.contents(made, node)
-                self.store(made, ListContents((*contents.items, element)), node)
+                self.grow(made, self.evaluate(node.elt), node)
 
             self.comprehend(node, add)
         return made

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .numbers import OPERATORS
-from .state import ArrayContents, DictContents, ListContents
+from .state import ArrayContents, DictContents, GrownContents, ListContents
 from .values import (
     WHOLE,
     Applied,
@@ -97,6 +97,8 @@ class Containers(Walker):
             contents = self.contents(value, node)
             if isinstance(contents, ListContents):
                 return self._of_sequence(contents.items, index, node, self.new_list)
+            if isinstance(contents, GrownContents):
+                return self.grown_item(value, index, node)
             if isinstance(contents, DictContents):
                 return self._of_dict(contents, index, node)
             if isinstance(contents, ArrayContents):
@@ -233,6 +235,8 @@ class Containers(Walker):
             else:
                 items[self.position(index, len(items), node)] = value
             self.store(owner, replace(contents, items=tuple(items)), node)
+        elif isinstance(contents, GrownContents):
+            self.grown_store(owner, index, value, node)
         elif isinstance(contents, DictContents):
             key = self.key(index, node)
             keys, values = list(contents.keys), list(contents.values)
@@ -276,6 +280,10 @@ class Containers(Walker):
 
     def sequence_operator(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """``+`` and ``*`` of tuples and lists, ``|`` of dicts, and what is known."""
+        if self.grown(left) is not None or self.grown(right) is not None:
+            self.refuse(
+                node, "an operator on a list of computed length", "use extend, or np.array(…) of it"
+            )
         ours, theirs = self.list_or_row(left, node), self.list_or_row(right, node)
         if operator == "Add" and ours and theirs:
             if ours[0] is not theirs[0]:

@@ -12,9 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .join import Incoming
-from .state import DictContents, ListContents, addresses
+from .loops import Grew
+from .state import DictContents, GrownContents, ListContents, addresses
 from .values import Array, Choice, Known, Lazy, Range, Reference, Row, sources_of
 from .walker import LONGEST_UNROLLED, Walker
+
+LONGER = "append to another list"
 
 
 class Iteration(Walker):
@@ -51,6 +54,8 @@ class Iteration(Walker):
             contents = self.contents(over, node)
             if isinstance(contents, ListContents):
                 return self._through_list(over, action, node)
+            if isinstance(contents, GrownContents):
+                return self.through_grown(over, action, node)
             if isinstance(contents, DictContents):
                 return self._through_dict("dict_keys", over, action, node)
             if self.class_of(over) is not None:
@@ -72,7 +77,10 @@ class Iteration(Walker):
         at = 0
 
         def condition() -> Any:
-            return Known(at < len(self.contents(over, node).items))
+            contents = self.contents(over, node)
+            if isinstance(contents, GrownContents):
+                raise Grew(None, node, "a list that grows while it is gone through", LONGER)
+            return Known(at < len(contents.items))
 
         def body() -> None:
             nonlocal at
@@ -80,8 +88,13 @@ class Iteration(Walker):
             at += 1
             action(item)
 
-        with self.holding(over):
-            return self.unrolled(condition, body, None, node)
+        try:
+            with self.holding(over):
+                return self.set_apart(lambda: self.unrolled(condition, body, None, node))
+        except Grew:
+            if not self.loosened(over, node):
+                raise
+        return self.through_grown(over, action, node)
 
     def _through_dict(
         self, kind: str, over: Reference, action: Callable[[Any], None], node: ast.AST
@@ -135,6 +148,9 @@ class Iteration(Walker):
             if not isinstance(over.step, Known):
                 self.unknown(over.step, node, "a range of a computed step", "write the step")
             return self._range_count(over, node), lambda at: self._range_item(over, at, node)
+        grown = self.grown(over)
+        if grown is not None:
+            return self.counted_grown(over, grown, node)
         array = self.array_of(over)
         if isinstance(array, Array) and array.shape:
             return self.length(array, node), lambda at: self.array_item(over, at, node)

@@ -17,7 +17,18 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .state import PLAIN, ArrayContents, CellContents, Contents, State, names_of, reachable
+from .columns import Packed, form_of_lists, parts_of, references_of, single_forms
+from .state import (
+    PLAIN,
+    ArrayContents,
+    CellContents,
+    Contents,
+    GrownContents,
+    State,
+    bases_of,
+    names_of,
+    reachable,
+)
 from .values import (
     Array,
     Choice,
@@ -36,6 +47,7 @@ from .values import (
 Path = tuple[Hashable, ...]
 MANY = 12
 UNSET = Unset()
+MIXED = "a list that grows by items of several kinds, or that are no numbers, arrays or tuples,"
 # What has no objects in it.
 SIMPLE = frozenset({Number, Known, Unset})
 
@@ -84,6 +96,10 @@ class Merge:
     forced: dict[Path, Hashable]
     kept: frozenset[Hashable]
     alive: dict[int, Any]
+    # Whether lists of different lengths become one whose length is computed.
+    grows: bool = False
+    # Why a list has no such length.
+    reason: str = ""
     slots: list[Slot] = field(default_factory=list)
     layout: dict[Path, Hashable] = field(default_factory=dict)
     structural: bool = False
@@ -94,6 +110,8 @@ class Merge:
     _owners: list[dict[int, int]] = field(default_factory=list)
     _reached: list[set[int]] = field(default_factory=list)
     _changed: set[Path] = field(default_factory=set)
+    # Objects that became items of lists of computed length, by path.
+    _packed: set[tuple[int, int]] = field(default_factory=set)
 
     def run(self, block: int) -> Incoming:
         """The state of the block at which the paths meet, and the values."""
@@ -134,6 +152,12 @@ class Merge:
 
     def _bar_writes(self, merged: State, values: tuple[Any, ...]) -> None:
         """An array that has another address now cannot be written to, if there are views."""
+        for at, address in self._packed:
+            own = [new for key, new in self._pairs.items() if key[at] == address]
+            for one in [address, *own]:
+                contents = merged.heap.get(one)
+                if isinstance(contents, ArrayContents):
+                    merged.heap[one] = replace(contents, external=True)
         if not self._pairs:
             return
         for address in self._parted:
@@ -269,14 +293,16 @@ class Merge:
             return self._lose(path, "arrays of different shapes meet")
         bases: frozenset[int] = frozenset().union(*(v.bases for v in present))
         outer: frozenset[Any] = frozenset().union(*(v.outer for v in present))
+        computed = any(v.computed for v in present)
         shared = sorted(bases.intersection(*self._reached))
         if shared:
             self.layout[path] = f"view of {shared}"
         if path not in self.forced and whole and all(v.id == first.id for v in present):
-            return replace(first, bases=bases, outer=outer)
-        self.layout[path] = f"array {first.dtype} {first.shape} {shared}"
+            return replace(first, bases=bases, outer=outer, computed=computed)
+        self.layout[path] = f"array {first.dtype} {first.shape} {shared} {computed}"
         self.slots.append(Slot("array", first, given))
-        return Array(self.make("array", first), first.dtype, first.shape, bases, outer)
+        made = self.make("array", first)
+        return Array(made, first.dtype, first.shape, bases, outer, computed)
 
     def _key(self, at: int, value: Any) -> Hashable:
         """What tells the alternatives of a choice apart."""
@@ -403,6 +429,10 @@ class Merge:
             return
         assert not isinstance(first, Lost)
         if any(type(c) is not type(first) or c.head != first.head for c in whole):
+            grown = self._grown(path, found) if self.grows else None
+            if grown is not None:
+                self._heap[new] = grown
+                return
             self._heap[new] = self._lose(path, "its length or its keys depend on the way to here")
             return
         parts = []
@@ -415,17 +445,51 @@ class Merge:
             made = replace(made, external=True)
         self._heap[new] = made
 
+    def _grown(self, path: Path, found: list[Any]) -> GrownContents | None:
+        """Lists of different lengths as one whose length is computed, if their items are of one
+        form.
+        """
+        heaps = [incoming.state.heap for incoming in self.incomings]
+        form = form_of_lists(found, heaps)
+        if not form:
+            self.reason = MIXED if form is False else ""
+            return None
+        lengths: list[Any] = []
+        columns: list[list[Any]] = [[] for _ in single_forms(form)]
+        for at, (contents, heap) in enumerate(zip(found, heaps, strict=True)):
+            if contents is None:
+                lengths.append(None)
+                given: Any = [None] * len(columns)
+            elif isinstance(contents, GrownContents):
+                lengths.append(contents.length)
+                given = contents.columns
+            else:
+                lengths.append(Known(len(contents.items)))
+                rows = [parts_of(item, heap) for item in contents.items]
+                given = [
+                    Packed(tuple(row[k] for row in rows), one)
+                    for k, one in enumerate(single_forms(form))
+                ]
+                for item in contents.items:
+                    self._packed |= {(at, one.address) for one in references_of(item)}
+            for column, one in zip(columns, given, strict=True):
+                column.append(one)
+        self.layout[path] = f"list of {form}"
+        made = [
+            self._column((*path, "column", at), one.like, columns[at])
+            for at, one in enumerate(single_forms(form))
+        ]
+        return GrownContents(form, self.merge((*path, "length"), lengths), tuple(made))
+
+    def _column(self, path: Path, like: Array, given: list[Any]) -> Array:
+        parts = [p for v in given if v is not None for p in getattr(v, "parts", (v,))]
+        arrays = [part for part in parts if isinstance(part, Array)]
+        bases: frozenset[int] = frozenset().union(*(v.bases for v in arrays))
+        outer: frozenset[Any] = frozenset().union(*(v.outer for v in arrays))
+        self.layout[path] = "column"
+        self.slots.append(Slot("array", like, given))
+        return replace(like, id=self.make("array", like), bases=bases, outer=outer)
+
     @staticmethod
     def _cell_name(contents: Contents, path: Path, at: int) -> Path:
         return (*path, "cell") if isinstance(contents, CellContents) else (*path, at)
-
-
-def bases_of(value: Any) -> frozenset[int]:
-    """The addresses of arrays of which a value is a view, or has one among its parts."""
-    if isinstance(value, Array):
-        return value.bases
-    if isinstance(value, Composite):
-        return frozenset().union(*map(bases_of, value.parts))
-    if isinstance(value, Choice):
-        return frozenset().union(*map(bases_of, value.alternatives))
-    return frozenset()

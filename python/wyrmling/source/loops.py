@@ -18,6 +18,7 @@ from typing import Any
 
 from .frames import Loop
 from .join import Conflict, Incoming, Path
+from .refuse import SourceError
 from .values import Known, sources_of
 from .walker import (
     CONFLICT,
@@ -39,6 +40,10 @@ Marks = tuple[list[list[tuple[list[Any], int]]], list[int], int]
 
 class _Mixed(Exception):
     """Numbers of different kinds meet at the head of a loop."""
+
+
+class Grew(NeedsConstant):
+    """A list that is gone through item by item gets a computed length."""
 
 
 class Loops(Walker):
@@ -102,7 +107,7 @@ class Loops(Walker):
             self._rewind(entry, block, marks)
             return self._apart(condition, body, step, node, count, bounds, need)
         try:
-            return self._set_apart(lambda: self._peeled(condition, body, step, node))
+            return self.set_apart(lambda: self._peeled(condition, body, step, node))
         except NeedsConstant as need:
             if sources_of(need.value):
                 raise
@@ -119,32 +124,82 @@ class Loops(Walker):
         bounds: frozenset[int],
         need: NeedsConstant,
     ) -> tuple[list[Incoming], list[Incoming]]:
-        """Each run of the body by itself, because something has to be known in it."""
+        """Each run of the body by itself, because something has to be known in it; if that cannot
+        be, a loop with lists of computed length.
+        """
+        if not isinstance(need, Structural):
+            return self._each_apart(condition, body, step, node, count, bounds, need)
+        entry, block, marks = self.state, self.state.block, self._marks()
+        ways = [
+            lambda: self._each_apart(condition, body, step, node, count, bounds, need),
+            lambda: self._growing(condition, body, step, node),
+        ]
+        if isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
+            # The number of turns is known of no condition.
+            ways.reverse()
+        work = self.work
+        try:
+            return ways[0]()
+        except (NeedsConstant, SourceError) as error:
+            if isinstance(error, NeedsConstant) and sources_of(error.value):
+                raise
+        self._rewind(entry, block, marks)
+        self.work = work
+        return ways[1]()
+
+    def _growing(
+        self, condition: Step, body: Step, step: Step | None, node: ast.AST
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """A loop in which lists have lengths that are computed."""
+        entry, block, marks = self.state, self.state.block, self._marks()
+        try:
+            return self._rolled(condition, body, step, node, grows=True)
+        except _Mixed:
+            self._rewind(entry, block, marks)
+        return self.set_apart(lambda: self._peeled(condition, body, step, node, grows=True))
+
+    def _each_apart(
+        self,
+        condition: Step,
+        body: Step,
+        step: Step | None,
+        node: ast.AST,
+        count: int | None,
+        bounds: frozenset[int],
+        need: NeedsConstant,
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """Each run of the body by itself."""
         if count is not None and count > LONGEST_UNROLLED:
             raise need
         if count is None and bounds:
             raise Restart(static=bounds)
         entry, block, marks = self.state, self.state.block, self._marks()
         try:
-            return self._set_apart(lambda: self.unrolled(condition, body, step, node))
+            return self.set_apart(lambda: self.unrolled(condition, body, step, node))
         except _Mixed:
             self._rewind(entry, block, marks)
             raise need from None
 
-    def _set_apart(
+    def set_apart(
         self, write: Callable[[], tuple[list[Incoming], list[Incoming]]]
     ) -> tuple[list[Incoming], list[Incoming]]:
-        """Writes into a block that is reached once all is written: until then it can be dropped."""
-        entry, start = self.state.block, self.builder.block()
-        self.resume(self.state.copy(start))
+        """Writes into a block that is reached once all is written: until then it can be dropped.
+        Where a list grew, the path goes on where it was.
+        """
+        entry, start = self.state, self.builder.block()
+        block, marks = entry.block, self._marks()
+        self.resume(entry.copy(start))
         try:
             found = write()
         except Ended:
             # All ways leave.
-            self.builder.switch(entry)
+            self.builder.switch(block)
             self.builder.jump(start, [])
             raise
-        self.builder.switch(entry)
+        except Grew:
+            self._rewind(entry, block, marks)
+            raise
+        self.builder.switch(block)
         self.builder.jump(start, [])
         return found
 
@@ -219,10 +274,16 @@ class Loops(Walker):
             del self.held[held:]
 
     def _rolled(
-        self, condition: Step, body: Step, step: Step | None, node: ast.AST, fresh: bool = True
+        self,
+        condition: Step,
+        body: Step,
+        step: Step | None,
+        node: ast.AST,
+        fresh: bool = True,
+        grows: bool = False,
     ) -> tuple[list[Incoming], list[Incoming]]:
         """The loop as a loop of blocks. Raises ``_Mixed`` if ``fresh`` and numbers of different
-        kinds meet at its head.
+        kinds meet at its head. With ``grows`` lists get lengths that are computed.
         """
         entry, block, marks = self.state, self.state.block, self._marks()
         forced: dict[Path, Hashable] = {}
@@ -232,7 +293,7 @@ class Loops(Walker):
             header = self.builder.block()
             merge = None
             if backs:
-                merge = self.merge([Incoming(entry), *backs], header, forced)
+                merge = self.merge([Incoming(entry), *backs], header, forced, grows)
                 try:
                     self.resume(merge.run(header).state)
                 except Conflict:
@@ -249,15 +310,14 @@ class Loops(Walker):
                 # Nothing comes back: the head has one way in, and no parameters.
                 self.jump(entry, header, [], 0)
                 return ended, loop.breaks
-            check = self.merge([Incoming(entry), *backs], None, forced if merge else {})
+            check = self.merge([Incoming(entry), *backs], None, forced if merge else {}, grows)
             try:
                 check.run(-1)
             except Conflict:
                 self.unknown(None, node, CONFLICT, LOST)
             if check.structural:
-                raise Structural(
-                    None, node, "a list or dict that grows in a loop", LOST, self.frame.reading
-                )
+                what = check.reason or "a list or dict that grows in a loop"
+                raise Structural(None, node, what, LOST, self.frame.reading)
             if check.mixed and fresh:
                 raise _Mixed
             before = {} if merge is None else merge.layout
@@ -272,7 +332,12 @@ class Loops(Walker):
         return self.refuse(node, "a loop in which names change their kinds", LOST)
 
     def _peeled(
-        self, condition: Step, body: Step, step: Step | None, node: ast.AST
+        self,
+        condition: Step,
+        body: Step,
+        step: Step | None,
+        node: ast.AST,
+        grows: bool = False,
     ) -> tuple[list[Incoming], list[Incoming]]:
         """The first run of the body by itself, then the loop."""
         loop = Loop(list(self.frames))
@@ -280,7 +345,7 @@ class Loops(Walker):
         left = loop.breaks
         if going:
             self.meet(going, node)
-            more, others = self._rolled(condition, body, step, node, fresh=False)
+            more, others = self._rolled(condition, body, step, node, False, grows)
             ended, left = [*ended, *more], [*left, *others]
         return ended, left
 

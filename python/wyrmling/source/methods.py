@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .state import ArrayContents, DictContents, ListContents
+from .state import ArrayContents, DictContents, GrownContents, ListContents
 from .values import Array, Choice, Known, Lazy, Number, Reference, Row, Traced, kind_of, same_object
 from .walker import Walker
 
@@ -38,6 +38,8 @@ class Methods(Walker):
             contents = self.contents(owner, node)
             if isinstance(contents, ListContents):
                 prefix = "list"
+            elif isinstance(contents, GrownContents):
+                prefix = "grown"
             elif isinstance(contents, DictContents):
                 prefix = "dict"
             else:
@@ -46,6 +48,9 @@ class Methods(Walker):
             method = getattr(self, f"{prefix}_{name}", None)
             if method is not None:
                 return method(owner, contents, given, keywords, node)
+            if prefix == "grown":
+                what = f"the method {name} of a list of computed length"
+                self.refuse(node, what, "use append, extend, pop and items")
         return self.refuse(node, f"the method {name}", "write what it does")
 
     def _equal(self, owner: Any, other: Any, node: ast.AST) -> Any:
@@ -125,13 +130,9 @@ class Methods(Walker):
         self, owner: Any, contents: ListContents, args: list[Any], _: Any, node: ast.AST
     ) -> Any:
         """``x.extend(items)``."""
-        if self.runs(args[0]):
-
-            def add(item: Any) -> None:
-                self.list_append(owner, self.contents(owner, node), [item], {}, node)
-
+        if self.runs(args[0]) or self.grown(args[0]) is not None:
             with self.holding(owner):
-                self.each(args[0], add, node)
+                self.each(args[0], lambda item: self.grow(owner, item, node), node)
             return Known(None)
         more = self.items(args[0], node)
         contents = self.contents(owner, node)

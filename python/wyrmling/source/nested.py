@@ -105,6 +105,8 @@ class Nested(Walker):
         kind = kind_of(value)
         if kind in ("float", "float64", "int"):
             return Number("float", self.as_real(value, "float", node))
+        if isinstance(value, Array) and value.computed:
+            self.refuse(node, "a derivative by an array of computed length", ADVICE)
         if kind == "float32" or isinstance(value, Array):
             return Number("float32", self.id_of(value)) if isinstance(value, Known) else value
         if isinstance(value, Row):
@@ -112,7 +114,7 @@ class Nested(Walker):
         if isinstance(value, Reference):
             contents = self.contents(value, node)
             if isinstance(contents, ArrayContents):
-                return contents.value
+                return self._differentiable(contents.value, node)
             if isinstance(contents, ListContents | DictContents):
                 parts = tuple(self._differentiable(one, node) for one in contents.parts)
                 return self.allocate(contents.with_parts(parts))
@@ -208,7 +210,8 @@ class Nested(Walker):
             if value.id not in outer.found:
                 outer.found[value.id] = self._parameter(value, outer)
             if isinstance(value, Array):
-                return Array(outer.found[value.id], value.dtype, value.shape)
+                found = outer.found[value.id]
+                return Array(found, value.dtype, value.shape, computed=value.computed)
             return Number(value.kind, outer.found[value.id], value.sources)
         if isinstance(value, Choice | Traced | Lost | Text):
             self.refuse(node, "a derivative that depends on this", ADVICE)

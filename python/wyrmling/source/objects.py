@@ -23,6 +23,7 @@ from .state import (
     ArrayContents,
     DictContents,
     GeneratorContents,
+    GrownContents,
     InstanceContents,
     ListContents,
     SetContents,
@@ -93,8 +94,8 @@ class Objects(Walker):
             contents = self.contents(value, node)
             if isinstance(contents, InstanceContents):
                 return self._of_instance(value, contents, name, node)
-            if isinstance(contents, ListContents | DictContents):
-                kind = list if isinstance(contents, ListContents) else dict
+            if isinstance(contents, ListContents | GrownContents | DictContents):
+                kind = dict if isinstance(contents, DictContents) else list
                 return self._method(kind, name, value, node)
             if isinstance(contents, ArrayContents):
                 return self._array_attribute(value, contents.value, name, node)
@@ -137,7 +138,9 @@ class Objects(Walker):
             exit = self.exit("an array has no such axis", node)
             lengths = [
                 Number(
-                    "int", self.builder.compute("length", [array.id], exit, axis=axis), seen=seen
+                    "int",
+                    self.builder.compute("length", [array.id], exit, axis=axis),
+                    seen=None if array.computed else seen,
                 )
                 for axis, seen in enumerate(array.shape)
             ]
@@ -473,7 +476,8 @@ class Objects(Walker):
                 return types.GeneratorType
             if isinstance(contents, SetContents):
                 return set
-            return list if isinstance(contents, ListContents) else np.ndarray
+            is_list = isinstance(contents, ListContents | GrownContents)
+            return list if is_list else np.ndarray
         if isinstance(value, Lazy):
             return type(value)
         return self.refuse(node, "the class of this", "use numbers or containers")

@@ -5,7 +5,7 @@ names: those files need not import one another.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 
@@ -30,6 +30,66 @@ class Operations:
         """What a function of ``math`` or NumPy gives for numbers; None if it is none that is known
         (``mathematics.py``).
         """
+        raise NotImplementedError
+
+    def packed(self, column: Any) -> int:
+        """A column of a list of known length, where it is not known any more (``grown.py``)."""
+        raise NotImplementedError
+
+    def grown(self, value: Any) -> Any:
+        """What a list of computed length holds; None for anything else (``grown.py``)."""
+        raise NotImplementedError
+
+    def loosened(self, value: Any, node: ast.AST) -> bool:
+        """Whether a list got a computed length (``grown.py``)."""
+        raise NotImplementedError
+
+    def set_apart(
+        self, write: Callable[[], tuple[list[Any], list[Any]]]
+    ) -> tuple[list[Any], list[Any]]:
+        """Writes where it can be dropped (``loops.py``)."""
+        raise NotImplementedError
+
+    def grow(self, owner: Any, item: Any, node: ast.AST) -> None:
+        """``owner.append(item)`` (``grown.py``)."""
+        raise NotImplementedError
+
+    def cut(self, array: Any, first: Any, count: Any, last: Any, seen: int) -> int:
+        """So many rows of an array (``grown.py``)."""
+        raise NotImplementedError
+
+    def grown_item(self, value: Any, index: Any, node: ast.AST) -> Any:
+        """An item of a list of computed length (``grown.py``)."""
+        raise NotImplementedError
+
+    def grown_store(self, owner: Any, index: Any, value: Any, node: ast.AST) -> None:
+        """Another item for a list of computed length (``grown.py``)."""
+        raise NotImplementedError
+
+    def through_grown(
+        self, over: Any, action: Callable[[Any], None], node: ast.AST
+    ) -> tuple[list[Any], list[Any]]:
+        """Goes through a list of computed length (``grown.py``)."""
+        raise NotImplementedError
+
+    def counted_grown(
+        self, over: Any, contents: Any, node: ast.AST
+    ) -> tuple[Any, Callable[[Any], Any]]:
+        """The length and the items of a list of computed length (``grown.py``)."""
+        raise NotImplementedError
+
+    def arrays_for(self, name: str, args: Any, node: ast.AST) -> list[Any]:
+        """Arguments, of which lists of computed length are arrays (``grown.py``)."""
+        raise NotImplementedError
+
+    def fitting(self, args: Sequence[Any], node: ast.AST) -> Iterator[list[Any]]:
+        """Arguments with other lengths in the place of computed ones (``grown.py``)."""
+        raise NotImplementedError
+
+    def list_of(
+        self, over: Any, node: ast.AST, change: Callable[[Any], Any] = lambda item: item
+    ) -> Any:
+        """A new list (``reductions.py``)."""
         raise NotImplementedError
 
     def transform(

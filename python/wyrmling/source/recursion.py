@@ -22,9 +22,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .join import Conflict, Incoming, Path, Slot, bases_of
+from .join import Conflict, Incoming, Path, Slot
 from .loops import MOST_WALKS, Loops
-from .state import State, names_of, reachable
+from .state import State, bases_of, names_of, reachable
 from .values import (
     STORED,
     Array,
@@ -363,7 +363,7 @@ class Carrier:
             self.layout.append(("number", value.kind))
             return Number(value.kind, self.leaf(value.id, STORED[value.kind], None))
         if isinstance(value, Array):
-            self.layout.append(("array", value.dtype, value.shape))
+            self.layout.append(("array", value.dtype, value.shape, value.computed))
             self._expect(not value.bases & self.barred)
             return replace(value, id=self.leaf(value.id, "array", value))
         if isinstance(value, Known):

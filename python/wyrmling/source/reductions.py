@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .state import ListContents
 from .values import REAL, Choice, Known, Lazy, Number, Row, kind_of
 from .walker import Ended, Walker
 
@@ -46,15 +45,16 @@ class Reductions(Walker):
         """
         if not self.runs(over):
             return [change(item) for item in self.items(over, node)]
+        return self.items(self.list_of(over, node, change), node)
+
+    def list_of(
+        self, over: Any, node: ast.AST, change: Callable[[Any], Any] = lambda item: item
+    ) -> Any:
+        """A new list of the items, each changed where it comes."""
         made = self.new_list(())
-
-        def add(item: Any) -> None:
-            contents = self.contents(made, node)
-            self.store(made, ListContents((*contents.items, self.kept(change(item), node))), node)
-
         with self.holding(made, over):
-            self.each(over, add, node)
-        return self.items(made, node)
+            self.each(over, lambda item: self.grow(made, self.kept(change(item), node), node), node)
+        return made
 
     def builtin_sum(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``sum(x, start)``."""
@@ -126,6 +126,8 @@ class Reductions(Walker):
                 return Row((item, item))
             return Row((item, self.call(key, [item], {}, node)))
 
+        if len(args) == 1 and self.grown(args[0]) is not None:
+            return self._extreme_of(operator, args[0], keyed, keywords.get("default"), node)
         rows = list(map(keyed, args)) if len(args) > 1 else self.listed(args[0], node, keyed)
         if not rows:
             if "default" in keywords:
@@ -135,6 +137,33 @@ class Reductions(Walker):
         for row in rows[1:]:
             best = self._better(operator, best, row, node)
         return best.items[0]
+
+    def _extreme_of(
+        self,
+        operator: str,
+        over: Any,
+        keyed: Callable[[Any], Row],
+        default: Any,
+        node: ast.AST,
+    ) -> Any:
+        """The extreme of a list of computed length."""
+
+        def found() -> Any:
+            first = keyed(self.item(over, Known(0), node))
+            return self.accumulate(
+                over,
+                first,
+                lambda best, item: self._better(operator, best, keyed(item), node),
+                node,
+            ).items[0]
+
+        def none() -> Any:
+            if default is None:
+                self.leave("nothing to compare", node)
+            return default
+
+        some = self.compare("NotEq", self.length(over, node), Known(0), node)
+        return self.decide(some, found, none, node)
 
     def _better(self, operator: str, best: Row, row: Row, node: ast.AST) -> Any:
         wins = self.truth(self.compare(operator, row.items[1], best.items[1], node), node)

@@ -13,15 +13,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import form
+from .columns import NumberForm, built, single_forms
 from .state import (
     ArrayContents,
     DictContents,
     GeneratorContents,
+    GrownContents,
     InstanceContents,
     ListContents,
     SetContents,
 )
 from .values import (
+    CLASSES,
     Array,
     Choice,
     Known,
@@ -107,6 +110,20 @@ class Returned(Walker):
     ) -> list[Any]:
         return [self.form_of(one, results, (*path, at), node) for at, one in enumerate(items)]
 
+    def _list(
+        self, contents: GrownContents, results: Results, path: tuple[Any, ...], node: ast.AST
+    ) -> Any:
+        """A list of computed length, of one array for each of its columns."""
+        forms = single_forms(contents.form)
+        if not all(isinstance(one, NumberForm) for one in forms):
+            what = "a list of computed length with arrays as a result"
+            self.refuse(node, what, "return np.array(…) of it")
+        parts = []
+        for at, one in enumerate(contents.columns):
+            made = self.cut(one, Known(0), contents.length, contents.length, one.shape[0])
+            parts.append(form.Leaf(results.add(made, "array", (*path, at)), "array"))
+        return form.Make(ItemsOf(contents.form), parts)
+
     def _object(
         self, value: Reference, results: Results, path: tuple[Any, ...], node: ast.AST
     ) -> Any:
@@ -124,6 +141,8 @@ class Returned(Walker):
         results.seen.add(value.address)
         if isinstance(contents, ListContents):
             return self._forms(contents.items, results, path, node)
+        if isinstance(contents, GrownContents):
+            return self._list(contents, results, path, node)
         if isinstance(contents, DictContents):
             pairs = zip(contents.keys, contents.values, strict=True)
             return {key: self.form_of(one, results, (*path, key), node) for key, one in pairs}
@@ -139,6 +158,24 @@ class Returned(Walker):
         if isinstance(found, form.Leaf):
             return replace(found, memory=found.memory | {value.address})
         return found
+
+
+@dataclass(frozen=True)
+class ItemsOf:
+    """Makes a list of the columns of its items."""
+
+    form: Any
+
+    def __call__(self, *columns: Any) -> list[Any]:
+        """A list of numbers of Python's or NumPy's, or of tuples of these."""
+        forms = single_forms(self.form)
+        kinds = [CLASSES[one.kind] for one in forms if isinstance(one, NumberForm)]
+        found = [map(kind, column) for kind, column in zip(kinds, columns, strict=True)]
+        return [built(self.form, iter(row), _named) for row in zip(*found, strict=True)]
+
+
+def _named(items: tuple[Any, ...], cls: type) -> Any:
+    return tuple.__new__(cls, items)
 
 
 @dataclass(frozen=True)

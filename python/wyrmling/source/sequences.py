@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .state import DictContents, ListContents, SetContents
+from .state import DictContents, GrownContents, ListContents, SetContents
 from .values import Array, Choice, Closure, Known, Lazy, Number, Range, Reference, Row
 from .walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
+
+LIST = "go through it by for, or look its items up"
 
 
 class Sequences(Walker):
@@ -29,6 +31,8 @@ class Sequences(Walker):
             contents = self.contents(value, node)
             if isinstance(contents, ListContents | DictContents):
                 return Known(len(contents.parts))
+            if isinstance(contents, GrownContents):
+                return contents.length
             if isinstance(contents, SetContents):
                 return Known(len(contents.items))
             method = self.bound(value, "__len__", node)
@@ -41,7 +45,7 @@ class Sequences(Walker):
                 self.leave("an array without axes has no length", node)
             exit = self.exit("an array has no such axis", node)
             made = self.builder.compute("length", [value.id], exit, axis=0)
-            return Number("int", made, seen=value.shape[0])
+            return Number("int", made, seen=None if value.computed else value.shape[0])
         if isinstance(value, Lazy):
             if value.name in ("dict_keys", "dict_values", "dict_items"):
                 return self.length(value.over[0], node)
@@ -90,6 +94,8 @@ class Sequences(Walker):
                 return list(contents.items)
             if isinstance(contents, DictContents):
                 return [Known(key) for key in contents.keys]
+            if isinstance(contents, GrownContents):
+                self.unknown(None, node, "a list of computed length here", LIST)
         if isinstance(over, Range):
             ends = [self.constant_of(end, node, "a range of unknown length") for end in over.parts]
             return self._known_items(range(*ends), node)
@@ -100,6 +106,8 @@ class Sequences(Walker):
         if isinstance(over, Array):
             if not over.shape:
                 self.leave("an array without axes has no items", node)
+            if over.computed:
+                self.unknown(None, node, "an array of computed length here", LIST)
             if over.shape[0] > LONGEST_UNROLLED:
                 self.refuse(node, "going through an array here", "use a loop, or slices")
             self.expect_shapes()

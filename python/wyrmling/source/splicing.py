@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from .. import _core
 from .numbers import WEAK
+from .recording import Recording, Samples, Unfit, picked, sample_of
 from .state import ArrayContents, ListContents
 from .values import (
     REAL,
@@ -127,22 +127,6 @@ def _dispatched() -> list[Any]:
     return list(dispatch.functions())
 
 
-@dataclass(slots=True)
-class Recording:
-    """The arguments of one call: two sets of variables with different values, and plain arrays.
-    ``sliced`` is whether a slice of an array of integers is taken, ``single`` whether numbers of
-    Python become float32, as where a ufunc of NumPy's meets them with nothing but float32.
-    """
-
-    inputs: list[tuple[Any, int]] = field(default_factory=list)
-    others: list[Any] = field(default_factory=list)
-    arrays: list[tuple[Any, Any]] = field(default_factory=list)
-    counts: int = 0
-    opaque: bool = False
-    sliced: bool = False
-    single: bool = False
-
-
 class Splicing(Walker):
     """Calls with arrays."""
 
@@ -151,6 +135,11 @@ class Splicing(Walker):
     ) -> Any:
         """What a function of NumPy's gives for arrays."""
         name = getattr(function, "__name__", "this")
+        if any(self.grown(arg) is not None for arg in args):
+            plain = isinstance(function, np.ufunc) or function.__module__ == "_operator"
+            args = self.arrays_for("sum" if plain else name, args, node)
+            if name in ("stack", *CREATORS) and len(args) == 1 and not keywords:
+                return args[0]
         method = isinstance(function, type(np.ndarray.sum))
         if "out" in keywords or (method and name in IN_PLACE) or name in COPYTO:
             self.refuse(node, f"{name} that writes to an array", "use what it returns")
@@ -192,6 +181,8 @@ class Splicing(Walker):
             return True
         if isinstance(value, Row):
             return any(self._computed(item) for item in value.items)
+        if self.grown(value) is not None:
+            return True
         if isinstance(value, Reference):
             contents = self.state.heap[value.address]
             if isinstance(contents, ListContents):
@@ -199,9 +190,12 @@ class Splicing(Walker):
             return isinstance(contents, ArrayContents)
         return False
 
-    def fresh(self, made: int, dtype: Any, shape: tuple[int, ...]) -> Reference:
+    def fresh(
+        self, made: int, dtype: Any, shape: tuple[int, ...], computed: bool = False
+    ) -> Reference:
         """An array of the function's own."""
-        return self.allocate(ArrayContents(Array(made, np.dtype(dtype), tuple(shape))))
+        array = Array(made, np.dtype(dtype), tuple(shape), computed=computed)
+        return self.allocate(ArrayContents(array))
 
     def _constant_array(
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
@@ -273,6 +267,26 @@ class Splicing(Walker):
         node: ast.AST,
         method: bool,
     ) -> Any:
+        try:
+            return self._written(function, args, keywords, node, method)
+        except Unfit:
+            for fitting in self.fitting(args, node):
+                try:
+                    return self._written(function, fitting, keywords, node, method)
+                except Unfit:
+                    pass
+        name = getattr(function, "__name__", "this")
+        what = f"{name} of an array of computed length with these"
+        return self.refuse(node, what, "write a loop over its items")
+
+    def _written(
+        self,
+        function: Any,
+        args: Sequence[Any],
+        keywords: dict[str, Any],
+        node: ast.AST,
+        method: bool,
+    ) -> Any:
         # What a primitive does is Python's, and has no text to compare.
         recording = Recording(opaque=is_primitive(function))
         whole = isinstance(function, np.ufunc) or any(function is one for one in VALUES)
@@ -284,8 +298,8 @@ class Splicing(Walker):
         named = {k: self._argument(one, recording, node, whole) for k, one in keywords.items()}
 
         def call(which: int) -> Any:
-            chosen = [_picked(one, which) for one in given]
-            options = {key: _picked(one, which) for key, one in named.items()}
+            chosen = [picked(one, which) for one in given]
+            options = {key: picked(one, which) for key, one in named.items()}
             if method and which < 2:
                 return getattr(chosen[0], name)(*chosen[1:], **options)
             return function(*chosen, **options)
@@ -294,6 +308,8 @@ class Splicing(Walker):
             with np.errstate(all="ignore"):
                 real = call(2)
         except Exception:
+            if recording.computed:
+                raise Unfit from None
             self.leave(f"NumPy's {name} raises an exception", node)
         return self._recorded(name, call, real, recording, node)
 
@@ -326,12 +342,21 @@ class Splicing(Walker):
             self.refuse(node, f"{name}, which reads the values of an array,", TRACING)
         kind = np.asarray(real).dtype
         if kind not in (np.float64, np.float32) and not recording.sliced:
-            return Traced(found, tuple(recording.inputs), again, tuple(recording.others))
+            computed = bool(recording.computed)
+            others = tuple(recording.others)
+            return Traced(found, tuple(recording.inputs), again, others, computed)
         if found.dtype != kind or found.shape != np.shape(real):
             self.refuse(node, f"{name} of such arrays", TRACING)
         if not recording.opaque:
             self._check_same(name, found, again, recording, node)
-        made = self._splice(found, recording)
+        try:
+            made = self._splice(found, recording)
+        except ValueError:
+            if not recording.computed:
+                raise
+            what = f"{name}, which asks for the length of an array of computed length,"
+            self.refuse(node, what, "write a loop over its items")
+        computed = bool(recording.computed)
         if not isinstance(real, np.ndarray):
             kinds = {float: "float", np.float64: "float64", np.float32: "float32"}
             if type(real) not in kinds:
@@ -342,13 +367,13 @@ class Splicing(Walker):
                 own = isinstance(value, Reference)
                 bases = frozenset({value.address}) if own else value.bases
                 outer = self.array_of(value).outer
-                return Array(made, real.dtype, real.shape, bases, outer)
-        return self.fresh(made, real.dtype, real.shape)
+                return Array(made, real.dtype, real.shape, bases, outer, computed)
+        return self.fresh(made, real.dtype, real.shape, computed)
 
     def _splice(self, found: Any, recording: Recording) -> int:
         inputs = [one for one, _ in recording.inputs]
         ids = [id for _, id in recording.inputs]
-        made: int = self.builder.splice([found], inputs, ids)[0]
+        made: int = self.builder.splice([found], inputs, ids, recording.computed)[0]
         return made
 
     def _check_same(
@@ -396,6 +421,8 @@ class Splicing(Walker):
         if isinstance(value, Traced):
             for pair, other in zip(value.inputs, value.others, strict=True):
                 if all(pair[0] is not one for one, _ in recording.inputs):
+                    if value.computed:
+                        recording.computed.append(len(recording.inputs))
                     recording.inputs.append(pair)
                     recording.others.append(other)
             return Samples(value.variable, value.again, value.variable.value)
@@ -444,45 +471,16 @@ class Splicing(Walker):
         return Samples(made[0][1], made[1][1], kinds.get(value.kind, float)(0.8125))
 
     def _array_argument(self, value: Any, array: Array, recording: Recording) -> Samples:
-        arrays = [_sample(array, seed) for seed in (recording.counts, recording.counts + 1000)]
+        arrays = [sample_of(array, seed) for seed in (recording.counts, recording.counts + 1000)]
         recording.counts += 1
         leaf: Any = _core.IndexInput if is_integers(array) else _core.Input
         variables = [leaf(one) for one in arrays]
+        if array.computed:
+            recording.computed.append(len(recording.inputs))
         recording.inputs.append((variables[0], array.id))
         recording.others.append(variables[1])
         recording.arrays.append((arrays[0], value))
         return Samples(variables[0], variables[1], arrays[0])
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Samples:
-    """An argument in the two recordings, and in NumPy's own run."""
-
-    first: Any
-    second: Any
-    real: Any
-
-
 VALUES: frozenset[Any] = frozenset({np.where, np.clip, np.dot, np.stack, np.full_like})
-
-
-def _picked(value: Any, which: int) -> Any:
-    if isinstance(value, Samples):
-        return (value.first, value.second, value.real)[which]
-    if isinstance(value, tuple | list):
-        return type(value)([_picked(item, which) for item in value])
-    return value
-
-
-def _sample(array: Array, seed: int) -> Any:
-    """An array of a type; a matrix is one that can be inverted and factorised."""
-    made = np.random.default_rng(seed).uniform(0.1, 0.9, array.shape)
-    if is_integers(array):
-        return (1000 * made).astype(array.dtype)
-    if len(array.shape) > 1 and array.shape[-1] == array.shape[-2]:
-        made = made + array.shape[-1] * np.eye(array.shape[-1])
-    if seed >= 1000:
-        # Of a matrix the diagonal stays positive, as some factors need.
-        square = len(array.shape) > 1 and array.shape[-1] == array.shape[-2]
-        made = (2 * made * np.eye(array.shape[-1]) - made) * 1.5 if square else -made
-    return made.astype(array.dtype)

@@ -40,6 +40,30 @@ class ListContents:
 
 
 @dataclass(frozen=True, slots=True)
+class GrownContents:
+    """A list whose length is computed; its items are of one form (``columns.py``)."""
+
+    form: Any
+    length: Any
+    columns: tuple[Any, ...]
+    external: bool = False
+
+    @property
+    def head(self) -> Hashable:
+        """The form of the items."""
+        return (self.form,)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The length and the columns."""
+        return (self.length, *self.columns)
+
+    def with_parts(self, parts: tuple[Any, ...]) -> GrownContents:
+        """Another length and other columns."""
+        return replace(self, length=parts[0], columns=parts[1:])
+
+
+@dataclass(frozen=True, slots=True)
 class DictContents:
     """The keys of a dict, which are known, in their order, and its values."""
 
@@ -182,6 +206,7 @@ class GeneratorContents:
 
 Contents = (
     ListContents
+    | GrownContents
     | DictContents
     | InstanceContents
     | CellContents
@@ -250,3 +275,14 @@ def reachable(state: State, roots: Iterable[Any]) -> set[int]:
 def names_of(state: State) -> list[Any]:
     """All values that names stand for."""
     return [value for names in state.environments for value in names.values()]
+
+
+def bases_of(value: Any) -> frozenset[int]:
+    """The addresses of arrays of which a value is a view, or has one among its parts."""
+    if isinstance(value, Array):
+        return value.bases
+    if isinstance(value, Composite):
+        return frozenset().union(*map(bases_of, value.parts))
+    if isinstance(value, Choice):
+        return frozenset().union(*map(bases_of, value.alternatives))
+    return frozenset()

@@ -14,7 +14,7 @@ from typing import Any
 
 from .frames import Handler
 from .join import Incoming
-from .state import ArrayContents, InstanceContents, ListContents
+from .state import ArrayContents, GrownContents, InstanceContents, ListContents
 from .values import Choice, Defined, Known, Reference, Row, Single, Unset
 from .walker import Ended, Walker
 
@@ -47,7 +47,10 @@ class Statements(Walker):
 
     def execute_If(self, node: ast.If) -> None:
         """``if condition: … else: …``."""
+        held = len(self.held)
         condition = self.truth(self.evaluate(node.test), node)
+        # What was looked at is in use no more: names may be bound anew.
+        del self.held[held:]
 
         def then() -> None:
             self.execute(node.body)
@@ -93,8 +96,16 @@ class Statements(Walker):
     def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
         items = self.items(value, target)
         # What is assigned later is in use while a part of the target is assigned.
-        self.held[self.statement : self.statement] = items
+        start = self.statement
+        self.held[start:start] = items
         self.statement += len(items)
+        try:
+            self._assign_parts(target, items)
+        finally:
+            self.statement = start
+            del self.held[start : start + len(items)]
+
+    def _assign_parts(self, target: ast.Tuple | ast.List, items: list[Any]) -> None:
         stars = [at for at, one in enumerate(target.elts) if isinstance(one, ast.Starred)]
         count = len(target.elts)
         if not stars:
@@ -150,7 +161,7 @@ class Statements(Walker):
             self.refuse(node, "an operator in place on an array", "write x = x + …")
         if isinstance(before, Reference):
             contents = self.contents(before, node)
-            if isinstance(contents, ListContents) and operator == "Add":
+            if isinstance(contents, ListContents | GrownContents) and operator == "Add":
                 self.call_method("extend", before, [value], {}, node)
                 return before
             if isinstance(contents, ListContents) and operator == "Mult":

@@ -19,6 +19,7 @@ from .state import (
     PLAIN_KEYS,
     DictContents,
     GeneratorContents,
+    GrownContents,
     InstanceContents,
     ListContents,
     SetContents,
@@ -27,6 +28,7 @@ from .values import (
     REAL,
     WHOLE,
     Applied,
+    Array,
     Choice,
     Closure,
     Known,
@@ -134,6 +136,8 @@ class Truth(Walker):
             contents = self.contents(value, node)
             if isinstance(contents, ListContents | DictContents):
                 return Known(bool(contents.parts))
+            if isinstance(contents, GrownContents):
+                return self.compare("NotEq", contents.length, Known(0), node)
             if isinstance(contents, GeneratorContents):
                 return Known(True)
             if isinstance(contents, SetContents):
@@ -327,6 +331,9 @@ class Truth(Walker):
                 return Known(False)
             if isinstance(value, Reference) and not isinstance(other, Reference):
                 own = self.contents(value, node)
+                if isinstance(other, Array) and own.external:
+                    # An item of a list of computed length may be the very array.
+                    self.refuse(node, "whether two such arrays are one", "compare their elements")
                 if own.external and isinstance(own, InstanceContents) and isinstance(other, Known):
                     self.refuse(node, "whether an argument is such an object", "use ==")
                 return Known(False)
@@ -377,7 +384,7 @@ class Truth(Walker):
             method = self.bound(container, "__contains__", node)
             if method is not None:
                 return self.truth(self.call(method, [item], {}, node), node)
-        if self.runs(container):
+        if self.runs(container) or self.grown(container) is not None:
             return self.first_of(
                 container,
                 lambda one: self.truth(self.same_or_equal(one, item, node), node),

@@ -50,7 +50,8 @@ class Array:
     """The value of an array; ``shape`` is the one that was seen.
 
     ``bases`` are the addresses of the arrays that it may be a view of, ``outer`` the places of
-    those of the caller's that it may be, or be a view of.
+    those of the caller's that it may be, or be a view of. ``computed`` is whether its lengths are,
+    so that it may have others in each run.
     """
 
     id: int
@@ -58,6 +59,7 @@ class Array:
     shape: tuple[int, ...]
     bases: frozenset[int] = NONE
     outer: frozenset[Any] = frozenset()
+    computed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class Traced:
     inputs: tuple[tuple[Any, int], ...]
     again: Any = None
     others: tuple[Any, ...] = ()
+    computed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

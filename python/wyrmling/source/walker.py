@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import refuse
+from .columns import Packed
 from .frames import Frame
 from .join import Conflict, Incoming, Merge, Path, Retag, Slot
 from .names import Scope
@@ -369,7 +370,7 @@ class Walker(Operations):
             self.resume(arrived[0].state)
             return arrived[0].values
         block = self.builder.block()
-        merge = self.merge(arrived, block, {})
+        merge = self.merge(arrived, block, {}, grows=True)
         try:
             merged = merge.run(block)
         except Conflict:
@@ -384,8 +385,11 @@ class Walker(Operations):
         arrived: list[Incoming],
         block: int | None,
         forced: dict[Path, Hashable],
+        grows: bool = False,
     ) -> Merge:
-        """A merge whose parameters are those of a block; None only looks what it would be."""
+        """A merge whose parameters are those of a block; None only looks what it would be. With
+        ``grows`` lists may be of different lengths.
+        """
 
         def make(kind: str, like: Any) -> int:
             if block is None:
@@ -405,6 +409,7 @@ class Walker(Operations):
             forced,
             self.names_kept,
             self.alive,
+            grows,
         )
 
     def jump(self, state: State, block: int, slots: list[Slot], at: int) -> None:
@@ -416,6 +421,8 @@ class Walker(Operations):
     def _given(self, slot: Slot, value: Any) -> int:
         if isinstance(value, Retag):
             return self._retagged(value)
+        if isinstance(value, Packed):
+            return self.packed(value)
         if value is not None:
             return self.id_of(value)
         if slot.kind == "array":
@@ -481,8 +488,8 @@ class Walker(Operations):
 
 CONFLICT = "two names of one object, one of which is another object on another way to here"
 LOST = (
-    "do the same to it on all ways, or build it in a loop over a range whose length does not "
-    "depend on what is computed"
+    "append numbers of one kind, arrays of one shape or tuples of these, do the same to it on all "
+    "ways, or build it in a loop over a range whose length does not depend on what is computed"
 )
 
 

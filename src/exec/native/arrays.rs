@@ -15,7 +15,7 @@ use super::translate::{SLOT, Translator};
 use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::array::DType;
-use crate::ir::{Expression, ScalarOperator, ValueId};
+use crate::ir::{Expression, Instruction, ScalarOperator, ValueId};
 use crate::rules::{Accumulate, Gather, OpRef, Operator, ReplaceRow, ScatterRows};
 
 /// Estimated nanoseconds of an operator on arrays; a large one polls for signals itself.
@@ -409,6 +409,21 @@ impl Translator<'_> {
             .icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, 0);
         self.require_or_exit(there, exit);
         Ok(length)
+    }
+
+    /// Writes indices that follow one another, or leaves.
+    pub(super) fn rows(&mut self, instruction: &Instruction, exit: u32) -> Translated {
+        let place = self.place(instruction.result());
+        let place = place.ok_or(Unsupported("no array"))?;
+        for (k, &id) in instruction.expression.operands().iter().enumerate() {
+            let (value, at) = (self.read(id)?, self.scratch(k));
+            self.store(value, self.slots, at);
+        }
+        self.step(ArrayStep::Rows(place), OPERATOR);
+        let found = self.result_of_step(Word::Int);
+        let there = self.cursor.ins().icmp_imm_s(IntCC::NotEqual, found, 0);
+        self.require_or_exit(there, exit);
+        Ok(())
     }
 
     /// Writes the length of a vector: a load where there is one, else the step, which fails.

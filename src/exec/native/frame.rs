@@ -20,7 +20,7 @@ use super::word::{RawSlot, Word};
 use crate::array::{Array, SliceMut, Type, ViewMut};
 use crate::error::Result;
 use crate::exec::interpreter::{accept, apply};
-use crate::ir::{Datum, Function, ValueId};
+use crate::ir::{Datum, Function, ValueId, rows};
 use crate::rules::OpRef;
 
 /// The elements of an array with one axis; none of other arrays, and where there is no array. Machine
@@ -88,6 +88,9 @@ pub(super) enum ArrayStep {
     },
     /// The length of an axis is put into the first slot; -1 if there is no such axis.
     Length(usize, usize),
+    /// Indices are put into a place: the first, how many and the last are in the first slots; 0 is put into
+    /// the first slot if there are none.
+    Rows(usize),
     /// An array is not needed any more.
     Drop(usize),
     /// Arrays go to a tape.
@@ -254,6 +257,12 @@ impl Frame {
                 let length = self.get(*of)?.shape().get(*axis);
                 let length = length.and_then(|&n| i64::try_from(n).ok());
                 slots[0] = length.unwrap_or(-1) as RawSlot;
+            }
+            ArrayStep::Rows(to) => {
+                let [first, count, last] = [0, 1, 2].map(|k| slots[k] as i64);
+                let found = rows(first, count, last);
+                slots[0] = RawSlot::from(found.is_some());
+                self.set(*to, found);
             }
             ArrayStep::Drop(place) => self.set(*place, None),
             ArrayStep::Push(tape, from) => {

@@ -31,7 +31,7 @@ use super::word::{RawSlot, Word};
 use crate::array::DType;
 use crate::exec::last_uses::LastUses;
 use crate::ir::{
-    Block, Cfg, Datum, Expression, Function, Instruction, ScalarOperator, Target, Terminator,
+    Block, Cfg, Datum, Expression, Function, Instruction, ScalarOperator as S, Target, Terminator,
     ValueId,
 };
 
@@ -336,12 +336,11 @@ impl Translator<'_> {
                     None => Ok(()),
                 }
             }
-            Expression::Compute(ScalarOperator::Length(axis), args, Some(exit))
-                if self.has_arrays(args) =>
-            {
+            Expression::Compute(S::Length(axis), args, Some(exit)) if self.has_arrays(args) => {
                 let value = self.length(args[0], *axis, *exit)?;
                 self.define(instruction.result(), value)
             }
+            Expression::Compute(S::Rows(_), _, Some(exit)) => self.rows(instruction, *exit),
             Expression::Compute(op, args, exit) => {
                 self.cost += 1;
                 let value = self.compute(*op, args, *exit)?;

@@ -137,3 +137,29 @@ fn names_are_one_to_one_and_what_cannot_fail_does_not() {
     assert_eq!(ScalarOperator::named("length3"), Some(S::Length(3)));
     assert_eq!(ScalarOperator::named("length300"), None);
 }
+
+/// As many indices as asked for, the last in the place of those above it; nothing where one is no index.
+#[test]
+fn rows_are_indices_or_fail() {
+    let rows = |first: i64, count: i64, last: i64| {
+        let found = S::Rows(3).eval(&[&first.into(), &count.into(), &last.into()])?;
+        let array = found.array().expect("an array").clone();
+        Some(array.view().indices().to_vec())
+    };
+    assert_eq!(rows(2, 3, 9), Some(vec![2, 3, 4]));
+    assert_eq!(rows(0, 5, 1), Some(vec![0, 1, 1, 1, 1]));
+    assert_eq!(rows(7, 0, -1), Some(vec![]));
+    assert_eq!(rows(-7, 0, 0), Some(vec![]));
+    let top = i64::from(u32::MAX);
+    assert_eq!(rows(top, 1, top), Some(vec![u32::MAX]));
+    assert_eq!(rows(top, 2, top), None);
+    assert_eq!(rows(0, -1, 5), None);
+    assert_eq!(rows(-1, 1, 5), None);
+    assert_eq!(rows(0, 1, -1), None);
+    assert_eq!(rows(0, i64::MAX, 5), None);
+    assert_eq!(ScalarOperator::named("rows3"), Some(S::Rows(3)));
+    assert_eq!(S::Rows(3).name(), "rows3");
+    assert!(S::Rows(3).can_fail());
+    let kind = S::Rows(3).result(&[&ValueKind::Int, &ValueKind::Int, &ValueKind::Int]);
+    assert_eq!(kind, Some(Type::new(DType::U32, &[3]).into()));
+}

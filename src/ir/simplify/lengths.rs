@@ -72,6 +72,7 @@ pub fn are_exact(function: &Function) -> bool {
             let kinds = &function.tapes[*tape as usize];
             i.results.iter().map(|&id| function.kind(id)).eq(kinds)
         }
+        Expression::Compute(ScalarOperator::Rows(_), ..) => false,
         Expression::Compute(..) | Expression::Guard(..) => true,
     };
     let target = |to: &&Target| {

@@ -14,15 +14,18 @@ use crate::python::variable::PyVariable;
 impl PyIrBuilder {
     /// Appends what was recorded between ``inputs``, each an ``Input`` that stands for the value of
     /// ``args`` at its place, and ``outputs``, variables: the values of these. Where an integer was
-    /// taken of an input's length, the function is left for other lengths.
+    /// taken of an input's length, the function is left for other lengths; of the inputs whose numbers are
+    /// in ``computed``, which may be of any length in a run, ValueError is raised then.
     ///
     /// Raises TypeError for a graph with a hook, or with a parameter or other leaf that is none of the
     /// inputs, and what ``freeze`` raises.
+    #[pyo3(signature = (outputs, inputs, args, computed=Vec::new()))]
     fn splice(
         &self,
         outputs: &Bound<'_, PyAny>,
         inputs: &Bound<'_, PyAny>,
         args: &Bound<'_, PyAny>,
+        computed: Vec<usize>,
     ) -> PyResult<Vec<ValueId>> {
         let outputs = variables("outputs", outputs)?;
         let inputs = variables("inputs", inputs)?;
@@ -49,6 +52,9 @@ impl PyIrBuilder {
             let spliced = splice(&b.builder, &places, &outputs)?;
             for (at, length) in spliced.lengths {
                 let text = format!("an array of another length than {} asked for", length.by);
+                if computed.contains(&at) {
+                    return Err(PyValueError::new_err(text));
+                }
                 let exit = b.builder.exit(&text, b.line);
                 let axis = u8::try_from(length.axis).map_err(|_| Error::Shape(text))?;
                 let found = ScalarOperator::Length(axis);

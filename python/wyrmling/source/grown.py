@@ -1,0 +1,429 @@
+"""Lists whose length is computed: built in loops whose number of turns is, or on some ways only.
+
+Such a list is an integer, its length, and a column for each number or array of an item
+(``columns.py``). What is appended replaces a row of each column; where there is no room, the
+columns become twice as long. So the gradient of a loop that appends takes a row each turn.
+
+An array that is appended is written to no more, since its values are copied. Items are of one form;
+what else is appended is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .columns import (
+    CAPACITY,
+    NumberForm,
+    Packed,
+    RowForm,
+    built,
+    common_form,
+    form_of,
+    is_numeric,
+    parts_of,
+    references_of,
+    single_forms,
+)
+from .join import Incoming
+from .state import ArrayContents, GrownContents, ListContents
+from .values import REAL, WHOLE, Array, Choice, Known, Lazy, Number, Reference, Row, kind_of
+from .walker import Walker
+
+ADVICE = "make it an array by np.array(…), or build it in a loop over a range that is known"
+ONE_FORM = "append numbers of one kind, arrays of one shape, or tuples of these"
+MANY = "an integer of more than 53 bits in a list of computed length"
+# Functions of NumPy for which a list is the array of its items.
+OF_LISTS = frozenset(
+    {"sum", "mean", "prod", "max", "min", "amax", "amin", "std", "var", "dot", "cumsum", "cumprod"}
+    | {"diff", "array", "asarray", "median", "average", "square", "stack"}
+)
+
+
+class Grown(Walker):
+    """What is done with lists of computed length."""
+
+    def grown(self, value: Any) -> GrownContents | None:
+        """What such a list holds; None for anything else."""
+        if not isinstance(value, Reference):
+            return None
+        contents = self.state.heap.get(value.address)
+        return contents if isinstance(contents, GrownContents) else None
+
+    # Columns.
+
+    def packed(self, column: Packed) -> int:
+        """A column of a list of known length, where it is not known any more."""
+        room = CAPACITY
+        while room < len(column.parts):
+            room *= 2
+        like = column.form.like
+        self.expect_shapes()
+        made = self.constant(np.zeros((room, *like.shape[1:]), like.dtype))
+        for at, part in enumerate(column.parts):
+            index = self._index_of(self.constant(at), self.node)
+            made = self.apply("replace_row", made, self._held(part, column.form), index)
+        return made
+
+    def loosened(self, value: Any, node: ast.AST) -> bool:
+        """Gives a list a computed length; whether its items can be those of such a list."""
+        contents = self.contents(value, node)
+        form = common_form(contents.items, self.state.heap)
+        if not form or contents.external:
+            return False
+        rows = [parts_of(item, self.state.heap) for item in contents.items]
+        for item in contents.items:
+            self._bar(item)
+        columns = []
+        for at, one in enumerate(single_forms(form)):
+            parts = tuple(row[at] for row in rows)
+            arrays = [part for part in parts if isinstance(part, Array)]
+            bases: frozenset[int] = frozenset().union(*(part.bases for part in arrays))
+            outer: frozenset[Any] = frozenset().union(*(part.outer for part in arrays))
+            made = self.packed(Packed(parts, one))
+            columns.append(replace(one.like, id=made, bases=bases, outer=outer))
+        length = Number("int", self.constant(len(contents.items)))
+        self.store(value, GrownContents(form, length, tuple(columns)), node)
+        return True
+
+    def _index_of(self, at: int, node: ast.AST) -> int:
+        exit = self.exit("an index that is out of range", node)
+        return self.compute("int_to_index", at, exit=exit)
+
+    def _held(self, part: Any, form: Any) -> int:
+        """A number or array as a row of a column."""
+        if isinstance(part, Array):
+            return part.id
+        if form.kind == "float32":
+            return self.id_of(part)
+        held = self.as_real(part, "float", self.node)
+        if form.kind in WHOLE and not isinstance(part, Known):
+            size = self.apply("abs", held)
+            inside = self.compute("less_number", size, self.constant(2.0**53))
+            self.guard(inside, MANY, self.node)
+        return held
+
+    def _row_of(self, column: Array, form: Any, index: int, node: ast.AST) -> Any:
+        """A row of a column as a number or array."""
+        made = self.apply("gather", column.id, index)
+        if not isinstance(form, NumberForm):
+            return Array(made, form.dtype, form.shape, column.bases, column.outer)
+        if form.kind in REAL:
+            return Number(form.kind, made)
+        if form.kind in WHOLE:
+            made = self.compute("float_to_int", made, exit=self.exit(MANY, node))
+        else:
+            made = self.compute("float_to_bool", made)
+        return Number(form.kind, made)
+
+    def _item_at(self, contents: GrownContents, index: int, node: ast.AST) -> Any:
+        forms = single_forms(contents.form)
+        rows = zip(contents.columns, forms, strict=True)
+        parts = [self._row_of(column, form, index, node) for column, form in rows]
+        return built(contents.form, iter(parts))
+
+    def _bar(self, item: Any) -> None:
+        """Lets nobody write to arrays that are items."""
+        for one in references_of(item):
+            contents = self.state.heap[one.address]
+            if isinstance(contents, ArrayContents):
+                self.state.heap[one.address] = replace(contents, external=True)
+
+    def _parts_for(self, contents: GrownContents, item: Any, node: ast.AST) -> list[Any]:
+        """The parts of an item that gets a place in a list."""
+        if isinstance(item, Choice):
+            item = self.settled(item, node)
+        heap = self.state.heap
+        if form_of(item, heap) != contents.form:
+            self.refuse(node, "a list of computed length with items of several kinds", ONE_FORM)
+        self._bar(item)
+        return parts_of(item, heap)
+
+    def cut(self, array: Array, first: Any, count: Any, last: Any, seen: int) -> int:
+        """So many rows of an array from one on; ``last`` stands for those after it."""
+        exit = self.exit("a slice that is too long", self.node)
+        ends = [self.as_int(one) for one in (first, count, last)]
+        rows = self.compute(f"rows{seen}", *ends, exit=exit)
+        return self.apply("gather", array.id, rows)
+
+    # What a list does.
+
+    def grow(self, owner: Reference, item: Any, node: ast.AST) -> None:
+        """``x.append(item)``."""
+        contents = self.contents(owner, node)
+        if isinstance(contents, ListContents):
+            self.store(owner, replace(contents, items=(*contents.items, item)), node)
+            return
+        parts = self._parts_for(contents, item, node)
+        length = contents.length
+        exit = self.exit("an array has no such axis", node)
+        room = self.builder.compute("length", [contents.columns[0].id], exit, axis=0)
+        capacity = Number("int", room)
+        full = self.compare("Eq", length, capacity, node)
+
+        def doubled() -> Any:
+            last = self.binary("Sub", capacity, Known(1), node)
+            count = self.binary("Mult", capacity, Known(2), node)
+            made = [
+                replace(one, id=self.cut(one, Known(0), count, last, CAPACITY))
+                for one in contents.columns
+            ]
+            return Row(tuple(made))
+
+        found = self.decide(full, doubled, lambda: Row(contents.columns), node)
+        index = self._index_of(self.as_int(length), node)
+        columns = tuple(
+            self._with_row(column, part, form, index)
+            for column, part, form in zip(
+                found.items, parts, single_forms(contents.form), strict=True
+            )
+        )
+        longer = self.binary("Add", length, Known(1), node)
+        self.store(owner, replace(contents, length=longer, columns=columns), node)
+
+    def _with_row(self, column: Array, part: Any, form: Any, index: int) -> Array:
+        made = self.apply("replace_row", column.id, self._held(part, form), index)
+        bases, outer = column.bases, column.outer
+        if isinstance(part, Array):
+            bases, outer = bases | part.bases, outer | part.outer
+        return replace(column, id=made, bases=bases, outer=outer)
+
+    def place_within(self, index: Any, length: Any, node: ast.AST) -> int:
+        """An index within a length that is computed; negative ones count from the end."""
+        kind = kind_of(index)
+        if kind not in WHOLE and kind != "bool":
+            self.leave("an index that is no integer", node)
+        if isinstance(index, Known):
+            index = Known(int(index.object))
+        else:
+            index = Number("int", self.as_int(index))
+        at = self.decide(
+            self.compare("Lt", index, Known(0), node),
+            lambda: self.binary("Add", index, length, node),
+            lambda: index,
+            node,
+        )
+        text = "an index that is out of range"
+        if not isinstance(at, Known):
+            self.guard(self.compare("GtE", at, Known(0), node), text, node)
+        self.guard(self.compare("Lt", at, length, node), text, node)
+        return self._index_of(self.as_int(at), node)
+
+    def grown_item(self, value: Reference, index: Any, node: ast.AST) -> Any:
+        """``x[index]``."""
+        contents = self.contents(value, node)
+        if isinstance(index, Choice):
+            return self.distribute(index, lambda one: self.grown_item(value, one, node), node)
+        if isinstance(index, Lazy) and index.name == "slice":
+            return self._slice(contents, index, node)
+        return self._item_at(contents, self.place_within(index, contents.length, node), node)
+
+    def _slice(self, contents: GrownContents, index: Lazy, node: ast.AST) -> Any:
+        start, stop, step = index.over
+        if not (isinstance(step, Known) and step.object in (None, 1)):
+            self.refuse(node, "a slice of such steps of a list of computed length", ADVICE)
+        first, count = self.bounds(start, stop, contents.length, node)
+        last = self.binary("Add", contents.length, Known(0), node)
+        columns = [
+            replace(one, id=self.cut(one, first, self._room(count, node), last, CAPACITY))
+            for one in contents.columns
+        ]
+        return self.allocate(GrownContents(contents.form, count, tuple(columns)))
+
+    def _room(self, count: Any, node: ast.AST) -> Any:
+        """Room for so many items: for one at least, so that twice as many are more."""
+        return self.decide(
+            self.compare("Lt", count, Known(1), node), lambda: Known(1), lambda: count, node
+        )
+
+    def bounds(self, start: Any, stop: Any, length: Any, node: ast.AST) -> tuple[Any, Any]:
+        """Where a slice of step 1 begins, and how long it is, as Python has it."""
+
+        def placed(end: Any, default: Any) -> Any:
+            if isinstance(end, Known) and end.object is None:
+                return default
+            if kind_of(end) not in WHOLE and kind_of(end) != "bool":
+                self.leave("a slice that Python refuses", node)
+            end = Known(int(end.object)) if isinstance(end, Known) else end
+            end = end if isinstance(end, Known) else Number("int", self.as_int(end))
+            zero = Known(0)
+            from_end = self.decide(
+                self.compare("Lt", end, zero, node),
+                lambda: self.binary("Add", end, length, node),
+                lambda: end,
+                node,
+            )
+            return self.larger(self.smaller(from_end, length, node), zero, node)
+
+        first, end = placed(start, Known(0)), placed(stop, length)
+        return first, self.larger(self.binary("Sub", end, first, node), Known(0), node)
+
+    def larger(self, left: Any, right: Any, node: ast.AST) -> Any:
+        """The larger of two integers."""
+        return self.decide(self.compare("Lt", left, right, node), lambda: right, lambda: left, node)
+
+    def grown_store(self, owner: Reference, index: Any, value: Any, node: ast.AST) -> None:
+        """``x[index] = value``."""
+        contents = self.contents(owner, node)
+        if isinstance(index, Lazy):
+            self.refuse(node, "a write to a slice of a list of computed length", ADVICE)
+        if isinstance(index, Choice):
+            self.distribute(index, lambda one: self.grown_store(owner, one, value, node), node)
+            return
+        parts = self._parts_for(contents, value, node)
+        at = self.place_within(index, contents.length, node)
+        columns = tuple(
+            self._with_row(column, part, form, at)
+            for column, part, form in zip(
+                contents.columns, parts, single_forms(contents.form), strict=True
+            )
+        )
+        self.store(owner, replace(self.contents(owner, node), columns=columns), node)
+
+    def grown_array(self, contents: GrownContents, node: ast.AST) -> Any:
+        """``np.array(x)``: a new array."""
+        form = contents.form
+        forms = single_forms(form)
+        numbers = all(is_numeric(one) for one in forms)
+        plain = isinstance(form, RowForm) and form.cls is tuple and len(form.items) == len(forms)
+        if not isinstance(form, RowForm):
+            if isinstance(form, NumberForm) and not numbers:
+                self.refuse(node, "an array of integers that are computed", "make them floats")
+        elif not (numbers and plain and len({one.like.dtype for one in forms}) == 1):
+            self.refuse(node, "an array of such tuples", "append numbers")
+        if not is_numeric(form) or forms[0].like.dtype != np.float64:
+            # Of nothing NumPy makes an array of another shape or type.
+            some = self.compare("Gt", contents.length, Known(0), node)
+            self.guard(some, "an array of an empty list", node)
+        found = []
+        for one in contents.columns:
+            made = self.cut(one, Known(0), contents.length, contents.length, CAPACITY)
+            array = Array(made, one.dtype, one.shape, computed=True)
+            found.append(self.allocate(ArrayContents(array)))
+        if not isinstance(form, RowForm):
+            return found[0]
+        return self.array_call(np.stack, [self.new_list(found)], {"axis": Known(-1)}, node)
+
+    def arrays_for(self, name: str, args: Any, node: ast.AST) -> list[Any]:
+        """Arguments of a function of NumPy, lists of computed length as arrays."""
+        made = []
+        for arg in args:
+            contents = self.grown(arg)
+            if contents is None:
+                made.append(arg)
+            elif name in OF_LISTS:
+                made.append(self.grown_array(contents, node))
+            else:
+                what = f"{name} of a list of computed length"
+                self.refuse(node, what, "give it np.array(…) of the list")
+        return made
+
+    def fitting(self, args: Sequence[Any], node: ast.AST) -> Iterator[list[Any]]:
+        """Arguments with other lengths in the place of those that are computed."""
+        arrays = [self.array_of(arg) for arg in args]
+        lengths = [
+            length
+            for one in arrays
+            if isinstance(one, Array) and not one.computed
+            for length in one.shape
+        ]
+        for length in dict.fromkeys(lengths):
+            made = []
+            for arg, one in zip(args, arrays, strict=True):
+                if isinstance(one, Array) and one.computed and one.shape:
+                    count = self.length(one, node)
+                    id = self.cut(one, Known(0), count, count, length)
+                    shape = (length, *one.shape[1:])
+                    array = Array(id, one.dtype, shape, computed=True)
+                    made.append(self.allocate(ArrayContents(array)))
+                else:
+                    made.append(arg)
+            yield made
+
+    # Going through it.
+
+    def through_grown(
+        self, over: Reference, action: Callable[[Any], None], node: ast.AST
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """A list, which the body may change: what it holds is looked up at each step."""
+        name = self.serial()
+        self.state.environments[-1][name] = Known(0)
+
+        def condition() -> Any:
+            length = self.length(over, node)
+            return self.compare("Lt", self.state.environments[-1][name], length, node)
+
+        def body() -> None:
+            names = self.state.environments[-1]
+            at = names[name]
+            names[name] = self.binary("Add", at, Known(1), node)
+            action(self.item(over, at, node))
+
+        with self.holding(over):
+            found = self.loop(condition, body, None, node)
+        for incoming in [*found[0], *found[1]]:
+            incoming.state.environments[-1].pop(name, None)
+        return found
+
+    def counted_grown(
+        self, over: Reference, contents: GrownContents, node: ast.AST
+    ) -> tuple[Any, Callable[[Any], Any]]:
+        """The length and the items of a list that nobody changes meanwhile."""
+
+        def item(at: Any) -> Any:
+            now = self.grown(over)
+            if now is None or not unchanged(now, contents):
+                self.refuse(node, "a change of what is gone through", "go through a copy")
+            return self._item_at(contents, self.place_within(at, contents.length, node), node)
+
+        return contents.length, item
+
+    # Methods.
+
+    def grown_append(self, owner: Any, _: Any, args: list[Any], __: Any, node: ast.AST) -> Any:
+        """``x.append(item)``."""
+        if len(args) != 1:
+            self.leave("arguments do not fit", node)
+        self.grow(owner, args[0], node)
+        return Known(None)
+
+    def grown_extend(self, owner: Any, _: Any, args: list[Any], __: Any, node: ast.AST) -> Any:
+        """``x.extend(items)``."""
+        if args[0] == owner:
+            self.refuse(node, "a list of computed length that is added to itself", ADVICE)
+        with self.holding(owner):
+            self.each(args[0], lambda item: self.grow(owner, item, node), node)
+        return Known(None)
+
+    def grown_pop(
+        self, owner: Any, contents: GrownContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.pop()``."""
+        if args and not (isinstance(args[0], Known) and args[0].object == -1):
+            self.refuse(node, "pop from within a list of computed length", "take the last item")
+        item = self._item_at(contents, self.place_within(Known(-1), contents.length, node), node)
+        shorter = self.binary("Sub", contents.length, Known(1), node)
+        self.store(owner, replace(contents, length=shorter), node)
+        return item
+
+    def grown_clear(self, owner: Any, _: Any, args: list[Any], __: Any, node: ast.AST) -> Any:
+        """``x.clear()``."""
+        self.store(owner, ListContents(()), node)
+        return Known(None)
+
+    def grown_copy(
+        self, _: Any, contents: GrownContents, args: list[Any], __: Any, node: ast.AST
+    ) -> Any:
+        """``x.copy()``."""
+        return self.allocate(replace(contents, external=False))
+
+
+def unchanged(now: GrownContents, before: GrownContents) -> bool:
+    """Whether a list holds what it held before."""
+    pairs = zip(now.parts, before.parts, strict=True)
+    return all(getattr(a, "id", a) == getattr(b, "id", b) for a, b in pairs)

@@ -1,0 +1,64 @@
+"""The arguments with which a function of NumPy's is recorded: two sets of variables, and arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .values import Array
+
+
+class Unfit(Exception):
+    """NumPy raises for the lengths that stand for those that are computed."""
+
+
+@dataclass(slots=True)
+class Recording:
+    """The arguments of one call: two sets of variables with different values, and plain arrays.
+    ``sliced`` is whether a slice of an array of integers is taken, ``single`` whether numbers of
+    Python become float32, as where a ufunc of NumPy's meets them with nothing but float32.
+    """
+
+    inputs: list[tuple[Any, int]] = field(default_factory=list)
+    others: list[Any] = field(default_factory=list)
+    arrays: list[tuple[Any, Any]] = field(default_factory=list)
+    counts: int = 0
+    opaque: bool = False
+    # The numbers of the inputs whose lengths are computed.
+    computed: list[int] = field(default_factory=list)
+    sliced: bool = False
+    single: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Samples:
+    """An argument in the two recordings, and in NumPy's own run."""
+
+    first: Any
+    second: Any
+    real: Any
+
+
+def picked(value: Any, which: int) -> Any:
+    """An argument in the first recording, in the second, or in NumPy's own run."""
+    if isinstance(value, Samples):
+        return (value.first, value.second, value.real)[which]
+    if isinstance(value, tuple | list):
+        return type(value)([picked(item, which) for item in value])
+    return value
+
+
+def sample_of(array: Array, seed: int) -> Any:
+    """An array of a type; a matrix is one that can be inverted and factorised."""
+    made = np.random.default_rng(seed).uniform(0.1, 0.9, array.shape)
+    if array.dtype == np.int64:
+        return (1000 * made).astype(array.dtype)
+    if len(array.shape) > 1 and array.shape[-1] == array.shape[-2]:
+        made = made + array.shape[-1] * np.eye(array.shape[-1])
+    if seed >= 1000:
+        # Of a matrix the diagonal stays positive, as some factors need.
+        square = len(array.shape) > 1 and array.shape[-1] == array.shape[-2]
+        made = (2 * made * np.eye(array.shape[-1]) - made) * 1.5 if square else -made
+    return made.astype(array.dtype)

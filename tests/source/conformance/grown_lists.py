@@ -1,0 +1,107 @@
+"""More lists of computed length: what they are made of, and what is made of them."""
+
+import numpy as np
+
+from .case import at
+
+V = np.array([0.5, 1.5, -0.7])
+
+
+@at(V)
+def view_of_what_is_written_later(x):
+    h = np.zeros((4, 2))
+    out = []
+    v = x[1]
+    k = 0
+    while v > 0.5:
+        out.append(h[k])
+        h[k, 0] = v * x[0]
+        v = v * 0.7
+        k += 1
+    return np.sum(np.stack(out))
+
+
+@at(V)
+def identity_of_an_item(x):
+    out = []
+    v = x[1]
+    while v > 0.5:
+        row = np.zeros(2)
+        out.append(row)
+        if out[-1] is row:
+            v = v * 0.9
+        v = v * 0.7
+    return v * len(out)
+
+
+@at(2.0)
+def found_in_a_recursion(x):
+    def collect(v, out):
+        if v > 0.2:
+            out.append(v)
+            collect(v * 0.5, out)
+        return out
+
+    return sum(collect(x, []))
+
+
+@at(2.0, 5)
+def a_list_for_each(x, n):
+    total = 0.0
+    for i in range(n):
+        row = [x * j for j in range(i)]
+        total += sum(row) + len(row)
+    return total
+
+
+@at(2.0)
+def left_in_a_loop(x):
+    out = []
+    while True:
+        out.append(x)
+        if x < 0.2:
+            return sum(out) * out[0]
+        if x > 1.9:
+            x = x * 0.5
+            continue
+        x = x * 0.8
+
+
+@at(V, 2.0)
+def times_another_array(x, y):
+    out = [v * y for v in x]
+    return np.sum(np.stack(out) * x)
+
+
+@at(V)
+def comprehension_in_a_comprehension(x):
+    return sum([v * w for v in x for w in x if v > w])
+
+
+@at(V)
+def filtered_twice(x):
+    positive = [v for v in x if v > 0]
+    small = [v * v for v in positive if v < 1]
+    return sum(positive) + 3.0 * sum(small)
+
+
+@at(2.0)
+def pairs_of_neighbours(x):
+    out = []
+    while x > 0.1:
+        out.append(x)
+        x = x * 0.6
+    return sum(b * a for a, b in zip(out, out[1:]))
+
+
+@at(2.0)
+def numbers_of_an_array(x):
+    out = []
+    while x > 0.1:
+        out.append(x)
+        x = x * 0.6
+    a = np.stack(out)
+    total = 0.0
+    for v in a:
+        total += v * v
+    return total + a.sum() * len(a) + a[1:] @ a[:-1] + a.shape[0] + (a > 0.5).sum()
