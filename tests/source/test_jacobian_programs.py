@@ -257,3 +257,46 @@ def test_columns_of_a_function_of_several_results():
     expected = wy.jacfwd(f, mode="trace")(x)
     for key in expected:
         np.testing.assert_allclose(found[key], expected[key], rtol=1e-13, atol=0)
+
+
+def product_of_squares(a, x):
+    return np.sum(a * a) * np.sum(x * x)
+
+
+def apart(a, x):
+    return {"a": a * a, "x": np.sum(x * x)}
+
+
+SINGLE = X.astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "of", [(np.float32(2.0), X), (X, np.float32(2.0)), (SINGLE, X), (X, SINGLE)]
+)
+@pytest.mark.parametrize(
+    ("f", "transform"),
+    [
+        (product_of_squares, wy.jacrev),
+        (product_of_squares, wy.jacfwd),
+        (product_of_squares, wy.hessian),
+        (apart, wy.jacrev),
+        (apart, wy.jacfwd),
+    ],
+)
+def test_types_that_differ(f, transform, of):
+    """Each derivative has the type that it has when it is traced."""
+    expected = transform(f, (0, 1), mode="trace")(*of)
+    found = transform(f, (0, 1), mode="source")(*of)
+    assert repr(form(found)) == repr(form(expected))
+    for one, other in zip(leaves(found), leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def leaves(value):
+    parts = value.values() if isinstance(value, dict) else value
+    nested = isinstance(value, dict | tuple)
+    return [leaf for part in parts for leaf in leaves(part)] if nested else [value]
+
+
+def form(value):
+    return [(type(leaf), np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves(value)]

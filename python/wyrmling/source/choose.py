@@ -418,7 +418,7 @@ def _apply(
             return programs.gradient(made, arguments, at, several, total=True)
         case "hessian":
             slope = jacobian(made, arguments, at, several, forward=False)
-            return jacobian(slope, arguments, at, several, forward=True)
+            return jacobian(slope, arguments, at, several, forward=True, typed_as_gradients=True)
         case "jacrev" | "jacfwd":
             return jacobian(made, arguments, at, several, forward=name == "jacfwd")
         case "jvp":

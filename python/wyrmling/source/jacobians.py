@@ -27,7 +27,6 @@ from .programs import (
     chosen,
     derivative,
     differentiated,
-    kind_of,
     one_of,
     only,
     outputs_of,
@@ -45,9 +44,18 @@ Shape = tuple[int, ...]
 
 
 def jacobian(
-    program: Program, arguments: Arguments, at: Sequence[int], several: bool, *, forward: bool
+    program: Program,
+    arguments: Arguments,
+    at: Sequence[int],
+    several: bool,
+    *,
+    forward: bool,
+    typed_as_gradients: bool = False,
 ) -> Program:
     """The derivative of each number that a function returns by each that it takes.
+
+    As tracing has it a tangent is of the type of the result, a gradient of the argument's; tangents
+    may be ``typed_as_gradients``.
 
     Raises SourceError for arrays without elements, and for Jacobians of very many.
     """
@@ -72,10 +80,14 @@ def jacobian(
     blocks: dict[tuple[int, int], int] = {}
     if forward:
         for number, place in wrt.items():
-            blocks |= _columns(writer, program, outputs, shapes, number, place)
+            columns = _columns(writer, program, outputs, samples, number, place)
+            if typed_as_gradients:
+                dtype = getattr(arguments.leaves[number], "dtype", np.dtype(np.float64)).name
+                columns = {key: _cast(writer, value, dtype) for key, value in columns.items()}
+            blocks |= columns
     else:
         for leaf in outputs:
-            blocks |= _rows(writer, program, leaf, shapes[leaf.number], wrt)
+            blocks |= _rows(writer, program, leaf, samples[leaf.number], wrt)
     if not outputs or not wrt:
         # It may leave, even if nothing depends on anything.
         writer.builder.inline(program.function, writer.parameters)
@@ -84,14 +96,13 @@ def jacobian(
     def part(leaf: Any, number: int) -> Any:
         own = getattr(leaf, "number", -1)
         shape = shapes.get(own, ()) + given[number]
-        if (own, number) in blocks:
-            kind = "array" if shape else kind_of(arguments.leaves[number])
-            return results.leaf(blocks[own, number], kind or "float")
-        # As tracing has it: a tangent is of the type of the result, a gradient of the argument's.
-        like = (
-            samples.get(own, getattr(leaf, "object", None)) if forward else arguments.leaves[number]
-        )
+        like = arguments.leaves[number]
+        if forward and not typed_as_gradients:
+            like = samples.get(own, getattr(leaf, "object", None))
         dtype = getattr(like, "dtype", np.dtype(np.float64))
+        if (own, number) in blocks:
+            number_kind = "float32" if dtype == np.float32 else "float"
+            return results.leaf(blocks[own, number], "array" if shape else number_kind)
         if shape:
             return Make(functools.partial(np.zeros, shape, dtype), [])
         return Constant(np.float32(0.0) if dtype == np.float32 else 0.0)
@@ -112,9 +123,11 @@ def jacobian(
 
 
 def _rows(
-    writer: Writer, program: Program, leaf: Leaf, shape: Shape, wrt: dict[int, int]
+    writer: Writer, program: Program, leaf: Leaf, sample: Any, wrt: dict[int, int]
 ) -> dict[tuple[int, int], int]:
-    """The derivatives of one result, by leaves of arguments on which it depends."""
+    """The derivatives of one result, which is like ``sample``, by leaves of arguments on which it
+    depends.
+    """
     pullback, places = only(program, [leaf.number]).vjp(list(wrt.values()))
     there = {number: at for number, at in zip(wrt, places, strict=True) if at is not None}
     kind = pullback.parameters[-1]
@@ -124,10 +137,10 @@ def _rows(
         return [[each[at] for at in there.values()] for each in found]
 
     like = [program.samples[wrt[number]] for number in there]
-    made = _each(writer, shape, kind, several, like)
+    made = _each(writer, sample, kind, several, like)
     return {
-        (leaf.number, number): _reshaped(writer, value, sample, shape)
-        for number, value, sample in zip(there, made, like, strict=True)
+        (leaf.number, number): _reshaped(writer, value, each, np.shape(sample))
+        for number, value, each in zip(there, made, like, strict=True)
     }
 
 
@@ -135,11 +148,13 @@ def _columns(
     writer: Writer,
     program: Program,
     outputs: Sequence[Leaf],
-    shapes: dict[int, Shape],
+    samples: dict[int, Any],
     number: int,
     place: int,
 ) -> dict[tuple[int, int], int]:
-    """The derivatives of results by one leaf of the arguments, where they depend on it."""
+    """The derivatives of results, which are like ``samples``, by one leaf of the arguments, where
+    they depend on it.
+    """
     sample = program.samples[place]
     shape = np.shape(sample)
     push, directions = _moving(program, place, math.prod(shape))
@@ -151,10 +166,9 @@ def _columns(
             [found[at] for own in there if (at := each[own]) is not None] for each in directions
         ]
 
-    dtype = getattr(sample, "dtype", np.float64)
-    like = [np.zeros(shapes[own], dtype) for own in there]
+    like = [np.asarray(samples[own]) for own in there]
     kind = program.function.parameters[place]
-    made = _each(writer, shape, kind, several, like, len(directions))
+    made = _each(writer, sample, kind, several, like, len(directions))
     return {
         (own, number): _transposed(writer, value, each, shape)
         for own, value, each in zip(there, made, like, strict=True)
@@ -192,23 +206,25 @@ def _moving(program: Program, place: int, size: int) -> tuple[IrFunction, list[l
 
 def _each(
     writer: Writer,
-    shape: Shape,
+    sample: Any,
     kind: str,
     several: Callable[[list[int]], list[list[int]]],
     like: Sequence[Any],
     together: int = 1,
 ) -> list[int]:
-    """What ``several`` gives for seeds, so many at a time: as it is for a number; for an array of a
-    shape the rows of what it gives for each element, in arrays of one more axis.
+    """What ``several`` gives for seeds of a sample's type, so many at a time: as it is for a
+    number; for an array the rows of what it gives for each element, which are ``like`` these, in
+    arrays of one more axis.
     """
     builder = writer.builder
+    shape = np.shape(sample)
     if not shape:
         return several([builder.constant(one_of(kind))])[0]
-    dtype = np.result_type(*[getattr(each, "dtype", np.float64) for each in like] or [np.float64])
+    dtype = sample.dtype
     size = math.prod(shape)
     zeros = builder.constant(np.zeros(size, dtype))
     unit = builder.constant(dtype.type(1.0) if dtype == np.float32 else 1.0)
-    rows = [np.zeros((size, *np.shape(each)), dtype) for each in like]
+    rows = [np.zeros((size, *np.shape(each)), getattr(each, "dtype", np.float64)) for each in like]
     head, body, after = builder.block(), builder.block(), builder.block()
     builder.jump(head, [builder.constant(0), *[builder.constant(row) for row in rows]])
     turn = builder.parameter(head, "int")
@@ -233,6 +249,12 @@ def _each(
     builder.jump(head, [following, *tables_then])
     builder.switch(after)
     return tables
+
+
+def _cast(writer: Writer, value: int, dtype: str) -> int:
+    """A value with this element type."""
+    builder = writer.builder
+    return value if builder.dtype(value) == dtype else builder.apply("cast", [value], dtype=dtype)
 
 
 def _reshaped(writer: Writer, value: int, sample: Any, shape: Shape) -> int:
