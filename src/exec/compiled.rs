@@ -1,13 +1,15 @@
 //! A function of the ir, ready to run: as machine code where there can be any, else by the interpreter.
 //!
+//! Machine code is made for the lengths of arrays that were seen when the function was built, where all
+//! follow from those of its arguments; if others come, for these as well, for any lengths then.
 //! Both give the same results to the bit, but for the sign and payload of NaN. The environment variable
 //! `WYRMLING_JIT=0`, read once, asks for the interpreter; so do the cargo features without `jit`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{Interpreter, Outcome};
 use crate::error::Result;
-use crate::ir::{Datum, Function};
+use crate::ir::{ArgumentLengths, Datum, Function, for_lengths_seen};
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
 
@@ -29,27 +31,49 @@ enum Way {
 /// Why there is no machine code where nobody wants any.
 const UNWANTED: &str = "the interpreter is asked for";
 
+/// Machine code for arguments of certain lengths.
+#[derive(Debug)]
+struct Specialized {
+    native: Native,
+    lengths: ArgumentLengths,
+}
+
 /// A function that runs, in any number of threads at once.
 #[derive(Debug)]
 pub struct Compiled {
     function: Arc<Function>,
-    way: Way,
+    specialized: Option<Specialized>,
+    /// How it runs for other lengths, once there were such.
+    way: OnceLock<Way>,
 }
 
 /// Machine code for a function that is well formed, or why there is none.
 #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
-fn native(function: &Arc<Function>) -> Result<Native, &'static str> {
+fn native(
+    function: &Arc<Function>,
+    lengths: Option<&ArgumentLengths>,
+) -> Result<Native, &'static str> {
     use std::sync::OnceLock;
     static WANTED: OnceLock<bool> = OnceLock::new();
     let wanted = || std::env::var_os("WYRMLING_JIT").is_none_or(|value| value != "0");
     match *WANTED.get_or_init(wanted) {
-        true => Native::compile(function).map_err(|Unsupported(what)| what),
+        true => Native::compile(function, lengths).map_err(|Unsupported(what)| what),
         false => Err(UNWANTED),
     }
 }
 
+/// Machine code for the lengths that were seen, if there can be any.
+fn specialized(function: &Function) -> Result<Option<Specialized>> {
+    let Some((fixed, lengths)) = for_lengths_seen(function)? else {
+        return Ok(None);
+    };
+    fixed.check()?;
+    let native = native(&Arc::new(fixed), Some(&lengths)).ok();
+    Ok(native.map(|native| Specialized { native, lengths }))
+}
+
 #[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]
-fn native(_: &Arc<Function>) -> Result<Native, &'static str> {
+fn native(_: &Arc<Function>, _: Option<&ArgumentLengths>) -> Result<Native, &'static str> {
     Err("it is not compiled for this processor or system, or without the feature jit")
 }
 
@@ -86,13 +110,30 @@ impl Compiled {
     pub fn new(function: impl Into<Arc<Function>>) -> Result<Self> {
         let function = function.into();
         function.check()?;
-        match native(&function) {
-            Ok(native) => Ok(Compiled {
-                function,
-                way: Way::Native(native),
-            }),
-            Err(why) => Self::by_interpreter(function, why),
+        let compiled = Compiled {
+            specialized: specialized(&function)?,
+            function,
+            way: OnceLock::new(),
+        };
+        if compiled.specialized.is_none() {
+            compiled.way()?;
         }
+        Ok(compiled)
+    }
+
+    /// How it runs for any lengths.
+    fn way(&self) -> Result<&Way> {
+        if let Some(way) = self.way.get() {
+            return Ok(way);
+        }
+        let way = match native(&self.function, None) {
+            Ok(native) => Way::Native(native),
+            Err(why) => {
+                let interpreter = Interpreter::new(Arc::clone(&self.function))?;
+                Way::Interpreted(interpreter, why)
+            }
+        };
+        Ok(self.way.get_or_init(|| way))
     }
 
     /// Prepares a function for the interpreter.
@@ -100,14 +141,12 @@ impl Compiled {
     /// # Errors
     /// As [`Function::check`].
     pub fn interpreted(function: impl Into<Arc<Function>>) -> Result<Self> {
-        Self::by_interpreter(function.into(), UNWANTED)
-    }
-
-    fn by_interpreter(function: Arc<Function>, why: &'static str) -> Result<Self> {
+        let function = function.into();
         let interpreter = Interpreter::new(Arc::clone(&function))?;
         Ok(Compiled {
             function,
-            way: Way::Interpreted(interpreter, why),
+            specialized: None,
+            way: Way::Interpreted(interpreter, UNWANTED).into(),
         })
     }
 
@@ -117,23 +156,25 @@ impl Compiled {
     }
 
     /// Calls `f` with every operator that it has, each as often as it does, but for those of a function
-    /// that somebody else has too.
+    /// that somebody else has too. A function with operators of callers has no code for lengths that
+    /// were seen.
     #[cfg(feature = "python")]
     pub(crate) fn operators(&self, f: &mut dyn FnMut(&OpRef)) {
         // What runs it has it as well.
-        if Arc::strong_count(&self.function) == 2 {
+        let holders = 1 + usize::from(self.way.get().is_some());
+        if Arc::strong_count(&self.function) == holders {
             self.function.operators().for_each(&mut *f);
         }
-        if let Way::Native(native) = &self.way {
+        if let Some(Way::Native(native)) = self.way.get() {
             operators(native, f);
         }
     }
 
     /// Why it does not run as machine code; `None` if it does.
     pub fn why_interpreted(&self) -> Option<&'static str> {
-        match &self.way {
-            Way::Native(_) => None,
-            Way::Interpreted(_, why) => Some(why),
+        match self.way.get() {
+            Some(Way::Interpreted(_, why)) if self.specialized.is_none() => Some(why),
+            _ => None,
         }
     }
 
@@ -149,7 +190,13 @@ impl Compiled {
     /// [`Error::Type`](crate::Error::Type) if one is of another kind than the parameter, what ends
     /// long work, [`Error::Memory`](crate::Error::Memory), and whatever an operator reports.
     pub fn run(&self, args: &[Datum]) -> Result<Outcome> {
-        match &self.way {
+        if let Some(special) = &self.specialized
+            && special.lengths.fit(args)
+            && let Some(outcome) = run(&special.native, args)
+        {
+            return outcome;
+        }
+        match self.way()? {
             Way::Native(native) => match run(native, args) {
                 Some(outcome) => outcome,
                 // It says which argument is wrong.

@@ -305,6 +305,20 @@ impl Function {
         self.blocks.first().map_or(&[], |b| b.parameters.as_slice())
     }
 
+    /// How often each value is read.
+    pub(crate) fn uses(&self) -> Vec<usize> {
+        let mut uses = vec![0; self.kinds.len()];
+        for block in &self.blocks {
+            let read = block
+                .instructions
+                .iter()
+                .flat_map(|i| i.expression.operands());
+            read.for_each(|&id| uses[id as usize] += 1);
+            block.terminator.each(|id| uses[id as usize] += 1);
+        }
+        uses
+    }
+
     /// The operators that are applied, each as often as it is.
     pub(crate) fn operators(&self) -> impl Iterator<Item = &OpRef> {
         let instructions = self.blocks.iter().flat_map(|block| &block.instructions);

@@ -54,7 +54,7 @@ pub(crate) use scalar::rows;
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};
 #[cfg(feature = "python")]
 pub(crate) use simplify::drop_unreachable;
+pub(crate) use simplify::{ArgumentLengths, drop_dead, for_lengths_seen, simplified};
 pub use simplify::{Lengths, are_exact, simplify};
-pub(crate) use simplify::{drop_dead, simplified};
 pub(crate) use specialize::specialize;
 pub use vjp::{Pullback, vjp};

@@ -16,6 +16,7 @@ mod ir;
 mod lengths;
 mod native;
 mod native_arrays;
+mod native_fixed;
 mod operators;
 mod ops;
 mod optim;

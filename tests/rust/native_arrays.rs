@@ -41,14 +41,14 @@ fn bits(outcome: &Outcome) -> Result<Bits, u32> {
     }
 }
 
-fn native(function: Function) -> Compiled {
+pub fn native(function: Function) -> Compiled {
     let compiled = Compiled::new(function).expect("well formed");
     assert_eq!(compiled.why_interpreted(), None, "{}", compiled.function());
     compiled
 }
 
 /// Runs a function both ways, and compares; whether it returned. Arguments stay as they are.
-fn agrees(compiled: &Compiled, args: &[Datum]) -> bool {
+pub fn agrees(compiled: &Compiled, args: &[Datum]) -> bool {
     let show = |args: &[Datum]| format!("{args:?}");
     let before = show(args);
     let expected = interpret(compiled.function(), args, 1_000_000);

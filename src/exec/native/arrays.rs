@@ -8,6 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I8, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 
+use super::element_change::ElementChange;
 use super::frame::{ArrayStep, Destination, StepOperand, VectorAddress};
 use super::places::Use;
 use super::run::{self, NativeRun, status};
@@ -16,51 +17,13 @@ use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::array::DType;
 use crate::ir::{Expression, Instruction, ScalarOperator, ValueId};
-use crate::rules::{Accumulate, Gather, OpRef, Operator, ReplaceRow, ScatterRows};
+use crate::rules::{Gather, OpRef};
 
 /// Estimated nanoseconds of an operator on arrays; a large one polls for signals itself.
 pub(super) const OPERATOR: i64 = 1000;
 
-/// Changes of elements by one operator that are written as stores, at most.
-const MOST_CHANGES: usize = 16;
-
 /// Estimated nanoseconds of a step that moves arrays.
 const MOVES: i64 = 50;
-
-/// How an operator changes elements of a vector, its operand 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ElementChange {
-    /// So often a number is added to an element: three operands each, which are the number, the index and
-    /// another vector, of as many elements.
-    Added(usize),
-    /// Operand 1 is put at the index that is operand 2.
-    Put,
-}
-
-impl ElementChange {
-    fn of(op: &dyn Operator) -> Option<Self> {
-        if op.downcast::<ReplaceRow>().is_some() {
-            return Some(ElementChange::Put);
-        }
-        let sum = op.downcast::<Accumulate>()?;
-        let parts = sum.parts();
-        let mut numbered = parts.iter().enumerate();
-        let adds = sum.has_base()
-            && numbered.all(|(k, (op, places))| {
-                op.downcast::<ScatterRows>().is_some() && *places == (1 + 3 * k..4 + 3 * k)
-            });
-        (adds && parts.len() <= MOST_CHANGES).then_some(ElementChange::Added(parts.len()))
-    }
-
-    /// Where the operands are of each change: from the first on, so many.
-    fn operands(self) -> impl Iterator<Item = (usize, usize)> {
-        let (count, each) = match self {
-            ElementChange::Added(count) => (count, 3),
-            ElementChange::Put => (1, 2),
-        };
-        (0..count).map(move |k| (1 + each * k, each))
-    }
-}
 
 impl Translator<'_> {
     /// The place of an array; `None` for what is in a register.
@@ -201,6 +164,9 @@ impl Translator<'_> {
             self.write_pending();
             self.change_elements(op, change, args, result, instruction)?;
             return Ok(None);
+        }
+        if let Some(value) = self.wait_fixed(op, args, result, instruction)? {
+            return Ok(value);
         }
         // What must run in the thread of its caller is for the caller's code, which may give other types.
         if let Some(place) = self.place(result)
@@ -393,6 +359,9 @@ impl Translator<'_> {
     /// Writes the length of an axis of an array, or leaves.
     pub(super) fn length(&mut self, of: ValueId, axis: u8, exit: u32) -> Translated<Value> {
         let place = self.place(of).ok_or(Unsupported("no array"))?;
+        if let Some(length) = self.known_length(of, axis) {
+            return Ok(self.integer(length));
+        }
         let axes = self.function.kind(of).array().map(|ty| ty.ndim());
         if let (Some(&[_, length]), 0) = (self.vectors.get(&of), axis) {
             return Ok(length);
@@ -447,7 +416,7 @@ impl Translator<'_> {
     /// Writes the part of a record that is arrays.
     pub(super) fn push_arrays(&mut self, tape: u32, args: &[ValueId], instruction: usize) {
         let arrays = args.iter().enumerate().filter_map(|(k, &id)| {
-            let place = self.place(id)?;
+            let place = self.place(id).filter(|_| self.is_framed(id))?;
             Some(self.used(place, instruction, k))
         });
         let arrays: Vec<Use> = arrays.collect();
@@ -458,7 +427,8 @@ impl Translator<'_> {
 
     /// Takes the part of a record that is arrays.
     pub(super) fn pop_arrays(&mut self, tape: u32, results: &[ValueId]) {
-        let places = results.iter().filter_map(|&id| self.place(id));
+        let framed = results.iter().filter(|&&id| self.is_framed(id));
+        let places = framed.filter_map(|&id| self.place(id));
         let places: Vec<usize> = places.collect();
         if !places.is_empty() {
             self.step(ArrayStep::Pop(tape as usize, places.into()), MOVES);
@@ -472,7 +442,9 @@ impl Translator<'_> {
         let moves = args.iter().zip(last).zip(parameters);
         let moves = moves.filter_map(|((&id, &last), &parameter)| {
             let (place, to) = (self.place(id)?, self.place(parameter)?);
-            Some((Use { place, last }, to))
+            let last = last && self.is_framed(id);
+            self.is_framed(parameter)
+                .then_some((Use { place, last }, to))
         });
         let (stay, mut moves): (Vec<_>, Vec<_>) = moves.partition(|(from, to)| from.place == *to);
         for (from, _) in &mut moves {

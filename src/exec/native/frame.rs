@@ -14,6 +14,8 @@ use std::ptr;
 use smallvec::SmallVec;
 
 use super::array_tape::{ArrayTape, missing};
+use super::fixed::FixedMemory;
+use super::fixed_step::FixedStep;
 use super::places::Use;
 use super::segment::Segment;
 use super::word::{RawSlot, Word};
@@ -79,6 +81,8 @@ pub(super) enum ArrayStep {
     Constant(Array, usize),
     /// Operators are applied.
     Segment(Box<Segment>),
+    /// What is done with arrays that have memory of their own.
+    Fixed(Vec<FixedStep>),
     /// An operator is applied.
     Apply {
         op: OpRef,
@@ -120,6 +124,8 @@ pub(super) struct Frame {
     /// What [segments](Segment) compute, in between and from turn to turn.
     pub(super) buffers: Vec<Option<Array>>,
     pub(super) results: Vec<Array>,
+    /// Arrays that have memory of their own.
+    pub(super) fixed: FixedMemory,
 }
 
 /// Most elements of an array whose memory waits to be used again.
@@ -139,6 +145,7 @@ impl Frame {
             tapes: ArrayTape::take(if places == 0 { 0 } else { tapes }),
             buffers: vec![None; buffers],
             results: Vec::new(),
+            fixed: FixedMemory::default(),
         }
     }
 
@@ -237,6 +244,7 @@ impl Frame {
         match step {
             ArrayStep::Constant(array, to) => self.set(*to, Some(array.clone())),
             ArrayStep::Segment(segment) => self.segment(segment, function, slots)?,
+            ArrayStep::Fixed(steps) => self.fixed_steps(steps, slots)?,
             ArrayStep::Apply {
                 op,
                 operands,

@@ -1,9 +1,10 @@
 //! What machine code is given and gives: single numbers in slots, arrays in places of the frame.
 
+use super::fixed::FixedLayout;
 use super::places;
 use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
-use crate::ir::{Function, Terminator, ValueId};
+use crate::ir::{ArgumentLengths, Function, Terminator, ValueId};
 
 /// Most parameters of a block, results, targets of a switch and values of a record: far below what
 /// Cranelift can number, and what offsets of slots can be.
@@ -19,7 +20,7 @@ pub(super) enum Carrier {
 }
 
 /// Arguments and results of a function.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Interface {
     pub(super) parameters: Box<[Carrier]>,
     pub(super) results: Box<[Carrier]>,
@@ -27,11 +28,13 @@ pub(super) struct Interface {
     pub(super) places: Vec<Option<u32>>,
     /// How many places there are.
     pub(super) frame: usize,
+    /// Which of them have memory of their own.
+    pub(super) fixed: FixedLayout,
 }
 
 impl Interface {
-    /// That of a function.
-    pub(super) fn of(function: &Function) -> Translated<Self> {
+    /// That of a function, whose lengths may be facts.
+    pub(super) fn of(function: &Function, lengths: Option<&ArgumentLengths>) -> Translated<Self> {
         let passed = |ids: &[ValueId]| {
             let kinds = ids.iter().map(|&id| Word::of(function.kind(id)));
             let passed = kinds.map(|word| word.map_or(Carrier::Array, Carrier::Word));
@@ -50,7 +53,12 @@ impl Interface {
             return Err(Unsupported("too many results"));
         }
         let (places, frame) = places::places(function);
+        let fixed = match lengths {
+            Some(lengths) => FixedLayout::of(function, lengths, &places, frame),
+            None => FixedLayout::default(),
+        };
         Ok(Interface {
+            fixed,
             places,
             parameters: passed(function.parameters()),
             results,

@@ -19,6 +19,13 @@ mod angles;
 mod array_tape;
 mod arrays;
 mod compiler;
+mod element_change;
+mod emit;
+mod fixed;
+mod fixed_pending;
+mod fixed_run;
+mod fixed_step;
+mod fixed_write;
 mod frame;
 mod interface;
 mod memory;
@@ -53,7 +60,7 @@ use self::word::RawSlot;
 use super::Outcome;
 use super::interpreter::accept;
 use crate::error::Result;
-use crate::ir::{Datum, Function};
+use crate::ir::{ArgumentLengths, Datum, Function};
 use crate::reserve;
 
 /// Bytes that Cranelift is estimated to ask for, infallibly, for an instruction.
@@ -108,15 +115,19 @@ impl Native {
         }
     }
 
-    /// Machine code for a function that has passed [`Function::check`].
+    /// Machine code for a function that has passed [`Function::check`], for arguments of some
+    /// `lengths` alone, if there are any, from which all others follow.
     ///
     /// # Errors
     /// [`Unsupported`] where there can be none; the interpreter runs the function then.
-    pub(super) fn compile(function: &Arc<Function>) -> std::result::Result<Self, Unsupported> {
+    pub(super) fn compile(
+        function: &Arc<Function>,
+        lengths: Option<&ArgumentLengths>,
+    ) -> std::result::Result<Self, Unsupported> {
         let instructions = function.blocks.iter().map(|b| 1 + b.instructions.len());
         reserve::ahead(instructions.sum(), COMPILED)
             .map_err(|_| Unsupported("too little memory"))?;
-        let interface = Interface::of(function)?;
+        let interface = Interface::of(function, lengths)?;
         let (code, written) = on_stack_of_its_own(|| {
             let signature = translate::signature(compiler::isa()?.default_call_conv());
             let write = |to: &mut Clif| translate::translate(function, &interface, to);
@@ -148,6 +159,7 @@ impl Native {
             results,
             places,
             frame,
+            fixed,
         } = &self.interface;
         let function = &self.steps.function;
         if parameters.len() != args.len() {
@@ -173,6 +185,10 @@ impl Native {
                 return None;
             }
         }
+        match fixed.memory(function.tapes.len()) {
+            Ok(memory) => run.frame.fixed = memory,
+            Err(error) => return Some(Err(error)),
+        }
         let tapes = run.start();
         // SAFETY: the code begins with a function of this type, since Cranelift compiled it with
         // `translate::signature`'s parameters and result for the calling convention of the target, which
@@ -193,6 +209,9 @@ impl Native {
         // types that they have, and those of `run` with this run, which nobody else uses meanwhile.
         // Nothing unwinds through it. It is not freed, since `self` is borrowed.
         let status = unsafe { entry(&raw mut run, start, tapes) };
+        if status != run::status::FAILED {
+            fixed.keep(std::mem::take(&mut run.frame.fixed));
+        }
         let mut arrays = std::mem::take(&mut run.frame.results).into_iter();
         Some(run.outcome(status).map(|exit| match exit {
             Some(exit) => Outcome::Left(exit),
@@ -241,7 +260,7 @@ mod tests {
         b.terminate(Terminator::Jump(to));
         let function = Arc::new(b.finish("endless").unwrap());
         function.check().unwrap();
-        Native::compile(&function).unwrap()
+        Native::compile(&function, None).unwrap()
     }
 
     #[test]

@@ -22,6 +22,7 @@ impl Translator<'_> {
         place: usize,
         instruction: usize,
     ) -> Translated {
+        self.write_fixed();
         let mut operands = Vec::with_capacity(args.len());
         for (k, &id) in args.iter().enumerate() {
             let last = self.last.operand(self.current, instruction, k);
@@ -51,6 +52,12 @@ impl Translator<'_> {
 
     /// Writes what waits.
     pub(super) fn write_pending(&mut self) {
+        self.write_segment();
+        self.write_fixed();
+    }
+
+    /// Writes the segment that waits.
+    pub(super) fn write_segment(&mut self) {
         let PendingSegment { instructions, .. } = std::mem::take(&mut self.pending);
         let count = instructions.len();
         if count > 0 {

@@ -10,16 +10,16 @@
 
 use std::collections::HashMap;
 
-use cranelift_codegen::cursor::{Cursor, FuncCursor};
+use cranelift_codegen::cursor::FuncCursor;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
-    self as clif, AbiParam, BlockArg, Inst, InstBuilder, JumpTableData, MemFlagsData, SigRef,
-    Signature,
+    self as clif, AbiParam, BlockArg, InstBuilder, JumpTableData, SigRef, Signature,
 };
 use cranelift_codegen::isa::CallConv;
 
 use super::angles::both_angles;
+use super::fixed_pending::{PendingSteps, StandIns, stand_ins};
 use super::frame::ArrayStep;
 use super::interface::{Carrier, Interface, MOST_VALUES};
 use super::places::Use;
@@ -52,7 +52,7 @@ pub(super) struct Translator<'a> {
     pub(super) interface: &'a Interface,
     pub(super) last: &'a LastUses,
     pub(super) cfg: &'a Cfg,
-    convention: CallConv,
+    pub(super) convention: CallConv,
     /// Cranelift's value for each of the function's, and the block that defines it.
     values: Vec<Option<(clif::Value, usize)>>,
     blocks: Vec<clif::Block>,
@@ -72,10 +72,15 @@ pub(super) struct Translator<'a> {
     pub(super) scratch: usize,
     /// Operators that wait to be one step.
     pub(super) pending: PendingSegment,
+    /// Steps that wait to be one.
+    pub(super) fixed: PendingSteps,
+    pub(super) stands: StandIns,
+    /// How often each value is read.
+    pub(super) uses: Vec<usize>,
     /// Buffers that steps need.
     pub(super) buffers: usize,
     /// Those of functions that are called.
-    signatures: Vec<SigRef>,
+    pub(super) signatures: Vec<SigRef>,
     /// Values of which this block has both sine and cosine: these, when the first was written.
     pub(super) angles: HashMap<ValueId, Option<[clif::Value; 2]>>,
     /// What the register for the [counter](super::polls) held before.
@@ -144,6 +149,9 @@ pub(super) fn translate(
         steps: Vec::new(),
         scratch: 0,
         pending: PendingSegment::default(),
+        fixed: PendingSteps::default(),
+        stands: stand_ins(function, interface),
+        uses: function.uses(),
         buffers: 0,
         signatures: Vec::new(),
         angles: HashMap::new(),
@@ -161,6 +169,7 @@ pub(super) fn translate(
             arguments.push(BlockArg::Value(value));
         }
     }
+    translator.enter_fixed();
     let entry = translator.blocks[0];
     translator.cursor.ins().jump(entry, &arguments);
     for &block in cfg.order() {
@@ -177,77 +186,6 @@ pub(super) fn translate(
 }
 
 impl Translator<'_> {
-    /// Lets instructions go to a block, which is appended.
-    pub(super) fn open(&mut self, block: clif::Block) {
-        self.cursor.func.layout.append_block(block);
-        self.cursor.goto_bottom(block);
-    }
-
-    /// A new block for what seldom happens.
-    pub(super) fn cold(&mut self) -> clif::Block {
-        let block = self.cursor.func.dfg.make_block();
-        self.cursor.func.layout.append_block(block);
-        self.cursor.func.layout.set_cold(block);
-        block
-    }
-
-    pub(super) fn load(&mut self, ty: clif::Type, at: clif::Value, offset: i32) -> clif::Value {
-        let flags = MemFlagsData::trusted();
-        self.cursor.ins().load(ty, flags, at, offset)
-    }
-
-    pub(super) fn store(&mut self, value: clif::Value, at: clif::Value, offset: i32) {
-        let flags = MemFlagsData::trusted();
-        self.cursor.ins().store(flags, value, at, offset);
-    }
-
-    pub(super) fn integer(&mut self, value: i64) -> clif::Value {
-        self.cursor.ins().iconst(I64, value)
-    }
-
-    /// Calls a function by its address.
-    pub(super) fn call(
-        &mut self,
-        address: usize,
-        args: &[clif::Value],
-        results: &[clif::Type],
-    ) -> Inst {
-        let dfg = &self.cursor.func.dfg;
-        let mut signature = Signature::new(self.convention);
-        let types = args.iter().map(|&a| AbiParam::new(dfg.value_type(a)));
-        signature.params = types.collect();
-        signature.returns = results.iter().map(|&ty| AbiParam::new(ty)).collect();
-        let mut known = self.signatures.iter().copied();
-        let known = known.find(|&known| dfg.signatures[known] == signature);
-        let signature = known.unwrap_or_else(|| {
-            let signature = self.cursor.func.import_signature(signature);
-            self.signatures.push(signature);
-            signature
-        });
-        let callee = self.integer(address as i64);
-        self.cursor.ins().call_indirect(signature, callee, args)
-    }
-
-    /// The result of a call.
-    pub(super) fn result_of(&self, call: Inst) -> clif::Value {
-        self.cursor.func.dfg.first_result(call)
-    }
-
-    /// Leaves with a status unless a condition holds.
-    pub(super) fn require(&mut self, condition: clif::Value, status: i64) {
-        let (status, leave) = (self.integer(status), self.leave);
-        let next = self.cursor.func.dfg.make_block();
-        let none: &[BlockArg] = &[];
-        let args = [BlockArg::Value(status)];
-        self.cursor.ins().brif(condition, next, none, leave, &args);
-        self.open(next);
-    }
-
-    /// As [`require`](Self::require), by an exit.
-    pub(super) fn require_or_exit(&mut self, condition: clif::Value, exit: u32) {
-        self.require(condition, status::LEFT + i64::from(exit));
-    }
-
     /// What a register holds for a value.
     pub(super) fn word(&self, id: ValueId) -> Translated<Word> {
         Word::of(self.function.kind(id)).ok_or(Unsupported("arrays"))
@@ -302,10 +240,16 @@ impl Translator<'_> {
             _ => false,
         };
         if !waits {
-            self.write_pending();
+            self.write_segment();
+            if !self.leaves_steps_waiting(instruction) {
+                self.write_fixed();
+            }
         }
         match &instruction.expression {
             Expression::Constant(Datum::Array(array)) if self.has_arrays(&instruction.results) => {
+                if self.fixed_constant(array, instruction.result()) {
+                    return Ok(());
+                }
                 let to = self
                     .place(instruction.result())
                     .ok_or(Unsupported("no array"))?;
@@ -353,11 +297,13 @@ impl Translator<'_> {
                 Ok(())
             }
             Expression::Push(tape, args) => {
+                self.push_fixed(*tape, args);
                 self.push_arrays(*tape, args, number);
                 self.push(*tape, args)
             }
             Expression::Pop(tape) => {
                 self.pop(*tape, &instruction.results)?;
+                self.pop_fixed(*tape, &instruction.results);
                 self.pop_arrays(*tape, &instruction.results);
                 Ok(())
             }
@@ -376,7 +322,10 @@ impl Translator<'_> {
 
     /// Writes a jump, which moves arrays to where they go, and polls if it goes back.
     fn jump(&mut self, target: &Target, number: usize) -> Translated {
-        if let Some(step) = self.moves(&target.args, target.block, number) {
+        self.move_fixed(&target.args, target.block);
+        let moves = self.moves(&target.args, target.block, number);
+        self.write_pending();
+        if let Some(step) = moves {
             self.step(step, 50);
         }
         let args = self.args(target)?;
@@ -407,10 +356,13 @@ impl Translator<'_> {
     }
 
     fn terminator(&mut self, terminator: &Terminator) -> Translated {
-        self.write_pending();
+        if !matches!(terminator, Terminator::Jump(_)) {
+            self.write_pending();
+        }
         let mut later = Vec::new();
         match terminator {
             Terminator::Return(results) => {
+                self.leave_fixed(results);
                 let mut arrays = Vec::new();
                 for (k, &id) in results.iter().enumerate() {
                     match self.place(id) {

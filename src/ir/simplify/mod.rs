@@ -14,6 +14,7 @@
 
 mod copies;
 mod dead;
+mod fixed;
 mod invariant;
 mod jumps;
 mod kept;
@@ -24,6 +25,7 @@ mod scalars;
 mod values;
 
 pub(crate) use dead::drop_dead;
+pub(crate) use fixed::{ArgumentLengths, for_lengths_seen};
 #[cfg(feature = "python")]
 pub(crate) use jumps::drop_unreachable;
 pub use lengths::{Lengths, are_exact};

@@ -111,7 +111,7 @@ impl Simplifier<'_> {
     /// A value equal to `op(args)`, if the operator does nothing.
     fn identity(&self, op: &OpRef, args: &[ValueId], ty: &Type) -> Option<ValueId> {
         let types: SmallVec<[&Type; 4]> = args.iter().map(|&a| self.ty(a)).collect();
-        let sure = self.lengths == Lengths::Exact || types.iter().all(|ty| ty.ndim() == 0);
+        let sure = self.lengths.are_facts() || types.iter().all(|ty| ty.ndim() == 0);
         if sure && types.first().is_some_and(|first| *first == ty) && op.aliases(&types, ty) {
             return Some(args[0]);
         }
@@ -162,7 +162,7 @@ impl Simplifier<'_> {
             known.push(match self.known(a) {
                 Some(Known::Number(x)) => Array::full(self.ty(a), x),
                 // Only the shape is read; do not make a large array for it.
-                _ if !op.reads(k) && (self.lengths == Lengths::Exact || self.ty(a).ndim() == 0) => {
+                _ if !op.reads(k) && (self.lengths.are_facts() || self.ty(a).ndim() == 0) => {
                     Array::scalar(self.ty(a).dtype, 0.0)
                 }
                 _ => return None,
@@ -188,7 +188,7 @@ impl Simplifier<'_> {
         let ValueKind::Array(ty) = &kinds[result as usize] else {
             return Fate::Stays;
         };
-        let exact = self.lengths == Lengths::Exact;
+        let exact = self.lengths.are_facts();
         if exact && ty.ndim() > 0 && Kernel::of(&**op, ty.dtype, args.len()).is_some() {
             self.read_splats(args, ty);
         }

@@ -16,6 +16,9 @@ mod gemm;
 mod gemm;
 #[cfg(feature = "linalg")]
 mod lu;
+mod outer;
+
+pub(crate) use outer::add_outer;
 
 #[cfg(not(feature = "linalg"))]
 files! { vecdot, convolve, matmul }

@@ -1,0 +1,312 @@
+//! Operators on arrays that have [memory of their own](super::fixed), as machine code: a call does as many
+//! steps as follow one another. They wait until something reads what they compute, or works with the frame.
+//! A guard does not: what leaves has no need of them.
+
+use smallvec::SmallVec;
+
+use super::arrays::OPERATOR;
+use super::fixed_step::{FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay};
+use super::frame::ArrayStep;
+
+use super::translate::Translator;
+use super::unsupported::{Translated, Unsupported};
+use crate::array::Type;
+use crate::ir::{Expression, Instruction, ValueId};
+use crate::rules::{Kernel, OpRef, is_one_of, shares};
+
+impl Translator<'_> {
+    /// The memory where the elements of a value are; `None` if that is the frame.
+    fn memory(&self, id: ValueId) -> Option<usize> {
+        let id = self.stands.get(&id).copied().unwrap_or(id);
+        self.place(id)
+            .filter(|&place| self.interface.fixed.has(place))
+    }
+
+    /// Whether an array is in the frame.
+    pub(super) fn is_framed(&self, id: ValueId) -> bool {
+        self.place(id)
+            .is_some_and(|place| !self.interface.fixed.has(place))
+    }
+
+    /// The length of an axis, if it is a fact.
+    pub(super) fn known_length(&self, of: ValueId, axis: u8) -> Option<i64> {
+        self.memory(of)?;
+        let length = self.function.ty(of).shape.get(usize::from(axis))?;
+        i64::try_from(*length).ok()
+    }
+
+    /// Whether steps may wait while an instruction runs that touches no arrays in the frame.
+    pub(super) fn leaves_steps_waiting(&self, instruction: &Instruction) -> bool {
+        let framed = |ids: &[ValueId]| ids.iter().any(|&id| self.is_framed(id));
+        match &instruction.expression {
+            Expression::Compute(_, args, _) | Expression::Push(_, args) => !framed(args),
+            Expression::Guard(..) => true,
+            Expression::Constant(_) | Expression::Pop(_) => !framed(&instruction.results),
+            Expression::Apply(..) => false,
+        }
+    }
+
+    /// The number of elements of an array.
+    fn size(&self, id: ValueId) -> usize {
+        self.function.ty(id).size()
+    }
+
+    fn wait_for(&mut self, step: FixedStep) {
+        self.write_segment();
+        self.fixed.steps.push(step);
+    }
+
+    /// Writes the steps that wait.
+    pub(super) fn write_fixed(&mut self) {
+        let waiting = std::mem::take(&mut self.fixed);
+        if !waiting.steps.is_empty() {
+            let cost = OPERATOR / 10 * waiting.steps.len() as i64;
+            self.step(ArrayStep::Fixed(waiting.steps), cost);
+        }
+    }
+
+    /// Copies arguments to the memory of their parameters.
+    pub(super) fn enter_fixed(&mut self) {
+        for k in 0..self.function.parameters().len() {
+            let id = self.function.parameters()[k];
+            if let Some(place) = self.memory(id) {
+                self.wait_for(FixedStep::Enter(place));
+            }
+        }
+        self.write_fixed();
+    }
+
+    /// Copies those of some values to the frame that are not there.
+    pub(super) fn leave_fixed(&mut self, ids: &[ValueId]) {
+        let mut left: SmallVec<[ValueId; 4]> = SmallVec::new();
+        for &id in ids {
+            if let (Some(from), Some(to)) = (self.memory(id), self.place(id))
+                && !left.contains(&id)
+            {
+                let shape = self.function.ty(id).shape.clone();
+                self.wait_for(FixedStep::Leave(from, to, shape));
+                left.push(id);
+            }
+        }
+        if !left.is_empty() {
+            self.write_fixed();
+        }
+    }
+
+    /// Lets a constant wait; whether it is one in memory.
+    pub(super) fn fixed_constant(&mut self, array: &crate::array::Array, result: ValueId) -> bool {
+        let Some(place) = self.memory(result) else {
+            return false;
+        };
+        self.wait_for(FixedStep::Constant(array.clone(), place));
+        true
+    }
+
+    /// Lets the part of a record wait that is in memory.
+    pub(super) fn push_fixed(&mut self, tape: u32, args: &[ValueId]) {
+        let places = args
+            .iter()
+            .filter_map(|&id| Some((self.memory(id)?, self.size(id))));
+        let places: Vec<_> = places.collect();
+        if !places.is_empty() {
+            self.wait_for(FixedStep::Push(tape as usize, places));
+        }
+    }
+
+    /// As [`push_fixed`](Self::push_fixed), of what is taken.
+    pub(super) fn pop_fixed(&mut self, tape: u32, results: &[ValueId]) {
+        let places = results
+            .iter()
+            .filter_map(|&id| Some((self.memory(id)?, self.size(id))));
+        let places: Vec<_> = places.collect();
+        if !places.is_empty() {
+            self.wait_for(FixedStep::Pop(tape as usize, places));
+        }
+    }
+
+    /// Lets the moves wait that a jump makes to memory. What goes from there to the frame goes to where the frame
+    /// has it.
+    pub(super) fn move_fixed(&mut self, args: &[ValueId], to: usize) {
+        if !self.interface.fixed.is_used() {
+            return;
+        }
+        let parameters = &self.function.blocks[to].parameters;
+        let (mut moves, mut leave) = (Vec::new(), Vec::new());
+        for (&id, &parameter) in args.iter().zip(parameters) {
+            let Some(own) = self.place(id) else {
+                continue;
+            };
+            match (self.memory(id), self.memory(parameter)) {
+                (None, None) => {}
+                (Some(_), None) => leave.push(id),
+                (Some(from), Some(to)) if from == to => {}
+                (Some(from), Some(to)) => {
+                    moves.push((FixedSource::Memory(from), self.size(id), to));
+                }
+                (None, Some(to)) => moves.push((FixedSource::Frame(own), self.size(id), to)),
+            }
+        }
+        self.leave_fixed(&leave);
+        if !moves.is_empty() {
+            self.wait_for(FixedStep::Move(moves));
+        }
+    }
+
+    /// An operand of a step.
+    fn fixed_operand(&mut self, id: ValueId) -> Translated<FixedOperand> {
+        let ty = match self.function.kind(id).array() {
+            Some(ty) => ty,
+            None => return Err(Unsupported("an operand that is no array")),
+        };
+        let (shape, count) = (ty.shape.clone(), ty.size());
+        let source = match (self.memory(id), self.place(id)) {
+            (Some(place), _) => FixedSource::Memory(place),
+            (None, Some(place)) => FixedSource::Frame(place),
+            (None, None) => {
+                let (value, word) = (self.read(id)?, self.word(id)?);
+                let slot = self.fixed.numbers;
+                let at = self.scratch(slot);
+                self.store(value, self.slots, at);
+                self.fixed.numbers += 1;
+                FixedSource::Slot(slot, word)
+            }
+        };
+        Ok(FixedOperand {
+            source,
+            shape,
+            count,
+        })
+    }
+
+    /// Lets an operator wait whose result is in memory, or a number made of arrays: `None` if it is
+    /// another one. The value is that of a number.
+    pub(super) fn wait_fixed(
+        &mut self,
+        op: &OpRef,
+        args: &[ValueId],
+        result: ValueId,
+        instruction: usize,
+    ) -> Translated<Option<Option<cranelift_codegen::ir::Value>>> {
+        if !self.interface.fixed.is_used() || op.stays_in_thread() {
+            return Ok(None);
+        }
+        let own = self.place(result);
+        let in_memory = own.filter(|&place| self.interface.fixed.has(place));
+        if in_memory.is_none() && (own.is_some() || !self.has_arrays(args)) {
+            self.leave_fixed(args);
+            return Ok(None);
+        }
+        if self.stands.contains_key(&result) {
+            return Ok(Some(None));
+        }
+        self.write_segment();
+        if let Some(to) = in_memory
+            && self.adds_outer(op, args, to)
+        {
+            return Ok(Some(None));
+        }
+        let mut operands: SmallVec<[FixedOperand; 3]> = SmallVec::new();
+        for &id in args {
+            operands.push(self.fixed_operand(id)?);
+        }
+        let ty = self.function.ty(result).clone();
+        let types: SmallVec<[&Type; 4]> = args.iter().map(|&a| self.function.ty(a)).collect();
+        let first = operands.first().map(|first| first.source);
+        if let (Some(FixedSource::Memory(from)), Some(to)) = (first, in_memory)
+            && shares(&**op, &types, &ty)
+        {
+            if from != to {
+                let moved = (FixedSource::Memory(from), ty.size(), to);
+                self.wait_for(FixedStep::Move(vec![moved]));
+            }
+            return Ok(Some(None));
+        }
+        let fits = |of: &&Type| of.dtype == ty.dtype && (of.shape == ty.shape || of.size() == 1);
+        let others = operands.iter().skip(1);
+        let alone = in_memory.is_some_and(|to| {
+            let to = FixedSource::Memory(to);
+            first == Some(to) && others.clone().all(|o| o.source != to)
+        });
+        let in_place = alone && is_one_of!(op: Accumulate, ReplaceRow) && *types[0] == ty;
+        let way = match Kernel::of(&**op, ty.dtype, types.len()) {
+            Some(kernel) if types.iter().all(fits) => FixedWay::Elements(kernel),
+            _ if in_place => FixedWay::Update,
+            _ => FixedWay::Operator,
+        };
+        let to = match in_memory {
+            Some(place) => FixedTarget::Memory(place),
+            None => {
+                self.fixed.numbers += 1;
+                FixedTarget::Slot(self.fixed.numbers - 1, self.word(result)?)
+            }
+        };
+        let drops = args.iter().enumerate().filter_map(|(k, &id)| {
+            let place = self.place(id).filter(|_| self.is_framed(id))?;
+            let last = self.last.operand(self.current, instruction, k);
+            last.then_some(FixedStep::Drop(place))
+        });
+        let drops: Vec<FixedStep> = drops.collect();
+        self.wait_for(FixedStep::Apply(Box::new(FixedApply {
+            op: op.clone(),
+            way,
+            operands,
+            count: ty.size(),
+            ty,
+            to,
+        })));
+        self.fixed.steps.extend(drops);
+        match to {
+            FixedTarget::Memory(_) => Ok(Some(None)),
+            FixedTarget::Slot(slot, word) => {
+                let at = self.scratch(slot);
+                self.write_fixed();
+                Ok(Some(Some(self.load(word.ty(), self.slots, at))))
+            }
+        }
+    }
+
+    /// Lets an outer product that waits, and that is added to a sum in its place and read nowhere else, be
+    /// added there; whether it is that.
+    fn adds_outer(&mut self, op: &OpRef, args: &[ValueId], to: usize) -> bool {
+        let &[x, y] = args else {
+            return false;
+        };
+        let Some(FixedStep::Apply(last)) = self.fixed.steps.last() else {
+            return false;
+        };
+        let FixedTarget::Memory(product) = last.to else {
+            return false;
+        };
+        let same = |id: ValueId| *self.function.ty(id) == last.ty;
+        let sums = |sum: ValueId, other: ValueId| {
+            self.memory(sum) == Some(to)
+                && self.memory(other) == Some(product)
+                && self.uses[other as usize] == 1
+                && !self.stands.contains_key(&other)
+                && product != to
+        };
+        let fits = is_one_of!(op: Add) && same(x) && same(y) && (sums(x, y) || sums(y, x));
+        let &[m, n] = &last.ty.shape[..] else {
+            return false;
+        };
+        let factors: SmallVec<[(FixedSource, usize); 2]> =
+            last.operands.iter().map(|o| (o.source, o.count)).collect();
+        let &[a, b] = &factors[..] else {
+            return false;
+        };
+        let apart = |(source, _): (FixedSource, usize)| matches!(source, FixedSource::Memory(place) if place != to);
+        let last_op = &last.op;
+        if !fits
+            || !is_one_of!(last_op: MatMul)
+            || (a.1, b.1) != (m, n)
+            || !last.ty.dtype.is_real()
+            || !apart(a)
+            || !apart(b)
+        {
+            return false;
+        }
+        self.fixed.steps.pop();
+        self.wait_for(FixedStep::AddOuter([a, b], to));
+        true
+    }
+}

@@ -1,0 +1,248 @@
+//! Arrays of known lengths in machine code: recurrent networks of all small sizes with their gradients,
+//! beside the interpreter and beside loops by hand, and for lengths other than those that were seen.
+#![cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
+
+use smallvec::smallvec;
+use wyrmling::array::Dense;
+use wyrmling::exec::{Compiled, Outcome};
+use wyrmling::ir::{
+    Builder, Comparison, Datum, Function, ScalarOperator as S, Target, Terminator, ValueKind, vjp,
+};
+use wyrmling::rules::{self, OpRef, Operator};
+use wyrmling::{Array, DType, Type};
+
+use crate::native_arrays::{agrees, native};
+
+/// Length of a row, of the state, and steps.
+type Sizes = [usize; 3];
+
+/// How the product of a step is computed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Product {
+    /// `x[t] @ w`.
+    Row,
+    /// `w.T @ x[t]`.
+    Column,
+}
+
+/// `for t in range(n): h = tanh(x[t] @ w + h)` from `h = start` on; all of `w`, `x`, `start` and `n` are
+/// parameters.
+fn recurrent([k, n, steps]: Sizes, dtype: DType, product: Product) -> Function {
+    let b = Builder::new();
+    let w = b.parameter(Type::new(dtype, &[k, n]));
+    let x = b.parameter(Type::new(dtype, &[steps, k]));
+    let start = b.parameter(Type::new(dtype, &[n]));
+    let count = b.parameter(ValueKind::Int);
+    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
+    let exit = b.exit("too many", 0);
+    let to = |block, args: &[_]| Target {
+        block,
+        args: args.to_vec(),
+    };
+    let apply = |op: OpRef, args: &[_]| b.try_apply(op, args).expect("fitting types");
+    let header = b.block();
+    let h = b.parameter(Type::new(dtype, &[n]));
+    let t = b.parameter(ValueKind::Int);
+    let less = S::CompareInt(Comparison::Less);
+    let condition = b.compute(less, &[t, count], None).expect("integers");
+    let body = b.block();
+    let at = b
+        .compute(S::IntToIndex, &[t], Some(exit))
+        .expect("an index");
+    let row = apply(OpRef::Static(&rules::Gather), &[x, at]);
+    let (axis, transposed) = match product {
+        Product::Row => (0, false),
+        Product::Column => (1, true),
+    };
+    let matrix = rules::ExpandDims {
+        axes: smallvec![axis],
+    };
+    let matrix = apply(OpRef::new(matrix), &[row]);
+    let operands = match product {
+        Product::Row => [matrix, w],
+        Product::Column => [w, matrix],
+    };
+    let multiply = rules::MatMul {
+        transpose_a: transposed,
+        transpose_b: false,
+    };
+    let multiplied = apply(OpRef::new(multiply), &operands);
+    let squeeze = rules::Squeeze {
+        axes: smallvec![axis],
+    };
+    let vector = apply(OpRef::new(squeeze), &[multiplied]);
+    let sum = apply(OpRef::Static(&rules::Add), &[vector, h]);
+    let tanh = apply(OpRef::Static(&rules::Tanh as &dyn Operator), &[sum]);
+    let next = b
+        .compute(S::IntAdd, &[t, one], Some(exit))
+        .expect("integers");
+    b.terminate(Terminator::Jump(to(header, &[tanh, next])));
+    let after = b.block();
+    b.terminate(Terminator::Return(vec![h]));
+    b.switch_to(header).expect("it is there");
+    b.terminate(Terminator::Branch {
+        condition,
+        then: to(body, &[]),
+        otherwise: to(after, &[]),
+    });
+    b.switch_to(0).expect("it is there");
+    b.terminate(Terminator::Jump(to(header, &[start, zero])));
+    b.finish("recurrent").expect("fitting kinds")
+}
+
+/// Numbers that differ.
+fn numbers(count: usize, from: usize) -> Vec<f64> {
+    let number = |i: usize| ((i * 37 + from * 11) % 29) as f64 / 19.0 - 0.7;
+    (0..count).map(number).collect()
+}
+
+fn array(dtype: DType, shape: &[usize], elements: &[f64]) -> Datum {
+    let array = Array::from(elements.to_vec()).to_dtype(dtype);
+    Datum::from(
+        match array {
+            Array::F32(a) => Dense::new(shape, a.as_slice().to_vec()).map(Array::F32),
+            Array::F64(a) => Dense::new(shape, a.as_slice().to_vec()).map(Array::F64),
+            Array::U32(a) => Dense::new(shape, a.as_slice().to_vec()).map(Array::U32),
+        }
+        .expect("as many elements"),
+    )
+}
+
+/// Arguments of these sizes.
+fn arguments([k, n, steps]: Sizes, dtype: DType, count: usize) -> Vec<Datum> {
+    vec![
+        array(dtype, &[k, n], &numbers(k * n, 1)),
+        array(dtype, &[steps, k], &numbers(steps * k, 2)),
+        array(dtype, &[n], &numbers(n, 3)),
+        Datum::Int(count as i64),
+    ]
+}
+
+/// The state after all steps, and the gradients of its sum by `w`, `x` and `start`, by hand.
+fn by_hand([k, n, steps]: Sizes) -> [Vec<f64>; 4] {
+    let (w, x, start) = (numbers(k * n, 1), numbers(steps * k, 2), numbers(n, 3));
+    let mut states = vec![start];
+    for t in 0..steps {
+        let h = (0..n).map(|j| {
+            let product: f64 = (0..k).map(|i| x[t * k + i] * w[i * n + j]).sum();
+            (product + states[t][j]).tanh()
+        });
+        let h = h.collect();
+        states.push(h);
+    }
+    let (mut by_w, mut by_x, mut back) = (vec![0.0; k * n], vec![0.0; steps * k], vec![1.0; n]);
+    for t in (0..steps).rev() {
+        for (back, h) in back.iter_mut().zip(&states[t + 1]) {
+            *back *= 1.0 - h * h;
+        }
+        for i in 0..k {
+            for j in 0..n {
+                by_w[i * n + j] += x[t * k + i] * back[j];
+                by_x[t * k + i] += w[i * n + j] * back[j];
+            }
+        }
+    }
+    let last = states.pop().unwrap_or_default();
+    [last, by_w, by_x, back]
+}
+
+/// The gradients by the first `wrt` parameters.
+fn gradients(sizes: Sizes, dtype: DType, product: Product, wrt: usize) -> Compiled {
+    let function = recurrent(sizes, dtype, product);
+    let pullback = vjp(&function, &function.parameters()[..wrt]).expect("differentiable");
+    native(pullback.function)
+}
+
+const SIZES: [Sizes; 12] = [
+    [1, 1, 1],
+    [2, 3, 4],
+    [3, 2, 1],
+    [5, 7, 3],
+    [8, 8, 2],
+    [7, 1, 5],
+    [1, 9, 5],
+    [16, 17, 2],
+    [33, 31, 3],
+    [0, 3, 2],
+    [3, 0, 2],
+    [4, 5, 0],
+];
+
+#[test]
+fn gradients_of_recurrent_networks_are_those_by_hand_at_all_sizes() {
+    for sizes in SIZES {
+        for dtype in [DType::F64, DType::F32] {
+            for product in [Product::Row, Product::Column] {
+                let compiled = gradients(sizes, dtype, product, 3);
+                let mut args = arguments(sizes, dtype, sizes[2]);
+                args.push(array(dtype, &[sizes[1]], &vec![1.0; sizes[1]]));
+                assert!(agrees(&compiled, &args), "{sizes:?}");
+                let Ok(Outcome::Returned(found)) = compiled.run(&args) else {
+                    panic!("{sizes:?}");
+                };
+                let most = if dtype == DType::F64 { 1e-12 } else { 1e-4 };
+                for (found, expected) in found.iter().zip(by_hand(sizes)) {
+                    let Datum::Array(found) = found else {
+                        panic!("{found:?}");
+                    };
+                    let found = found.to_f64();
+                    assert_eq!(found.len(), expected.len());
+                    for (x, y) in found.iter().zip(&expected) {
+                        assert!((x - y).abs() <= most * (1.0 + y.abs()), "{x} {y} {sizes:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn other_lengths_than_those_that_were_seen_come_in_any_order() {
+    for wrt in [1, 3] {
+        let compiled = gradients([3, 4, 2], DType::F64, Product::Row, wrt);
+        for sizes in SIZES
+            .into_iter()
+            .chain([[3, 4, 2], [3, 4, 9], [2, 4, 2], [3, 4, 2]])
+        {
+            let mut args = arguments(sizes, DType::F64, sizes[2]);
+            args.push(array(DType::F64, &[sizes[1]], &numbers(sizes[1], 4)));
+            assert!(agrees(&compiled, &args), "{sizes:?}");
+            // A row that is not there is an error, and the next run does not notice.
+            args[3] = Datum::Int(sizes[2] as i64 + 1);
+            assert!(!agrees(&compiled, &args), "{sizes:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_skipped_for_a_zero() {
+    let sizes = [3, 9, 2];
+    let compiled = gradients(sizes, DType::F64, Product::Row, 3);
+    let special = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    for (k, &number) in special.iter().enumerate() {
+        let mut args = arguments(sizes, DType::F64, 2);
+        let mut x = [0.0; 6];
+        x[k] = number;
+        args[0] = array(DType::F64, &[3, 9], &vec![special[4 - k]; 27]);
+        args[1] = array(DType::F64, &[2, 3], &x);
+        args.push(array(DType::F64, &[9], &[number; 9]));
+        assert!(agrees(&compiled, &args));
+    }
+}
+
+#[test]
+fn threads_share_code_and_no_memory() {
+    let compiled = gradients([5, 6, 40], DType::F64, Product::Row, 3);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let compiled = &compiled;
+            scope.spawn(move || {
+                for turn in 0..20 {
+                    let mut args = arguments([5, 6, 40], DType::F64, 10 + (thread + turn) % 31);
+                    args.push(array(DType::F64, &[6], &numbers(6, thread)));
+                    assert!(agrees(compiled, &args));
+                }
+            });
+        }
+    });
+}
