@@ -1,0 +1,94 @@
+"""Functions whose result is a number on some ways and an array on others, as a sum is that starts
+at 0.0: what is compiled is for what the result is where it was read, and leaves for the rest.
+"""
+
+import numpy as np
+import pytest
+from outcomes import leaves
+
+import wyrmling as wy
+
+MODES = ["source", "auto"]
+
+
+def summed(x, n=2):
+    total = 0.0
+    for k in range(n):
+        total = total + x * x * (k + 1.0)
+    return total
+
+
+def by_a_branch(x, n=2):
+    if n > 5:
+        return 1.5
+    return np.sin(x) * n
+
+
+def two_arrays(x, n=2):
+    if n == 0:
+        return 0.0
+    if n == 1:
+        return x * 3.0
+    return np.outer(x, x).sum(axis=0) if n == 2 else np.cumsum(x)
+
+
+def itself(x, n=2):
+    return x if n == 2 else 0.0
+
+
+def widened(x, n=2):
+    return x.astype(np.float64) * n if n > 1 else x * x
+
+
+TRANSFORMS = {
+    "elementwise_grad": lambda f, m, x, n: wy.elementwise_grad(f, mode=m)(x, n),
+    "jacrev": lambda f, m, x, n: wy.jacrev(f, mode=m)(x, n),
+    "jacfwd": lambda f, m, x, n: wy.jacfwd(f, mode=m)(x, n),
+    "jvp": lambda f, m, x, n: wy.jvp(lambda x: f(x, n), (x,), (x,), mode=m),
+    "vjp": lambda f, m, x, n: pulled(*wy.vjp(lambda x: f(x, n), x, mode=m)),
+    "aux": lambda f, m, x, n: wy.grad(lambda x: (np.sum(x), f(x, n)), has_aux=True, mode=m)(x),
+}
+
+
+def pulled(value, pullback):
+    return value, pullback(value)
+
+
+def agree(found, wanted):
+    for one, other in zip(leaves(found), leaves(wanted), strict=True):
+        assert type(one) is type(other)
+        assert (np.shape(one), np.asarray(one).dtype) == (np.shape(other), np.asarray(other).dtype)
+        np.testing.assert_allclose(
+            one, other, rtol=1e-6 if np.asarray(one).itemsize == 4 else 1e-13
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize("f", [summed, by_a_branch, two_arrays, itself, widened])
+def test_each_way_in_turn(f, name, mode, dtype):
+    x = np.array([0.5, 1.5, -2.0], dtype)
+    for n in (2, 2, 0, 2, 1, 7, 2, 3, 0, 0, 2):
+        try:
+            found = TRANSFORMS[name](f, mode, x, n)
+        except wy.SourceError:
+            # What may be an argument's array, and the pullback of a number that is a constant.
+            assert mode == "source"
+            assert f is itself or name == "vjp"
+            continue
+        agree(found, TRANSFORMS[name](f, "trace", x, n))
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_a_sum_is_compiled(name, monkeypatch):
+    """It is not left at each call, and traced then."""
+    x = np.array([0.5, 1.5])
+    wanted = TRANSFORMS[name](summed, "trace", x, 3)
+
+    def traced(*args, **kwargs):
+        raise AssertionError("it was traced")
+
+    monkeypatch.setattr("wyrmling.transforms.tracing.Run.__init__", traced)
+    for _ in range(3):
+        agree(TRANSFORMS[name](summed, "source", x, 3), wanted)
