@@ -1,9 +1,9 @@
 """wyrmling beside its peers: the same work in one process, in turn, as times and ratios.
 
-    python benches/compare.py [--quick] [--only NAME ...] [--hand [PROGRAM]] [--movielens FILE]
+    python benches/compare.py [--quick] [--only NAME ...] [--hand [FOLDER]] [--movielens FILE]
 
 PyTorch, JAX, HIPS autograd and implicit take part if they can be imported, the hand-written
-Rust loop (``examples/handwritten_bpr.rs``) with ``--hand``. In each row the sides take turns,
+Rust loops (``examples/handwritten_*.rs``) with ``--hand``. In each row the sides take turns,
 so that whatever else the machine does hits all of them; the best of each is compared, since
 it is disturbed least, and the median shows how much it was disturbed. Before anything is
 timed, gradients are compared with known ones; recommenders must have learned.
@@ -22,7 +22,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from side_by_side import decompositions, gradients, loops, operators, recommenders, sequences
+from side_by_side import (
+    by_hand,
+    decompositions,
+    gradients,
+    loops,
+    operators,
+    recommenders,
+    sequences,
+)
 from side_by_side.peers import Peers
 from side_by_side.rows import Row, measure, report
 
@@ -66,13 +74,11 @@ def main() -> None:
     option = parser.add_argument
     option("--quick", action="store_true", help="fewer repeats, and 2 million for 20 million")
     option("--only", choices=ROWS, action="append", metavar="NAME", help=f"of {', '.join(ROWS)}")
-    option(
-        "--hand", nargs="?", const="", metavar="PROGRAM", help="Rust by hand; built if not given"
-    )
+    option("--hand", nargs="?", const="", metavar="FOLDER", help="Rust by hand; built if not given")
     option("--movielens", metavar="FILE", help="users and items for the small BPR row")
     options = parser.parse_args()
     if options.hand == "":
-        options.hand = recommenders.build_by_hand()
+        options.hand = by_hand.build()
     # implicit would like to see BLAS threads turned off; BPR uses no BLAS.
     warnings.filterwarnings("ignore", category=RuntimeWarning, module="implicit")
     warnings.filterwarnings("ignore", category=UserWarning, module="implicit")

@@ -11,13 +11,14 @@ import inspect
 import linecache
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import wyrmling as wy
 
+from . import by_hand
 from .peers import Peers
 from .rows import OURS, READ, Row, Run, Target, check, micro, microseconds
 
@@ -84,8 +85,11 @@ def sines_in_a_loop(peers: Peers, options: argparse.Namespace) -> Row:
         check("PyTorch", [with_torch()], expected)
         sides["PyTorch"] = micro(with_torch)
     sides["Python by hand"] = micro(lambda: _sine_loop_by_hand(start))
+    if options.hand:
+        sides["Rust by hand"] = by_hand.loop(options.hand, "sines")
     text = "at most 0.6 of JAX's"
     targets = [Target(f"{text} {n}", READ, f"JAX, {n}", most=0.6) for n in ("scan", "fori_loop")]
+    targets.append(Target("at most 1.25 of Rust by hand", READ, "Rust by hand", most=1.25))
     return Row("gradient of 1000 steps x = sin(x)*1.01 + 0.1*x", "µs", microseconds, sides, targets)
 
 
@@ -387,7 +391,60 @@ def first_call(peers: Peers, options: argparse.Namespace) -> Row:
     )
 
 
+def logistic(x: float, n: int) -> float:
+    """Arithmetic of numbers."""
+    for _ in range(n):
+        x = 3.7 * x * (1.0 - x)
+    return x
+
+
+def squares(c: Any, mean: float) -> float:
+    """A sum over the elements of an array."""
+    s = 0.0
+    for k in range(len(c)):
+        d = c[k] - mean
+        s += d * d
+    return s
+
+
+def collatz(most: int) -> int:
+    """Counting with integers."""
+    steps = 0
+    for k in range(1, most):
+        n = k
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            steps += 1
+    return steps
+
+
+def value_of(
+    f: Callable[..., Any], of: Callable[[], Sequence[Any]]
+) -> Callable[[Peers, argparse.Namespace], Row]:
+    """A loop's value alone, beside Python's and the same loop in Rust."""
+
+    def row(peers: Peers, options: argparse.Namespace) -> Row:
+        args = of()
+        compiled = wy.compile(f)
+        check(READ, [compiled(*args)], [f(*args)])
+        sides = {READ: micro(lambda: compiled(*args)), "Python": micro(lambda: f(*args))}
+        if options.hand:
+            sides["Rust by hand"] = by_hand.loop(options.hand, f.__name__)
+        target = Target("at most 1.25 of Rust by hand", READ, "Rust by hand", most=1.25)
+        return Row(f"wy.compile: {f.__name__}", "µs", microseconds, sides, [target])
+
+    return row
+
+
+def _waves() -> Any:
+    return np.sin(0.37 * np.arange(10_000))
+
+
 ROWS = {
+    "compile-logistic": value_of(logistic, lambda: (0.3, 10_000)),
+    "compile-horner": value_of(horner, lambda: (_waves(), 0.999)),
+    "compile-squares": value_of(squares, lambda: (_waves(), 0.1)),
+    "compile-collatz": value_of(collatz, lambda: (300,)),
     "sine-loop": sines_in_a_loop,
     "horner": elements,
     "rosenbrock": hessian_of(rosenbrock, "of arrays"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import subprocess
 import tempfile
 import timeit
@@ -56,17 +55,6 @@ class Interactions:
 
     def __len__(self) -> int:
         return len(self.users)
-
-
-def build_by_hand() -> str:
-    """Builds the hand-written loop and returns where it is."""
-    command = ["cargo", "build", "--release", "--locked"]
-    command += ["--example", "handwritten_bpr", "--message-format", "json"]
-    root = Path(__file__).resolve().parent.parent.parent
-    answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=root)
-    messages = [json.loads(line) for line in answer.stdout.splitlines()]
-    programs = [m["executable"] for m in messages if m.get("executable")]
-    return str(programs[-1])
 
 
 def bpr_ours(data: Interactions, epochs: int, batch_size: int, threads: int) -> Run:
@@ -134,7 +122,7 @@ def bpr_function(data: Interactions, epochs: int, batch_size: int) -> Run:
     return run
 
 
-def bpr_by_hand(program: str, form: str, data: Interactions, epochs: int) -> Run:
+def bpr_by_hand(folder: str, form: str, data: Interactions, epochs: int) -> Run:
     """Epochs of the hand-written Rust loop, in a process of its own.
 
     The form ``"whole"`` sums the loss of every epoch, as all other sides do; ``"bare"`` takes
@@ -146,7 +134,7 @@ def bpr_by_hand(program: str, form: str, data: Interactions, epochs: int) -> Run
         with tempfile.TemporaryDirectory() as directory:
             file = Path(directory) / "pairs"
             pairs.tofile(file)
-            command = [program, form, str(epochs), str(file)]
+            command = [str(Path(folder) / "handwritten_bpr"), form, str(epochs), str(file)]
             answer = subprocess.run(command, check=True, capture_output=True, text=True)
         *times, loss = answer.stdout.splitlines()
         learned("by hand", float(loss.split()[1]))

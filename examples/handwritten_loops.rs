@@ -1,0 +1,90 @@
+//! Loops over numbers by hand, for `benches/compare.py`, which runs the same in Python:
+//!
+//! ```text
+//! handwritten_loops logistic|horner|squares|collatz|sines
+//! ```
+//!
+//! prints the seconds that a loop takes: the best of some repeats.
+
+use std::hint::black_box;
+use std::io::{Error, Result};
+use std::time::Instant;
+
+/// Turns of a loop, and elements of an array.
+const COUNT: i64 = 10_000;
+
+fn logistic(mut x: f64, count: i64) -> f64 {
+    for _ in 0..count {
+        x = 3.7 * x * (1.0 - x);
+    }
+    x
+}
+
+fn horner(c: &[f64], x: f64) -> f64 {
+    let mut y = 0.0;
+    for &c in c {
+        y = y * x + c;
+    }
+    y
+}
+
+fn squares(c: &[f64], mean: f64) -> f64 {
+    let mut sum = 0.0;
+    for &c in c {
+        let d = c - mean;
+        sum += d * d;
+    }
+    sum
+}
+
+fn collatz(most: i64) -> i64 {
+    let mut steps = 0;
+    for k in 1..most {
+        let mut n = k;
+        while n != 1 {
+            n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+            steps += 1;
+        }
+    }
+    steps
+}
+
+/// The gradient of a thousand steps `x = sin(x)·1.01 + 0.1·x`.
+fn sines(mut x: f64, tape: &mut Vec<f64>) -> f64 {
+    for _ in 0..1000 {
+        tape.push(x);
+        x = x.sin() * 1.01 + 0.1 * x;
+    }
+    let mut g = 1.0;
+    while let Some(x) = tape.pop() {
+        g = g * 1.01 * x.cos() + 0.1 * g;
+    }
+    g
+}
+
+fn seconds<R>(mut run: impl FnMut() -> R) -> f64 {
+    let times = (0..20).map(|_| {
+        let start = Instant::now();
+        for _ in 0..20 {
+            black_box(run());
+        }
+        start.elapsed().as_secs_f64() / 20.0
+    });
+    times.fold(f64::INFINITY, f64::min)
+}
+
+fn main() -> Result<()> {
+    let name = std::env::args().nth(1).unwrap_or_default();
+    let c: Vec<f64> = (0..COUNT).map(|i| (0.37 * i as f64).sin()).collect();
+    let mut tape = Vec::new();
+    let taken = match name.as_str() {
+        "logistic" => seconds(|| logistic(black_box(0.3), black_box(COUNT))),
+        "horner" => seconds(|| horner(black_box(&c), black_box(0.999))),
+        "squares" => seconds(|| squares(black_box(&c), black_box(0.1))),
+        "collatz" => seconds(|| collatz(black_box(300))),
+        "sines" => seconds(|| sines(black_box(0.7), &mut tape)),
+        _ => return Err(Error::other(format!("no loop is called '{name}'"))),
+    };
+    println!("{taken:e}");
+    Ok(())
+}
