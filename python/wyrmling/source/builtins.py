@@ -21,7 +21,6 @@ from .values import (
     REAL,
     WHOLE,
     Applied,
-    Array,
     Choice,
     Closure,
     Known,
@@ -31,7 +30,6 @@ from .values import (
     Range,
     Reference,
     Row,
-    Text,
     kind_of,
     number_of,
 )
@@ -65,7 +63,7 @@ class Builtins(Walker):
                 return method(list(args), keywords, node)
             if name not in PURE and not isinstance(found, type):
                 self.refuse(node, f"a call of {name}", "do it outside of the function")
-            return self._pure(found, args, keywords, node)
+            return self.pure(found, args, keywords, node)
         if isinstance(found, np.ufunc) or getattr(found, "__module__", None) == "math":
             chosen = next((one for one in args if isinstance(one, Choice)), None)
             if chosen is not None:
@@ -94,7 +92,7 @@ class Builtins(Walker):
             return self._reduce(args, node)
         owner = getattr(found, "__self__", None)
         if isinstance(owner, str | bytes | int | float | tuple | np.generic):
-            return self._pure(found, args, keywords, node)
+            return self.pure(found, args, keywords, node)
         transform = transform_name(found)
         if transform is not None:
             return self.transform(transform, args, keywords, node)
@@ -109,10 +107,10 @@ class Builtins(Walker):
             return self.array_call(found, args, keywords, node)
         if isinstance(found, type):
             if found.__module__ == "builtins" or issubclass(found, np.generic):
-                return self._pure(found, args, keywords, node)
+                return self.pure(found, args, keywords, node)
             return self.instantiate(function, args, keywords, node)
         if getattr(found, "__module__", None) in PURE_MODULES:
-            return self._pure(found, args, keywords, node)
+            return self.pure(found, args, keywords, node)
         label = getattr(found, "__qualname__", None) or type(found).__qualname__
         return self.refuse(
             node, f"a call of {label}, which is not written in Python,", "use mode='trace'"
@@ -133,9 +131,7 @@ class Builtins(Walker):
         module = getattr(found, "__module__", None) or ""
         return isinstance(found, np.ufunc) or module.split(".")[0] == "numpy"
 
-    def _pure(
-        self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
-    ) -> Any:
+    def pure(self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """A function without effects, whose arguments have to be known."""
         label = getattr(found, "__qualname__", None) or type(found).__qualname__
         given = [self._plain(arg, node, label) for arg in args]
@@ -270,7 +266,7 @@ class Builtins(Walker):
         method = self.bound(value, "__abs__", node)
         if method is not None:
             return self.call(method, [], {}, node)
-        return self._pure(abs, args, keywords, node)
+        return self.pure(abs, args, keywords, node)
 
     def builtin_float(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``float(x)``."""
@@ -282,7 +278,7 @@ class Builtins(Walker):
             return Number("float", self.as_real(value, "float", node), value.sources)
         if self.is_array(value):
             return self.array_call(float, [value], {}, node)
-        return self._pure(float, [value], {}, node)
+        return self.pure(float, [value], {}, node)
 
     def builtin_int(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``int(x)``."""
@@ -291,7 +287,7 @@ class Builtins(Walker):
             return self.distribute(value, lambda one: self.builtin_int([one], {}, node), node)
         if isinstance(value, Number) and len(args) == 1 and not keywords:
             return self.rounded("float_to_int", self._python(value), node)
-        return self._pure(int, args, keywords, node)
+        return self.pure(int, args, keywords, node)
 
     @staticmethod
     def _python(value: Number) -> Number:
@@ -322,7 +318,7 @@ class Builtins(Walker):
             exit = self.exit("no integer of 64 bits", node)
             held = self.as_real(value, "float", node)
             return Number("int", self.compute("round_to_int", held, exit=exit), value.sources)
-        return self._pure(round, args, keywords, node)
+        return self.pure(round, args, keywords, node)
 
     def builtin_divmod(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``divmod(x, y)``."""
@@ -333,7 +329,7 @@ class Builtins(Walker):
         """``pow(x, y)``."""
         if len(args) == 2 and not keywords:
             return self.binary("Pow", args[0], args[1], node)
-        return self._pure(pow, args, keywords, node)
+        return self.pure(pow, args, keywords, node)
 
     def builtin_isinstance(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``isinstance(x, classes)``."""
@@ -421,13 +417,3 @@ class Builtins(Walker):
                 if hasattr(contents.cls, "__getattr__"):
                     self.refuse(node, "a class with __getattr__", "give it attributes")
         return member_of(self.type_of(value, node), name, None) is not None
-
-    def builtin_str(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
-        """``str(x)``: text, if x is computed."""
-        if args and isinstance(args[0], Number | Row | Array | Text | Reference):
-            return Text()
-        return self._pure(str, args, keywords, node)
-
-    def builtin_repr(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
-        """``repr(x)``: text, if x is computed."""
-        return self.builtin_str(args, keywords, node)

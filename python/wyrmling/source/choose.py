@@ -32,7 +32,9 @@ from .arguments import EXTRA, Arguments, Misfit, expect_arguments, filled
 from .compilation import specialise
 from .form import Argument, Constant, Leaf
 from .jacobians import jacobian
-from .policy import Record, has_loop, record
+from .leaving import goes_on, left_error, takes_no_variable
+from .policy import Record, has_loop, may_print, record
+from .printing import with_printing
 from .programs import Left, Program
 from .pullback import Pullback
 from .refuse import SourceError, Unreadable
@@ -104,9 +106,11 @@ class Chosen:
         """
         if self.traced is self.inner:
             return self.traced(*args, **kwargs)
-        left = exit is not None or (specialization is not None and specialization.compiled)
-        left = left or _here.__dict__.pop("left", False)
-        if left and self.mode == "source":
+        # With no exit nothing ran: there is no program, or it was left too often.
+        left = exit is not None or _here.__dict__.pop("left", False)
+        if self.record.prints and not (left and goes_on(specialization, exit)):
+            return self._printing(specialization, exit, args, kwargs)
+        if left and self.mode == "source" and not self.record.prints:
             # What tracing does otherwise is not asked for.
             self._run(args, kwargs)
         try:
@@ -116,15 +120,34 @@ class Chosen:
                 raise
             failure = error
         try:
+            if self.record.prints:
+                raise left_error(self.inner, specialization, exit, failure) from failure
             if not left:
                 return self._at_once(args, kwargs, failure)
             if self.mode == "source":
-                raise _left(self.inner, specialization, exit, failure) from failure
+                raise left_error(self.inner, specialization, exit, failure) from failure
             self._run(args, kwargs)
             raise failure
         finally:
             # Its traceback has this frame.
             del failure
+
+    def _printing(
+        self,
+        specialization: Specialization | None,
+        exit: int | Exception | None,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """The result of a function that prints, and must do so once: nothing was printed yet."""
+        if exit is None:
+            if specialization is None or specialization.compiled is None:
+                return self.traced(*args, **kwargs)
+            return self._at_once(args, kwargs, TypeError("it was left too often"), prints=True)
+        # It raises most likely.
+        self._run(args, kwargs)
+        error = TypeError("it has printed already")
+        raise left_error(self.inner, specialization, exit, error)
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Runs the function itself, for what it raises."""
@@ -133,7 +156,13 @@ class Chosen:
         _, own, named = _given(arguments, [number for k in at for number in arguments.numbers(k)])
         self.inner(*own, **named)
 
-    def _at_once(self, args: tuple[Any, ...], kwargs: dict[str, Any], failure: Exception) -> Any:
+    def _at_once(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        failure: Exception,
+        prints: bool = False,
+    ) -> Any:
         """The result of a function that cannot be traced (``math.sin`` takes no variables), read
         for this call alone: with what it found while it was read, in case that goes on changing.
         """
@@ -142,6 +171,8 @@ class Chosen:
             if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
                 raise failure
             made = program(self.inner, self.chain, arguments)
+            if made.printed is not None and not prints:
+                raise failure
             found = made.function.compile()(tuple(made.samples))
         except Exception:
             raise failure from None
@@ -177,13 +208,14 @@ class Chosen:
             if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
                 return _traced(arguments.args, arguments.kwargs)
             if is_auto:
-                if self.record.is_new(signature) and not has_loop(self.inner):
+                at_once = has_loop(self.inner) or may_print(self.inner)
+                if self.record.is_new(signature) and not at_once:
                     return None
                 if self._is_slow(arguments):
                     raise refuse.unsupported("the Jacobian of arrays, which is faster when traced,")
                 if not self.record.may_compile():
                     return _traced(args, kwargs)
-            return compiled(self.inner, self.chain, arguments, exact=not is_auto)
+            return compiled(self.inner, self.chain, arguments, self.record, exact=not is_auto)
         except Left:
             _here.left = True
             return None
@@ -215,33 +247,6 @@ class Chosen:
         jacobians = {"jacrev", "jacfwd", "hessian"}
         has_arrays = any(isinstance(leaf, np.ndarray) for leaf in arguments.leaves)
         return has_arrays and any(transform.name in jacobians for transform in self.chain)
-
-
-def takes_no_variable(error: BaseException | None) -> bool:
-    """Whether an error says that a function cannot be traced: what it calls takes no variables. The
-    attribute is given by ``src/python/error.rs``.
-    """
-    while error is not None:
-        if getattr(error, "takes_no_variable", False):
-            return True
-        error = error.__cause__
-    return False
-
-
-def _left(
-    f: Callable[..., Any],
-    specialization: Specialization | None,
-    exit: int | Exception | None,
-    error: TypeError,
-) -> SourceError:
-    """The error of a function that was left, returns, and cannot be traced."""
-    name = getattr(f, "__qualname__", type(f).__qualname__)
-    program = specialization.compiled if specialization is not None else None
-    if not isinstance(exit, int) or program is None:
-        return refuse.unreadable(name, f"it was left ({exit}), and tracing it fails: {error}")
-    text, line = program.function.exits[exit]
-    reason = f"it was left ({text}), returns then, and tracing it fails: {error}"
-    return refuse.unreadable(name, reason, program.function.file, line)
 
 
 def _traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization | None:
@@ -296,7 +301,10 @@ def program(
         found.needs,
         found.build if found.tagged else None,
         found.returns,
+        found.printed,
     )
+    if found.tagged and found.printed is not None:
+        raise refuse.unsupported("print beside a result that is of several kinds")
     for number, value in found.static.items():
         if type(value) in (bool, float):
             made.needs.test(arguments.places[number], ("equal", value))
@@ -311,13 +319,17 @@ def program(
         programs.refuse_spectral(made.function)
     copied = frozenset(arguments.places[number] for number in wrt)
     plain = made
-    for transform in chain:
+    for at, transform in enumerate(chain):
         made = replace(made, function=made.function.simplify())
         if not made.function.returns:
             return replace(plain, returns=False)
+        if at == 0:
+            simple = made
         made = _apply(transform, made, arguments, copied)
     if chain and chain[-1] == COMPILE:
         made = replace(made, form=forms.returned(made.form))
+    if chain and made.printed is not None:
+        made = with_printing(made, simple)
     return made
 
 
@@ -454,12 +466,18 @@ def _integers(made: Program, arguments: Arguments) -> list[int]:
 
 
 def compiled(
-    f: Callable[..., Any], chain: Sequence[Transform], arguments: Arguments, *, exact: bool
+    f: Callable[..., Any],
+    chain: Sequence[Transform],
+    arguments: Arguments,
+    known: Record,
+    *,
+    exact: bool,
 ) -> Specialization:
     """A program of a function under transforms, compiled, and when it may be called. One that
     leaves for arrays of other lengths is for these alone, if it has to be ``exact``.
     """
     made = program(f, chain, arguments, as_traced=not exact)
+    known.prints |= made.printed is not None
     if exact and any(text == OTHER_LENGTH for text, _ in made.function.exits):
         made.expect_shapes()
     expect_arguments(arguments.args, arguments.kwargs, made.needs)

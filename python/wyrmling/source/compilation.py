@@ -43,8 +43,9 @@ from .reductions import Reductions
 from .result import OutputLeaf, Results, Returned
 from .sequences import Sequences
 from .splicing import Splicing
-from .state import DictContents, InstanceContents, ListContents
+from .state import CellContents, DictContents, InstanceContents, ListContents
 from .statements import Statements
+from .texts import PRINTS, Texts
 from .truth import Truth
 from .values import ELEMENTS, KINDS, STORED, Known, Number, Row, Single, kind_of
 from .walker import Ended, NeedsConstant, Restart
@@ -61,6 +62,7 @@ class Interpreter(
     Imports,
     Patterns,
     Comprehensions,
+    Texts,
     Builtins,
     Reductions,
     Grown,
@@ -91,6 +93,7 @@ class Specialisation:
     what the function returns, unless they are ``tagged``; ``build`` makes it in either case. A
     function that never returns has ``returns`` False. With ``asks_kind`` its way, or the type of
     its result, depends on what kind of object a number or array is: another one under tracing.
+    ``printed`` is the form of what is printed, beside the results; None if nothing is.
     """
 
     function: Any
@@ -105,6 +108,7 @@ class Specialisation:
     returns: bool
     whole: Any
     asks_kind: bool
+    printed: Any = None
 
     def build(self, values: Sequence[Any], roots: tuple[Any, ...]) -> Any:
         """What the function returns, of the program's results. ``roots`` are what was called, and
@@ -279,6 +283,9 @@ def _attempt(
     names = places.Names(callee.function, callee.place)
     walker.frames.append(Frame(None, reading, names, Scope()))
     walker.state.environments.append({})
+    if PRINTS in kept:
+        walker.printed = walker.allocate(CellContents(Known(None)))
+        walker.held.append(walker.printed)
     given = _Arguments(walker, static, node)
     values = [given.value(one, places.argument(at)) for at, one in enumerate(args)]
     named = {
@@ -291,11 +298,17 @@ def _attempt(
     keywords = {name: walker.known(*found, node) for name, found in callee.keywords.items()}
     results = Results()
     found: Any = form.Constant(None)
+    printed: Any = None
     returns = True
     try:
         closure = walker.closure_of(callee.function, callee.place, node)
         value = walker.inline(closure, [*first, *values], keywords | named, node)
         found = walker.form_of(value, results, (), node)
+        # What is printed are results after the others.
+        beside = Results(results.ids)
+        transcript = walker.all_printed(node)
+        if transcript is not None:
+            printed = walker.form_of(transcript, beside, (), node)
         walker.builder.returns(results.ids)
     except Ended:
         returns = False
@@ -317,4 +330,5 @@ def _attempt(
         returns,
         found,
         walker.asks_kind,
+        printed,
     )

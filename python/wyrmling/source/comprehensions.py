@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .names import captured, targets
 from .state import PLAIN_KEYS, CellContents, DictContents, ListContents, SetContents
-from .values import Known, Lazy, Text, Unset
+from .values import Lazy, Unset
 from .walker import Walker
 
 if TYPE_CHECKING:
@@ -146,23 +146,3 @@ class Comprehensions(Walker):
             self.bind(target.id, value)
         else:
             self.assign(target, value)
-
-    def evaluate_JoinedStr(self, node: ast.JoinedStr) -> Any:
-        """An f-string: text, if anything in it is computed."""
-        parts = [self.evaluate(part) for part in node.values]
-        if all(isinstance(part, Known) for part in parts):
-            return Known("".join(part.object for part in parts))
-        return Text()
-
-    def evaluate_FormattedValue(self, node: ast.FormattedValue) -> Any:
-        """A field of an f-string."""
-        value = self.evaluate(node.value)
-        spec = Known("") if node.format_spec is None else self.evaluate(node.format_spec)
-        plain = isinstance(value, Known) and isinstance(value.object, int | float | str | None)
-        if not plain or not isinstance(spec, Known):
-            return Text()
-        changes: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
-        change = changes.get(node.conversion)
-        if change is not None:
-            return self.fold(lambda x: format(change(x), spec.object), [value.object], node)
-        return self.fold(format, [value.object, spec.object], node)

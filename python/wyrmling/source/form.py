@@ -86,6 +86,27 @@ def named(cls: type, parts: list[Any]) -> Make:
 
 
 @dataclass(frozen=True)
+class Formatted:
+    """Makes a string: ``template`` has what is written, and how each of the values is formatted."""
+
+    template: tuple[Any, ...]
+
+    def __call__(self, *values: Any) -> str:
+        """The string."""
+        changes: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
+        given = iter(values)
+        parts = []
+        for piece in self.template:
+            if isinstance(piece, str):
+                parts.append(piece)
+                continue
+            change, spec = piece
+            value = next(given)
+            parts.append(format(changes[change](value) if change in changes else value, spec))
+        return "".join(parts)
+
+
+@dataclass(frozen=True)
 class Either:
     """One of several forms; the result ``tag`` says which."""
 

@@ -37,6 +37,7 @@ from .values import (
     Lost,
     Number,
     Reference,
+    Text,
     Unset,
     Value,
     kind_of,
@@ -218,6 +219,8 @@ class Merge:
             return self._references(path, given)
         if isinstance(first, Composite):
             if any(value.head != first.head for value in present):
+                if isinstance(first, Text):
+                    return Text()
                 return self._choose(path, given)
             parts = [
                 self.merge((*path, at), [None if v is None else v.parts[at] for v in given])
@@ -318,7 +321,7 @@ class Merge:
             if shared or isinstance(contents, Lost | None):
                 return ("reference", value.address)
             return ("fresh", type(contents), contents.head)
-        if isinstance(value, Composite):
+        if isinstance(value, Composite) and not isinstance(value, Text):
             return (type(value), value.head)
         return (type(value),)
 

@@ -22,6 +22,7 @@ from .refuse import SourceError
 from .values import Known, sources_of
 from .walker import (
     CONFLICT,
+    IN_A_LOOP,
     LONGEST_UNROLLED,
     LOST,
     Ended,
@@ -306,6 +307,8 @@ class Loops(Walker):
             except Ended:
                 # The condition itself leaves, or raises.
                 ended, backs = [], []
+            if self.prints_since(entry, backs):
+                raise Structural(None, node, "print in a loop", IN_A_LOOP, self.frame.reading)
             if merge is None and not backs:
                 # Nothing comes back: the head has one way in, and no parameters.
                 self.jump(entry, header, [], 0)

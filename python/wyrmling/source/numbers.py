@@ -151,7 +151,7 @@ class Numbers(Walker):
         if self.is_array(left) or self.is_array(right):
             return self.array_call(OPERATORS[operator], [left, right], {}, node)
         if isinstance(left, Text) or isinstance(right, Text):
-            return Text()
+            return self.joined_text([left, right]) if operator == "Add" else Text()
         found = self._overloaded(operator, left, right, node)
         return self.sequence_operator(operator, left, right, node) if found is None else found
 

@@ -24,6 +24,18 @@ class Operations:
         """What a callable returns that is not written in Python (``builtins.py``)."""
         raise NotImplementedError
 
+    def joined_text(self, parts: Sequence[Any]) -> Any:
+        """One string of several (``texts.py``)."""
+        raise NotImplementedError
+
+    def prints_since(self, entry: Any, ways: Sequence[Any]) -> bool:
+        """Whether something was printed on a way from there (``texts.py``)."""
+        raise NotImplementedError
+
+    def pure(self, found: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """What a function without effects gives, whose arguments are known (``builtins.py``)."""
+        raise NotImplementedError
+
     def call_mathematics(
         self, function: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:

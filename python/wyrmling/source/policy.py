@@ -8,6 +8,7 @@ its code, after which what fits nothing is traced.
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import threading
 import types
@@ -23,6 +24,7 @@ MOST_SIGNATURES = 16
 MOST_LEAVES = 3
 MOST_COMPILED = 24
 MOST_ASKED = 128
+MOST_LOOKED_AT = 50
 
 _BACKWARD = frozenset(code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name)
 
@@ -34,6 +36,8 @@ class Record:
         self.table = SpecializationTable(MOST_SIGNATURES)
         self.seen: set[Any] = set()
         self.compiled = 0
+        # Whether some program of it prints.
+        self.prints = False
         self.asked = 0
 
     def is_new(self, signature: Any) -> bool:
@@ -71,6 +75,36 @@ def record(f: Callable[..., Any], key: Any) -> Record:
         if found is None:
             found = _records.put(code, {})
         return found.setdefault(key, Record())
+
+
+def may_print(f: Callable[..., Any]) -> bool:
+    """Whether a function names ``print``, or a function that it names does, and so on: if it were
+    traced and could not be, it would have printed already.
+    """
+    try:
+        waiting: list[Any] = [read.callee(f).function]
+    except Unreadable:
+        return False
+    seen: set[types.CodeType] = set()
+    while waiting and len(seen) < MOST_LOOKED_AT:
+        function = waiting.pop()
+        code = function.__code__
+        if code in seen:
+            continue
+        seen.add(code)
+        codes = [code]
+        while codes:
+            each = codes.pop()
+            if "print" in each.co_names:
+                return True
+            codes += [one for one in each.co_consts if isinstance(one, types.CodeType)]
+            found = [function.__globals__.get(name) for name in each.co_names]
+            waiting += [one for one in found if isinstance(one, types.FunctionType)]
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):
+                if isinstance(cell.cell_contents, types.FunctionType):
+                    waiting.append(cell.cell_contents)
+    return False
 
 
 def has_loop(f: Callable[..., Any]) -> bool:

@@ -52,6 +52,8 @@ class Program:
     build: Callable[..., Any] | None = None
     # Whether it ever returns.
     returns: bool = True
+    # The form of what is printed, of further results.
+    printed: Any = None
 
     def expect_shapes(self) -> None:
         """It is for arrays of the samples' shapes."""
@@ -252,15 +254,23 @@ class Results:
 
 
 def plain(form: Any) -> Any:
-    """The form of results as transforms give them: NumPy's float64 numbers are Python's floats."""
-    return forms.convert(
-        lambda leaf: (
-            replace(leaf, kind="float")
-            if isinstance(leaf, Leaf) and leaf.kind == "float64"
-            else leaf
-        ),
-        form,
-    )
+    """The form of results as transforms give them: NumPy's float64 numbers are Python's floats, but
+    not where they are formatted.
+    """
+
+    def number(leaf: Any) -> Any:
+        is_numpy = isinstance(leaf, Leaf) and leaf.kind == "float64"
+        return replace(leaf, kind="float") if is_numpy else leaf
+
+    if isinstance(form, Make):
+        if isinstance(form.function, forms.Formatted):
+            return form
+        return Make(form.function, [plain(part) for part in form.parts])
+    if isinstance(form, dict):
+        return {key: plain(part) for key, part in form.items()}
+    if isinstance(form, tuple | list):
+        return type(form)([plain(part) for part in form])
+    return number(form)
 
 
 WHOLE = ("int", "int64", "bool")

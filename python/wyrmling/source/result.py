@@ -33,6 +33,7 @@ from .values import (
     Reference,
     Row,
     Single,
+    Text,
     Unset,
     is_integers,
 )
@@ -99,6 +100,9 @@ class Returned(Walker):
             return form.Either(tag, tuple(forms))
         if isinstance(value, Single):
             return form.Argument(value.place)
+        if isinstance(value, Text) and value.template is not None:
+            parts = self._forms(value.values, results, path, node)
+            return form.Make(form.Formatted(value.template), parts)
         if isinstance(value, Reference):
             return self._object(value, results, path, node)
         if isinstance(value, Lazy) and value.name in ("dict_values", "dict_items", "dict_keys"):

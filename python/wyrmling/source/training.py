@@ -183,6 +183,8 @@ def prepare(
         raise refuse.without_modes(error, INSTEAD) from None
     except Misfit as error:
         raise TypeError(f"loss: {title}: {error}") from None
+    if made.printed is not None:
+        raise refuse.unsupported("print in a loss")
     order = list(bound.arguments)
     by_place = dict(zip(arguments.places, order, strict=True))
     for number, place in enumerate(arguments.places):

@@ -272,7 +272,28 @@ class Lazy:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string that depends on what is computed: it can be printed or dropped, not read."""
+    """A string that depends on what is computed: it can be printed, returned or dropped, not read.
+
+    ``template`` has what is written, and ``(change, spec)`` for each of the values: how that is
+    formatted (``texts.py``). Without one nothing is known of it.
+    """
+
+    template: tuple[Any, ...] | None = None
+    values: tuple[Any, ...] = ()
+
+    @property
+    def head(self) -> Hashable:
+        """What is written."""
+        return self.template
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What is formatted."""
+        return self.values
+
+    def with_parts(self, parts: tuple[Any, ...]) -> Text:
+        """The same of others."""
+        return Text(self.template, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +330,7 @@ Value = (
     | Text
     | Defined
 )
-Composite = Row | Range | Closure | Applied | MethodOf | Lazy
+Composite = Row | Range | Closure | Applied | MethodOf | Lazy | Text
 
 KINDS: dict[type, str] = {
     float: "float",

@@ -1,0 +1,50 @@
+"""What is known of a program that was left, and of a function that cannot be traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._core import Specialization
+from . import refuse
+from .refuse import SourceError
+from .walker import OTHER_LENGTH
+
+
+def takes_no_variable(error: BaseException | None) -> bool:
+    """Whether an error says that a function cannot be traced: what it calls takes no variables. The
+    attribute is given by ``src/python/error.rs``.
+    """
+    while error is not None:
+        if getattr(error, "takes_no_variable", False):
+            return True
+        error = error.__cause__
+    return False
+
+
+# What says of an exit that the function itself goes on there.
+_ON = ("bits", "NaN", "too large for a float", OTHER_LENGTH)
+
+
+def goes_on(specialization: Specialization | None, exit: int | Exception | None) -> bool:
+    """Whether a function goes on where its program was left, as far as that is known."""
+    if specialization is None or specialization.compiled is None or not isinstance(exit, int):
+        return False
+    text, _ = specialization.compiled.function.exits[exit]
+    return any(part in text for part in _ON)
+
+
+def left_error(
+    f: Callable[..., Any],
+    specialization: Specialization | None,
+    exit: int | Exception | None,
+    error: TypeError,
+) -> SourceError:
+    """The error of a function that was left, returns, and cannot be traced."""
+    name = getattr(f, "__qualname__", type(f).__qualname__)
+    program = specialization.compiled if specialization is not None else None
+    if not isinstance(exit, int) or program is None:
+        return refuse.unreadable(name, f"it was left ({exit}), and tracing it fails: {error}")
+    text, line = program.function.exits[exit]
+    reason = f"it was left ({text}), returns then, and tracing it fails: {error}"
+    return refuse.unreadable(name, reason, program.function.file, line)

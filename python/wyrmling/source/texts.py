@@ -1,0 +1,195 @@
+"""Text that depends on what is computed, and ``print``.
+
+A string with computed numbers in it is what is written and what stands in between; it is made where
+the program has returned, of Python's own numbers, so it is Python's to the letter. What is printed
+is a result of the program too, beside what the function returns: it is printed when the program has
+returned, so that a program that is left has printed nothing. It is a list whose structure has to be
+known: text that is printed in a loop that stays one is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from .join import Incoming
+from .state import (
+    ArrayContents,
+    CellContents,
+    DictContents,
+    InstanceContents,
+    ListContents,
+    State,
+)
+from .values import (
+    CLASSES,
+    PLACEHOLDER,
+    Array,
+    Known,
+    Lost,
+    Number,
+    Reference,
+    Row,
+    Single,
+    Text,
+    is_integers,
+)
+from .walker import IN_A_LOOP, Restart, Walker
+
+PRINTS = ".prints"
+"""What says that a function prints, among the names that are kept track of."""
+
+STR, REPR, ASCII = 115, 114, 97
+CHANGES: dict[int, Any] = {STR: str, REPR: repr, ASCII: ascii}
+
+
+class Texts(Walker):
+    """Strings that are computed."""
+
+    def evaluate_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        """An f-string: text, if anything in it is computed."""
+        return self.joined_text([self.evaluate(part) for part in node.values])
+
+    def joined_text(self, parts: Sequence[Any]) -> Any:
+        """One string of several."""
+        template: list[Any] = []
+        values: list[Any] = []
+        for part in parts:
+            if isinstance(part, Known) and isinstance(part.object, str):
+                pieces: tuple[Any, ...] = (part.object,)
+            elif isinstance(part, Text) and part.template is not None:
+                pieces = part.template
+                values += part.values
+            else:
+                return Text()
+            for piece in pieces:
+                if isinstance(piece, str) and template and isinstance(template[-1], str):
+                    template[-1] += piece
+                else:
+                    template.append(piece)
+        if all(isinstance(piece, str) for piece in template):
+            return Known("".join(template))
+        return Text(tuple(template), tuple(values))
+
+    def evaluate_FormattedValue(self, node: ast.FormattedValue) -> Any:
+        """A field of an f-string."""
+        value = self.evaluate(node.value)
+        spec = Known("") if node.format_spec is None else self.evaluate(node.format_spec)
+        if not isinstance(spec, Known):
+            return Text()
+        return self.formatted(value, node.conversion, spec.object, node)
+
+    def formatted(self, value: Any, change: int, spec: str, node: ast.AST) -> Any:
+        """``format(value, spec)``, of its ``str``, ``repr`` or ``ascii`` if ``change`` says so."""
+        convert = CHANGES.get(change, lambda x: x)
+        if isinstance(value, Known) and isinstance(value.object, int | float | str | None):
+            return self.fold(lambda x: format(convert(x), spec), [value.object], node)
+        seen = self.as_printed(value)
+        if seen is None:
+            return Text()
+        if spec:
+            like: Any = ""
+            if change not in CHANGES and isinstance(seen, Number):
+                like = CLASSES[seen.kind](PLACEHOLDER[seen.kind])
+            elif change not in CHANGES and not isinstance(seen, Text):
+                return Text()
+            try:
+                format(like, spec)
+            except (ValueError, TypeError):
+                self.leave("a format does not fit", node)
+        return Text(((change, spec),), (seen,))
+
+    def as_printed(self, value: Any) -> Any:
+        """The value as it is now, whatever becomes of it later; None if it is shown in a way that
+        is not known: by an address, or as what no program returns.
+        """
+        if isinstance(value, Number | Known | Single):
+            return value
+        if isinstance(value, Text):
+            return None if value.template is None else value
+        if isinstance(value, Array):
+            return value if value.shape and not is_integers(value) else None
+        if isinstance(value, Row):
+            items = [self.as_printed(item) for item in value.items]
+            return None if None in items else Row(tuple(items), value.cls)
+        if not isinstance(value, Reference):
+            return None
+        contents = self.state.heap[value.address]
+        if isinstance(contents, ArrayContents):
+            return self.as_printed(contents.value)
+        if isinstance(contents, InstanceContents):
+            shown: Any = contents.cls.__repr__
+            if shown is object.__repr__:
+                return None
+        elif not isinstance(contents, ListContents | DictContents):
+            return None
+        parts = [self.as_printed(part) for part in contents.parts]
+        return None if None in parts else self.allocate(contents.with_parts(tuple(parts)))
+
+    def builtin_str(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``str(x)``: text, if x is computed."""
+        return self._shown(str, STR, args, keywords, node)
+
+    def builtin_repr(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``repr(x)``: text, if x is computed."""
+        return self._shown(repr, REPR, args, keywords, node)
+
+    def _shown(
+        self, found: Any, change: int, args: list[Any], keywords: dict[str, Any], node: ast.AST
+    ) -> Any:
+        if len(args) == 1 and not keywords and not isinstance(args[0], Known):
+            return self.formatted(args[0], change, "", node)
+        return self.pure(found, args, keywords, node)
+
+    def builtin_format(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``format(x, spec)``."""
+        if 0 < len(args) < 3 and not keywords and not isinstance(args[0], Known):
+            spec = self.constant_of(args[1], node, "a format that is computed") if args[1:] else ""
+            return self.formatted(args[0], -1, spec, node)
+        return self.pure(format, args, keywords, node)
+
+    def builtin_print(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
+        """``print(...)``: another thing that is printed where the program has returned."""
+        if PRINTS not in self.names_kept:
+            raise Restart(kept=frozenset({PRINTS}))
+        if set(keywords) - {"sep", "end", "file", "flush"}:
+            self.leave("print has no such argument", node)
+        options: list[Any] = []
+        for name in ("sep", "end", "flush"):
+            given = keywords.get(name, Known(None))
+            found = self.constant_of(given, node, "an argument of print that is computed")
+            if name != "flush" and not isinstance(found, str | None):
+                self.leave("an argument of print is no string", node)
+            options.append(Known(found))
+        options.append(keywords.get("file", Known(None)))
+        if not isinstance(options[-1], Known):
+            self.refuse(node, "print to such a file", "print to a file of the module's")
+        items = [self.as_printed(self.settled(arg, node)) for arg in args]
+        if None in items:
+            self.refuse(node, "print of this", "print numbers, arrays, strings and lists of them")
+        assert self.printed is not None, "there is a cell once something is printed"
+        contents = self.state.heap.get(self.printed.address)
+        if not isinstance(contents, CellContents):
+            self.refuse(node, "print within a derivative", "print beside it")
+        if isinstance(contents.value, Lost):
+            self.refuse(node, "print after print in a loop", IN_A_LOOP)
+        entry = Row((contents.value, Row((*options, Row(tuple(items))))))
+        self.state.heap[self.printed.address] = CellContents(entry)
+        return Known(None)
+
+    def prints_since(self, entry: State, ways: Sequence[Incoming]) -> bool:
+        """Whether something was printed on a way from there."""
+        if self.printed is None:
+            return False
+        address = self.printed.address
+        return any(way.state.heap.get(address) != entry.heap.get(address) for way in ways)
+
+    def all_printed(self, node: ast.AST) -> Any:
+        """What has been printed on the ways to here: nothing, or what was before and the last."""
+        if self.printed is None:
+            return None
+        contents = self.state.heap.get(self.printed.address)
+        if not isinstance(contents, CellContents) or isinstance(contents.value, Lost):
+            self.refuse(node, "print in a loop", IN_A_LOOP)
+        return None if isinstance(contents.value, Known) else contents.value
