@@ -45,7 +45,6 @@ REFUSED = {
     "effects.dict_argument_is_changed_and_integers_overflow",
     "effects.global_counter",
     "effects.global_list_grows",
-    "effects.print_before_an_exception",
     "effects.same_argument_by_two_names",
     "effects.two_arguments_are_one_list",
     "exceptions.domain_error_caught",

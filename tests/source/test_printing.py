@@ -1,9 +1,14 @@
 """What a differentiated function prints is what plain Python prints, once in each call."""
 
 import contextlib
+import dataclasses
 import io
+import math
+import re
+import sys
 
 import numpy as np
+import pytest
 
 import wyrmling as wy
 
@@ -48,3 +53,208 @@ def test_elsewhere_variables_are_shown_with_their_class():
     seen = []
     wy.grad(lambda x: (seen.append(str(given)), x)[1], mode="trace")(1.0)
     assert seen == ["Input(2.0)"]
+
+
+# Functions that print, and where; what is printed and returned is Python's in every mode.
+
+
+def first(x):
+    print("x =", x, math.sin(x), [x, (x, 3)], {"a": x}, None, True)
+    return math.sin(x) ** 2
+
+
+def on_branches(x):
+    y = x * x
+    if x > 0:
+        print(f"positive {y:.3f}", y)
+        if x > 2:
+            print("large", x)
+    else:
+        print("negative", y, sep="|", end="!\n")
+    print()
+    return y
+
+
+def in_a_loop_of_known_length(x):
+    for k in range(3):
+        x = x * 1.5
+        print(k, x)
+    for name in ("a", "b"):
+        print(name, end=" ")
+    return x
+
+
+def in_a_loop_of_its_argument(x, n):
+    for k in range(n):
+        x = x * 1.5
+        print(k, x, flush=True)
+    return x
+
+
+def in_a_loop_over_values(x):
+    while x < 10.0:
+        x = x * 2.0
+        print(x)
+    return x
+
+
+def helper(x):
+    print("helper", x, file=sys.stdout)
+    return math.exp(x)
+
+
+def by_another(x):
+    return helper(x) * helper(2.0 * x)
+
+
+def and_an_exception(x):
+    print("before", x)
+    if x < 0.0:
+        raise ValueError(f"bad {x}")
+    print("after")
+    return math.sqrt(x)
+
+
+def and_a_domain(x):
+    print("once")
+    return math.sqrt(x)
+
+
+def and_a_large_integer(x, n):
+    print("n", n)
+    return x * (n * n * n > 0)
+
+
+def arrays(a):
+    print(a, a.sum(), a[0], np.sin(a), [a[1], a])
+    return np.sum(a * a)
+
+
+def what_changes_later(x):
+    items = [x]
+    print(items)
+    items.append(2.0 * x)
+    print(items, *items, len(items))
+    table = np.zeros(2)
+    print(table)
+    table[0] = x
+    print(table)
+    return items[1] * table[0]
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+    y: float = 2.0
+
+
+def instances(x):
+    p = Point(x)
+    print(p, p.x)
+    p.x = x * 2.0
+    print(f"{p} {p!r:>20}")
+    return p.x * p.y
+
+
+def formats_that_do_not_fit(x):
+    print(x, end=";")
+    print(f"{x:d}")
+    return x
+
+
+def recursive(x, n):
+    print(n, x)
+    return x if n == 0 else recursive(x * 1.1, n - 1)
+
+
+def strings(x):
+    text = f"v={x:8.3f}" + str(x * 2) + repr([x]) + format(x, ".1e")
+    print(text, f"{text:>40}|", f"{x!r:>10}{3:03d}")
+    return x * x
+
+
+def derivatives(x):
+    print("slope", wy.grad(lambda y: y * y * x)(x))
+    return x**3
+
+
+CASES = [
+    (first, 1.5),
+    (on_branches, 1.5),
+    (on_branches, -1.5),
+    (on_branches, 2.5),
+    (in_a_loop_of_known_length, 1.5),
+    (in_a_loop_of_its_argument, 1.5, 4),
+    (in_a_loop_of_its_argument, 1.5, 0),
+    (in_a_loop_over_values, 1.5),
+    (by_another, 0.5),
+    (and_an_exception, 2.0),
+    (and_an_exception, -2.0),
+    (and_a_domain, 4.0),
+    (and_a_domain, -1.0),
+    (and_a_large_integer, 1.5, 2**40),
+    (arrays, np.array([1.0, 2.0])),
+    (what_changes_later, 1.5),
+    (instances, 1.5),
+    (formats_that_do_not_fit, 1.5),
+    (recursive, 1.5, 3),
+    (strings, 1.5),
+    (derivatives, 1.5),
+]
+REFUSED = {in_a_loop_over_values}
+
+
+@pytest.mark.parametrize("mode", ["source", "auto"])
+@pytest.mark.parametrize("transform", ["compile", "value_and_grad", "jacrev", "hessian"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].__name__}{case[1:]}")
+def test_what_is_printed_is_printed_once(case, transform, mode):
+    f, *args = case
+    plain = printed(lambda: f(*args))
+    derived = getattr(wy, transform)(f, mode=mode)
+    for _ in range(5):
+        said = printed(lambda: derived(*args))
+        if f in REFUSED and mode == "source":
+            assert said[0] == ""
+            assert re.match(r"SourceError: .*print in a loop", said[1], re.DOTALL)
+            continue
+        assert said[0] == plain[0]
+        if isinstance(plain[1], str):
+            assert said[1] == plain[1]
+        else:
+            assert not isinstance(said[1], str)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_text_is_a_value_beside_the_result(mode):
+    def f(x):
+        y = x * x if x > 0 else -x
+        return y, (f"{y:.3f} of {x}", str(x) + "!", f"{[y]!r:>12}")
+
+    for x in (1.5, -2.0):
+        for _ in range(2):
+            assert wy.grad(f, has_aux=True, mode=mode)(x)[1] == f(x)[1]
+            assert wy.compile(f, mode="auto" if mode == "trace" else mode)(x) == f(x)
+
+
+def test_printing_goes_to_the_file_that_is_given():
+    text = io.StringIO()
+
+    def f(x):
+        print("there", x, file=text)
+        return x * x
+
+    for mode in MODES:
+        assert wy.grad(f, mode=mode)(1.5) == 3.0
+        assert text.getvalue() == "there 1.5\n"
+        text.seek(0)
+        text.truncate()
+
+
+def test_a_loss_that_prints_is_refused():
+    def loss(w, x):
+        print(w)
+        return (w - x) ** 2
+
+    w = wy.Parameter(1.0)
+    with pytest.raises(wy.SourceError, match="print in a loss"):
+        wy.fit(loss, {"x": np.ones(4)}, parameters={"w": w}, optimizer=wy.SGD(0.1))

@@ -91,6 +91,7 @@ class Chosen:
         self.traced = made.traced
         self.mode = made.mode
         self.record = known(made)
+        self.can_be_traced = False
 
     def fallback(
         self,
@@ -114,7 +115,9 @@ class Chosen:
             # What tracing does otherwise is not asked for.
             self._run(args, kwargs)
         try:
-            return self.traced(*args, **kwargs)
+            found = self.traced(*args, **kwargs)
+            self.can_be_traced = True
+            return found
         except TypeError as error:
             if not (takes_no_variable(error) or (left and self.mode == "source")):
                 raise
@@ -141,7 +144,8 @@ class Chosen:
     ) -> Any:
         """The result of a function that prints, and must do so once: nothing was printed yet."""
         if exit is None:
-            if specialization is None or specialization.compiled is None:
+            never = specialization is None or specialization.compiled is None
+            if never or self.can_be_traced:
                 return self.traced(*args, **kwargs)
             return self._at_once(args, kwargs, TypeError("it was left too often"), prints=True)
         # It raises most likely.

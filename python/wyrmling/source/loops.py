@@ -25,6 +25,7 @@ from .walker import (
     IN_A_LOOP,
     LONGEST_UNROLLED,
     LOST,
+    PRINT_IN_A_LOOP,
     Ended,
     NeedsConstant,
     Restart,
@@ -177,6 +178,10 @@ class Loops(Walker):
         entry, block, marks = self.state, self.state.block, self._marks()
         try:
             return self.set_apart(lambda: self.unrolled(condition, body, step, node))
+        except NeedsConstant as inner:
+            if need.what != PRINT_IN_A_LOOP or sources_of(inner.value):
+                raise
+            raise need from None
         except _Mixed:
             self._rewind(entry, block, marks)
             raise need from None
@@ -308,7 +313,7 @@ class Loops(Walker):
                 # The condition itself leaves, or raises.
                 ended, backs = [], []
             if self.prints_since(entry, backs):
-                raise Structural(None, node, "print in a loop", IN_A_LOOP, self.frame.reading)
+                raise Structural(None, node, PRINT_IN_A_LOOP, IN_A_LOOP, self.frame.reading)
             if merge is None and not backs:
                 # Nothing comes back: the head has one way in, and no parameters.
                 self.jump(entry, header, [], 0)

@@ -8,7 +8,8 @@ from typing import Any
 
 from . import form as forms
 from .form import Argument, Constant, Either, Leaf, Make
-from .programs import Program, Writer
+from .programs import Program
+from .writer import Writer
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class _Parts:
 
 def with_printing(made: Program, plain: Program) -> Program:
     """A transform of a program, which prints what that does."""
-    writer = Writer("printing", made)
+    writer = Writer("printing", made.function, made.samples)
     found = list(writer.builder.inline(made.function, writer.parameters))
     more = found
     if made.function is not plain.function:

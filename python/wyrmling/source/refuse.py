@@ -223,9 +223,7 @@ TABLE |= _group(
         "DictComp": "a dict comprehension",
         "GeneratorExp": Entry("a generator expression", limits="that is gone through once"),
         "comprehension": "for and if of a comprehension",
-        "JoinedStr": Entry(
-            "an f-string", limits="of constants, or in what is never differentiated"
-        ),
+        "JoinedStr": Entry("an f-string", limits="it can be printed, joined and returned"),
         "FormattedValue": "a field of an f-string",
         "Set": Entry("a set", limits="of what is known; it is looked into, not gone through"),
         "SetComp": Entry("a set comprehension", limits="as a set"),

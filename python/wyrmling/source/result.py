@@ -101,7 +101,10 @@ class Returned(Walker):
         if isinstance(value, Single):
             return form.Argument(value.place)
         if isinstance(value, Text) and value.template is not None:
+            # Each text shows what it is made of, wherever else that is.
+            seen, results.seen = results.seen, set()
             parts = self._forms(value.values, results, path, node)
+            results.seen = seen
             return form.Make(form.Formatted(value.template), parts)
         if isinstance(value, Reference):
             return self._object(value, results, path, node)

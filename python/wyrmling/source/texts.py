@@ -35,7 +35,7 @@ from .values import (
     Text,
     is_integers,
 )
-from .walker import IN_A_LOOP, Restart, Walker
+from .walker import IN_A_LOOP, PRINT_IN_A_LOOP, Restart, Walker
 
 PRINTS = ".prints"
 """What says that a function prints, among the names that are kept track of."""
@@ -191,5 +191,5 @@ class Texts(Walker):
             return None
         contents = self.state.heap.get(self.printed.address)
         if not isinstance(contents, CellContents) or isinstance(contents.value, Lost):
-            self.refuse(node, "print in a loop", IN_A_LOOP)
+            self.refuse(node, PRINT_IN_A_LOOP, IN_A_LOOP)
         return None if isinstance(contents.value, Known) else contents.value

@@ -488,6 +488,7 @@ class Walker(Operations):
             del self.held[count:]
 
 
+PRINT_IN_A_LOOP = "print in a loop"
 IN_A_LOOP = "print beside the loop, or use mode='trace'"
 CONFLICT = "two names of one object, one of which is another object on another way to here"
 LOST = (
