@@ -19,13 +19,12 @@ from typing import Any
 from .frames import Loop
 from .join import Conflict, Incoming, Path
 from .refuse import SourceError
+from .texts import IN_A_LOOP, PRINT_IN_A_LOOP
 from .values import Known, sources_of
 from .walker import (
     CONFLICT,
-    IN_A_LOOP,
     LONGEST_UNROLLED,
     LOST,
-    PRINT_IN_A_LOOP,
     Ended,
     NeedsConstant,
     Restart,

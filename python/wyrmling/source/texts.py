@@ -35,10 +35,13 @@ from .values import (
     Text,
     is_integers,
 )
-from .walker import IN_A_LOOP, PRINT_IN_A_LOOP, Restart, Walker
+from .walker import Restart, Walker
 
 PRINTS = ".prints"
 """What says that a function prints, among the names that are kept track of."""
+
+PRINT_IN_A_LOOP = "print in a loop"
+IN_A_LOOP = "print beside the loop, or use mode='trace'"
 
 STR, REPR, ASCII = 115, 114, 97
 CHANGES: dict[int, Any] = {STR: str, REPR: repr, ASCII: ascii}
@@ -46,6 +49,9 @@ CHANGES: dict[int, Any] = {STR: str, REPR: repr, ASCII: ascii}
 
 class Texts(Walker):
     """Strings that are computed."""
+
+    # The cell of what is printed, if something is.
+    printed: Reference | None = None
 
     def evaluate_JoinedStr(self, node: ast.JoinedStr) -> Any:
         """An f-string: text, if anything in it is computed."""

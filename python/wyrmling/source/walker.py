@@ -89,8 +89,6 @@ class Walker(Operations):
         self.names_kept = kept
         self.recursive: dict[Hashable, frozenset[int]] = {}
         self.repeated: Hashable = None
-        # The cell of what is printed, if something is.
-        self.printed: Reference | None = None
         self.state = State(0)
         self.frames: list[Frame] = []
         self.held: list[Any] = []
@@ -488,8 +486,6 @@ class Walker(Operations):
             del self.held[count:]
 
 
-PRINT_IN_A_LOOP = "print in a loop"
-IN_A_LOOP = "print beside the loop, or use mode='trace'"
 CONFLICT = "two names of one object, one of which is another object on another way to here"
 LOST = (
     "append numbers of one kind, arrays of one shape or tuples of these, do the same to it on all "
