@@ -300,3 +300,15 @@ def leaves(value):
 
 def form(value):
     return [(type(leaf), np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves(value)]
+
+
+@pytest.mark.parametrize("mode", ["source", "auto"])
+def test_tangents_and_products_of_constants_have_their_types(mode):
+    def value(x):
+        return np.float32(2.0), np.sum(x), 3.0
+
+    for _ in range(3):
+        found = wy.jvp(value, (X,), (X,), mode=mode)
+        assert form(found) == form(wy.jvp(value, (X,), (X,), mode="trace"))
+        product = wy.hvp(lambda x: 3.0, mode=mode)(np.float32(1.0), np.float32(1.0))
+        assert form((product,)) == [(np.float32, (), np.float32)]

@@ -32,6 +32,7 @@ from .programs import (
     outputs_of,
     real,
     sampled,
+    zero_of,
 )
 from .writer import Writer
 
@@ -100,12 +101,12 @@ def jacobian(
         if forward and not typed_as_gradients:
             like = samples.get(own, getattr(leaf, "object", None))
         dtype = getattr(like, "dtype", np.dtype(np.float64))
+        kind = "float32" if dtype == np.float32 else "float"
         if (own, number) in blocks:
-            number_kind = "float32" if dtype == np.float32 else "float"
-            return results.leaf(blocks[own, number], "array" if shape else number_kind)
+            return results.leaf(blocks[own, number], "array" if shape else kind)
         if shape:
             return Make(functools.partial(np.zeros, shape, dtype), [])
-        return Constant(np.float32(0.0) if dtype == np.float32 else 0.0)
+        return Constant(zero_of(kind))
 
     def arranged(leaf: Any) -> Any:
         trees = [

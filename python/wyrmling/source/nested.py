@@ -15,10 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from .. import _core
-from .programs import refuse_spectral
+from .programs import one_of, refuse_spectral, zero_of
 from .state import ArrayContents, DictContents, ListContents, State
 from .values import (
     REAL,
@@ -242,7 +240,7 @@ class Nested(Walker):
         refuse_spectral(program)
         pullback, where = program.vjp(wrt)
         kind = kind_of(value) or "float"
-        one = self.constant(np.float32(1.0) if kind == "float32" else 1.0)
+        one = self.constant(one_of(kind))
         results = self.builder.inline(pullback, [*outer.ids, one])
         # The program goes on in a block of which the state knows.
         after = self.builder.block()
@@ -281,7 +279,7 @@ class Nested(Walker):
             return self.allocate(ArrayContents(Array(held, leaf.dtype, leaf.shape)))
         kind = "float32" if leaf.kind == "float32" else "float"
         if made is None:
-            return Known(np.float32(0.0) if kind == "float32" else 0.0)
+            return Known(zero_of(kind))
         return Number(kind, made)
 
 

@@ -204,6 +204,11 @@ def one_of(kind: str) -> Any:
     return np.float32(1.0) if kind == "float32" else 1.0
 
 
+def zero_of(kind: str | None) -> Any:
+    """Zero, as a number of this kind."""
+    return np.float32(0.0) if kind == "float32" else 0.0
+
+
 def _gradients(
     writer: Writer, program: Program, leaf: Leaf, wrt: dict[int, int]
 ) -> tuple[int, dict[int, int]]:
@@ -241,7 +246,7 @@ class Results:
             return self.leaf(value, kind_of(leaf) or "float")
         if isinstance(leaf, np.ndarray):
             return Make(np.zeros_like, [Argument(self.arguments.places[number])])
-        return Constant(np.float32(0.0) if isinstance(leaf, np.float32) else 0.0)
+        return Constant(zero_of(kind_of(leaf)))
 
     def arranged(self, at: Sequence[int], found: dict[int, int], several: bool) -> Any:
         """Gradients by the leaves of arguments, in their form; a tuple if there are several."""
@@ -438,7 +443,7 @@ def moved(
         if isinstance(leaf, Leaf) and leaf.kind == "array":
             zeros = results.leaf(found[leaf.number], leaf.kind)
             return Make(np.zeros_like, [zeros])
-        return Constant(0.0)
+        return Constant(zero_of(leaf.kind if isinstance(leaf, Leaf) else kind_of(leaf.object)))
 
     def again(leaf: Any) -> Any:
         return results.leaf(found[leaf.number], leaf.kind) if isinstance(leaf, Leaf) else leaf
