@@ -6,48 +6,24 @@ not squared in loops. They need not succeed: a name may be unbound, and a diviso
 arithmetic alone, where all numbers have to agree to the bit.
 """
 
+import math
 import random
+
+import numpy as np
+from pieces import Pieces, Scope
 
 DEPTH = 4
 FLOATS = ["0.5", "2.0", "-1.5", "0.1", "3.0", "1.0", "0.0", "-0.25", "1e-3", "10.0"]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 1e-8, 1e8, 3, -2, True]
+SPECIAL += [math.inf, math.nan, 5e-324, 2**62]
+# Derivatives by these are held against differences, which rounding to a large number spoils.
+NUMPY = [np.float64(0.7), np.float64(-0.0), np.float32(0.3)]
 ERRORS = ["ZeroDivisionError", "ValueError", "OverflowError", "ArithmeticError", "IndexError"]
 JUMPS = ["continue", "break", "return"]
 ONE = ["sin", "cos", "tanh", "atan", "exp", "sqrt", "log", "expm1", "sinh", "erf", "cbrt", "fabs"]
 
 
-class Scope:
-    """The names of a function that are assigned by now: sure ones, and some that may not be."""
-
-    def __init__(self, kinds, functions=(), lists=None):
-        self.kinds = dict(kinds)
-        self.maybe = set()
-        self.lists = dict(lists or {})
-        self.functions = dict(functions)
-
-    def copy(self):
-        other = Scope(self.kinds, self.functions, self.lists)
-        other.maybe = set(self.maybe)
-        return other
-
-    def join(self, *others):
-        """What is known after one of several ways was taken."""
-        for other in others:
-            for name, kind in other.kinds.items():
-                if name not in self.kinds:
-                    self.maybe.add(name)
-                    self.kinds[name] = kind
-                elif self.kinds[name] != kind:
-                    self.kinds[name] = "number"
-            for name in list(self.lists):
-                if other.lists.get(name) != self.lists[name]:
-                    self.lists[name] = min(self.lists[name], other.lists.get(name, 0))
-            self.maybe |= other.maybe
-        for other in others:
-            self.maybe |= {name for name in self.kinds if name not in other.kinds}
-
-
-class Program:
+class Program(Pieces):
     """The text of a random program, and arguments for ``f``, by a seed."""
 
     def __init__(self, seed):
@@ -56,12 +32,13 @@ class Program:
         self.names = 0
         self.loops = 0
         self.lines = ["import math"] if self.functions_of_math else []
+        self.draw_sorts()
         helpers = {}
         for k in range(self.pick([0, 0, 1, 2])):
-            self.function(f"h{k}", ["a", "b"], Scope({"a": "number", "b": "number"}, helpers), 2)
+            self.function(f"h{k}", ["a", "b"], Scope({"a": "number", "b": "number"}, helpers), 1)
             helpers[f"h{k}"] = 2
         kinds = {"x": "float", "y": "float", "n": "int", "flag": "bool"}
-        self.function("f", list(kinds), Scope(kinds, helpers), self.pick([2, 3, DEPTH]))
+        self.function("f", list(kinds), Scope(kinds, helpers), self.pick([1, 2, 2, 3, DEPTH]))
         self.text = "\n".join(self.lines) + "\n"
         self.points = [self.arguments(), self.arguments()]
         if self.chance(0.3):
@@ -80,7 +57,8 @@ class Program:
         return x, y, self.random.randrange(5), self.chance(0.5)
 
     def special(self):
-        return self.pick(SPECIAL), self.pick(SPECIAL), self.random.randrange(-1, 3), True
+        floats = SPECIAL if "extremes" in self.sorts else [*SPECIAL, *NUMPY]
+        return self.pick(floats), self.pick(floats), self.random.randrange(-1, 3), True
 
     def fresh(self):
         # Names are used again, so that assignments meet.
@@ -111,7 +89,7 @@ class Program:
         roll = self.random.random()
         if depth > 3 or roll < 0.25:
             found = self.name(scope)
-            if found and roll < 0.2:
+            if found and self.chance(0.6):
                 return found, scope.kinds[found]
             if self.chance(0.6):
                 return self.pick(FLOATS), "float"
@@ -119,7 +97,7 @@ class Program:
         makers = [
             self.binary, self.binary, self.binary, self.binary, self.division, self.power,
             self.unary, self.choice, self.call, self.item, self.comprehension, self.logic,
-            self.extreme, self.converted,
+            self.extreme, self.converted, *self.parts(),
         ]  # fmt: skip
         return self.pick(makers)(scope, depth + 1)
 
@@ -283,7 +261,8 @@ class Program:
         if roll < 0.53 and (loop or depth < 2):
             return self.leave(scope, indent, loop)
         simple = [self.assign, self.assign, self.assign, self.augment, self.augment, self.swap]
-        self.pick([*simple, self.make_list, self.change_list, self.unpack])(scope, indent)
+        simple += [self.make_list, self.change_list, self.unpack, *self.pieces()]
+        self.pick(simple)(scope, indent)
         return False
 
     def leave(self, scope, indent, loop):
@@ -427,7 +406,7 @@ class Program:
         self.write(indent, f"for {variable} in {over}:")
         before = scope.copy()
         self.looped(inner, indent, depth)
-        scope.kinds, scope.maybe, scope.lists = inner.kinds, inner.maybe, inner.lists
+        scope.becomes(inner)
         scope.join(before)
 
     def repeat(self, scope, indent, depth, loop):
@@ -452,8 +431,7 @@ class Program:
     def nested(self, scope, indent, depth, loop):
         """A function inside, which reads what is around it, and is called at once."""
         name = self.pick(["g0", "g1", "g2"])
-        inner = Scope({**scope.kinds, "a": "number"}, scope.functions, scope.lists)
-        inner.maybe = set(scope.maybe)
+        inner = scope.within(a="number")
         target = self.target(scope) if self.chance(0.4) else None
         self.write(indent, f"def {name}(a):")
         if target and target != "a":
@@ -469,8 +447,7 @@ class Program:
     def generator(self, scope, indent, depth, loop):
         """A generator inside, which is gone through at once or later, or an expression."""
         name, target = self.pick(["g3", "g4"]), self.target(scope) or "k"
-        inner = Scope({**scope.kinds, "a": "float", "k": "int"}, scope.functions, scope.lists)
-        inner.maybe = set(scope.maybe)
+        inner = scope.within(a="float", k="int")
         self.write(indent, f"def {name}(a):")
         if target not in ("a", "k"):
             self.write(indent + 1, f"nonlocal {target}")
@@ -483,7 +460,7 @@ class Program:
         self.write(indent + 2, f"yield {self.number(inner, 2)[0]}")
         self.loops -= 1
         over = self.pick(["it", "(2 * v for v in it)", "map(abs, it)", "zip(it, (2.0, 3))"])
-        self.write(indent, f"it = {name}(x)")
+        self.write(indent, f"it = {name}({self.number(scope, 3)[0]})")
         self.write(indent, f"for {'v, u' if 'zip' in over else 'v'} in {over}:")
         before = scope.copy()
         self.put(scope, "v", "number")

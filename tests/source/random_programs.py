@@ -30,6 +30,7 @@ import warnings
 from pathlib import Path
 
 from held import Held, Refused
+from outcomes import leaves
 from program import Program
 from shrinking import shrunk
 
@@ -102,11 +103,15 @@ def once():
             raise error.with_traceback(None)
         return _copied(made)
 
+    def written(tree):
+        return repr(tree), tuple(map(type, leaves(tree)))
+
     def specialise(f, args, kwargs):
-        return remembered((f, repr(args), repr(kwargs)), lambda: real[0](f, args, kwargs))
+        key = (f, written(args), written(kwargs))
+        return remembered(key, lambda: real[0](f, args, kwargs))
 
     def program(f, chain, arguments, *, as_traced=False):
-        key = (f, repr(chain), repr(arguments.args), repr(arguments.kwargs), as_traced)
+        key = (f, repr(chain), written(arguments.args), written(arguments.kwargs), as_traced)
         return remembered(key, lambda: real[1](f, chain, arguments, as_traced=as_traced))
 
     choose.specialise, choose.program = specialise, program
