@@ -410,7 +410,7 @@ class Pieces:
         if self.chance(0.6):
             self.write(indent + 1, f"if {self.condition(scope)}: raise ValueError('within')")
         self.line(indent, "except (ValueError, ZeroDivisionError) as error:")
-        self.write(indent + 1, self.pick([f"{name} -= 1.0", f"{name} += len(error.args)", "pass"]))
+        self.write(indent + 1, self.pick([f"{name} -= 1.0", f"{name} += 1.5", "pass"]))
         if self.chance(0.4):
             self.line(indent, "else:", f"    {name} = {name} + {two}")
         if self.chance(0.6):

@@ -17,7 +17,7 @@ FLOATS = ["0.5", "2.0", "-1.5", "0.1", "3.0", "1.0", "0.0", "-0.25", "1e-3", "10
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 1e-8, 1e8, 3, -2, True]
 SPECIAL += [math.inf, math.nan, 5e-324, 2**62]
 # Derivatives by these are held against differences, which rounding to a large number spoils.
-NUMPY = [np.float64(0.7), np.float64(-0.0), np.float32(0.3)]
+NUMPY = [np.float64(0.7), np.float64(-1.3), np.float32(0.3)]
 ERRORS = ["ZeroDivisionError", "ValueError", "OverflowError", "ArithmeticError", "IndexError"]
 JUMPS = ["continue", "break", "return"]
 ONE = ["sin", "cos", "tanh", "atan", "exp", "sqrt", "log", "expm1", "sinh", "erf", "cbrt", "fabs"]
@@ -41,7 +41,7 @@ class Program(Pieces):
         self.function("f", list(kinds), Scope(kinds, helpers), self.pick([1, 2, 2, 3, DEPTH]))
         self.text = "\n".join(self.lines) + "\n"
         self.points = [self.arguments(), self.arguments()]
-        if self.chance(0.3):
+        if self.chance(0.3) and "arrays" not in self.sorts:
             self.points.append(self.special())
 
     # Draws.
@@ -57,8 +57,10 @@ class Program(Pieces):
         return x, y, self.random.randrange(5), self.chance(0.5)
 
     def special(self):
-        floats = SPECIAL if "extremes" in self.sorts else [*SPECIAL, *NUMPY]
-        return self.pick(floats), self.pick(floats), self.random.randrange(-1, 3), True
+        if self.chance(0.3) and "extremes" not in self.sorts:
+            _, y, n, flag = self.arguments()
+            return self.pick([(self.pick(NUMPY), y, n, flag), (y, self.pick(NUMPY), n, flag)])
+        return self.pick(SPECIAL), self.pick(SPECIAL), self.random.randrange(-1, 3), True
 
     def fresh(self):
         # Names are used again, so that assignments meet.

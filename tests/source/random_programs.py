@@ -26,6 +26,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -39,7 +40,7 @@ from wyrmling.source import choose, policy
 
 MODES = ["source", "interpreter", "trace"]
 BLOCK = 250
-SECONDS = 60
+SECONDS = 20
 TOO_LONG = f"takes more than {SECONDS} seconds"
 
 
@@ -147,6 +148,7 @@ def faults(text, points, mode, orders, held=None):
             for at, point in enumerate(points):
                 if at == len(held):
                     held.append(Held(f, point, {}))
+                    held[-1].steps_may_vanish = True
                 found = held[at].faults(given, orders if at == 0 else 1)
                 if found:
                     return [f"at {point}: {found[0]}"]
@@ -186,8 +188,11 @@ def run(seed, modes):
 def smallest(program, points, mode, fault, orders):
     """The smallest program found with a fault of that kind, and what it says."""
     last = [fault]
+    end = time.monotonic() + SECONDS
 
     def fails(text):
+        if time.monotonic() > end:
+            return False
         try:
             found = faults(text, points, mode, orders)
         except Exception:

@@ -12,8 +12,9 @@ import warnings
 
 import numpy as np
 import pytest
-from reading import Left, same
+from reading import Left, agrees, read, same
 
+import wyrmling as wy
 from wyrmling.source.compilation import specialise
 
 INTEGERS = [0, 1, -1, 2, -2, 3, -7, 63, 64, 2**31, 2**53, 2**53 + 1, 2**62, 2**63 - 1, -(2**63)]
@@ -172,3 +173,18 @@ def test_functions_of_math(name, kind):
             assert found == close, (point, found, wanted)
             if found == 0:
                 assert same(found, wanted), (point, found, wanted)
+
+
+def test_truth_of_numpys_is_compared_and_converted():
+    def compared(x, y):
+        return (x > 0.5) < y, max(x < 1.0, 0.25), (x > 0.0) == np.float32(1.0)
+
+    def converted(x, y):
+        return float(x > y), int(x > y), abs(x > y)
+
+    for x in (np.float64(0.7), np.float64(0.2)):
+        agrees(compared, x, 0.5)
+        agrees(converted, x, 0.5)
+        agrees(converted, np.float32(x), np.float32(0.5))
+    with pytest.raises(wy.SourceError, match="rounding"):
+        read(lambda x: round(x > 0.5), np.float64(0.7))

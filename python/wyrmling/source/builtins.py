@@ -258,6 +258,8 @@ class Builtins(Walker):
         if isinstance(value, Number):
             if value.kind in REAL:
                 return Number(value.kind, self.apply("abs", value.id), value.sources)
+            if value.kind == "numpy_bool":
+                return value
             exit = self.exit("an integer of more than 64 bits", node)
             held = self.compute("int_abs", self.as_int(value), exit=exit)
             return Number("int64" if value.kind == "int64" else "int", held, value.sources)
@@ -313,8 +315,8 @@ class Builtins(Walker):
                 self.refuse(node, "round to digits", "scale it, and use round without digits")
             if value.kind in ("int", "bool"):
                 return Number("int", self.as_int(value), value.sources)
-            if value.kind == "int64":
-                self.refuse(node, "rounding an integer of NumPy's", "use int(...) of it")
+            if value.kind in ("int64", "numpy_bool"):
+                self.refuse(node, "rounding an integer or bool of NumPy's", "use int(...) of it")
             exit = self.exit("no integer of 64 bits", node)
             held = self.as_real(value, "float", node)
             return Number("int", self.compute("round_to_int", held, exit=exit), value.sources)

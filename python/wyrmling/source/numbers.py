@@ -234,7 +234,7 @@ class Numbers(Walker):
                 return self.constant(np.float32(made) if single else float(made))
             except OverflowError:
                 self.leave("an integer is too large for a float", node)
-        own = value.kind
+        own = "bool" if value.kind == "numpy_bool" else value.kind
         held: int = value.id
         if own == "bool":
             held = self.compute("bool_to_int", held)
