@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import _core
 from .programs import one_of, refuse_spectral, zero_of
-from .state import ArrayContents, DictContents, ListContents, State
+from .state import ArrayContents, DictContents, InstanceContents, ListContents, State
 from .values import (
     REAL,
     STORED,
@@ -30,11 +30,15 @@ from .values import (
     Number,
     Reference,
     Row,
+    Single,
     Text,
     Traced,
     kind_of,
 )
 from .walker import OTHER_LENGTH, Ended, Walker, sample
+
+KEPT = "kept"
+"""What an instance holds that is not differentiated, as a lazy value."""
 
 TRANSFORMS = ("grad", "value_and_grad")
 ADVICE = "differentiate a function of floats and arrays that returns one float"
@@ -51,6 +55,8 @@ class Outer:
     builder: Any
     state: State
     ids: list[int] = field(default_factory=list)
+    # Which of the parameters are differentiated.
+    wrt: list[int] = field(default_factory=list)
     found: dict[int, int] = field(default_factory=dict)
     moved: dict[int, Reference] = field(default_factory=dict)
 
@@ -116,10 +122,40 @@ class Nested(Walker):
             if isinstance(contents, ListContents | DictContents):
                 parts = tuple(self._differentiable(one, node) for one in contents.parts)
                 return self.allocate(contents.with_parts(parts))
+            if isinstance(contents, InstanceContents) and self._has_numbers(value):
+                parts = tuple(self._part(one, node) for one in contents.parts)
+                return self.allocate(replace(contents.with_parts(parts), external=False))
         return self.refuse(node, "a derivative by this", ADVICE)
+
+    def _part(self, value: Any, node: ast.AST) -> Any:
+        """What an instance holds: floats and arrays are differentiated, all else is kept."""
+        if not self._has_numbers(value):
+            return Lazy(KEPT, (value,))
+        if isinstance(value, Row):
+            return Row(tuple(self._part(one, node) for one in value.items), value.cls)
+        if isinstance(value, Reference):
+            contents = self.contents(value, node)
+            if isinstance(contents, ListContents | DictContents):
+                parts = tuple(self._part(one, node) for one in contents.parts)
+                return self.allocate(contents.with_parts(parts))
+        return self._differentiable(value, node)
+
+    def _has_numbers(self, value: Any) -> bool:
+        """Whether something in a value has a gradient where an instance holds it."""
+        if isinstance(value, Number | Known | Array):
+            return kind_of(value) in REAL or (isinstance(value, Array) and value.dtype.kind == "f")
+        if isinstance(value, Row):
+            return any(self._has_numbers(one) for one in value.items)
+        if isinstance(value, Reference):
+            contents = self.state.heap[value.address]
+            return isinstance(contents, Lost) or any(map(self._has_numbers, contents.parts))
+        # What else there is may have some: it is refused.
+        return isinstance(value, Choice | Traced | Lost | Single)
 
     def _arranged(self, value: Any, gradients: Iterator[Any], node: ast.AST) -> Any:
         """Gradients in the form of an argument."""
+        if isinstance(value, Lazy):
+            return Known(None)
         if isinstance(value, Number | Array):
             return next(gradients)
         if isinstance(value, Row):
@@ -148,7 +184,6 @@ class Nested(Walker):
             # By each leaf of an argument by itself, also where the same value stands elsewhere.
             leaves: list[Any] = []
             fresh = {one: self._fresh(args[one], leaves, outer, node) for one in dict.fromkeys(at)}
-            wrt = list(range(len(leaves)))
             moved_args = [
                 fresh[at] if at in fresh else self._moved(one, outer, node)
                 for at, one in enumerate(args)
@@ -176,12 +211,13 @@ class Nested(Walker):
             self.leave("a function that always raises is differentiated", node)
         # What it captures are its last parameters.
         outer.ids += [self.known(one, place, node).id for one, place in captured]
-        return self._inlined(program, value, leaves, wrt, outer, node)
+        return self._inlined(program, value, leaves, outer, node)
 
     def _fresh(self, value: Any, leaves: list[Any], outer: Outer, node: ast.AST) -> Any:
         """An argument that is differentiated, with a parameter for each of its leaves."""
         if isinstance(value, Number | Array):
             leaves.append(value)
+            outer.wrt.append(len(outer.ids))
             made = self._parameter(value, outer)
             if isinstance(value, Array):
                 return Array(made, value.dtype, value.shape)
@@ -189,6 +225,8 @@ class Nested(Walker):
         if isinstance(value, Row):
             items = tuple(self._fresh(one, leaves, outer, node) for one in value.items)
             return Row(items, value.cls)
+        if isinstance(value, Lazy):
+            return self._moved(value.over[0], outer, node)
         contents = outer.state.heap[value.address]
         assert not isinstance(contents, Lost)
         parts = tuple(self._fresh(one, leaves, outer, node) for one in contents.parts)
@@ -233,12 +271,11 @@ class Nested(Walker):
         program: Any,
         value: Any,
         leaves: list[Any],
-        wrt: list[int],
         outer: Outer,
         node: ast.AST,
     ) -> tuple[Any, list[Any]]:
         refuse_spectral(program)
-        pullback, where = program.vjp(wrt)
+        pullback, where = program.vjp(outer.wrt)
         kind = kind_of(value) or "float"
         one = self.constant(one_of(kind))
         results = self.builder.inline(pullback, [*outer.ids, one])

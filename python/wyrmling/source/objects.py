@@ -371,7 +371,7 @@ class Objects(Walker):
             elif field.default is not dataclasses.MISSING:
                 attributes[field.name] = Known(field.default)
             elif field.default_factory is not dataclasses.MISSING:
-                attributes[field.name] = self.call(Known(field.default_factory), [], {}, node)
+                attributes[field.name] = self.call(self._factory(value, field), [], {}, node)
             elif field.init:
                 self.leave("arguments do not fit a dataclass", node)
         extra = [attributes.pop(field.name) for field in passed]
@@ -384,6 +384,14 @@ class Objects(Walker):
         after = self.bound(value, "__post_init__", node)
         if after is not None:
             self.call(after, extra, {}, node)
+
+    def _factory(self, value: Reference, field: Any) -> Known:
+        """What makes the default of a field."""
+        place = self.class_place(value)
+        if place is not None:
+            place = place.attribute("__dataclass_fields__").item(field.name)
+            place = place.attribute("default_factory")
+        return Known(field.default_factory, place)
 
     def store_attribute(self, owner: Any, name: str, value: Any, node: ast.AST) -> None:
         """``owner.name = value``."""

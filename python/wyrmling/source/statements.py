@@ -209,7 +209,7 @@ class Statements(Walker):
 
     def execute_ClassDef(self, node: ast.ClassDef) -> None:
         """``class name: …`` is refused where it is used."""
-        self.store_name(node.name, Defined(node.name), node)
+        self.store_name(node.name, Defined(node.name, is_class=True), node)
 
     def execute_Assert(self, node: ast.Assert) -> None:
         """``assert condition``: leaves unless it holds."""

@@ -298,9 +298,12 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """A class that the text defines: refused where it is used."""
+    """A class that the text defines, or an exception that it has caught: refused where it is
+    used.
+    """
 
     name: str
+    is_class: bool = False
 
 
 ITERATORS = frozenset({"enumerate", "zip", "strict zip", "map", "filter", "reversed", "generator"})

@@ -1,0 +1,73 @@
+"""Gradients by instances within functions that are differentiated themselves; classes in there."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+MODES = ("trace", "source", "auto")
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    weight: float
+    bias: float = 0.5
+    count: int = 2
+    sizes: tuple = (1, 2)
+    more: list = dataclasses.field(default_factory=lambda: [1.0, 3])
+    values: np.ndarray = dataclasses.field(default_factory=lambda: np.array([1.0, 2.0]))
+
+    def __call__(self, x):
+        inside = np.sum(self.values * self.values) * self.weight
+        return (self.weight * x + self.bias) * self.count * self.more[0] + inside
+
+
+def squared(model, x):
+    return (model(x) - 1.0) ** 2
+
+
+def trained(weight, x):
+    model = Model(weight)
+    for _ in range(4):
+        slope = wy.grad(squared)(model, x)
+        weight = model.weight - 0.01 * slope.weight
+        model = dataclasses.replace(model, weight=weight, bias=model.bias - 0.01 * slope.bias)
+    return squared(model, x) + model.weight
+
+
+def of_all_attributes(model, x):
+    slope = wy.grad(squared)(model, x)
+    value, again = wy.value_and_grad(squared)(model, x)
+    known = slope.count is None and slope.sizes is None and slope.more[1] is None
+    total = slope.weight * slope.bias + value * again.weight
+    return total + np.sum(slope.values) * slope.more[0] + known
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_gradients_by_instances_within_functions(mode):
+    for f, first in [(trained, 0.3), (of_all_attributes, Model(0.3))]:
+        value, slope = wy.value_and_grad(f, mode=mode)(first, 0.7)
+        assert value == pytest.approx(f(first, 0.7))
+        eps = 1e-6
+        if f is trained:
+            ends = [trained(0.3 + step, 0.7) for step in (eps, -eps)]
+        else:
+            slope = slope.weight
+            ends = [of_all_attributes(Model(0.3 + step), 0.7) for step in (eps, -eps)]
+        assert slope == pytest.approx((ends[0] - ends[1]) / (2 * eps), rel=1e-6)
+
+
+def test_a_class_within_a_function_is_refused_by_name_and_traced():
+    def f(x):
+        class Local:
+            def __init__(self, v):
+                self.v = v
+
+        return Local(x).v * x
+
+    with pytest.raises(wy.SourceError, match=r"the class 'Local', which the function defines") as e:
+        wy.grad(f, mode="source")(2.0)
+    assert "define it outside" in str(e.value)
+    assert [wy.grad(f)(2.0) for _ in range(3)] == [4.0] * 3
