@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -129,6 +129,26 @@ def convert(function: Callable[[Any], Any], form: Any) -> Any:
     if isinstance(form, tuple | list):
         return type(form)([convert(function, part) for part in form])
     return function(form)
+
+
+def plain(form: Any) -> Any:
+    """The form of results as transforms give them: NumPy's float64 numbers are Python's floats, but
+    not where they are formatted.
+    """
+
+    def number(leaf: Any) -> Any:
+        is_numpy = isinstance(leaf, Leaf) and leaf.kind == "float64"
+        return replace(leaf, kind="float") if is_numpy else leaf
+
+    if isinstance(form, Make):
+        if isinstance(form.function, Formatted):
+            return form
+        return Make(form.function, [plain(part) for part in form.parts])
+    if isinstance(form, dict):
+        return {key: plain(part) for key, part in form.items()}
+    if isinstance(form, tuple | list):
+        return type(form)([plain(part) for part in form])
+    return number(form)
 
 
 def returned(form: Any, copied: frozenset[Place] = frozenset()) -> Any:

@@ -21,7 +21,7 @@ from ..transforms import instances
 from . import form as forms
 from . import refuse
 from .arguments import NO_GRADIENT, Arguments, Misfit, without_nothing
-from .form import Argument, Constant, Either, Leaf, Make
+from .form import Argument, Constant, Either, Leaf, Make, plain
 from .result import Instance
 from .scope import Needs, Place
 from .writer import Writer
@@ -256,26 +256,6 @@ class Results:
             gradients = {number: self.gradient(number, found.get(number)) for number in owned}
             parts.append(self.arguments.arranged(k, gradients))
         return tuple(parts) if several else parts[0]
-
-
-def plain(form: Any) -> Any:
-    """The form of results as transforms give them: NumPy's float64 numbers are Python's floats, but
-    not where they are formatted.
-    """
-
-    def number(leaf: Any) -> Any:
-        is_numpy = isinstance(leaf, Leaf) and leaf.kind == "float64"
-        return replace(leaf, kind="float") if is_numpy else leaf
-
-    if isinstance(form, Make):
-        if isinstance(form.function, forms.Formatted):
-            return form
-        return Make(form.function, [plain(part) for part in form.parts])
-    if isinstance(form, dict):
-        return {key: plain(part) for key, part in form.items()}
-    if isinstance(form, tuple | list):
-        return type(form)([plain(part) for part in form])
-    return number(form)
 
 
 WHOLE = ("int", "int64", "bool")
