@@ -5,7 +5,8 @@
 //! printed, simplified and differentiated again, in either mode.
 //!
 //! Limit: functions of one block of arrays, which is what plans are made of. [`vjp`](super::vjp()) and
-//! [`jvp`](super::jvp()) take functions of any blocks.
+//! [`jvp`](super::jvp()) take functions of any blocks. They do not serve here: plans compare the types of
+//! all that rules made again, for other lengths, and those two tell nobody.
 
 use super::builder::Builder;
 use super::function::{Function, Instruction, Terminator, ValueId};

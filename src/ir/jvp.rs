@@ -86,7 +86,9 @@ pub fn jvp(function: &Function, wrt: &[ValueId]) -> Result<Pushforward> {
     })
 }
 
-/// Which of the active values have a tangent on all ways.
+/// Which of the active values have a tangent on all ways. [`presence`](super::presence) says so of
+/// cotangents, along the ways of the reverse pass; tangents go the function's own ways, from what a value is
+/// computed from to the value.
 struct Always {
     values: Vec<bool>,
     /// For each tape and what its records have.
