@@ -32,13 +32,14 @@ from .arguments import EXTRA, Arguments, Misfit, expect_arguments, filled
 from .compilation import specialise
 from .form import Argument, Constant, Leaf
 from .jacobians import jacobian
-from .leaving import goes_on, left_error, takes_no_variable
+from .leaving import goes_on, left_error, neither, takes_no_variable
 from .policy import Record, has_loop, may_print, record
 from .printing import with_printing
 from .programs import Left, Program
 from .pullback import Pullback
 from .refuse import SourceError, Unreadable
 from .scope import Needs, Place
+from .untagged import untagged
 from .walker import OTHER_LENGTH
 
 
@@ -126,7 +127,7 @@ class Chosen:
             if self.record.prints:
                 raise left_error(self.inner, specialization, exit, failure) from failure
             if not left:
-                return self._at_once(args, kwargs, failure)
+                return self.read_once(args, kwargs, failure)
             if self.mode == "source":
                 raise left_error(self.inner, specialization, exit, failure) from failure
             self._run(args, kwargs)
@@ -147,7 +148,7 @@ class Chosen:
             never = specialization is None or specialization.compiled is None
             if never or self.can_be_traced:
                 return self.traced(*args, **kwargs)
-            return self._at_once(args, kwargs, TypeError("it was left too often"), prints=True)
+            return self.read_once(args, kwargs, TypeError("it was left too often"), prints=True)
         # It raises most likely.
         self._run(args, kwargs)
         error = TypeError("it has printed already")
@@ -160,7 +161,7 @@ class Chosen:
         _, own, named = _given(arguments, [number for k in at for number in arguments.numbers(k)])
         self.inner(*own, **named)
 
-    def _at_once(
+    def read_once(
         self,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -178,8 +179,8 @@ class Chosen:
             if made.printed is not None and not prints:
                 raise failure
             found = made.function.compile()(tuple(made.samples))
-        except Exception:
-            raise failure from None
+        except Exception as error:
+            raise neither(self.inner, failure, error) from None
         if isinstance(found, int):
             self._run(args, kwargs)
             raise failure
@@ -316,7 +317,7 @@ def program(
             made.needs.expect(arguments.places[number], value)
     if found.tagged and tuple(chain) != (COMPILE,):
         # The loss of a sample is summed to others, as what it is.
-        made = programs.untagged(made, singles=not chain)
+        made = untagged(made, singles=not chain)
     elif found.tagged and not _is_new(found.whole):
         raise refuse.unsupported("a result that is of several kinds, with an argument in it")
     if len(chain) > 1 or (chain and chain[0].name in ("hvp", "hessian")):

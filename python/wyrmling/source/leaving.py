@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core import Specialization
 from . import refuse
-from .refuse import SourceError
+from .refuse import SourceError, Unreadable
 from .walker import OTHER_LENGTH
 
 
@@ -48,3 +48,13 @@ def left_error(
     text, line = program.function.exits[exit]
     reason = f"it was left ({text}), returns then, and tracing it fails: {error}"
     return refuse.unreadable(name, reason, program.function.file, line)
+
+
+def neither(f: Callable[..., Any], failure: Exception, error: Exception) -> Exception:
+    """The error of a function that cannot be traced, with a note that says why it was not read."""
+    if isinstance(error, Unreadable):
+        error = refuse.unreadable(getattr(f, "__qualname__", type(f).__qualname__), str(error))
+    if isinstance(error, SourceError):
+        reason = refuse.without_modes(error, "write it as docs/source.md says, in a file or a cell")
+        failure.add_note(f"It would be read, but {reason}")
+    return failure

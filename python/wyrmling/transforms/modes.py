@@ -71,6 +71,22 @@ class Made:
             self._chosen = reading("choose").Chosen(self)
         return self._chosen
 
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Traces a call. What cannot be traced is read for this call, however it came to be traced:
+        a debugger watches, or what it captures has changed too often to be compiled again.
+        """
+        try:
+            return self.traced(*args, **kwargs)
+        except TypeError as error:
+            if not reading("leaving").takes_no_variable(error):
+                raise
+            failure = error
+        try:
+            return self.chosen.read_once(args, kwargs, failure)
+        finally:
+            # Its traceback has this frame.
+            del failure
+
     def specialize(self, *args: Any) -> Any:
         """See ``Chosen``."""
         return self.chosen.specialize(*args)
@@ -132,7 +148,7 @@ def differentiated(
     made = Made(name, f, traced, mode, argnums, has_aux)
     inner = f.function if isinstance(f, Differentiated) else f
     if mode == "auto":
-        found = Differentiated(inner, made, traced, watches=True)
+        found = Differentiated(inner, made, traced if traced is f else made.run, watches=True)
     else:
         found = Differentiated(inner, made, traced, most_leaves=None)
     found.made = made

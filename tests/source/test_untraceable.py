@@ -1,0 +1,105 @@
+"""Functions that cannot be traced: ``auto`` reads them in every call, whatever would be traced for
+another reason, and says why if it cannot.
+"""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from outcomes import leaves
+
+import wyrmling as wy
+
+FACTOR = 0
+
+
+def straight(x):
+    return math.sin(x) * FACTOR
+
+
+def looped(x):
+    total = 0.0
+    for _ in range(2):
+        total = total + math.sin(x) * FACTOR
+    return total
+
+
+@pytest.mark.parametrize("f", [straight, looped])
+def test_what_is_captured_may_change_at_each_call(f, monkeypatch):
+    """It is compiled again for each, until that is too often."""
+    slope = wy.grad(f)
+    for k in range(200):
+        monkeypatch.setitem(globals(), "FACTOR", k)
+        times = k * (2 if f is looped else 1)
+        assert slope(1.0) == pytest.approx(math.cos(1.0) * times, rel=1e-14)
+
+
+CASES = {
+    "float32": (lambda x: math.sin(x) * np.float32(2.0), 1.0),
+    "isinstance": (lambda x: math.sin(x) * (2.0 if isinstance(x, float) else 3.0), 1.0),
+    "an attribute": (lambda x: math.sin(x) * (1.0 + x.is_integer()), 1.0),
+    "float": (lambda x: np.sum(float(x[0]) * x), np.ones(2, np.float32)),
+    "looped": (looped, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("transform", [wy.grad, wy.value_and_grad, wy.jacrev])
+def test_every_call_gives_what_reading_gives(transform, name):
+    f, x = CASES[name]
+    wanted = transform(f, mode="source")(x)
+    found = transform(f)
+    for _ in range(4):
+        for one, other in zip(leaves(found(x)), leaves(wanted), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_jacobian_of_arrays():
+    jacobian = wy.jacrev(lambda x: np.array([math.sin(x[0]), x[1] * 2.0]))
+    for _ in range(3):
+        np.testing.assert_allclose(jacobian(np.ones(2)), [[math.cos(1.0), 0.0], [0.0, 2.0]])
+
+
+def test_a_debugger_watches():
+    slope, before = wy.grad(lambda x: math.exp(x) * x), sys.gettrace()
+    sys.settrace(lambda *_: None)
+    try:
+        found = [slope(0.0) for _ in range(3)]
+    finally:
+        sys.settrace(before)
+    assert found == [1.0] * 3
+
+
+@pytest.mark.parametrize("way", ["eval", "exec", "command", "input"])
+def test_why_it_is_not_read_is_said(way):
+    text = "import math\nimport wyrmling as wy\nf = lambda x: math.sin(x) * x\n"
+    if way in ("eval", "exec"):
+        names = {}
+        exec(text, names)
+        f = eval("lambda x: math.sin(x)", {"math": math}) if way == "eval" else names["f"]
+        slope = wy.grad(f)
+        for _ in range(3):
+            with pytest.raises(TypeError, match="would lose") as caught:
+                slope(1.0)
+            assert any("its source is not there" in note for note in caught.value.__notes__)
+        return
+    text += "wy.grad(f)(1.0)\n"
+    command, given = (["-c", text], None) if way == "command" else (["-"], text)
+    ended = subprocess.run(
+        [sys.executable, *command], input=given, capture_output=True, text=True, check=False
+    )
+    # The interactive prompt, and -c, have their text from CPython 3.13 on.
+    assert "its source is not there" in ended.stderr or ended.returncode == 0
+
+
+def test_what_cannot_be_read_is_said():
+    def f(x):
+        return math.sin(x) * hash(x)
+
+    slope = wy.grad(f)
+    for _ in range(3):
+        with pytest.raises(TypeError, match="would lose") as caught:
+            slope(1.0)
+        assert any("hash" in note for note in caught.value.__notes__)
