@@ -135,7 +135,7 @@ test-python: $(VENV)/.dev-tools $(module)
 	$(title) 'stubtest'
 	$(python) -m mypy.stubtest wyrmling._core --allowlist scripts/stubtest-allowlist.txt
 	$(title) 'Python tests'
-	$(python) -m pytest
+	$(python) -m pytest --numprocesses=auto --dist=worksteal
 
 # The files that the commands above need.
 

@@ -23,7 +23,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -202,30 +202,43 @@ pub(crate) fn no_thread<E: std::fmt::Display>(wanted: usize) -> impl Fn(E) -> Er
 pub(crate) fn run_abandonable<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
 ) -> Result<R> {
+    let result = Arc::new(Mutex::new(None));
+    let place = Arc::clone(&result);
+    run_boxed(Box::new(move || {
+        let found = work();
+        *place.lock().unwrap_or_else(|e| e.into_inner()) = Some(found);
+    }))?;
+    let found = result.lock().unwrap_or_else(|e| e.into_inner()).take();
+    found.ok_or_else(|| Error::State("the thread of a long operation left no result".into()))
+}
+
+/// As [`run_abandonable`], compiled once for all kinds of results.
+fn run_boxed(work: Box<dyn FnOnce() + Send>) -> Result<()> {
     let (sender, receiver) = mpsc::sync_channel(1);
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     thread::Builder::new()
         .name("wyrmling".into())
         .spawn(move || {
+            with_stop_flag(&flag, work);
             // Sending fails if the caller has abandoned this thread.
-            let _ = sender.send(with_stop_flag(&flag, work));
+            let _ = sender.send(());
         })
         .map_err(no_thread(1))?;
     let forks = process::forks();
-    let receiver = std::sync::Mutex::new(receiver);
-    let result = std::sync::Mutex::new(None);
+    let receiver = Mutex::new(receiver);
+    let ended = Mutex::new(None);
     loop {
         let waited = wait(&|slice| {
             let receiver = receiver.lock().unwrap_or_else(|e| e.into_inner());
             let got = match receiver.recv_timeout(slice) {
-                Ok(value) => Some(Ok(value)),
+                Ok(()) => Some(Ok(())),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => Some(Err(Error::State(
                     "the thread of a long operation ended without a result".into(),
                 ))),
             };
-            *result.lock().unwrap_or_else(|e| e.into_inner()) = got;
+            *ended.lock().unwrap_or_else(|e| e.into_inner()) = got;
         });
         if waited.is_err() {
             stop.store(true, Ordering::Relaxed);
@@ -237,9 +250,9 @@ pub(crate) fn run_abandonable<R: Send + 'static>(
                     .into(),
             ));
         }
-        let mut result = result.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(result) = result.take() {
-            return result;
+        let ended = ended.lock().unwrap_or_else(|e| e.into_inner()).take();
+        if let Some(ended) = ended {
+            return ended;
         }
     }
 }

@@ -187,11 +187,33 @@ pub(super) fn abandonable_long_call<T: Send + 'static>(
     may_abandon: bool,
     work: impl FnOnce(&Caller) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    let result = Arc::new(Mutex::new(None));
+    let place = Arc::clone(&result);
+    attend_or_abandon(
+        py,
+        may_abandon,
+        Box::new(move |caller| {
+            let found = work(caller);
+            *place.lock() = Some(found);
+        }),
+    )?;
+    let found = result.lock().take();
+    Ok(found.unwrap_or_else(|| Err(panicked()))?)
+}
+
+/// As [`attend`], of work that owns what it needs, and may be abandoned.
+///
+/// # Errors
+/// As [`abandonable_long_call`], but for those of the work.
+fn attend_or_abandon(
+    py: Python<'_>,
+    may_abandon: bool,
+    work: Box<dyn FnOnce(&Caller) + Send>,
+) -> PyResult<()> {
     let membership = Membership::of_this_thread();
     let forks = process::forks();
     let ended = Arc::new(AtomicBool::new(false));
     let ended_too = Arc::clone(&ended);
-    let (sender, receiver) = mpsc::sync_channel(1);
     let (caller, listener) = connect();
     let worker = thread::Builder::new().name("wyrmling".into());
     let worker = worker.spawn(move || {
@@ -202,19 +224,17 @@ pub(super) fn abandonable_long_call<T: Send + 'static>(
             }
         }
         let _ended = Ended(ended_too);
-        let result = membership.join(|| interrupt::with_stop_flag(caller.stop(), || work(&caller)));
-        // Sending fails if the caller has abandoned this thread.
-        let _ = sender.send(result);
+        membership.join(|| interrupt::with_stop_flag(caller.stop(), || work(&caller)));
     });
-    worker.map_err(interrupt::no_thread(1))?;
+    let worker = worker.map_err(interrupt::no_thread(1))?;
     let heard = py.detach(move || listener.listen(may_abandon.then_some(GRACE)));
     if process::forks() != forks {
         return Err(heard.err().unwrap_or_else(|| forked().into()));
     }
     if let Ok(true) = heard {
-        return Ok(py
-            .detach(move || receiver.recv())
-            .unwrap_or_else(|_| Err(panicked()))?);
+        // A panic is seen by what the work has left undone.
+        let _ = py.detach(move || worker.join());
+        return Ok(());
     }
     ABANDONED.lock().push((forks, ended));
     Err(heard.err().unwrap_or_else(|| Error::Interrupted.into()))
