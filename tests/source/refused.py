@@ -2,7 +2,6 @@
 
 # What ``mode="source"`` refuses.
 REFUSED = {
-    "arithmetic.rounding",
     "array_assignment.argument_is_changed",
     "array_assignment.fancy_assigned",
     "array_assignment.integers_truncate",
@@ -37,6 +36,10 @@ REFUSED = {
     "computed_lengths.returned_as_a_list",
     "computed_lengths.row_is_written_after",
     "grown_lists.view_of_what_is_written_later",
+    "computed_slices.part_is_written_to",
+    "computed_slices.part_of_what_is_written_to",
+    "computed_slices.rows_of_other_shapes",
+    "computed_slices.truth_of_a_part",
     "containers.argument_grows",
     "containers.argument_is_changed",
     "effects.argument_grows_and_an_exception_follows",
@@ -54,6 +57,7 @@ REFUSED = {
     "generator_expressions.returned_expression",
     "generator_expressions.returned_with_names_of_its_function",
     "generators.consumed_in_two_places",
+    "rounding_to_digits.more_digits_than_there_are",
     "generators.finally_of_a_generator_that_is_left",
     "generators.goes_through_itself",
     "generators.handler_outside_of_two_generators",
@@ -94,6 +98,12 @@ TRACED_OTHERWISE = {
 
 # What tracing refuses: functions of math, which take floats alone, and arrays that are filled.
 TRACING_REFUSES = {
+    "computed_slices.filled_to_a_computed_length",
+    "computed_slices.rows_of_a_computed_number",
+    "computed_slices.rows_of_other_shapes",
+    "computed_slices.numbers_with_their_next",
+    "computed_slices.rows_set_to_numbers",
+    "computed_slices.states_with_their_next",
     "computed_lengths.array_of_tuples",
     "computed_lengths.made_an_array",
     "computed_lengths.returned_as_an_array",

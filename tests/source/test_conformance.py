@@ -45,6 +45,11 @@ NO_DIFFERENCES = {
     "integers.sum_with_integer_near_two_to_53",
     "mathematics.floor_beyond_64_bits",
     "mathematics.predicates",
+    "rounding_to_digits.hundreds",
+    "rounding_to_digits.many_decimals",
+    "rounding_to_digits.more_digits_than_there_are",
+    "rounding_to_digits.no_decimals_and_a_float",
+    "rounding_to_digits.special_values",
 }
 
 

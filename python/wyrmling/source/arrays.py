@@ -16,6 +16,7 @@ import numpy as np
 from .containers import is_slice
 from .state import ArrayContents, names_of, reachable
 from .values import (
+    REAL,
     WHOLE,
     Array,
     Choice,
@@ -88,6 +89,12 @@ class Arrays(Walker):
                 for part in parts:
                     found = self.array_item(found, part, node)
                 return found
+            first, *rest = parts or (index,)
+            if array.shape and self.is_cut(first):
+                found = self.part_of(value, array, first, node)
+                if not rest:
+                    return found
+                return self.array_item(found, Row((Known(slice(None)), *rest)), node)
             places = self.array_of(index)
             if is_integers(places):
                 return self._rows(array, places, node)
@@ -159,6 +166,12 @@ class Arrays(Walker):
             made = self._replaced(array, list(parts), held, node)
             self.store(owner, ArrayContents(replace(array, id=made)), node)
             return
+        if all(map(is_index, parts)) and 0 < len(parts) < len(array.shape):
+            row = self._row_for(array, len(parts), value, node)
+            if row is not None:
+                made = self._replaced(array, list(parts), row, node)
+                self.store(owner, ArrayContents(replace(array, id=made)), node)
+                return
         args = [owner, self._index(index, node), value]
         found = self.array_of(self.array_call(_stored, args, {}, node))
         if not isinstance(found, Array) or found.shape != array.shape:
@@ -177,6 +190,21 @@ class Arrays(Walker):
             self.refuse(node, "such an operator in place on an array", "write x = x + …")
         self._no_views(owner, node)
         self.store(owner, ArrayContents(replace(before, id=after.id)), node)
+
+    def _row_for(self, array: Array, axes: int, value: Any, node: ast.AST) -> int | None:
+        """What is assigned to a row, or to a row of rows: an array of that shape, or a number for
+        all of its elements; None for anything else.
+        """
+        row = Array(-1, array.dtype, array.shape[axes:], computed=array.computed)
+        if kind_of(value) in REAL and not row.computed:
+            self.expect_shapes()
+            like = self.constant(np.zeros(row.shape, row.dtype))
+            value = self.array_call(np.full_like, [replace(row, id=like), value], {}, node)
+        found = self.array_of(value)
+        if not isinstance(found, Array) or found.computed or row.computed:
+            return None
+        same = (found.dtype, found.shape) == (row.dtype, row.shape)
+        return found.id if same else None
 
     def _element(self, value: Any, array: Array, node: ast.AST) -> int:
         if self.is_array(value):

@@ -302,26 +302,6 @@ class Builtins(Walker):
         self._only(args, keywords, range(2), node)
         return self.truth(args[0], node) if args else Known(False)
 
-    def builtin_round(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
-        """``round(x)``, to the nearest integer, the even one of two."""
-        value = args[0]
-        digits = keywords.get("ndigits", args[1] if len(args) > 1 else Known(None))
-        if isinstance(value, Choice):
-            return self.distribute(
-                value, lambda one: self.builtin_round([one, digits], {}, node), node
-            )
-        if isinstance(value, Number):
-            if not (isinstance(digits, Known) and digits.object is None):
-                self.refuse(node, "round to digits", "scale it, and use round without digits")
-            if value.kind in ("int", "bool"):
-                return Number("int", self.as_int(value), value.sources)
-            if value.kind in ("int64", "numpy_bool"):
-                self.refuse(node, "rounding an integer or bool of NumPy's", "use int(...) of it")
-            exit = self.exit("no integer of 64 bits", node)
-            held = self.as_real(value, "float", node)
-            return Number("int", self.compute("round_to_int", held, exit=exit), value.sources)
-        return self.pure(round, args, keywords, node)
-
     def builtin_divmod(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``divmod(x, y)``."""
         self._only(args, keywords, range(2, 3), node)

@@ -24,6 +24,7 @@ from .builtins import Builtins
 from .calls import Calls
 from .comprehensions import Comprehensions
 from .containers import Containers
+from .cuts import Cuts
 from .environment import Environment
 from .form import filled
 from .frames import Frame
@@ -41,6 +42,7 @@ from .objects import Objects
 from .patterns import Patterns
 from .reductions import Reductions
 from .result import OutputLeaf, Results, Returned
+from .rounding import Rounding
 from .sequences import Sequences
 from .splicing import Splicing
 from .state import CellContents, DictContents, InstanceContents, ListContents
@@ -66,6 +68,8 @@ class Interpreter(
     Builtins,
     Reductions,
     Grown,
+    Cuts,
+    Rounding,
     Mathematics,
     Methods,
     Objects,

@@ -85,7 +85,8 @@ class Containers(Walker):
     def evaluate_Slice(self, node: ast.Slice) -> Any:
         """``start:stop:step``, as a tuple that is marked."""
         ends = (node.lower, node.upper, node.step)
-        return Lazy("slice", tuple(Known(None) if e is None else self.evaluate(e) for e in ends))
+        found = tuple(Known(None) if e is None else self.evaluate(e) for e in ends)
+        return Lazy("slice", found, node)
 
     def item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """``value[index]``."""

@@ -94,6 +94,22 @@ class Operations:
         """Arguments, of which lists of computed length are arrays (``grown.py``)."""
         raise NotImplementedError
 
+    def filled(self, function: Any, shape: Any, node: ast.AST) -> Any:
+        """An array of computed length (``cuts.py``)."""
+        raise NotImplementedError
+
+    def is_cut(self, index: Any) -> bool:
+        """Whether this is a slice of which an end is computed (``cuts.py``)."""
+        raise NotImplementedError
+
+    def part_of(self, value: Any, array: Any, index: Any, node: ast.AST) -> Any:
+        """A slice by computed ends (``cuts.py``)."""
+        raise NotImplementedError
+
+    def bounds(self, start: Any, stop: Any, length: Any, node: ast.AST) -> tuple[Any, Any]:
+        """Where a slice of step 1 begins, and how long it is (``grown.py``)."""
+        raise NotImplementedError
+
     def fitting(self, args: Sequence[Any], node: ast.AST) -> Iterator[list[Any]]:
         """Arguments with other lengths in the place of computed ones (``grown.py``)."""
         raise NotImplementedError

@@ -184,10 +184,6 @@ class Recursions(Loops):
                 given = dict(state.heap)
                 returns = walk(own, state.environments.pop())
                 calls = own.calls
-                if not returns:
-                    # Every way leaves, or calls again.
-                    self._rewind(before, block, marks)
-                    self.leave("no way through this function returns", node)
                 del self.held[marks[-1] :]
                 check = self.merge(
                     [start, *(c.incoming for c in calls)], None, forced if merge else {}
@@ -196,12 +192,20 @@ class Recursions(Loops):
                     check.run(-1)
                 except Conflict:
                     self.refuse(node, CHANGED, ADVICE)
+                layout = {} if merge is None else merge.layout
+                settled = list(check.layout.items()) == list(layout.items())
+                if not returns:
+                    # Every way leaves, or calls again; with what was known before that may be so in
+                    # the first calls only.
+                    if calls and not settled and not check.structural:
+                        forced = check.layout
+                        continue
+                    self._rewind(before, block, marks)
+                    self.leave("no way through this function returns", node)
                 if check.structural:
                     what = "a list or dict that grows from call to call"
                     raise Structural(None, node, what, ADVICE, self.frame.reading)
                 found = self._returned(own, returns, given, node)
-                layout = {} if merge is None else merge.layout
-                settled = list(check.layout.items()) == list(layout.items())
                 known = not calls or (result is not None and found.layout == result.layout)
                 if settled and known:
                     viewed = viewed.union(*(one.viewed for one in calls))

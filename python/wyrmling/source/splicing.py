@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .cuts import FILLED
 from .numbers import WEAK
 from .recording import Recording, Samples, Unfit, picked, sample_of
 from .state import ArrayContents, ListContents
@@ -155,6 +156,10 @@ class Splicing(Walker):
         if not any(self._computed(one) for one in (*args, *keywords.values())):
             if is_primitive(function):
                 self.refuse(node, f"{name} of constants", "call it outside of the function")
+            if name in FILLED and len(args) == 1 and not keywords:
+                filled = self.filled(function, args[0], node)
+                if filled is not None:
+                    return filled
             return self._constant_array(function, args, keywords, node)
         return self._traced(function, args, keywords, node, method)
 

@@ -1,0 +1,99 @@
+"""Slices of arrays by ends that are computed.
+
+The rows are looked up by indices that follow one another, so that a gradient adds to those rows
+alone. Where the text says how long the slice is (``x[k : k + 2]``), its length is known; a slice
+that NumPy would make shorter leaves. Otherwise its length is computed.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .columns import CAPACITY
+from .state import ArrayContents
+from .values import WHOLE, Array, Known, Lazy, Number, Reference, Row, is_integers
+from .walker import Walker
+
+FILLED = frozenset({"zeros", "ones"})
+"""Functions that make arrays of one number."""
+
+
+def is_computed(value: Any) -> bool:
+    """Whether this is an integer that depends on floats, or on how often something is done."""
+    return (
+        isinstance(value, Number)
+        and value.kind in WHOLE
+        and value.seen is None
+        and not value.sources
+    )
+
+
+class Cuts(Walker):
+    """Parts of arrays along their first axis."""
+
+    def filled(self, function: Any, shape: Any, node: ast.AST) -> Any:
+        """``np.zeros(n)`` or ``np.zeros((n, 2))`` of a length n that is computed, else None."""
+        count, *rest = shape.items if isinstance(shape, Row) and shape.items else (shape,)
+        if not is_computed(count) or not all(isinstance(one, Known) for one in rest):
+            return None
+        self.guard(self.compare("GtE", count, Known(0), node), "a negative length", node)
+        row = self.fold(lambda: function((1, *(one.object for one in rest))), [], node).object
+        one = Array(self.constant(row), row.dtype, row.shape)
+        made = self.cut(one, Known(0), count, Known(0), CAPACITY)
+        return self.allocate(
+            ArrayContents(Array(made, row.dtype, (CAPACITY, *row.shape[1:]), computed=True))
+        )
+
+    def is_cut(self, index: Any) -> bool:
+        """Whether this is a slice of step 1 with an end that is computed, and of no length that was
+        seen.
+        """
+        if not isinstance(index, Lazy) or index.name != "slice":
+            return False
+        start, stop, step = index.over
+        ends = [end for end in (start, stop) if isinstance(end, Number)]
+        depends = any(map(is_computed, ends))
+        plain = isinstance(step, Known) and step.object in (None, 1)
+        return depends and plain and all(end.kind in WHOLE for end in ends)
+
+    def part_of(self, value: Any, array: Array, index: Lazy, node: ast.AST) -> Array:
+        """A slice by computed ends, which is a view."""
+        if is_integers(array):
+            self.refuse(node, "a slice of integers by computed ends", "look them up one by one")
+        length = self.length(array, node)
+        start, stop, _ = index.over
+        width = width_of(index.node)
+        computed = width is None or array.computed
+        seen = CAPACITY if width is None else width
+        if width is None:
+            first, count = self.bounds(start, stop, length, node)
+        else:
+            text = "a slice that is shorter than it is written"
+            inside = self.compare("GtE", start, Known(0), node)
+            self.guard(inside, text, node)
+            inside = self.compare("LtE", stop, length, node)
+            self.guard(inside, text, node)
+            first, count = start, Known(width)
+        made = self.cut(array, first, count, length, seen)
+        bases = frozenset({value.address}) if isinstance(value, Reference) else array.bases
+        shape = (seen, *array.shape[1:])
+        return Array(made, array.dtype, shape, bases, array.outer, computed)
+
+
+def width_of(node: Any) -> int | None:
+    """The length of a slice ``e : e + n`` or ``e - n : e``, of an ``e`` without effects."""
+    if not isinstance(node, ast.Slice) or node.lower is None or node.upper is None:
+        return None
+    for longer, other, operator in (
+        (node.upper, node.lower, ast.Add),
+        (node.lower, node.upper, ast.Sub),
+    ):
+        if not isinstance(longer, ast.BinOp) or not isinstance(longer.op, operator):
+            continue
+        count = longer.right.value if isinstance(longer.right, ast.Constant) else None
+        plain = (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.expr_context)
+        same = ast.dump(longer.left) == ast.dump(other)
+        if same and type(count) is int and all(isinstance(one, plain) for one in ast.walk(other)):
+            return count
+    return None
