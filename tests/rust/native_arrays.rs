@@ -100,45 +100,55 @@ fn random_functions_of_arrays_and_their_gradients_agree() {
     );
 }
 
+/// Writes `for i in range(n): y = body(y, i)` from the first block on: what `y` is then. A sum that does not
+/// fit leaves by `exit`.
+fn counted(
+    b: &Builder,
+    (start, n): (ValueId, ValueId),
+    exit: u32,
+    body: impl FnOnce(ValueId, ValueId) -> ValueId,
+) -> ValueId {
+    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
+    let kind = b.kind(start).expect("it is there");
+    let header = b.block();
+    let (y, i) = (b.parameter(kind), b.parameter(ValueKind::Int));
+    let less = S::CompareInt(Comparison::Less);
+    let condition = b.compute(less, &[i, n], None).expect("integers");
+    let inside = b.block();
+    let result = body(y, i);
+    let next = b.compute(S::IntAdd, &[i, one], Some(exit));
+    let next = next.expect("integers");
+    b.terminate(Terminator::Jump(to(header, vec![result, next])));
+    let after = b.block();
+    b.switch_to(header).expect("it is there");
+    b.terminate(Terminator::Branch {
+        condition,
+        then: to(inside, Vec::new()),
+        otherwise: to(after, Vec::new()),
+    });
+    b.switch_to(0).expect("it is there");
+    b.terminate(Terminator::Jump(to(header, vec![start, zero])));
+    b.switch_to(after).expect("it is there");
+    y
+}
+
 /// `for i in range(n): y = y·z + c[i]`, as far as the indices go.
 fn horner() -> Function {
     let b = Builder::new();
     let c = b.parameter(Type::new(DType::F64, &[3]));
     let z = b.parameter(ValueKind::number(DType::F64));
     let n = b.parameter(ValueKind::Int);
-    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
     let (start, exit) = (b.literal(0.0.into()), b.exit("too many", 0));
-    let header = b.block();
-    let (y, i) = (
-        b.parameter(ValueKind::number(DType::F64)),
-        b.parameter(ValueKind::Int),
-    );
-    let less = S::CompareInt(Comparison::Less);
-    let condition = b.compute(less, &[i, n], None).expect("integers");
-    let body = b.block();
-    let index = b
-        .compute(S::IntToIndex, &[i], Some(exit))
-        .expect("an integer");
     let apply = |op: &'static dyn Operator, args: &[ValueId]| {
         b.try_apply(OpRef::Static(op), args).expect("fitting types")
     };
-    let element = apply(&rules::Gather, &[c, index]);
-    let product = apply(&rules::Mul, &[y, z]);
-    let sum = apply(&rules::Add, &[product, element]);
-    let next = b
-        .compute(S::IntAdd, &[i, one], Some(exit))
-        .expect("integers");
-    b.terminate(Terminator::Jump(to(header, vec![sum, next])));
-    let after = b.block();
-    b.terminate(Terminator::Return(vec![y]));
-    b.switch_to(header).expect("it is there");
-    b.terminate(Terminator::Branch {
-        condition,
-        then: to(body, Vec::new()),
-        otherwise: to(after, Vec::new()),
+    let y = counted(&b, (start, n), exit, |y, i| {
+        let index = b.compute(S::IntToIndex, &[i], Some(exit));
+        let element = apply(&rules::Gather, &[c, index.expect("an integer")]);
+        let product = apply(&rules::Mul, &[y, z]);
+        apply(&rules::Add, &[product, element])
     });
-    b.switch_to(0).expect("it is there");
-    b.terminate(Terminator::Jump(to(header, vec![start, zero])));
+    b.terminate(Terminator::Return(vec![y]));
     b.finish("horner").expect("fitting kinds")
 }
 
@@ -335,42 +345,21 @@ fn operators_that_lie_give_errors_and_those_that_panic_panic() {
 fn many_operators() -> Function {
     let b = Builder::new();
     let [x, v] = [(); 2].map(|()| b.parameter(Type::new(DType::F64, &[3])));
-    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
-    let (three, first) = (
-        b.literal(Datum::Int(3)),
-        b.literal(Array::from(0u32).into()),
-    );
-    let (half, exit) = (b.literal(0.5.into()), b.exit("too many", 0));
-    let header = b.block();
-    let y = b.parameter(Type::new(DType::F64, &[3]));
-    let i = b.parameter(ValueKind::Int);
-    let less = S::CompareInt(Comparison::Less);
-    let condition = b.compute(less, &[i, three], None).expect("integers");
+    let (three, half) = (b.literal(Datum::Int(3)), b.literal(0.5.into()));
+    let first = b.literal(Array::from(0u32).into());
+    let exit = b.exit("too many", 0);
     let apply = |op: &'static dyn Operator, args: &[ValueId]| {
         b.try_apply(OpRef::Static(op), args).expect("fitting types")
     };
-    let body = b.block();
-    let product = apply(&rules::Mul, &[y, v]);
-    let sum = apply(&rules::SumTo, &[product, y]);
-    let sine = apply(&rules::Sin, &[sum]);
-    let replaced = apply(&rules::ReplaceRow, &[sine, half, first]);
-    let next = b.compute(S::IntAdd, &[i, one], Some(exit));
-    b.terminate(Terminator::Jump(to(
-        header,
-        vec![replaced, next.expect("integers")],
-    )));
-    let after = b.block();
+    let y = counted(&b, (x, three), exit, |y, _| {
+        let product = apply(&rules::Mul, &[y, v]);
+        let sum = apply(&rules::SumTo, &[product, y]);
+        let sine = apply(&rules::Sin, &[sum]);
+        apply(&rules::ReplaceRow, &[sine, half, first])
+    });
     let same = apply(&rules::SumTo, &[x, x]);
     let twice = apply(&rules::Add, &[same, x]);
     b.terminate(Terminator::Return(vec![y, same, twice]));
-    b.switch_to(header).expect("it is there");
-    b.terminate(Terminator::Branch {
-        condition,
-        then: to(body, Vec::new()),
-        otherwise: to(after, Vec::new()),
-    });
-    b.switch_to(0).expect("it is there");
-    b.terminate(Terminator::Jump(to(header, vec![x, zero])));
     b.finish("many operators").expect("fitting kinds")
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Those that are an instruction or a few are written here, by the formula of their scalar function.
 //! Any other elementwise operator is a call of that function. Either way the result has the bits that the
-//! kernel gives for one element (`elementwise_operators_have_the_bits_of_their_kernels` compares); of a NaN, sign and payload may be others. Operators that move elements
-//! about leave a single number as it is.
+//! kernel gives for one element (`elementwise_operators_have_the_bits_of_their_kernels` compares); of a
+//! NaN, sign and payload may be others. Operators that move elements about leave a single number as it is.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::types::{F32, F64, I64};

@@ -5,8 +5,10 @@
 //!
 //! Soundness. What is compiled has passed [`Function::check`], which sees to the kinds of operands and
 //! the records of tapes. That control flow comes by a definition before its use is compared here again,
-//! by dominance, and so is that the result of an operator is of the kind that the function says. Machine code reaches memory at its slots, at the run and at the tapes alone, by offsets known
-//! here, and within a tape only between its bottom and its end, which it compares each time.
+//! by dominance, and so is that the result of an operator is of the kind that the function says. Machine
+//! code reaches memory at its slots, at the run, at the tapes and at elements of vectors alone, by offsets
+//! known here; within a tape only between its bottom and its end, and within a vector only below its length,
+//! which it compares each time.
 
 use std::collections::HashMap;
 
