@@ -15,9 +15,12 @@ use crate::error::{Error, Result};
 use crate::ir::{ArgumentLengths, Expression, Function, ValueId};
 use crate::process::Mutex;
 use crate::reserve;
+use crate::rules::MOST_OPERANDS;
 
 use super::array_tape::missing;
 use super::element_change::changes_elements;
+use super::fixed_step::{ElementStep, FixedSource};
+use super::word::RawSlot;
 
 /// Most bytes of an array that has memory of its own.
 const LARGE: usize = 1 << 15;
@@ -337,6 +340,48 @@ impl FixedMemory {
     /// As [`FixedRegion::copy`].
     pub(super) fn copy(&mut self, from: usize, count: usize, to: usize) -> Result<()> {
         self.backs[to].copy(self.fronts[from].slice(count))
+    }
+
+    /// Computes a result element by element, where single numbers are in slots.
+    pub(super) fn elements(&mut self, step: &ElementStep, slots: &[RawSlot]) {
+        let (mut doubles, mut singles) = ([0.0f64; MOST_OPERANDS], [0.0f32; MOST_OPERANDS]);
+        for (k, (source, _)) in step.operands.iter().enumerate() {
+            if let FixedSource::Slot(slot, _) = *source {
+                doubles[k] = f64::from_bits(slots[slot]);
+                singles[k] = f32::from_bits(slots[slot] as u32);
+            }
+        }
+        let (fronts, backs) = (&self.fronts, &mut self.backs);
+        let is_double = step.dtype == DType::F64;
+        let mut operands = [Slice::F64(&[]); MOST_OPERANDS];
+        for (k, (operand, &(source, count))) in operands.iter_mut().zip(&step.operands).enumerate()
+        {
+            *operand = match source {
+                FixedSource::Memory(place) => fronts[place].slice(count),
+                _ if is_double => Slice::F64(&doubles[k..=k]),
+                _ => Slice::F32(&singles[k..=k]),
+            };
+        }
+        let to = backs[step.to].slice_mut(step.count);
+        step.kernel.apply(&operands[..step.operands.len()], to);
+        self.exchange(step.to);
+    }
+
+    /// Copies elements of one place, from `start` on, to another place.
+    ///
+    /// # Errors
+    /// As [`FixedRegion::copy`].
+    pub(super) fn part(
+        &mut self,
+        from: usize,
+        start: usize,
+        count: usize,
+        to: usize,
+    ) -> Result<()> {
+        let all = self.fronts[from].slice(start + count);
+        self.backs[to].copy(all.part(start, count))?;
+        self.exchange(to);
+        Ok(())
     }
 
     /// An array of what is in a place.

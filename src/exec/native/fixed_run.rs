@@ -25,6 +25,13 @@ impl Frame {
         for step in steps {
             match step {
                 FixedStep::Apply(apply) => self.fixed_apply(apply, slots)?,
+                FixedStep::Elements(step) => self.fixed.elements(step, slots),
+                &FixedStep::Part {
+                    from,
+                    start,
+                    count,
+                    to,
+                } => self.fixed.part(from, start, count, to)?,
                 FixedStep::AddOuter(factors, to) => self.add_outer(factors, *to)?,
                 FixedStep::Constant(array, to) => {
                     self.fixed.write(*to, array.view().data)?;

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::word::Word;
-use crate::array::{Array, Shape, Type};
-use crate::rules::{Kernel, OpRef};
+use crate::array::{Array, DType, Shape, Type};
+use crate::rules::{Kernel, MOST_OPERANDS, OpRef};
 
 /// Where an operand is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,10 +55,30 @@ pub(super) struct FixedApply {
     pub(super) to: FixedTarget,
 }
 
+/// An operator that is applied element by element to arrays in memory and single numbers.
+#[derive(Debug)]
+pub(super) struct ElementStep {
+    pub(super) kernel: Kernel,
+    pub(super) dtype: DType,
+    /// Where each operand is, and how many elements it has.
+    pub(super) operands: SmallVec<[(FixedSource, usize); MOST_OPERANDS]>,
+    pub(super) count: usize,
+    pub(super) to: usize,
+}
+
 /// A step. Places are those of memory, but where it says that they are of the frame.
 #[derive(Debug)]
 pub(super) enum FixedStep {
     Apply(Box<FixedApply>),
+    /// A result is computed element by element.
+    Elements(Box<ElementStep>),
+    /// So many elements of a place, from one on, are copied to another place.
+    Part {
+        from: usize,
+        start: usize,
+        count: usize,
+        to: usize,
+    },
     /// Adds the products of all elements of one array and all of another to a matrix in a place.
     AddOuter([(FixedSource, usize); 2], usize),
     /// A constant is put into a place.

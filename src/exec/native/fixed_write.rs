@@ -5,14 +5,80 @@
 use smallvec::SmallVec;
 
 use super::arrays::OPERATOR;
-use super::fixed_step::{FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay};
+use super::fixed_step::{
+    ElementStep, FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay,
+};
 use super::frame::ArrayStep;
 
 use super::translate::Translator;
 use super::unsupported::{Translated, Unsupported};
-use crate::array::Type;
+use crate::array::{Slice, SliceMut, Type, View, ViewMut};
 use crate::ir::{Expression, Instruction, ValueId};
 use crate::rules::{Kernel, OpRef, is_one_of, shares};
+
+/// A step that needs less than [`FixedApply`], if there is one.
+fn quick(
+    op: &OpRef,
+    way: FixedWay,
+    operands: &[FixedOperand],
+    types: &[&Type],
+    ty: &Type,
+    to: FixedTarget,
+) -> Option<FixedStep> {
+    let FixedTarget::Memory(to) = to else {
+        return None;
+    };
+    let is_framed = |o: &FixedOperand| matches!(o.source, FixedSource::Frame(_));
+    if operands.iter().any(is_framed) {
+        return None;
+    }
+    if let FixedWay::Elements(kernel) = way {
+        return Some(FixedStep::Elements(Box::new(ElementStep {
+            kernel,
+            dtype: ty.dtype,
+            operands: operands.iter().map(|o| (o.source, o.count)).collect(),
+            count: ty.size(),
+            to,
+        })));
+    }
+    let &[
+        FixedOperand {
+            source: FixedSource::Memory(from),
+            ..
+        },
+    ] = operands
+    else {
+        return None;
+    };
+    Some(FixedStep::Part {
+        from,
+        start: first_element(op, types[0], ty)?,
+        count: ty.size(),
+        to,
+    })
+}
+
+/// The number of the first element that a slice takes, if it takes elements that follow one another. The
+/// operator says so itself, of an array of numbers that count.
+fn first_element(op: &OpRef, of: &Type, ty: &Type) -> Option<usize> {
+    if !is_one_of!(op: BasicSlice) || ty.size() == 0 {
+        return None;
+    }
+    let counted: Vec<f64> = (0..of.size()).map(|i| i as f64).collect();
+    let mut taken = vec![0.0; ty.size()];
+    let view = View::new(&of.shape, Slice::F64(&counted));
+    let out = ViewMut {
+        shape: &ty.shape,
+        data: SliceMut::F64(&mut taken),
+    };
+    op.eval(&[view], out).ok()?;
+    let start = taken[0];
+    let follow = taken
+        .iter()
+        .enumerate()
+        .all(|(k, &x)| x == start + k as f64);
+    follow.then_some(start as usize)
+}
 
 impl Translator<'_> {
     /// The memory where the elements of a value are; `None` if that is the frame.
@@ -240,6 +306,10 @@ impl Translator<'_> {
                 FixedTarget::Slot(self.fixed.numbers - 1, self.word(result)?)
             }
         };
+        if let Some(step) = quick(op, way, &operands, &types, &ty, to) {
+            self.wait_for(step);
+            return Ok(Some(None));
+        }
         let drops = args.iter().enumerate().filter_map(|(k, &id)| {
             let place = self.place(id).filter(|_| self.is_framed(id))?;
             let last = self.last.operand(self.current, instruction, k);

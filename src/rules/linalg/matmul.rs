@@ -120,6 +120,13 @@ multiversion! {
 /// A vector times a matrix, by parts of the result.
 fn vector<T: Real>(x: &[T], b: &[T], out: &mut [T], s: Sizes, tb: bool, threads: usize) {
     let Sizes { k, n, .. } = s;
+    if threads <= 1 {
+        return if tb {
+            dots(x, b, out)
+        } else {
+            rows(x, b, n, out)
+        };
+    }
     let width = split::part(n, threads, UNIT);
     let parts = out.chunks_mut(width).enumerate();
     split::each(threads, parts, |(number, out)| {
@@ -180,6 +187,13 @@ impl Operator for MatMul {
         let Some(s) = self.sizes(a, b) else {
             unreachable!("infer admits matching sizes only");
         };
+        if let ([_, _], [_, _]) = (a, b) {
+            return with_real!(out.data.dtype(), T => {
+                let (x, y) = (args[0].real::<T>(), args[1].real::<T>());
+                let out = T::slice_mut(&mut out.data);
+                product(*self, s, x, y, out, split::threads(s.time()))
+            });
+        }
         // Walk the leading axes with the matrices as runs of one element.
         let lead = |shape: &[usize]| Shape::from_slice(&shape[..shape.len() - 2]);
         let (la, lb, lo) = (lead(a), lead(b), lead(out.shape));
@@ -187,9 +201,6 @@ impl Operator for MatMul {
         with_real!(out.data.dtype(), T => {
             let (x, y) = (args[0].real::<T>(), args[1].real::<T>());
             let out = T::slice_mut(&mut out.data);
-            if lo.is_empty() {
-                return product(*self, s, x, y, out, split::threads(s.time()));
-            }
             let walk = Broadcast::new(&lo, [&la[..], &lb[..]].into_iter());
             let failure = OnceLock::new();
             let one = |i: usize, j: usize, out: &mut [T], threads: usize| {
