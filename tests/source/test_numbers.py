@@ -188,3 +188,18 @@ def test_truth_of_numpys_is_compared_and_converted():
         agrees(converted, np.float32(x), np.float32(0.5))
     with pytest.raises(wy.SourceError, match="rounding"):
         read(lambda x: round(x > 0.5), np.float64(0.7))
+
+
+def test_sum_is_this_pythons():
+    """From 3.12 floats are added with a correction, in some of them integers to floats are not."""
+
+    def total(a, n, b, c):
+        return sum([a, n, b, c])
+
+    points = [(1e16, 1, 1.0, -1e16), (0.1, 10**15 + 1, 1e16, 0.3), (1e100, -7, 1.0, -1e100)]
+    points += [(-0.0, 0, -0.0, -0.0), (1e16, True, -1e16, 0.1), (1e308, 1, 1e308, -1e308)]
+    points += [(1e16, 1, 1.0, np.float64(2.0)), (0.1, 1, np.float64(0.7), 1e-17)]
+    for point in points:
+        agrees(total, *point)
+    agrees(lambda x: sum([x, x], x), -0.0)
+    agrees(lambda x, n: sum([x * i for i in range(n) if x * i > 0.3]), 0.7, 9)

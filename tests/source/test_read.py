@@ -333,3 +333,12 @@ def test_functions_of_exec_leave_nothing():
     del found
     gc.collect()
     assert len(read._readings) < before + 250
+
+
+def test_a_constant_on_the_line_of_its_function():
+    given = [lambda x: 3, lambda x: "text", (lambda: lambda: 3)()]
+    found = [ast.unparse(read.function(f).node.body) for f in given]
+    assert found == ["3", "'text'", "3"]
+    outer = lambda: lambda: 3  # noqa: E731
+    assert isinstance(read.function(outer).node.body, ast.Lambda)
+    assert isinstance(read.function(outer()).node.body, ast.Constant)

@@ -254,14 +254,15 @@ def _matches(body: list[ast.stmt], node: FunctionNode, code: types.CodeType, mar
     """Whether a function compiles to this code, among these statements of its module: Python has
     other instructions for calls of what a module imports. ``mark`` is a line after all others.
     """
-    line, decorators = node.lineno, getattr(node, "decorator_list", [])
+    decorators = getattr(node, "decorator_list", [])
     module = ast.Module(body, [])
+    by = mark - node.lineno
     with _compiling, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            # Its code object is known by a line number that no other function has.
-            node.lineno = mark
-            node.end_lineno, end = max(mark, node.end_lineno or 0), node.end_lineno
+            # Its code object is known by a line number that no function outside of it has. Its body
+            # goes with it: where lines change, CPython 3.12 writes other instructions.
+            _shift(node, by)
             if decorators:
                 node.decorator_list = []  # type: ignore[union-attr]
             flags = code.co_flags & _FUTURES
@@ -269,23 +270,36 @@ def _matches(body: list[ast.stmt], node: FunctionNode, code: types.CodeType, mar
         except (SyntaxError, ValueError):
             return False
         finally:
-            node.lineno, node.end_lineno = line, end
+            _shift(node, -by)
             if decorators:
                 node.decorator_list = decorators  # type: ignore[union-attr]
     wanted = _without_positions(code)
-    return any(
-        _without_positions(each) == wanted
-        for each in _codes(compiled)
-        if each.co_firstlineno == mark
-    )
+    return any(_without_positions(each) == wanted for each in _codes_at(compiled, mark))
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def _shift(node: FunctionNode, by: int) -> None:
+    """Moves a function, without its parameters, by so many lines."""
+    waiting: list[Any] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
+    node.lineno += by
+    node.end_lineno = (node.end_lineno or 0) + by
+    while waiting:
+        each = waiting.pop()
+        if "lineno" in each._attributes:
+            each.lineno += by
+            if each.end_lineno is not None:
+                each.end_lineno += by
+        waiting += ast.iter_child_nodes(each)
+
+
+def _codes_at(code: types.CodeType, line: int) -> Iterator[types.CodeType]:
+    """The outermost code objects of this line."""
     waiting = [code]
     while waiting:
         code = waiting.pop()
-        yield code
-        waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+        if code.co_firstlineno == line:
+            yield code
+        else:
+            waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
 
 
 def _without_positions(code: types.CodeType) -> types.CodeType:

@@ -11,8 +11,9 @@ from typing import Any
 from .values import REAL, Choice, Known, Lazy, Number, Row, kind_of
 from .walker import Ended, Walker
 
-# Since 3.12 Python adds floats with a correction (Neumaier, 1974).
+# Since 3.12 Python adds floats with a correction (Neumaier, 1974), at first not integers to them.
 COMPENSATED = sys.version_info >= (3, 12)
+WHOLE_COMPENSATED = sum([1e16, 1, -1e16]) == 1.0
 LONGEST_SORTED = 64
 
 
@@ -77,26 +78,40 @@ class Reductions(Walker):
             return self.distribute(lost, lambda one: self._with_correction(total, one, node), node)
         if isinstance(lost, Known) and lost.object is None:
             return total
-        finite = self.call(Known(math.isfinite), [lost], {}, node)
-        return self.decide(
-            self.truth(finite, node),
-            lambda: self.binary("Add", total, lost, node),
-            lambda: total,
-            node,
-        )
+        finite = self.truth(self.call(Known(math.isfinite), [lost], {}, node), node)
+
+        def corrected() -> Any:
+            # To add 0.0 would take the sign of a negative zero.
+            lossy = self.compare("NotEq", lost, Known(0.0), node)
+            return self.decide(
+                lossy, lambda: self.binary("Add", total, lost, node), lambda: total, node
+            )
+
+        return self.decide(finite, corrected, lambda: total, node)
 
     def _corrected(self, pair: Row, item: Any, node: ast.AST) -> Any:
         """A sum of floats and what rounding lost of it."""
         total, lost = pair.items
-        for value in (total, item, lost):
-            if isinstance(value, Choice):
-                self.unknown(None, node, "sum of numbers of kinds that differ", "use floats")
+        if isinstance(total, Choice):
+            return self.distribute(
+                total, lambda one: self._corrected(Row((one, lost)), item, node), node
+            )
+        if isinstance(lost, Choice):
+            return self.distribute(
+                lost, lambda one: self._corrected(Row((total, one)), item, node), node
+            )
+        if isinstance(item, Choice):
+            return self.distribute(item, lambda one: self._corrected(pair, one, node), node)
         if kind_of(total) != "float" or kind_of(item) not in ("float", "int", "bool"):
-            return Row((self.binary("Add", total, item, node), lost))
+            # Nothing is corrected from here on.
+            total = self._with_correction(total, lost, node)
+            return Row((self.binary("Add", total, item, node), Known(None)))
         if isinstance(lost, Known) and lost.object is None:
             lost = Known(0.0)
         value = self.call(Known(float), [item], {}, node)
         made = self.binary("Add", total, value, node)
+        if kind_of(item) != "float" and not WHOLE_COMPENSATED:
+            return Row((made, lost))
         large = self.compare("GtE", self._size(total, node), self._size(value, node), node)
 
         def rest(one: Any, other: Any) -> Any:
