@@ -173,6 +173,50 @@ def strings(x):
     return x * x
 
 
+def chosen(x):
+    print("large" if x > 1 else "small", x if x > 2 else None)
+    name = "one" if x > 1 else x
+    print(name)
+    return x * x
+
+
+PERCENT = "%.3f %s %5.1e %(name)s".replace("%(name)s", "%r")
+BRACES = "{0:.2f} {1} {0!r:>8}"
+
+
+def older_formats(x):
+    print(PERCENT % (x, (x, 2), x, "a"), BRACES.format(x, 2 * x))
+    return x
+
+
+def generated(x):
+    def numbers():
+        for k in range(3):
+            print("number", k)
+            yield x * k
+
+    return sum(numbers())
+
+
+def tried(x):
+    try:
+        print("tried", x)
+        if x > 1:
+            raise ValueError("too large")
+    except ValueError:
+        print("caught")
+    finally:
+        print("at last")
+    return x * x
+
+
+def of_many_kinds(x):
+    print(x > 1, int(x), x // 1, -0.0 * x, x * 1e300 * 1e300, math.pi, 1e-7 * x, 1e22 * x)
+    print({1.0: x, "k": [x]}, (x,), [], (), {"a": {"b": x}}, f"{x=} {x:,.2f} {x:%} {int(x):05d}")
+    print(*[x * k for k in range(3)], sep=", ", end=None)
+    return x
+
+
 def derivatives(x):
     print("slope", wy.grad(lambda y: y * y * x)(x))
     return x**3
@@ -200,6 +244,14 @@ CASES = [
     (recursive, 1.5, 3),
     (strings, 1.5),
     (derivatives, 1.5),
+    (chosen, 1.5),
+    (chosen, 0.5),
+    (chosen, 2.5),
+    (older_formats, 1.5),
+    (generated, 1.5),
+    (tried, 1.5),
+    (tried, 0.5),
+    (of_many_kinds, 1.5),
 ]
 REFUSED = {in_a_loop_over_values}
 

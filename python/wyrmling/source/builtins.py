@@ -91,6 +91,9 @@ class Builtins(Walker):
         if found is functools.reduce:
             return self._reduce(args, node)
         owner = getattr(found, "__self__", None)
+        is_known = all(isinstance(arg, Known) for arg in args)
+        if isinstance(owner, str) and name == "format" and not keywords and not is_known:
+            return self.filled_in("format", owner, Row(tuple(args)), node)
         if isinstance(owner, str | bytes | int | float | tuple | np.generic):
             return self.pure(found, args, keywords, node)
         transform = transform_name(found)

@@ -317,9 +317,7 @@ class Containers(Walker):
                 self.refuse(node, "this operator on such objects", "compute it outside")
             return self.fold(OPERATORS[operator], [left.object, right.object], node)
         if isinstance(left, Known) and isinstance(left.object, str) and operator == "Mod":
-            from .values import Text
-
-            return Text()
+            return self.filled_in("%", left.object, right, node)
         if isinstance(left, Row | Reference | Applied | MethodOf | Known | Number):
             self.leave("Python has no such operator for these", node)
         return self.refuse(node, "this operator on these", "compute with numbers or arrays")

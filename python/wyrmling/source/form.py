@@ -85,6 +85,13 @@ def named(cls: type, parts: list[Any]) -> Make:
     return Make(MakeNamed(cls), parts)
 
 
+FILLED: dict[str, Callable[[str, Any], str]] = {
+    "%": lambda text, values: text % values,
+    "format": lambda text, values: text.format(*values),
+}
+"""What fills values into a text."""
+
+
 @dataclass(frozen=True)
 class Formatted:
     """Makes a string: ``template`` has what is written, and how each of the values is formatted."""
@@ -102,6 +109,9 @@ class Formatted:
                 continue
             change, spec = piece
             value = next(given)
+            if change in FILLED:
+                parts.append(FILLED[change](spec, value))
+                continue
             parts.append(format(changes[change](value) if change in changes else value, spec))
         return "".join(parts)
 

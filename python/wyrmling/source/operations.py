@@ -28,6 +28,10 @@ class Operations:
         """One string of several (``texts.py``)."""
         raise NotImplementedError
 
+    def filled_in(self, change: str, text: str, values: Any, node: ast.AST) -> Any:
+        """A text with values in it (``texts.py``)."""
+        raise NotImplementedError
+
     def prints_since(self, entry: Any, ways: Sequence[Any]) -> bool:
         """Whether something was printed on a way from there (``texts.py``)."""
         raise NotImplementedError

@@ -10,9 +10,11 @@ known: text that is printed in a loop that stays one is refused.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from . import form as forms
 from .join import Incoming
 from .state import (
     ArrayContents,
@@ -25,7 +27,10 @@ from .state import (
 from .values import (
     CLASSES,
     PLACEHOLDER,
+    REAL,
+    WHOLE,
     Array,
+    Choice,
     Known,
     Lost,
     Number,
@@ -95,16 +100,33 @@ class Texts(Walker):
         if seen is None:
             return Text()
         if spec:
-            like: Any = ""
-            if change not in CHANGES and isinstance(seen, Number):
-                like = CLASSES[seen.kind](PLACEHOLDER[seen.kind])
-            elif change not in CHANGES and not isinstance(seen, Text):
+            if change in CHANGES or isinstance(seen, Text):
+                likes: list[Any] = ["", ""]
+            elif isinstance(seen, Number):
+                likes = [_sample(seen), _sample(seen, odd=True)]
+            else:
                 return Text()
             try:
-                format(like, spec)
+                format(likes[0], spec)
             except (ValueError, TypeError):
                 self.leave("a format does not fit", node)
+            if not _fits(format, likes[1], spec):
+                return Text()
         return Text(((change, spec),), (seen,))
+
+    def filled_in(self, change: str, text: str, values: Any, node: ast.AST) -> Any:
+        """``text % values``, or ``text.format(*values)``."""
+        seen = self.as_printed(values)
+        like = _sample(seen)
+        if like is None:
+            return Text()
+        try:
+            forms.FILLED[change](text, like)
+        except (ValueError, TypeError, LookupError):
+            self.leave("a format does not fit", node)
+        if not _fits(forms.FILLED[change], text, _sample(seen, odd=True)):
+            return Text()
+        return Text(((change, text),), (seen,))
 
     def as_printed(self, value: Any) -> Any:
         """The value as it is now, whatever becomes of it later; None if it is shown in a way that
@@ -114,6 +136,9 @@ class Texts(Walker):
             return value
         if isinstance(value, Text):
             return None if value.template is None else value
+        if isinstance(value, Choice):
+            ways = [self.as_printed(one) for one in value.alternatives]
+            return None if None in ways else Choice(value.tag, tuple(ways))
         if isinstance(value, Array):
             return value if value.shape and not is_integers(value) else None
         if isinstance(value, Row):
@@ -171,13 +196,13 @@ class Texts(Walker):
         options.append(keywords.get("file", Known(None)))
         if not isinstance(options[-1], Known):
             self.refuse(node, "print to such a file", "print to a file of the module's")
-        items = [self.as_printed(self.settled(arg, node)) for arg in args]
+        items = [self.as_printed(arg) for arg in args]
         if None in items:
             self.refuse(node, "print of this", "print numbers, arrays, strings and lists of them")
         assert self.printed is not None, "there is a cell once something is printed"
         contents = self.state.heap.get(self.printed.address)
         if not isinstance(contents, CellContents):
-            self.refuse(node, "print within a derivative", "print beside it")
+            self.refuse(node, "print in a recursion or within a derivative", "print beside it")
         if isinstance(contents.value, Lost):
             self.refuse(node, "print after print in a loop", IN_A_LOOP)
         entry = Row((contents.value, Row((*options, Row(tuple(items))))))
@@ -199,3 +224,29 @@ class Texts(Walker):
         if not isinstance(contents, CellContents) or isinstance(contents.value, Lost):
             self.refuse(node, PRINT_IN_A_LOOP, IN_A_LOOP)
         return None if isinstance(contents.value, Known) else contents.value
+
+
+def _fits(function: Any, *args: Any) -> bool:
+    """Whether a text can be formatted with this."""
+    try:
+        function(*args)
+    except (ValueError, TypeError, LookupError, OverflowError):
+        return False
+    return True
+
+
+def _sample(value: Any, odd: bool = False) -> Any:
+    """An object like a number, known object or tuple of them; None if it is another. An odd one is
+    a number that fewer formats take.
+    """
+    if isinstance(value, Number):
+        strange = math.nan if value.kind in REAL else value.kind in WHOLE and -1
+        return CLASSES[value.kind](strange if odd else PLACEHOLDER[value.kind])
+    if isinstance(value, Known):
+        return value.object
+    if isinstance(value, Text):
+        return ""
+    if isinstance(value, Row):
+        items = [_sample(item, odd) for item in value.items]
+        return None if None in items else tuple(items)
+    return None
