@@ -267,7 +267,7 @@ class Walker(Operations):
 
     def contents(self, value: Reference, node: ast.AST) -> Any:
         """What stands under an address."""
-        found = self.state.heap[value.address]
+        found = self.state.heap.get(value.address, Lost("the ways to here made several"))
         if isinstance(found, Lost):
             self.unknown(value, node, f"an object of which {found.reason}", LOST)
         return found
