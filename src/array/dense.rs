@@ -10,9 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use super::buffer::{self, Buffer};
-use super::{
-    Element, Shape, Type, copied, element_count, equal_shapes, filled, shape, size, vec_for,
-};
+use super::{Element, Shape, Type, copied, element_count, filled, shape, size, vec_for};
 use crate::error::{Error, Result};
 
 /// Most elements of an array that is stored with its reference count.
@@ -228,7 +226,7 @@ impl<T: Element> Dense<T> {
     #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(crate) fn overwrite(&mut self, shape: &[usize], elements: &[T]) -> bool {
         match self.parts_mut() {
-            Some((own, to)) if equal_shapes(own, shape) && to.len() == elements.len() => {
+            Some((own, to)) if super::equal_shapes(own, shape) && to.len() == elements.len() => {
                 to.copy_from_slice(elements);
                 true
             }
@@ -312,7 +310,7 @@ impl<T: Element> Dense<T> {
     /// As [`from_vec`](Self::from_vec).
     #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(super) fn set_shape(&mut self, shape: &[usize]) {
-        if !equal_shapes(&self.shape, shape) {
+        if !super::equal_shapes(&self.shape, shape) {
             *self = self.with_shape(shape);
         }
     }

@@ -247,6 +247,7 @@ impl Array {
     }
 
     /// The elements in C order.
+    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     #[inline(always)]
     pub(crate) fn elements(&self) -> Slice<'_> {
         match self {
