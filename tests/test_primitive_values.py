@@ -115,7 +115,7 @@ def test_lengths_that_are_no_lengths_are_not_believed():
         7,
         True,
     ],
-    ids=str,
+    ids=lambda x: f"{type(x).__name__} {x if not isinstance(x, memoryview) else x.tolist()}",
 )
 def test_results_of_any_layout_are_read(result):
     f = wy.primitive(lambda x: {"first": [result, result], "second": x})
