@@ -24,7 +24,6 @@ from .values import (
     KINDS,
     STORED,
     Choice,
-    Defined,
     Known,
     Lost,
     Number,
@@ -68,12 +67,6 @@ class Environment(Walker):
             return self._outside(name, node)
         if isinstance(value, Unset):
             self.leave(f"the name {name!r} is not set", node)
-        if isinstance(value, Defined) and value.is_class:
-            self.refuse(
-                node,
-                f"the class {name!r}, which the function defines,",
-                "define it outside of the function",
-            )
         if isinstance(value, Lost):
             if value.key is not None and value.key not in self.names_kept:
                 raise Restart(kept=frozenset({value.key}))

@@ -303,9 +303,15 @@ def _codes_at(code: types.CodeType, line: int) -> Iterator[types.CodeType]:
 
 
 def _without_positions(code: types.CodeType) -> types.CodeType:
-    """The code as it would be at another place: code objects compare constants by type, too."""
+    """The code as it would be at another place: code objects compare constants by type, too.
+
+    Bodies of classes are left out: from 3.13 they hold their line as a number, and what runs one is
+    refused in any case.
+    """
     constants = tuple(
-        _without_positions(each) if isinstance(each, types.CodeType) else each
+        (_without_positions(each) if each.co_flags & inspect.CO_NEWLOCALS else each.co_name)
+        if isinstance(each, types.CodeType)
+        else each
         for each in code.co_consts
     )
     return code.replace(

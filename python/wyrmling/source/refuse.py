@@ -164,7 +164,7 @@ TABLE |= _group(
             "yield", limits="of generators that are gone through once; not within try or with"
         ),
         "YieldFrom": "yield from",
-        "ClassDef": Entry("class", limits="it is refused where the class is used"),
+        "ClassDef": _refused("class within a function", "define it outside of the function"),
     },
 )
 TABLE |= _group(

@@ -15,7 +15,7 @@ from typing import Any
 from .frames import Handler
 from .join import Incoming
 from .state import ArrayContents, GrownContents, InstanceContents, ListContents
-from .values import Choice, Defined, Known, Reference, Row, Single, Unset
+from .values import Caught, Choice, Known, Reference, Row, Single, Unset
 from .walker import Ended, Walker
 
 REFUSING = (TypeError, AttributeError)
@@ -207,10 +207,6 @@ class Statements(Walker):
             value = self.call(decorator, [value], {}, node)
         self.store_name(node.name, value, node)
 
-    def execute_ClassDef(self, node: ast.ClassDef) -> None:
-        """``class name: …`` is refused where it is used."""
-        self.store_name(node.name, Defined(node.name, is_class=True), node)
-
     def execute_Assert(self, node: ast.Assert) -> None:
         """``assert condition``: leaves unless it holds."""
         self.guard(self.truth(self.evaluate(node.test), node), "an assertion fails", node)
@@ -340,7 +336,7 @@ class Statements(Walker):
     ) -> list[Incoming]:
         self.meet(group, node)
         if handler.name:
-            self.store_name(handler.name, Defined("an exception"), handler)
+            self.store_name(handler.name, Caught(), handler)
         try:
             self.execute(handler.body)
             if handler.name:

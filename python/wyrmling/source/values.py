@@ -297,13 +297,8 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Defined:
-    """A class that the text defines, or an exception that it has caught: refused where it is
-    used.
-    """
-
-    name: str
-    is_class: bool = False
+class Caught:
+    """An exception that the text has caught: refused where it is used."""
 
 
 ITERATORS = frozenset({"enumerate", "zip", "strict zip", "map", "filter", "reversed", "generator"})
@@ -331,7 +326,7 @@ Value = (
     | MethodOf
     | Lazy
     | Text
-    | Defined
+    | Caught
 )
 Composite = Row | Range | Closure | Applied | MethodOf | Lazy | Text
 
