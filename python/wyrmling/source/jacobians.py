@@ -32,6 +32,7 @@ from .programs import (
     outputs_of,
     real,
     sampled,
+    transposed,
     zero_of,
 )
 from .writer import Writer
@@ -129,7 +130,7 @@ def _rows(
     """The derivatives of one result, which is like ``sample``, by leaves of arguments on which it
     depends.
     """
-    pullback, places = only(program, [leaf.number]).vjp(list(wrt.values()))
+    pullback, places = transposed(only(program, [leaf.number]), list(wrt.values()))
     there = {number: at for number, at in zip(wrt, places, strict=True) if at is not None}
     kind = pullback.parameters[-1]
 

@@ -125,13 +125,23 @@ def zero_of(kind: str | None) -> Any:
     return np.float32(0.0) if kind == "float32" else 0.0
 
 
+def transposed(
+    function: IrFunction, parameters: Sequence[int]
+) -> tuple[IrFunction, list[int | None]]:
+    """``function.vjp(parameters)``. Raises Left where only that shows that it never returns."""
+    pullback, places = function.vjp(list(parameters))
+    if not pullback.returns:
+        raise Left("the function leaves")
+    return pullback, places
+
+
 def _gradients(
     writer: Writer, program: Program, leaf: Leaf, wrt: dict[int, int]
 ) -> tuple[int, dict[int, int]]:
     """Writes one result, or the sum of its elements, and its gradients by leaves of arguments that
     are these parameters; those on which it depends.
     """
-    pullback, places = _summed(program, leaf).vjp(list(wrt.values()))
+    pullback, places = transposed(_summed(program, leaf), list(wrt.values()))
     seed = writer.builder.constant(one_of(pullback.results[0]))
     found = writer.builder.inline(pullback, [*writer.parameters, seed])
     pairs = zip(wrt, places, strict=True)
@@ -365,7 +375,7 @@ def pulled(program: Program, arguments: Arguments, at: Sequence[int]) -> Program
     wrt = chosen(program, differentiated("vjp", arguments, at))
     outputs = outputs_of(real(program.form))
     part = only(program, [leaf.number for leaf in outputs])
-    pullback, places = part.vjp(list(wrt.values()))
+    pullback, places = transposed(part, list(wrt.values()))
     writer, results = program.writer("pullback"), Results(arguments)
     kinds = pullback.parameters[len(program.samples) :]
     like = sampled(part, program.samples) if "array" in kinds else [0.0] * len(kinds)
