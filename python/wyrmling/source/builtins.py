@@ -40,6 +40,8 @@ PURE = frozenset(
     {"ascii", "bin", "bytes", "chr", "complex", "format", "frozenset", "hash", "hex", "issubclass"}
     | {"oct", "ord", "slice"}
 )
+PLAIN_MEMBERS = (types.FunctionType, staticmethod, classmethod)
+"""What any instance of a class has, of that which says itself what it is for an instance."""
 
 
 class Builtins(Walker):
@@ -361,7 +363,7 @@ class Builtins(Walker):
     def builtin_getattr(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``getattr(x, name, default)``."""
         name = self.constant_of(args[1], node, "a name that is computed")
-        if len(args) == 3 and not self._has(args[0], name, node):
+        if len(args) == 3 and not self._has(args[0], name, node, is_read=True):
             return args[2]
         return self.attribute(args[0], name, node)
 
@@ -388,7 +390,8 @@ class Builtins(Walker):
         name = self.constant_of(args[1], node, "a name that is computed")
         return Known(self._has(args[0], name, node))
 
-    def _has(self, value: Any, name: str, node: ast.AST) -> bool:
+    def _has(self, value: Any, name: str, node: ast.AST, is_read: bool = False) -> bool:
+        """Whether there is an attribute. A property says so when it is read, where it may raise."""
         self.ask_kind(value)
         if isinstance(value, Known):
             if value.place is not None and self.class_of(value) is not None:
@@ -401,4 +404,10 @@ class Builtins(Walker):
                     return True
                 if hasattr(contents.cls, "__getattr__"):
                     self.refuse(node, "a class with __getattr__", "give it attributes")
+                member = member_of(contents.cls, name, None)
+                if isinstance(member, types.MemberDescriptorType):
+                    return False
+                computed = hasattr(type(member), "__get__")
+                if computed and not isinstance(member, PLAIN_MEMBERS) and not is_read:
+                    self.refuse(node, "a question for a property", "read the attribute")
         return member_of(self.type_of(value, node), name, None) is not None

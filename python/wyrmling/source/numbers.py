@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .objects import member_of
 from .values import (
     NUMPY,
     REAL,
@@ -163,7 +164,10 @@ class Numbers(Walker):
         if classes[0] is not classes[1]:
             attempts.append((right, f"__r{name}__", left))
             if classes[0] and classes[1] and issubclass(classes[1], classes[0]):
-                attempts.reverse()
+                # The right one goes first only if its class has a reflected method of its own.
+                own, other = (member_of(cls, f"__r{name}__", None) for cls in classes if cls)
+                if own is not other:
+                    attempts.reverse()
         for owner, method, other in attempts:
             if self.class_of(owner) is None:
                 continue

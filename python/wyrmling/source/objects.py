@@ -425,6 +425,8 @@ class Objects(Walker):
             return
         if hasattr(type(member), "__set__") and not isinstance(member, types.MemberDescriptorType):
             self.refuse(node, "a descriptor", "use plain attributes")
+        if not contents.cls.__dictoffset__ and not isinstance(member, types.MemberDescriptorType):
+            self.leave(f"there is no slot {name!r}", node)
         names, values = list(contents.names), list(contents.values)
         if name in names:
             values[names.index(name)] = value

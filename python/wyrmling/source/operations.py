@@ -264,6 +264,10 @@ class Operations:
         """``len(value)`` (``sequences.py``)."""
         raise NotImplementedError
 
+    def own_length(self, value: Any, node: ast.AST) -> Any:
+        """What a class's own ``__len__`` gives (``sequences.py``)."""
+        raise NotImplementedError
+
     def item(self, value: Any, index: Any, node: ast.AST) -> Any:
         """``value[index]`` (``containers.py``)."""
         raise NotImplementedError

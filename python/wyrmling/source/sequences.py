@@ -9,7 +9,19 @@ from typing import Any
 import numpy as np
 
 from .state import DictContents, GrownContents, ListContents, SetContents
-from .values import Array, Choice, Closure, Known, Lazy, Number, Range, Reference, Row
+from .values import (
+    WHOLE,
+    Array,
+    Choice,
+    Closure,
+    Known,
+    Lazy,
+    Number,
+    Range,
+    Reference,
+    Row,
+    kind_of,
+)
 from .walker import LONGEST_UNROLLED, OTHER_LENGTH, Walker
 
 LIST = "go through it by for, or look its items up"
@@ -35,9 +47,9 @@ class Sequences(Walker):
                 return contents.length
             if isinstance(contents, SetContents):
                 return Known(len(contents.items))
-            method = self.bound(value, "__len__", node)
-            if method is not None:
-                return self.call(method, [], {}, node)
+            own = self.own_length(value, node)
+            if own is not None:
+                return own
         if isinstance(value, Range):
             return self._range_length(value, node)
         if isinstance(value, Array):
@@ -54,10 +66,26 @@ class Sequences(Walker):
 
     def _known_length(self, value: Known, node: ast.AST) -> Any:
         if value.place is not None and self.class_of(value) is not None:
-            method = self.bound(value, "__len__", node)
-            if method is not None:
-                return self.call(method, [], {}, node)
+            own = self.own_length(value, node)
+            if own is not None:
+                return own
         return self.fold(len, [value.object], node)
+
+    def own_length(self, value: Any, node: ast.AST) -> Any:
+        """What a class's own ``__len__`` gives, which has to be an integer from 0; None if it has
+        none.
+        """
+        method = self.bound(value, "__len__", node)
+        if method is None:
+            return None
+        found = self.call(method, [], {}, node)
+        if isinstance(found, Choice):
+            found = self.settled(found, node)
+        if kind_of(found) not in (*WHOLE, "bool"):
+            self.leave("__len__ returns no integer", node)
+        fine = self.compare("GtE", found, Known(0), node)
+        self.guard(self.truth(fine, node), "__len__ returns less than 0", node)
+        return self.call(Known(int), [found], {}, node)
 
     def _range_length(self, value: Range, node: ast.AST) -> Any:
         """The length of a range, by Python's formula."""

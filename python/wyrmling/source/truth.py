@@ -163,10 +163,17 @@ class Truth(Walker):
         return self.refuse(node, "a condition on this object", "compare it with None")
 
     def _own_truth(self, value: Any, length: int | None, node: ast.AST) -> Any:
-        for name in ("__bool__", "__len__"):
-            method = self.bound(value, name, node) if self.class_of(value) else None
-            if method is not None:
-                return self.truth(self.call(method, [], {}, node), node)
+        method = self.bound(value, "__bool__", node) if self.class_of(value) else None
+        if method is not None:
+            found = self.call(method, [], {}, node)
+            if isinstance(found, Choice):
+                found = self.settled(found, node)
+            if kind_of(found) != "bool":
+                self.leave("__bool__ returns no bool", node)
+            return found
+        own = self.own_length(value, node) if self.class_of(value) else None
+        if own is not None:
+            return self.truth(own, node)
         return Known(True) if length is None else Known(length > 0)
 
     def compare(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
@@ -233,7 +240,10 @@ class Truth(Walker):
 
     def _own(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """What a class's own comparison gives; None if there is none."""
-        attempts = ((left, METHOD[operator], right), (right, METHOD[MIRRORED[operator]], left))
+        attempts = [(left, METHOD[operator], right), (right, METHOD[MIRRORED[operator]], left)]
+        ours, theirs = self.class_of(left), self.class_of(right)
+        if ours and theirs and ours is not theirs and issubclass(theirs, ours):
+            attempts.reverse()
         for owner, name, other in attempts:
             method = self.bound(owner, name, node) if self.class_of(owner) else None
             if method is not None:
