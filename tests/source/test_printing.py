@@ -310,3 +310,99 @@ def test_a_loss_that_prints_is_refused():
     w = wy.Parameter(1.0)
     with pytest.raises(wy.SourceError, match="print in a loss"):
         wy.fit(loss, {"x": np.ones(4)}, parameters={"w": w}, optimizer=wy.SGD(0.1))
+
+
+def divides(x):
+    print("divides", x)
+    try:
+        return x / (x - 2.0)
+    except ZeroDivisionError:
+        return x * 3.0
+
+
+def asserts(x):
+    print("asserts", x)
+    try:
+        # Plain assertions are rewritten in a test.
+        if x <= 3.0:
+            raise AssertionError(x)
+        return x * x
+    except AssertionError:
+        return x * 2.0
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("f", "slope"), [(divides, 3.0), (asserts, 2.0)])
+def test_what_prints_and_handles_its_own_exception_prints_once_and_has_a_gradient(f, slope, mode):
+    derived = wy.grad(f, mode=mode)
+    for at in range(8):
+        x = 5.0 if at == 1 else 2.0
+        assert printed(lambda x=x: derived(x))[0] == f"{f.__name__} {x}\n"
+        if x == 2.0:
+            assert printed(lambda: derived(2.0))[1] == slope
+
+
+@pytest.mark.parametrize("mode", ["auto", "source"])
+def test_what_prints_and_cannot_be_traced_says_so_in_each_call_that_leaves(mode):
+    def f(x):
+        print("f", x)
+        try:
+            return math.sin(x) / (x - 2.0)
+        except ZeroDivisionError:
+            return x * 3.0
+
+    derived = wy.grad(f, mode=mode)
+    for _ in range(8):
+        text, found = printed(lambda: derived(2.0))
+        assert text == "f 2.0\n"
+        assert re.match(r"SourceError: .*it was left \(division by zero\), returns then", found)
+    assert printed(lambda: derived(1.0))[0] == "f 1.0\n"
+
+
+@pytest.mark.parametrize("mode", ["auto", "source"])
+def test_what_prints_raises_pythons_exception_though_it_cannot_be_traced(mode):
+    def f(x):
+        print("f", x)
+        if math.sin(x) > 0.5:
+            raise KeyError(f"it is {x}")
+        return x * x
+
+    derived = wy.grad(f, mode=mode)
+    for _ in range(6):
+        assert printed(lambda: derived(1.5)) == ("f 1.5\n", "KeyError: 'it is 1.5'")
+
+
+def classes(x):
+    print(type(x).__name__, f"{x.__class__.__name__:>9} {type(x)}")
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("mode", ["auto", "source"])
+@pytest.mark.parametrize("x", [1.5, np.float64(1.5), np.ones(2)])
+def test_a_class_that_is_only_printed_is_pythons(x, mode):
+    derived = wy.grad(classes, mode=mode)
+    for _ in range(5):
+        assert printed(lambda: derived(x))[0] == printed(lambda: classes(x))[0]
+
+
+def test_a_class_that_is_printed_by_a_function_of_the_users_is_asked_for():
+    said = []
+
+    def f(x):
+        print = said.append
+        print(type(x).__name__)
+        return x * x
+
+    wy.grad(f)(1.5)
+    wy.grad(f)(1.5)
+    assert said == ["Variable", "Variable"]
+
+
+def test_an_integer_that_is_differentiated_is_a_float_wherever_it_is_shown():
+    def f(x):
+        print(x)
+        return x * x
+
+    for mode in MODES:
+        derived = wy.grad(f, mode=mode)
+        assert [printed(lambda: derived(3)) for _ in range(3)] == [("3.0\n", 6.0)] * 3  # noqa: B023

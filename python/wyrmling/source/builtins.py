@@ -15,6 +15,7 @@ import numpy as np
 from .nested import transform_name
 from .numbers import FOLDED
 from .objects import member_of
+from .scope import is_built_in
 from .splicing import is_own_function, is_primitive
 from .state import DictContents, InstanceContents, SetContents
 from .values import (
@@ -111,7 +112,7 @@ class Builtins(Walker):
         if self._is_numpy(found) and not isinstance(found, type):
             return self.array_call(found, args, keywords, node)
         if isinstance(found, type):
-            if found.__module__ == "builtins" or issubclass(found, np.generic):
+            if is_built_in(found) or issubclass(found, np.generic):
                 return self.pure(found, args, keywords, node)
             return self.instantiate(function, args, keywords, node)
         if getattr(found, "__module__", None) in PURE_MODULES:
@@ -282,6 +283,7 @@ class Builtins(Walker):
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.builtin_float([one], {}, node), node)
         if isinstance(value, Number):
+            self.takes_no_variable |= value.kind in REAL
             return Number("float", self.as_real(value, "float", node), value.sources)
         if self.is_array(value):
             return self.array_call(float, [value], {}, node)
@@ -329,7 +331,8 @@ class Builtins(Walker):
         value = args[0]
         if isinstance(value, Choice):
             return self.distribute(value, lambda one: self.builtin_type([one], {}, node), node)
-        self.ask_kind(value)
+        if not self.is_only_printed(node):
+            self.ask_kind(value)
         place = None
         if isinstance(value, Known) and value.place is not None:
             place = value.place.type()

@@ -96,7 +96,9 @@ class Specialisation:
     ``static`` are the leaves whose values had to be known. ``form`` says how the results make up
     what the function returns, unless they are ``tagged``; ``build`` makes it in either case. A
     function that never returns has ``returns`` False. With ``asks_kind`` its way, or the type of
-    its result, depends on what kind of object a number or array is: another one under tracing.
+    its result, depends on what kind of object a number or array is: another one under tracing. With
+    ``takes_no_variable`` a computed number is given to ``float`` or to a function of ``math``,
+    which take no variables.
     ``printed`` is the form of what is printed, beside the results; None if nothing is.
     """
 
@@ -112,6 +114,7 @@ class Specialisation:
     returns: bool
     whole: Any
     asks_kind: bool
+    takes_no_variable: bool
     printed: Any = None
 
     def build(self, values: Sequence[Any], roots: tuple[Any, ...]) -> Any:
@@ -334,5 +337,6 @@ def _attempt(
         returns,
         found,
         walker.asks_kind,
+        walker.takes_no_variable,
         printed,
     )

@@ -9,7 +9,7 @@ from ..transforms.modes import Differentiated
 from ..transforms.tracing import Argnums
 from . import programs, refuse
 from .arguments import Arguments, Misfit
-from .choose import Transform, chain_of, opened_at, program
+from .chained import Transform, chain_of, opened_at, program
 from .explanation import Explanation
 from .refuse import SourceError, Unreadable
 

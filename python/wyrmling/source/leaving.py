@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import Specialization
+from .._core import IrFunction, Specialization
 from . import refuse
 from .refuse import SourceError, Unreadable
 from .walker import OTHER_LENGTH
@@ -44,10 +44,19 @@ def left_error(
     name = getattr(f, "__qualname__", type(f).__qualname__)
     program = specialization.compiled if specialization is not None else None
     if not isinstance(exit, int) or program is None:
-        return refuse.unreadable(name, f"it was left ({exit}), and tracing it fails: {error}")
-    text, line = program.function.exits[exit]
+        why = "it was left too often" if exit is None else f"it was left ({exit})"
+        return refuse.unreadable(name, f"{why}, and tracing it fails: {error}")
+    return left_at(f, program.function, exit, error)
+
+
+def left_at(
+    f: Callable[..., Any], function: IrFunction, exit: int, error: Exception
+) -> SourceError:
+    """The error of a function whose program was left by an exit."""
+    name = getattr(f, "__qualname__", type(f).__qualname__)
+    text, line = function.exits[exit]
     reason = f"it was left ({text}), returns then, and tracing it fails: {error}"
-    return refuse.unreadable(name, reason, program.function.file, line)
+    return refuse.unreadable(name, reason, function.file, line)
 
 
 def neither(f: Callable[..., Any], failure: Exception, error: Exception) -> Exception:

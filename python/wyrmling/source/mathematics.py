@@ -131,6 +131,8 @@ class Mathematics(Walker):
         numbers = bool(args) and all(kind_of(arg) is not None for arg in args)
         if module == "math" and not keywords:
             if any(not isinstance(arg, Known) for arg in args):
+                floats = any(kind_of(arg) in REAL for arg in args if not isinstance(arg, Known))
+                self.takes_no_variable |= floats and function not in ROUNDING
                 return self._of_math(function, args, node) if numbers else None
             return None
         if isinstance(function, np.ufunc) and numbers and not keywords:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._core import Variable
-from .scope import HEAP_TYPE, Place
+from .scope import HEAP_TYPE, Place, is_built_in
 from .state import (
     ArrayContents,
     DictContents,
@@ -124,6 +124,8 @@ class Objects(Walker):
         return self.refuse(node, f"the attribute {name!r} of this", "pass the value")
 
     def _number_attribute(self, value: Number, name: str, node: ast.AST) -> Any:
+        if name == "__class__":
+            return self.call(Known(type), [value], {}, node)
         if name == "real":
             return Number("int", self.as_int(value)) if value.kind == "bool" else value
         if name == "imag":
@@ -132,6 +134,8 @@ class Objects(Walker):
         return self._method(self.type_of(value, node), name, value, node)
 
     def _array_attribute(self, value: Any, array: Array, name: str, node: ast.AST) -> Any:
+        if name == "__class__":
+            return self.call(Known(type), [value], {}, node)
         if name == "ndim":
             return Known(len(array.shape))
         if name == "shape":
@@ -240,7 +244,7 @@ class Objects(Walker):
             return contents.cls if isinstance(contents, InstanceContents) else None
         if isinstance(value, Known) and value.place is not None:
             cls = type(value.object)
-            if cls.__module__ == "builtins" or isinstance(value.object, type | types.ModuleType):
+            if is_built_in(cls) or isinstance(value.object, type | types.ModuleType):
                 return None
             if isinstance(value.object, np.ndarray | np.generic | np.ufunc):
                 return None

@@ -32,6 +32,10 @@ class Operations:
         """A text with values in it (``texts.py``)."""
         raise NotImplementedError
 
+    def is_only_printed(self, node: ast.AST) -> bool:
+        """Whether the class that is asked for here is printed, and nothing else."""
+        raise NotImplementedError
+
     def prints_since(self, entry: Any, ways: Sequence[Any]) -> bool:
         """Whether something was printed on a way from there (``texts.py``)."""
         raise NotImplementedError

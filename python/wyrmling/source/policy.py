@@ -38,6 +38,10 @@ class Record:
         self.compiled = 0
         # Whether some program of it prints.
         self.prints = False
+        # Whether some program of it does what tracing may refuse or do otherwise.
+        self.unlike_traced = False
+        # Whether a call of it was traced.
+        self.was_traced = False
         self.asked = 0
 
     def is_new(self, signature: Any) -> bool:

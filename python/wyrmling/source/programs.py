@@ -53,6 +53,8 @@ class Program:
     returns: bool = True
     # The form of what is printed, of further results.
     printed: Any = None
+    # Whether tracing the function is known to do the same.
+    as_traced: bool = True
 
     def expect_shapes(self) -> None:
         """It is for arrays of the samples' shapes."""

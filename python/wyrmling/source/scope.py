@@ -332,6 +332,13 @@ HEAP_TYPE = 1 << 9
 """The flag of classes to which attributes can be added (``Include/object.h``)."""
 
 
+def is_built_in(cls: type) -> bool:
+    """Whether a class is Python's own: one that ``exec`` makes without a ``__name__`` among its
+    globals says so too.
+    """
+    return cls.__module__ == "builtins" and not cls.__flags__ & HEAP_TYPE
+
+
 def attribute(found: Any, place: Place, name: str, needs: Needs) -> tuple[Any, Place] | Property:
     """An attribute of an object that is known, and its place. A property is given as such.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import form as forms
@@ -209,6 +209,18 @@ class Texts(Walker):
         self.state.heap[self.printed.address] = CellContents(entry)
         return Known(None)
 
+    def is_only_printed(self, node: ast.AST) -> bool:
+        """Whether what is asked for here, ``type(x)`` or ``x.__class__``, is shown in a call of
+        ``print`` by its name or as text, and nothing else is done with it.
+        """
+        for call in ast.walk(self.frame.reading.node):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                continue
+            if call.func.id == "print" and any(one is node for one in _shown(call.args)):
+                printing = self.evaluate(call.func)
+                return isinstance(printing, Known) and printing.object is print
+        return False
+
     def prints_since(self, entry: State, ways: Sequence[Incoming]) -> bool:
         """Whether something was printed on a way from there."""
         if self.printed is None:
@@ -224,6 +236,18 @@ class Texts(Walker):
         if not isinstance(contents, CellContents) or isinstance(contents.value, Lost):
             self.refuse(node, PRINT_IN_A_LOOP, IN_A_LOOP)
         return None if isinstance(contents.value, Known) else contents.value
+
+
+def _shown(parts: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """What is shown by these parts of a text, or arguments of ``print``."""
+    for part in parts:
+        if isinstance(part, ast.JoinedStr):
+            yield from _shown(part.values)
+        elif isinstance(part, ast.FormattedValue):
+            yield from _shown([part.value])
+        else:
+            named = isinstance(part, ast.Attribute) and part.attr in ("__name__", "__qualname__")
+            yield part.value if isinstance(part, ast.Attribute) and named else part
 
 
 def _fits(function: Any, *args: Any) -> bool:

@@ -22,7 +22,7 @@ from ..ragged import Ragged, plain
 from ..transforms.tracing import described, is_number
 from . import refuse
 from .arguments import Arguments, Misfit
-from .choose import program
+from .chained import program
 from .form import Constant, Leaf
 from .refuse import SourceError, Unreadable
 

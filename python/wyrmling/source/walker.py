@@ -103,6 +103,7 @@ class Walker(Operations):
         self.work = 0
         # Whether what a variable stands for was asked, which tracing answers otherwise.
         self.asks_kind = False
+        self.takes_no_variable = False
         self.shapes: list[tuple[Any, tuple[int, ...]]] = []
         self.alive: dict[int, Any] = {}
         self.scopes: dict[int, Scope] = {}

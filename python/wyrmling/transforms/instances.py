@@ -23,7 +23,9 @@ import numpy as np
 
 from .._core import Variable
 
-_FOREIGN = sys.stdlib_module_names | {"numpy", "scipy", "wyrmling"}
+# A class that ``exec`` makes without a ``__name__`` among its globals says "builtins"; Python's own
+# are told by their flags.
+_FOREIGN = (sys.stdlib_module_names - {"builtins"}) | {"numpy", "scipy", "wyrmling"}
 _OTHERWISE = ("__array__", "__array_interface__", "__array_struct__", "__array_ufunc__", "__del__")
 _HEAP = 1 << 9
 
@@ -52,7 +54,7 @@ def layout(cls: type) -> Layout | None:
 
 def _is_plain(cls: type) -> bool:
     module = getattr(cls, "__module__", None)
-    if not isinstance(module, str) or module.partition(".")[0] in _FOREIGN:
+    if cls is object or not isinstance(module, str) or module.partition(".")[0] in _FOREIGN:
         return False
     if isinstance(cls, enum.EnumType) or any(hasattr(cls, name) for name in _OTHERWISE):
         return False
