@@ -7,7 +7,6 @@ import dataclasses
 import enum
 import functools
 import gc
-import linecache
 import threading
 import weakref
 
@@ -495,21 +494,3 @@ def test_arguments_are_not_changed_and_gradients_are_their_own():
         g = wy.grad(apply, mode=mode)(model, X)
         g.layers[0].weights[:] = 7.0
         assert repr(model) == repr(before)
-
-
-@pytest.mark.parametrize("mode", ["trace", "auto", "source"])
-def test_a_class_that_exec_makes_without_a_module_name_is_a_users(mode):
-    text = (
-        "class P:\n    def __init__(self, a): self.a = a\n"
-        "    def sq(self): return self.a * self.a\n"
-        "def made(x): return P(x).sq()\ndef given(p): return p.sq()\n"
-    )
-    linecache.cache["<nameless>"] = (len(text), None, text.splitlines(True), "<nameless>")
-    names = {}
-    exec(compile(text, "<nameless>", "exec"), names)
-    assert names["P"].__module__ == "builtins"
-    for _ in range(3):
-        assert wy.grad(names["made"], mode=mode)(3.0) == 6.0
-        assert wy.grad(names["given"], mode=mode)(names["P"](3.0)).a == 6.0
-    with pytest.raises(TypeError, match="argument 0: expected"):
-        wy.grad(lambda p: 1.0, mode=mode)(object())

@@ -1,6 +1,7 @@
 """Gradients by instances within functions that are differentiated themselves; classes in there."""
 
 import dataclasses
+import linecache
 
 import numpy as np
 import pytest
@@ -87,3 +88,21 @@ def test_the_body_of_a_class_that_is_not_used_is_run():
     assert not seen
     assert [wy.grad(f)(2.0) for _ in range(3)] == [4.0] * 3
     assert seen == [1] * 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_class_that_exec_makes_without_a_module_name_is_a_users(mode):
+    text = (
+        "class P:\n    def __init__(self, a): self.a = a\n"
+        "    def sq(self): return self.a * self.a\n"
+        "def made(x): return P(x).sq()\ndef given(p): return p.sq()\n"
+    )
+    linecache.cache["<nameless>"] = (len(text), None, text.splitlines(True), "<nameless>")
+    names = {}
+    exec(compile(text, "<nameless>", "exec"), names)
+    assert names["P"].__module__ == "builtins"
+    for _ in range(3):
+        assert wy.grad(names["made"], mode=mode)(3.0) == 6.0
+        assert wy.grad(names["given"], mode=mode)(names["P"](3.0)).a == 6.0
+    with pytest.raises(TypeError, match="argument 0: expected"):
+        wy.grad(lambda p: 1.0, mode=mode)(object())

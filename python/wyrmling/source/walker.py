@@ -101,9 +101,8 @@ class Walker(Operations):
         self.outer_places: dict[int, Any] = {}
         self.outer_arrays: dict[int, Any] = {}
         self.work = 0
-        # Whether what a variable stands for was asked, which tracing answers otherwise.
-        self.asks_kind = False
-        self.takes_no_variable = False
+        # Whether it does what tracing answers otherwise, or refuses.
+        self.asks_kind = self.takes_no_variable = False
         self.shapes: list[tuple[Any, tuple[int, ...]]] = []
         self.alive: dict[int, Any] = {}
         self.scopes: dict[int, Scope] = {}
