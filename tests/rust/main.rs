@@ -15,6 +15,7 @@ mod hooks;
 mod ir;
 mod lengths;
 mod native;
+mod native_angles;
 mod native_arrays;
 mod native_fixed;
 mod operators;

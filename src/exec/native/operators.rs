@@ -20,7 +20,6 @@ use crate::rules::{
     Positive, Reciprocal, Relu, Rint, ScalarFunction, Sign, Sin, Sqrt, Square, Sub, Trunc, Where,
     is_one_of,
 };
-use crate::simd::trigonometric::sine_and_cosine;
 
 /// Estimated nanoseconds of a function with a vectorised form.
 const SHORT_CALL: i64 = 20;
@@ -94,7 +93,7 @@ fn apply(
         }
         let is_sine = op.downcast::<Sin>().is_some();
         if result == Word::F64 && (is_sine || op.downcast::<Cos>().is_some()) {
-            return Ok((angle(to, args[0], values[0], is_sine), SHORT_CALL));
+            return Ok((to.angle(args[0], values[0], is_sine), SHORT_CALL));
         }
         let single = definition.single(n, dtype, values.len());
         let single = single.ok_or(Unsupported("an operator of other operands"))?;
@@ -121,40 +120,6 @@ fn converted(to: &mut Translator<'_>, x: Value, from: Word, dtype: DType) -> Tra
         (Word::F64, DType::F32) => to.cursor.ins().fdemote(F32, x),
         _ => return Err(Unsupported("a conversion of what is no number")),
     })
-}
-
-extern "C" fn sine(x: f64) -> f64 {
-    sine_and_cosine(x).0
-}
-
-extern "C" fn cosine(x: f64) -> f64 {
-    sine_and_cosine(x).1
-}
-
-/// Sine and cosine: the calling convention returns two numbers in registers, as it does a structure.
-#[repr(C)]
-struct SineAndCosine(f64, f64);
-
-extern "C" fn both(x: f64) -> SineAndCosine {
-    let (sine, cosine) = sine_and_cosine(x);
-    SineAndCosine(sine, cosine)
-}
-
-/// Calls the sine or cosine of a value, which the block may have called for before: where it needs both,
-/// they are one call.
-fn angle(to: &mut Translator<'_>, id: ValueId, x: Value, is_sine: bool) -> Value {
-    if let Some(&known) = to.angles.get(&id) {
-        let values = known.unwrap_or_else(|| {
-            let call = to.call(both as *const () as usize, &[x], &[F64, F64]);
-            let results = to.cursor.func.dfg.inst_results(call);
-            [results[0], results[1]]
-        });
-        to.angles.insert(id, Some(values));
-        return values[usize::from(!is_sine)];
-    }
-    let function = if is_sine { sine } else { cosine };
-    let call = to.call(function as *const () as usize, &[x], &[F64]);
-    to.result_of(call)
 }
 
 /// Calls the function of an operator.

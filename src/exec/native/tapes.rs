@@ -34,12 +34,17 @@ impl Translator<'_> {
         }
     }
 
-    /// Calls a function of [`RareCalls`](rare::RareCalls) by its address; leaves if it fails.
-    pub(super) fn call_rarely(&mut self, address: usize, args: &[Value]) {
+    /// Calls a function of [`RareCalls`](rare::RareCalls) by its address.
+    pub(super) fn call_keeping(&mut self, address: usize, args: &[Value]) {
         let signature = rare::signature(args.len(), CallConv::PreserveAll);
         let signature = self.cursor.func.import_signature(signature);
         let callee = self.integer(address as i64);
         self.cursor.ins().call_indirect(signature, callee, args);
+    }
+
+    /// As [`call_keeping`](Self::call_keeping); leaves if it fails.
+    pub(super) fn call_rarely(&mut self, address: usize, args: &[Value]) {
+        self.call_keeping(address, args);
         let failed = offset_of!(NativeRun<'_>, failed) as i32;
         let failed = self.load(I64, self.run, failed);
         let (status, leave) = (self.integer(status::FAILED), self.leave);

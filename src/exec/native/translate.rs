@@ -85,6 +85,8 @@ pub(super) struct Translator<'a> {
     pub(super) signatures: Vec<SigRef>,
     /// Values of which this block has both sine and cosine: these, when the first was written.
     pub(super) angles: HashMap<ValueId, Option<[clif::Value; 2]>>,
+    /// Angles whose formulas were written.
+    pub(super) written_angles: usize,
     /// What the register for the [counter](super::polls) held before.
     pub(super) counter_of_caller: clif::Value,
     /// Where the elements of arguments are, and how many, of those that loops read elements of.
@@ -157,6 +159,7 @@ pub(super) fn translate(
         buffers: 0,
         signatures: Vec::new(),
         angles: HashMap::new(),
+        written_angles: 0,
         counter_of_caller: run,
         vectors: HashMap::new(),
     };
