@@ -107,23 +107,29 @@ class Held:
             args[k] = _rebuilt(args[k], ends)
         return args
 
-    def weighted(self, result):
-        """One number of the leaves of a result."""
+    def weighted(self, result, magnitudes=False):
+        """One number of the leaves of a result, or of their magnitudes."""
         parts = zip(leaves(result), self.seeds, strict=True)
-        return sum(float(np.sum(np.asarray(y, float) * seed)) for y, seed in parts)
+        terms = [np.asarray(y, float) * seed for y, seed in parts]
+        return sum(float(np.sum(np.abs(term) if magnitudes else term)) for term in terms)
 
     def difference(self, order):
         """The derivative of that order of the weighted result along the direction, by central
-        differences and Richardson's extrapolation; None where they do not agree on anything.
+        differences and Richardson's extrapolation, and how far rounding alone may put that off: an
+        eps of the largest result, divided by what the results are divided by. None where the
+        differences do not agree on anything.
         """
         if not self.double():
             return self.in_double().difference(order)
         wide = {1: STEP, 2: 10 * STEP}[order]
+        sizes = []
 
         def at(by):
             y = outcome(self.function, *self.moved(by), **self.kwargs)
-            known = not isinstance(y, Raised | complex)
-            return self.weighted(y) if known else math.nan
+            if isinstance(y, Raised | complex):
+                return math.nan
+            sizes.append(self.weighted(y, magnitudes=True))
+            return self.weighted(y)
 
         with np.errstate(all="ignore"):
             middle = at(0.0)
@@ -140,7 +146,7 @@ class Held:
         close = 1e-6 if order == 1 else 1e-3
         if not abs(finer[1] - finer[0]) <= close * max(1.0, abs(finer[1])):
             return None
-        return finer[1]
+        return finer[1], np.finfo(float).eps * max(sizes) / wide**order
 
     def lifted(self, direction, seed=None, sums=False):
         """The leaves of the result as series along a direction, one for each number."""
@@ -327,9 +333,11 @@ class Held:
                         found,
                     )
         known = self.smooth and self.series(self.direction) is not None
-        if not known and (right := self.difference(1)) is not None:
+        if not known and (difference := self.difference(1)) is not None:
+            right, off = difference
             rtol = 1e-6 if self.double() else 1e-4
-            self._near(f"gradient along a direction in {mode}", along, right, 1e-7, found, rtol)
+            name = f"gradient along a direction in {mode}"
+            self._near(name, along, right, 1e-7 + off, found, rtol)
         self._forward(mode, along, found)
 
     def _pulled(self, options, fresh):
@@ -422,8 +430,9 @@ class Held:
         if series is not None:
             right, spread = 2 * series[0][0, 2], 2 * series[1][0, 2]
             self._near(f"hvp in {mode}", curvature, right, spread, found, 1e-9)
-        elif (right := self.difference(2)) is not None:
-            self._near(f"hvp in {mode}", curvature, right, 1e-4, found, 1e-3)
+        elif (difference := self.difference(2)) is not None:
+            right, off = difference
+            self._near(f"hvp in {mode}", curvature, right, 1e-4 + off, found, 1e-3)
 
 
 def _derived(f, k, mode):
