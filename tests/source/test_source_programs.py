@@ -44,6 +44,10 @@ def off(of, by):
     return transform
 
 
+def point(n):
+    return 1.5, 0.7, n, True
+
+
 TEXT = """
 def f(x, y, n, flag):
     v = x * 3.0
@@ -54,7 +58,7 @@ def f(x, y, n, flag):
                 raise ValueError('no')
     return v * y
 """
-POINTS = [(1.5, 0.7, 2, True)]
+POINTS = [point(2)]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +79,25 @@ def test_what_is_wrong_is_noticed_and_shrunk(monkeypatch, by):
     small, fault = random_programs.smallest(TEXT, POINTS, "trace", found[0], 1)
     assert random_programs.kind(fault) == random_programs.kind(found[0])
     assert len(small.splitlines()) == 2
+
+
+def test_points_at_which_a_program_is_long_are_left_out():
+    text = """
+def h(n):
+    return sum([k for k in range(n)])
+
+def f(x, y, n, flag):
+    try:
+        for i in range(n):
+            x = x + h(n)
+    except Exception:
+        pass
+    return x
+"""
+    short = [n for n in (-1, 4, 99, 100, 10**6, 2**70) if random_programs.is_short(text, point(n))]
+    assert short == [-1, 4, 99]
+    _, said = random_programs.run(230944, ["source"])
+    assert said["source"][0] == "ok"
 
 
 def test_exceptions_have_to_be_the_same():
