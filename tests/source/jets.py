@@ -25,7 +25,7 @@ from outcomes import is_record, parts_of, record_like
 
 ORDER = 3
 MATH = {name: value for name, value in vars(math).items() if callable(value)}
-Plain = float
+Plain, Complex = float, complex
 _source = []
 
 
@@ -222,7 +222,7 @@ _arithmetic("mod", _remainder)
 def power(x, y):
     """``x ** y``, whose partial derivatives are ``y x ** (y - 1)`` and ``log(x) x ** y``."""
     value = plain(x) ** plain(y)
-    if isinstance(value, complex):
+    if isinstance(value, Complex):
         return value
 
     def by_base(order):

@@ -80,7 +80,6 @@ REFUSED = {
     "recursion_of_unknown_depth.list_that_grows",
     "recursion_of_unknown_depth.view_of_what_a_deeper_call_changes",
     "scopes.class_in_a_function",
-    "special_values.comparison_with_infinity",
     "statements.class_statement",
     "statements.complex_numbers",
     "statements.formatted_string",
@@ -98,6 +97,7 @@ TRACED_OTHERWISE = {
 
 # What tracing refuses: functions of math, which take floats alone, and arrays that are filled.
 TRACING_REFUSES = {
+    "choices.an_array_of_numbers_of_several_kinds",
     "computed_slices.filled_to_a_computed_length",
     "computed_slices.rows_of_a_computed_number",
     "computed_slices.rows_of_other_shapes",

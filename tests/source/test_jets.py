@@ -84,3 +84,8 @@ def test_disturbed_results_lie_apart():
     assert len(set(found)) > 1
     assert len({y.rest[0] for y in found}) > 1
     assert max(found) == pytest.approx(min(found), rel=1e-11)
+
+
+def test_powers_keep_their_coefficients_while_functions_run():
+    found = jets.derivatives(lambda x: (abs(x) + 0.5) ** 2.0 + x**-1, (1.5,), (1.0,))
+    assert jets.series(found, 3) == pytest.approx([4 + 2 / 3, 4 - 4 / 9, 1 + 8 / 27, -16 / 81])

@@ -8,6 +8,7 @@ change of the list is refused.
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +16,25 @@ from .join import Incoming
 from .loops import Grew
 from .state import DictContents, GrownContents, ListContents, addresses
 from .values import Array, Choice, Known, Lazy, Range, Reference, Row, sources_of
-from .walker import LONGEST_UNROLLED, Walker
+from .walker import LONGEST_UNROLLED, Ended, Walker
 
 LONGER = "append to another list"
+
+
+def chosen(over: Any) -> tuple[Choice, Callable[[Any], Any]] | None:
+    """The choice that decides what is gone through, and what that is for each thing that it may
+    be; None if there is no choice.
+    """
+    if isinstance(over, Choice):
+        return over, lambda one: one
+    if not isinstance(over, Lazy):
+        return None
+    found = ((at, parted) for at, part in enumerate(over.over) if (parted := chosen(part)))
+    at, parted = next(found, (0, None))
+    if parted is None:
+        return None
+    choice, made = parted
+    return choice, lambda one: over.with_parts((*over.over[:at], made(one), *over.over[at + 1 :]))
 
 
 class Iteration(Walker):
@@ -43,8 +60,8 @@ class Iteration(Walker):
         self, over: Any, action: Callable[[Any], None], node: ast.AST
     ) -> tuple[list[Incoming], list[Incoming]]:
         """Goes through something: the ways on which it ended, and those that left it."""
-        if isinstance(over, Choice):
-            over = self.settled(over, node)
+        if (parted := chosen(over)) is not None:
+            return self._through_choice(*parted, action, node)
         if isinstance(over, Known) and isinstance(over.object, range):
             ends = over.object
             over = Range(Known(ends.start), Known(ends.stop), Known(ends.step))
@@ -69,6 +86,27 @@ class Iteration(Walker):
             return self._one_by_one(self.items(over, node), action, node, over)
         length, item = counted
         return self._count(length, item, action, node, over)
+
+    def _through_choice(
+        self,
+        choice: Choice,
+        made: Callable[[Any], Any],
+        action: Callable[[Any], None],
+        node: ast.AST,
+    ) -> tuple[list[Incoming], list[Incoming]]:
+        """Goes through what ``made`` makes of each thing that a choice may be, each on its way."""
+        ended: list[Incoming] = []
+        left: list[Incoming] = []
+
+        def through(one: Any) -> None:
+            found = self.ways_through(made(one), action, node)
+            ended.extend(found[0])
+            left.extend(found[1])
+            raise Ended
+
+        with contextlib.suppress(Ended):
+            self.distribute(choice, through, node)
+        return ended, left
 
     def _through_list(
         self, over: Reference, action: Callable[[Any], None], node: ast.AST

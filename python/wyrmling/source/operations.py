@@ -284,6 +284,10 @@ class Operations:
         """An operator on tuples, lists or strings (``containers.py``)."""
         raise NotImplementedError
 
+    def floats_of(self, value: Any, node: ast.AST) -> Any:
+        """Nested numbers as floats (``sequences.py``)."""
+        raise NotImplementedError
+
     def list_or_row(self, value: Any, node: ast.AST) -> tuple[type, list[Any]] | None:
         """The type and the items of a list or a tuple (``containers.py``)."""
         raise NotImplementedError

@@ -146,6 +146,18 @@ class Sequences(Walker):
             return [self.array_item(given, Known(at), node) for at in range(over.shape[0])]
         return self.refuse(node, "going through this", "use a list, a tuple, a range or an array")
 
+    def floats_of(self, value: Any, node: ast.AST) -> Any:
+        """Nested lists and tuples of numbers with their floats, as np.array(…, dtype=float) makes
+        them; anything else as it is.
+        """
+        found = value.alternatives if isinstance(value, Choice) else (value,)
+        if all(kind_of(one) is not None for one in found):
+            return self.call(Known(float), [value], {}, node)
+        parts = self.list_or_row(value, node)
+        if parts is None:
+            return value
+        return Row(tuple(self.floats_of(item, node) for item in parts[1]))
+
     def _known_items(self, found: Any, node: ast.AST) -> list[Any]:
         if isinstance(found, range | tuple | str | bytes | frozenset):
             if isinstance(found, frozenset) and len(found) > 1:

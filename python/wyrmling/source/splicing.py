@@ -237,6 +237,8 @@ class Splicing(Walker):
         """``np.array([a, b])``."""
         if kind_of(args[0]) is not None:
             self.refuse(node, "an array of one number, without axes", "use the number")
+        if isinstance(dtype := keywords.get("dtype"), Known) and dtype.object is float:
+            args = [self.floats_of(args[0], node), *args[1:]]
         if not self._computed(args[0]):
             return self._constant_array(np.array, args, keywords, node)
         if len(args) > 1 or set(keywords) - {"dtype"}:

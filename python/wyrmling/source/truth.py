@@ -65,6 +65,14 @@ METHOD = {
 }
 
 
+PLAIN_NUMBERS = ("float", "int", "bool")
+
+
+def is_huge(value: Any) -> bool:
+    """Whether a value is a known integer of more than 64 bits."""
+    return isinstance(value, Known) and type(value.object) is int and kind_of(value) is None
+
+
 class Truth(Walker):
     """What conditions are made of."""
 
@@ -197,6 +205,10 @@ class Truth(Walker):
         kinds = kind_of(left), kind_of(right)
         if kinds[0] is not None and kinds[1] is not None:
             return self._numbers(name, left, right, node)
+        if (is_huge(left) and kinds[1] in PLAIN_NUMBERS) or (
+            is_huge(right) and kinds[0] in PLAIN_NUMBERS
+        ):
+            return self._huge(operator, left, right, node)
         if self.is_array(left) or self.is_array(right):
             return self.array_call(function, [left, right], {}, node)
         if self.class_of(left) is not None or self.class_of(right) is not None:
@@ -221,6 +233,27 @@ class Truth(Walker):
                 self._exact(value, real, common, node)
             held.append(real)
         return Number(kind, self.compute(f"{name}_number", *held), sources)
+
+    def _huge(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
+        """A comparison with an integer of more than 64 bits, which Python makes exactly."""
+        name, function = COMPARISONS[operator]
+        if "float" not in (kind_of(left), kind_of(right)):
+            # Any other integer is nearer to zero.
+            sides = [value.object if is_huge(value) else 0 for value in (left, right)]
+            return self.fold(function, sides, node)
+        held = []
+        for value in (left, right):
+            if is_huge(value):
+                try:
+                    real = float(value.object)
+                except OverflowError:
+                    real = 0.0
+                if real != value.object:
+                    self.leave("an integer of more than 53 bits", node)
+                held.append(self.constant(real))
+            else:
+                held.append(self.id_of(value))
+        return Number("bool", self.compute(f"{name}_number", *held), sources_of(left, right))
 
     def _exact(self, value: Any, real: int, common: str, node: ast.AST) -> None:
         """Leaves where an integer is not exact as a float."""
