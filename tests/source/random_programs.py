@@ -36,7 +36,7 @@ from program import Program
 from shrinking import shrunk
 
 from wyrmling import _core
-from wyrmling.source import choose, policy
+from wyrmling.source import chained, choose, policy
 
 MODES = ["source", "interpreter", "trace"]
 BLOCK = 250
@@ -117,7 +117,7 @@ def once():
     """Functions are read once for arguments that are written the same, whatever is made of them,
     and each transform of one is made once.
     """
-    real = choose.specialise, choose.program
+    real = chained.specialise, choose.program
     kept = {}
 
     def remembered(key, make):
@@ -142,11 +142,11 @@ def once():
         key = (f, repr(chain), written(arguments.args), written(arguments.kwargs), as_traced)
         return remembered(key, lambda: real[1](f, chain, arguments, as_traced=as_traced))
 
-    choose.specialise, choose.program = specialise, program
+    chained.specialise, choose.program = specialise, program
     try:
         yield
     finally:
-        choose.specialise, choose.program = real
+        chained.specialise, choose.program = real
 
 
 @contextlib.contextmanager
