@@ -1,11 +1,15 @@
 """Every construct of Python is supported or refused, and errors point at it."""
 
 import ast
+import operator
 import pickle
 import warnings
 
+import numpy as np
 import pytest
 
+import wyrmling as wy
+from wyrmling import _core
 from wyrmling.source import read, refuse
 from wyrmling.source.compilation import Interpreter
 from wyrmling.source.refuse import ABSTRACT, GROUPS, NEVER_MADE, TABLE
@@ -118,3 +122,42 @@ def test_what_cannot_be_read():
     assert str(error).startswith("len cannot be read: it is written in C\n")
     assert error.filename is None
     assert str(refuse.unreadable("f", "no", "a.py", 3)).startswith("a.py:3: f cannot be read: no")
+
+
+def test_a_fault_of_the_reader_is_a_refusal_and_is_traced_in_auto(monkeypatch):
+    for mode in ("source", "auto"):
+        with monkeypatch.context() as patches:
+            # It is raised as by the native module, which has no frames.
+            patches.setattr(_core.IrFunction, "simplify", operator.methodcaller("faulty"))
+            derived = wy.grad(lambda x: x * x, mode=mode)
+            for _ in range(3):
+                if mode == "auto":
+                    assert derived(1.5) == 3.0
+                    continue
+                with pytest.raises(wy.SourceError, match=r"reading it fails .*is a fault") as found:
+                    derived(1.5)
+                assert isinstance(found.value.__cause__, TypeError)
+
+
+def test_what_is_refused_within_an_argument_is_named_by_its_place():
+    class Model:
+        def __init__(self, a, w):
+            self.a, self.w = a, w
+
+    def f(model, more):
+        return model.a * model.a + more[0][0] + np.sum(model.w)
+
+    z = np.ones(2, complex)
+    cases = [
+        ((Model(1.5, z), [[0.0]]), "argument 0.w, an ndarray of complex128, is not"),
+        ((Model(1.5, {1.0}), [[0.0]]), "argument 0.w, a set, is not"),
+        (
+            (Model(1.5, 1.0), [[z]]),
+            r"argument 1\[0\]\[0\], an ndarray of complex128,",
+        ),
+    ]
+    for args, message in cases:
+        with pytest.raises(wy.SourceError, match=message):
+            wy.grad(f, mode="source")(*args)
+    with pytest.raises(wy.SourceError, match="a captured ndarray of complex128 is not"):
+        wy.grad(lambda x: x * np.sum(z), mode="source")(1.5)

@@ -229,10 +229,8 @@ class Chosen:
         except NotImplementedError as error:
             refusal = error
         except Exception as error:
-            if not is_auto:
-                raise
             # Whatever reading does wrong, tracing does not need it.
-            refusal = error
+            refusal = error if is_auto else refuse.fault(self.inner, error)
         if is_auto:
             return _traced(args, kwargs)
         if isinstance(refusal, SourceError) and COMPILE in self.chain:

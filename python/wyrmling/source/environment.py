@@ -35,6 +35,15 @@ from .values import (
 from .walker import Restart, Walker
 
 
+def _title(kind: str, place: places.Place) -> str:
+    """What an object is called that was found outside, or within an argument."""
+    root = place
+    while root.base is not None:
+        root = root.base
+    article = "an" if kind[0] in "aeiou" or kind.startswith("nd") else "a"
+    return f"a captured {kind}" if root == places.FUNCTION else f"{place}, {article} {kind},"
+
+
 class Environment(Walker):
     """The names of the function that is being called."""
 
@@ -154,7 +163,7 @@ class Environment(Walker):
             if at not in self.hidden:
                 self.needs.test(place, ("array", found.dtype.name, found.ndim))
                 if not found.shape:
-                    self.refuse(node, "a captured array without axes", "make it a number")
+                    self.refuse(node, _title("array without axes", place), "make it a number")
                 self.hidden[at] = self.outer_array(found, place, node)
                 self.places.append(place)
                 self.captured.append(found)
@@ -170,10 +179,11 @@ class Environment(Walker):
             )
         if kind in (list, dict):
             return self._container(found, place, node)
-        if isinstance(found, np.ndarray | set | bytearray):
-            self.refuse(
-                node, f"a captured {kind.__name__}", "pass it as an argument, or make it a tuple"
-            )
+        if isinstance(found, np.ndarray):
+            advice = "make it an array of float64, float32 or int64"
+            self.refuse(node, _title(f"{kind.__name__} of {found.dtype}", place), advice)
+        if isinstance(found, set | bytearray):
+            self.refuse(node, _title(kind.__name__, place), "make it a tuple")
         if (
             isinstance(found, types.FunctionType | types.ModuleType | type)
             or kind in KINDS

@@ -7,8 +7,11 @@ a handler for each that is supported, ``docs/source.md`` lists them, and tests c
 from __future__ import annotations
 
 import ast
+import os
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+_HERE = os.path.dirname(__file__)
 
 
 class Unreadable(Exception):
@@ -80,6 +83,24 @@ def unreadable(name: str, reason: str, file: str | None = None, line: int = 0) -
     error.filename, error.lineno = file, line or None
     error.construct, error.advice = name, "use mode='trace', which runs the function"
     return error
+
+
+def fault(f: Any, error: Exception) -> Exception:
+    """The error for one that was met while a function was read: a refusal if it is a fault of the
+    reader, such as a program that is not well formed; otherwise that error, as of what was called.
+    """
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    own = at is not None and os.path.dirname(at.tb_frame.f_code.co_filename) == _HERE
+    if not own or isinstance(error, MemoryError):
+        return error
+    name = getattr(f, "__qualname__", type(f).__qualname__)
+    found = unreadable(
+        name, f"reading it fails ({type(error).__name__}: {error}), which is a fault"
+    )
+    found.__cause__ = error
+    return found
 
 
 def unsupported(construct: str) -> SourceError:

@@ -107,6 +107,8 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         if self.base is None:
             return "the function" if self.key == 0 else f"argument {self.key - 1}"
+        if self.kind == "item" and self.base.kind == "attribute" and self.base.key == "__dict__":
+            return f"{self.base.base}.{self.key}"
         written = {"item": f"{self.base}[{self.key!r}]", "global": f"{self.key}"}
         written |= {"attribute": f"{self.base}.{self.key}", "cell": f"cell {self.key}"}
         return written.get(self.kind, f"{self.kind} of {self.base}")

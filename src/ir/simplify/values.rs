@@ -258,10 +258,12 @@ impl Simplifier<'_> {
         {
             let data: SmallVec<[&Datum; 2]> = data.iter().collect();
             match (op.eval(&data), exit) {
-                (Some(value), _) => {
+                // An array whose kind has another length, seen elsewhere, is computed where it is used.
+                (Some(value), _) if value.kind() == self.kinds[result as usize] => {
                     i.expression = Expression::Constant(value);
                     return self.constant(i);
                 }
+                (Some(_), _) => {}
                 (None, Some(exit)) => return Fate::Leaves(exit),
                 (None, None) => {}
             }

@@ -161,3 +161,32 @@ def rows_of_a_computed_number(x, y):
     for i in range(n):
         h[i, 1] = y * (i + 1)
     return np.sum(h * h) * x
+
+
+@at(0.5, 1.5)
+@at(0.5, 0.0)
+def of_a_list_that_may_have_grown_and_is_not_used(x, y):
+    rows = [1.0, 1.0]
+    if y == 0.0:
+        if y == 2.0:
+            rows.insert(0, 1.0)
+
+        def later():
+            for k in range(3):
+                yield rows[1:]
+
+        later()
+    return x * x
+
+
+@at(0.5, 0)
+@at(0.5, 1)
+def of_a_list_that_grows_where_nothing_comes(x, n):
+    rows = [1.0, 1.0]
+    total = 0.0
+    if n == 0:
+        if n == 2:
+            rows.append(1.0)
+        for k in range(3):
+            total += len(rows[1:]) * x
+    return total
