@@ -449,7 +449,7 @@ def test_compile():
     assert wy.compile(with_aux)(3) == with_aux(3)
     assert type(wy.compile(with_aux)(3)[0]) is int
     assert type(wy.compile(cubed)(np.float64(2.0))) is np.float64
-    assert wy.compile(refuses, mode="auto").__name__ == "compile_refuses"
+    assert wy.compile(refuses, mode="auto").__name__ == "refuses"
     with pytest.raises(FileNotFoundError):
         wy.compile(refuses)(1.0)
 

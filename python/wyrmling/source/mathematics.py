@@ -116,6 +116,23 @@ NUMPY_COMPARISONS = {
     np.greater: "Gt",
     np.greater_equal: "GtE",
 }
+LOGICAL = {
+    np.logical_and: "bool_and",
+    np.logical_or: "bool_or",
+    np.logical_xor: "bool_xor",
+    np.logical_not: "bool_not",
+}
+OF_INTEGERS = {
+    np.add: "Add",
+    np.subtract: "Sub",
+    np.multiply: "Mult",
+    np.floor_divide: "FloorDiv",
+    np.remainder: "Mod",
+    np.power: "Pow",
+    np.bitwise_and: "BitAnd",
+    np.bitwise_or: "BitOr",
+    np.bitwise_xor: "BitXor",
+}
 
 
 class Mathematics(Walker):
@@ -232,6 +249,9 @@ class Mathematics(Walker):
         if function in NUMPY_COMPARISONS and len(args) == 2:
             found = self.compare(NUMPY_COMPARISONS[function], args[0], args[1], node)
             return Number("numpy_bool", found.id, found.sources)
+        if function in LOGICAL and len(args) == function.nin:
+            held = [self.id_of(self.truth(arg, node)) for arg in args]
+            return Number("numpy_bool", self.compute(LOGICAL[function], *held), sources_of(*args))
         kinds = {kind_of(arg) for arg in args}
         if "numpy_bool" in kinds or not kinds & REAL:
             return self._of_integers(function, args, node)
@@ -248,12 +268,23 @@ class Mathematics(Walker):
         if name is None or len(args) != function.nin:
             return None
         real = [self.as_real(arg, kind, node) for arg in args]
-        return Number(kind, self.apply(name, *real), sources_of(*args))
+        made = self.apply(name, *real)
+        if function is np.signbit:
+            sign = self.compute("float_to_bool", made)
+            return Number("numpy_bool", sign, sources_of(*args))
+        return Number(kind, made, sources_of(*args))
 
     def _of_integers(self, function: Any, args: Sequence[Any], node: ast.AST) -> Any:
         """A ufunc on integers: those that give floats take them as floats."""
         name = UFUNCS.get(function)
         kinds = {kind_of(arg) for arg in args}
+        if "int64" in kinds and kinds <= WHOLE:
+            if function in OF_INTEGERS and len(args) == 2:
+                return self.binary(OF_INTEGERS[function], args[0], args[1], node)
+            if function is np.absolute and len(args) == 1:
+                return self.call(Known(abs), args, {}, node)
+            if function is np.negative and len(args) == 1:
+                return self.unary("USub", args[0], node)
         floats = all(
             code.endswith(("->d", "->g", "->f", "->e", "->F", "->D", "->G", "->O"))
             for code in function.types

@@ -186,7 +186,7 @@ class Results:
         return tuple(parts) if several else parts[0]
 
 
-WHOLE = ("int", "int64", "bool")
+WHOLE = ("int", "int64", "bool", "numpy_bool")
 
 
 def real(form: Any) -> Any:

@@ -30,6 +30,8 @@ class Recording:
     computed: list[int] = field(default_factory=list)
     sliced: bool = False
     single: bool = False
+    # Whether there is an integer of NumPy's, which functions are given as a float.
+    integer: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -344,10 +344,15 @@ class Splicing(Walker):
     ) -> Any:
         for sample, value in recording.arrays:
             if real is sample:
+                if all(found is not one for one, _ in recording.inputs):
+                    # It is refused for arrays of other lengths, which squeeze would change.
+                    self._splice(found, recording)
                 return value
         if not isinstance(found, _core.Variable):
             self.refuse(node, f"{name}, which reads the values of an array,", TRACING)
         kind = np.asarray(real).dtype
+        if recording.integer and kind.kind in "iu":
+            self.refuse(node, f"{name} of integers of NumPy's", "use int(...) of them, or floats")
         if kind not in (np.float64, np.float32) and not recording.sliced:
             computed = bool(recording.computed)
             others = tuple(recording.others)
@@ -470,11 +475,10 @@ class Splicing(Walker):
             made.append((variable, _core.as_number(variable) if own else variable))
         recording.inputs.append((made[0][0], held))
         recording.others.append(made[1][0])
-        kinds: dict[str, Any] = {
-            "float64": np.float64,
-            "float32": np.float32,
-            "int64": np.float64,
-        }
+        if value.kind == "int64":
+            recording.integer = True
+            return Samples(made[0][1], made[1][1], np.int64(1))
+        kinds: dict[str, Any] = {"float64": np.float64, "float32": np.float32}
         return Samples(made[0][1], made[1][1], kinds.get(value.kind, float)(0.8125))
 
     def _array_argument(self, value: Any, array: Array, recording: Recording) -> Samples:

@@ -9,6 +9,7 @@ what was computed. ``"auto"`` reads where that pays and is possible, and traces 
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Literal, get_args
@@ -97,7 +98,8 @@ class Made:
 
 
 class Differentiated(_core.Dispatcher):
-    """A function that a transform made, and that is read or traced; pickled as what it was made of.
+    """A function that a transform made, and that is read or traced; pickled as what it was made of,
+    or by its name, as functions are, if it has taken that of its function: as a decorator it has.
 
     Many are called once, or never: what takes time to make is made when it is asked for.
     """
@@ -106,7 +108,8 @@ class Differentiated(_core.Dispatcher):
 
     def __getattr__(self, name: str) -> Any:
         if name in ("__name__", "__qualname__"):
-            return title(self.made.name, self.made.f)
+            own = getattr(self.made.f, name, None) if self.made.name == "compile" else None
+            return own or title(self.made.name, self.made.f)
         if name == "__wrapped__":
             return self.made.f
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", obj=self)
@@ -120,8 +123,19 @@ class Differentiated(_core.Dispatcher):
     def __doc__(self, text: str) -> None:
         self.__dict__["__doc__"] = text
 
+    def __repr__(self) -> str:
+        of = getattr(self.made.f, "__qualname__", None) or f"{self.made.f!r:.60}"
+        return f"<wyrmling.{self.made.name} of {of}>"
+
     def __reduce__(self) -> Any:
         made = self.made
+        where, name = getattr(self, "__module__", None), getattr(made.f, "__qualname__", None)
+        if where in sys.modules and name:
+            found: Any = sys.modules[where]
+            for part in name.split("."):
+                found = getattr(found, part, None)
+            if found is self:
+                return name
         options: dict[str, Any] = {"mode": made.mode}
         if made.name != "compile":
             options["argnums"] = made.argnums

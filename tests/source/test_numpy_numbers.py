@@ -1,0 +1,128 @@
+"""NumPy's functions of numbers give what NumPy gives, of its kind: truth values of what is logical,
+integers of integers, and arrays of as many axes.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from outcomes import Raised, outcome, same
+
+import wyrmling as wy
+
+MODES = ["source", "auto"]
+INTEGERS = np.array([3, -2, 5])
+
+
+def branches(x, y):
+    total = 0.0
+    if np.logical_and(x > 1.0, y) or np.logical_not(x):
+        total = total + x
+    if np.logical_xor(x, y) or np.signbit(y):
+        total = total + y
+    return total
+
+
+LOGICAL = {
+    "and": lambda x, y: np.logical_and(x, y),
+    "or": lambda x, y: np.logical_or(x, y),
+    "xor": lambda x, y: np.logical_xor(x, 2.0 * y),
+    "not": lambda x, y: (np.logical_not(x), ~np.logical_not(y)),
+    "signbit": lambda x, y: (np.signbit(x), np.signbit(np.float32(2.0))),
+    "of comparisons": lambda x, y: np.logical_or(x > y, np.logical_and(x < 0.0, y)),
+    "branches": branches,
+}
+ADDED = {
+    "sum of truth values": lambda x, y: np.logical_and(x, y) + np.logical_or(x, y),
+    "product with one": lambda x, y: x * np.logical_not(y),
+}
+OF_INTEGERS = {
+    "abs": lambda a, x: np.abs(a[1]),
+    "add": lambda a, x: np.add(a[0], a[1]) * x,
+    "mod": lambda a, x: (np.mod(a[1], 3), np.floor_divide(a[1], 2)),
+    "power": lambda a, x: np.power(a[0], 2),
+    "bits": lambda a, x: np.bitwise_and(a[0], 1) | np.bitwise_or(a[1], a[0]),
+    "negative": lambda a, x: np.negative(a[0]),
+    "as floats": lambda a, x: (np.sin(a[0]), np.true_divide(a[0], 2), np.maximum(a[0], x)),
+}
+REFUSED = {
+    "maximum": lambda a, x: np.maximum(a[0], a[1]),
+    "sign": lambda a, x: np.sign(a[1]),
+    "clip": lambda a, x: np.clip(a[0], 0, 2),
+    "dot": lambda a, x: np.dot(a[0], a[1]),
+}
+PAIRS = [(1.5, 2.0), (0.0, -0.0), (math.nan, 0.0), (-math.inf, 1.0), (np.float64(2.0), 0.0)]
+
+
+def calls(f, mode, *args):
+    fast = wy.compile(f, mode=mode)
+    return [outcome(fast, *args) for _ in range(3)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", LOGICAL)
+def test_what_is_logical_is_a_truth_value(name, mode):
+    f = LOGICAL[name]
+    for args in PAIRS:
+        assert all(same(found, f(*args)) for found in calls(f, mode, *args))
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_arithmetic_of_truth_values_is_numpys(name):
+    f = ADDED[name]
+    for args in PAIRS[:2]:
+        assert all(same(found, f(*args)) for found in calls(f, "auto", *args))
+    with pytest.raises(wy.SourceError, match="truth values"):
+        wy.compile(f, mode="source")(1.5, 2.0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", OF_INTEGERS)
+def test_functions_of_integers_give_integers(name, mode):
+    f = OF_INTEGERS[name]
+    assert all(same(found, f(INTEGERS, 1.5)) for found in calls(f, mode, INTEGERS, 1.5))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_functions_of_integers_are_refused(name):
+    f = REFUSED[name]
+    assert all(same(found, f(INTEGERS, 1.5)) for found in calls(f, "auto", INTEGERS, 1.5))
+    with pytest.raises(wy.SourceError, match="of integers of NumPy's"):
+        wy.compile(f, mode="source")(INTEGERS, 1.5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["grad", "value_and_grad", "jacobian", "jacfwd", "jvp"])
+def test_a_truth_value_has_no_gradient(name, mode):
+    def f(x):
+        return np.logical_not(x)
+
+    if name == "jvp":
+        found = [outcome(wy.jvp, f, (2.0,), (1.0,), mode=mode)] * 3
+    else:
+        slope = getattr(wy, name)(f, mode=mode)
+        found = [outcome(slope, 2.0) for _ in range(3)]
+    for each in found:
+        assert isinstance(each, Raised)
+        assert each.kind is TypeError
+        assert "expected floating-point numbers, got bool" in each.text
+
+
+SQUEEZED = {
+    "function": lambda x: np.squeeze(x),
+    "method": lambda x: x.squeeze(),
+    "of a result": lambda x: np.squeeze(x * 2.0) + 1.0,
+    "of some axes": lambda x: np.squeeze(x[..., None] * 2.0, -1),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", SQUEEZED)
+def test_axes_that_another_length_makes_go(name, mode):
+    f = SQUEEZED[name]
+    fast, loss = wy.compile(f, mode=mode), wy.grad(lambda x: np.sum(f(x) ** 2), mode=mode)
+    for shape in [(5,), (1,), (3, 3), (1, 3), (3, 1), (1, 1), (0,), (0, 1), (4,), (2, 1)]:
+        x = np.linspace(-1.0, 1.0, math.prod(shape)).reshape(shape)
+        for _ in range(2):
+            assert same(outcome(fast, x), f(x), exactly=False)
+            assert same(loss(x), wy.grad(lambda x: np.sum(f(x) ** 2), mode="trace")(x))
