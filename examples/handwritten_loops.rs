@@ -1,7 +1,7 @@
 //! Loops over numbers by hand, for `benches/compare.py`, which runs the same in Python:
 //!
 //! ```text
-//! handwritten_loops logistic|horner|squares|collatz|sines
+//! handwritten_loops logistic|horner|squares|thirds|collatz|sines
 //! ```
 //!
 //! prints the seconds that a loop takes.
@@ -33,6 +33,14 @@ fn squares(c: &[f64], mean: f64) -> f64 {
     for &c in c {
         let d = c - mean;
         sum += d * d;
+    }
+    sum
+}
+
+fn thirds(n: i64) -> i64 {
+    let mut sum = 0;
+    for i in 0..n {
+        sum += if i % 3 == 0 { i } else { -1 };
     }
     sum
 }
@@ -83,6 +91,7 @@ fn main() -> Result<()> {
         "logistic" => seconds(|| logistic(black_box(0.3), black_box(COUNT))),
         "horner" => seconds(|| horner(black_box(&c), black_box(0.999))),
         "squares" => seconds(|| squares(black_box(&c), black_box(0.1))),
+        "thirds" => seconds(|| thirds(black_box(COUNT))),
         "collatz" => seconds(|| collatz(black_box(300))),
         "sines" => seconds(|| sines(black_box(0.7), &mut tape)),
         _ => return Err(Error::other(format!("no loop is called '{name}'"))),

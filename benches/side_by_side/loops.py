@@ -407,6 +407,17 @@ def squares(c: Any, mean: float) -> float:
     return s
 
 
+def thirds(n: int) -> int:
+    """A branch by a remainder."""
+    s = 0
+    for i in range(n):
+        if i % 3 == 0:
+            s += i
+        else:
+            s -= 1
+    return s
+
+
 def collatz(most: int) -> int:
     """Counting with integers."""
     steps = 0
@@ -444,6 +455,7 @@ ROWS = {
     "compile-logistic": value_of(logistic, lambda: (0.3, 10_000)),
     "compile-horner": value_of(horner, lambda: (_waves(), 0.999)),
     "compile-squares": value_of(squares, lambda: (_waves(), 0.1)),
+    "compile-thirds": value_of(thirds, lambda: (10_000,)),
     "compile-collatz": value_of(collatz, lambda: (300,)),
     "sine-loop": sines_in_a_loop,
     "horner": elements,

@@ -54,6 +54,8 @@ pub use recursion::{Recursion, RegionCall, without_calls};
 // machine code alone has a use for it
 pub(crate) use scalar::rows;
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};
+#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
+pub(crate) use simplify::Ranges;
 #[cfg(feature = "python")]
 pub(crate) use simplify::drop_unreachable;
 pub(crate) use simplify::{ArgumentLengths, drop_dead, for_lengths_seen, simplified};

@@ -1,5 +1,5 @@
 //! Instructions with arrays in machine code: calls that do a step of the [`frame`](super::frame), and
-//! one element of a vector read, put, or added to, by its index.
+//! elements of a vector put, or added to, by their index.
 
 use std::mem::offset_of;
 
@@ -9,15 +9,15 @@ use cranelift_codegen::ir::types::{F64, I8, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 
 use super::element_change::ElementChange;
+use super::elements::{ArgumentVector, INDEX, MANY, ONE};
 use super::frame::{ArrayStep, Destination, StepOperand, VectorAddress};
 use super::places::Use;
-use super::run::{self, NativeRun, status};
+use super::run::{self, status};
 use super::translate::{SLOT, Translator};
 use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
-use crate::array::DType;
-use crate::ir::{Expression, Instruction, ScalarOperator, ValueId};
-use crate::rules::{Gather, OpRef};
+use crate::ir::{Instruction, ValueId};
+use crate::rules::OpRef;
 
 /// Estimated nanoseconds of an operator on arrays; a large one polls for signals itself.
 pub(super) const OPERATOR: i64 = 1000;
@@ -72,7 +72,7 @@ impl Translator<'_> {
     }
 
     /// Drops an array if an instruction reads it for the last time, so that nobody shares its elements.
-    fn drop_if_last(&mut self, place: usize, instruction: usize, operand: usize) {
+    pub(super) fn drop_if_last(&mut self, place: usize, instruction: usize, operand: usize) {
         if self.last.operand(self.current, instruction, operand) {
             self.step(ArrayStep::Drop(place), 1);
         }
@@ -101,7 +101,7 @@ impl Translator<'_> {
     }
 
     /// Writes an operator as a step, which is done `seldom` or not.
-    fn general(
+    pub(super) fn general(
         &mut self,
         op: &OpRef,
         args: &[ValueId],
@@ -140,17 +140,11 @@ impl Translator<'_> {
         result: ValueId,
         instruction: usize,
     ) -> Translated<Option<Value>> {
-        let kinds = |to: &Self, id: ValueId| {
-            let ty = to.function.kind(id).array();
-            ty.map(|ty| (ty.dtype, ty.ndim()))
-        };
-        let (one, many) = (Some((DType::F64, 0)), Some((DType::F64, 1)));
-        let index = Some((DType::U32, 0));
-        let found: Vec<_> = args.iter().map(|&id| kinds(self, id)).collect();
-        if op.downcast::<Gather>().is_some() && found == [many, index] && kinds(self, result) == one
-        {
+        let found: Vec<_> = args.iter().map(|&id| self.axes(id)).collect();
+        let [one, index, many] = [ONE, INDEX, MANY].map(Some);
+        if self.reads_element(op, args, result) {
             self.write_pending();
-            return self.element(op, args, result, instruction).map(Some);
+            return self.element(op, args, result, instruction, None).map(Some);
         }
         if let Some(change) = ElementChange::of(&**op)
             && found.first() == Some(&many)
@@ -158,7 +152,7 @@ impl Translator<'_> {
                 let expected = [one, index, many];
                 found.get(first..first + count) == Some(&expected[..count])
             })
-            && kinds(self, result) == many
+            && self.axes(result) == many
             && self.last.operand(self.current, instruction, 0)
         {
             self.write_pending();
@@ -177,91 +171,6 @@ impl Translator<'_> {
         }
         self.write_pending();
         self.general(op, args, result, instruction, false)
-    }
-
-    /// Loads where the elements of arguments are of which loops read elements. They stay there: the caller has
-    /// the arguments as long as the run goes on, so that nobody changes them either.
-    pub(super) fn load_vectors(&mut self) -> Translated {
-        let function = self.function;
-        let mut read: Vec<ValueId> = Vec::new();
-        for &block in self.cfg.order().iter().filter(|&&b| self.cfg.in_cycle(b)) {
-            for i in &function.blocks[block].instructions {
-                match &i.expression {
-                    Expression::Apply(op, args) if op.downcast::<Gather>().is_some() => {
-                        read.push(args[0]);
-                    }
-                    Expression::Compute(ScalarOperator::Length(0), args, _) => read.push(args[0]),
-                    _ => {}
-                }
-            }
-        }
-        if !self.cfg.predecessors(0).is_empty() {
-            return Ok(());
-        }
-        for &id in function.parameters() {
-            let is_vector = function.kind(id).array().is_some_and(|ty| ty.ndim() == 1);
-            if let Some(place) = self.place(id).filter(|_| is_vector && read.contains(&id)) {
-                let start = self.vector(place, offset_of!(VectorAddress, start))?;
-                let length = self.vector(place, offset_of!(VectorAddress, length))?;
-                self.vectors.insert(id, [start, length]);
-            }
-        }
-        Ok(())
-    }
-
-    /// The fields of a vector in the frame.
-    fn vector(&mut self, place: usize, field: usize) -> Translated<Value> {
-        let at = place * size_of::<VectorAddress>() + field;
-        let at = i32::try_from(at).map_err(|_| Unsupported("too many arrays"))?;
-        let vectors = offset_of!(NativeRun<'_>, vectors) as i32;
-        let vectors = self.load(I64, self.run, vectors);
-        Ok(self.load(I64, vectors, at))
-    }
-
-    /// Writes an element of a vector: a load where the index is in range, else the operator, which says
-    /// what is wrong.
-    fn element(
-        &mut self,
-        op: &OpRef,
-        args: &[ValueId],
-        result: ValueId,
-        instruction: usize,
-    ) -> Translated<Value> {
-        let place = self.place(args[0]).ok_or(Unsupported("no array"))?;
-        let known = self.vectors.get(&args[0]).copied();
-        self.cost += 1;
-        let index = self.read(args[1])?;
-        let index = self.cursor.ins().uextend(I64, index);
-        let length = match known {
-            Some([_, length]) => length,
-            None => self.vector(place, offset_of!(VectorAddress, length))?,
-        };
-        let within = self
-            .cursor
-            .ins()
-            .icmp(IntCC::UnsignedLessThan, index, length);
-        let dfg = &mut self.cursor.func.dfg;
-        let (inside, next) = (dfg.make_block(), dfg.make_block());
-        let value = dfg.append_block_param(next, F64);
-        let outside = self.cold();
-        let none: &[BlockArg] = &[];
-        self.cursor.ins().brif(within, inside, none, outside, none);
-        self.open(inside);
-        let start = match known {
-            Some([start, _]) => start,
-            None => self.vector(place, offset_of!(VectorAddress, start))?,
-        };
-        let bytes = self.cursor.ins().ishl_imm_u(index, 3);
-        let at = self.cursor.ins().iadd(start, bytes);
-        let found = self.load(F64, at, 0);
-        self.drop_if_last(place, instruction, 0);
-        self.cursor.ins().jump(next, &[BlockArg::Value(found)]);
-        self.cursor.goto_bottom(outside);
-        let found = self.general(op, args, result, instruction, true)?;
-        let found = found.ok_or(Unsupported("an element that is an array"))?;
-        self.cursor.ins().jump(next, &[BlockArg::Value(found)]);
-        self.open(next);
-        Ok(value)
     }
 
     /// Whether changes of a vector, so many elements of which may be changed in place, are all within it:
@@ -363,7 +272,7 @@ impl Translator<'_> {
             return Ok(self.integer(length));
         }
         let axes = self.function.kind(of).array().map(|ty| ty.ndim());
-        if let (Some(&[_, length]), 0) = (self.vectors.get(&of), axis) {
+        if let (Some(&ArgumentVector { length, .. }), 0) = (self.vectors.get(&of), axis) {
             return Ok(length);
         }
         if (axes, axis) == (Some(1), 0) {

@@ -66,14 +66,38 @@ impl Translator<'_> {
         self.cursor.func.dfg.first_result(call)
     }
 
-    /// Leaves with a status unless a condition holds.
-    pub(super) fn require(&mut self, condition: clif::Value, status: i64) {
-        let (status, leave) = (self.integer(status), self.leave);
+    /// The block that returns a status.
+    pub(super) fn leave_with(&mut self, status: i64) -> clif::Block {
+        let dfg = &mut self.cursor.func.dfg;
+        *self.leave.entry(status).or_insert_with(|| dfg.make_block())
+    }
+
+    /// Writes the blocks that return a status.
+    pub(super) fn write_leaving(&mut self) {
+        let blocks: Vec<(i64, clif::Block)> = self.leave.iter().map(|(&s, &b)| (s, b)).collect();
+        for (status, block) in blocks {
+            self.open(block);
+            self.cursor.func.layout.set_cold(block);
+            let status = self.integer(status);
+            self.return_status(status);
+        }
+    }
+
+    /// Leaves with a status if a condition holds, or unless it does.
+    pub(super) fn leave_if(&mut self, condition: clif::Value, holds: bool, status: i64) {
+        let leave = self.leave_with(status);
         let next = self.cursor.func.dfg.make_block();
         let none: &[BlockArg] = &[];
-        let args = [BlockArg::Value(status)];
-        self.cursor.ins().brif(condition, next, none, leave, &args);
+        let [then, otherwise] = if holds { [leave, next] } else { [next, leave] };
+        self.cursor
+            .ins()
+            .brif(condition, then, none, otherwise, none);
         self.open(next);
+    }
+
+    /// Leaves with a status unless a condition holds.
+    pub(super) fn require(&mut self, condition: clif::Value, status: i64) {
+        self.leave_if(condition, false, status);
     }
 
     /// As [`require`](Self::require), by an exit.

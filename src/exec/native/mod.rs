@@ -21,6 +21,7 @@ mod array_tape;
 mod arrays;
 mod compiler;
 mod element_change;
+mod elements;
 mod emit;
 mod fixed;
 mod fixed_pending;

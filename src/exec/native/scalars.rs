@@ -2,7 +2,8 @@
 //!
 //! [`ScalarOperator::eval`](crate::ir::ScalarOperator::eval) says what they compute. What fails there leaves
 //! by the exit here, before an instruction is reached that could trap. With an integer that is known, as the
-//! step of a counter, fewer instructions do: a power of two divides by a shift, and a positive one does not fail.
+//! step of a counter, fewer instructions do: a power of two divides by a shift, and a positive one does not
+//! fail. In loops, what [`Ranges`] proves is not compared: that a counter fits 64 bits, or is not negative.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, I8, I32, I64};
@@ -10,11 +11,11 @@ use cranelift_codegen::ir::{
     InstBuilder, InstructionData, Opcode, StackSlotData, StackSlotKind, Value,
 };
 
-use super::run;
+use super::run::{self, status};
 use super::translate::Translator;
 use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
-use crate::ir::{Comparison, ScalarOperator as S, ValueId};
+use crate::ir::{Comparison, Ranges, ScalarOperator as S, ValueId};
 
 fn of_integers(comparison: Comparison) -> IntCC {
     match comparison {
@@ -39,7 +40,7 @@ fn of_numbers(comparison: Comparison) -> FloatCC {
     }
 }
 
-impl Translator<'_> {
+impl<'a> Translator<'a> {
     /// Whether a condition holds, of kind Bool or a number.
     pub(super) fn truth(&mut self, id: ValueId) -> Translated<Value> {
         let value = self.read(id)?;
@@ -73,7 +74,7 @@ impl Translator<'_> {
             (&[x], None) => self.total_of_one(op, x, words[0]),
             (&[x, y], None) => self.total_of_two(op, x, y),
             (&[x], Some(exit)) => self.partial_of_one(op, x, words[0], exit),
-            (&[x, y], Some(exit)) => self.partial_of_two(op, x, y, exit),
+            (&[x, y], Some(exit)) => self.partial_of_two(op, args, [x, y], exit),
             _ => Err(Unsupported("a scalar operator of three operands")),
         }
     }
@@ -141,8 +142,7 @@ impl Translator<'_> {
                 self.cursor.ins().fcvt_to_sint(I64, whole)
             }
             S::IntToIndex => {
-                let fits = self.compare(IntCC::UnsignedLessThanOrEqual, x, i64::from(u32::MAX));
-                self.require_or_exit(fits, exit);
+                self.require_index(x, exit);
                 self.cursor.ins().ireduce(I32, x)
             }
             S::Length(_) => {
@@ -155,52 +155,52 @@ impl Translator<'_> {
         })
     }
 
-    fn partial_of_two(&mut self, op: S, x: Value, y: Value, exit: u32) -> Translated<Value> {
+    fn partial_of_two(
+        &mut self,
+        op: S,
+        args: &[ValueId],
+        [x, y]: [Value; 2],
+        exit: u32,
+    ) -> Translated<Value> {
         Ok(match op {
-            S::IntAdd => {
-                let sum = self.cursor.ins().iadd(x, y);
-                if let Some((x, up)) = self.step_of(x, y) {
-                    self.require_beyond(sum, x, up, exit);
-                    return Ok(sum);
+            S::IntAdd => match (self.known(x), self.known(y)) {
+                (_, Some(k)) => self.moved(args[0], x, k, exit),
+                (Some(k), _) => self.moved(args[1], y, k, exit),
+                _ if self.is_at_least(args[1], 0) => {
+                    let sum = self.cursor.ins().iadd(x, y);
+                    let fits = self
+                        .cursor
+                        .ins()
+                        .icmp(IntCC::SignedGreaterThanOrEqual, sum, x);
+                    self.require_or_exit(fits, exit);
+                    sum
                 }
-                // It has overflowed if both operands have a sign that the sum has not.
-                let (a, b) = (
-                    self.cursor.ins().bxor(x, sum),
-                    self.cursor.ins().bxor(y, sum),
-                );
-                let both = self.cursor.ins().band(a, b);
-                let fits = self.compare(IntCC::SignedGreaterThanOrEqual, both, 0);
-                self.require_or_exit(fits, exit);
-                sum
-            }
-            S::IntSub => {
-                let rest = self.cursor.ins().isub(x, y);
-                if let Some(k) = self.known(y) {
-                    self.require_beyond(rest, x, k < 0, exit);
-                    return Ok(rest);
+                _ => {
+                    let (sum, overflows) = self.cursor.ins().sadd_overflow(x, y);
+                    self.leave_if(overflows, true, status::LEFT + i64::from(exit));
+                    sum
                 }
-                // It has overflowed if the signs of the operands differ, and the first's changes.
-                let (a, b) = (
-                    self.cursor.ins().bxor(x, y),
-                    self.cursor.ins().bxor(x, rest),
-                );
-                let both = self.cursor.ins().band(a, b);
-                let fits = self.compare(IntCC::SignedGreaterThanOrEqual, both, 0);
-                self.require_or_exit(fits, exit);
-                rest
-            }
+            },
+            S::IntSub => match self.known(y).and_then(i64::checked_neg) {
+                Some(k) => self.moved(args[0], x, k, exit),
+                None => {
+                    let (rest, overflows) = self.cursor.ins().ssub_overflow(x, y);
+                    self.leave_if(overflows, true, status::LEFT + i64::from(exit));
+                    rest
+                }
+            },
             S::IntMul => {
-                let product = self.cursor.ins().imul(x, y);
-                let high = self.cursor.ins().smulhi(x, y);
-                let sign = self.cursor.ins().sshr_imm_u(product, 63);
-                let fits = self.cursor.ins().icmp(IntCC::Equal, high, sign);
-                self.require_or_exit(fits, exit);
+                let (product, overflows) = self.cursor.ins().smul_overflow(x, y);
+                self.leave_if(overflows, true, status::LEFT + i64::from(exit));
                 product
             }
             S::IntFloorDiv if let Some(n) = self.known(y).filter(|n| *n > 0) => {
                 if n.count_ones() == 1 {
                     let by = i64::from(n.trailing_zeros());
                     return Ok(self.cursor.ins().sshr_imm_u(x, by));
+                }
+                if self.is_at_least(args[0], 0) {
+                    return Ok(self.cursor.ins().udiv(x, y));
                 }
                 let quotient = self.cursor.ins().sdiv(x, y);
                 let product = self.cursor.ins().imul(quotient, y);
@@ -213,6 +213,9 @@ impl Translator<'_> {
                 if n.count_ones() == 1 {
                     let mask = self.integer(n - 1);
                     return Ok(self.cursor.ins().band(x, mask));
+                }
+                if self.is_at_least(args[0], 0) {
+                    return Ok(self.cursor.ins().urem(x, y));
                 }
                 let rest = self.cursor.ins().srem(x, y);
                 let below = self.cursor.ins().sshr_imm_u(rest, 63);
@@ -272,23 +275,53 @@ impl Translator<'_> {
         }
     }
 
-    /// Of a sum with a known integer, the other summand, and whether the sum is not below it.
-    fn step_of(&self, x: Value, y: Value) -> Option<(Value, bool)> {
-        match (self.known(x), self.known(y)) {
-            (_, Some(k)) => Some((x, k >= 0)),
-            (Some(k), _) => Some((y, k >= 0)),
-            _ => None,
+    /// The sum of an integer and a known one. It has overflowed if it is below the first and should not be,
+    /// or above it.
+    fn moved(&mut self, id: ValueId, x: Value, k: i64, exit: u32) -> Value {
+        let sum = self.cursor.ins().iadd_imm_s(x, k);
+        let fits = match k >= 0 {
+            true => self.is_at_most(id, i64::MAX - k),
+            false => self.is_at_least(id, i64::MIN - k),
+        };
+        if !fits {
+            let how = match k >= 0 {
+                true => IntCC::SignedGreaterThanOrEqual,
+                false => IntCC::SignedLessThanOrEqual,
+            };
+            let fits = self.cursor.ins().icmp(how, sum, x);
+            self.require_or_exit(fits, exit);
         }
+        sum
     }
 
-    /// Leaves unless a sum is not below one of the summands, or not above it: else it has overflowed.
-    fn require_beyond(&mut self, sum: Value, x: Value, up: bool, exit: u32) {
-        let how = match up {
-            true => IntCC::SignedGreaterThanOrEqual,
-            false => IntCC::SignedLessThanOrEqual,
-        };
-        let fits = self.cursor.ins().icmp(how, sum, x);
+    /// Leaves unless an integer can be an index.
+    pub(super) fn require_index(&mut self, x: Value, exit: u32) {
+        let fits = self.compare(IntCC::UnsignedLessThanOrEqual, x, i64::from(u32::MAX));
         self.require_or_exit(fits, exit);
+    }
+
+    /// Whether an integer is proven to be so large, here in a loop.
+    fn is_at_least(&mut self, id: ValueId, least: i64) -> bool {
+        self.ranges()
+            .is_some_and(|(ranges, at)| ranges.is_at_least(id, least, at))
+    }
+
+    /// Whether an integer is proven to be no larger, here in a loop.
+    fn is_at_most(&mut self, id: ValueId, most: i64) -> bool {
+        self.ranges()
+            .is_some_and(|(ranges, at)| ranges.is_at_most(id, most, at))
+    }
+
+    /// What is known of integers at this instruction, in a loop.
+    fn ranges(&mut self) -> Option<(&mut Ranges<'a>, (usize, usize))> {
+        let (function, graph) = (self.function, self.cfg);
+        let at = (self.current, self.number);
+        graph.in_cycle(at.0).then(|| {
+            let ranges = self
+                .ranges
+                .get_or_insert_with(|| Ranges::new(function, graph));
+            (ranges, at)
+        })
     }
 
     /// Whether a remainder is not 0, and of another sign than the divisor.

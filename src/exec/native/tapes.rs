@@ -47,11 +47,9 @@ impl Translator<'_> {
         self.call_keeping(address, args);
         let failed = offset_of!(NativeRun<'_>, failed) as i32;
         let failed = self.load(I64, self.run, failed);
-        let (status, leave) = (self.integer(status::FAILED), self.leave);
-        let next = self.cold();
+        let (leave, next) = (self.leave_with(status::FAILED), self.cold());
         let none: &[BlockArg] = &[];
-        let args = [BlockArg::Value(status)];
-        self.cursor.ins().brif(failed, leave, &args, next, none);
+        self.cursor.ins().brif(failed, leave, none, next, none);
         self.cursor.goto_bottom(next);
     }
 

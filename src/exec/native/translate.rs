@@ -10,7 +10,7 @@
 //! known here; within a tape only between its bottom and its end, and within a vector only below its length,
 //! which it compares each time.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use cranelift_codegen::cursor::FuncCursor;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -21,6 +21,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 
 use super::angles::both_angles;
+use super::elements::ArgumentVector;
 use super::fixed_pending::{PendingSteps, StandIns, stand_ins};
 use super::frame::ArrayStep;
 use super::interface::{Carrier, Interface, MOST_VALUES};
@@ -33,8 +34,8 @@ use super::word::{RawSlot, Word};
 use crate::array::DType;
 use crate::exec::last_uses::LastUses;
 use crate::ir::{
-    Block, Cfg, Datum, Expression, Function, Instruction, ScalarOperator as S, Target, Terminator,
-    ValueId,
+    Block, Cfg, Datum, Expression, Function, Instruction, Ranges, ScalarOperator as S, Target,
+    Terminator, ValueId,
 };
 
 /// Bytes of a slot.
@@ -58,15 +59,18 @@ pub(super) struct Translator<'a> {
     /// Cranelift's value for each of the function's, and the block that defines it.
     values: Vec<Option<(clif::Value, usize)>>,
     blocks: Vec<clif::Block>,
-    /// The block that is written.
+    /// The block that is written, and the number of its instruction.
     pub(super) current: usize,
+    pub(super) number: usize,
+    /// What is known of integers, once it is asked for.
+    pub(super) ranges: Option<Ranges<'a>>,
     /// Estimated nanoseconds of the instructions of this block so far.
     pub(super) cost: i64,
     pub(super) run: clif::Value,
     pub(super) slots: clif::Value,
     pub(super) tapes: clif::Value,
-    /// Returns its parameter, a status.
-    pub(super) leave: clif::Block,
+    /// The blocks that return a status.
+    pub(super) leave: BTreeMap<i64, clif::Block>,
     pub(super) rare: &'static RareCalls,
     /// What is done with arrays, by number.
     pub(super) steps: Vec<ArrayStep>,
@@ -89,8 +93,8 @@ pub(super) struct Translator<'a> {
     pub(super) written_angles: usize,
     /// What the register for the [counter](super::polls) held before.
     pub(super) counter_of_caller: clif::Value,
-    /// Where the elements of arguments are, and how many, of those that loops read elements of.
-    pub(super) vectors: HashMap<ValueId, [clif::Value; 2]>,
+    /// The arguments that loops read elements of.
+    pub(super) vectors: HashMap<ValueId, ArgumentVector>,
 }
 
 /// What machine code does with arrays.
@@ -127,8 +131,6 @@ pub(super) fn translate(
     let convention = to.signature.call_conv;
     let prologue = to.dfg.make_block();
     let [run, slots, tapes] = [(); 3].map(|()| to.dfg.append_block_param(prologue, I64));
-    let leave = to.dfg.make_block();
-    let status = to.dfg.append_block_param(leave, I64);
     let blocks = function
         .blocks
         .iter()
@@ -144,11 +146,13 @@ pub(super) fn translate(
         values: vec![None; function.kinds.len()],
         blocks,
         current: 0,
+        number: 0,
+        ranges: None,
         cost: 0,
         run,
         slots,
         tapes,
-        leave,
+        leave: BTreeMap::new(),
         rare: RareCalls::get()?,
         steps: Vec::new(),
         scratch: 0,
@@ -180,9 +184,7 @@ pub(super) fn translate(
     for &block in cfg.order() {
         translator.block(block)?;
     }
-    translator.open(leave);
-    translator.return_status(status);
-    translator.cursor.func.layout.set_cold(leave);
+    translator.write_leaving();
     Ok(WrittenSteps {
         steps: translator.steps,
         scratch: translator.scratch,
@@ -230,8 +232,15 @@ impl Translator<'_> {
             let value = dfg.append_block_param(self.blocks[block], ty);
             self.define(id, value)?;
         }
+        let mut fused = None;
         for (number, instruction) in here.instructions.iter().enumerate() {
-            self.instruction(instruction, number)?;
+            self.number = number;
+            if Some(number) != fused {
+                fused = self.indexed_element(here, number)?;
+                if fused.is_none() {
+                    self.instruction(instruction, number)?;
+                }
+            }
         }
         self.terminator(&here.terminator)
     }

@@ -63,7 +63,9 @@ struct Goal {
     c: i128,
 }
 
-struct Ranges<'f> {
+/// What is known of a function's integers.
+#[derive(Debug)]
+pub(crate) struct Ranges<'f> {
     function: &'f Function,
     graph: &'f Cfg,
     definitions: Vec<Option<IntegerDefinition>>,
@@ -107,8 +109,31 @@ pub(super) fn decide(function: &mut Function, graph: &Cfg) -> Result<bool> {
     Ok(!found.is_empty())
 }
 
+#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
+impl Ranges<'_> {
+    /// Whether an integer is at least this, in a block behind so many of its instructions.
+    pub(crate) fn is_at_least(&mut self, id: ValueId, least: i64, at: (usize, usize)) -> bool {
+        let (y, b) = self.root(id);
+        let (x, c) = (None, b - i128::from(least));
+        self.is_answered(Goal { x, y, c }, at)
+    }
+
+    /// Whether an integer is at most this, as [`is_at_least`](Self::is_at_least).
+    pub(crate) fn is_at_most(&mut self, id: ValueId, most: i64, at: (usize, usize)) -> bool {
+        let (x, a) = self.root(id);
+        let (y, c) = (None, i128::from(most) - a);
+        self.is_answered(Goal { x, y, c }, at)
+    }
+
+    fn is_answered(&mut self, goal: Goal, at: RangePoint) -> bool {
+        self.steps = STEPS;
+        self.assumed.clear();
+        self.is_proven(goal, at, None)
+    }
+}
+
 impl<'f> Ranges<'f> {
-    fn new(function: &'f Function, graph: &'f Cfg) -> Self {
+    pub(crate) fn new(function: &'f Function, graph: &'f Cfg) -> Self {
         let mut definitions = vec![None; function.kinds.len()];
         for (number, block) in function.blocks.iter().enumerate() {
             for (k, &p) in block.parameters.iter().enumerate() {
@@ -355,13 +380,16 @@ impl<'f> Ranges<'f> {
 
     /// As [`is_proven`](Self::is_proven), by what a side can be at most or at least.
     fn by_limits(&mut self, goal: Goal, at: RangePoint, edge: Option<Edge>) -> bool {
-        if let (Some(least), _) = goal.y.map_or((None, None), |y| self.limits(y)) {
+        // Any integer has 64 bits.
+        let least = |x: Option<i128>| x.or(goal.x.is_none().then_some(i128::from(i64::MIN)));
+        let most = |x: Option<i128>| x.or(goal.y.is_none().then_some(i128::from(i64::MAX)));
+        if let Some(least) = goal.y.and_then(|y| least(self.limits(y).0)) {
             let c = goal.c + least;
             if self.is_proven(Goal { y: None, c, ..goal }, at, edge) {
                 return true;
             }
         }
-        if let (_, Some(most)) = goal.x.map_or((None, None), |x| self.limits(x)) {
+        if let Some(most) = goal.x.and_then(|x| most(self.limits(x).1)) {
             let c = goal.c - most;
             return self.is_proven(Goal { x: None, c, ..goal }, at, edge);
         }
