@@ -190,6 +190,10 @@ class Held:
             return None
         with np.errstate(all="ignore"):
             spread = np.max([np.abs(other - right) for other in others], axis=0)
+            for order in (2, 3):
+                # A derivative of this order multiplies so many of them, in some order.
+                if not np.isfinite(np.float64(calls.largest) ** (order + 1)):
+                    spread[:, order] = np.inf
             if calls.functions:
                 # What is added to a larger number may not show.
                 spread[:, 0] += 2e-16 * np.abs(right[:, 0])

@@ -30,9 +30,12 @@ _source = []
 
 
 class Disturbance(random.Random):
-    """Where random numbers come from, and how many functions were disturbed."""
+    """Where random numbers come from, how many functions were disturbed, and how large numbers and
+    coefficients became.
+    """
 
     functions = 0
+    largest = 0.0
 
 
 @contextlib.contextmanager
@@ -137,6 +140,8 @@ def _jet(value, rest):
         return value
     if _source:
         rest = [c * (1 + 1e-13 * _source[-1].uniform(-1, 1)) for c in rest]
+        finite = [abs(c) for c in (value, *rest) if MATH["isfinite"](c)]
+        _source[-1].largest = max(_source[-1].largest, *finite, 0.0)
     return Jet(value, rest)
 
 

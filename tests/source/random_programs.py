@@ -77,21 +77,21 @@ def is_short(text, point):
 
 @contextlib.contextmanager
 def limited(seconds):
-    """Ends what takes longer, in the main thread of systems that have alarms."""
+    """Ends what takes longer, of the processor's time, on systems that have such timers."""
 
     def stop(*_):
         raise TooLong
 
-    if not hasattr(signal, "SIGALRM"):
+    if not hasattr(signal, "SIGPROF"):
         yield
         return
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def function(text, name="<random program>"):

@@ -148,7 +148,7 @@ def test_what_tracing_cannot_do_is_read_at_the_first_call():
         assert (value, back(1.0)[0]) == (f(2.0), gradient)
         assert wy.jvp(f, (2.0,), (1.0,), mode="auto") == (value, gradient)
         # Python's own error, where it has one.
-        with pytest.raises(ValueError, match="math domain error"):
+        with pytest.raises(ValueError, match=r"math domain error|expected a nonnegative input"):
             wy.grad(lambda x: math.sqrt(x) + math.sin(x), mode="auto")(-1.0)
 
 

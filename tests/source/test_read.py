@@ -259,7 +259,9 @@ def test_code_that_was_replaced():
 
 def test_the_standard_library_is_readable():
     functions = [f for f in vars(statistics).values() if inspect.isfunction(f)]
+    # From 3.14 the compiler makes a function of a module's annotations, which has no text.
     functions = [f for f in functions if f.__module__ == "statistics"]
+    functions = [f for f in functions if f.__name__ != "__annotate__"]
     assert len(functions) > 20
     for f in functions:
         assert read.function(f).node.name == f.__name__

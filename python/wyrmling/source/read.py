@@ -167,7 +167,7 @@ def _texts(f: types.FunctionType, code: types.CodeType) -> Iterator[list[str]]:
         yield now
     if not before and not now:
         try:
-            lines = inspect.findsource(code)[0]
+            lines = inspect.findsource(f)[0]
         except (OSError, TypeError, IndexError, SyntaxError):
             return
         yield list(lines)
