@@ -15,6 +15,7 @@ import numpy as np
 from .nested import transform_name
 from .numbers import FOLDED
 from .objects import member_of
+from .read import is_made
 from .scope import is_built_in
 from .splicing import is_own_function, is_primitive
 from .state import DictContents, InstanceContents, SetContents
@@ -99,6 +100,8 @@ class Builtins(Walker):
             return self.filled_in("format", owner, Row(tuple(args)), node)
         if isinstance(owner, str | bytes | int | float | tuple | np.generic):
             return self.pure(found, args, keywords, node)
+        if is_made(found):
+            return self.call(self.made_outside(function, node), args, keywords, node)
         transform = transform_name(found)
         if transform is not None:
             return self.transform(transform, args, keywords, node)

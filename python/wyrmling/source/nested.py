@@ -4,7 +4,8 @@ What ``h`` does becomes a program of its own, whose parameters are its arguments
 takes from around it; that is differentiated, and becomes part of the program where it is called. So
 the whole can be differentiated again, and derivatives of one do not get into another's.
 
-Read are ``grad`` and ``value_and_grad`` of functions that return one number.
+Read are ``grad`` and ``value_and_grad`` of functions that return one number, made in the function
+or outside of it. What ``compile`` made is the function that it was made of.
 """
 
 from __future__ import annotations
@@ -63,22 +64,42 @@ class Outer:
 
 def transform_name(function: Any) -> str | None:
     """Which transform a function of wyrmling's is; None if it is none that is read."""
-    # Its module imports this package: it is looked up, and not imported.
-    module = sys.modules.get("wyrmling.transforms.reverse")
-    names = (name for name in TRANSFORMS if getattr(module, name, None) is function)
-    return next(names, None)
+    # Their modules import this package: they are looked up, and not imported.
+    for module, names in (("reverse", TRANSFORMS), ("reading", ("compile",))):
+        known = sys.modules.get(f"wyrmling.transforms.{module}")
+        for name in names:
+            if getattr(known, name, None) is function:
+                return name
+    return None
 
 
 class Nested(Walker):
     """Transforms that a function uses itself."""
 
+    def made_outside(self, function: Known, node: ast.AST) -> Any:
+        """What is called instead of what ``compile``, ``grad`` or ``value_and_grad`` made."""
+        made = function.object.made
+        place = function.place and function.place.attribute("made").attribute("f")
+        inner = self.known(made.f, place, node) if place else Known(made.f)
+        if made.name == "compile":
+            return inner
+        if made.name not in TRANSFORMS or made.has_aux:
+            aux = " with has_aux" if made.has_aux else ""
+            self.refuse(node, f"a call of what {made.name} made{aux}", "use grad or value_and_grad")
+        several = isinstance(made.argnums, tuple)
+        argnums = Row(tuple(map(Known, made.argnums))) if several else Known(made.argnums)
+        return Lazy(made.name, (inner, argnums))
+
     def transform(
         self, name: str, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
-        """``grad(f, argnums)``: a function that is called later."""
+        """``grad(f, argnums)``: a function that is called later; ``compile(f)`` is ``f``."""
         options = dict(zip(("f", "argnums", "has_aux"), args, strict=False)) | keywords
         mode = self.constant_of(options.pop("mode", Known("auto")), node, "a computed mode")
-        if mode not in ("auto", "source", "trace") or set(options) - {"f", "argnums"}:
+        if name == "compile" and set(options) == {"f"} and mode in ("auto", "source"):
+            return options["f"]
+        fit = mode in ("auto", "source", "trace") and not set(options) - {"f", "argnums"}
+        if name == "compile" or not fit:
             self.refuse(node, f"such arguments of {name}", "give it a function and argnums")
         argnums = options.get("argnums", Known(0))
         return Lazy(name, (options["f"], argnums))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._core import Variable
+from .read import is_made
 from .scope import HEAP_TYPE, Place, is_built_in
 from .state import (
     ArrayContents,
@@ -224,7 +225,7 @@ class Objects(Walker):
         self, value: Any, cls: type, owner: Any, member: Any, place: Any, node: ast.AST
     ) -> Any:
         """What an instance takes from its class."""
-        if isinstance(member, types.FunctionType):
+        if isinstance(member, types.FunctionType) or is_made(member):
             if place is not None:
                 self.needs.expect(place, member)
             return Applied(Known(member, place), (value,))

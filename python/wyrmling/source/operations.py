@@ -134,6 +134,10 @@ class Operations:
         """``grad(f)`` (``nested.py``)."""
         raise NotImplementedError
 
+    def made_outside(self, function: Any, node: ast.AST) -> Any:
+        """What is called instead of what a transform made before (``nested.py``)."""
+        raise NotImplementedError
+
     def call_transformed(
         self, made: Any, args: Sequence[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:

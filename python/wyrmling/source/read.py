@@ -26,7 +26,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from .identity import IdentityCache
 from .refuse import Unreadable
@@ -77,10 +77,16 @@ _readings: IdentityCache[types.CodeType, Reading | str] = IdentityCache(4096)
 _compiling = threading.RLock()
 
 
+def is_made(function: Any) -> TypeGuard[Any]:
+    """Whether a transform made this, and it may be read."""
+    return type(function).__module__ == "wyrmling.transforms.modes" and hasattr(function, "made")
+
+
 def callee(f: Callable[..., Any], place: Place = FUNCTION, needs: Needs | None = None) -> Callee:
     """What runs if ``f`` is called: functions by themselves, and those behind methods, ``partial``,
-    static methods and objects whose class has ``__call__``. What is called at another time has to
-    be made in the same way of a function of the same code: that goes to ``needs``.
+    static methods, ``wyrmling.compile`` and objects whose class has ``__call__``. What is called at
+    another time has to be made in the same way of a function of the same code: that goes to
+    ``needs``.
 
     Raises Unreadable for anything else, such as classes and what is written in C.
     """
@@ -106,6 +112,10 @@ def callee(f: Callable[..., Any], place: Place = FUNCTION, needs: Needs | None =
             f, place = f.func, place.attribute("func")
         elif isinstance(f, staticmethod):
             f, place = f.__func__, place.attribute("__func__")
+        elif is_made(f) and (made := f.made).name == "compile":
+            held = place.attribute("made")
+            needs.test(held.attribute("name"), ("equal", "compile"))
+            f, place = made.f, held.attribute("f")
         else:
             f, place = _called(f, place, args)
     needs.expect(place, f)
@@ -119,7 +129,7 @@ def _called(f: Any, place: Place, args: list[tuple[Any, Place]]) -> tuple[Any, P
     if isinstance(f, type):
         raise Unreadable("it is a class")
     method = inspect.getattr_static(type(f), "__call__", None)
-    if not isinstance(method, types.FunctionType):
+    if not isinstance(method, types.FunctionType) and not is_made(method):
         name = getattr(f, "__qualname__", None) or type(f).__qualname__
         raise Unreadable(f"{name} is not written in Python")
     args.insert(0, (f, place))
