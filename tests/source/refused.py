@@ -122,6 +122,8 @@ TRACING_REFUSES = {
     "arithmetic.float_of_float",
     "arithmetic.methods_of_floats",
     "array_assignment.fancy_assigned",
+    "array_assignment.elements_of_several_kinds",
+    "array_assignment.factor_of_a_matrix",
     "array_assignment.filled_from_a_number",
     "array_assignment.filled_in_a_loop",
     "array_assignment.matrix_filled",

@@ -207,6 +207,13 @@ class Arrays(Walker):
         return found.id if same else None
 
     def _element(self, value: Any, array: Array, node: ast.AST) -> int:
+        kind = array.dtype.name
+        if isinstance(value, Choice):
+            return self.id_of(
+                self.distribute(
+                    value, lambda one: Number(kind, self._element(one, array, node)), node
+                )
+            )
         if self.is_array(value):
             found = self.array_of(value)
             if not isinstance(found, Array) or found.shape != ():
@@ -214,8 +221,7 @@ class Arrays(Walker):
             return found.id
         if kind_of(value) is None:
             self.leave("an element is set to no number", node)
-        single = array.dtype == np.float32
-        return self.as_real(value, "float32" if single else "float64", node)
+        return self.as_real(value, kind, node)
 
     def _replaced(self, array: Array, index: list[Any], value: int, node: ast.AST) -> int:
         """The array with one element replaced, row by row."""

@@ -1,5 +1,7 @@
 """Arrays that are changed in place, and views of them."""
 
+import math
+
 import numpy as np
 
 from .case import at
@@ -228,3 +230,25 @@ def whether_two_names_parted(x, n):
         c = c * 0.5 + x
         h = c + h
     return np.sum(h * c) * (2.0 if h is c else 3.0)
+
+
+@at(M @ M.T + np.eye(2))
+def factor_of_a_matrix(a):
+    y = np.zeros((2, 2))
+    for i in range(2):
+        for j in range(i + 1):
+            s = a[i, j]
+            for k in range(j):
+                s -= y[i, k] * y[j, k]
+            y[i, j] = math.sqrt(s) if i == j else s / y[j, j]
+    return np.sum(y * y[::-1])
+
+
+@at(V, 3)
+@at(V, 1)
+def elements_of_several_kinds(x, n):
+    y = np.zeros(3)
+    for i in range(n):
+        y[i] = 2 if i == 1 else x[i] if i > 1 else float(x[i]) ** 2
+    y[n % 2] = x[1] if n > 2 else True
+    return np.sum(y * x)
