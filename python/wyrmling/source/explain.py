@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any, SupportsIndex
+from typing import Any
 
 from ..transforms.modes import Differentiated
-from ..transforms.tracing import Argnums
+from ..transforms.tracing import Argnums, positions
 from . import programs, refuse
 from .arguments import Arguments, Misfit
 from .chained import Transform, chain_of, opened_at, program
@@ -17,6 +18,10 @@ from .refuse import SourceError, Unreadable
 def _program(f: Callable[..., Any], *more: Transform, arguments: Arguments) -> programs.Program:
     """The program of a function, or of a transform of one. Raises SourceError, or TypeError."""
     inner, chain = (f.function, chain_of(f.made)) if isinstance(f, Differentiated) else (f, ())
+    names = getattr(inner, "__globals__", {})
+    if str(names.get("__name__")).split(".")[0] == "wyrmling":
+        name = getattr(f, "__name__", "f")
+        raise refuse.unreadable(name, "it is wyrmling's own, or what a transform that traces made")
     try:
         return program(inner, (*chain, *more), arguments)
     except Unreadable as error:
@@ -26,7 +31,21 @@ def _program(f: Callable[..., Any], *more: Transform, arguments: Arguments) -> p
         raise TypeError(f"{getattr(f, '__name__', 'f')}: {error}") from None
 
 
+def _expect_fitting(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raises TypeError for arguments with which a function cannot be called."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        # It says nothing of its arguments.
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{getattr(f, '__name__', 'f')}: {error}") from None
+
+
 def _arguments(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    _expect_fitting(f, args, kwargs)
     chain = chain_of(f.made) if isinstance(f, Differentiated) else ()
     try:
         return Arguments.of(args, kwargs, opened_at(chain, args, kwargs))
@@ -38,8 +57,8 @@ def code_ir(f: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     """The program of ``f`` for arguments like these, as text: blocks of instructions in SSA form,
     with Python's names and lines.
 
-    Raises SourceError if ``f`` cannot be read, and TypeError if it is a transform that does not fit
-    its function.
+    Raises SourceError if ``f`` cannot be read, and TypeError if the arguments do not fit, or if it
+    is a transform that does not fit its function.
     """
     return str(_program(f, arguments=_arguments(f, args, kwargs)).function)
 
@@ -51,28 +70,33 @@ def code_adjoint(
     these, as text.
 
     ``argnums`` says by which arguments; all that are made of floating-point numbers if it is not
-    given. Errors are those of ``code_ir``.
+    given. Errors are those of ``code_ir``, and of ``grad`` for ``argnums``.
     """
-    arguments = Arguments.of(args, kwargs, range(len(args)))
+    _expect_fitting(f, args, kwargs)
     if argnums is None:
-        argnums = [at for at in range(len(args)) if _is_real(arguments, at)]
+        everything = Arguments.of(args, kwargs, range(len(args)))
+        wanted = [at for at in range(len(args)) if _is_real(everything, at)]
+    else:
+        wanted = list(positions("code_adjoint", argnums, len(args)))
+    given = [float(x) if at in wanted and type(x) is int else x for at, x in enumerate(args)]
+    arguments = Arguments.of(given, kwargs, wanted)
     made = _program(f, arguments=arguments)
     try:
-        wrt = (
-            [int(k) for k in argnums] if not isinstance(argnums, SupportsIndex) else [int(argnums)]
-        )
-        return str(programs.pulled(made, arguments, wrt).function)
+        return str(programs.pulled(made, arguments, wanted).function)
     except Misfit as error:
         raise TypeError(f"code_adjoint: {error}") from None
 
 
 def _is_real(arguments: Arguments, at: int) -> bool:
-    return all(programs.kind_of(arguments.leaves[k]) is not None for k in arguments.numbers(at))
+    """Whether an argument is made of floating-point numbers: of integers alone it is not."""
+    leaves = [arguments.leaves[k] for k in arguments.numbers(at)]
+    return all(programs.kind_of(one) for one in leaves) and any(type(x) is not int for x in leaves)
 
 
 def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
     """Whether ``mode="auto"`` reads ``f`` for arguments like these or traces it, and why. It is
-    read anew, not run. Raises TypeError if it is a transform that does not fit its function.
+    read anew, not run. Raises TypeError if the arguments do not fit, or if it is a transform that
+    does not fit its function.
     """
     name = getattr(f, "__qualname__", type(f).__qualname__)
     try:

@@ -36,8 +36,8 @@ def code_ir(f: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     """The program that ``f`` is read as, for arguments of the kinds of these, as text: blocks of
     instructions in SSA form, with Python's names and lines.
 
-    Raises SourceError if ``f`` cannot be read, and TypeError if it is no function or a transform
-    that does not fit its function.
+    Raises SourceError if ``f`` cannot be read, and TypeError if it is no function, does not take
+    these arguments, or is a transform that does not fit its function.
     """
     found: str = reading("explain").code_ir(function("code_ir", f), *args, **kwargs)
     return found
@@ -61,7 +61,8 @@ def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
     """Whether ``mode="auto"`` reads ``f`` for arguments of the kinds of these or traces it, and
     why: an object whose ``is_read`` and ``reason`` say so, and which prints as both.
 
-    Raises TypeError if ``f`` is no function or a transform that does not fit its function.
+    Raises TypeError if ``f`` is no function, does not take these arguments, or is a transform that
+    does not fit its function.
     """
     found: Explanation = reading("explain").explain(function("explain", f), *args, **kwargs)
     return found
