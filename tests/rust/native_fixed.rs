@@ -246,3 +246,81 @@ fn threads_share_code_and_no_memory() {
         }
     });
 }
+
+/// `for t in range(n): s = s + outer(x[t], y[t])` from `s = start` on.
+fn outer_products(m: usize, n: usize, steps: usize, dtype: DType) -> Function {
+    let b = Builder::new();
+    let start = b.parameter(Type::new(dtype, &[m, n]));
+    let x = b.parameter(Type::new(dtype, &[steps, m]));
+    let y = b.parameter(Type::new(dtype, &[steps, n]));
+    let count = b.parameter(ValueKind::Int);
+    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
+    let exit = b.exit("too many", 0);
+    let to = |block, args: &[_]| Target {
+        block,
+        args: args.to_vec(),
+    };
+    let [header, body, after] = [(); 3].map(|()| b.block());
+    b.switch_to(0).expect("it is there");
+    b.terminate(Terminator::Jump(to(header, &[start, zero])));
+    b.switch_to(header).expect("it is there");
+    let s = b.parameter(Type::new(dtype, &[m, n]));
+    let t = b.parameter(ValueKind::Int);
+    let less = S::CompareInt(Comparison::Less);
+    let condition = b.compute(less, &[t, count], None).expect("integers");
+    b.terminate(Terminator::Branch {
+        condition,
+        then: to(body, &[]),
+        otherwise: to(after, &[]),
+    });
+    b.switch_to(body).expect("it is there");
+    let apply = |op: OpRef, args: &[_]| b.try_apply(op, args).expect("fitting types");
+    let index = S::IntToIndex;
+    let at = b.compute(index, &[t], Some(exit)).expect("an index");
+    let [column, row] = [(x, 1), (y, 0)].map(|(of, axis)| {
+        let row = apply(OpRef::Static(&rules::Gather), &[of, at]);
+        let axes = smallvec![axis];
+        apply(OpRef::new(rules::ExpandDims { axes }), &[row])
+    });
+    let multiply = rules::MatMul {
+        transpose_a: false,
+        transpose_b: false,
+    };
+    let product = apply(OpRef::new(multiply), &[column, row]);
+    let sum = apply(OpRef::Static(&rules::Add), &[s, product]);
+    let next = b.compute(S::IntAdd, &[t, one], Some(exit));
+    b.terminate(Terminator::Jump(to(
+        header,
+        &[sum, next.expect("integers")],
+    )));
+    b.switch_to(after).expect("it is there");
+    b.terminate(Terminator::Return(vec![s]));
+    b.finish("outer products").expect("fitting kinds")
+}
+
+#[test]
+fn sums_of_outer_products_have_the_bits_of_the_interpreter() {
+    let special = [0.0, -0.0, 1.5, -1e-200, 1e-200, 3.25, -2.0];
+    for m in [0, 1, 2, 3, 9] {
+        for n in [0, 1, 2, 5, 16, 33] {
+            for dtype in [DType::F64, DType::F32] {
+                let compiled = native(outer_products(m, n, 3, dtype));
+                for start in [-0.0, 0.0, 0.7] {
+                    let numbers = |count: usize, by: usize| -> Vec<f64> {
+                        (0..count).map(|i| special[i * by % 7]).collect()
+                    };
+                    let mut args = vec![
+                        array(dtype, &[m, n], &vec![start; m * n]),
+                        array(dtype, &[3, m], &numbers(3 * m, 3)),
+                        array(dtype, &[3, n], &numbers(3 * n, 5)),
+                    ];
+                    for steps in 0..=3 {
+                        args.truncate(3);
+                        args.push(Datum::Int(steps));
+                        assert!(agrees(&compiled, &args), "{m} x {n}");
+                    }
+                }
+            }
+        }
+    }
+}

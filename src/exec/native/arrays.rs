@@ -65,6 +65,13 @@ impl Translator<'_> {
         (self.interface.slots() + number) as i32 * SLOT
     }
 
+    /// Puts a single number into a slot for operands of steps: how it is there.
+    pub(super) fn put_number(&mut self, id: ValueId, slot: usize) -> Translated<Word> {
+        let (value, at) = (self.read(id)?, self.scratch(slot));
+        self.store(value, self.slots, at);
+        self.word(id)
+    }
+
     /// The use of an array by an instruction of the block that is written.
     fn used(&self, place: usize, instruction: usize, operand: usize) -> Use {
         let last = self.last.operand(self.current, instruction, operand);
@@ -84,11 +91,7 @@ impl Translator<'_> {
         for (k, &id) in args.iter().enumerate() {
             operands.push(match self.place(id) {
                 Some(place) => StepOperand::Array(self.used(place, instruction, k)),
-                None => {
-                    let (value, at) = (self.read(id)?, self.scratch(k));
-                    self.store(value, self.slots, at);
-                    StepOperand::Number(self.word(id)?)
-                }
+                None => StepOperand::Number(self.put_number(id, k)?),
             });
         }
         Ok(operands)
@@ -294,8 +297,7 @@ impl Translator<'_> {
         let place = self.place(instruction.result());
         let place = place.ok_or(Unsupported("no array"))?;
         for (k, &id) in instruction.expression.operands().iter().enumerate() {
-            let (value, at) = (self.read(id)?, self.scratch(k));
-            self.store(value, self.slots, at);
+            self.put_number(id, k)?;
         }
         self.step(ArrayStep::Rows(place), OPERATOR);
         let found = self.result_of_step(Word::Int);

@@ -229,12 +229,9 @@ impl Translator<'_> {
             (Some(place), _) => FixedSource::Memory(place),
             (None, Some(place)) => FixedSource::Frame(place),
             (None, None) => {
-                let (value, word) = (self.read(id)?, self.word(id)?);
                 let slot = self.fixed.numbers;
-                let at = self.scratch(slot);
-                self.store(value, self.slots, at);
                 self.fixed.numbers += 1;
-                FixedSource::Slot(slot, word)
+                FixedSource::Slot(slot, self.put_number(id, slot)?)
             }
         };
         Ok(FixedOperand {
@@ -366,7 +363,10 @@ impl Translator<'_> {
         };
         let apart = |(source, _): (FixedSource, usize)| matches!(source, FixedSource::Memory(place) if place != to);
         let last_op = &last.op;
+        // One row or column is summed from 0 on, which makes a product that is -0 another number.
         if !fits
+            || m < 2
+            || n < 2
             || !is_one_of!(last_op: MatMul)
             || (a.1, b.1) != (m, n)
             || !last.ty.dtype.is_real()

@@ -30,12 +30,9 @@ impl Translator<'_> {
                 (Some(&local), _) => SegmentOperand::Local(local, last),
                 (None, Some(place)) => SegmentOperand::Place(Use { place, last }),
                 (None, None) => {
-                    let (value, word) = (self.read(id)?, self.word(id)?);
                     let slot = self.pending.numbers;
-                    let at = self.scratch(slot);
-                    self.store(value, self.slots, at);
                     self.pending.numbers += 1;
-                    SegmentOperand::Number(slot, word)
+                    SegmentOperand::Number(slot, self.put_number(id, slot)?)
                 }
             });
         }

@@ -58,14 +58,16 @@ pub(super) struct Translator<'a> {
     pub(super) convention: CallConv,
     /// Cranelift's value for each of the function's, and the block that defines it.
     values: Vec<Option<(clif::Value, usize)>>,
-    blocks: Vec<clif::Block>,
+    pub(super) blocks: Vec<clif::Block>,
     /// The block that is written, and the number of its instruction.
     pub(super) current: usize,
     pub(super) number: usize,
     /// What is known of integers, once it is asked for.
     pub(super) ranges: Option<Ranges<'a>>,
-    /// Estimated nanoseconds of the instructions of this block so far.
+    /// Estimated nanoseconds of the [way](super::polls) so far.
     pub(super) cost: i64,
+    /// The same at the beginning of each block, as far as what comes before is written.
+    pub(super) costs: Vec<i64>,
     pub(super) run: clif::Value,
     pub(super) slots: clif::Value,
     pub(super) tapes: clif::Value,
@@ -149,6 +151,7 @@ pub(super) fn translate(
         number: 0,
         ranges: None,
         cost: 0,
+        costs: vec![0; count],
         run,
         slots,
         tapes,
@@ -220,7 +223,8 @@ impl Translator<'_> {
     fn block(&mut self, block: usize) -> Translated {
         let function = self.function;
         let here = &function.blocks[block];
-        (self.current, self.cost) = (block, 1);
+        self.current = block;
+        self.begin_cost(block);
         self.angles = both_angles(here);
         self.open(self.blocks[block]);
         for &id in &here.parameters {
@@ -329,11 +333,6 @@ impl Translator<'_> {
         args.map(|&id| self.read(id).map(BlockArg::Value)).collect()
     }
 
-    /// Whether a jump from the current block goes back: every cycle has such a jump.
-    fn is_back(&self, target: &Target) -> bool {
-        self.cfg.position(target.block) <= self.cfg.position(self.current)
-    }
-
     /// Writes a jump, which moves arrays to where they go, and polls if it goes back.
     fn jump(&mut self, target: &Target, number: usize) -> Translated {
         self.move_fixed(&target.args, target.block);
@@ -343,12 +342,9 @@ impl Translator<'_> {
             self.step(step, 50);
         }
         let args = self.args(target)?;
-        let to = self.blocks[target.block];
-        match self.is_back(target) {
-            true => self.jump_back(to, &args),
-            false => {
-                self.cursor.ins().jump(to, &args);
-            }
+        match self.is_back(target.block) {
+            true => self.jump_back(target.block, &args),
+            false => self.jump_on(target.block, &args),
         }
         Ok(())
     }
@@ -361,17 +357,19 @@ impl Translator<'_> {
         number: usize,
         later: &mut Vec<(clif::Block, Target, usize)>,
     ) -> Translated<(clif::Block, Vec<BlockArg>)> {
-        if self.is_back(target) || self.has_arrays(&target.args) {
+        if self.is_head(target.block) || self.has_arrays(&target.args) {
             let edge = self.cursor.func.dfg.make_block();
             later.push((edge, target.clone(), number));
             return Ok((edge, Vec::new()));
         }
+        self.go_on(target.block);
         Ok((self.blocks[target.block], self.args(target)?))
     }
 
     fn terminator(&mut self, terminator: &Terminator) -> Translated {
         if !matches!(terminator, Terminator::Jump(_)) {
             self.write_pending();
+            self.count_long_way();
         }
         let mut later = Vec::new();
         match terminator {
@@ -444,8 +442,10 @@ impl Translator<'_> {
                 }
             }
         }
+        let cost = self.cost;
         for (edge, target, number) in later {
             self.open(edge);
+            self.cost = cost;
             self.jump(&target, number)?;
         }
         Ok(())
