@@ -79,7 +79,7 @@ def code_adjoint(
     else:
         wanted = list(positions("code_adjoint", argnums, len(args)))
     given = [float(x) if at in wanted and type(x) is int else x for at, x in enumerate(args)]
-    arguments = Arguments.of(given, kwargs, wanted)
+    arguments = Arguments.of(tuple(given), kwargs, wanted)
     made = _program(f, arguments=arguments)
     try:
         return str(programs.pulled(made, arguments, wanted).function)
