@@ -312,3 +312,49 @@ def test_tangents_and_products_of_constants_have_their_types(mode):
         assert form(found) == form(wy.jvp(value, (X,), (X,), mode="trace"))
         product = wy.hvp(lambda x: 3.0, mode=mode)(np.float32(1.0), np.float32(1.0))
         assert form((product,)) == [(np.float32, (), np.float32)]
+
+
+def leaves_of(found):
+    return (
+        [one for part in found for one in leaves_of(part)] if isinstance(found, tuple) else [found]
+    )
+
+
+@pytest.mark.parametrize(
+    "derived",
+    [
+        lambda f, at, mode: wy.hessian(f, at, mode=mode),
+        lambda f, at, mode: wy.jacfwd(wy.jacrev(f, at, mode=mode), 1, mode=mode),
+        lambda f, at, mode: wy.jacrev(wy.jacfwd(f, at, mode=mode), 0, mode=mode),
+        lambda f, at, mode: wy.jacrev(wy.grad(f, at, mode=mode), 1, mode=mode),
+        lambda f, at, mode: wy.hessian(wy.jacrev(f, at, mode=mode), 1, mode=mode),
+    ],
+)
+@pytest.mark.parametrize("at", [0, 1, (0, 1)])
+def test_an_array_that_does_not_matter_has_zeros_that_are_differentiated_again(derived, at):
+    def f(x, y):
+        return np.sum(x**3)
+
+    by_mode = [derived(f, at, mode) for mode in ("source", "trace")]
+    for n, m in ((2, 3), (2, 3), (1, 2)):
+        x, y = np.arange(1.0, n + 1.0), np.ones((1, m), np.float32)
+        found, wanted = (leaves_of(each(x, y)) for each in by_mode)
+        assert len(found) == len(wanted)
+        for one, other in zip(found, wanted, strict=True):
+            assert one.shape == other.shape
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+            # It is the caller's own.
+            one[...] = 7.0
+
+
+def test_a_pullback_by_an_array_that_does_not_matter_gives_zeros():
+    for n in (2, 2, 3):
+        y, back = wy.vjp(lambda x, z: np.sum(x * x), np.ones(n), np.ones((n, 2)), mode="source")
+        assert y == n
+        for _ in range(2):
+            by_x, by_z = back(1.0)
+            assert by_x.tolist() == [2.0] * n
+            assert by_z.shape == (n, 2)
+            assert not by_z.any()
+            by_z[...] = 7.0

@@ -108,7 +108,7 @@ def program(
             return replace(plain, returns=False)
         if at == 0:
             simple = made
-        made = _apply(transform, made, arguments, copied)
+        made = _apply(transform, programs.with_zeros(made), arguments, copied)
     if chain and chain[-1] == COMPILE:
         made = replace(made, form=forms.returned(made.form))
     if chain and made.printed is not None:
@@ -212,14 +212,14 @@ def _apply(
         case "elementwise_grad":
             return programs.gradient(made, arguments, at, several, total=True)
         case "hessian":
-            slope = jacobian(made, arguments, at, several, forward=False)
+            slope = programs.with_zeros(jacobian(made, arguments, at, several, forward=False))
             return jacobian(slope, arguments, at, several, forward=True, typed_as_gradients=True)
         case "jacrev" | "jacfwd":
             return jacobian(made, arguments, at, several, forward=name == "jacfwd")
         case "jvp":
             return programs.moved(made, arguments, at, extras, value=True)
         case "hvp":
-            slope = programs.gradient(made, arguments, at, several)
+            slope = programs.with_zeros(programs.gradient(made, arguments, at, several))
             return programs.moved(slope, arguments, at, extras, value=False)
         case "vjp":
             return _with_pullback(made, arguments, at)

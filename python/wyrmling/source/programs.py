@@ -80,6 +80,56 @@ def differentiated(name: str, arguments: Arguments, at: Sequence[int]) -> list[i
     return numbers
 
 
+def with_zeros(program: Program) -> Program:
+    """The same, where the program itself has the zeros that would be made when it has returned: to
+    be differentiated again, or for a pullback.
+    """
+
+    def has_zeros(form: Any) -> bool:
+        parts = forms.parts(form) or ()
+        return _makes_zeros(form) or any(has_zeros(part) for part in parts)
+
+    if not has_zeros(program.form):
+        return program
+    writer = program.writer("zeros")
+    builder = writer.builder
+    found = list(builder.inline(program.function, writer.parameters))
+
+    def made(form: Any) -> Any:
+        if not _makes_zeros(form):
+            return _of_parts(made, form)
+        if form.parts:
+            like = form.parts[0]
+            is_leaf = isinstance(like, Leaf)
+            at = like.number if is_leaf else program.inputs.index(like.place)
+            value = found[at] if is_leaf else writer.parameters[at]
+            sample = np.zeros(builder.shape(value), builder.dtype(value))
+            found.append(writer.applied(np.zeros_like, sample, value))
+        else:
+            found.append(builder.constant(form.function()))
+        return Leaf(len(found) - 1, "array")
+
+    form = made(program.form)
+    return replace(program, function=writer.finish(found), form=form)
+
+
+def _makes_zeros(form: Any) -> bool:
+    if not isinstance(form, Make):
+        return False
+    return form.function is np.zeros_like or getattr(form.function, "func", None) is np.zeros
+
+
+def _of_parts(function: Callable[[Any], Any], form: Any) -> Any:
+    """The form with ``function`` of each of its parts."""
+    if isinstance(form, Make):
+        return Make(form.function, [function(part) for part in form.parts])
+    if isinstance(form, dict):
+        return {key: function(part) for key, part in form.items()}
+    if isinstance(form, tuple | list):
+        return type(form)([function(part) for part in form])
+    return form
+
+
 def refuse_spectral(function: IrFunction) -> None:
     """Raises SourceError for eigenvalues and singular values, of which a second derivative is to be
     taken: where some coincide it needs the direction, or there is none; tracing knows which.
@@ -386,10 +436,8 @@ def pulled(program: Program, arguments: Arguments, at: Sequence[int]) -> Program
     pairs = zip(wrt, places, strict=True)
     by_leaf = {number: found[place] for number, place in pairs if place is not None}
     made = results.arranged(at, by_leaf, True)
-    if any(isinstance(leaf, Argument) for leaf in forms.leaves(made)):
-        raise refuse.unsupported("the pullback by an array that does not matter")
     extended = replace(program, samples=[*program.samples, *like])
-    return extended.with_results(writer.finish(results.values), made)
+    return with_zeros(extended.with_results(writer.finish(results.values), made))
 
 
 def with_integers(program: Program, converted: Sequence[int]) -> IrFunction:
