@@ -211,7 +211,7 @@ impl FittedFunction {
                 )));
             };
             let sampler = sampler.get();
-            drawn.set_item(&name, sampler.shape.len())?;
+            drawn.set_item(&name, (sampler.shape.len(), sampler.used_columns()))?;
             let (source, value) = drawn_by(&name, sampler, &feeds[..columns])?;
             let words: &[usize] = match source {
                 Source::Seeds => &[1, 2],
@@ -272,6 +272,13 @@ impl FittedFunction {
                 }
             });
         }
+        // The inputs of plans are what the function uses; samples are whole.
+        let is_used = |at| {
+            let is =
+                |argument: &LossArgument| matches!(argument, LossArgument::Feed(k) if *k == at);
+            arguments.iter().any(is)
+        };
+        let all_are_used = (0..feeds.len()).all(is_used);
         let (mut sources, mut names, mut inputs) = (Vec::new(), Vec::new(), Vec::new());
         let mut columns = Vec::new();
         for (id, feed) in (0..).zip(feeds) {
@@ -286,7 +293,7 @@ impl FittedFunction {
             inputs.push((leaf, feed.value));
         }
         let trained = py.detach(|| -> Result<TrainedLoss> {
-            if let Some(program) = batched(inner, &arguments, &tables, &columns)? {
+            if all_are_used && let Some(program) = batched(inner, &arguments, &tables, &columns)? {
                 return Ok(TrainedLoss::Program(Arc::new(program)));
             }
             let single = SampleLoss::new(inner, arguments, tables)?;

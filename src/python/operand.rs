@@ -281,6 +281,8 @@ pub(super) fn arithmetic<'py>(
     let number = left.get().number && is_python_number(right);
     if number {
         as_python(op.name(), left, right, swapped)?;
+    } else if right.is_instance_of::<PyList>() || right.is_instance_of::<PyTuple>() {
+        beside_sequence(op.name(), left, right)?;
     }
     match between(op, left, right, swapped)? {
         Some(z) => Ok(Bound::new(py, PyVariable::number(z, number))?.into_any()),
@@ -340,6 +342,42 @@ pub(super) fn as_python(
         "pow: this power of a negative float is complex in Python, which has no derivative here; \
          np.power gives NaN",
     ))
+}
+
+/// Raises what Python raises for an operator between a float and a list or tuple, and NumPy for a
+/// product of its numbers and one: it would be repeated. Arrays, and NumPy's numbers in sums, take a
+/// sequence as an array.
+///
+/// # Errors
+/// TypeError as Python's.
+#[cold]
+fn beside_sequence(
+    name: &str,
+    left: &Bound<'_, PyVariable>,
+    right: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let variable = left.get();
+    let is_product = name == "mul";
+    let of_numpy = || {
+        Ok::<_, PyErr>(
+            variable.is_scalar() && variable.node()?.traced_below() && variable.ty()?.ndim() == 0,
+        )
+    };
+    if !(variable.number || is_product && of_numpy()?) {
+        return Ok(());
+    }
+    let kind = if variable.number {
+        "float"
+    } else {
+        "numpy.float64"
+    };
+    Err(PyTypeError::new_err(match is_product {
+        true => format!("can't multiply sequence by non-int of type '{kind}'"),
+        false => format!(
+            "{name}: a float and a {} have no such operator in Python",
+            convert::type_name(right)
+        ),
+    }))
 }
 
 /// As [`arithmetic`], for comparisons, whose result may be plain ([`answer`]).

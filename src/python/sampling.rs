@@ -90,6 +90,19 @@ impl PySampler {
         PyTuple::new(py, lengths.collect::<PyResult<Vec<_>>>()?)
     }
 
+    /// The columns, named as arguments are, that it needs for what it draws for a sample.
+    pub(super) fn used_columns(&self) -> Vec<&str> {
+        let user = self.given.iter().filter_map(|given| match given {
+            SampledUser::Argument(name) => Some(name),
+            SampledUser::Input(..) => None,
+        });
+        let lengths = self.shape.iter().filter_map(|length| match length {
+            SampledLength::Of(name) => Some(name),
+            SampledLength::Fixed(_) => None,
+        });
+        user.chain(lengths).map(|name| &**name).collect()
+    }
+
     /// The sampler for an input of a graph, and the number of the input that holds the users.
     ///
     /// # Errors
@@ -183,10 +196,10 @@ fn create<S: pyo3::PyClass<BaseType = PySampler>>(
 ///
 /// ``Uniform(n, positives=(users, items), given=u)`` never draws an item that the user of the
 /// same sample knows: user ``users[k]`` knows item ``items[k]``, and the input ``u``, which
-/// needs a column, holds the user. For a loss that is a function, ``given`` is the name of the argument.
+/// needs a column, holds the user. For a loss that is a function, ``given`` is the name of a column, be it an argument or not.
 ///
-/// For such a loss ``shape`` is the shape of what is drawn for a sample: an integer, the name of an
-/// argument whose value is an array, which stands for its length, or a tuple of these. So
+/// For such a loss ``shape`` is the shape of what is drawn for a sample: an integer, the name of a
+/// column whose values are arrays, which stands for their length, or a tuple of these. So
 /// ``shape="items"`` draws an item for each element of a sample's ``items``, ``shape=("items", 5)`` five of
 /// them. Without it one item is drawn.
 ///

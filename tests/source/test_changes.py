@@ -361,3 +361,50 @@ def test_a_member_of_a_class_that_is_set_later(name, f, monkeypatch):
     assert [transform(1.5) for _ in range(3)] == [expected] * 3
     monkeypatch.undo()
     assert [transform(1.5) for _ in range(3)] == before
+
+
+class Plain:
+    other = 1.0
+
+    def __init__(self, a):
+        self.a = a
+
+
+def asked_for_truth(x):
+    return x if Plain(x) else x * 3.0
+
+
+def attribute_is_read(x):
+    return Plain(x).a * 2.0
+
+
+def attribute_is_missing(x):
+    return x * getattr(Plain(x), "extra", 2.0)
+
+
+@pytest.mark.parametrize("mode", ["source", "auto"])
+@pytest.mark.parametrize(
+    ("f", "name", "member"),
+    [
+        (asked_for_truth, "__bool__", lambda self: False),
+        (asked_for_truth, "__len__", lambda self: 0),
+        (attribute_is_read, "a", property(lambda self: 5.0, lambda self, value: None)),
+        (attribute_is_missing, "extra", 9.0),
+    ],
+)
+def test_a_member_that_takes_the_place_of_another_is_seen(f, name, member, mode):
+    """There are as many then."""
+    transform = wy.value_and_grad(f, mode=mode)
+    for _ in range(2):
+        before = [transform(1.5) for _ in range(3)]
+        kept = Plain.other
+        del Plain.other
+        setattr(Plain, name, member)
+        try:
+            expected = wy.value_and_grad(f, mode="trace")(1.5)
+            assert [transform(1.5) for _ in range(3)] == [expected] * 3
+        finally:
+            delattr(Plain, name)
+            Plain.other = kept
+        assert before[0] != expected
+        assert [transform(1.5) for _ in range(3)] == before

@@ -210,7 +210,7 @@ def test_integers_that_do_not_fit() -> None:
 def test_other_element_types(dtype: Any) -> None:
     """They are refused when read, and traced else."""
     given = np.array([1, 0]).astype(dtype)
-    with pytest.raises(wy.SourceError, match="ndarray is not supported"):
+    with pytest.raises(wy.SourceError, match=r"argument 1, an ndarray of .*, is not supported"):
         wy.grad(total, mode="source")(TABLE, given)
     if dtype is not bool:
         assert np.allclose(

@@ -106,3 +106,16 @@ def test_a_class_that_exec_makes_without_a_module_name_is_a_users(mode):
         assert wy.grad(names["given"], mode=mode)(names["P"](3.0)).a == 6.0
     with pytest.raises(TypeError, match="argument 0: expected"):
         wy.grad(lambda p: 1.0, mode=mode)(object())
+
+
+@dataclasses.dataclass
+class Counted:
+    weight: float
+    count: float
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_integer_is_a_count_though_its_field_says_float(mode):
+    for _ in range(3):
+        found = wy.grad(lambda c: c.weight**c.count, mode=mode)(Counted(2.0, 3))
+        assert found == Counted(12.0, None)

@@ -203,3 +203,44 @@ def test_sum_is_this_pythons():
         agrees(total, *point)
     agrees(lambda x: sum([x, x], x), -0.0)
     agrees(lambda x, n: sum([x * i for i in range(n) if x * i > 0.3]), 0.7, 9)
+
+
+@pytest.mark.parametrize("mode", ["trace", "source", "auto"])
+@pytest.mark.parametrize("x", [-0.0, 0.0, 4.0, -math.inf, np.float64(-0.0)])
+def test_the_power_of_a_half_is_numpys_root_or_pythons_power(x, mode):
+    """np.power takes the square root, ``**`` of numbers does not."""
+    with np.errstate(all="ignore"):
+        for f in (lambda x: np.power(x, 0.5), lambda x: x**0.5):
+            root = math.copysign(1.0, f(-0.0)) < 0.0
+            value, slope = wy.value_and_grad(f, mode=mode)(x)
+            assert repr(float(value)) == repr(float(f(x)))
+            if x == 0.0:
+                assert slope == (-math.inf if root and math.copysign(1.0, x) < 0.0 else math.inf)
+
+
+@pytest.mark.parametrize("mode", ["trace", "source", "auto"])
+@pytest.mark.parametrize("x", [2.0, np.float64(2.0)])
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: [1.0] * x, lambda x: x * [1.0], lambda x: (1.0, 2.0) * x, lambda x: x * (1.0,)],
+)
+def test_a_sequence_is_not_multiplied_by_a_float(f, x, mode):
+    for _ in range(3):
+        with pytest.raises(TypeError) as plain:
+            f(x)
+        with pytest.raises(TypeError) as found:
+            wy.grad(lambda x: np.sum(f(x)), mode=mode)(x)
+        assert str(found.value) == str(plain.value)
+
+
+PAIR = [1.0, 2.0]
+
+
+def test_a_sum_of_a_float_and_a_sequence():
+    """Python has none; NumPy's numbers are arrays there, as arrays are in products."""
+    for mode in ("trace", "source", "auto"):
+        with pytest.raises(TypeError):
+            wy.grad(lambda x: np.sum(x + PAIR), mode=mode)(2.0)
+    assert wy.grad(lambda x: np.sum(x + PAIR), mode="trace")(np.float64(2.0)) == 2.0
+    by_array = wy.grad(lambda a: np.sum(a * PAIR), mode="trace")(np.ones(2))
+    assert by_array.tolist() == [1.0, 2.0]

@@ -122,14 +122,17 @@ class Arrays(Walker):
             self.refuse(node, "such an index", "use integers, slices or arrays")
         return index
 
-    def _position(self, array: Array, index: Any, node: ast.AST) -> int:
-        """An index along the first axis, within bounds."""
-        if isinstance(index, Number):
-            index = replace(index, kind="int")
-        length = self.length(array, node)
-        negative = self.compare("Lt", index, Known(0), node)
+    def place_within(self, index: Any, length: Any, node: ast.AST) -> int:
+        """An index within a length; negative ones count from the end."""
+        kind = kind_of(index)
+        if kind not in WHOLE and kind != "bool":
+            self.leave("an index that is no integer", node)
+        if isinstance(index, Known):
+            index = Known(int(index.object))
+        else:
+            index = Number("int", self.as_int(index))
         at = self.decide(
-            negative,
+            self.compare("Lt", index, Known(0), node),
             lambda: self.binary("Add", index, length, node),
             lambda: index,
             node,
@@ -138,8 +141,17 @@ class Arrays(Walker):
         if not isinstance(at, Known):
             self.guard(self.compare("GtE", at, Known(0), node), text, node)
         self.guard(self.compare("Lt", at, length, node), text, node)
-        exit = self.exit(text, node)
-        return self.compute("int_to_index", self.as_int(at), exit=exit)
+        return self.index_of(self.as_int(at), node)
+
+    def index_of(self, at: int, node: ast.AST) -> int:
+        """An integer of the program as an index."""
+        return self.compute(
+            "int_to_index", at, exit=self.exit("an index that is out of range", node)
+        )
+
+    def _position(self, array: Array, index: Any, node: ast.AST) -> int:
+        """An index along the first axis, within bounds."""
+        return self.place_within(index, self.length(array, node), node)
 
     def _row(self, value: Any, array: Array, index: Any, node: ast.AST) -> Any:
         if not array.shape:

@@ -276,12 +276,16 @@ class Containers(Walker):
             keys = contents.keys[:at] + contents.keys[at + 1 :]
             values = contents.values[:at] + contents.values[at + 1 :]
             self.store(owner, replace(contents, keys=keys, values=values), node)
+        elif isinstance(contents, GrownContents):
+            self.grown_delete(owner, index, node)
         else:
             self.refuse(node, "del of an item of this", "make a new object")
 
     def sequence_operator(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """``+`` and ``*`` of tuples and lists, ``|`` of dicts, and what is known."""
         if self.grown(left) is not None or self.grown(right) is not None:
+            if operator == "Add":
+                return self.grown_sum(left, right, node)
             self.refuse(
                 node, "an operator on a list of computed length", "use extend, or np.array(…) of it"
             )

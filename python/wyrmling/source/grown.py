@@ -66,7 +66,7 @@ class Grown(Walker):
         self.expect_shapes()
         made = self.constant(np.zeros((room, *like.shape[1:]), like.dtype))
         for at, part in enumerate(column.parts):
-            index = self._index_of(self.constant(at), self.node)
+            index = self.index_of(self.constant(at), self.node)
             made = self.apply("replace_row", made, self._held(part, column.form), index)
         return made
 
@@ -90,10 +90,6 @@ class Grown(Walker):
         length = Number("int", self.constant(len(contents.items)))
         self.store(value, GrownContents(form, length, tuple(columns)), node)
         return True
-
-    def _index_of(self, at: int, node: ast.AST) -> int:
-        exit = self.exit("an index that is out of range", node)
-        return self.compute("int_to_index", at, exit=exit)
 
     def _held(self, part: Any, form: Any) -> int:
         """A number or array as a row of a column."""
@@ -176,7 +172,7 @@ class Grown(Walker):
             return Row(tuple(made))
 
         found = self.decide(full, doubled, lambda: Row(contents.columns), node)
-        index = self._index_of(self.as_int(length), node)
+        index = self.index_of(self.as_int(length), node)
         columns = tuple(
             self._with_row(column, part, form, index)
             for column, part, form in zip(
@@ -193,27 +189,6 @@ class Grown(Walker):
             bases, outer = bases | part.bases, outer | part.outer
         return replace(column, id=made, bases=bases, outer=outer)
 
-    def place_within(self, index: Any, length: Any, node: ast.AST) -> int:
-        """An index within a length that is computed; negative ones count from the end."""
-        kind = kind_of(index)
-        if kind not in WHOLE and kind != "bool":
-            self.leave("an index that is no integer", node)
-        if isinstance(index, Known):
-            index = Known(int(index.object))
-        else:
-            index = Number("int", self.as_int(index))
-        at = self.decide(
-            self.compare("Lt", index, Known(0), node),
-            lambda: self.binary("Add", index, length, node),
-            lambda: index,
-            node,
-        )
-        text = "an index that is out of range"
-        if not isinstance(at, Known):
-            self.guard(self.compare("GtE", at, Known(0), node), text, node)
-        self.guard(self.compare("Lt", at, length, node), text, node)
-        return self._index_of(self.as_int(at), node)
-
     def grown_item(self, value: Reference, index: Any, node: ast.AST) -> Any:
         """``x[index]``."""
         contents = self.contents(value, node)
@@ -227,13 +202,19 @@ class Grown(Walker):
         start, stop, step = index.over
         if not (isinstance(step, Known) and step.object in (None, 1)):
             self.refuse(node, "a slice of such steps of a list of computed length", ADVICE)
+        return self._between(contents, start, stop, node)[1]
+
+    def _between(
+        self, contents: GrownContents, start: Any, stop: Any, node: ast.AST
+    ) -> tuple[Any, Reference]:
+        """Where a slice begins, and a new list of what is in it."""
         first, count = self.bounds(start, stop, contents.length, node)
         last = self.binary("Add", contents.length, Known(0), node)
         columns = [
             replace(one, id=self.cut(one, first, self._room(count, node), last, CAPACITY))
             for one in contents.columns
         ]
-        return self.allocate(GrownContents(contents.form, count, tuple(columns)))
+        return first, self.allocate(GrownContents(contents.form, count, tuple(columns)))
 
     def _room(self, count: Any, node: ast.AST) -> Any:
         """Room for so many items: for one at least, so that twice as many are more."""
@@ -403,13 +384,53 @@ class Grown(Walker):
     def grown_pop(
         self, owner: Any, contents: GrownContents, args: list[Any], _: Any, node: ast.AST
     ) -> Any:
-        """``x.pop()``."""
+        """``x.pop()`` or ``x.pop(index)``."""
         if args and not (isinstance(args[0], Known) and args[0].object == -1):
-            self.refuse(node, "pop from within a list of computed length", "take the last item")
+            item = self.grown_item(owner, args[0], node)
+            with self.holding(item):
+                self.grown_delete(owner, args[0], node)
+            return item
         item = self._item_at(contents, self.place_within(Known(-1), contents.length, node), node)
         shorter = self.binary("Sub", contents.length, Known(1), node)
         self.store(owner, replace(contents, length=shorter), node)
         return item
+
+    def grown_delete(self, owner: Reference, index: Any, node: ast.AST) -> None:
+        """``del x[index]``: what comes after it moves."""
+        contents = self.contents(owner, node)
+        if isinstance(index, Lazy | Choice):
+            self.refuse(node, "del of such an item of a list of computed length", ADVICE)
+        self.place_within(index, contents.length, node)
+        first, _ = self.bounds(index, Known(None), contents.length, node)
+        after = self.binary("Add", first, Known(1), node)
+        _, rest = self._between(contents, after, Known(None), node)
+        self.store(owner, replace(contents, length=first), node)
+        self.grown_extend(owner, None, [rest], None, node)
+
+    def grown_insert(
+        self, owner: Any, contents: GrownContents, args: list[Any], _: Any, node: ast.AST
+    ) -> Any:
+        """``x.insert(index, item)``: what comes after it moves."""
+        if len(args) != 2:
+            self.leave("arguments do not fit", node)
+        if isinstance(args[0], Choice):
+            self.refuse(node, "an insertion at one of several places", ADVICE)
+        first, rest = self._between(contents, args[0], Known(None), node)
+        with self.holding(owner, rest, args[1]):
+            self.store(owner, replace(contents, length=first), node)
+            self.grow(owner, args[1], node)
+            return self.grown_extend(owner, None, [rest], None, node)
+
+    def grown_sum(self, left: Any, right: Any, node: ast.AST) -> Any:
+        """``x + y`` of two lists: a new one."""
+        for one in (left, right):
+            known = self.list_or_row(one, node)
+            if self.grown(one) is None and not (known and known[0] is list):
+                self.leave("a list and something else cannot be added", node)
+        contents: Any = self.contents(left, node)
+        made = self.allocate(replace(contents, external=False))
+        self.grown_extend(made, None, [right], None, node)
+        return made
 
     def grown_clear(self, owner: Any, _: Any, args: list[Any], __: Any, node: ast.AST) -> Any:
         """``x.clear()``."""

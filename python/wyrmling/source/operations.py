@@ -32,6 +32,22 @@ class Operations:
         """A text with values in it (``texts.py``)."""
         raise NotImplementedError
 
+    def place_within(self, index: Any, length: Any, node: ast.AST) -> int:
+        """An index within a length; negative ones count from the end (``arrays.py``)."""
+        raise NotImplementedError
+
+    def index_of(self, at: int, node: ast.AST) -> int:
+        """An integer of the program as an index (``arrays.py``)."""
+        raise NotImplementedError
+
+    def grown_delete(self, owner: Any, index: Any, node: ast.AST) -> None:
+        """``del`` of an item of a list of computed length (``grown.py``)."""
+        raise NotImplementedError
+
+    def grown_sum(self, left: Any, right: Any, node: ast.AST) -> Any:
+        """The sum of two lists, one of which has a computed length (``grown.py``)."""
+        raise NotImplementedError
+
     def is_only_printed(self, node: ast.AST) -> bool:
         """Whether the class that is asked for here is printed, and nothing else."""
         raise NotImplementedError

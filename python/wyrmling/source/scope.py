@@ -40,7 +40,8 @@ ABSENT = _Mark("ABSENT")
 Test = tuple[Any, ...]
 """What a result must be: ``("any",)``, ``("absent",)``, ``("is", object)``, ``("equal", value)``
 of exactly that type, ``("instance", class)`` exactly, ``("tuple" | "list", length)``, or ``("dict",
-keys)`` in that order; the native module knows more, for what is an argument or a hidden one.
+keys)`` in that order, ``("names", names)`` of a class's members; the native module knows more, for
+what is an argument or a hidden one.
 """
 
 Step = tuple[str, int, Any, Test]
@@ -258,6 +259,8 @@ def passes(found: Any, test: Test) -> bool:
             return type(found) is type(wanted) and bool(found == wanted)
         case ("instance", wanted):
             return bool(type(found) is wanted)
+        case ("names", wanted):
+            return type(found) is types.MappingProxyType and bool(tuple(found) == wanted)
         case ("dict", wanted):
             return type(found) is dict and bool(tuple(found) == wanted)
         case ("tuple" | "list" as name, wanted):

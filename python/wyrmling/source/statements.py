@@ -137,20 +137,23 @@ class Statements(Walker):
         elif isinstance(target, ast.Attribute):
             owner = self.evaluate(target.value)
             before = self.attribute(owner, target.attr, target)
-            value = self._in_place(operator, before, self.evaluate(node.value), node)
-            self.store_attribute(owner, target.attr, value, target)
+            with self.holding(before):
+                value = self._in_place(operator, before, self.evaluate(node.value), node)
+                self.store_attribute(owner, target.attr, value, target)
         else:
             assert isinstance(target, ast.Subscript)
             owner = self.evaluate(target.value)
             index = self.evaluate(target.slice)
             before = self.item(owner, index, target)
-            other = self.evaluate(node.value)
-            if self.is_array(owner):
-                # In place on a slice, which is then assigned to itself.
-                value = self.binary(operator, before, other, node)
-            else:
-                value = self._in_place(operator, before, other, node)
-            self.store_item(owner, index, value, target)
+            # It may be a copy, which nothing else holds.
+            with self.holding(before):
+                other = self.evaluate(node.value)
+                if self.is_array(owner):
+                    # In place on a slice, which is then assigned to itself.
+                    value = self.binary(operator, before, other, node)
+                else:
+                    value = self._in_place(operator, before, other, node)
+                self.store_item(owner, index, value, target)
 
     def _in_place(self, operator: str, before: Any, value: Any, node: ast.AST) -> Any:
         if isinstance(before, Choice):

@@ -11,7 +11,7 @@ Limits: functions that have to know the value of an argument are refused.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,11 +146,12 @@ def _parameter(shape: tuple[int, ...], dtype: str) -> Any:
 def prepare(
     loss: Callable[..., Any],
     columns: Mapping[str, tuple[str, Any]],
-    sample: Mapping[str, int],
+    sample: Mapping[str, tuple[int, Sequence[str]]],
     parameters: Mapping[str, tuple[tuple[int, ...], str]],
 ) -> Loss:
     """Reads a loss. Columns are given by the kind of their values and all of them, samplers by the
-    number of axes of what they draw, parameters by shape and type.
+    number of axes of what they draw and the columns that they use themselves, parameters by shape
+    and type.
 
     Raises TypeError for names that do not fit the function's arguments, or a result that is no
     floating-point number, ValueError for a name that is given twice, SourceError if it cannot be
@@ -160,7 +161,7 @@ def prepare(
     given: dict[str, tuple[str, Any]] = {}
     values: dict[str, dict[str, Any]] = {
         "columns": {name: _sample(*each) for name, each in columns.items()},
-        "sample": {name: _drawn(axes) for name, axes in sample.items()},
+        "sample": {name: _drawn(axes) for name, (axes, _) in sample.items()},
         "parameters": {name: _parameter(*each) for name, each in parameters.items()},
     }
     for what, entries in values.items():
@@ -171,7 +172,8 @@ def prepare(
     if inspect.isgeneratorfunction(loss) or inspect.iscoroutinefunction(loss):
         kind = "generator" if inspect.isgeneratorfunction(loss) else "coroutine"
         raise TypeError(f"loss: {title} returns a {kind}; expected one floating-point number")
-    names = _names(loss, title, given)
+    used = {name for _, columns in sample.values() for name in columns}
+    names = _names(loss, title, given, used)
     bound = inspect.signature(loss).bind_partial()
     bound.arguments.update((name, given[name][1]) for name in names)
     arguments = Arguments.of(bound.args, bound.kwargs)
@@ -205,8 +207,12 @@ def prepare(
     return Loss(made.function, bindings, loss, names)
 
 
-def _names(loss: Callable[..., Any], title: str, given: Mapping[str, Any]) -> list[str]:
-    """The arguments of a function that are given, in order."""
+def _names(
+    loss: Callable[..., Any], title: str, given: Mapping[str, Any], used: Set[str]
+) -> list[str]:
+    """The arguments of a function that are given, in order: all but those that are used otherwise
+    may have to be there.
+    """
     try:
         signature = inspect.signature(loss)
     except (TypeError, ValueError):
@@ -227,7 +233,7 @@ def _names(loss: Callable[..., Any], title: str, given: Mapping[str, Any]) -> li
                 "in columns, sample or parameters"
             )
     for name, (what, _) in given.items():
-        if name not in names:
+        if name not in names and name not in used:
             raise TypeError(f"{what}: {title} has no argument {name!r}")
     return names
 

@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyAttributeError, PyLookupError, PyTypeError, PyValueErro
 use pyo3::gc::PyTraverseError;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyDict, PyList, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
+    PyDict, PyList, PyMappingProxy, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
 };
 use pyo3::{PyVisit, intern};
 use smallvec::SmallVec;
@@ -80,6 +80,7 @@ enum Test {
     Tuple(usize),
     List(usize),
     Dict(Vec<ComparedConstant>),
+    Names(Vec<ComparedConstant>),
     Instance(HeldIdentity),
     Same(usize),
     Distinct(Vec<usize>),
@@ -204,6 +205,12 @@ impl Test {
                 })?;
                 Test::Dict(keys)
             }
+            "names" => {
+                let names = items("names", &at(1)?, None, |name| {
+                    ComparedConstant::new("names", &name)
+                })?;
+                Test::Names(names)
+            }
             "instance" => {
                 let class = at(1)?;
                 if !class.is_instance_of::<PyType>() {
@@ -239,6 +246,10 @@ impl Test {
                 Ok(dict) if dict.len() == keys.len() => has_keys(dict, keys)?,
                 _ => false,
             },
+            Test::Names(names) => match found.cast_exact::<PyMappingProxy>() {
+                Ok(members) if members.len()? == names.len() => has_names(members, names)?,
+                _ => false,
+            },
             Test::Instance(class) => class.is(&found.get_type().into_any()),
             Test::Same(slot) => is(*slot),
             Test::Distinct(slots) => !slots.iter().any(|&slot| is(slot)),
@@ -250,6 +261,20 @@ impl Test {
 fn has_keys(dict: &Bound<'_, PyDict>, keys: &[ComparedConstant]) -> PyResult<bool> {
     for (found, key) in dict.keys().iter().zip(keys) {
         if !key.is(&found)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a class has members of these names in this order.
+fn has_names(members: &Bound<'_, PyMappingProxy>, names: &[ComparedConstant]) -> PyResult<bool> {
+    let mut found = members.as_any().try_iter()?;
+    for name in names {
+        let Some(one) = found.next() else {
+            return Ok(false);
+        };
+        if !name.is(&one?)? {
             return Ok(false);
         }
     }

@@ -39,7 +39,7 @@ struct BoundFunction {
 /// ``'item'``, ``'length'``, ``'type'``, ``'code'``, ``'defaults'``, ``'kwdefaults'``. Tests:
 /// ``('any',)``, ``('absent',)``, ``('is', object)``, held weakly where that can be, ``('equal',
 /// constant)`` of that type, ``('kind', 'float' | 'int' | 'bool' | 'float64' | 'float32' | 'int64')``
-/// and ``('array', dtype, ndim)``, exactly of these types, ``('tuple' | 'list', length)``, ``('dict',
+/// and ``('array', dtype, ndim)``, exactly of these types, ``('tuple' | 'list', length)``, ``('names', names)`` of a class's members, ``('dict',
 /// keys)``, ``('instance', class)`` exactly, ``('same', slot)`` and ``('distinct', slots)``.
 ///
 /// ``inputs`` are the slots whose numbers and arrays are the function's arguments, each tested by

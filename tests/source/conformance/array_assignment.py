@@ -252,3 +252,34 @@ def elements_of_several_kinds(x, n):
         y[i] = 2 if i == 1 else x[i] if i > 1 else float(x[i]) ** 2
     y[n % 2] = x[1] if n > 2 else True
     return np.sum(y * x)
+
+
+@at(V)
+@at(np.array([-0.5, 1.5, -0.7]))
+def added_to_looked_up_ones_on_a_branch(x):
+    y = x * 1.0
+    y[[0, 2]] += 2.0 * x[1] if x[0] > 0.0 else 3.0
+    y[np.array([1, 2])] *= x[:2] if x[1] > 0.0 else x[1:]
+    y[[0, 1]] -= max(x[0], x[2])
+    return np.sum(y * y)
+
+
+class Held:
+    def __init__(self, a):
+        self.a = a
+
+    @property
+    def copies(self):
+        return [self.a, self.a * 2.0]
+
+    @copies.setter
+    def copies(self, values):
+        self.a = values[1] * values[-1]
+
+
+@at(1.5, 2.0)
+@at(1.5, -2.0)
+def added_to_a_propertys_list_on_a_branch(x, y):
+    held = Held(x)
+    held.copies += [y * y if y > 0.0 else x]
+    return held.a

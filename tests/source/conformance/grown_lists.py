@@ -105,3 +105,67 @@ def numbers_of_an_array(x):
     for v in a:
         total += v * v
     return total + a.sum() * len(a) + a[1:] @ a[:-1] + a.shape[0] + (a > 0.5).sum()
+
+
+def powers(x):
+    out = []
+    while x > 0.1:
+        out.append(x)
+        x = x * 0.6
+    return out
+
+
+@at(2.0, 1.0)
+@at(2.0, -1.0)
+@at(2.0, 99.0)
+@at(2.0, -99.0)
+@at(0.05, 0.0)
+def inserted_at_a_place(x, y):
+    out = powers(x)
+    out.insert(int(y), x * x)
+    out.insert(0, y)
+    return sum(k * v for k, v in enumerate(out)) + len(out)
+
+
+@at(4.0)
+def inserted_in_front(x):
+    out = []
+    while x > 0.1:
+        out.insert(0, x)
+        out.insert(-1, x * x)
+        x = x * 0.6
+    return out[0] + 3.0 * out[1] * out[-1]
+
+
+@at(2.0, 1.0)
+@at(2.0, -1.0)
+@at(2.0, 0.0)
+@at(2.0, 99.0)
+@at(0.05, 0.0)
+def deleted_and_taken_out(x, y):
+    out = powers(x)
+    del out[int(y)]
+    first = out.pop(0)
+    last = out.pop(-2)
+    return first * last + sum(k * v for k, v in enumerate(out)) + len(out)
+
+
+@at(2.0)
+def a_window_of_rows(x):
+    rows = []
+    while x > 0.1:
+        rows.append((x, np.stack([x, x * x])))
+        if len(rows) > 3:
+            del rows[0]
+        x = x * 0.6
+    return sum(a * np.sum(b) for a, b in rows) + rows.pop(1)[0]
+
+
+@at(2.0)
+@at(0.05)
+def sums_of_lists(x):
+    out = powers(x)
+    more = out + [x * x]
+    both = [x, 1.0] + out + more
+    out.append(7.0)
+    return sum(k * v for k, v in enumerate(both)) + len(out) * 10 + len(more)
