@@ -19,6 +19,14 @@
 //! which return errors; [`freeze`](Variable::freeze) makes a [`Program`], which [`train::fit()`]
 //! trains; [`rules::Operator`] is what to implement for an operator of your own. Each module
 //! says what it is and why, `docs/architecture.md` has the picture.
+#![cfg_attr(
+    not(all(feature = "jit", unix, target_arch = "x86_64")),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "machine code alone uses some functions"
+    )
+)]
 
 pub mod array;
 pub mod error;

@@ -223,7 +223,6 @@ impl<T: Element> Dense<T> {
     }
 
     /// Changes the elements to others, if the shape is this one and nobody else holds them; whether it did.
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(crate) fn overwrite(&mut self, shape: &[usize], elements: &[T]) -> bool {
         match self.parts_mut() {
             Some((own, to)) if super::equal_shapes(own, shape) && to.len() == elements.len() => {
@@ -256,7 +255,6 @@ impl<T: Element> Dense<T> {
 
     /// The memory of several elements that are stored with their reference count: [`FEW`], of which the first
     /// are the array's.
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     #[inline]
     pub(super) fn block(&self) -> Option<&[T]> {
         match &self.data {
@@ -266,7 +264,6 @@ impl<T: Element> Dense<T> {
     }
 
     /// As [`block`](Self::block), for writing, if nobody else holds them.
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     #[inline]
     pub(super) fn block_mut(&mut self) -> Option<&mut [T]> {
         match &mut self.data {
@@ -295,7 +292,6 @@ impl<T: Element> Dense<T> {
     }
 
     /// Whether somebody else has the elements too, as far as is known now.
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(super) fn is_shared(&self) -> bool {
         match &self.data {
             Data::One(_) => false,
@@ -308,7 +304,6 @@ impl<T: Element> Dense<T> {
     ///
     /// # Panics
     /// As [`from_vec`](Self::from_vec).
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(super) fn set_shape(&mut self, shape: &[usize]) {
         if !super::equal_shapes(&self.shape, shape) {
             *self = self.with_shape(shape);
@@ -331,7 +326,7 @@ impl<T: Element> Dense<T> {
     }
 }
 
-#[cfg(all(test, feature = "jit", unix, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -247,7 +247,6 @@ impl Array {
     }
 
     /// The elements in C order.
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     #[inline(always)]
     pub(crate) fn elements(&self) -> Slice<'_> {
         match self {
@@ -268,7 +267,6 @@ impl Array {
     }
 
     /// As [`Dense::block`].
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     #[inline(always)]
     pub(crate) fn block(&self) -> Option<Slice<'_>> {
         Some(match self {
@@ -279,7 +277,6 @@ impl Array {
     }
 
     /// As [`Dense::block_mut`].
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     #[inline(always)]
     pub(crate) fn block_mut(&mut self) -> Option<SliceMut<'_>> {
         Some(match self {
@@ -299,13 +296,11 @@ impl Array {
     }
 
     /// Changes the shape to another one of equal size.
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(crate) fn set_shape(&mut self, shape: &[usize]) {
         with_dense!(self, d => d.set_shape(shape));
     }
 
     /// Whether somebody else has the elements too, as far as is known now.
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(crate) fn is_shared(&self) -> bool {
         with_dense!(self, d => d.is_shared())
     }

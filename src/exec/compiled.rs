@@ -7,18 +7,12 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::native::{Native, Unsupported};
 use super::{Interpreter, Outcome};
 use crate::error::Result;
 use crate::ir::{ArgumentLengths, Datum, Function, for_lengths_seen};
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
-
-#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
-use super::native::{Native, Unsupported};
-
-// There is no machine code.
-#[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]
-use std::convert::Infallible as Native;
 
 /// How a function runs.
 #[derive(Debug)]
@@ -48,12 +42,10 @@ pub struct Compiled {
 }
 
 /// Machine code for a function that is well formed, or why there is none.
-#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
 fn native(
     function: &Arc<Function>,
     lengths: Option<&ArgumentLengths>,
 ) -> Result<Native, &'static str> {
-    use std::sync::OnceLock;
     static WANTED: OnceLock<bool> = OnceLock::new();
     let wanted = || std::env::var_os("WYRMLING_JIT").is_none_or(|value| value != "0");
     match *WANTED.get_or_init(wanted) {
@@ -70,36 +62,6 @@ fn specialized(function: &Function) -> Result<Option<Specialized>> {
     fixed.check()?;
     let native = native(&Arc::new(fixed), Some(&lengths)).ok();
     Ok(native.map(|native| Specialized { native, lengths }))
-}
-
-#[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]
-fn native(_: &Arc<Function>, _: Option<&ArgumentLengths>) -> Result<Native, &'static str> {
-    Err("it is not compiled for this processor or system, or without the feature jit")
-}
-
-/// Runs machine code; `None` if the arguments are not the function's.
-#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
-fn run(native: &Native, args: &[Datum]) -> Option<Result<Outcome>> {
-    native.run(args)
-}
-
-#[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]
-fn run(native: &Native, _: &[Datum]) -> Option<Result<Outcome>> {
-    match *native {}
-}
-
-/// Calls `f` with the operators that machine code has beside the function's.
-#[cfg(all(feature = "python", feature = "jit", unix, target_arch = "x86_64"))]
-fn operators(native: &Native, f: &mut dyn FnMut(&OpRef)) {
-    native.operators(f);
-}
-
-#[cfg(all(
-    feature = "python",
-    not(all(feature = "jit", unix, target_arch = "x86_64"))
-))]
-fn operators(native: &Native, _: &mut dyn FnMut(&OpRef)) {
-    match *native {}
 }
 
 impl Compiled {
@@ -166,7 +128,7 @@ impl Compiled {
             self.function.operators().for_each(&mut *f);
         }
         if let Some(Way::Native(native)) = self.way.get() {
-            operators(native, f);
+            native.operators(f);
         }
     }
 
@@ -192,12 +154,12 @@ impl Compiled {
     pub fn run(&self, args: &[Datum]) -> Result<Outcome> {
         if let Some(special) = &self.specialized
             && special.lengths.fit(args)
-            && let Some(outcome) = run(&special.native, args)
+            && let Some(outcome) = special.native.run(args)
         {
             return outcome;
         }
         match self.way()? {
-            Way::Native(native) => match run(native, args) {
+            Way::Native(native) => match native.run(args) {
                 Some(outcome) => outcome,
                 // It says which argument is wrong.
                 None => Interpreter::new(&*self.function)?.run(args, usize::MAX),

@@ -1,8 +1,9 @@
 //! Running programs.
 //!
 //! A function of the ir runs in one of three ways: [`interpret`] takes one instruction at a
-//! time; [`Compiled`] is machine code for any function, where that can be made; a [`Plan`] is made for concrete shapes, with elementwise operators
-//! fused and all memory assigned once, and run by an [`Executor`] per thread.
+//! time; [`Compiled`] is machine code for any function, where that can be made; a [`Plan`] is made for
+//! concrete shapes, with elementwise operators fused and all memory assigned once, and run by an
+//! [`Executor`] per thread.
 
 mod analysis;
 mod arena;
@@ -17,6 +18,9 @@ mod link;
 mod lookup;
 mod lower;
 #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
+mod native;
+#[cfg(not(all(feature = "jit", unix, target_arch = "x86_64")))]
+#[path = "without_native.rs"]
 mod native;
 mod place;
 mod plan;

@@ -306,7 +306,6 @@ impl Function {
     }
 
     /// How often each value is read.
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(crate) fn uses(&self) -> Vec<usize> {
         let mut uses = vec![0; self.kinds.len()];
         for block in &self.blocks {

@@ -50,11 +50,8 @@ pub use jvp::{Pushforward, jvp};
 pub use kind::{Datum, ValueKind};
 pub use liveness::Liveness;
 pub use recursion::{Recursion, RegionCall, without_calls};
-#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
-// machine code alone has a use for it
 pub(crate) use scalar::rows;
 pub use scalar::{Comparison, ScalarKind, ScalarOperator};
-#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
 pub(crate) use simplify::Ranges;
 #[cfg(feature = "python")]
 pub(crate) use simplify::drop_unreachable;

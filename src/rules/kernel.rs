@@ -11,12 +11,8 @@ use smallvec::SmallVec;
 
 use super::Operator;
 use super::elementwise::{LANES, Map1, Map2, Map3, map1, map2, map3};
-#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
-use crate::array::Array;
-use crate::array::{DType, Real, Slice, SliceMut, Typed, with_real};
-#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
-use crate::error::Error;
-use crate::error::Result;
+use crate::array::{Array, DType, Real, Slice, SliceMut, Typed, with_real};
+use crate::error::{Error, Result};
 use crate::split;
 
 /// Elements from which on one operator may take long.
@@ -280,7 +276,6 @@ impl Kernel {
     ///
     /// # Panics
     /// As [`apply`](Self::apply).
-    #[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
     pub(crate) fn apply_to_arrays(&self, args: &[&Array], to: &mut Array) -> Result<()> {
         let (count, dtype) = (to.elements().len(), to.dtype());
         if let Some(mut block) = to.block_mut() {

@@ -29,7 +29,6 @@ pub(crate) use fixed::{ArgumentLengths, for_lengths_seen};
 #[cfg(feature = "python")]
 pub(crate) use jumps::drop_unreachable;
 pub use lengths::{Lengths, are_exact};
-#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
 pub(crate) use ranges::Ranges;
 
 use super::cfg::Cfg;

@@ -109,7 +109,6 @@ pub(super) fn decide(function: &mut Function, graph: &Cfg) -> Result<bool> {
     Ok(!found.is_empty())
 }
 
-#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
 impl Ranges<'_> {
     /// Whether an integer is at least this, in a block behind so many of its instructions.
     pub(crate) fn is_at_least(&mut self, id: ValueId, least: i64, at: (usize, usize)) -> bool {

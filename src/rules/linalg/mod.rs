@@ -16,10 +16,8 @@ mod gemm;
 mod gemm;
 #[cfg(feature = "linalg")]
 mod lu;
-#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))] // machine code alone has a use for it
 mod outer;
 
-#[cfg(all(feature = "jit", unix, target_arch = "x86_64"))]
 pub(crate) use outer::add_outer;
 
 #[cfg(not(feature = "linalg"))]
