@@ -2,6 +2,8 @@
 order in which it asks for them.
 """
 
+import enum
+
 import pytest
 from outcomes import Raised, outcome, same
 
@@ -82,6 +84,39 @@ class Slots:
         return self.x
 
 
+class Color(enum.Enum):
+    RED = 1
+    GREEN = 2
+    ROT = 1
+
+
+class Always(enum.Enum):
+    ONE = 1
+    TWO = 2
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+MODE = Color.RED
+NOTHING = object()
+
+
+def matched(x):
+    match MODE:
+        case Color.GREEN:
+            return x
+        case Color.ROT:
+            return x * x
+
+
+def chosen(x):
+    color = Color.RED if x > 1.0 else Color.GREEN
+    return x * 2.0 if color == Color.RED else x
+
+
 def other_slot(x):
     made = Slots(x)
     made.z = x
@@ -113,6 +148,13 @@ CASES = {
     "__len__ is a known float": lambda x: len(Length(2.0)) * x,
     "truth by a negative length": lambda x: x if Length(-1) else -x,
     "truth by a length": lambda x: x if Length(2) and not Length(0) else -x,
+    "a member of an enumeration is matched": matched,
+    "and chosen": chosen,
+    "and looked up": lambda x: {Color.RED: x, Color.GREEN: 2.0 * x}[MODE] * (MODE in [Color.RED]),
+    "and compared": lambda x: x * (MODE != Color.RED) + x * 2.0 * (MODE == Color.ROT),
+    "with what it is not": lambda x: x * (MODE != 1) + x * (MODE == "RED") + x * (x == MODE),
+    "by a method of its own": lambda x: x * (Always.ONE == Always.TWO) + x * (Always.ONE == 3),
+    "bare objects": lambda x: x * (NOTHING == None) + x * 2.0 * (NOTHING != MODE),  # noqa: E711
     "a slot that is not there": other_slot,
     "whether there is a slot": questions,
     "whether a property raises": lambda x: x if hasattr(Slots(x), "without") else -x,
@@ -144,3 +186,17 @@ def test_instances_answer_as_in_python(name, mode):
         assert agree(outcome(fast, 1.5), expected)
         # What is traced may name a variable where Python names a float.
         assert agree(outcome(lambda: slope(1.5)[0]), expected, text=mode == "source")
+
+
+def test_another_member_is_read_anew(monkeypatch):
+    slope = wy.grad(matched, mode="source")
+    assert [slope(1.5) for _ in range(3)] == [3.0] * 3
+    monkeypatch.setitem(globals(), "MODE", Color.GREEN)
+    assert slope(1.5) == 1.0
+
+    def by(x, color):
+        return x * 2.0 if color == Color.RED else x * 3.0 if color == Color.GREEN else x
+
+    fast = wy.compile(by, mode="source")
+    given = [Color.RED, Color.GREEN, None, 1, "RED", Color.ROT]
+    assert [fast(1.0, each) for each in given] == [2.0, 3.0, 1.0, 1.0, 1.0, 2.0]

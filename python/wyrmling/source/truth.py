@@ -8,6 +8,7 @@ than 53 bits.
 from __future__ import annotations
 
 import ast
+import enum
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -215,6 +216,13 @@ class Truth(Walker):
             found = self._own(operator, left, right, node)
             if found is not None:
                 return found
+        alone = [_is_only_itself(one) for one in (left, right)]
+        if operator in ("Eq", "NotEq") and any(alone):
+            if all(alone):
+                found = self.identical(left, right, node)
+                return found if operator == "Eq" else self.negated(found)
+            if _is_plain(right if alone[0] else left):
+                return Known(operator == "NotEq")
         return self._sequences(operator, left, right, node)
 
     def _numbers(self, name: str, left: Any, right: Any, node: ast.AST) -> Any:
@@ -444,3 +452,18 @@ class Truth(Walker):
         return self.decide(
             same, lambda: Known(True), lambda: self._among_keys(item, keys[1:], node), node
         )
+
+
+def _is_only_itself(value: Any) -> bool:
+    """Whether this is a member of an enumeration, or a bare object: equal to itself alone."""
+    if not isinstance(value, Known):
+        return False
+    cls: Any = type(value.object)
+    return cls is object or (isinstance(cls, enum.EnumMeta) and cls.__eq__ is object.__eq__)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether this is of a type of Python's own, of which nothing is equal to such an object."""
+    if isinstance(value, Known):
+        return type(value.object) in (int, float, bool, str, bytes, type(None))
+    return kind_of(value) in ("int", "float", "bool")
