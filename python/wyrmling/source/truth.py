@@ -458,8 +458,9 @@ def _is_only_itself(value: Any) -> bool:
     """Whether this is a member of an enumeration, or a bare object: equal to itself alone."""
     if not isinstance(value, Known):
         return False
-    cls: Any = type(value.object)
-    return cls is object or (isinstance(cls, enum.EnumMeta) and cls.__eq__ is object.__eq__)
+    cls = type(value.object)
+    equality: Any = cls.__eq__
+    return cls is object or (isinstance(cls, enum.EnumMeta) and equality is object.__eq__)
 
 
 def _is_plain(value: Any) -> bool:
