@@ -406,3 +406,63 @@ def test_an_integer_that_is_differentiated_is_a_float_wherever_it_is_shown():
     for mode in MODES:
         derived = wy.grad(f, mode=mode)
         assert [printed(lambda: derived(3)) for _ in range(3)] == [("3.0\n", 6.0)] * 3  # noqa: B023
+
+
+class Speaks:
+    def __init__(self, text):
+        self.text, self.count = text, 0
+
+    def __str__(self):
+        self.count += 1
+        if self.text is None:
+            raise ValueError("it has no text")
+        return self.text
+
+
+@dataclasses.dataclass
+class Holds:
+    a: float
+    one: object
+
+
+DUMB, LOUD = Speaks(None), Speaks("loud")
+SHOWN = {
+    "print": lambda x: print("says", DUMB),
+    "f-string": lambda x: f"{DUMB} {x}",
+    "in a list": lambda x: print([x, Holds(x, DUMB)], f"{DUMB!s}"),
+    "made there": lambda x: print(Speaks(None)),
+    "format": lambda x: format(DUMB),
+    "str": lambda x: str(DUMB),
+    "percent": lambda x: "%s %s" % (x, DUMB),  # noqa: UP031
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_code_of_the_users_shows_is_refused_or_traced(name):
+    """It would run late, or not at all."""
+    show = SHOWN[name]
+
+    def f(x):
+        try:
+            show(x)
+        except ValueError:
+            return x * 3.0
+        return x * x
+
+    for mode in ("auto", "trace"):
+        for _ in range(3):
+            assert printed(lambda mode=mode: wy.grad(f, mode=mode)(2.0))[1] == 3.0
+    with pytest.raises(wy.SourceError):
+        wy.grad(f, mode="source")(2.0)
+
+
+def test_effects_of_texts_are_had():
+    def f(x):
+        before = LOUD.count
+        print(LOUD, f"{LOUD}")
+        return x * (LOUD.count - before)
+
+    for mode in ("auto", "trace"):
+        assert printed(lambda mode=mode: wy.grad(f, mode=mode)(2.0)) == ("loud loud\n", 2.0)
+    with pytest.raises(wy.SourceError, match="whose class makes"):
+        wy.grad(f, mode="source")(2.0)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import ast
 import math
+import sys
+import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -96,6 +98,7 @@ class Texts(Walker):
         convert = CHANGES.get(change, lambda x: x)
         if isinstance(value, Known) and isinstance(value.object, int | float | str | None):
             return self.fold(lambda x: format(convert(x), spec), [value.object], node)
+        self._expect_known_text(value, node)
         seen = self.as_printed(value)
         if seen is None:
             return Text()
@@ -116,6 +119,7 @@ class Texts(Walker):
 
     def filled_in(self, change: str, text: str, values: Any, node: ast.AST) -> Any:
         """``text % values``, or ``text.format(*values)``."""
+        self._expect_known_text(values, node)
         seen = self.as_printed(values)
         like = _sample(seen)
         if like is None:
@@ -158,6 +162,27 @@ class Texts(Walker):
         parts = [self.as_printed(part) for part in contents.parts]
         return None if None in parts else self.allocate(contents.with_parts(tuple(parts)))
 
+    def _expect_known_text(self, value: Any, node: ast.AST) -> None:
+        if self._makes_own_text(value):
+            self.refuse(node, "the text of an object whose class makes it", "show its numbers")
+
+    def _makes_own_text(self, value: Any) -> bool:
+        """Whether code of the user's makes the text of something: it would run late or not at all,
+        and what it raises or changes would be missed.
+        """
+        if isinstance(value, Known):
+            return _has_own_text(type(value.object))
+        if isinstance(value, Choice):
+            return any(map(self._makes_own_text, value.alternatives))
+        if isinstance(value, Row):
+            return _has_own_text(value.cls) or any(map(self._makes_own_text, value.items))
+        contents = self.state.heap.get(value.address) if isinstance(value, Reference) else None
+        if isinstance(contents, InstanceContents) and _has_own_text(contents.cls):
+            return True
+        if not isinstance(contents, InstanceContents | ListContents | DictContents):
+            return False
+        return any(map(self._makes_own_text, contents.parts))
+
     def builtin_str(self, args: list[Any], keywords: dict[str, Any], node: ast.AST) -> Any:
         """``str(x)``: text, if x is computed."""
         return self._shown(str, STR, args, keywords, node)
@@ -196,6 +221,8 @@ class Texts(Walker):
         options.append(keywords.get("file", Known(None)))
         if not isinstance(options[-1], Known):
             self.refuse(node, "print to such a file", "print to a file of the module's")
+        for arg in args:
+            self._expect_known_text(arg, node)
         items = [self.as_printed(arg) for arg in args]
         if None in items:
             self.refuse(node, "print of this", "print numbers, arrays, strings and lists of them")
@@ -236,6 +263,20 @@ class Texts(Walker):
         if not isinstance(contents, CellContents) or isinstance(contents.value, Lost):
             self.refuse(node, PRINT_IN_A_LOOP, IN_A_LOOP)
         return None if isinstance(contents.value, Known) else contents.value
+
+
+def _has_own_text(cls: type) -> bool:
+    """Whether a class says in Python how it is shown; ``dataclass`` and the standard library do so
+    without effects.
+    """
+    for name in ("__str__", "__repr__", "__format__"):
+        found = getattr(cls, name)
+        if isinstance(found, types.FunctionType):
+            generated = getattr(found, "__wrapped__", found).__code__.co_filename == "<string>"
+            module = str(found.__module__).partition(".")[0]
+            if not generated and module not in sys.stdlib_module_names - {"builtins", "__main__"}:
+                return True
+    return False
 
 
 def _shown(parts: Sequence[ast.AST]) -> Iterator[ast.AST]:
