@@ -239,7 +239,7 @@ def test_columns_may_be_given(tmp_path: Path) -> None:
         (None, "None"),
         (float("nan"), "nan"),
         (np.float32("nan"), "nan"),
-        (np.datetime64("NaT"), "NaT"),
+        (np.datetime64("NaT", "s"), "NaT"),
         ("nan", "nan"),
     ],
 )

@@ -18,6 +18,7 @@ CASES = {name: case for name, case in CASES.items() if not name.startswith("lina
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
 @pytest.mark.parametrize("name", CASES)
 def test_functions_give_the_types_of_numpys(name):
     f, shapes = CASES[name]

@@ -143,6 +143,7 @@ def checked(f, shapes, exact):
     assert found.dtype == (expected.dtype if exact else np.float32)
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
 @pytest.mark.parametrize("name", MORE)
 def test_more_functions(name):
     # NumPy's cond and norms of float32 are float64 in places.

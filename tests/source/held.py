@@ -26,6 +26,7 @@ import wyrmling as wy
 DISTURBANCES = 4
 STEP = 1e-4
 SPREADS = 8
+MANY_TERMS = 1000.0
 
 
 def is_number(x):
@@ -190,9 +191,10 @@ class Held:
             return None
         with np.errstate(all="ignore"):
             spread = np.max([np.abs(other - right) for other in others], axis=0)
-            for order in (2, 3):
-                # A derivative of this order multiplies so many of them, in some order.
-                if not np.isfinite(np.float64(calls.largest) ** (order + 1)):
+            for order in (1, 2, 3):
+                # Terms are added in some order; a higher derivative multiplies so many numbers.
+                size = np.float64(calls.largest) ** (1 if order == 1 else order + 1)
+                if not np.isfinite(size * MANY_TERMS):
                     spread[:, order] = np.inf
             if calls.functions:
                 # What is added to a larger number may not show.

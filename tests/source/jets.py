@@ -30,9 +30,7 @@ _source = []
 
 
 class Disturbance(random.Random):
-    """Where random numbers come from, how many functions were disturbed, and how large numbers and
-    coefficients became.
-    """
+    """Random numbers, how many functions were disturbed, and how large coefficients became."""
 
     functions = 0
     largest = 0.0
@@ -130,9 +128,7 @@ def series(x, order):
 
 def cut(x, order):
     """A number's series to a lower order; to order 0, a plain number."""
-    if not isinstance(x, Jet):
-        return x
-    return Jet(plain(x), x.rest[:order]) if order else plain(x)
+    return Jet(plain(x), x.rest[:order]) if isinstance(x, Jet) and order else plain(x)
 
 
 def _jet(value, rest):
@@ -140,8 +136,8 @@ def _jet(value, rest):
         return value
     if _source:
         rest = [c * (1 + 1e-13 * _source[-1].uniform(-1, 1)) for c in rest]
-        finite = [abs(c) for c in (value, *rest) if MATH["isfinite"](c)]
-        _source[-1].largest = max(_source[-1].largest, *finite, 0.0)
+        sizes = [abs(c) for c in (value, *rest) if MATH["isfinite"](c)]
+        _source[-1].largest = max(_source[-1].largest, *sizes)
     return Jet(value, rest)
 
 
@@ -201,15 +197,13 @@ def _arithmetic(name, combine):
     direct, reflected = getattr(Plain, f"__{name}__"), getattr(Plain, f"__r{name}__")
 
     def forward(self, other):
-        value = direct(self, other)
-        if value is NotImplemented:
+        if (value := direct(self, other)) is NotImplemented:
             return value
         order = min(len(x.rest) for x in (self, other) if isinstance(x, Jet))
         return _jet(value, combine(self, other, order)[1:])
 
     def backward(self, other):
-        value = reflected(self, other)
-        if value is NotImplemented:
+        if (value := reflected(self, other)) is NotImplemented:
             return value
         return _jet(value, combine(other, self, len(self.rest))[1:])
 
