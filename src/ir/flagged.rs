@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::builder::Builder;
-use super::function::ValueId;
+use super::function::{Expression, Instruction, ValueId};
 use super::scalar::ScalarOperator;
 use crate::error::Result;
 use crate::rules::differentiate::{Applied, Cotangents};
-use crate::rules::{Ex, Form, Id, OpRef, is_one_of};
+use crate::rules::{Ex, Form, Id, OpRef, ReplaceRow, is_one_of};
 
 /// When a cotangent is not absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,9 +86,18 @@ impl Flagged {
         wanted: impl Fn(usize, ValueId) -> bool,
         evidence: Evidence,
     ) -> Result<()> {
-        let operands = applied.1.clone();
-        self.sums
-            .pull(cx, result, Some(applied), &wanted, &mut ())?;
+        let (op, operands) = applied.clone();
+        let mut pull = |wanted: &dyn Fn(usize, ValueId) -> bool| {
+            let applied = Some((op.clone(), operands.clone()));
+            self.sums.pull(cx, result, applied, wanted, &mut ())
+        };
+        if changes_first(&op) {
+            // Its rows are read before they are changed, so that this needs no copy.
+            pull(&|n, a| n != 0 && wanted(n, a))?;
+            pull(&|n, a| n == 0 && wanted(n, a))?;
+        } else {
+            pull(&wanted)?;
+        }
         for (n, &a) in operands.iter().enumerate() {
             if wanted(n, a) {
                 self.note(cx, a, evidence);
@@ -141,6 +150,28 @@ impl Flagged {
             self.sums.take(cx, id);
         }
     }
+}
+
+/// Whether the result of an operator is its first operand with elements changed, and so is the cotangent of
+/// that operand the result's: in a loop both are changed in place.
+fn changes_first(op: &OpRef) -> bool {
+    op.downcast::<ReplaceRow>().is_some()
+}
+
+/// What some instructions of a block, from the last to the first, make of a value by changing its elements.
+/// Where its cotangent is absent that of the result is, too, and can stand for it: the value need not be
+/// kept for its lengths then, and is changed in place.
+pub(super) fn changed_to(instructions: &[Instruction], done: &[usize], id: ValueId) -> ValueId {
+    let mut found = id;
+    for &k in done.iter().rev() {
+        if let Expression::Apply(op, args) = &instructions[k].expression
+            && changes_first(op)
+            && args[0] == found
+        {
+            found = instructions[k].results[0];
+        }
+    }
+    found
 }
 
 /// Zeros of a value's type.

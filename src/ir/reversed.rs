@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use super::builder::Builder;
 use super::cfg::Edge;
-use super::flagged::{Evidence, Flagged, keeps_zero, zeros};
+use super::flagged::{Evidence, Flagged, changed_to, keeps_zero, zeros};
 use super::function::{Expression, Function, Target, Terminator, ValueId};
 use super::kind::{Datum, ValueKind};
 use super::origins::{EdgeOrigin, Forward, Point};
@@ -233,10 +233,15 @@ impl Reversal<'_> {
     /// is run if the flag is set: the number of the first instruction that is done.
     fn conditional(&mut self, block: usize, last: usize, flag: ValueId) -> Result<usize> {
         let (done, first, given) = self.depend_on(block, last, flag);
+        let instructions = &self.forward.function.blocks[block].instructions;
         let mut before = Vec::with_capacity(given.len());
         for &id in &given {
             let known = self.cotangents.known(&self.builder, id);
-            before.push((known, self.cotangents.evidence(id)));
+            let evidence = self.cotangents.evidence(id);
+            // What is absent of it, if nothing is known.
+            let like = changed_to(instructions, &done, id);
+            let absent = known.or_else(|| self.cotangents.known(&self.builder, like));
+            before.push((absent, evidence));
         }
         let from = self.builder.current();
         let point = Point::Block(block);
@@ -252,9 +257,9 @@ impl Reversal<'_> {
             otherwise: to(unset),
         });
         self.builder.switch_to(unset)?;
-        let cx = &self.builder;
         let args = given.iter().zip(&before);
-        let args = args.map(|(&id, (known, _))| known.unwrap_or_else(|| zeros(cx, id)));
+        let cx = &self.builder;
+        let args = args.map(|(&id, (absent, _))| absent.unwrap_or_else(|| zeros(cx, id)));
         let args = args.collect();
         cx.terminate(Terminator::Jump(Target { block: after, args }));
         self.builder.switch_to(set)?;

@@ -175,6 +175,7 @@ impl Translator<'_> {
         self.cursor.goto_bottom(outside);
         if let Some((integer, exit)) = integer {
             self.require_index(integer, exit);
+            self.is_seldom();
         }
         let found = self.general(op, args, result, instruction, true)?;
         let found = found.ok_or(Unsupported("an element that is an array"))?;

@@ -24,6 +24,13 @@ impl Translator<'_> {
         block
     }
 
+    /// Says that the block to which instructions go now is for what seldom happens.
+    pub(super) fn is_seldom(&mut self) {
+        if let Some(block) = self.cursor.current_block() {
+            self.cursor.func.layout.set_cold(block);
+        }
+    }
+
     pub(super) fn load(&mut self, ty: clif::Type, at: clif::Value, offset: i32) -> clif::Value {
         let flags = MemFlagsData::trusted();
         self.cursor.ins().load(ty, flags, at, offset)

@@ -366,6 +366,25 @@ impl Translator<'_> {
         Ok((self.blocks[target.block], self.args(target)?))
     }
 
+    /// Whether a jump from the current block stays in the innermost loop around it.
+    fn stays(&self, target: &Target) -> bool {
+        let Some(around) = self.cfg.innermost(self.current) else {
+            return false;
+        };
+        let mut found = self.cfg.innermost(target.block);
+        while let Some(l) = found.filter(|&l| l != around) {
+            found = self.cfg.loops()[l].parent;
+        }
+        found.is_some()
+    }
+
+    /// Whether a value is what a comparison of integers says, which Cranelift writes the other way round.
+    fn is_comparison(&self, value: clif::Value) -> bool {
+        let dfg = &self.cursor.func.dfg;
+        let inst = dfg.value_def(value).inst();
+        inst.is_some_and(|inst| dfg.insts[inst].opcode() == clif::Opcode::Icmp)
+    }
+
     fn terminator(&mut self, terminator: &Terminator) -> Translated {
         if !matches!(terminator, Terminator::Jump(_)) {
             self.write_pending();
@@ -405,11 +424,20 @@ impl Translator<'_> {
                 otherwise,
             } => {
                 let condition = self.truth(*condition)?;
+                let goes_on = self.stays(then) && !self.stays(otherwise);
                 let (then, then_args) = self.edge(then, 0, &mut later)?;
                 let (otherwise, otherwise_args) = self.edge(otherwise, 1, &mut later)?;
-                self.cursor
-                    .ins()
-                    .brif(condition, then, &then_args, otherwise, &otherwise_args);
+                // Cranelift writes the second of two blocks next: a loop's.
+                if goes_on && self.is_comparison(condition) {
+                    let not = self.cursor.ins().icmp_imm_s(IntCC::Equal, condition, 0);
+                    self.cursor
+                        .ins()
+                        .brif(not, otherwise, &otherwise_args, then, &then_args);
+                } else {
+                    self.cursor
+                        .ins()
+                        .brif(condition, then, &then_args, otherwise, &otherwise_args);
+                }
             }
             Terminator::Switch { value, targets } => {
                 if targets.len() > MOST_VALUES {

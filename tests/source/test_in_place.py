@@ -1,0 +1,62 @@
+"""What a loop puts into arrays and lists is changed in place on the way back too."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+import wyrmling as wy
+
+
+def filled(x: float, n: int) -> float:
+    h = np.zeros(n)
+    for t in range(n):
+        x = 3.7 * x * (1.0 - x)
+        h[t] = x
+    return h.sum()
+
+
+def grown(x: float, n: int) -> float:
+    out = []
+    for _ in range(n):
+        x = 3.7 * x * (1.0 - x)
+        out.append(x)
+    return sum(out)
+
+
+def refilled(x: float, n: int) -> float:
+    out = [x, x]
+    k = 0
+    while k < n:
+        x = 3.7 * x * (1.0 - x)
+        if x > 0.5:
+            out.append(x)
+        out[k % 2] = x * out[k % 2]
+        k += 1
+    return sum(out) + out[0]
+
+
+def test_an_element_is_read_before_it_is_replaced() -> None:
+    reverse = wy.code_adjoint(filled, 0.5, 100)
+    found = re.findall(r"(gather|replace_row)\((%\d+), ", reverse)
+    assert found[-2:] == [("gather", found[-1][1]), ("replace_row", found[-1][1])], reverse
+
+
+def test_a_list_that_grows_is_kept_only_where_it_gets_room() -> None:
+    reverse = wy.code_adjoint(grown, 0.5, 5000)
+    arrays = set(re.findall(r"(%\d+): f64\[\d+\]", reverse))
+    pushed = [set(names.split(", ")) for names in re.findall(r"push \d+ \(([^)]*)\)", reverse)]
+    assert sum(bool(names & arrays) for names in pushed) == 1, reverse
+
+
+def test_derivatives_are_those_of_differences() -> None:
+    for f in (filled, grown, refilled):
+        slope = wy.grad(f, mode="source")
+        bend = wy.grad(slope, mode="source")
+        for n in (1, 2, 9):
+            h = 1e-6
+            by_values = (f(0.3 + h, n) - f(0.3 - h, n)) / (2 * h)
+            assert np.isclose(slope(0.3, n), by_values, rtol=1e-5), (f, n)
+            by_slopes = (slope(0.3 + h, n) - slope(0.3 - h, n)) / (2 * h)
+            assert np.isclose(bend(0.3, n), by_slopes, rtol=1e-4), (f, n)
