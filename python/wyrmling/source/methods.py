@@ -50,7 +50,7 @@ class Methods(Walker):
                 return method(owner, contents, given, keywords, node)
             if prefix == "grown":
                 what = f"the method {name} of a list of computed length"
-                self.refuse(node, what, "use append, extend, pop and items")
+                self.refuse(node, what, "use append, extend, insert, pop, del and items")
         return self.refuse(node, f"the method {name}", "write what it does")
 
     def _equal(self, owner: Any, other: Any, node: ast.AST) -> Any:

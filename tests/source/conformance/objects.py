@@ -419,3 +419,9 @@ def init_variables(x):
 @at(Checked(1.5))
 def instance_with_an_init_variable(c):
     return c.value * c.scaled
+
+
+@at(1.5, Point(2.0, 3.0))
+def replaced_fields(x, p):
+    q = dataclasses.replace(p, y=x * p.x)
+    return dataclasses.replace(q, x=q.y).norm() * p.y
