@@ -139,6 +139,17 @@ def test_a_fault_of_the_reader_is_a_refusal_and_is_traced_in_auto(monkeypatch):
                 assert isinstance(found.value.__cause__, TypeError)
 
 
+def test_a_fault_of_the_reader_in_a_loss_is_a_refusal(monkeypatch):
+    monkeypatch.setattr(_core.IrBuilder, "finish", operator.methodcaller("faulty"))
+    with pytest.raises(wy.SourceError, match=r"reading it fails .*is a fault"):
+        wy.fit(
+            lambda w, x: (w - x) ** 2,
+            {"x": np.ones(4)},
+            parameters={"w": wy.Parameter(1.0)},
+            optimizer=wy.SGD(0.1),
+        )
+
+
 def test_what_is_refused_within_an_argument_is_named_by_its_place():
     class Model:
         def __init__(self, a, w):

@@ -185,6 +185,11 @@ def prepare(
         raise refuse.without_modes(error, INSTEAD) from None
     except Misfit as error:
         raise TypeError(f"loss: {title}: {error}") from None
+    except Exception as error:
+        found = refuse.fault(loss, error)
+        if not isinstance(found, SourceError):
+            raise
+        raise refuse.without_modes(found, INSTEAD) from error
     if made.printed is not None:
         raise refuse.unsupported("print in a loss")
     order = list(bound.arguments)
