@@ -7,15 +7,17 @@ use super::Outcome;
 use crate::error::Result;
 use crate::ir::{ArgumentLengths, Datum, Function};
 
-/// Why there is no machine code.
-#[derive(Debug)]
-pub(super) struct Unsupported(pub(super) &'static str);
+#[path = "native/unsupported.rs"]
+mod unsupported;
+
+pub(super) use self::NoCode as Native;
+pub(super) use self::unsupported::Unsupported;
 
 /// A function as machine code: there is no such.
 #[derive(Debug)]
-pub(super) struct Native(Infallible);
+pub(super) struct NoCode(Infallible);
 
-impl Native {
+impl NoCode {
     /// Calls `f` with the operators of its steps.
     #[cfg(feature = "python")]
     pub(super) fn operators(&self, _: &mut dyn FnMut(&crate::rules::OpRef)) {

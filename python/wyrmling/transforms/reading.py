@@ -17,14 +17,28 @@ def compile(f: Callable[..., Any], *, mode: Mode = "auto") -> Callable[..., Any]
     """``f`` as machine code: the same function, without a gradient, whose loops over numbers run no
     Python.
 
-    It takes and returns numbers, arrays and nested tuples, lists and dicts of them; what is
-    compiled depends on their kinds. Results are those of ``f``: to the bit for arithmetic, within
-    one unit in the last place for each function. Where the program would have to imitate an
-    exception, ``f`` itself is called.
+    It takes and returns numbers, arrays of any shape (of float32, float64 or integers) and nested
+    tuples, lists, dicts and instances of them. One program is made for each combination of kinds:
+    Python's types, dtypes, numbers of axes and forms, not lengths. Results have the types, shapes
+    and dtypes of those of ``f``, and its numbers: to the bit for arithmetic, within one unit in the
+    last place for each function. Where the program would have to imitate an exception, ``f`` itself
+    is called. The machine code is Cranelift's; where there can be none, an interpreter runs the
+    program, with the same results.
 
     With ``mode="auto"``, ``f`` itself is called too where it cannot be read; with ``"source"``,
     SourceError is raised then. Raises TypeError if ``f`` is no function, ValueError for another
     mode, and what ``f`` raises.
+
+    >>> import wyrmling as wy
+    >>> @wy.compile
+    ... def digits(n):
+    ...     count = 0
+    ...     while n > 0:
+    ...         n //= 10
+    ...         count += 1
+    ...     return count
+    >>> digits(2026)
+    4
     """
     function("compile", f)
     if mode == "trace":
@@ -35,6 +49,10 @@ def compile(f: Callable[..., Any], *, mode: Mode = "auto") -> Callable[..., Any]
 def code_ir(f: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     """The program that ``f`` is read as, for arguments of the kinds of these, as text: blocks of
     instructions in SSA form, with Python's names and lines.
+
+    ``f`` may also be what a transform made, such as ``grad(f)``: the program is that of the
+    gradient. The text is for people, and changes with versions;
+    ``docs/source.md`` has an example.
 
     Raises SourceError if ``f`` cannot be read, and TypeError if it is no function, does not take
     these arguments, or is a transform that does not fit its function.
@@ -49,8 +67,10 @@ def code_adjoint(
     """The program of ``f`` and of its gradients: it takes the arguments, then a gradient of each
     result, and gives the gradients by the arguments.
 
-    ``argnums`` says by which; by default all that are made of floating-point numbers. Errors are
-    those of ``code_ir``.
+    ``argnums`` says by which; by default all that are made of floating-point numbers. The adjoint
+    has the blocks of ``f`` and then the same in reverse, with tapes for what it has to know again
+    (Innes, "Don't unroll adjoint", 2018). Errors are those of ``code_ir``, and TypeError or
+    ValueError if ``argnums`` names no arguments.
     """
     f = function("code_adjoint", f)
     found: str = reading("explain").code_adjoint(f, *args, argnums=argnums, **kwargs)
@@ -59,7 +79,8 @@ def code_adjoint(
 
 def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
     """Whether ``mode="auto"`` reads ``f`` for arguments of the kinds of these or traces it, and
-    why: an object whose ``is_read`` and ``reason`` say so, and which prints as both.
+    why: an object whose ``is_read`` (a bool) and ``reason`` (a text) say so, and which prints as
+    both. ``f`` is not run.
 
     Raises TypeError if ``f`` is no function, does not take these arguments, or is a transform that
     does not fit its function.
