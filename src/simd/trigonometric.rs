@@ -31,12 +31,14 @@ const REST: f64 = f64::from_bits(0x3dd0_b461_1a62_6331);
 
 /// What the formulas here compute with: numbers, or values of a program that is being written, which then
 /// computes what they do.
-pub trait Formula: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+pub trait FormulaNumber:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+{
     /// A number, where `self` is computed.
     fn number(self, x: f64) -> Self;
 }
 
-impl Formula for f64 {
+impl FormulaNumber for f64 {
     #[inline(always)]
     fn number(self, x: f64) -> f64 {
         x
@@ -46,7 +48,7 @@ impl Formula for f64 {
 /// `x - n·π/2` as `r + tail`, for an integer `n`. The tail keeps what rounding takes from `r`; it is
 /// not larger than an error of `r` is, but for the smallest `r`.
 #[inline(always)]
-pub fn remainder<T: Formula>(x: T, n: T) -> (T, T) {
+pub fn remainder<T: FormulaNumber>(x: T, n: T) -> (T, T) {
     let first = x - n * x.number(FIRST);
     let part = n * x.number(SECOND);
     // The difference, and what rounding took from it (Knuth's two-sum).
@@ -58,7 +60,7 @@ pub fn remainder<T: Formula>(x: T, n: T) -> (T, T) {
 
 /// The integer nearest to `x / (π/2)`, before and after [`ROUND`] is taken from it.
 #[inline(always)]
-pub fn quarters<T: Formula>(x: T) -> (T, T) {
+pub fn quarters<T: FormulaNumber>(x: T) -> (T, T) {
     let n = x * x.number(FRAC_2_PI) + x.number(ROUND);
     (n, n - x.number(ROUND))
 }
@@ -75,7 +77,7 @@ fn reduce(x: f64) -> (u64, f64, f64) {
 /// The sine of `r + tail`, at most π/4 in either direction. The polynomial is split in halves, and what
 /// does not need it is added up first: half of the time is one operation waiting for another.
 #[inline(always)]
-pub fn sine_of<T: Formula>(r: T, tail: T) -> T {
+pub fn sine_of<T: FormulaNumber>(r: T, tail: T) -> T {
     let k = |x: f64| r.number(x);
     let z = r * r;
     let square = z * z;
@@ -90,7 +92,7 @@ pub fn sine_of<T: Formula>(r: T, tail: T) -> T {
 
 /// The cosine of `r + tail`, as [`sine_of`].
 #[inline(always)]
-pub fn cosine_of<T: Formula>(r: T, tail: T) -> T {
+pub fn cosine_of<T: FormulaNumber>(r: T, tail: T) -> T {
     let k = |x: f64| r.number(x);
     let z = r * r;
     let square = z * z;

@@ -11,7 +11,6 @@
 //! Limits: double precision. Code outside of loops, and that of a function with many angles, calls.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::ops::{Add, Mul, Sub};
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
@@ -22,28 +21,11 @@ use cranelift_codegen::ir::{
 };
 
 use super::translate::Translator;
-use crate::ir::{Block, Expression, ValueId};
-use crate::rules::{Cos, Operator, Sin};
+use crate::ir::ValueId;
 use crate::simd::trigonometric::{
-    FARTHEST, Formula, LAST, NEAR, NEXT, cosine_of, quarters, remainder, sine_and_cosine, sine_of,
+    FARTHEST, FormulaNumber, LAST, NEAR, NEXT, cosine_of, quarters, remainder, sine_and_cosine,
+    sine_of,
 };
-
-/// The values of which a block has both sine and cosine, neither of them written.
-pub(super) fn both_angles(block: &Block) -> HashMap<ValueId, Option<[Value; 2]>> {
-    let of = |is_it: fn(&dyn Operator) -> bool| {
-        let applied = block.instructions.iter().map(|i| &i.expression);
-        applied.filter_map(move |expression| match expression {
-            Expression::Apply(op, args) if is_it(&**op) => args.first().copied(),
-            _ => None,
-        })
-    };
-    let sines: HashSet<ValueId> = of(|op| op.downcast::<Sin>().is_some()).collect();
-    let cosines = of(|op| op.downcast::<Cos>().is_some());
-    cosines
-        .filter(|id| sines.contains(id))
-        .map(|id| (id, None))
-        .collect()
-}
 
 /// A number of the program that is written: arithmetic with it appends instructions.
 #[derive(Clone, Copy)]
@@ -52,7 +34,7 @@ struct Written<'c, 'f> {
     cursor: &'c RefCell<&'c mut FuncCursor<'f>>,
 }
 
-impl Formula for Written<'_, '_> {
+impl FormulaNumber for Written<'_, '_> {
     fn number(self, x: f64) -> Self {
         let value = self.cursor.borrow_mut().ins().f64const(x);
         Written { value, ..self }
@@ -97,16 +79,6 @@ struct SineAndCosine(f64, f64);
 extern "C" fn both(x: f64) -> SineAndCosine {
     let (sine, cosine) = sine_and_cosine(x);
     SineAndCosine(sine, cosine)
-}
-
-/// Writes the sine and cosine of the angle with these bits.
-///
-/// # Safety
-/// `to` is valid for writing two numbers.
-pub(super) unsafe extern "C" fn far_angle(bits: u64, to: *mut [f64; 2]) {
-    let (sine, cosine) = sine_and_cosine(f64::from_bits(bits));
-    // SAFETY: the caller promises that it may be written to.
-    unsafe { to.write([sine, cosine]) };
 }
 
 impl Translator<'_> {

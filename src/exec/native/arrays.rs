@@ -9,11 +9,11 @@ use cranelift_codegen::ir::types::{F64, I8, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 
 use super::element_change::ElementChange;
-use super::elements::{ArgumentVector, INDEX, MANY, ONE};
+use super::elements::{INDEX, MANY, ONE};
 use super::frame::{ArrayStep, Destination, StepOperand, VectorAddress};
 use super::places::Use;
 use super::run::{self, status};
-use super::translate::{SLOT, Translator};
+use super::translate::{ArgumentVector, SLOT, Translator};
 use super::unsupported::{Translated, Unsupported};
 use super::word::Word;
 use crate::ir::{Instruction, ValueId};

@@ -12,7 +12,7 @@ use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 
 use super::frame::VectorAddress;
 use super::run::NativeRun;
-use super::translate::Translator;
+use super::translate::{ArgumentVector, Translator};
 use super::unsupported::{Translated, Unsupported};
 use crate::array::DType;
 use crate::ir::{Block, Expression, ScalarOperator, ValueId};
@@ -22,16 +22,6 @@ use crate::rules::{Gather, OpRef};
 pub(super) const ONE: (DType, usize) = (DType::F64, 0);
 pub(super) const INDEX: (DType, usize) = (DType::U32, 0);
 pub(super) const MANY: (DType, usize) = (DType::F64, 1);
-
-/// A vector that is an argument.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ArgumentVector {
-    /// Where its elements are.
-    start: Value,
-    /// How many there are, and how many that an index can name.
-    pub(super) length: Value,
-    indexed: Value,
-}
 
 impl Translator<'_> {
     /// The element type and the number of axes of a value that is an array or a number.

@@ -16,6 +16,7 @@
 //! be larger than 64 KiB. Compiling, which may take a second or two then, does not poll for signals; it
 //! has a thread of its own, for its stack. A thread keeps up to 16 MiB of tapes for its next run.
 
+mod angle_pairs;
 mod angles;
 mod array_tape;
 mod arrays;

@@ -12,7 +12,6 @@ use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{AbiParam, Function, InstBuilder, Signature, Value};
 use cranelift_codegen::isa::CallConv;
 
-use super::angles;
 use super::compiler;
 use super::memory::Code;
 use super::run;
@@ -65,7 +64,7 @@ impl RareCalls {
                 grow: keeping_registers(run::grow as *const () as usize, 3).ok()?,
                 step: keeping_registers(run::rare_step as *const () as usize, 2).ok()?,
                 claim: keeping_registers(run::claim as *const () as usize, 2).ok()?,
-                angle: keeping_registers(angles::far_angle as *const () as usize, 2).ok()?,
+                angle: keeping_registers(run::far_angle as *const () as usize, 2).ok()?,
             })
         });
         calls.as_ref().ok_or(Unsupported("no executable memory"))
@@ -91,7 +90,7 @@ impl RareCalls {
         self.claim.start().addr()
     }
 
-    /// The address of [`angles::far_angle`]'s.
+    /// The address of [`run::far_angle`]'s.
     pub(super) fn angle(&self) -> usize {
         self.angle.start().addr()
     }

@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::Poller;
 use crate::ir::{Datum, Function, ScalarOperator};
 use crate::reserve;
+use crate::simd::trigonometric::sine_and_cosine;
 
 /// Slots of the first piece of a tape.
 const FIRST: usize = 1 << 10;
@@ -297,6 +298,16 @@ unsafe fn written(z: Option<i64>, to: *mut i64) -> u8 {
         unsafe { to.write(z) };
     }
     u8::from(z.is_some())
+}
+
+/// Writes the sine and cosine of the angle with these bits.
+///
+/// # Safety
+/// `to` is valid for writing two numbers.
+pub(super) unsafe extern "C" fn far_angle(bits: u64, to: *mut [f64; 2]) {
+    let (sine, cosine) = sine_and_cosine(f64::from_bits(bits));
+    // SAFETY: the caller promises that it may be written to.
+    unsafe { to.write([sine, cosine]) };
 }
 
 /// Integer power.

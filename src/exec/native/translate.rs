@@ -20,8 +20,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 
-use super::angles::both_angles;
-use super::elements::ArgumentVector;
+use super::angle_pairs::both_angles;
 use super::fixed_pending::{PendingSteps, StandIns, stand_ins};
 use super::frame::ArrayStep;
 use super::interface::{Carrier, Interface, MOST_VALUES};
@@ -47,6 +46,16 @@ const MOST_INSTRUCTIONS: usize = 100_000;
 /// Most blocks of a function: the time that Cranelift takes grows with their square where values live
 /// across many of them, to a second or two for so many.
 const MOST_BLOCKS: usize = 4096;
+
+/// A vector that is an argument.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ArgumentVector {
+    /// Where its elements are.
+    pub(super) start: clif::Value,
+    /// How many there are, and how many that an index can name.
+    pub(super) length: clif::Value,
+    pub(super) indexed: clif::Value,
+}
 
 /// Writes one function.
 pub(super) struct Translator<'a> {
