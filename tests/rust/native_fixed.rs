@@ -153,7 +153,7 @@ fn gradients(sizes: Sizes, dtype: DType, product: Product, wrt: usize) -> Compil
     native(pullback.function)
 }
 
-const SIZES: [Sizes; 12] = [
+const SIZES: [Sizes; 16] = [
     [1, 1, 1],
     [2, 3, 4],
     [3, 2, 1],
@@ -163,6 +163,10 @@ const SIZES: [Sizes; 12] = [
     [1, 9, 5],
     [16, 17, 2],
     [33, 31, 3],
+    [7, 16, 3],
+    [5, 32, 2],
+    [2, 64, 3],
+    [3, 80, 2],
     [0, 3, 2],
     [3, 0, 2],
     [4, 5, 0],
@@ -319,6 +323,92 @@ fn sums_of_outer_products_have_the_bits_of_the_interpreter() {
                         args.push(Datum::Int(steps));
                         assert!(agrees(&compiled, &args), "{m} x {n}");
                     }
+                }
+            }
+        }
+    }
+}
+
+/// `for _ in range(count): z = w @ h; h = tanh(z[:n]) / (1 + exp(-z[n:2n])) + h * z[last n by step]` from
+/// `start` on; `w`, `start` and `count` are parameters.
+fn gated(n: usize, dtype: DType, step: i64) -> Function {
+    let b = Builder::new();
+    let w = b.parameter(Type::new(dtype, &[3 * n, n]));
+    let start = b.parameter(Type::new(dtype, &[n]));
+    let count = b.parameter(ValueKind::Int);
+    let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
+    let unit = b.literal(array(dtype, &[], &[1.0]));
+    let exit = b.exit("too many", 0);
+    let to = |block, args: &[_]| Target {
+        block,
+        args: args.to_vec(),
+    };
+    let apply = |op: OpRef, args: &[_]| b.try_apply(op, args).expect("fitting types");
+    let header = b.block();
+    let h = b.parameter(Type::new(dtype, &[n]));
+    let t = b.parameter(ValueKind::Int);
+    let less = S::CompareInt(Comparison::Less);
+    let condition = b.compute(less, &[t, count], None).expect("integers");
+    let body = b.block();
+    let axes = smallvec![1];
+    let column = apply(OpRef::new(rules::ExpandDims { axes: axes.clone() }), &[h]);
+    let multiply = rules::MatMul {
+        transpose_a: false,
+        transpose_b: false,
+    };
+    let product = apply(OpRef::new(multiply), &[w, column]);
+    let z = apply(OpRef::new(rules::Squeeze { axes }), &[product]);
+    let part = |start: Option<usize>, stop: Option<usize>, step: i64| {
+        let [start, stop] = [start, stop].map(|at| at.map(|at| at as i64));
+        let items = vec![rules::SliceItem::Range { start, stop, step }];
+        apply(OpRef::new(rules::BasicSlice { items }), &[z])
+    };
+    let tanh = apply(OpRef::Static(&rules::Tanh), &[part(None, Some(n), 1)]);
+    let minus = apply(OpRef::Static(&rules::Neg), &[part(Some(n), Some(2 * n), 1)]);
+    let exp = apply(OpRef::Static(&rules::Exp), &[minus]);
+    let below = apply(OpRef::Static(&rules::Add), &[unit, exp]);
+    let gate = apply(OpRef::Static(&rules::Div), &[tanh, below]);
+    let last = match step {
+        1 => part(Some(2 * n), None, 1),
+        step => part(None, Some(2 * n - 1), step),
+    };
+    let kept = apply(OpRef::Static(&rules::Mul), &[h, last]);
+    let sum = apply(OpRef::Static(&rules::Add), &[gate, kept]);
+    let next = b
+        .compute(S::IntAdd, &[t, one], Some(exit))
+        .expect("integers");
+    b.terminate(Terminator::Jump(to(header, &[sum, next])));
+    let after = b.block();
+    b.terminate(Terminator::Return(vec![h]));
+    b.switch_to(header).expect("it is there");
+    b.terminate(Terminator::Branch {
+        condition,
+        then: to(body, &[]),
+        otherwise: to(after, &[]),
+    });
+    b.switch_to(0).expect("it is there");
+    b.terminate(Terminator::Jump(to(header, &[start, zero])));
+    b.finish("gated").expect("fitting kinds")
+}
+
+#[test]
+fn slices_of_a_state_and_their_sums_are_what_operators_give() {
+    for n in [1, 2, 3, 7, 8, 9, 16, 17, 33] {
+        for dtype in [DType::F64, DType::F32] {
+            for step in [1, -1] {
+                let function = gated(n, dtype, step);
+                let pullback = vjp(&function, &function.parameters()[..2]).expect("differentiable");
+                let compiled = native(pullback.function);
+                for special in [0.3, 0.0, -0.0, f64::NAN, f64::INFINITY] {
+                    let mut start = numbers(n, 2);
+                    start[n / 2] = special;
+                    let args = [
+                        array(dtype, &[3 * n, n], &numbers(3 * n * n, 1)),
+                        array(dtype, &[n], &start),
+                        Datum::Int(3),
+                        array(dtype, &[n], &numbers(n, 5)),
+                    ];
+                    assert!(agrees(&compiled, &args), "{n} {dtype} {step}");
                 }
             }
         }

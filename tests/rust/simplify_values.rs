@@ -83,6 +83,17 @@ fn what_is_known_is_computed_once_and_now() {
     assert_eq!(negated, none);
     let thrice = left(|apply, _, x| apply(&Neg, &[apply(&Neg, &[apply(&Neg, &[x])])]));
     assert_eq!(thrice, ["neg"]);
+    // The signs of the sigmoid's derivative: -(-x * y) is x * y, and so is a quotient.
+    for op in [&Mul as &'static dyn Operator, &Div] {
+        for first in [true, false] {
+            let signs = left(|apply, _, x| {
+                let (minus, y) = (apply(&Neg, &[x]), apply(&Exp, &[x]));
+                let args = if first { [minus, y] } else { [y, minus] };
+                apply(&Neg, &[apply(op, &args)])
+            });
+            assert_eq!(signs, ["exp", op.name()]);
+        }
+    }
     let shared = left(|apply, _, x| apply(&Add, &[apply(&Exp, &[x]), apply(&Exp, &[x])]));
     assert_eq!(shared, ["exp", "add"]);
     let unused = left(|apply, _, x| {

@@ -9,16 +9,17 @@
 //! changes single elements.
 
 use std::collections::HashMap;
+use std::ptr;
 
-use crate::array::{Array, DType, Dense, Slice, SliceMut};
-use crate::error::{Error, Result};
+use crate::array::{Array, DType, Dense, Real, Slice, SliceMut};
+use crate::error::Result;
 use crate::ir::{ArgumentLengths, Expression, Function, ValueId};
 use crate::process::Mutex;
 use crate::reserve;
-use crate::rules::MOST_OPERANDS;
+use crate::rules::{MOST_OPERANDS, Operand, VectorProduct};
 
-use super::array_tape::missing;
 use super::element_change::changes_elements;
+use super::fixed_region::{self, FixedRegion, FixedTape};
 use super::fixed_step::{ElementStep, FixedSource};
 use super::word::RawSlot;
 
@@ -31,103 +32,10 @@ const ALL: usize = 1 << 20;
 /// Bytes of tapes that are kept for the next run: 16 MiB.
 const KEPT: usize = 16 << 20;
 
-/// Bytes of the longest vectors that a processor loads, which is quickest from multiples.
-const ALIGNED: usize = 64;
-
-/// Memory of one place: elements from `start` on.
-#[derive(Debug)]
-pub(super) struct FixedRegion {
-    elements: FixedElements,
-    start: usize,
-}
-
-#[derive(Debug)]
-enum FixedElements {
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-    U32(Vec<u32>),
-}
-
-impl Default for FixedRegion {
-    fn default() -> Self {
-        FixedRegion {
-            elements: FixedElements::U32(Vec::new()),
-            start: 0,
-        }
-    }
-}
-
-impl FixedRegion {
-    fn new(dtype: DType, count: usize) -> Result<Self> {
-        fn zeros<T: Clone + Default>(count: usize) -> Result<(Vec<T>, usize)> {
-            let spare = ALIGNED / size_of::<T>();
-            let mut elements = Vec::new();
-            reserve::grow(&mut elements, count + spare)?;
-            elements.resize(count + spare, T::default());
-            let start = elements.as_ptr().align_offset(ALIGNED).min(spare);
-            Ok((elements, start))
-        }
-        Ok(match dtype {
-            DType::F32 => {
-                let (elements, start) = zeros(count)?;
-                let elements = FixedElements::F32(elements);
-                FixedRegion { elements, start }
-            }
-            DType::F64 => {
-                let (elements, start) = zeros(count)?;
-                let elements = FixedElements::F64(elements);
-                FixedRegion { elements, start }
-            }
-            DType::U32 => {
-                let (elements, start) = zeros(count)?;
-                let elements = FixedElements::U32(elements);
-                FixedRegion { elements, start }
-            }
-        })
-    }
-
-    /// The first elements.
-    ///
-    /// # Panics
-    /// If there are fewer.
-    pub(super) fn slice(&self, count: usize) -> Slice<'_> {
-        let range = self.start..self.start + count;
-        match &self.elements {
-            FixedElements::F32(all) => Slice::F32(&all[range]),
-            FixedElements::F64(all) => Slice::F64(&all[range]),
-            FixedElements::U32(all) => Slice::U32(&all[range]),
-        }
-    }
-
-    /// As [`slice`](Self::slice), to be changed.
-    pub(super) fn slice_mut(&mut self, count: usize) -> SliceMut<'_> {
-        let range = self.start..self.start + count;
-        match &mut self.elements {
-            FixedElements::F32(all) => SliceMut::F32(&mut all[range]),
-            FixedElements::F64(all) => SliceMut::F64(&mut all[range]),
-            FixedElements::U32(all) => SliceMut::U32(&mut all[range]),
-        }
-    }
-
-    /// Copies elements to the beginning.
-    ///
-    /// # Errors
-    /// [`Error::Type`] if they are of another type.
-    ///
-    /// # Panics
-    /// If there is no room.
-    pub(super) fn copy(&mut self, from: Slice<'_>) -> Result<()> {
-        match (self.slice_mut(from.len()), from) {
-            (SliceMut::F32(to), Slice::F32(from)) => to.copy_from_slice(from),
-            (SliceMut::F64(to), Slice::F64(from)) => to.copy_from_slice(from),
-            (SliceMut::U32(to), Slice::U32(from)) => to.copy_from_slice(from),
-            _ => {
-                return Err(Error::Type(
-                    "an array of another type than its place".into(),
-                ));
-            }
-        }
-        Ok(())
+/// Adds elements to others.
+fn add<T: Real>(sum: &mut [T], x: &[T]) {
+    for (sum, &x) in sum.iter_mut().zip(x) {
+        *sum += x;
     }
 }
 
@@ -186,7 +94,7 @@ impl FixedLayout {
         }
         let bytes = found.iter().flatten();
         let bytes: usize = bytes
-            .map(|(dtype, count)| 2 * (dtype.size() * count + ALIGNED))
+            .map(|&(dtype, count)| 2 * fixed_region::bytes(dtype, count))
             .sum();
         if bytes > ALL {
             found.fill(None);
@@ -210,7 +118,7 @@ impl FixedLayout {
     /// Memory for a run of a function with so many tapes.
     ///
     /// # Errors
-    /// [`Error::Memory`].
+    /// [`Error::Memory`](crate::Error::Memory).
     pub(super) fn memory(&self, tapes: usize) -> Result<FixedMemory> {
         if !self.is_used() {
             return Ok(FixedMemory::default());
@@ -237,7 +145,13 @@ impl FixedLayout {
         if memory.fronts.is_empty() {
             return;
         }
-        if memory.tapes.iter().map(FixedTape::bytes).sum::<usize>() > KEPT {
+        if memory
+            .tapes
+            .iter()
+            .map(fixed_region::tape_bytes)
+            .sum::<usize>()
+            > KEPT
+        {
             memory
                 .tapes
                 .iter_mut()
@@ -343,28 +257,101 @@ impl FixedMemory {
     }
 
     /// Computes a result element by element, where single numbers are in slots.
+    ///
+    /// # Panics
+    /// If there are no such places or slots, or operands have another number of elements than the result, or
+    /// another one than 1.
     pub(super) fn elements(&mut self, step: &ElementStep, slots: &[RawSlot]) {
-        let (mut doubles, mut singles) = ([0.0f64; MOST_OPERANDS], [0.0f32; MOST_OPERANDS]);
-        for (k, (source, _)) in step.operands.iter().enumerate() {
-            if let FixedSource::Slot(slot, _) = *source {
-                doubles[k] = f64::from_bits(slots[slot]);
-                singles[k] = f32::from_bits(slots[slot] as u32);
-            }
-        }
-        let (fronts, backs) = (&self.fronts, &mut self.backs);
-        let is_double = step.dtype == DType::F64;
-        let mut operands = [Slice::F64(&[]); MOST_OPERANDS];
-        for (k, (operand, &(source, count))) in operands.iter_mut().zip(&step.operands).enumerate()
-        {
+        let mut operands = [Operand::NONE; MOST_OPERANDS];
+        assert!(step.kernel.is_for(step.dtype, step.operands.len()));
+        for (operand, &(source, count)) in operands.iter_mut().zip(&step.operands) {
+            assert!(count == step.count || count == 1);
             *operand = match source {
-                FixedSource::Memory(place) => fronts[place].slice(count),
-                _ if is_double => Slice::F64(&doubles[k..=k]),
-                _ => Slice::F32(&singles[k..=k]),
+                FixedSource::Memory(place) => {
+                    assert!(!step.is_apart || place != step.to);
+                    self.fronts[place].operand(step.dtype, count)
+                }
+                // A number is at the beginning of its slot, on the processors that there is machine code for.
+                FixedSource::Slot(slot, _) => Operand {
+                    start: ptr::from_ref(&slots[slot]).cast(),
+                    len: 1,
+                },
+                FixedSource::Frame(_) => unreachable!("such operands take another way"),
             };
         }
-        let to = backs[step.to].slice_mut(step.count);
-        step.kernel.apply(&operands[..step.operands.len()], to);
-        self.exchange(step.to);
+        let halves = match step.is_apart {
+            true => &mut self.fronts,
+            false => &mut self.backs,
+        };
+        let to = halves[step.to].target(step.dtype, step.count);
+        // SAFETY: it was just compared that the kernel is for this element type and so many operands. Each
+        // is `count` elements of a front of this type, or one number in a slot: 8 initialised bytes, aligned
+        // for either type. `to` is as many elements of a half of this type that is no operand: a back, or a front that was
+        // compared with theirs. Halves have memory of their own, and `self` is borrowed mutably, so nobody else has any
+        // of it. Lengths are that of the result or 1.
+        unsafe { step.kernel.run(&operands, to, step.count) };
+        if !step.is_apart {
+            self.exchange(step.to);
+        }
+    }
+
+    /// Makes a place `all` zeros, but for the elements of another one, so many, from `start` on.
+    ///
+    /// # Panics
+    /// If there are fewer, or they are of different types.
+    pub(super) fn pad(
+        &mut self,
+        (from, count): (usize, usize),
+        start: usize,
+        all: usize,
+        to: usize,
+    ) {
+        fn fill<T: Real>(to: &mut [T], x: &[T], start: usize) {
+            to.fill(T::zero());
+            to[start..start + x.len()].copy_from_slice(x);
+        }
+        match (
+            self.backs[to].slice_mut(all),
+            self.fronts[from].slice(count),
+        ) {
+            (SliceMut::F32(to), Slice::F32(x)) => fill(to, x, start),
+            (SliceMut::F64(to), Slice::F64(x)) => fill(to, x, start),
+            _ => unreachable!("the elements have the type of the zeros"),
+        }
+        self.exchange(to);
+    }
+
+    /// Multiplies a vector by a matrix: each is in a place, and has so many elements.
+    ///
+    /// # Panics
+    /// If there are fewer, or they are of different types.
+    pub(super) fn product(
+        &mut self,
+        product: &VectorProduct,
+        [(x, k), (matrix, count)]: [(usize, usize); 2],
+        to: usize,
+    ) {
+        let (x, matrix) = (self.fronts[x].slice(k), self.fronts[matrix].slice(count));
+        match (x, matrix, self.backs[to].slice_mut(count / k)) {
+            (Slice::F32(x), Slice::F32(b), SliceMut::F32(to)) => product.apply(x, b, to),
+            (Slice::F64(x), Slice::F64(b), SliceMut::F64(to)) => product.apply(x, b, to),
+            _ => unreachable!("factors and product are of one element type"),
+        }
+        self.exchange(to);
+    }
+
+    /// Adds elements of one place to those of another, from `start` on.
+    ///
+    /// # Panics
+    /// If there are fewer, or they are of different types.
+    pub(super) fn add_part(&mut self, from: usize, count: usize, start: usize, to: usize) {
+        let mut sum = self.take(to);
+        match (sum.slice_mut(start + count), self.read(from, count)) {
+            (SliceMut::F32(sum), Slice::F32(x)) => add(&mut sum[start..], x),
+            (SliceMut::F64(sum), Slice::F64(x)) => add(&mut sum[start..], x),
+            _ => unreachable!("what is added has the element type of the sum"),
+        }
+        self.replace(to, sum);
     }
 
     /// Copies elements of one place, from `start` on, to another place.
@@ -399,59 +386,16 @@ impl FixedMemory {
     /// Appends the first elements of what is in a place to a tape.
     ///
     /// # Errors
-    /// [`Error::Memory`].
+    /// [`Error::Memory`](crate::Error::Memory).
     pub(super) fn push(&mut self, tape: usize, place: usize, count: usize) -> Result<()> {
-        fn append<T: Copy>(to: &mut Vec<T>, from: &[T]) -> Result<()> {
-            reserve::grow(to, from.len())?;
-            to.extend_from_slice(from);
-            Ok(())
-        }
-        let tape = &mut self.tapes[tape];
-        match self.fronts[place].slice(count) {
-            Slice::F32(x) => append(&mut tape.singles, x),
-            Slice::F64(x) => append(&mut tape.doubles, x),
-            Slice::U32(x) => append(&mut tape.indices, x),
-        }
+        self.fronts[place].push(count, &mut self.tapes[tape])
     }
 
     /// Takes so many elements from the end of a tape: they are what is in a place.
     ///
     /// # Errors
-    /// [`Error::Value`] if there are fewer.
+    /// [`Error::Value`](crate::Error::Value) if there are fewer.
     pub(super) fn pop(&mut self, tape: usize, place: usize, count: usize) -> Result<()> {
-        fn take<T: Copy>(from: &mut Vec<T>, to: &mut [T]) -> Result<()> {
-            let start = from.len().checked_sub(to.len()).ok_or_else(missing)?;
-            to.copy_from_slice(&from[start..]);
-            from.truncate(start);
-            Ok(())
-        }
-        let tape = &mut self.tapes[tape];
-        match self.backs[place].slice_mut(count) {
-            SliceMut::F32(x) => take(&mut tape.singles, x),
-            SliceMut::F64(x) => take(&mut tape.doubles, x),
-            SliceMut::U32(x) => take(&mut tape.indices, x),
-        }?;
-        self.exchange(place);
-        Ok(())
-    }
-}
-
-/// Elements of arrays, of which the last are taken first.
-#[derive(Debug, Default)]
-struct FixedTape {
-    doubles: Vec<f64>,
-    singles: Vec<f32>,
-    indices: Vec<u32>,
-}
-
-impl FixedTape {
-    fn clear(&mut self) {
-        self.doubles.clear();
-        self.singles.clear();
-        self.indices.clear();
-    }
-
-    fn bytes(&self) -> usize {
-        8 * self.doubles.capacity() + 4 * (self.singles.capacity() + self.indices.capacity())
+        self.fronts[place].pop(count, &mut self.tapes[tape])
     }
 }

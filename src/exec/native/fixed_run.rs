@@ -3,17 +3,18 @@
 use smallvec::SmallVec;
 
 use super::array_tape::missing;
-use super::fixed::FixedRegion;
-use super::fixed_step::{FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay};
+use super::fixed_region::FixedRegion;
+use super::fixed_step::{
+    FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay, StepNumber,
+};
 use super::frame::Frame;
 use super::word::RawSlot;
 use crate::array::{Array, Slice, SliceMut, View, ViewMut};
 use crate::error::Result;
-use crate::ir::Datum;
 use crate::rules::add_outer;
 
 /// Single numbers that operands are.
-type StepNumbers = SmallVec<[Array; 2]>;
+type StepNumbers = SmallVec<[StepNumber; 2]>;
 
 impl Frame {
     /// Does some steps.
@@ -33,6 +34,22 @@ impl Frame {
                     to,
                 } => self.fixed.part(from, start, count, to)?,
                 FixedStep::AddOuter(factors, to) => self.add_outer(factors, *to)?,
+                &FixedStep::AddPart {
+                    from,
+                    count,
+                    start,
+                    to,
+                } => self.fixed.add_part(from, count, start, to),
+                &FixedStep::Pad {
+                    from,
+                    count,
+                    start,
+                    all,
+                    to,
+                } => self.fixed.pad((from, count), start, all, to),
+                FixedStep::Product(product, factors, to) => {
+                    self.fixed.product(product, *factors, *to);
+                }
                 FixedStep::Constant(array, to) => {
                     self.fixed.write(*to, array.view().data)?;
                     self.fixed.exchange(*to);
@@ -85,40 +102,40 @@ impl Frame {
     fn fixed_view<'a>(
         &'a self,
         operand: &'a FixedOperand,
-        numbers: &mut std::slice::Iter<'a, Array>,
+        numbers: &mut std::slice::Iter<'a, StepNumber>,
     ) -> Result<View<'a>> {
-        let array = match operand.source {
+        let view = match operand.source {
             FixedSource::Memory(place) => {
                 let elements = self.fixed.read(place, operand.count);
-                return Ok(View::new(&operand.shape, elements));
+                Some(View::new(&operand.shape, elements))
             }
-            FixedSource::Frame(place) => self.arrays[place].as_ref(),
-            FixedSource::Slot(..) => numbers.next(),
+            FixedSource::Frame(place) => self.arrays[place].as_ref().map(Array::view),
+            FixedSource::Slot(..) => numbers.next().map(StepNumber::view),
         };
-        array.map(Array::view).ok_or_else(missing)
+        view.ok_or_else(missing)
     }
 
+    /// Appends the elements of some operands, and their lengths, to `views`.
     fn fixed_views<'a>(
         &'a self,
         operands: &'a [FixedOperand],
         numbers: &'a StepNumbers,
-    ) -> Result<SmallVec<[View<'a>; 4]>> {
+        views: &mut SmallVec<[View<'a>; 4]>,
+    ) -> Result<()> {
         let mut numbers = numbers.iter();
-        let mut views = SmallVec::new();
         for operand in operands {
             views.push(self.fixed_view(operand, &mut numbers)?);
         }
-        Ok(views)
+        Ok(())
     }
 
     fn fixed_apply(&mut self, apply: &FixedApply, slots: &mut [RawSlot]) -> Result<()> {
         let mut numbers = StepNumbers::new();
         for operand in &apply.operands {
             match operand.source {
-                FixedSource::Slot(slot, word) => match word.datum(slots[slot]) {
-                    Datum::Array(number) => numbers.push(number),
-                    other => return Err(other.is_no("a number")),
-                },
+                FixedSource::Slot(slot, word) => {
+                    numbers.push(StepNumber::of(word, slots[slot]).ok_or_else(missing)?);
+                }
                 // Machine code changes it no more until it is found again that nobody else has it.
                 FixedSource::Frame(place) => self.keep(place),
                 FixedSource::Memory(_) => {}
@@ -126,11 +143,9 @@ impl Frame {
         }
         match apply.to {
             FixedTarget::Slot(slot, word) => {
-                let mut out = Array::scratch(apply.ty.dtype, &[])?;
-                if let Some(view) = out.view_mut() {
-                    self.fixed_compute(apply, &numbers, view.data)?;
-                }
-                slots[slot] = word.slot(&Datum::Array(out)).ok_or_else(missing)?;
+                let mut out = StepNumber::of(word, 0).ok_or_else(missing)?;
+                self.fixed_compute(apply, &numbers, out.elements())?;
+                slots[slot] = out.slot();
                 Ok(())
             }
             FixedTarget::Memory(place) => {
@@ -164,7 +179,8 @@ impl Frame {
                 Ok(())
             }
             FixedWay::Update | FixedWay::Operator => {
-                let views = self.fixed_views(&apply.operands, numbers)?;
+                let mut views = SmallVec::new();
+                self.fixed_views(&apply.operands, numbers, &mut views)?;
                 let shape = &apply.ty.shape[..];
                 apply.op.eval(&views, ViewMut { shape, data: to })
             }
@@ -179,13 +195,15 @@ impl Frame {
         numbers: &StepNumbers,
     ) -> Result<Option<Result<()>>> {
         let mut front = self.fixed.take(place);
+        let mut others = SmallVec::new();
         let done = self
-            .fixed_views(&apply.operands[1..], numbers)
-            .map(|others| {
+            .fixed_views(&apply.operands[1..], numbers, &mut others)
+            .map(|()| {
                 let shape = &apply.ty.shape[..];
                 let data = front.slice_mut(apply.count);
                 apply.op.update(&others, ViewMut { shape, data })
             });
+        drop(others);
         self.fixed.replace(place, front);
         done
     }

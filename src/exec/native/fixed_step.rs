@@ -2,9 +2,9 @@
 
 use smallvec::SmallVec;
 
-use super::word::Word;
-use crate::array::{Array, DType, Shape, Type};
-use crate::rules::{Kernel, MOST_OPERANDS, OpRef};
+use super::word::{RawSlot, Word};
+use crate::array::{Array, DType, Shape, Slice, SliceMut, Type, View};
+use crate::rules::{Kernel, MOST_OPERANDS, OpRef, VectorProduct};
 
 /// Where an operand is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,53 @@ pub(super) enum FixedSource {
     Frame(usize),
     /// A single number, in a slot.
     Slot(usize, Word),
+}
+
+/// A single number, as an array without axes.
+#[derive(Debug)]
+pub(super) enum StepNumber {
+    F32([f32; 1]),
+    F64([f64; 1]),
+    U32([u32; 1]),
+}
+
+impl StepNumber {
+    /// The number in a slot; `None` if a truth value or integer is there.
+    pub(super) fn of(word: Word, slot: RawSlot) -> Option<Self> {
+        match word {
+            Word::F32 => Some(StepNumber::F32([f32::from_bits(slot as u32)])),
+            Word::F64 => Some(StepNumber::F64([f64::from_bits(slot)])),
+            Word::U32 => Some(StepNumber::U32([slot as u32])),
+            Word::Bool | Word::Int => None,
+        }
+    }
+
+    /// It as a slot.
+    pub(super) fn slot(&self) -> RawSlot {
+        match self {
+            StepNumber::F32([x]) => RawSlot::from(x.to_bits()),
+            StepNumber::F64([x]) => x.to_bits(),
+            StepNumber::U32([x]) => RawSlot::from(*x),
+        }
+    }
+
+    pub(super) fn view(&self) -> View<'_> {
+        let data = match self {
+            StepNumber::F32(x) => Slice::F32(x),
+            StepNumber::F64(x) => Slice::F64(x),
+            StepNumber::U32(x) => Slice::U32(x),
+        };
+        View::new(&[], data)
+    }
+
+    /// As [`view`](Self::view), to be changed.
+    pub(super) fn elements(&mut self) -> SliceMut<'_> {
+        match self {
+            StepNumber::F32(x) => SliceMut::F32(x),
+            StepNumber::F64(x) => SliceMut::F64(x),
+            StepNumber::U32(x) => SliceMut::U32(x),
+        }
+    }
 }
 
 /// An operand, and its lengths. Those of arrays in the frame are what is found there.
@@ -64,6 +111,8 @@ pub(super) struct ElementStep {
     pub(super) operands: SmallVec<[(FixedSource, usize); MOST_OPERANDS]>,
     pub(super) count: usize,
     pub(super) to: usize,
+    /// Whether no operand is in the place where the result goes, which takes the half that is read then.
+    pub(super) is_apart: bool,
 }
 
 /// A step. Places are those of memory, but where it says that they are of the frame.
@@ -81,6 +130,23 @@ pub(super) enum FixedStep {
     },
     /// Adds the products of all elements of one array and all of another to a matrix in a place.
     AddOuter([(FixedSource, usize); 2], usize),
+    /// Elements of one place, so many, are added to those of another, from one on.
+    AddPart {
+        from: usize,
+        count: usize,
+        start: usize,
+        to: usize,
+    },
+    /// `all` elements are 0, but `count` of them, from `start` on, which are those of a place.
+    Pad {
+        from: usize,
+        count: usize,
+        start: usize,
+        all: usize,
+        to: usize,
+    },
+    /// A vector times a matrix: where they are, how many elements they have, and where the product goes.
+    Product(VectorProduct, [(usize, usize); 2], usize),
     /// A constant is put into a place.
     Constant(Array, usize),
     /// The array in the place of the frame of the same number is copied to the place.

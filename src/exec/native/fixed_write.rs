@@ -5,80 +5,15 @@
 use smallvec::SmallVec;
 
 use super::arrays::OPERATOR;
-use super::fixed_step::{
-    ElementStep, FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay,
-};
+use super::fixed_quick::{kernel, quick};
+use super::fixed_step::{FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay};
 use super::frame::ArrayStep;
 
 use super::translate::Translator;
 use super::unsupported::{Translated, Unsupported};
-use crate::array::{Slice, SliceMut, Type, View, ViewMut};
+use crate::array::Type;
 use crate::ir::{Expression, Instruction, ValueId};
-use crate::rules::{Kernel, OpRef, is_one_of, shares};
-
-/// A step that needs less than [`FixedApply`], if there is one.
-fn quick(
-    op: &OpRef,
-    way: FixedWay,
-    operands: &[FixedOperand],
-    types: &[&Type],
-    ty: &Type,
-    to: FixedTarget,
-) -> Option<FixedStep> {
-    let FixedTarget::Memory(to) = to else {
-        return None;
-    };
-    let is_framed = |o: &FixedOperand| matches!(o.source, FixedSource::Frame(_));
-    if operands.iter().any(is_framed) {
-        return None;
-    }
-    if let FixedWay::Elements(kernel) = way {
-        return Some(FixedStep::Elements(Box::new(ElementStep {
-            kernel,
-            dtype: ty.dtype,
-            operands: operands.iter().map(|o| (o.source, o.count)).collect(),
-            count: ty.size(),
-            to,
-        })));
-    }
-    let &[
-        FixedOperand {
-            source: FixedSource::Memory(from),
-            ..
-        },
-    ] = operands
-    else {
-        return None;
-    };
-    Some(FixedStep::Part {
-        from,
-        start: first_element(op, types[0], ty)?,
-        count: ty.size(),
-        to,
-    })
-}
-
-/// The number of the first element that a slice takes, if it takes elements that follow one another. The
-/// operator says so itself, of an array of numbers that count.
-fn first_element(op: &OpRef, of: &Type, ty: &Type) -> Option<usize> {
-    if !is_one_of!(op: BasicSlice) || ty.size() == 0 {
-        return None;
-    }
-    let counted: Vec<f64> = (0..of.size()).map(|i| i as f64).collect();
-    let mut taken = vec![0.0; ty.size()];
-    let view = View::new(&of.shape, Slice::F64(&counted));
-    let out = ViewMut {
-        shape: &ty.shape,
-        data: SliceMut::F64(&mut taken),
-    };
-    op.eval(&[view], out).ok()?;
-    let start = taken[0];
-    let follow = taken
-        .iter()
-        .enumerate()
-        .all(|(k, &x)| x == start + k as f64);
-    follow.then_some(start as usize)
-}
+use crate::rules::{OpRef, is_one_of, shares};
 
 impl Translator<'_> {
     /// The memory where the elements of a value are; `None` if that is the frame.
@@ -284,17 +219,16 @@ impl Translator<'_> {
             }
             return Ok(Some(None));
         }
-        let fits = |of: &&Type| of.dtype == ty.dtype && (of.shape == ty.shape || of.size() == 1);
         let others = operands.iter().skip(1);
         let alone = in_memory.is_some_and(|to| {
             let to = FixedSource::Memory(to);
             first == Some(to) && others.clone().all(|o| o.source != to)
         });
         let in_place = alone && is_one_of!(op: Accumulate, ReplaceRow) && *types[0] == ty;
-        let way = match Kernel::of(&**op, ty.dtype, types.len()) {
-            Some(kernel) if types.iter().all(fits) => FixedWay::Elements(kernel),
-            _ if in_place => FixedWay::Update,
-            _ => FixedWay::Operator,
+        let way = match kernel(op, &types, &ty) {
+            Some(kernel) => FixedWay::Elements(kernel),
+            None if in_place => FixedWay::Update,
+            None => FixedWay::Operator,
         };
         let to = match in_memory {
             Some(place) => FixedTarget::Memory(place),
@@ -303,8 +237,9 @@ impl Translator<'_> {
                 FixedTarget::Slot(self.fixed.numbers - 1, self.word(result)?)
             }
         };
-        if let Some(step) = quick(op, way, &operands, &types, &ty, to) {
-            self.wait_for(step);
+        if let Some(steps) = quick(op, way, &operands, &types, &ty, to) {
+            self.write_segment();
+            self.fixed.steps.extend(steps);
             return Ok(Some(None));
         }
         let drops = args.iter().enumerate().filter_map(|(k, &id)| {

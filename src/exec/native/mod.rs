@@ -26,6 +26,8 @@ mod elements;
 mod emit;
 mod fixed;
 mod fixed_pending;
+mod fixed_quick;
+mod fixed_region;
 mod fixed_run;
 mod fixed_step;
 mod fixed_write;

@@ -68,6 +68,8 @@ struct Simplifier<'f> {
     splat: Vec<Option<ValueId>>,
     /// For a value that is -x, the value x.
     negated: Vec<Option<ValueId>>,
+    /// For a value that is minus a product or quotient, these.
+    opposites: HashMap<ValueId, (OpRef, Operands)>,
     /// For a value that a scalar operator made of one operand, these two.
     converted: HashMap<ValueId, (ScalarOperator, ValueId)>,
     /// Applied operators with their operands, and the block where they are.
@@ -232,6 +234,20 @@ impl Simplifier<'_> {
                 return self.stand(result, x);
             }
             self.negated[result as usize] = Some(args[0]);
+            // So -(-x * y) is x * y, and the product before is read no more, if only this read it.
+            if let Some((product, factors)) = self.opposites.get(&args[0]) {
+                (*op, *args) = (product.clone(), factors.clone());
+            }
+        }
+        if is_one_of!(op: Mul, Div) && (exact || ty.ndim() == 0) {
+            for k in 0..args.len() {
+                if let Some(x) = self.negated[args[k] as usize] {
+                    let mut factors = args.clone();
+                    factors[k] = x;
+                    self.opposites.insert(result, (op.clone(), factors));
+                    break;
+                }
+            }
         }
         let first = args.first().copied();
         let one = first.filter(|&a| exact && self.ty(a).size() == 1);
@@ -426,6 +442,7 @@ pub(super) fn simplify_values(
         facts: Vec::new(),
         splat: vec![None; count],
         negated: vec![None; count],
+        opposites: HashMap::default(),
         converted: HashMap::default(),
         seen: HashMap::with_capacity_and_hasher(applied, FxBuildHasher),
         seen_constants: HashMap::default(),

@@ -89,6 +89,12 @@ fn product<T: Field>(
     Ok(())
 }
 
+/// Elements of a row that are computed side by side.
+const BLOCK: usize = 16;
+
+/// Blocks of a row up to which a matrix is gone through once for each.
+const FEW: usize = 4;
+
 multiversion! {
     /// `out[j] = Σ x[l]·b[j, l]`.
     fn dots<T: Real>(machine: M, x: &[T], b: &[T], out: &mut [T]) {
@@ -101,6 +107,24 @@ multiversion! {
 multiversion! {
     /// `out[j] = Σ x[l]·b[l, j]`, where the rows of `b` begin every `n` elements.
     fn rows<T: Real>(machine: M, x: &[T], b: &[T], n: usize, out: &mut [T]) {
+        if let (blocks, []) = out.as_chunks_mut::<BLOCK>()
+            && blocks.len() <= FEW
+            && blocks.len() * BLOCK == n
+        {
+            // The sums stay in registers. Each has its summands in the order that it has them in below.
+            for (number, block) in blocks.iter_mut().enumerate() {
+                let mut sums = [T::default(); BLOCK];
+                for (&p, row) in x.iter().zip(b.chunks_exact(n)) {
+                    if let Some(row) = row[number * BLOCK..].first_chunk::<BLOCK>() {
+                        for l in 0..BLOCK {
+                            sums[l] = simd::mul_add::<M, T>(p, row[l], sums[l]);
+                        }
+                    }
+                }
+                *block = sums;
+            }
+            return;
+        }
         // A part of the result stays in the fastest cache while all rows are added to it.
         for (number, out) in out.chunks_mut(1024).enumerate() {
             let width = out.len();
@@ -137,6 +161,52 @@ fn vector<T: Real>(x: &[T], b: &[T], out: &mut [T], s: Sizes, tb: bool, threads:
             rows(x, &b[number * width..], n, out);
         }
     });
+}
+
+/// A product of a vector and a matrix in one thread, with all that is known of it before the elements are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VectorProduct {
+    /// Which factor is the vector.
+    pub(crate) vector: usize,
+    /// Whether the vector is multiplied by rows of the matrix.
+    by_dots: bool,
+}
+
+impl VectorProduct {
+    /// That of an operator on two matrices of some lengths; `None` if neither has one row or column alone, or
+    /// there is nothing to multiply.
+    pub(crate) fn of(op: &MatMul, a: &[usize], b: &[usize]) -> Option<Self> {
+        let ([_, _], [_, _]) = (a, b) else {
+            return None;
+        };
+        let sizes = op.sizes(a, b)?;
+        if sizes.work() == 0 {
+            return None;
+        }
+        match sizes {
+            Sizes { m: 1, .. } => Some(VectorProduct {
+                vector: 0,
+                by_dots: op.transpose_b,
+            }),
+            Sizes { n: 1, .. } => Some(VectorProduct {
+                vector: 1,
+                by_dots: !op.transpose_a,
+            }),
+            Sizes { .. } => None,
+        }
+    }
+
+    /// Computes it, as the operator does.
+    ///
+    /// # Panics
+    /// If `b` has not as many elements as the product of the others' numbers.
+    pub(crate) fn apply<T: Real>(self, x: &[T], b: &[T], out: &mut [T]) {
+        assert_eq!(b.len(), x.len() * out.len());
+        match self.by_dots {
+            true => dots(x, b, out),
+            false => rows(x, b, out.len(), out),
+        }
+    }
 }
 
 impl Operator for MatMul {

@@ -18,7 +18,7 @@ mod gemm;
 mod lu;
 mod outer;
 
-pub(crate) use outer::add_outer;
+pub(crate) use self::{matmul::VectorProduct, outer::add_outer};
 
 #[cfg(not(feature = "linalg"))]
 files! { vecdot, convolve, matmul }

@@ -3,11 +3,33 @@
 use crate::array::Real;
 use crate::simd::multiversion;
 
+/// Elements of a row that are computed side by side.
+const BLOCK: usize = 16;
+
+/// Blocks of a row up to which a matrix is gone through once for each.
+const FEW: usize = 4;
+
 multiversion! {
     /// `out[i, j] += x[i]·y[j]`. A product is rounded before it is added, as where it is an array of its
     /// own first. What is beyond the shorter of rows and factors is not touched.
     pub(crate) fn add_outer<T: Real>(x: &[T], y: &[T], out: &mut [T]) {
         if y.is_empty() {
+            return;
+        }
+        let n = y.len();
+        if let (blocks, []) = y.as_chunks::<BLOCK>()
+            && blocks.len() <= FEW
+        {
+            // Their number is known when this is compiled: they stay in registers for all rows.
+            for (at, block) in (0..n).step_by(BLOCK).zip(blocks) {
+                for (&x, row) in x.iter().zip(out.chunks_exact_mut(n)) {
+                    if let Some(row) = row[at..].first_chunk_mut::<BLOCK>() {
+                        for l in 0..BLOCK {
+                            row[l] += x * block[l];
+                        }
+                    }
+                }
+            }
             return;
         }
         for (&x, row) in x.iter().zip(out.chunks_exact_mut(y.len())) {
