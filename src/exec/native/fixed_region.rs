@@ -1,6 +1,6 @@
 //! Memory of one array of known length, and tapes of such arrays.
 //!
-//! Memory is whole blocks of [`Block`], so that elements begin where a processor loads them quickest, and a
+//! Memory is whole [blocks](AlignedBlock), so that elements begin where a processor loads them quickest, and a
 //! tape takes and gives whole blocks. All of it is set from the beginning: any bits are a number of each
 //! element type.
 
@@ -14,24 +14,24 @@ use super::array_tape::missing;
 /// As many bytes as the longest vectors have that a processor loads.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Block([u64; 8]);
+pub(super) struct AlignedBlock([u64; 8]);
 
 /// Arrays one after the other, of which the last are taken first.
-pub(super) type FixedTape = Vec<Block>;
+pub(super) type FixedTape = Vec<AlignedBlock>;
 
 /// Bytes that so many elements take in whole blocks.
 pub(super) fn bytes(dtype: DType, count: usize) -> usize {
-    blocks(dtype, count) * size_of::<Block>()
+    blocks(dtype, count) * size_of::<AlignedBlock>()
 }
 
 /// Blocks that so many elements take.
 fn blocks(dtype: DType, count: usize) -> usize {
-    (dtype.size() * count).div_ceil(size_of::<Block>())
+    (dtype.size() * count).div_ceil(size_of::<AlignedBlock>())
 }
 
 /// Bytes that a tape has allocated.
 pub(super) fn tape_bytes(tape: &FixedTape) -> usize {
-    tape.capacity() * size_of::<Block>()
+    tape.capacity() * size_of::<AlignedBlock>()
 }
 
 /// Memory for elements of one type.
@@ -40,7 +40,7 @@ pub(super) fn tape_bytes(tape: &FixedTape) -> usize {
 /// `dtype`, and what was set once stays.
 #[derive(Debug)]
 pub(super) struct FixedRegion {
-    blocks: Vec<Block>,
+    blocks: Vec<AlignedBlock>,
     dtype: DType,
     capacity: usize,
 }
@@ -64,7 +64,7 @@ impl FixedRegion {
         let count = blocks(dtype, capacity);
         let mut blocks = Vec::new();
         reserve::grow(&mut blocks, count)?;
-        blocks.resize(count, Block([0; 8]));
+        blocks.resize(count, AlignedBlock([0; 8]));
         Ok(FixedRegion {
             blocks,
             dtype,
@@ -80,10 +80,10 @@ impl FixedRegion {
     pub(super) fn slice(&self, count: usize) -> Slice<'_> {
         assert!(count <= self.capacity, "more elements than memory");
         let start = self.blocks.as_ptr();
-        // SAFETY: here and twice below, the blocks hold at least `capacity` elements of the type that `dtype`
-        // names, and `count` is no more. They are initialised, aligned to 64 bytes, and any bits are such an
-        // element. They are borrowed with `self`, which is borrowed as long as the slice.
         match self.dtype {
+            // SAFETY: here and twice below, the blocks hold at least `capacity` elements of the type that `dtype`
+            // names, and `count` is no more. They are initialised, aligned to 64 bytes, and any bits are such an
+            // element. They are borrowed with `self`, which is borrowed as long as the slice.
             DType::F32 => Slice::F32(unsafe { std::slice::from_raw_parts(start.cast(), count) }),
             // SAFETY: see above.
             DType::F64 => Slice::F64(unsafe { std::slice::from_raw_parts(start.cast(), count) }),
@@ -98,9 +98,9 @@ impl FixedRegion {
         use std::slice::from_raw_parts_mut as slice;
         assert!(count <= self.capacity, "more elements than memory");
         let start = self.blocks.as_mut_ptr();
-        // SAFETY: as for `slice`, here and twice below; `self` is borrowed mutably, so nobody else has the
-        // blocks, and whatever is written as an element is bits of a block.
         match self.dtype {
+            // SAFETY: as for `slice`, here and twice below; `self` is borrowed mutably, so nobody else has the
+            // blocks, and whatever is written as an element is bits of a block.
             DType::F32 => SliceMut::F32(unsafe { slice(start.cast(), count) }),
             // SAFETY: see above.
             DType::F64 => SliceMut::F64(unsafe { slice(start.cast(), count) }),
