@@ -128,7 +128,7 @@ def test_expressions(name, kinds):
 @pytest.mark.parametrize("kind", SAMPLES)
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one(name, kind):
-    if name == "is_integer" and kind not in (float, np.float64):
+    if name == "is_integer" and not hasattr(kind, name):
         pytest.skip("integers have none in Python 3.11")
     check(UNARY[name], (kind,), [(x,) for x in SAMPLES[kind]])
 

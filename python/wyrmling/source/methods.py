@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 
 from .state import ArrayContents, DictContents, GrownContents, ListContents
-from .values import Array, Choice, Known, Lazy, Number, Reference, Row, Traced, kind_of, same_object
+from .values import (
+    REAL,
+    Array,
+    Choice,
+    Known,
+    Lazy,
+    Number,
+    Reference,
+    Row,
+    Traced,
+    kind_of,
+    same_object,
+)
 from .walker import Walker
 
 
@@ -69,12 +81,16 @@ class Methods(Walker):
     ) -> Any:
         if name == "conjugate" and not args:
             return owner
-        if name == "is_integer" and not args and owner.kind in ("float", "float64"):
+        if name == "is_integer" and not args and owner.kind in REAL:
             whole = self.compute("equal_number", self.apply("trunc", owner.id), owner.id)
-            finite = self.compute(
-                "less_number", self.apply("abs", owner.id), self.constant(float("inf"))
-            )
+            infinity = (np.float32 if owner.kind == "float32" else float)("inf")
+            size = self.apply("abs", owner.id)
+            finite = self.compute("less_number", size, self.constant(infinity))
             return Number("bool", self.compute("bool_and", whole, finite), owner.sources)
+        # Python's integers have it from 3.12.
+        has = ("int64", "int", "bool") if hasattr(int, name) else ("int64",)
+        if name == "is_integer" and not args and owner.kind in has:
+            return Known(True)
         if name == "item" and not args and owner.kind in ("float64", "float32", "int64"):
             # Tracing has the plain number, without a gradient.
             self.ask_kind(owner)
