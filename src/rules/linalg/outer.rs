@@ -21,12 +21,15 @@ multiversion! {
             && blocks.len() <= FEW
         {
             // Their number is known when this is compiled: they stay in registers for all rows.
-            for (at, block) in (0..n).step_by(BLOCK).zip(blocks) {
+            for (at, &block) in (0..n).step_by(BLOCK).zip(blocks) {
                 for (&x, row) in x.iter().zip(out.chunks_exact_mut(n)) {
                     if let Some(row) = row[at..].first_chunk_mut::<BLOCK>() {
+                        // A copy shares no memory with the factors, so that LLVM computes it at once.
+                        let mut sums = *row;
                         for l in 0..BLOCK {
-                            row[l] += x * block[l];
+                            sums[l] += x * block[l];
                         }
+                        *row = sums;
                     }
                 }
             }
