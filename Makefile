@@ -49,10 +49,20 @@ bench: $(module) ## Measure: the Rust benches, then side by side with the peers 
 	$(rust) cargo bench --locked
 	$(rust) $(python) benches/compare.py --hand
 
+# rustc links with lld on this platform, which can put alike functions side by side: compression then
+# finds more of what they share, and the wheel is smaller by a thirtieth. maturin takes either the
+# arguments in pyproject.toml or those given here.
+rustc_args = $(shell $(python) -c "import tomllib; \
+	print(*tomllib.load(open('pyproject.toml', 'rb'))['tool']['maturin']['rustc-args'])")
+ifeq ($(shell uname -sm),Linux x86_64)
+link_args := -C link-arg=-Wl,--bp-compression-sort=both
+endif
+
 .PHONY: wheel
 wheel: $(VENV)/.dev-tools ## Build the wheel into dist/, check it, and run the demo from it
 	@rm -rf dist
-	$(rust) $(python) -m maturin build --release --out dist
+	$(rust) $(python) -m maturin build --release --out dist -- $(rustc_args) $(link_args)
+	$(python) scripts/compress_wheel.py dist
 	$(python) scripts/check_wheel.py dist
 
 # rustfmt does not find files that a macro declares: they are named to it.

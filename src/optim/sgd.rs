@@ -112,6 +112,7 @@ multiversion! {
 ///
 /// # Safety
 /// The table has rows of one number, `indices` are rows of it, and others reach it by moves if at all.
+#[inline]
 unsafe fn add_numbers<T: Number>(table: &Table, indices: &[u32], step: T, term: Term<&[T]>) {
     let start = table.pointer::<T>();
     for (k, (&i, &x)) in indices.iter().zip(term.rows).enumerate() {

@@ -147,6 +147,7 @@ fn columns(feeds: &Feeds) -> Vec<Words<'_>> {
     words
 }
 
+#[inline(always)]
 fn record<const N: usize>(columns: &[Words<'_>], i: usize) -> [u32; N] {
     std::array::from_fn(|k| {
         let Words { memory, step, at } = columns[k];

@@ -69,26 +69,35 @@ pub(super) fn run<R: Send + 'static>(
     }
 }
 
-/// Writes the transpose of a matrix in C order with so many columns. Square blocks are read and
-/// written while they are in the fastest cache.
-pub(super) fn transpose<T: Copy>(x: &[T], columns: usize, out: &mut [T]) {
+/// Writes the transpose of a matrix in C order with so many columns, as numbers of another type.
+/// Square blocks are read and written while they are in the fastest cache.
+pub(super) fn transpose<T: Real, U: Real>(x: &[T], columns: usize, out: &mut [U]) {
     const BLOCK: usize = 16;
     let rows = x.len().checked_div(columns).unwrap_or(0);
     for i in (0..rows).step_by(BLOCK) {
         for j in (0..columns).step_by(BLOCK) {
             for r in i..(i + BLOCK).min(rows) {
                 for c in j..(j + BLOCK).min(columns) {
-                    out[c * rows + r] = x[r * columns + c];
+                    out[c * rows + r] = U::of(Real::to(x[r * columns + c]));
                 }
             }
         }
     }
 }
 
-/// The transpose of a matrix in C order with so many columns.
-pub(super) fn transposed<T: Field>(x: &[T], columns: usize) -> Result<Vec<T>> {
-    let mut out = filled(x.len(), T::default())?;
+/// The transpose of a matrix in C order with so many columns, in double precision.
+pub(super) fn transposed<T: Real>(x: &[T], columns: usize) -> Result<Vec<f64>> {
+    let mut out = filled(x.len(), 0.0)?;
     transpose(x, columns, &mut out);
+    Ok(out)
+}
+
+/// The same numbers as another type.
+pub(super) fn converted<T: Real, U: Real>(x: &[T]) -> Result<Vec<U>> {
+    let mut out = filled(x.len(), U::zero())?;
+    out.iter_mut()
+        .zip(x)
+        .for_each(|(o, &x)| *o = U::of(Real::to(x)));
     Ok(out)
 }
 

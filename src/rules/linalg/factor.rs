@@ -1,4 +1,8 @@
-//! Decompositions of one dense matrix, by the crate `faer`, in single and double precision.
+//! Decompositions of one dense matrix, by the crate `faer`, in double precision.
+//!
+//! Matrices of single precision are converted on the way in and out. A decomposition is then right to
+//! the last bits of single precision, takes up to twice the time that LAPACK's of that precision
+//! does, and one copy of the crate's code is linked, not two: it is a twentieth of the module.
 //!
 //! Cholesky, Householder QR, the singular value decomposition and the eigenvalues of symmetric
 //! matrices; [`super::lu`] has LU. Matrices of arguments and results are slices in C order;
@@ -20,23 +24,19 @@ use faer::dyn_stack::{MemStack, StackReq};
 use faer::linalg::{cholesky::llt, evd, householder, qr, svd};
 use faer::{Conj, MatMut, MatRef, Par};
 
-use super::dense::{Field, largest, run, scratch, transpose, transposed};
+use super::dense::{converted, largest, run, scratch, transpose, transposed};
 use crate::array::{Real, filled};
 use crate::error::{Error, Result};
 
 /// The power of two by which a matrix is multiplied before it is decomposed, if its largest element
 /// is so far from 1 that squares of elements overflow or vanish. `None` if an element is not finite.
-fn scale<T: Field>(x: &[T]) -> Option<T> {
-    let most = Real::to(largest(x));
+fn scale(x: &[f64]) -> Option<f64> {
+    let most = largest(x);
     if !most.is_finite() {
         return None;
     }
-    // Exponents whose squares are safe, and those that a number of this type can have.
-    let (safe, own) = if T::DTYPE.size() == 4 {
-        (40, 120)
-    } else {
-        (400, 1000)
-    };
+    // Exponents whose squares are safe, and those that a number can have.
+    let (safe, own) = (400, 1000);
     let exponent = if most == 0.0 {
         0
     } else {
@@ -44,18 +44,18 @@ fn scale<T: Field>(x: &[T]) -> Option<T> {
     };
     let power = (-exponent).clamp(-own, own);
     Some(match exponent.abs() > safe {
-        true => T::of(2.0).powi(power),
-        false => T::of(1.0),
+        true => 2f64.powi(power),
+        false => 1.0,
     })
 }
 
 /// Writes the lower triangular L of `a = L Lᵀ`, reading the lower triangle of `a`. Whether
 /// there is one: if the matrix is not positive definite, the result is not to be used.
-pub(super) fn cholesky<T: Field>(a: &[T], n: usize, l: &mut [T]) -> Result<bool> {
+pub(super) fn cholesky<T: Real>(a: &[T], n: usize, l: &mut [T]) -> Result<bool> {
     let mut x = transposed(a, n)?;
     let (x, found) = run([n; 3], move || {
         let params = Default::default();
-        let needed = llt::factor::cholesky_in_place_scratch::<T>(n, Par::Seq, params);
+        let needed = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, params);
         let mut memory = scratch(needed)?;
         let found = llt::factor::cholesky_in_place(
             MatMut::from_column_major_slice_mut(&mut x, n, n),
@@ -68,27 +68,27 @@ pub(super) fn cholesky<T: Field>(a: &[T], n: usize, l: &mut [T]) -> Result<bool>
     })?;
     transpose(&x, n, l);
     for (i, row) in l.chunks_exact_mut(n.max(1)).enumerate() {
-        row[i + 1..].fill(T::default());
+        row[i + 1..].fill(T::zero());
     }
     Ok(found)
 }
 
 /// Writes Q and R of an `m` × `n` matrix, `m >= n`: `q` has its shape, `r` is `n` × `n`.
-pub(super) fn qr<T: Field>(a: &[T], m: usize, n: usize, q: &mut [T], r: &mut [T]) -> Result<()> {
+pub(super) fn qr<T: Real>(a: &[T], m: usize, n: usize, q: &mut [T], r: &mut [T]) -> Result<()> {
     if n == 0 {
         return Ok(());
     }
     let mut columns = transposed(a, n)?;
     let (columns, x) = run([m, n, n], move || {
-        let block = qr::no_pivoting::factor::recommended_block_size::<T>(m, n);
+        let block = qr::no_pivoting::factor::recommended_block_size::<f64>(m, n);
         let params = Default::default();
         let mut memory = scratch(StackReq::any_of(&[
-            qr::no_pivoting::factor::qr_in_place_scratch::<T>(m, n, block, Par::Seq, params),
-            householder::apply_block_householder_sequence_on_the_left_in_place_scratch::<T>(
+            qr::no_pivoting::factor::qr_in_place_scratch::<f64>(m, n, block, Par::Seq, params),
+            householder::apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(
                 m, block, n,
             ),
         ]))?;
-        let mut coefficients = filled(block * n, T::default())?;
+        let mut coefficients = filled(block * n, 0.0)?;
         qr::no_pivoting::factor::qr_in_place(
             MatMut::from_column_major_slice_mut(&mut columns, m, n),
             MatMut::from_column_major_slice_mut(&mut coefficients, block, n),
@@ -110,9 +110,9 @@ pub(super) fn qr<T: Field>(a: &[T], m: usize, n: usize, q: &mut [T], r: &mut [T]
     for (i, row) in r.chunks_exact_mut(n).enumerate() {
         for (j, r) in row.iter_mut().enumerate() {
             *r = if i <= j {
-                columns[j * m + i]
+                T::of(columns[j * m + i])
             } else {
-                T::default()
+                T::zero()
             };
         }
     }
@@ -132,15 +132,14 @@ pub(super) struct Singular<T> {
 
 /// Turns vectors, and others along with them, so that of each the largest component, or the first
 /// of those as large to rounding, is positive.
-fn sign<T: Field>(vectors: &mut [T], length: usize, along: &mut [T], other: usize) {
-    let near = T::of(1.0 - 16.0 * length as f64 * Real::to(<T as num_traits::Float>::epsilon()));
-    let abs = |x: T| num_traits::Float::abs(x);
+fn sign(vectors: &mut [f64], length: usize, along: &mut [f64], other: usize) {
+    let near = 1.0 - 16.0 * length as f64 * f64::EPSILON;
     for (k, vector) in vectors.chunks_exact_mut(length.max(1)).enumerate() {
         let most = vector
             .iter()
-            .fold(T::default(), |m, &x| if abs(x) > m { abs(x) } else { m });
-        let first = vector.iter().find(|x| abs(**x) >= most * near);
-        if first.is_some_and(|&x| x < T::default()) {
+            .fold(0.0, |m: f64, &x| if x.abs() > m { x.abs() } else { m });
+        let first = vector.iter().find(|x| x.abs() >= most * near);
+        if first.is_some_and(|&x| x < 0.0) {
             vector.iter_mut().for_each(|x| *x = -*x);
             let along = along.get_mut(k * other..(k + 1) * other);
             along.into_iter().flatten().for_each(|x| *x = -*x);
@@ -150,13 +149,13 @@ fn sign<T: Field>(vectors: &mut [T], length: usize, along: &mut [T], other: usiz
 
 /// Puts values in order, and their vectors, given with their length, along with them: what `faer`
 /// finds may be out of order by rounding.
-fn arrange<T: Field>(
-    values: &mut Vec<T>,
+fn arrange(
+    values: &mut Vec<f64>,
     descending: bool,
-    vectors: &mut [(&mut Vec<T>, usize)],
+    vectors: &mut [(&mut Vec<f64>, usize)],
 ) -> Result<()> {
-    let compare = |a: T, b: T| {
-        let order = Real::to(a).total_cmp(&Real::to(b));
+    let compare = |a: f64, b: f64| {
+        let order = a.total_cmp(&b);
         if descending { order.reverse() } else { order }
     };
     if values.is_sorted_by(|&a, &b| compare(a, b).is_le()) {
@@ -165,14 +164,14 @@ fn arrange<T: Field>(
     let mut order: Vec<usize> = filled(values.len(), 0)?;
     order.iter_mut().enumerate().for_each(|(k, o)| *o = k);
     order.sort_unstable_by(|&i, &j| compare(values[i], values[j]).then(i.cmp(&j)));
-    let mut moved = filled(values.len(), T::default())?;
+    let mut moved = filled(values.len(), 0.0)?;
     moved
         .iter_mut()
         .zip(&order)
         .for_each(|(to, &k)| *to = values[k]);
     *values = moved;
     for (vectors, length) in vectors {
-        let mut moved = filled(vectors.len(), T::default())?;
+        let mut moved = filled(vectors.len(), 0.0)?;
         for (to, &k) in moved.chunks_exact_mut(*length).zip(&order) {
             to.copy_from_slice(&vectors[k * *length..(k + 1) * *length]);
         }
@@ -182,11 +181,9 @@ fn arrange<T: Field>(
 }
 
 /// The first unit vectors, one after the other.
-fn units<T: Field>(count: usize, length: usize) -> Result<Vec<T>> {
-    let mut out = filled(count * length, T::default())?;
-    out.iter_mut()
-        .step_by(length + 1)
-        .for_each(|x| *x = T::of(1.0));
+fn units(count: usize, length: usize) -> Result<Vec<f64>> {
+    let mut out = filled(count * length, 0.0)?;
+    out.iter_mut().step_by(length + 1).for_each(|x| *x = 1.0);
     Ok(out)
 }
 
@@ -195,32 +192,38 @@ fn no_convergence(name: &str) -> Error {
     Error::LinAlg(format!("{name}: the iteration did not converge"))
 }
 
-/// The matrix times a number.
-fn scaled<T: Field>(a: &[T], by: T) -> Result<Vec<T>> {
-    let mut out = filled(a.len(), T::default())?;
-    out.iter_mut().zip(a).for_each(|(o, &x)| *o = x * by);
-    Ok(out)
+/// The reduced singular value decomposition; `None` if an element is not finite.
+pub(super) fn svd<T: Real>(a: &[T], m: usize, n: usize) -> Result<Option<Singular<T>>> {
+    let Some(found) = svd_in_double(converted(a)?, m, n)? else {
+        return Ok(None);
+    };
+    Ok(Some(Singular {
+        values: converted(&found.values)?,
+        left: converted(&found.left)?,
+        right: converted(&found.right)?,
+    }))
 }
 
-/// The reduced singular value decomposition; `None` if an element is not finite.
-pub(super) fn svd<T: Field>(a: &[T], m: usize, n: usize) -> Result<Option<Singular<T>>> {
+fn svd_in_double(mut a: Vec<f64>, m: usize, n: usize) -> Result<Option<Singular<f64>>> {
     let k = m.min(n);
-    let Some(by) = scale(a) else { return Ok(None) };
+    let Some(by) = scale(&a) else {
+        return Ok(None);
+    };
     let mut found = Singular {
-        values: filled(k, T::default())?,
+        values: filled(k, 0.0)?,
         left: units(k, m)?,
         right: units(k, n)?,
     };
-    if largest(a) == T::default() {
+    if largest(&a) == 0.0 {
         return Ok(Some(found));
     }
-    let a = scaled(a, by)?;
+    a.iter_mut().for_each(|x| *x *= by);
     run([m, n, k], move || {
-        let mut params: faer::Spec<svd::SvdParams, T> = Default::default();
+        let mut params: faer::Spec<svd::SvdParams, f64> = Default::default();
         // Divide and conquer pays from here on; by default from 128 values.
         params.recursion_threshold = 32;
         let thin = svd::ComputeSvdVectors::Thin;
-        let mut memory = scratch(svd::svd_scratch::<T>(m, n, thin, thin, Par::Seq, params))?;
+        let mut memory = scratch(svd::svd_scratch::<f64>(m, n, thin, thin, Par::Seq, params))?;
         svd::svd(
             MatRef::from_row_major_slice(&a, m, n),
             faer::diag::DiagMut::from_slice_mut(&mut found.values),
@@ -233,7 +236,7 @@ pub(super) fn svd<T: Field>(a: &[T], m: usize, n: usize) -> Result<Option<Singul
         .map_err(|_| no_convergence("svd"))?;
         for (s, v) in found.values.iter_mut().zip(found.right.chunks_exact_mut(n)) {
             *s /= by;
-            if *s < T::default() {
+            if *s < 0.0 {
                 *s = -*s;
                 v.iter_mut().for_each(|v| *v = -*v);
             }
@@ -247,28 +250,33 @@ pub(super) fn svd<T: Field>(a: &[T], m: usize, n: usize) -> Result<Option<Singul
 
 /// Eigenvalues, ascending, and unit eigenvectors one after the other, of the symmetric matrix that
 /// has the lower triangle of `a`; `None` if an element of that is not finite.
-pub(super) fn eigh<T: Field>(a: &[T], n: usize) -> Result<Option<(Vec<T>, Vec<T>)>> {
-    let mut values = filled(n, T::default())?;
-    let mut lower = filled(n * n, T::default())?;
-    for (i, (to, from)) in lower
-        .chunks_exact_mut(n.max(1))
-        .zip(a.chunks_exact(n.max(1)))
-        .enumerate()
-    {
-        to[..=i].copy_from_slice(&from[..=i]);
+pub(super) fn eigh<T: Real>(a: &[T], n: usize) -> Result<Option<(Vec<T>, Vec<T>)>> {
+    Ok(match eigh_in_double(converted(a)?, n)? {
+        Some((values, vectors)) => Some((converted(&values)?, converted(&vectors)?)),
+        None => None,
+    })
+}
+
+/// Eigenvalues and eigenvectors.
+type Eigen = (Vec<f64>, Vec<f64>);
+
+fn eigh_in_double(mut lower: Vec<f64>, n: usize) -> Result<Option<Eigen>> {
+    let mut values = filled(n, 0.0)?;
+    for (i, row) in lower.chunks_exact_mut(n.max(1)).enumerate() {
+        row[i + 1..].fill(0.0);
     }
     let Some(by) = scale(&lower) else {
         return Ok(None);
     };
     let mut vectors = units(n, n)?;
-    if largest(&lower) == T::default() {
+    if largest(&lower) == 0.0 {
         return Ok(Some((values, vectors)));
     }
     lower.iter_mut().for_each(|x| *x *= by);
     run([n; 3], move || {
         let params = Default::default();
         let with = evd::ComputeEigenvectors::Yes;
-        let needed = evd::self_adjoint_evd_scratch::<T>(n, with, Par::Seq, params);
+        let needed = evd::self_adjoint_evd_scratch::<f64>(n, with, Par::Seq, params);
         let mut memory = scratch(needed)?;
         evd::self_adjoint_evd(
             MatRef::from_row_major_slice(&lower, n, n),

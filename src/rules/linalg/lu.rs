@@ -8,15 +8,15 @@ use faer::linalg::lu::partial_pivoting as lu;
 use faer::perm::PermRef;
 use faer::{MatMut, MatRef, Par};
 
-use super::dense::{Field, run, scratch, transpose, transposed};
+use super::dense::{converted, run, scratch, transpose, transposed};
 use crate::array::{Real, filled};
 use crate::error::Result;
 
 /// The LU decomposition of a matrix.
-pub(super) struct Lu<T> {
+pub(super) struct Lu {
     n: usize,
     /// Below the diagonal L, whose diagonal is 1; the rest is U; column by column.
-    factors: Vec<T>,
+    factors: Vec<f64>,
     /// Row `i` of the factors is row `order[i]` of the matrix.
     order: Vec<usize>,
     /// Where that row of the matrix went.
@@ -24,15 +24,11 @@ pub(super) struct Lu<T> {
     odd: bool,
 }
 
-impl<T: Field> Lu<T> {
+impl Lu {
     /// Decomposes an `n` × `n` matrix, or its transpose.
-    pub(super) fn new(a: &[T], n: usize, transpose: bool) -> Result<Self> {
+    pub(super) fn new<T: Real>(a: &[T], n: usize, transpose: bool) -> Result<Self> {
         let factors = match transpose {
-            true => {
-                let mut copy = filled(a.len(), T::default())?;
-                copy.copy_from_slice(a);
-                copy
-            }
+            true => converted(a)?,
             false => transposed(a, n)?,
         };
         let mut lu = Lu {
@@ -44,7 +40,7 @@ impl<T: Field> Lu<T> {
         };
         run([n; 3], move || {
             let params = Default::default();
-            let needed = lu::factor::lu_in_place_scratch::<usize, T>(n, n, Par::Seq, params);
+            let needed = lu::factor::lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, params);
             let mut memory = scratch(needed)?;
             let (found, _) = lu::factor::lu_in_place(
                 MatMut::from_column_major_slice_mut(&mut lu.factors, n, n),
@@ -59,7 +55,7 @@ impl<T: Field> Lu<T> {
         })
     }
 
-    fn factors(&self) -> MatRef<'_, T> {
+    fn factors(&self) -> MatRef<'_, f64> {
         MatRef::from_column_major_slice(&self.factors, self.n, self.n)
     }
 
@@ -72,7 +68,7 @@ impl<T: Field> Lu<T> {
         let pivots = self.factors.iter().step_by(self.n + 1);
         let mut zero = false;
         pivots
-            .map(|p| Real::to(*p))
+            .copied()
             .take_while(move |p| !std::mem::replace(&mut zero, *p == 0.0))
     }
 
@@ -106,14 +102,14 @@ impl<T: Field> Lu<T> {
     }
 
     /// Writes the solution of `matrix · out = b`, of so many columns.
-    pub(super) fn solve(self, b: &[T], columns: usize, out: &mut [T]) -> Result<()> {
+    pub(super) fn solve<T: Real>(self, b: &[T], columns: usize, out: &mut [T]) -> Result<()> {
         let n = self.n;
         if columns == 0 || n == 0 {
             return Ok(());
         }
         let mut x = transposed(b, columns)?;
         let x = run([n, n, columns], move || {
-            let needed = lu::solve::solve_in_place_scratch::<usize, T>(n, columns, Par::Seq);
+            let needed = lu::solve::solve_in_place_scratch::<usize, f64>(n, columns, Par::Seq);
             let mut memory = scratch(needed)?;
             lu::solve::solve_in_place(
                 self.factors(),
@@ -130,11 +126,11 @@ impl<T: Field> Lu<T> {
     }
 
     /// Writes the inverse.
-    pub(super) fn inverse(self, out: &mut [T]) -> Result<()> {
+    pub(super) fn inverse<T: Real>(self, out: &mut [T]) -> Result<()> {
         let n = self.n;
-        let mut x = filled(n * n, T::default())?;
+        let mut x = filled(n * n, 0.0)?;
         let x = run([n; 3], move || {
-            let needed = lu::inverse::inverse_scratch::<usize, T>(n, Par::Seq);
+            let needed = lu::inverse::inverse_scratch::<usize, f64>(n, Par::Seq);
             let mut memory = scratch(needed)?;
             lu::inverse::inverse(
                 MatMut::from_column_major_slice_mut(&mut x, n, n),
