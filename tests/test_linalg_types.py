@@ -53,3 +53,31 @@ def test_shares_of_least_squares_are_lapacks(rcond):
     expected = np.linalg.lstsq(a, b, rcond)
     np.testing.assert_allclose(got[0].value, expected[0], atol=1e-14)
     assert got[2] == expected[2]
+
+
+@pytest.mark.parametrize("n", [1, 3, 40, 200])
+def test_decompositions_of_single_precision_are_rounded_once(n):
+    """Each element is that of double precision, to the last bit of single precision."""
+    rng = np.random.default_rng(n)
+    a = (rng.standard_normal((n, n)) + 2 * np.sqrt(n) * np.eye(n)).astype(np.float32)
+    b = rng.standard_normal((n, 2)).astype(np.float32)
+    s = a @ a.T
+    s = (s + s.T) / 2
+    double = [x.astype(np.float64) for x in (a, b, s)]
+    for function, args in {
+        wy.linalg.inv: (0,),
+        wy.linalg.det: (0,),
+        wy.linalg.solve: (0, 1),
+        wy.linalg.cholesky: (2,),
+        wy.linalg.qr: (0,),
+        wy.linalg.svd: (0,),
+        wy.linalg.eigh: (2,),
+    }.items():
+        got = function(*[wy.Variable((a, b, s)[k]) for k in args])
+        expected = function(*[double[k] for k in args])
+        both = zip(got, expected, strict=True) if isinstance(got, tuple) else [(got, expected)]
+        for one, other in both:
+            assert one.value.dtype == np.float32
+            with np.errstate(over="ignore"):
+                rounded = np.asarray(other, np.float32)
+            np.testing.assert_allclose(one.value, rounded, rtol=2e-7, atol=1e-12)

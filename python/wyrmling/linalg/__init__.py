@@ -2,7 +2,8 @@
 
 NumPy's own functions call these when they are given a variable, but that the factors of
 ``np.linalg.eigh``, ``svd`` and ``qr`` are NumPy's own, signs included. Matrices are the last two
-axes of an array, and any axes before them hold several; float32 and float64 are kept.
+axes of an array, and any axes before them hold several; float32 and float64 are kept, and what is
+decomposed or solved in float32 is computed in float64 and rounded once.
 
 Where there is no derivative there is an error, and no number that looks like one:
 
