@@ -173,8 +173,9 @@ mod vectors {
 
     use crate::simd::{Isa, Machine};
 
-    /// Defines a load and a store by vectors of one type, from byte `at` on, of `$block` bytes at a
-    /// time. Both return where they ended. Each is small, so that LLVM copies it into kernels.
+    /// Defines a load and a store by vectors of one type, from byte `at` on: by `$block` bytes if
+    /// that is more than a vector, then one vector at a time. Both return where they ended. Each
+    /// is small, so that kernels have it in place.
     macro_rules! movers {
         (
             $(#[$feature:meta])? $load:ident, $store:ident, $instruction:literal,
@@ -188,7 +189,10 @@ mod vectors {
             $(#[$feature])?
             #[inline]
             unsafe fn $load(src: *const u8, dst: *mut u8, mut at: usize, bytes: usize) -> usize {
-                movers!(@load $block, $instruction, $vector, $class, src, dst, at, bytes);
+                if $block > size_of::<$vector>() {
+                    movers!(@load $block, $instruction, $vector, $class, src, dst, at, bytes);
+                }
+                movers!(@load size_of::<$vector>(), $instruction, $vector, $class, src, dst, at, bytes);
                 at
             }
 
@@ -201,7 +205,10 @@ mod vectors {
             $(#[$feature])?
             #[inline]
             unsafe fn $store(dst: *mut u8, src: *const u8, mut at: usize, bytes: usize) -> usize {
-                movers!(@store $block, $instruction, $vector, $class, src, dst, at, bytes);
+                if $block > size_of::<$vector>() {
+                    movers!(@store $block, $instruction, $vector, $class, src, dst, at, bytes);
+                }
+                movers!(@store size_of::<$vector>(), $instruction, $vector, $class, src, dst, at, bytes);
                 at
             }
         };
@@ -260,22 +267,7 @@ mod vectors {
     /// Bytes moved at once by the widest vectors.
     const BLOCK: usize = 128;
 
-    movers!(
-        load_sse2_blocks,
-        store_sse2_blocks,
-        "movups",
-        __m128,
-        xmm_reg,
-        BLOCK
-    );
-    movers!(
-        load_sse2,
-        store_sse2,
-        "movups",
-        __m128,
-        xmm_reg,
-        size_of::<__m128>()
-    );
+    movers!(load_sse2, store_sse2, "movups", __m128, xmm_reg, BLOCK);
     movers!(
         #[target_feature(enable = "avx2,fma")]
         load_half,
@@ -287,29 +279,11 @@ mod vectors {
     );
     movers!(
         #[target_feature(enable = "avx2,fma")]
-        load_avx2_blocks,
-        store_avx2_blocks,
-        "vmovups",
-        __m256,
-        ymm_reg,
-        BLOCK
-    );
-    movers!(
-        #[target_feature(enable = "avx2,fma")]
         load_avx2,
         store_avx2,
         "vmovups",
         __m256,
         ymm_reg,
-        size_of::<__m256>()
-    );
-    movers!(
-        #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-        load_avx512_blocks,
-        store_avx512_blocks,
-        "vmovups",
-        __m512,
-        zmm_reg,
         BLOCK
     );
     movers!(
@@ -319,7 +293,7 @@ mod vectors {
         "vmovups",
         __m512,
         zmm_reg,
-        size_of::<__m512>()
+        BLOCK
     );
 
     /// # Safety
@@ -334,17 +308,11 @@ mod vectors {
         // conditions say; `at` is 0 or where the call before ended, which is not beyond `bytes`.
         unsafe {
             match M::ISA {
-                Isa::Scalar => {
-                    let at = load_sse2_blocks(src, dst, 0, bytes);
-                    load_sse2(src, dst, at, bytes)
-                }
+                Isa::Scalar => load_sse2(src, dst, 0, bytes),
                 Isa::Avx2 | Isa::Avx512 => {
                     let mut at = 0;
                     if M::ISA == Isa::Avx512 {
-                        at = load_avx512_blocks(src, dst, at, bytes);
                         at = load_avx512(src, dst, at, bytes);
-                    } else {
-                        at = load_avx2_blocks(src, dst, at, bytes);
                     }
                     at = load_avx2(src, dst, at, bytes);
                     load_half(src, dst, at, bytes)
@@ -365,17 +333,11 @@ mod vectors {
         // conditions say; `at` is 0 or where the call before ended, which is not beyond `bytes`.
         unsafe {
             match M::ISA {
-                Isa::Scalar => {
-                    let at = store_sse2_blocks(dst, src, 0, bytes);
-                    store_sse2(dst, src, at, bytes)
-                }
+                Isa::Scalar => store_sse2(dst, src, 0, bytes),
                 Isa::Avx2 | Isa::Avx512 => {
                     let mut at = 0;
                     if M::ISA == Isa::Avx512 {
-                        at = store_avx512_blocks(dst, src, at, bytes);
                         at = store_avx512(dst, src, at, bytes);
-                    } else {
-                        at = store_avx2_blocks(dst, src, at, bytes);
                     }
                     at = store_avx2(dst, src, at, bytes);
                     store_half(dst, src, at, bytes)
