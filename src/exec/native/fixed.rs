@@ -374,7 +374,7 @@ impl FixedMemory {
     /// An array of what is in a place.
     ///
     /// # Errors
-    /// [`Error::Memory`].
+    /// [`Error::Memory`](crate::Error::Memory).
     pub(super) fn array(&self, place: usize, shape: &[usize]) -> Result<Array> {
         Ok(match self.read(place, crate::array::size(shape)) {
             Slice::F32(x) => Dense::copy_of(shape, x)?.into(),
