@@ -91,7 +91,10 @@ def test_orders_without_a_derivative_are_refused(order):
         lambda p: np.linalg.cond(matrix * p, p),
     ]
     if order == 0 or math.isinf(order):
-        refused += [lambda p: wy.linalg.norm(matrix[0], p), lambda p: np.linalg.norm(p * [1.0], p)]
+        refused += [
+            lambda p: wy.linalg.norm(matrix[0], p),
+            lambda p: np.linalg.norm(p * np.ones(1), p),
+        ]
     for f in refused:
         with pytest.raises(TypeError, match="norm: ord: "):
             wy.grad(f)(order)
