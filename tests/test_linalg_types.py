@@ -66,6 +66,7 @@ def test_decompositions_of_single_precision_are_rounded_once(n):
     double = [x.astype(np.float64) for x in (a, b, s)]
     for function, args in {
         wy.linalg.inv: (0,),
+        wy.linalg.pinv: (0,),
         wy.linalg.det: (0,),
         wy.linalg.solve: (0, 1),
         wy.linalg.cholesky: (2,),

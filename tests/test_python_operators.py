@@ -1,5 +1,6 @@
 """Operators of Python on variables: as on NumPy's arrays, with the right gradients."""
 
+import math
 import operator
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ Y = np.array([2.0, 3.0, -1.5])
 MASK = np.array([True, False, True])
 OTHER = np.array([True, True, False])
 ARITHMETIC = [operator.mod, operator.floordiv, divmod]
+COMPARISONS = [getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")]
 LOGICAL = [operator.and_, operator.or_, operator.xor]
 
 
@@ -49,6 +51,21 @@ def test_gradients_of_remainders():
     # x % y = x - y floor(x / y), so by y it is -floor(x / y).
     got = wy.grad(lambda x, y: (x % y).sum(), (0, 1))(X, Y)
     np.testing.assert_array_equal(got, [np.ones(3), -np.floor(X / Y)])
+
+
+@pytest.mark.parametrize("x", [2.0**53, -(2.0**53), 2.0**124, 1e308, math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("by", COMPARISONS)
+def test_floats_are_compared_exactly_with_integers(by, x):
+    near = int(x) if math.isfinite(x) else 0
+    for n in (near, near + 1, near - 1, 10**400, -(10**400), 2**63):
+        for left, right in [(x, n), (n, x)]:
+
+            def f(y, at=left is x, n=n):
+                return y * (1.0 if (by(y, n) if at else by(n, y)) else 2.0)
+
+            wanted = 1.0 if by(left, right) else 2.0
+            for mode in ("trace", "source"):
+                assert wy.grad(f, mode=mode)(x) == wanted, (left, right, mode)
 
 
 @pytest.mark.parametrize("f", LOGICAL)

@@ -1,10 +1,11 @@
 //! Calls of code by itself, as jumps.
 //!
-//! A function of the ir has no calls: what a function calls is a part of it. A part that calls itself, to
-//! a depth that is not known, is a region of blocks with an entry. Calls of it are jumps to the entry. What the
-//! caller still needs is kept on a tape, with the number of the call; a return takes that number and
-//! goes on behind the call, where what was kept is taken (Reynolds, "Definitional interpreters for
-//! higher-order programming languages", 1972, calls such a change *defunctionalisation*).
+//! A function of the ir has no calls: what a function calls is a part of it. A part that calls
+//! itself, to a depth that is not known, is a region of blocks with an entry. Calls of it are jumps
+//! to the entry. What the caller still needs is kept on a tape, with the number of the call; a
+//! return takes that number and goes on behind the call, where what was kept is taken (Reynolds,
+//! "Definitional interpreters for higher-order programming languages", 1972, calls such a change
+//! *defunctionalisation*).
 //!
 //! So recursion is a loop with tapes. Whatever takes functions with loops takes it too: derivatives of any
 //! order, simplifying, the interpreter and machine code. It uses memory of tapes, and no stack of the

@@ -253,12 +253,13 @@ fn trained_loss<'py>(
 
 /// Minimises a loss over data by stochastic gradient steps, at native speed.
 ///
-/// ``loss`` is a variable, a Program or a function (see below); the sum of its elements over each batch is what is
-/// minimised. ``columns`` maps inputs to arrays with a row for each sample, ``sample`` maps
-/// index inputs to samplers that draw anew for every sample. Samples are shuffled every epoch
-/// and all are used, in batches of ``batch_size``; the last batch may be shorter. An ``IndexInput``
-/// that is only looked up in (``features`` in ``w[features[i]]``) is no column: it is a table, the same
-/// for every batch, as it is now, or was when the program was frozen; or as ``columns`` gives it.
+/// ``loss`` is a variable, a Program or a function (see below); the sum of its elements over each
+/// batch is what is minimised. ``columns`` maps inputs to arrays with a row for each sample,
+/// ``sample`` maps index inputs to samplers that draw anew for every sample. Samples are shuffled
+/// every epoch and all are used, in batches of ``batch_size``; the last batch may be shorter. An
+/// ``IndexInput`` that is only looked up in (``features`` in ``w[features[i]]``) is no column: it
+/// is a table, the same for every batch, as it is now, or was when the program was frozen; or as
+/// ``columns`` gives it.
 ///
 /// ``threads`` workers (0: one for each core) update the parameters without locks (Hogwild;
 /// Recht et al., 2011). Equal seeds give equal bits with ``threads=1``, and for any fixed
@@ -273,17 +274,18 @@ fn trained_loss<'py>(
 /// ends. Operators of your own that the loss calls cannot read them then (RuntimeError), and can
 /// never change them: they would wait for themselves.
 ///
-/// ``loss`` may also be a plain Python function of parameters and one sample, that returns a number. The
-/// sum over a batch is what is minimised. ``columns``, ``sample`` and ``parameters`` are dicts by the names
-/// of its arguments; ``parameters`` has a Parameter for each that is trained. The function is read once
-/// and compiled, with loops and branches, and no Python runs in training. An integer of a column is an
-/// int to it, a number of a float column a float (of 64 bits), a row of a column with more axes an
-/// array of the column's type, in which integers are int64, and so is an entry of a ``Ragged``, or of a
-/// list of arrays; a sampler gives an int, or an array of its ``shape``. A parameter is an array of its type, which may
-/// not be changed; of one that is only looked up in, by ``P[i]``, rows are read and rows are updated, as
-/// in graphs. What it finds outside of its arguments is read when ``fit`` is called. SourceError says
-/// what cannot be read, before anything changes. Where the function raises, the run ends with its
-/// exception, which names the sample; the sample's batch is not applied.
+/// ``loss`` may also be a plain Python function of parameters and one sample, that returns a
+/// number. The sum over a batch is what is minimised. ``columns``, ``sample`` and ``parameters``
+/// are dicts by the names of its arguments; ``parameters`` has a Parameter for each that is
+/// trained. The function is read once and compiled, with loops and branches, and no Python runs in
+/// training. An integer of a column is an int to it, a number of a float column a float (of 64
+/// bits), a row of a column with more axes an array of the column's type, in which integers are
+/// int64, and so is an entry of a ``Ragged``, or of a list of arrays; a sampler gives an int, or an
+/// array of its ``shape``. A parameter is an array of its type, which may not be changed; of one
+/// that is only looked up in, by ``P[i]``, rows are read and rows are updated, as in graphs. What
+/// it finds outside of its arguments is read when ``fit`` is called. SourceError says what cannot
+/// be read, before anything changes. Where the function raises, the run ends with its exception,
+/// which names the sample; the sample's batch is not applied.
 ///
 /// Everything is checked before the first step. Raises ValueError, TypeError or IndexError if
 /// settings or data do not fit, RuntimeError if a parameter is being trained elsewhere,

@@ -6,6 +6,7 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 
 use super::convert::{self, Origin};
@@ -366,10 +367,10 @@ fn beside_sequence(
     if !(variable.number || is_product && of_numpy()?) {
         return Ok(());
     }
-    let kind = if variable.number {
-        "float"
-    } else {
-        "numpy.float64"
+    let kind = match variable.node()?.dtype() {
+        _ if variable.number => "float",
+        DType::F32 => "numpy.float32",
+        _ => "numpy.float64",
     };
     Err(PyTypeError::new_err(match is_product {
         true => format!("can't multiply sequence by non-int of type '{kind}'"),
@@ -387,6 +388,12 @@ pub(super) fn comparison<'py>(
     right: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = left.py();
+    if left.get().number
+        && let Ok(integer) = right.cast_exact::<PyInt>()
+        && let Some(answer) = beside_integer(op.name(), left, integer)?
+    {
+        return Ok(answer);
+    }
     match between(op, left, right, false)? {
         // A comparison of two Python numbers is a Python boolean.
         Some(z) if left.get().number && !z.settable() && is_python_number(right) => {
@@ -395,6 +402,34 @@ pub(super) fn comparison<'py>(
         Some(z) => answer(py, z),
         None => Ok(py.NotImplemented().into_bound(py)),
     }
+}
+
+/// The comparison of a Python float with an integer that may have more digits than a float, which
+/// Python compares exactly; `None` where a float holds the integer.
+fn beside_integer<'py>(
+    name: &str,
+    left: &Bound<'py, PyVariable>,
+    integer: &Bound<'py, PyInt>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    const EXACT: i64 = 1 << f64::MANTISSA_DIGITS;
+    let node = left.get().node()?;
+    if integer
+        .extract()
+        .is_ok_and(|n: i64| (-EXACT..=EXACT).contains(&n))
+        || node.settable()
+    {
+        return Ok(None);
+    }
+    let by = match name {
+        "less" => CompareOp::Lt,
+        "less_equal" => CompareOp::Le,
+        "greater" => CompareOp::Gt,
+        "greater_equal" => CompareOp::Ge,
+        "equal" => CompareOp::Eq,
+        _ => CompareOp::Ne,
+    };
+    let x = PyFloat::new(left.py(), node.item()?);
+    x.rich_compare(integer, by).map(Some)
 }
 
 /// The result of an operator of the table between a variable and any object; `None` if that is no

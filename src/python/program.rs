@@ -209,10 +209,10 @@ impl PyProgram {
 
 #[pymethods]
 impl PyProgram {
-    /// The value, a new array of the result's type (bool and int64 too), for ``inputs``: a dictionary from
-    /// every Input of the graph to its value. The first axis may have another length than when the graph was frozen. An
-    /// ``IndexInput`` that is only looked up in (``features`` in ``w[features[i]]``) has the value that
-    /// it had then unless it is given.
+    /// The value, a new array of the result's type (bool and int64 too), for ``inputs``: a
+    /// dictionary from every Input of the graph to its value. The first axis may have another
+    /// length than when the graph was frozen. An ``IndexInput`` that is only looked up in
+    /// (``features`` in ``w[features[i]]``) has the value that it had then unless it is given.
     ///
     /// Raises ValueError for an input without value, an input of another graph or a shape that
     /// does not fit, TypeError for a type that ``Input`` does not take, IndexError for an index out of

@@ -194,9 +194,10 @@ fn create<S: pyo3::PyClass<BaseType = PySampler>>(
 
 /// Items ``0 … n-1``, all equally likely.
 ///
-/// ``Uniform(n, positives=(users, items), given=u)`` never draws an item that the user of the
-/// same sample knows: user ``users[k]`` knows item ``items[k]``, and the input ``u``, which
-/// needs a column, holds the user. For a loss that is a function, ``given`` is the name of a column, be it an argument or not.
+/// ``Uniform(n, positives=(users, items), given=u)`` never draws an item that the user of the same
+/// sample knows: user ``users[k]`` knows item ``items[k]``, and the input ``u``, which needs a
+/// column, holds the user. For a loss that is a function, ``given`` is the name of a column, be it
+/// an argument or not.
 ///
 /// For such a loss ``shape`` is the shape of what is drawn for a sample: an integer, the name of a
 /// column whose values are arrays, which stands for their length, or a tuple of these. So

@@ -268,8 +268,9 @@ impl Kernel {
         unsafe { self.run(&operands, to.address(), n) };
     }
 
-    /// Computes an array from others, each of as many elements or of one. Few elements are computed with all
-    /// the memory that there is for them: it has the length that kernels take at a time, and nothing is copied.
+    /// Computes an array from others, each of as many elements or of one. Few elements are computed
+    /// with all the memory that there is for them: it has the length that kernels take at a time,
+    /// and nothing is copied.
     ///
     /// # Errors
     /// What ends long work; [`Error::Value`] if somebody else has the elements of the result.

@@ -87,7 +87,7 @@ class Jet(float):
         return self
 
     def __abs__(self):
-        sign = 0.0 if self == 0 else MATH["copysign"](1.0, self)
+        sign = _sign(self)
         return _jet(Plain.__abs__(self), [sign * c for c in self.rest])
 
     def __pow__(self, other, modulus=None):
@@ -112,6 +112,11 @@ class Jet(float):
             return NotImplemented
         inputs = [x.item() if isinstance(x, np.generic) else x for x in inputs]
         return UFUNCS[ufunc.__name__](*inputs)
+
+
+def _sign(x):
+    """The slope of the magnitude: 0 at zero, and none of NaN."""
+    return x if x != x else 0.0 if x == 0 else MATH["copysign"](1.0, x)
 
 
 def plain(x):
@@ -280,7 +285,7 @@ _unary("erf", lambda x: exp(-x * x) * (2 / MATH["sqrt"](math.pi)))
 _unary("erfc", lambda x: exp(-x * x) * (-2 / MATH["sqrt"](math.pi)))
 _unary("degrees", lambda x: 180 / math.pi)
 _unary("radians", lambda x: math.pi / 180)
-_unary("fabs", lambda x: 0.0 if x == 0 else MATH["copysign"](1.0, x))
+_unary("fabs", lambda x: _sign(x))
 
 
 def _polygamma(n, x):

@@ -49,10 +49,7 @@ class Environment(Walker):
 
     def evaluate_Name(self, node: ast.Name) -> Any:
         """The value of a name."""
-        value = self.load(node.id, node)
-        if isinstance(value, Choice) and any(isinstance(v, Unset) for v in value.alternatives):
-            return self._set_one(node, value)
-        return value
+        return self.load(node.id, node)
 
     def evaluate_Constant(self, node: ast.Constant) -> Any:
         """A number, a string, None and so on."""
@@ -85,16 +82,11 @@ class Environment(Walker):
                 f"the name {name!r}: {value.reason}",
                 "give it a value of one kind on all ways",
             )
+        if isinstance(value, Choice) and any(isinstance(v, Unset) for v in value.alternatives):
+            # It is set on some of the ways to here.
+            value = self.set_only(value, node)
+            self.bind(name, value)
         return value
-
-    def _set_one(self, node: ast.Name, value: Choice) -> Any:
-        """The value of a name that is set on some ways only; the program leaves on the others."""
-        kept = [one for one in value.alternatives if not isinstance(one, Unset)]
-        if len(kept) > 1:
-            return value
-        one = self.settled(value, node)
-        self.bind(node.id, one)
-        return one
 
     def bind(self, name: str, value: Any) -> None:
         """Gives a name of the function, or a nonlocal one, a value."""

@@ -132,8 +132,7 @@ class Grown(Walker):
 
     def _parts_for(self, contents: GrownContents, item: Any, node: ast.AST) -> list[Any]:
         """The parts of an item that gets a place in a list."""
-        if isinstance(item, Choice):
-            item = self.settled(item, node)
+        item = self.settled(item, node)
         heap = self.state.heap
         if form_of(item, heap) != contents.form:
             self.refuse(node, "a list of computed length with items of several kinds", ONE_FORM)

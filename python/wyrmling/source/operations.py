@@ -49,7 +49,7 @@ class Operations:
         raise NotImplementedError
 
     def is_only_printed(self, node: ast.AST) -> bool:
-        """Whether the class that is asked for here is printed, and nothing else."""
+        """Whether the class that is asked for here is printed, and nothing else (``texts.py``)."""
         raise NotImplementedError
 
     def prints_since(self, entry: Any, ways: Sequence[Any]) -> bool:

@@ -34,7 +34,6 @@ from .values import (
     Row,
     Single,
     Text,
-    Unset,
     is_integers,
 )
 from .walker import Walker
@@ -92,8 +91,6 @@ class Returned(Walker):
             plain = form.is_named_class(value.cls)
             return form.Make(form.MakeNamed(value.cls) if plain else value.cls, items)
         if isinstance(value, Choice):
-            if any(isinstance(one, Unset) for one in value.alternatives):
-                return self.form_of(self.settled(value, node), results, path, node)
             results.tagged = True
             tag = results.add(value.tag, "int", (*path, "tag"))
             forms = [self.form_of(one, results, path, node) for one in value.alternatives]

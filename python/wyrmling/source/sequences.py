@@ -79,8 +79,7 @@ class Sequences(Walker):
         if method is None:
             return None
         found = self.call(method, [], {}, node)
-        if isinstance(found, Choice):
-            found = self.settled(found, node)
+        found = self.settled(found, node)
         if kind_of(found) not in (*WHOLE, "bool"):
             self.leave("__len__ returns no integer", node)
         fine = self.compare("GtE", found, Known(0), node)
@@ -108,8 +107,7 @@ class Sequences(Walker):
 
     def items(self, over: Any, node: ast.AST) -> list[Any]:
         """The items of what has a known length."""
-        if isinstance(over, Choice):
-            over = self.settled(over, node)
+        over = self.settled(over, node)
         if self.runs(over):
             return self.listed(over, node)
         given = over

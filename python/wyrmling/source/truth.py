@@ -39,7 +39,6 @@ from .values import (
     Reference,
     Row,
     Text,
-    Unset,
     kind_of,
     number_of,
     same_object,
@@ -175,8 +174,7 @@ class Truth(Walker):
         method = self.bound(value, "__bool__", node) if self.class_of(value) else None
         if method is not None:
             found = self.call(method, [], {}, node)
-            if isinstance(found, Choice):
-                found = self.settled(found, node)
+            found = self.settled(found, node)
             if kind_of(found) != "bool":
                 self.leave("__bool__ returns no bool", node)
             return found
@@ -394,7 +392,7 @@ class Truth(Walker):
         answers: list[bool] = []
         if isinstance(other, Known):
             for one in value.alternatives:
-                if isinstance(one, Unset) or (kind_of(one) == "bool" and kind_of(other) == "bool"):
+                if kind_of(one) == "bool" and kind_of(other) == "bool":
                     answers = []
                     break
                 found = self.identical(one, other, node)

@@ -169,8 +169,7 @@ class Walker(Operations):
         """The object that a value is known to be."""
         if isinstance(value, Known):
             return value.object
-        if isinstance(value, Choice):
-            return self.constant_of(self.settled(value, node), node, what, advice)
+        value = self.settled(value, node)
         if isinstance(value, Number) and value.seen is not None:
             self.expect_shapes()
             same = self.compute("equal_int", value.id, self.constant(value.seen))
@@ -450,10 +449,7 @@ class Walker(Operations):
 
     def _among(self, value: Choice, at: int, action: Callable[[Any], Any], node: ast.AST) -> Any:
         def use() -> Any:
-            one = value.alternatives[at]
-            if isinstance(one, Unset):
-                self.leave("a name is not set", node)
-            return action(one)
+            return action(value.alternatives[at])
 
         if at == len(value.alternatives) - 1:
             return use()
@@ -462,18 +458,28 @@ class Walker(Operations):
         return self.decide(chosen, use, lambda: self._among(value, rest, action, node), node)
 
     def settled(self, value: Any, node: ast.AST) -> Any:
-        """The only value of a choice that is not unset; the program leaves where it is not set."""
-        if not isinstance(value, Choice):
-            return value
-        known = [one for one in value.alternatives if not isinstance(one, Unset)]
-        if len(known) != 1:
+        """A value that has to be one thing: a choice is refused."""
+        if isinstance(value, Choice):
             self.unknown(
                 value, node, "a value that is one of several things", "compute with numbers"
             )
-        at = value.alternatives.index(known[0])
-        chosen = self.compute("equal_int", value.tag, self.constant(at))
-        self.guard(chosen, "a name is not set", node)
-        return known[0]
+        return value
+
+    def set_only(self, value: Choice, node: ast.AST) -> Any:
+        """A choice without what is unset; the program leaves where that is chosen."""
+        order, kept = [], []
+        for at, one in enumerate(value.alternatives):
+            order.append(len(kept))
+            if isinstance(one, Unset):
+                unset = self.compute("equal_int", value.tag, self.constant(at))
+                self.guard(self.compute("bool_not", unset), "a name is not set", node)
+            else:
+                kept.append(one)
+        if len(kept) == 1:
+            return kept[0]
+        if len(kept) == len(order):
+            return value
+        return Choice(self._retagged(Retag(value.tag, tuple(order))), tuple(kept))
 
     @contextmanager
     def holding(self, *values: Any) -> Iterator[None]:

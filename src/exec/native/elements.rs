@@ -37,8 +37,8 @@ impl Translator<'_> {
             && self.axes(result) == Some(ONE)
     }
 
-    /// Loads where the elements of arguments are of which loops read elements. They stay there: the caller has
-    /// the arguments as long as the run goes on, so that nobody changes them either.
+    /// Loads where the elements of arguments are of which loops read elements. They stay there: the
+    /// caller has the arguments as long as the run goes on, so that nobody changes them either.
     pub(super) fn load_vectors(&mut self) -> Translated {
         let function = self.function;
         let mut read: Vec<ValueId> = Vec::new();

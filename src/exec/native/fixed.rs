@@ -42,15 +42,16 @@ fn add<T: Real>(sum: &mut [T], x: &[T]) {
 /// Which places have memory of their own.
 #[derive(Debug, Default)]
 pub(super) struct FixedLayout {
-    /// The element type of each place, and how many elements there may be; `None` where arrays are in the frame.
+    /// The element type of each place, and how many elements there may be; `None` where arrays are
+    /// in the frame.
     places: Vec<Option<(DType, usize)>>,
     /// Memory that waits for the next run.
     waiting: Mutex<Vec<FixedMemory>>,
 }
 
 impl FixedLayout {
-    /// That of a function whose lengths follow from those of its arguments, with this place of each value that is an array, of so
-    /// many places.
+    /// That of a function whose lengths follow from those of its arguments, with this place of each
+    /// value that is an array, of so many places.
     pub(super) fn of(
         function: &Function,
         lengths: &ArgumentLengths,
@@ -284,11 +285,12 @@ impl FixedMemory {
             false => &mut self.backs,
         };
         let to = halves[step.to].target(step.dtype, step.count);
-        // SAFETY: it was just compared that the kernel is for this element type and so many operands. Each
-        // is `count` elements of a front of this type, or one number in a slot: 8 initialised bytes, aligned
-        // for either type. `to` is as many elements of a half of this type that is no operand: a back, or a front that was
-        // compared with theirs. Halves have memory of their own, and `self` is borrowed mutably, so nobody else has any
-        // of it. Lengths are that of the result or 1.
+        // SAFETY: it was just compared that the kernel is for this element type and so many
+        // operands. Each is `count` elements of a front of this type, or one number in a slot: 8
+        // initialised bytes, aligned for either type. `to` is as many elements of a half of this
+        // type that is no operand: a back, or a front that was compared with theirs. Halves have
+        // memory of their own, and `self` is borrowed mutably, so nobody else has any of it.
+        // Lengths are that of the result or 1.
         unsafe { step.kernel.run(&operands, to, step.count) };
         if !step.is_apart {
             self.exchange(step.to);

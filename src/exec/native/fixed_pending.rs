@@ -1,5 +1,5 @@
-//! What waits while steps with arrays in [memory of their own](super::fixed) are written, and which values need no
-//! memory.
+//! What waits while steps with arrays in [memory of their own](super::fixed) are written, and which
+//! values need no memory.
 //!
 //! A result that has the elements of an operand under another shape is where these are, if nothing
 //! else is put there as long as it is read.

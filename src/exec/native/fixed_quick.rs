@@ -1,13 +1,14 @@
-//! Steps that need less than asking an operator each time: all that it would find out of lengths alone is found out
-//! when they are written. They compute what the operator does, in the same order.
+//! Steps that need less than asking an operator each time: all that it would find out of lengths
+//! alone is found out when they are written. They compute what the operator does, in the same
+//! order.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::fixed_step::{ElementStep, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay};
 use crate::array::{Slice, SliceMut, Type, View, ViewMut};
 use crate::rules::{
-    Accumulate, BasicSlice, Kernel, MatMul, Mul, OpRef, RowScale, SliceAdjoint, SliceItem,
-    VectorProduct,
+    Accumulate, BasicSlice, Kernel, MatMul, Mul, OpRef, Operator, RowScale, SliceAdjoint,
+    SliceItem, VectorProduct,
 };
 
 /// The kernel of an operator on operands that have the lengths of the result or one element.
@@ -121,7 +122,6 @@ fn sums(
 /// The number of the first element that a slice takes, if it takes elements that follow one another. The
 /// operator says so itself, of an array of numbers that count.
 fn first_element(items: &[SliceItem], of: &Type, ty: &Type) -> Option<usize> {
-    use crate::rules::Operator;
     if ty.size() == 0 {
         return None;
     }

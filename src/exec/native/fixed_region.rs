@@ -1,8 +1,8 @@
 //! Memory of one array of known length, and tapes of such arrays.
 //!
-//! Memory is whole [blocks](AlignedBlock), so that elements begin where a processor loads them quickest, and a
-//! tape takes and gives whole blocks. All of it is set from the beginning: any bits are a number of each
-//! element type.
+//! Memory is whole [blocks](AlignedBlock), so that elements begin where a processor loads them
+//! quickest, and a tape takes and gives whole blocks. All of it is set from the beginning: any bits
+//! are a number of each element type.
 
 use crate::array::{DType, Slice, SliceMut};
 use crate::error::{Error, Result};
@@ -81,9 +81,10 @@ impl FixedRegion {
         assert!(count <= self.capacity, "more elements than memory");
         let start = self.blocks.as_ptr();
         match self.dtype {
-            // SAFETY: here and twice below, the blocks hold at least `capacity` elements of the type that `dtype`
-            // names, and `count` is no more. They are initialised, aligned to 64 bytes, and any bits are such an
-            // element. They are borrowed with `self`, which is borrowed as long as the slice.
+            // SAFETY: here and twice below, the blocks hold at least `capacity` elements of the
+            // type that `dtype` names, and `count` is no more. They are initialised, aligned to 64
+            // bytes, and any bits are such an element. They are borrowed with `self`, which is
+            // borrowed as long as the slice.
             DType::F32 => Slice::F32(unsafe { std::slice::from_raw_parts(start.cast(), count) }),
             // SAFETY: see above.
             DType::F64 => Slice::F64(unsafe { std::slice::from_raw_parts(start.cast(), count) }),
@@ -99,8 +100,8 @@ impl FixedRegion {
         assert!(count <= self.capacity, "more elements than memory");
         let start = self.blocks.as_mut_ptr();
         match self.dtype {
-            // SAFETY: as for `slice`, here and twice below; `self` is borrowed mutably, so nobody else has the
-            // blocks, and whatever is written as an element is bits of a block.
+            // SAFETY: as for `slice`, here and twice below; `self` is borrowed mutably, so nobody
+            // else has the blocks, and whatever is written as an element is bits of a block.
             DType::F32 => SliceMut::F32(unsafe { slice(start.cast(), count) }),
             // SAFETY: see above.
             DType::F64 => SliceMut::F64(unsafe { slice(start.cast(), count) }),

@@ -125,8 +125,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Lets the moves wait that a jump makes to memory. What goes from there to the frame goes to where the frame
-    /// has it.
+    /// Lets the moves wait that a jump makes to memory. What goes from there to the frame goes to
+    /// where the frame has it.
     pub(super) fn move_fixed(&mut self, args: &[ValueId], to: usize) {
         if !self.interface.fixed.is_used() {
             return;

@@ -1,10 +1,10 @@
 //! Arrays of a run, which machine code reaches by number.
 //!
-//! Arrays are not in registers: each value that is one has a place in the frame. What computes with arrays
-//! is a [`ArrayStep`], which machine code asks for by number ([`step`](super::run::step)); its operands that are
-//! single numbers are put into memory first. An operand that is read for the last time is taken out of its
-//! place, so that assignments and sums change arrays in place, as in the interpreter, whose function
-//! applies the operators.
+//! Arrays are not in registers: each value that is one has a place in the frame. What computes with
+//! arrays is a [`ArrayStep`], which machine code asks for by number ([`step`](super::run::step));
+//! its operands that are single numbers are put into memory first. An operand that is read for the
+//! last time is taken out of its place, so that assignments and sums change arrays in place, as in
+//! the interpreter, whose function applies the operators.
 //!
 //! One element of an array with one axis is read without a call, and changed without one where nobody else
 //! has the array: beside each place there is a [`VectorAddress`] that says where the elements are.
@@ -200,7 +200,8 @@ impl Frame {
         }
     }
 
-    /// Puts what is in a buffer into a place, under a shape of as many elements. What was there becomes the buffer.
+    /// Puts what is in a buffer into a place, under a shape of as many elements. What was there
+    /// becomes the buffer.
     ///
     /// # Errors
     /// [`Value`](crate::Error::Value) if there is nothing.

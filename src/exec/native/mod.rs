@@ -1,10 +1,10 @@
 //! Functions as machine code, by Cranelift.
 //!
-//! Truth, integers and single numbers are in registers, blocks are Cranelift's, and elementwise operators
-//! are instructions or calls of their scalar functions, so that results have the bits that the interpreter
-//! gives. Arrays are in a frame (`frame`), and runs of operators on them are calls (`segment`; `fixed` where
-//! their lengths are known). What [`Native::compile`] does not take, and everything where no memory may be made
-//! executable, is left to the interpreter.
+//! Truth, integers and single numbers are in registers, blocks are Cranelift's, and elementwise
+//! operators are instructions or calls of their scalar functions, so that results have the bits
+//! that the interpreter gives. Arrays are in a frame (`frame`), and runs of operators on them are
+//! calls (`segment`; `fixed` where their lengths are known). What [`Native::compile`] does not
+//! take, and everything where no memory may be made executable, is left to the interpreter.
 //!
 //! Code is made for the processor at hand, in memory that is never both writable and executable
 //! (`memory`), and is freed with its [`Native`]. It runs in any number of threads at once: what a run
@@ -199,8 +199,9 @@ impl Native {
         // `translate::signature`'s parameters and result for the calling convention of the target, which
         // is that of `extern "C"`.
         let entry: EntryPoint = unsafe { std::mem::transmute(self.code.start()) };
-        // SAFETY: the code was translated from a function that `Function::check` passed. It has these loads and
-        // stores alone, at offsets that fit, since `MOST_VALUES` limits arguments, results and records:
+        // SAFETY: the code was translated from a function that `Function::check` passed. It has
+        // these loads and stores alone, at offsets that fit, since `MOST_VALUES` limits arguments,
+        // results and records:
         // - of slots of arguments and results and of scratch slots, all of which are there;
         // - of `failed` and `vectors` of the run, which `run` points to;
         // - of the addresses of as many tapes as the function has, which `NativeRun::new` made;
@@ -214,10 +215,10 @@ impl Native {
         //   what blocks are given. They are stored to only below the number that may be changed, which is 0
         //   but for an array that nobody else has; so nobody reads or changes them meanwhile;
         // - of its own frame on the stack.
-        // It calls functions with the types that they have, and those of `run` with this run, which nobody else
-        // uses meanwhile. Nothing unwinds through it. Registers that the calling convention asks to be kept are:
-        // Cranelift sees to it, but for the counter's, which is set back before each return (`polls`). The code
-        // is not freed, since `self` is borrowed.
+        // It calls functions with the types that they have, and those of `run` with this run, which
+        // nobody else uses meanwhile. Nothing unwinds through it. Registers that the calling
+        // convention asks to be kept are: Cranelift sees to it, but for the counter's, which is set
+        // back before each return (`polls`). The code is not freed, since `self` is borrowed.
         let status = unsafe { entry(&raw mut run, start, tapes) };
         if status != run::status::FAILED {
             fixed.keep(std::mem::take(&mut run.frame.fixed));

@@ -1,12 +1,13 @@
 //! How machine code counts the time that it has taken, to poll for signals.
 //!
 //! A jump back subtracts what the way to it is estimated to take from a counter, and calls
-//! [`run::poll`](super::run::poll) when that is below 0. The way begins at the head of the loop, or behind the last
-//! block that subtracted its part itself: one that takes [`LONG`], or from which an inner loop is entered. Where
-//! ways meet, the longer one counts. The counter is in the register that Cranelift leaves to
-//! those who ask for it, r15 (its flag `enable_pinned_reg`), so that a turn of a loop neither reads nor writes
-//! memory for it. By the calling convention a function gives this register back as it got it: those that are
-//! called from here do, and machine code does wherever it returns.
+//! [`run::poll`](super::run::poll) when that is below 0. The way begins at the head of the loop, or
+//! behind the last block that subtracted its part itself: one that takes [`LONG`], or from which an
+//! inner loop is entered. Where ways meet, the longer one counts. The counter is in the register
+//! that Cranelift leaves to those who ask for it, r15 (its flag `enable_pinned_reg`), so that a turn
+//! of a loop neither reads nor writes memory for it. By the calling convention a function gives this
+//! register back as it got it: those that are called from here do, and machine code does wherever it
+//! returns.
 
 use cranelift_codegen::cursor::Cursor;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -18,8 +19,8 @@ use super::translate::Translator;
 /// Estimated nanoseconds between two polls. At each the clock is read.
 const BETWEEN_POLLS: i64 = 1 << 20;
 
-/// Estimated nanoseconds of a way that are subtracted at once: a branch that is seldom taken and takes long is not
-/// to count each turn.
+/// Estimated nanoseconds of a way that are subtracted at once: a branch that is seldom taken and
+/// takes long is not to count each turn.
 const LONG: i64 = 100;
 
 impl Translator<'_> {
@@ -122,8 +123,8 @@ mod tests {
         Builder, Comparison, Datum, ScalarOperator as S, Target, Terminator, ValueKind,
     };
 
-    /// A loop of so many turns, which computes so many integers in one of two branches, before a jump or before a
-    /// loop that ends at once.
+    /// A loop of so many turns, which computes so many integers in one of two branches, before a
+    /// jump or before a loop that ends at once.
     fn turns(count: i64, work: usize, before_loop: bool) -> Native {
         let b = Builder::new();
         let to = |block, args: &[_]| Target {

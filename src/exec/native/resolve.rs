@@ -23,7 +23,8 @@ struct Located {
 }
 
 impl ResolvedSegment {
-    /// What follows from the types of the arrays in the places of a frame; `None` where operators refuse them.
+    /// What follows from the types of the arrays in the places of a frame; `None` where operators
+    /// refuse them.
     pub(super) fn new(
         segment: &Segment,
         function: &Function,

@@ -7,8 +7,8 @@
 //! changed in place. Runs with these lengths ask no operator for types. What is used in the segment alone
 //! is in buffers that the frame keeps, so that a loop allocates them once.
 //!
-//! Limits: a segment takes note of [`LENGTHS`] sets of lengths. With others it runs one operator at a time, as the
-//! interpreter does, which also reports what operators refuse, in order.
+//! Limits: a segment takes note of [`LENGTHS`] sets of lengths. With others it runs one operator at
+//! a time, as the interpreter does, which also reports what operators refuse, in order.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

@@ -1,8 +1,8 @@
 //! A function for the lengths that its kinds say, where all of them follow from those of its parameters.
 //!
-//! Gradients read many arrays for their lengths alone, so that what was repeated is summed: an array of
-//! zeros that is there already serves as well as the one that a loop would have to keep each turn. And a sum to
-//! lengths that an array has is no work at all.
+//! Gradients read many arrays for their lengths alone, so that what was repeated is summed: an
+//! array of zeros that is there already serves as well as the one that a loop would have to keep
+//! each turn. And a sum to lengths that an array has is no work at all.
 //!
 //! A parameter of which only rows are looked up may have any number of them.
 

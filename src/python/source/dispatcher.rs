@@ -25,13 +25,13 @@ use crate::python::variable::PyVariable;
 /// A function that runs what was compiled for its arguments.
 ///
 /// ``callbacks`` is asked at the first call for ``table()``. A call runs the first of the table's
-/// specializations that it fits. Where there is none, ``callbacks.specialize(args, kwargs)`` gives one, or
-/// None; one thread at a time does that for a table.
-/// Where that does not fit either, or a run was left ``most_leaves`` times (never, if that is None), or
-/// is left now, ``callbacks.fallback(specialization, exit, args, kwargs)`` gives the result:
-/// ``specialization`` is None if there is none, ``exit`` the number of the exit, or the exception of an operator that could not do
-/// what was asked, or None where nothing ran. With ``watches`` it is called at once while ``sys.settrace`` or
-/// ``sys.monitoring`` watches.
+/// specializations that it fits. Where there is none, ``callbacks.specialize(args, kwargs)`` gives
+/// one, or None; one thread at a time does that for a table. Where that does not fit either, or a
+/// run was left ``most_leaves`` times (never, if that is None), or is left now,
+/// ``callbacks.fallback(specialization, exit, args, kwargs)`` gives the result: ``specialization``
+/// is None if there is none, ``exit`` the number of the exit, or the exception of an operator that
+/// could not do what was asked, or None where nothing ran. With ``watches`` it is called at once
+/// while ``sys.settrace`` or ``sys.monitoring`` watches.
 ///
 /// ``traced``, if it is given, is called instead with Variables among the arguments, and where it is known
 /// that such calls are not compiled.

@@ -35,19 +35,21 @@ struct BoundFunction {
 /// the arguments, and one slot for each of ``steps``, which are ``(kind, base, key, test)``: what is
 /// read of the slot ``base``, and what must be there.
 ///
-/// Kinds: ``'self'``, ``'cell'``, ``'global'`` (of a function, else in its builtins), ``'attribute'``,
-/// ``'item'``, ``'length'``, ``'type'``, ``'code'``, ``'defaults'``, ``'kwdefaults'``. Tests:
-/// ``('any',)``, ``('absent',)``, ``('is', object)``, held weakly where that can be, ``('equal',
-/// constant)`` of that type, ``('kind', 'float' | 'int' | 'bool' | 'float64' | 'float32' | 'int64')``
-/// and ``('array', dtype, ndim)``, exactly of these types, ``('tuple' | 'list', length)``, ``('names', names)`` of a class's members, ``('dict',
-/// keys)``, ``('instance', class)`` exactly, ``('same', slot)`` and ``('distinct', slots)``.
+/// Kinds: ``'self'``, ``'cell'``, ``'global'`` (of a function, else in its builtins),
+/// ``'attribute'``, ``'item'``, ``'length'``, ``'type'``, ``'code'``, ``'defaults'``,
+/// ``'kwdefaults'``. Tests: ``('any',)``, ``('absent',)``, ``('is', object)``, held weakly where
+/// that can be, ``('equal', constant)`` of that type, ``('kind', 'float' | 'int' | 'bool' |
+/// 'float64' | 'float32' | 'int64')`` and ``('array', dtype, ndim)``, exactly of these types,
+/// ``('tuple' | 'list', length)``, ``('names', names)`` of a class's members, ``('dict', keys)``,
+/// ``('instance', class)`` exactly, ``('same', slot)`` and ``('distinct', slots)``.
 ///
 /// ``inputs`` are the slots whose numbers and arrays are the function's arguments, each tested by
-/// ``'kind'`` or ``'array'``. ``outputs`` make the result: a list of ``(kind, result)`` with kind ``'float'``,
-/// ``'int'``, ``'bool'``, ``'float64'``, ``'float32'``, ``'int64'`` or ``'array'``, ``('tuple' | 'list', parts)``, ``('dict',
-/// keys, parts)``, ``('object', constant)``, ``('slot', number)`` and ``('call', callable, parts)``, where parts
-/// are numbers of earlier ones; or ``build`` is called with a tuple of all results. Without ``compiled``
-/// such calls are known not to be compiled.
+/// ``'kind'`` or ``'array'``. ``outputs`` make the result: a list of ``(kind, result)`` with kind
+/// ``'float'``, ``'int'``, ``'bool'``, ``'float64'``, ``'float32'``, ``'int64'`` or ``'array'``,
+/// ``('tuple' | 'list', parts)``, ``('dict', keys, parts)``, ``('object', constant)``, ``('slot',
+/// number)`` and ``('call', callable, parts)``, where parts are numbers of earlier ones; or
+/// ``build`` is called with a tuple of all results. Without ``compiled`` such calls are known not
+/// to be compiled.
 ///
 /// Raises ValueError or TypeError for what does not fit together.
 #[pyclass(name = "Specialization", module = "wyrmling._core", frozen, weakref)]

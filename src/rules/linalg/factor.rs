@@ -1,8 +1,9 @@
 //! Decompositions of one dense matrix, by the crate `faer`, in double precision.
 //!
 //! Matrices of single precision are converted on the way in and out. A decomposition is then right to
-//! the last bits of single precision, takes up to twice the time that LAPACK's of that precision
-//! does, and one copy of the crate's code is linked, not two: it is a twentieth of the module.
+//! the last bits of single precision, and one copy of the crate's code is linked, not two: a copy is
+//! a fiftieth of the wheel. It takes 1.2 to 1.4 times as long as the crate does in single precision,
+//! of singular values and eigenvalues twice as long.
 //!
 //! Cholesky, Householder QR, the singular value decomposition and the eigenvalues of symmetric
 //! matrices; [`super::lu`] has LU. Matrices of arguments and results are slices in C order;

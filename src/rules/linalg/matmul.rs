@@ -14,6 +14,7 @@ use crate::simd::{self, multiversion};
 use crate::split;
 
 use super::gemm::{self, Field, UNIT};
+use super::outer::{BLOCK, FEW};
 use crate::rules::{Argument, Case, Entry, Ex, Form, Key, OpRef, Operator, arity, same_dtype};
 
 /// Matrix product over the last two axes; leading axes broadcast.
@@ -88,12 +89,6 @@ fn product<T: Field>(
     }
     Ok(())
 }
-
-/// Elements of a row that are computed side by side.
-const BLOCK: usize = 16;
-
-/// Blocks of a row up to which a matrix is gone through once for each.
-const FEW: usize = 4;
 
 multiversion! {
     /// `out[j] = Σ x[l]·b[j, l]`.

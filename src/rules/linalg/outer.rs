@@ -4,10 +4,10 @@ use crate::array::Real;
 use crate::simd::multiversion;
 
 /// Elements of a row that are computed side by side.
-const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 16;
 
 /// Blocks of a row up to which a matrix is gone through once for each.
-const FEW: usize = 4;
+pub(super) const FEW: usize = 4;
 
 multiversion! {
     /// `out[i, j] += x[i]·y[j]`. A product is rounded before it is added, as where it is an array of its

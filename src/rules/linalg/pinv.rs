@@ -7,11 +7,10 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::array::{Real, Type, View, ViewMut, with_real};
+use crate::array::{Type, View, ViewMut};
 use crate::error::Result;
 
-use super::batch::{SHAPES, each, instead, sides};
-use super::dense::Field;
+use super::batch::{SHAPES, each_in_double, instead, sides};
 use super::determinant::not_finite;
 use super::{factor, gemm};
 use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, rows_and_columns};
@@ -39,10 +38,10 @@ impl Hash for Pinv {
 
 impl Pinv {
     /// Writes the pseudo-inverse of one matrix.
-    fn invert<T: Field>(&self, x: &[T], m: usize, n: usize, out: &mut [T]) -> Result<()> {
+    fn invert(&self, x: &[f64], m: usize, n: usize, out: &mut [f64]) -> Result<()> {
         let mut svd = factor::svd(x, m, n)?.ok_or_else(|| not_finite("pinv"))?;
         let first = svd.values.first().copied().unwrap_or_default();
-        let least = T::of(self.rcond * Real::to(first));
+        let least = self.rcond * first;
         let kept = svd.values.iter().take_while(|s| **s > least).count();
         // V S⁻¹ Uᵀ, of those that are kept.
         for (u, &s) in svd.left.chunks_exact_mut(m.max(1)).zip(&svd.values[..kept]) {
@@ -70,9 +69,7 @@ impl Operator for Pinv {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let [m, n] = rows_and_columns(args[0].shape);
-        with_real!(out.data.dtype(), T => each::<T>(args, &mut out, 2, |x, out| {
-            self.invert(x[0], m, n, out)
-        }))
+        each_in_double(args, &mut out, 2, &mut |x, out| self.invert(x[0], m, n, out))
     }
 
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, p: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {

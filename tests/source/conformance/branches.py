@@ -76,6 +76,25 @@ def unbound_where_it_is_read(x):
     return y
 
 
+@at(1.5, True)
+@at(1.5, False)
+@at(-1.5, False)
+def unbound_where_one_of_several_things_is_copied(x, flag):
+    if not flag:
+        y = min(x, flag, 1)
+    z = y  # noqa: F841
+    return x * x
+
+
+@at(1.5)
+@at(-1.5)
+def unbound_where_it_is_deleted(x):
+    if x > 0:
+        y = x * 2
+    del y
+    return x * x
+
+
 @at(1.5)
 @at(-1.5)
 def defined_on_one_branch_and_never_read(x):
