@@ -15,7 +15,7 @@ use super::scalar::ScalarOperator;
 
 /// A variable of a loop that changes by a fixed number.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Induction {
+pub(crate) struct Induction {
     /// The number of the loop.
     pub around: usize,
     /// The edge back to its header.
@@ -31,7 +31,7 @@ pub(super) struct Induction {
 }
 
 /// Such variables by the parameter of the loop's header that each is.
-pub(super) type Inductions = BTreeMap<ValueId, Induction>;
+pub(crate) type Inductions = BTreeMap<ValueId, Induction>;
 
 /// The only edge back to the header of a loop, and the only way in.
 pub(super) fn edges(graph: &Cfg, l: usize) -> Option<(Edge, Edge)> {
@@ -44,7 +44,7 @@ pub(super) fn edges(graph: &Cfg, l: usize) -> Option<(Edge, Edge)> {
 }
 
 /// The variables of loops whose headers are `wanted` that change by a fixed number.
-pub(super) fn inductions(
+pub(crate) fn inductions(
     function: &Function,
     graph: &Cfg,
     wanted: impl Fn(usize) -> bool,

@@ -46,6 +46,7 @@ pub(crate) use function::Straight;
 pub use function::{
     Block, Exit, Expression, Function, Instruction, Notes, Operands, Target, Terminator, ValueId,
 };
+pub(crate) use induction::{Induction, inductions};
 pub use jvp::{Pushforward, jvp};
 pub use kind::{Datum, ValueKind};
 pub use liveness::Liveness;

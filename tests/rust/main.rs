@@ -17,6 +17,7 @@ mod lengths;
 mod native;
 mod native_angles;
 mod native_arrays;
+mod native_chunked;
 mod native_fixed;
 mod operators;
 mod ops;

@@ -61,6 +61,34 @@ def up_to_itself(first: int, last: int) -> int:
     return i
 
 
+def multiples(first: int, last: int) -> int:
+    s = 0
+    for i in range(first, last):
+        if i < 0:
+            continue
+        if i % 3 == 0:
+            s ^= i
+        if i % 7 != 0:
+            s += 1
+        if i % 6 == 0 or i % 1 == 0:
+            s += 2
+        if i % 3037000493 == 0:
+            s += 11
+        if i % 9223372036854775807 == 0:
+            s += 17
+    return s
+
+
+def thirds(n: int) -> int:
+    s = 0
+    for i in range(n):
+        if i % 3 == 0:
+            s += i
+        elif i % 101 != 0:
+            s -= 1
+    return s
+
+
 ENDS = [
     (-20, 20),
     (0, 0),
@@ -75,14 +103,24 @@ ENDS = [
 ]
 
 
+WHILES = [by_twos, backwards, up_to_itself]
+
+
 @pytest.mark.parametrize("ends", ENDS)
-@pytest.mark.parametrize("f", [remainders, sums, products, by_twos, backwards, up_to_itself])
+@pytest.mark.parametrize("f", [remainders, sums, products, multiples, *WHILES])
 def test_integers_are_those_of_python_to_the_ends_of_64_bits(
     f: Callable[[int, int], int], ends: tuple[int, int]
 ) -> None:
     compiled = wy.compile(f)
     for _ in range(3):
         assert compiled(*ends) == f(*ends)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 1023, 1024, 1025, 5000])
+def test_long_ranges_are_gone_through_whole(n: int) -> None:
+    compiled = wy.compile(thirds)
+    for _ in range(3):
+        assert compiled(n) == thirds(n)
 
 
 def elements(c: Any, first: int, last: int) -> float:

@@ -20,6 +20,8 @@ mod angle_pairs;
 mod angles;
 mod array_tape;
 mod arrays;
+mod branches;
+mod chunked;
 mod compiler;
 mod element_change;
 mod elements;

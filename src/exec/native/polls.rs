@@ -12,7 +12,7 @@
 use cranelift_codegen::cursor::Cursor;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
-use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value};
 
 use super::translate::Translator;
 
@@ -54,6 +54,9 @@ impl Translator<'_> {
     pub(super) fn count_long_way(&mut self) {
         if self.cfg.in_cycle(self.current) && self.cost >= LONG {
             self.count();
+            if let Some(around) = self.around() {
+                around.mark_long();
+            }
         }
     }
 
@@ -70,10 +73,16 @@ impl Translator<'_> {
 
     /// Subtracts what the way has taken so far: what is left.
     fn count(&mut self) -> Value {
-        let left = self.cursor.ins().get_pinned_reg(I64);
-        let left = self.cursor.ins().iadd_imm_s(left, -self.cost);
-        self.cursor.ins().set_pinned_reg(left);
+        let taken = self.integer(-self.cost);
         self.cost = 0;
+        self.add_to_counter(taken)
+    }
+
+    /// Adds estimated nanoseconds, less than none of them, to the counter: what is left.
+    pub(super) fn add_to_counter(&mut self, nanoseconds: Value) -> Value {
+        let left = self.cursor.ins().get_pinned_reg(I64);
+        let left = self.cursor.ins().iadd(left, nanoseconds);
+        self.cursor.ins().set_pinned_reg(left);
         left
     }
 
@@ -97,8 +106,18 @@ impl Translator<'_> {
 
     /// Jumps back, and polls if it is time.
     pub(super) fn jump_back(&mut self, to: usize, args: &[BlockArg]) {
-        let to = self.blocks[to];
+        let block = self.blocks[to];
+        if let Some(chunked) = self.chunked.get_mut(&to) {
+            chunked.end_turn(self.cost);
+            self.cursor.ins().jump(block, args);
+            return;
+        }
         let left = self.count();
+        self.poll_if_due(left, block, args);
+    }
+
+    /// Jumps back, after a poll if no time is left.
+    pub(super) fn poll_if_due(&mut self, left: Value, to: Block, args: &[BlockArg]) {
         let due = self.cursor.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0);
         let poll = self.cold();
         let none: &[BlockArg] = &[];
@@ -185,5 +204,57 @@ mod tests {
         let few = turns(1000, 50, true);
         let found = with_stop_flag(&stop, || few.run(&[])).unwrap();
         assert!(matches!(found, Ok(Outcome::Returned(_))));
+    }
+
+    #[test]
+    fn short_loops_within_a_loop_count() {
+        let b = Builder::new();
+        let to = |block, args: &[_]| Target {
+            block,
+            args: args.to_vec(),
+        };
+        let outer_count = b.parameter(ValueKind::Int);
+        let [zero, one, few] = [0, 1, 30].map(|k| b.literal(Datum::Int(k)));
+        let exit = b.exit("too many", 0);
+        let less = |x, y| b.compute(S::CompareInt(Comparison::Less), &[x, y], None);
+        let [outer, enter, inner, turn, latch, after] = [(); 6].map(|()| b.block());
+        let branch = |condition, then, otherwise| {
+            b.terminate(Terminator::Branch {
+                condition,
+                then,
+                otherwise,
+            });
+        };
+        b.switch_to(0).unwrap();
+        b.terminate(Terminator::Jump(to(outer, &[zero])));
+        b.switch_to(outer).unwrap();
+        let i = b.parameter(ValueKind::Int);
+        branch(
+            less(i, outer_count).unwrap(),
+            to(enter, &[]),
+            to(after, &[]),
+        );
+        b.switch_to(enter).unwrap();
+        b.terminate(Terminator::Jump(to(inner, &[zero])));
+        b.switch_to(inner).unwrap();
+        let k = b.parameter(ValueKind::Int);
+        branch(less(k, few).unwrap(), to(turn, &[]), to(latch, &[]));
+        b.switch_to(turn).unwrap();
+        let next = b.compute(S::IntAdd, &[k, one], Some(exit)).unwrap();
+        b.terminate(Terminator::Jump(to(inner, &[next])));
+        b.switch_to(latch).unwrap();
+        let next = b.compute(S::IntAdd, &[i, one], Some(exit)).unwrap();
+        b.terminate(Terminator::Jump(to(outer, &[next])));
+        b.switch_to(after).unwrap();
+        b.terminate(Terminator::Return(vec![]));
+        let function = Arc::new(b.finish("nested").unwrap());
+        function.check().unwrap();
+        let native = Native::compile(&function, None).unwrap();
+        let stop = AtomicBool::new(true);
+        let run = |count: i64| with_stop_flag(&stop, || native.run(&[Datum::Int(count)])).unwrap();
+        // Turns of the outer loop alone would not be enough for a look at the flag.
+        let found = run(30_000);
+        assert!(matches!(found, Err(Error::Interrupted)), "{found:?}");
+        assert!(matches!(run(1000), Ok(Outcome::Returned(_))));
     }
 }

@@ -96,6 +96,15 @@ impl<'a> Translator<'a> {
     }
 
     fn total_of_two(&mut self, op: S, x: Value, y: Value) -> Translated<Value> {
+        if let S::CompareInt(Comparison::Equal | Comparison::NotEqual) = op
+            && self.known(y) == Some(0)
+            && let Some(divides) = self.divides(x)
+        {
+            return Ok(match op {
+                S::CompareInt(Comparison::Equal) => divides,
+                _ => self.compare(IntCC::Equal, divides, 0),
+            });
+        }
         let ins = self.cursor.ins();
         Ok(match op {
             S::IntAnd | S::BoolAnd => ins.band(x, y),
@@ -261,6 +270,30 @@ impl<'a> Translator<'a> {
             S::IntShiftLeft => self.by_call(run::int_shift_left as *const () as usize, x, y, exit),
             _ => return Err(Unsupported("an unknown scalar operator")),
         })
+    }
+
+    /// Whether a known odd number divides another without a sign, if a value is the remainder: the
+    /// product with its inverse modulo 2^64 is the quotient then, and too large for one otherwise (Warren,
+    /// "Hacker's Delight", 2nd edition, section 10-17).
+    fn divides(&mut self, remainder: Value) -> Option<Value> {
+        let dfg = &self.cursor.func.dfg;
+        let InstructionData::Binary {
+            opcode: Opcode::Urem,
+            args: [x, n],
+        } = dfg.insts[dfg.value_def(remainder).inst()?]
+        else {
+            return None;
+        };
+        let n = self.known(n).filter(|n| n % 2 == 1)?.cast_unsigned();
+        // Newton's iteration: 3 bits of n are its own inverse, and each step doubles their number.
+        let inverse = (0..5).fold(n, |inverse, _| {
+            inverse.wrapping_mul(2u64.wrapping_sub(n.wrapping_mul(inverse)))
+        });
+        let inverse = self.integer(inverse.cast_signed());
+        let product = self.cursor.ins().imul(x, inverse);
+        let most = self.integer((u64::MAX / n).cast_signed());
+        let how = IntCC::UnsignedLessThanOrEqual;
+        Some(self.cursor.ins().icmp(how, product, most))
     }
 
     /// The integer that a value always is, if that is known.

@@ -21,6 +21,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 
 use super::angle_pairs::both_angles;
+use super::chunked::{ChunkedLoops, chunked_loops};
 use super::fixed_pending::{PendingSteps, StandIns, stand_ins};
 use super::frame::ArrayStep;
 use super::interface::{Carrier, Interface, MOST_VALUES};
@@ -33,8 +34,8 @@ use super::word::{RawSlot, Word};
 use crate::array::DType;
 use crate::exec::last_uses::LastUses;
 use crate::ir::{
-    Block, Cfg, Datum, Expression, Function, Instruction, Ranges, ScalarOperator as S, Target,
-    Terminator, ValueId,
+    Block, Cfg, Datum, Expression, Function, Instruction, Ranges, ScalarOperator as S, Terminator,
+    ValueId,
 };
 
 /// Bytes of a slot.
@@ -71,6 +72,8 @@ pub(super) struct Translator<'a> {
     /// The block that is written, and the number of its instruction.
     pub(super) current: usize,
     pub(super) number: usize,
+    /// Loops that poll once in many turns.
+    pub(super) chunked: ChunkedLoops,
     /// What is known of integers, once it is asked for.
     pub(super) ranges: Option<Ranges<'a>>,
     /// Estimated nanoseconds of the [way](super::polls) so far.
@@ -158,6 +161,7 @@ pub(super) fn translate(
         blocks,
         current: 0,
         number: 0,
+        chunked: chunked_loops(function, cfg),
         ranges: None,
         cost: 0,
         costs: vec![0; count],
@@ -196,6 +200,7 @@ pub(super) fn translate(
     for &block in cfg.order() {
         translator.block(block)?;
     }
+    translator.write_limits()?;
     translator.write_leaving();
     Ok(WrittenSteps {
         steps: translator.steps,
@@ -255,6 +260,7 @@ impl Translator<'_> {
                 }
             }
         }
+        self.add_limit(block);
         self.terminator(&here.terminator)
     }
 
@@ -337,63 +343,6 @@ impl Translator<'_> {
         }
     }
 
-    fn args(&self, target: &Target) -> Translated<Vec<BlockArg>> {
-        let args = target.args.iter().filter(|&&id| self.place(id).is_none());
-        args.map(|&id| self.read(id).map(BlockArg::Value)).collect()
-    }
-
-    /// Writes a jump, which moves arrays to where they go, and polls if it goes back.
-    fn jump(&mut self, target: &Target, number: usize) -> Translated {
-        self.move_fixed(&target.args, target.block);
-        let moves = self.moves(&target.args, target.block, number);
-        self.write_pending();
-        if let Some(step) = moves {
-            self.step(step, 50);
-        }
-        let args = self.args(target)?;
-        match self.is_back(target.block) {
-            true => self.jump_back(target.block, &args),
-            false => self.jump_on(target.block, &args),
-        }
-        Ok(())
-    }
-
-    /// Where a branch goes for a target, with what arguments: a block of its own if there is something to
-    /// do on the way.
-    fn edge(
-        &mut self,
-        target: &Target,
-        number: usize,
-        later: &mut Vec<(clif::Block, Target, usize)>,
-    ) -> Translated<(clif::Block, Vec<BlockArg>)> {
-        if self.is_head(target.block) || self.has_arrays(&target.args) {
-            let edge = self.cursor.func.dfg.make_block();
-            later.push((edge, target.clone(), number));
-            return Ok((edge, Vec::new()));
-        }
-        self.go_on(target.block);
-        Ok((self.blocks[target.block], self.args(target)?))
-    }
-
-    /// Whether a jump from the current block stays in the innermost loop around it.
-    fn stays(&self, target: &Target) -> bool {
-        let Some(around) = self.cfg.innermost(self.current) else {
-            return false;
-        };
-        let mut found = self.cfg.innermost(target.block);
-        while let Some(l) = found.filter(|&l| l != around) {
-            found = self.cfg.loops()[l].parent;
-        }
-        found.is_some()
-    }
-
-    /// Whether a value is what a comparison of integers says, which Cranelift writes the other way round.
-    fn is_comparison(&self, value: clif::Value) -> bool {
-        let dfg = &self.cursor.func.dfg;
-        let inst = dfg.value_def(value).inst();
-        inst.is_some_and(|inst| dfg.insts[inst].opcode() == clif::Opcode::Icmp)
-    }
-
     fn terminator(&mut self, terminator: &Terminator) -> Translated {
         if !matches!(terminator, Terminator::Jump(_)) {
             self.write_pending();
@@ -431,23 +380,7 @@ impl Translator<'_> {
                 condition,
                 then,
                 otherwise,
-            } => {
-                let condition = self.truth(*condition)?;
-                let goes_on = self.stays(then) && !self.stays(otherwise);
-                let (then, then_args) = self.edge(then, 0, &mut later)?;
-                let (otherwise, otherwise_args) = self.edge(otherwise, 1, &mut later)?;
-                // Cranelift writes the second of two blocks next: a loop's.
-                if goes_on && self.is_comparison(condition) {
-                    let not = self.cursor.ins().icmp_imm_s(IntCC::Equal, condition, 0);
-                    self.cursor
-                        .ins()
-                        .brif(not, otherwise, &otherwise_args, then, &then_args);
-                } else {
-                    self.cursor
-                        .ins()
-                        .brif(condition, then, &then_args, otherwise, &otherwise_args);
-                }
-            }
+            } => self.branch(*condition, then, otherwise, &mut later)?,
             Terminator::Switch { value, targets } => {
                 if targets.len() > MOST_VALUES {
                     return Err(Unsupported("too large a switch"));
