@@ -69,7 +69,9 @@ impl Operator for Pinv {
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let [m, n] = rows_and_columns(args[0].shape);
-        each_in_double(args, &mut out, 2, &mut |x, out| self.invert(x[0], m, n, out))
+        each_in_double(args, &mut out, 2, &mut |x, out| {
+            self.invert(x[0], m, n, out)
+        })
     }
 
     fn vjp<'t>(&self, _i: usize, g: Ex<'t>, p: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
