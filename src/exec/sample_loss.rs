@@ -224,7 +224,14 @@ fn seed(function: &Function) -> Result<Datum> {
             _ => Err(Error::Type(format!(
                 "{}: expected one floating-point number as the loss of a sample, got {}",
                 function.name,
-                function.kind(loss)
+                match function.kind(loss) {
+                    // Lengths may stand for others.
+                    ValueKind::Array(ty) => match ty.ndim() {
+                        1 => "an array of 1 axis".into(),
+                        axes => format!("an array of {axes} axes"),
+                    },
+                    kind => kind.to_string(),
+                }
             ))),
         },
         Some(values) => Err(Error::Type(format!(

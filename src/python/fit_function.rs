@@ -211,7 +211,12 @@ impl FittedFunction {
                 )));
             };
             let sampler = sampler.get();
-            drawn.set_item(&name, (sampler.shape.len(), sampler.used_columns()))?;
+            let shape = sampler.shape.iter().map(|length| match length {
+                SampledLength::Fixed(n) => Some(*n),
+                SampledLength::Of(_) => None,
+            });
+            let shape: Vec<Option<usize>> = shape.collect();
+            drawn.set_item(&name, (shape, sampler.used_columns()))?;
             let (source, value) = drawn_by(&name, sampler, &feeds[..columns])?;
             let words: &[usize] = match source {
                 Source::Seeds => &[1, 2],

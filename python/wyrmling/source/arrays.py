@@ -213,7 +213,7 @@ class Arrays(Walker):
             like = self.constant(np.zeros(row.shape, row.dtype))
             value = self.array_call(np.full_like, [replace(row, id=like), value], {}, node)
         found = self.array_of(value)
-        if not isinstance(found, Array) or found.computed or row.computed:
+        if not isinstance(found, Array):
             return None
         same = (found.dtype, found.shape) == (row.dtype, row.shape)
         return found.id if same else None

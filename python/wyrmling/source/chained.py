@@ -50,8 +50,10 @@ def program(
     arguments: Arguments,
     *,
     as_traced: bool = False,
+    varying: frozenset[int] = frozenset(),
 ) -> Program:
-    """The program of a function under transforms, for arguments like these.
+    """The program of a function under transforms, for arguments like these; for all lengths of the
+    leaves ``varying``, which are arrays.
 
     Raises SourceError or Unreadable if it cannot be read, or does not go the way that tracing does
     and has to (``as_traced``); Misfit if a transform does not fit.
@@ -60,7 +62,7 @@ def program(
     leaves, args, kwargs = _given(arguments, wrt)
     if any(isinstance(leaves[number], np.ndarray) and not leaves[number].shape for number in wrt):
         raise refuse.unsupported("a derivative by an array without axes")
-    found = specialise(f, args, kwargs)
+    found = specialise(f, args, kwargs, varying=varying)
     if as_traced and wrt and found.asks_kind:
         raise refuse.unsupported("a question for the kind of what may be differentiated")
     for number in wrt:

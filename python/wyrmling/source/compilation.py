@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -130,9 +130,11 @@ def specialise(
     kwargs: dict[str, Any],
     *,
     static: frozenset[int] = frozenset(),
+    varying: frozenset[int] = frozenset(),
 ) -> Specialisation:
     """The program of ``f`` for arguments like these. ``static`` are leaves of ``(args, kwargs)``,
-    as ``transforms.tree`` counts them, that are constants of it.
+    as ``transforms.tree`` counts them, that are constants of it. Those of ``varying`` are arrays
+    for all of whose lengths the one program has to be.
 
     Raises SourceError for what cannot be read.
     """
@@ -142,7 +144,7 @@ def specialise(
         # With these leaves known, recursions may be followed call by call.
         deep: frozenset[int] = frozenset().union(*recursive.values()) - static
         try:
-            return _attempt(f, args, kwargs, static, kept, recursive)
+            return _attempt(f, args, kwargs, static, varying, kept, recursive)
         except Restart as again:
             new = not again.recursive.keys() <= recursive.keys()
             if again.static <= static and again.kept <= kept and not new:
@@ -173,8 +175,14 @@ def _name(f: Any) -> str:
 class _Arguments:
     """The arguments as values: numbers and arrays are parameters, containers are taken apart."""
 
-    def __init__(self, walker: Interpreter, static: frozenset[int], node: ast.AST) -> None:
-        self.walker, self.wanted, self.node = walker, static, node
+    def __init__(
+        self,
+        walker: Interpreter,
+        static: frozenset[int],
+        varying: frozenset[int],
+        node: ast.AST,
+    ) -> None:
+        self.walker, self.wanted, self.varying, self.node = walker, static, varying, node
         self.count = 0
         self.leaves: list[int] = []
         self.inputs: list[places.Place] = []
@@ -250,7 +258,7 @@ class _Arguments:
                 return self._without_axes(given, place)
             made = walker.outer_array(given, place, self.node)
             self._parameter(number, place)
-            return made
+            return replace(made, computed=number in self.varying)
         return walker.known(given, place, self.node)
 
     def _without_axes(self, given: Any, place: places.Place) -> Any:
@@ -278,6 +286,7 @@ def _attempt(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     static: frozenset[int],
+    varying: frozenset[int],
     kept: frozenset[Hashable],
     recursive: dict[Hashable, frozenset[int]],
 ) -> Specialisation:
@@ -293,7 +302,7 @@ def _attempt(
     if PRINTS in kept:
         walker.printed = walker.allocate(CellContents(Known(None)))
         walker.held.append(walker.printed)
-    given = _Arguments(walker, static, node)
+    given = _Arguments(walker, static, varying, node)
     values = [given.value(one, places.argument(at)) for at, one in enumerate(args)]
     named = {
         name: given.value(one, places.argument(len(args) + at))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .values import REAL, Choice, Known, Lazy, Number, Row, kind_of
+from .values import REAL, Array, Choice, Known, Lazy, Number, Row, kind_of
 from .walker import Ended, Walker
 
 # Since 3.12 Python adds floats with a correction (Neumaier, 1974), at first not integers to them.
@@ -141,7 +141,7 @@ class Reductions(Walker):
                 return Row((item, item))
             return Row((item, self.call(key, [item], {}, node)))
 
-        if len(args) == 1 and self.grown(args[0]) is not None:
+        if len(args) == 1 and self._is_of_computed_length(args[0]):
             return self._extreme_of(operator, args[0], keyed, keywords.get("default"), node)
         rows = list(map(keyed, args)) if len(args) > 1 else self.listed(args[0], node, keyed)
         if not rows:
@@ -153,6 +153,12 @@ class Reductions(Walker):
             best = self._better(operator, best, row, node)
         return best.items[0]
 
+    def _is_of_computed_length(self, value: Any) -> bool:
+        array = self.array_of(value)
+        if isinstance(array, Array):
+            return array.computed and bool(array.shape)
+        return self.grown(value) is not None
+
     def _extreme_of(
         self,
         operator: str,
@@ -161,7 +167,7 @@ class Reductions(Walker):
         default: Any,
         node: ast.AST,
     ) -> Any:
-        """The extreme of a list of computed length."""
+        """The extreme of a list or array of computed length."""
 
         def found() -> Any:
             first = keyed(self.item(over, Known(0), node))

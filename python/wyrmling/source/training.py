@@ -11,11 +11,13 @@ Limits: functions that have to know the value of an argument are refused.
 from __future__ import annotations
 
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._core import IrFunction
 from ..ragged import Ragged, plain
@@ -23,11 +25,15 @@ from ..transforms.tracing import described, is_number
 from . import refuse
 from .arguments import Arguments, Misfit
 from .chained import program
+from .columns import CAPACITY
 from .form import Constant, Leaf
+from .programs import Program
 from .refuse import SourceError, Unreadable
 
-SEEN = 3
-"""The length of arrays whose lengths differ, while the function is read."""
+SEEN = (3, 5)
+"""Lengths of arrays whose lengths differ, while the function is read: the program is for all
+lengths if it is the same for both.
+"""
 INSTEAD = "write it as docs/source.md says, or fit a graph"
 """What is advised where a transform could trace."""
 FLOATS = ("float", "float32", "float64", "array")
@@ -119,11 +125,25 @@ def column(name: str, values: Any) -> tuple[str, Any]:
     return "wide", array.astype("<i8").view("<u4").astype(np.uint32).reshape(-1, 2)
 
 
+@dataclass(frozen=True)
+class Varying:
+    """Arrays of a type whose lengths differ: those are None in ``shape``."""
+
+    shape: tuple[int | None, ...]
+    dtype: Any
+
+    def of(self, length: int) -> npt.NDArray[Any]:
+        """An array of such a length."""
+        return np.ones([length if one is None else one for one in self.shape], self.dtype)
+
+
 def _sample(kind: str, data: Any) -> Any:
-    """The first value of a column, or an array like all of a ragged one."""
+    """The first value of a column, or what all of a ragged one are like."""
     if kind == "entry":
-        shape = (SEEN, *data.values.shape[1:])
-        return np.ones(shape, data.dtype if data.dtype.kind == "f" else np.int64)
+        dtype = data.dtype if data.dtype.kind == "f" else np.int64
+        lengths = data.lengths
+        length = int(lengths[0]) if (lengths == lengths[0]).all() else None
+        return _like((length, *data.values.shape[1:]), dtype)
     if kind == "wide":
         return int(data[0, 0]) | int(data[0, 1].view(np.int32)) << 32
     if kind in ("row", "integers"):
@@ -131,9 +151,15 @@ def _sample(kind: str, data: Any) -> Any:
     return {"int": int, "float": float, "bool": bool}[kind](data[0])
 
 
-def _drawn(axes: int) -> Any:
+def _like(shape: tuple[int | None, ...], dtype: Any) -> Any:
+    """An array, or what arrays are like if a length of theirs differs."""
+    found = Varying(shape, dtype)
+    return found if None in shape else found.of(0)
+
+
+def _drawn(shape: tuple[int | None, ...]) -> Any:
     """A value like those that a sampler draws."""
-    return np.ones((SEEN,) * axes, np.int64) if axes else 1
+    return _like(shape, np.int64) if shape else 1
 
 
 def _parameter(shape: tuple[int, ...], dtype: str) -> Any:
@@ -146,12 +172,12 @@ def _parameter(shape: tuple[int, ...], dtype: str) -> Any:
 def prepare(
     loss: Callable[..., Any],
     columns: Mapping[str, tuple[str, Any]],
-    sample: Mapping[str, tuple[int, Sequence[str]]],
+    sample: Mapping[str, tuple[tuple[int | None, ...], Sequence[str]]],
     parameters: Mapping[str, tuple[tuple[int, ...], str]],
 ) -> Loss:
     """Reads a loss. Columns are given by the kind of their values and all of them, samplers by the
-    number of axes of what they draw and the columns that they use themselves, parameters by shape
-    and type.
+    shape of what they draw (None for lengths that differ) and the columns that they use themselves,
+    parameters by shape and type.
 
     Raises TypeError for names that do not fit the function's arguments, or a result that is no
     floating-point number, ValueError for a name that is given twice, SourceError if it cannot be
@@ -161,7 +187,7 @@ def prepare(
     given: dict[str, tuple[str, Any]] = {}
     values: dict[str, dict[str, Any]] = {
         "columns": {name: _sample(*each) for name, each in columns.items()},
-        "sample": {name: _drawn(axes) for name, (axes, _) in sample.items()},
+        "sample": {name: _drawn(tuple(shape)) for name, (shape, _) in sample.items()},
         "parameters": {name: _parameter(*each) for name, each in parameters.items()},
     }
     for what, entries in values.items():
@@ -176,9 +202,8 @@ def prepare(
     names = _names(loss, title, given, used)
     bound = inspect.signature(loss).bind_partial()
     bound.arguments.update((name, given[name][1]) for name in names)
-    arguments = Arguments.of(bound.args, bound.kwargs)
     try:
-        made = program(loss, (), arguments)
+        arguments, made = _read(loss, bound)
     except Unreadable as error:
         raise refuse.without_modes(refuse.unreadable(title, str(error)), INSTEAD) from None
     except SourceError as error:
@@ -206,10 +231,45 @@ def prepare(
             bindings.append(("constant", like))
     if not made.returns:
         # It raises for any sample, or it is no loss.
-        loss(*bound.args, **bound.kwargs)
+        args, kwargs = _arguments(bound, SEEN[0])
+        loss(*args, **kwargs)
         raise TypeError(f"loss: {title} never returns; expected it to return a number")
     _expect_number(title, made.form)
     return Loss(made.function, bindings, loss, names)
+
+
+def _arguments(
+    bound: inspect.BoundArguments, length: int
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, where what differs has a length."""
+    like = {
+        name: value.of(length) if isinstance(value, Varying) else value
+        for name, value in bound.arguments.items()
+    }
+    of_length = inspect.BoundArguments(bound.signature, OrderedDict(like))
+    return of_length.args, of_length.kwargs
+
+
+def _read(loss: Callable[..., Any], bound: inspect.BoundArguments) -> tuple[Arguments, Program]:
+    """The arguments, and the program for them, which is for all lengths of what differs.
+
+    A program that asks for lengths may be for those that were seen alone. If it is, the function is
+    read for lengths that are computed, of which less can be read.
+    """
+
+    def read(length: int, varying: frozenset[int] = frozenset()) -> tuple[Arguments, Program]:
+        arguments = Arguments.of(*_arguments(bound, length))
+        return arguments, program(loss, (), arguments, varying=varying)
+
+    varying = [name for name, value in bound.arguments.items() if isinstance(value, Varying)]
+    found = read(SEEN[0])
+    asks = any("another length" in text for text, _ in found[1].function.exits)
+    if not varying or not asks:
+        return found
+    if str(found[1].function) == str(read(SEEN[1])[1].function):
+        return found
+    # Each argument is one leaf.
+    return read(CAPACITY, frozenset(map(list(bound.arguments).index, varying)))
 
 
 def _names(

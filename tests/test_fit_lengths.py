@@ -1,0 +1,142 @@
+"""fit of functions that ask for the lengths of their data: these may differ, or the function is
+refused before anything changes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+ROWS = [np.random.default_rng(2).normal(size=n) for n in (3, 1, 5, 2, 8, 3)]
+
+
+def trained(loss: Callable[..., Any], columns: dict[str, Any], **starts: Any) -> dict[str, Any]:
+    """The parameters after three steps of all samples."""
+    parameters = {name: wy.Parameter(value) for name, value in starts.items()}
+    wy.fit(loss, columns, parameters=parameters, optimizer=wy.SGD(lr=0.01), epochs=3, batch_size=99)
+    return {name: parameter.value for name, parameter in parameters.items()}
+
+
+def stepped(loss: Callable[..., Any], samples: Any, **starts: Any) -> dict[str, Any]:
+    """The same by differences of the Python function."""
+    values = {name: np.array(start, dtype=float) for name, start in starts.items()}
+    for _ in range(3):
+        slopes = {name: np.zeros_like(value) for name, value in values.items()}
+        for name, value in values.items():
+            for at in np.ndindex(value.shape):
+                for way in (1.0, -1.0):
+                    moved = np.array(value)
+                    moved[at] += way * 1e-6
+                    given = {**values, name: moved if moved.ndim else moved[()]}
+                    total = sum(loss(**given, xs=xs) for xs in samples)
+                    slopes[name][at] += way * total / 2e-6
+        values = {name: value - 0.01 * slopes[name] for name, value in values.items()}
+    return values
+
+
+def extremes(w: Any, xs: Any) -> Any:
+    """The largest and least of what is given."""
+    return (w * max(xs) - min(xs)) ** 2
+
+
+def states(w: Any, xs: Any) -> Any:
+    """A state for each place, kept in an array that is one longer."""
+    h = np.zeros(len(xs) + 1)
+    for t in range(len(xs)):
+        h[t + 1] = np.tanh(xs[t] * w + h[t])
+    return (h[-1] - 1.0) ** 2
+
+
+def rows_of_states(w: Any, xs: Any) -> Any:
+    """The same of several numbers at once."""
+    h = np.zeros((len(xs) + 1, 2))
+    for t in range(len(xs)):
+        h[t + 1] = np.tanh(xs[t] * w + h[t])
+    return ((h[-1] - 1.0) ** 2).sum()
+
+
+def steps_between(w: Any, xs: Any) -> Any:
+    """An array that is one shorter."""
+    z = np.zeros(len(xs) - 1)
+    for i in range(len(xs) - 1):
+        z[i] = w * (xs[i + 1] - xs[i])
+    return np.sum(z**2)
+
+
+def weighed(w: Any, xs: Any) -> Any:
+    """With an array of as many ones."""
+    return np.sum(np.ones(len(xs)) * xs * w)
+
+
+@pytest.mark.parametrize(
+    ("loss", "w"),
+    [
+        (extremes, 0.5),
+        (states, 0.5),
+        (rows_of_states, [0.5, -0.3]),
+        (steps_between, 0.5),
+        (weighed, 0.5),
+    ],
+)
+@pytest.mark.parametrize("rows", [ROWS, ROWS[:1] * 2, ROWS[2:3] * 3], ids=["all", "3", "5"])
+def test_lengths_that_are_asked_for(loss: Any, w: Any, rows: Any) -> None:
+    """As differences of Python's function say, for data of one length, and of several."""
+    found = trained(loss, {"xs": rows}, w=w)["w"]
+    np.testing.assert_allclose(found, stepped(loss, rows, w=w)["w"], rtol=1e-7)
+
+
+def test_what_has_to_know_a_length_is_refused_before_anything_changes() -> None:
+    """Not by the first sample that has another length than the one that was read."""
+
+    def smallest(w: Any, xs: Any) -> Any:
+        return w * sorted(xs)[0]
+
+    w = wy.Parameter(0.5)
+    with pytest.raises(wy.SourceError, match="an array of computed length here"):
+        wy.fit(smallest, {"xs": ROWS}, parameters={"w": w}, optimizer=wy.SGD(lr=0.1), batch_size=1)
+    assert w.item() == 0.5
+    # Data of one length are as long as they are, and integers of a sampler too.
+    assert trained(smallest, {"xs": ROWS[2:3]}, w=0.5)["w"] == pytest.approx(
+        0.5 - 3 * 0.01 * min(ROWS[2])
+    )
+    drawn = {"negatives": wy.sampling.Uniform(4, shape=5)}
+    table = wy.Parameter(np.ones(4))
+
+    def several(p: Any, x: Any, negatives: Any) -> Any:
+        a, *_, b = negatives
+        return (p[a] + p[b]) * x
+
+    history = wy.fit(
+        several,
+        {"x": [1.0, 2.0]},
+        sample=drawn,
+        parameters={"p": table},
+        optimizer=wy.SGD(lr=0.1),
+    )
+    assert history.loss == [6.0]
+
+
+def test_no_extreme_of_nothing() -> None:
+    """Python's own exception, for the sample that is empty."""
+    w = wy.Parameter(0.5)
+    columns = {"xs": [*ROWS, np.zeros(0)]}
+    with pytest.raises(ValueError, match=r"max\(\) .*empty") as caught:
+        wy.fit(extremes, columns, parameters={"w": w}, optimizer=wy.SGD(lr=0.1), batch_size=99)
+    assert "sample 6 of the columns" in caught.value.__notes__[0]
+    assert w.item() == 0.5
+
+
+def test_a_loss_that_is_an_array_is_called_one() -> None:
+    """Without a length that only stood for others while the function was read."""
+
+    def loss(w: Any, xs: Any) -> Any:
+        h = np.zeros(len(xs))
+        for i in range(len(xs)):
+            h[i] = w * xs[i]
+        return h
+
+    with pytest.raises(TypeError, match=r"floating-point number as the loss .* an array of 1 axis"):
+        trained(loss, {"xs": ROWS}, w=0.5)
