@@ -470,9 +470,20 @@ def test_what_training_cannot_do_is_refused(loss: Any) -> None:
     np.testing.assert_array_equal(P.value, np.ones(4))
 
 
+def of_what_is_printed(P: Any, k: int) -> Any:
+    print(k)
+    return P[k]
+
+
 @pytest.mark.parametrize(
     "loss",
-    [max, functools.lru_cache(lambda P, k: P[k]), eval("lambda P, k: P[k]"), of_what_needs_python],
+    [
+        max,
+        functools.lru_cache(lambda P, k: P[k]),
+        eval("lambda P, k: P[k]"),
+        of_what_needs_python,
+        of_what_is_printed,
+    ],
 )
 def test_errors_do_not_advise_a_mode_that_fit_does_not_have(loss: Any) -> None:
     with pytest.raises(wy.SourceError) as caught:

@@ -1,5 +1,6 @@
 """What is printed of a function: for arguments that it takes, and by those that have a gradient."""
 
+import numpy as np
 import pytest
 
 import wyrmling as wy
@@ -48,3 +49,21 @@ def test_integers_have_no_gradient_unless_it_is_asked_for():
             wy.code_adjoint(power, 2.0, 3, argnums=argnums)
     with pytest.raises(TypeError, match="expected an integer"):
         wy.code_adjoint(power, 2.0, 3, argnums="x")
+
+
+def by_kind(x):
+    return x * x if isinstance(x, float) else 3.0 * x
+
+
+def test_what_is_read_only_if_that_is_asked_for_is_traced():
+    x = np.ones(3)
+    for transform in (wy.hessian, wy.jacfwd, wy.jacobian):
+        found = wy.explain(transform(np.square), x)
+        assert not found.is_read
+        assert "Jacobians of arrays" in found.reason
+        assert wy.explain(transform(lambda y: y * y), 2.0).is_read
+    found = wy.explain(wy.grad(by_kind), 2.0)
+    assert not found.is_read
+    assert "a question for the kind" in found.reason
+    assert "f64" in wy.code_ir(wy.grad(by_kind), 2.0)
+    assert wy.explain(by_kind, 2.0).is_read

@@ -44,6 +44,15 @@ def chain_of(made: Made) -> tuple[Transform, ...]:
     return (*within, Transform(made.name, made.argnums, made.has_aux))
 
 
+def has_array_jacobian(chain: Sequence[Transform], arguments: Arguments) -> bool:
+    """Whether a chain has Jacobians of arrays: a program computes the function again for each row,
+    so tracing is faster.
+    """
+    jacobians = {"jacrev", "jacfwd", "hessian"}
+    has_arrays = any(isinstance(leaf, np.ndarray) for leaf in arguments.leaves)
+    return has_arrays and any(transform.name in jacobians for transform in chain)
+
+
 def program(
     f: Callable[..., Any],
     chain: Sequence[Transform],

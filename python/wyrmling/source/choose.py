@@ -32,6 +32,7 @@ from .chained import (
     Transform,
     chain_of,
     converted,
+    has_array_jacobian,
     opened_at,
     own_arguments,
     program,
@@ -212,7 +213,7 @@ class Chosen:
                 at_once = has_loop(self.inner) or may_print(self.inner)
                 if self.record.is_new(signature) and not at_once:
                     return None
-                if self._is_slow(arguments):
+                if has_array_jacobian(self.chain, arguments):
                     raise refuse.unsupported("the Jacobian of arrays, which is faster when traced,")
                 if not self.record.may_compile():
                     return _traced(args, kwargs)
@@ -240,12 +241,6 @@ class Chosen:
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """The arguments of a call, with the instances that are differentiated taken apart."""
         return Arguments.of(args, kwargs, opened_at(self.chain, args, kwargs))
-
-    def _is_slow(self, arguments: Arguments) -> bool:
-        """Whether these are Jacobians of arrays: each row computes the function again."""
-        jacobians = {"jacrev", "jacfwd", "hessian"}
-        has_arrays = any(isinstance(leaf, np.ndarray) for leaf in arguments.leaves)
-        return has_arrays and any(transform.name in jacobians for transform in self.chain)
 
 
 def _traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization | None:

@@ -1,8 +1,9 @@
-"""Comprehensions, generator expressions that are consumed on the spot, and texts.
+"""Displays of sets, comprehensions, and generator expressions as what is gone through later.
 
 A comprehension runs within the function around it; the names that it binds are renamed, as they are
-its own. A list of computed length does not exist in a program: the loops of a comprehension have to
-have a known number of steps, but for those that are reduced at once (``sum``, ``max``, ``any`` …).
+its own. Its loops are those of ``iteration.py``: a list for which they take a number of turns that
+is computed has a length that is computed (``grown.py``). Sets and dicts have items that are known
+while the function is read.
 """
 
 from __future__ import annotations

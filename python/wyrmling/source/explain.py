@@ -10,20 +10,29 @@ from ..transforms.modes import Differentiated
 from ..transforms.tracing import Argnums, positions
 from . import programs, refuse
 from .arguments import Arguments, Misfit
-from .chained import Transform, chain_of, opened_at, program
+from .chained import Transform, chain_of, has_array_jacobian, opened_at, program
 from .explanation import Explanation
 from .refuse import SourceError, Unreadable
 
 
-def _program(f: Callable[..., Any], *more: Transform, arguments: Arguments) -> programs.Program:
-    """The program of a function, or of a transform of one. Raises SourceError, or TypeError."""
-    inner, chain = (f.function, chain_of(f.made)) if isinstance(f, Differentiated) else (f, ())
+def _chain(f: Callable[..., Any]) -> tuple[Transform, ...]:
+    """The transforms that made a function; none if it is a plain one."""
+    return chain_of(f.made) if isinstance(f, Differentiated) else ()
+
+
+def _program(
+    f: Callable[..., Any], arguments: Arguments, as_traced: bool = False
+) -> programs.Program:
+    """The program of a function, or of a transform of one; ``as_traced`` as for ``program``.
+    Raises SourceError, or TypeError.
+    """
+    inner = f.function if isinstance(f, Differentiated) else f
     names = getattr(inner, "__globals__", {})
     if str(names.get("__name__")).split(".")[0] == "wyrmling":
         name = getattr(f, "__name__", "f")
         raise refuse.unreadable(name, "it is wyrmling's own, or what a transform that traces made")
     try:
-        return program(inner, (*chain, *more), arguments)
+        return program(inner, _chain(f), arguments, as_traced=as_traced)
     except Unreadable as error:
         name = getattr(inner, "__qualname__", type(inner).__qualname__)
         raise refuse.unreadable(name, str(error)) from None
@@ -46,9 +55,8 @@ def _expect_fitting(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
 def _arguments(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     _expect_fitting(f, args, kwargs)
-    chain = chain_of(f.made) if isinstance(f, Differentiated) else ()
     try:
-        return Arguments.of(args, kwargs, opened_at(chain, args, kwargs))
+        return Arguments.of(args, kwargs, opened_at(_chain(f), args, kwargs))
     except Misfit as error:
         raise TypeError(f"{getattr(f, '__name__', 'f')}: {error}") from None
 
@@ -60,7 +68,7 @@ def code_ir(f: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     Raises SourceError if ``f`` cannot be read, and TypeError if the arguments do not fit, or if it
     is a transform that does not fit its function.
     """
-    return str(_program(f, arguments=_arguments(f, args, kwargs)).function)
+    return str(_program(f, _arguments(f, args, kwargs)).function)
 
 
 def code_adjoint(
@@ -80,7 +88,7 @@ def code_adjoint(
         wanted = list(positions("code_adjoint", argnums, len(args)))
     given = [float(x) if at in wanted and type(x) is int else x for at, x in enumerate(args)]
     arguments = Arguments.of(tuple(given), kwargs, wanted)
-    made = _program(f, arguments=arguments)
+    made = _program(f, arguments)
     try:
         return str(programs.pulled(made, arguments, wanted).function)
     except Misfit as error:
@@ -94,13 +102,16 @@ def _is_real(arguments: Arguments, at: int) -> bool:
 
 
 def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
-    """Whether ``mode="auto"`` reads ``f`` for arguments like these or traces it, and why. It is
-    read anew, not run. Raises TypeError if the arguments do not fit, or if it is a transform that
-    does not fit its function.
+    """Whether ``mode="auto"`` reads ``f`` for arguments like these, once it compiles at all, or
+    traces it, and why. It is read anew, not run. Raises TypeError if the arguments do not fit, or
+    if it is a transform that does not fit its function.
     """
     name = getattr(f, "__qualname__", type(f).__qualname__)
+    arguments = _arguments(f, args, kwargs)
+    if has_array_jacobian(_chain(f), arguments):
+        return Explanation(name, False, "a program of Jacobians of arrays is slower")
     try:
-        made = _program(f, arguments=_arguments(f, args, kwargs))
+        made = _program(f, arguments, as_traced=True)
     except SourceError as error:
         return Explanation(name, False, str(error))
     exits = len(made.function.exits)

@@ -60,8 +60,6 @@ def _positive(walker: Mathematics, x: int, made: int, node: ast.AST) -> None:
     _finite_result(walker, x, made, node)
 
 
-_ABOVE_ZERO = _between(0.0, INFINITY, False)
-
 # Functions of one number: the operator, and what Python checks.
 UNARY_MATH: dict[Any, tuple[str, Guard | None]] = {
     math.sin: ("sin", _finite_argument),

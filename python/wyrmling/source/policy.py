@@ -21,7 +21,6 @@ from .identity import IdentityCache
 from .refuse import Unreadable
 
 MOST_SIGNATURES = 16
-MOST_LEAVES = 3
 MOST_COMPILED = 24
 MOST_ASKED = 128
 MOST_LOOKED_AT = 50

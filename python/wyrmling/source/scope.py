@@ -199,11 +199,6 @@ class Needs:
         """The number of a hidden argument, which is read here at each call."""
         return self._hidden.setdefault(place, len(self._hidden))
 
-    @property
-    def hidden_places(self) -> list[Place]:
-        """The places of the hidden arguments, in their order."""
-        return list(self._hidden)
-
     def steps(self, count: int) -> tuple[list[Step], dict[Place, int]]:
         """What to do at each call with ``count`` arguments, and in which slot each place is then.
 

@@ -13,7 +13,6 @@ from .values import (
     WHOLE,
     Array,
     Choice,
-    Closure,
     Known,
     Lazy,
     Number,
@@ -195,9 +194,3 @@ class Sequences(Walker):
         if name == "reversed":
             return self.items(parts[0], node)[::-1]
         return self.refuse(node, "going through this", "use a list")
-
-    def callable_value(self, value: Any) -> bool:
-        """Whether a value can be called, as far as is known."""
-        if isinstance(value, Known):
-            return callable(value.object)
-        return isinstance(value, Closure) or hasattr(value, "function")

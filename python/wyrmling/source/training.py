@@ -216,7 +216,7 @@ def prepare(
             raise
         raise refuse.without_modes(found, INSTEAD) from error
     if made.printed is not None:
-        raise refuse.unsupported("print in a loss")
+        raise refuse.without_modes(refuse.unsupported(f"{title}: print in a loss"), INSTEAD)
     order = list(bound.arguments)
     by_place = dict(zip(arguments.places, order, strict=True))
     for number, place in enumerate(arguments.places):
