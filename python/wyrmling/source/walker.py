@@ -467,7 +467,8 @@ class Walker(Operations):
 
     def set_only(self, value: Choice, node: ast.AST) -> Any:
         """A choice without what is unset; the program leaves where that is chosen."""
-        order, kept = [], []
+        order: list[int] = []
+        kept: list[Any] = []
         for at, one in enumerate(value.alternatives):
             order.append(len(kept))
             if isinstance(one, Unset):
