@@ -119,6 +119,29 @@ def test_what_has_to_know_a_length_is_refused_before_anything_changes() -> None:
     assert history.loss == [6.0]
 
 
+@pytest.mark.parametrize("function", [np.prod, np.median, np.cumprod])
+def test_functions_that_need_lengths_are_refused_before_anything_changes(function: Any) -> None:
+    """Those of NumPy whose operators hold for one length; not for parameters, which have one."""
+
+    def of_data(w: Any, xs: Any) -> Any:
+        return function(xs * w).sum()
+
+    def of_parameter(w: Any, xs: Any) -> Any:
+        first, second = w
+        return (first + second) * np.sum(xs) * function(w).sum()
+
+    w = wy.Parameter(0.5)
+    settings: dict[str, Any] = {"optimizer": wy.SGD(lr=0.1), "batch_size": 1}
+    title = f"{function.__name__} of arrays whose lengths differ between samples is not supported"
+    with pytest.raises(wy.SourceError, match=title):
+        wy.fit(of_data, {"xs": ROWS}, parameters={"w": w}, **settings)
+    assert w.item() == 0.5
+    found = trained(of_data, {"xs": ROWS[:1]}, w=0.5)["w"]
+    np.testing.assert_allclose(found, stepped(of_data, ROWS[:1], w=0.5)["w"], rtol=1e-7)
+    found = trained(of_parameter, {"xs": ROWS}, w=[0.5, -0.2])["w"]
+    np.testing.assert_allclose(found, stepped(of_parameter, ROWS, w=[0.5, -0.2])["w"], rtol=1e-7)
+
+
 def test_no_extreme_of_nothing() -> None:
     """Python's own exception, for the sample that is empty."""
     w = wy.Parameter(0.5)

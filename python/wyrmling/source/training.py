@@ -11,6 +11,7 @@ Limits: functions that have to know the value of an argument are refused.
 from __future__ import annotations
 
 import inspect
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from .columns import CAPACITY
 from .form import Constant, Leaf
 from .programs import Program
 from .refuse import SourceError, Unreadable
+from .walker import OTHER_LENGTH
 
 SEEN = (3, 5)
 """Lengths of arrays whose lengths differ, while the function is read: the program is for all
@@ -250,6 +252,21 @@ def _arguments(
     return of_length.args, of_length.kwargs
 
 
+def _asks_for_lengths(function: IrFunction) -> bool:
+    left = any(text == OTHER_LENGTH for text, _ in function.exits)
+    return left or bool(_fixed(function))
+
+
+def _fixed(function: IrFunction) -> set[tuple[str, str]]:
+    """Operators that hold for the lengths alone for which they were recorded, and these."""
+    return set(re.findall(r'fixed_lengths\[by: "(.*?)", lengths: \[(.*?)\]\]', str(function)))
+
+
+def _without_types(function: IrFunction) -> str:
+    """A function's text without the shapes of its values, which are those that were seen."""
+    return re.sub(r": [a-z]+[0-9]+\[[0-9, ]*\]", "", str(function))
+
+
 def _read(loss: Callable[..., Any], bound: inspect.BoundArguments) -> tuple[Arguments, Program]:
     """The arguments, and the program for them, which is for all lengths of what differs.
 
@@ -261,15 +278,19 @@ def _read(loss: Callable[..., Any], bound: inspect.BoundArguments) -> tuple[Argu
         arguments = Arguments.of(*_arguments(bound, length))
         return arguments, program(loss, (), arguments, varying=varying)
 
-    varying = [name for name, value in bound.arguments.items() if isinstance(value, Varying)]
     found = read(SEEN[0])
-    asks = any("another length" in text for text, _ in found[1].function.exits)
-    if not varying or not asks:
+    varying = [name for name, value in bound.arguments.items() if isinstance(value, Varying)]
+    if not varying or not _asks_for_lengths(found[1].function):
         return found
-    if str(found[1].function) == str(read(SEEN[1])[1].function):
+    other = read(SEEN[1])
+    if _without_types(found[1].function) == _without_types(other[1].function):
         return found
     # Each argument is one leaf.
-    return read(CAPACITY, frozenset(map(list(bound.arguments).index, varying)))
+    computed = read(CAPACITY, frozenset(map(list(bound.arguments).index, varying)))
+    known = _fixed(found[1].function) & _fixed(other[1].function)
+    for by, _ in sorted(_fixed(computed[1].function) - known):
+        raise refuse.unsupported(f"{by} of arrays whose lengths differ between samples")
+    return computed
 
 
 def _names(
