@@ -124,11 +124,11 @@ def test_functions_that_need_lengths_are_refused_before_anything_changes(functio
     """Those of NumPy whose operators hold for one length; not for parameters, which have one."""
 
     def of_data(w: Any, xs: Any) -> Any:
-        return function(xs * w).sum()
+        return np.sum(function(xs * w))
 
     def of_parameter(w: Any, xs: Any) -> Any:
         first, second = w
-        return (first + second) * np.sum(xs) * function(w).sum()
+        return (first + second) * np.sum(xs) * np.sum(function(w))
 
     w = wy.Parameter(0.5)
     settings: dict[str, Any] = {"optimizer": wy.SGD(lr=0.1), "batch_size": 1}
@@ -163,3 +163,69 @@ def test_a_loss_that_is_an_array_is_called_one() -> None:
 
     with pytest.raises(TypeError, match=r"floating-point number as the loss .* an array of 1 axis"):
         trained(loss, {"xs": ROWS}, w=0.5)
+
+
+COUNTS = [3, 0, 1, 4, 2]
+
+
+def listed(w: Any, xs: Any) -> Any:
+    """A list that is as long as an integer says."""
+    made = []
+    for i in range(xs):
+        made.append(w * i)
+    return sum(made)
+
+
+def zeros(w: Any, xs: Any) -> Any:
+    """An array of that length."""
+    z = np.zeros(xs)
+    for i in range(xs):
+        z[i] = w * i
+    return z.sum()
+
+
+FIXED = np.arange(3.0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "w"),
+    [
+        (listed, 0.5),
+        (zeros, 0.5),
+        (lambda w, xs: np.sum((FIXED * xs - xs) / (1 + xs)) * w, 0.5),
+        (lambda w, xs: np.sum((w * xs - xs) / (xs + 1) + xs / (w + 3.0)), [0.5, -0.2]),
+        (lambda w, xs: w[xs:].sum() * xs, [0.5, -0.2, 0.1, 0.3]),
+    ],
+)
+def test_integers_of_columns_are_lengths_and_operands(loss: Any, w: Any) -> None:
+    """One program is for all of them."""
+    found = trained(loss, {"xs": COUNTS}, w=w)["w"]
+    np.testing.assert_allclose(found, stepped(loss, COUNTS, w=w)["w"], rtol=1e-7)
+
+
+def test_arrays_of_floats_take_computed_integers() -> None:
+    """To the bit, also in loops, with gradients; beyond 53 bits they are rounded as NumPy does."""
+
+    def f(a: Any, n: int) -> Any:
+        s = 0.0
+        for i in range(n):
+            a = a * (i + 1) / (2 + i) - i
+            s = s + np.sum(i / (1 + i + a * a))
+        return s
+
+    compiled, slope = wy.compile(f, mode="source"), wy.grad(f, mode="source")
+    traced = wy.grad(f, mode="trace")
+    for n in (0, 1, 40):
+        for a in (np.array([0.5, -0.25]), np.zeros(0), np.ones((2, 2))):
+            assert compiled(a, n) == f(a, n)
+            if n:
+                np.testing.assert_allclose(slope(a, n), traced(a, n), rtol=1e-12)
+
+    def large(a: Any, n: int) -> Any:
+        k = 1
+        while k < n:
+            k = k * 3
+        return a * k
+
+    got = wy.compile(large, mode="source")(np.ones(2), 2**60)
+    assert got.tobytes() == large(np.ones(2), 2**60).tobytes()

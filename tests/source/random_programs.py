@@ -134,9 +134,9 @@ def once():
     def written(tree):
         return repr(tree), tuple(map(type, leaves(tree)))
 
-    def specialise(f, args, kwargs):
-        key = (f, written(args), written(kwargs))
-        return remembered(key, lambda: real[0](f, args, kwargs))
+    def specialise(f, args, kwargs, varying=frozenset()):
+        key = (f, written(args), written(kwargs), varying)
+        return remembered(key, lambda: real[0](f, args, kwargs, varying=varying))
 
     def program(f, chain, arguments, *, as_traced=False):
         key = (f, repr(chain), written(arguments.args), written(arguments.kwargs), as_traced)

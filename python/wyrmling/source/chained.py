@@ -61,8 +61,8 @@ def program(
     as_traced: bool = False,
     varying: frozenset[int] = frozenset(),
 ) -> Program:
-    """The program of a function under transforms, for arguments like these; for all lengths of the
-    leaves ``varying``, which are arrays.
+    """The program of a function under transforms, for arguments like these; for all lengths of
+    arrays, and all integers, among the leaves ``varying``.
 
     Raises SourceError or Unreadable if it cannot be read, or does not go the way that tracing does
     and has to (``as_traced``); Misfit if a transform does not fit.

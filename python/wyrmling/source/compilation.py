@@ -133,8 +133,8 @@ def specialise(
     varying: frozenset[int] = frozenset(),
 ) -> Specialisation:
     """The program of ``f`` for arguments like these. ``static`` are leaves of ``(args, kwargs)``,
-    as ``transforms.tree`` counts them, that are constants of it. Those of ``varying`` are arrays
-    for all of whose lengths the one program has to be.
+    as ``transforms.tree`` counts them, that are constants of it. The one program is for
+    all lengths of arrays that are ``varying``, and for all values of integers that are.
 
     Raises SourceError for what cannot be read.
     """
@@ -251,7 +251,7 @@ class _Arguments:
             made = walker.builder.parameter(0, STORED[kind])
             self._parameter(number, place)
             # A float is never made a constant: it would be another program for each.
-            exact = kind in ("int", "bool")
+            exact = kind in ("int", "bool") and number not in self.varying
             return Number(kind, made, frozenset({number}) if exact else frozenset())
         if type(given) is np.ndarray and given.dtype in ELEMENTS:
             if not given.shape:

@@ -21,11 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from .cuts import is_computed
 from .objects import member_of
 from .values import (
     NUMPY,
     REAL,
     WHOLE,
+    Array,
     Choice,
     Known,
     Number,
@@ -150,11 +152,27 @@ class Numbers(Walker):
         elif kinds[0] is not None and kinds[1] is not None:
             return self.arithmetic(operator, left, right, node)
         if self.is_array(left) or self.is_array(right):
-            return self.array_call(OPERATORS[operator], [left, right], {}, node)
+            both = [
+                self._beside(left, right, operator, node),
+                self._beside(right, left, operator, node),
+            ]
+            return self.array_call(OPERATORS[operator], both, {}, node)
         if isinstance(left, Text) or isinstance(right, Text):
             return self.joined_text([left, right]) if operator == "Add" else Text()
         found = self._overloaded(operator, left, right, node)
         return self.sequence_operator(operator, left, right, node) if found is None else found
+
+    def _beside(self, value: Any, other: Any, operator: str, node: ast.AST) -> Any:
+        """An operand; a computed integer beside an array of float64 is a float, as NumPy makes it
+        one.
+        """
+        if operator not in ("Add", "Sub", "Mult", "Div") or not is_computed(value):
+            return value
+        array = self.array_of(other)
+        array = array.object if isinstance(array, Known) else array
+        if not isinstance(array, Array | np.ndarray) or array.dtype != np.float64:
+            return value
+        return Number("float", self.as_real(value, "float", node))
 
     def _overloaded(self, operator: str, left: Any, right: Any, node: ast.AST) -> Any:
         """What a class's own operator gives; None if there is none."""

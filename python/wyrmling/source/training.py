@@ -270,24 +270,30 @@ def _without_types(function: IrFunction) -> str:
 def _read(loss: Callable[..., Any], bound: inspect.BoundArguments) -> tuple[Arguments, Program]:
     """The arguments, and the program for them, which is for all lengths of what differs.
 
-    A program that asks for lengths may be for those that were seen alone. If it is, the function is
-    read for lengths that are computed, of which less can be read.
+    A program that asks for lengths may be for those that were seen alone, and one that has to know
+    an integer is for that one. Then the function is read for lengths and integers that are
+    computed, of which less can be read.
     """
 
     def read(length: int, varying: frozenset[int] = frozenset()) -> tuple[Arguments, Program]:
         arguments = Arguments.of(*_arguments(bound, length))
         return arguments, program(loss, (), arguments, varying=varying)
 
-    found = read(SEEN[0])
-    varying = [name for name, value in bound.arguments.items() if isinstance(value, Varying)]
-    if not varying or not _asks_for_lengths(found[1].function):
-        return found
-    other = read(SEEN[1])
-    if _without_types(found[1].function) == _without_types(other[1].function):
-        return found
+    values = list(bound.arguments.values())
     # Each argument is one leaf.
-    computed = read(CAPACITY, frozenset(map(list(bound.arguments).index, varying)))
-    known = _fixed(found[1].function) & _fixed(other[1].function)
+    arrays = {at for at, value in enumerate(values) if isinstance(value, Varying)}
+    integers = {at for at, value in enumerate(values) if type(value) in (int, bool)}
+    found = read(SEEN[0])
+    first = found[1]
+    if not integers <= first.leaves.keys():
+        return read(CAPACITY, frozenset(arrays | integers))
+    if not arrays or not _asks_for_lengths(first.function):
+        return found
+    other = read(SEEN[1])[1]
+    if _without_types(first.function) == _without_types(other.function):
+        return found
+    computed = read(CAPACITY, frozenset(arrays | integers))
+    known = _fixed(first.function) & _fixed(other.function)
     for by, _ in sorted(_fixed(computed[1].function) - known):
         raise refuse.unsupported(f"{by} of arrays whose lengths differ between samples")
     return computed
