@@ -88,6 +88,15 @@ def test_lengths_that_are_asked_for(loss: Any, w: Any, rows: Any) -> None:
     np.testing.assert_allclose(found, stepped(loss, rows, w=w)["w"], rtol=1e-7)
 
 
+@pytest.mark.parametrize("loss", [extremes, states])
+@pytest.mark.parametrize("lengths", [(5000, 5000), (5000, 3, 1)])
+def test_long_data(loss: Any, lengths: tuple[int, ...]) -> None:
+    """Loops stay loops, also where all data have one length."""
+    rows = [np.random.default_rng(3).normal(size=n) for n in lengths]
+    found = trained(loss, {"xs": rows}, w=0.5)["w"]
+    np.testing.assert_allclose(found, stepped(loss, rows, w=0.5)["w"], rtol=1e-6)
+
+
 def test_what_has_to_know_a_length_is_refused_before_anything_changes() -> None:
     """Not by the first sample that has another length than the one that was read."""
 

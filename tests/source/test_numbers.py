@@ -60,6 +60,11 @@ UNARY = {
     "is_integer": lambda x: x.is_integer(),
     "degrees": lambda x: math.degrees(x),
     "radians": lambda x: math.radians(x),
+    "real": lambda x: x.real,
+    "imag": lambda x: x.imag,
+    "conjugate": lambda x: x.conjugate(),
+    "ndim": lambda x: np.ndim(x),
+    "size": lambda x: np.size(x),
 }
 
 

@@ -80,7 +80,8 @@ class Methods(Walker):
         self, name: str, owner: Number, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         if name == "conjugate" and not args:
-            return owner
+            # Of a truth value it is an integer.
+            return self.unary("UAdd", owner, node)
         if name == "is_integer" and not args and owner.kind in REAL:
             whole = self.compute("equal_number", self.apply("trunc", owner.id), owner.id)
             infinity = (np.float32 if owner.kind == "float32" else float)("inf")

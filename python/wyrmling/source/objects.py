@@ -130,8 +130,9 @@ class Objects(Walker):
         if name == "real":
             return Number("int", self.as_int(value)) if value.kind == "bool" else value
         if name == "imag":
-            zeros = {"int": 0, "bool": 0, "float": 0.0, "int64": np.int64(0)}
-            return Known(zeros.get(value.kind, np.float64(0.0)))
+            if value.kind in ("int", "bool", "float"):
+                return Known(0.0 if value.kind == "float" else 0)
+            return Known(np.dtype(value.kind.removeprefix("numpy_")).type(0))
         return self._method(self.type_of(value, node), name, value, node)
 
     def _array_attribute(self, value: Any, array: Array, name: str, node: ast.AST) -> Any:

@@ -15,6 +15,7 @@ from .walker import Ended, Walker
 COMPENSATED = sys.version_info >= (3, 12)
 WHOLE_COMPENSATED = sum([1e16, 1, -1e16]) == 1.0
 LONGEST_SORTED = 64
+LONGEST_COMPARED = 16
 
 
 class Reductions(Walker):
@@ -141,7 +142,7 @@ class Reductions(Walker):
                 return Row((item, item))
             return Row((item, self.call(key, [item], {}, node)))
 
-        if len(args) == 1 and self._is_of_computed_length(args[0]):
+        if len(args) == 1 and self._is_gone_through(args[0]):
             return self._extreme_of(operator, args[0], keyed, keywords.get("default"), node)
         rows = list(map(keyed, args)) if len(args) > 1 else self.listed(args[0], node, keyed)
         if not rows:
@@ -153,10 +154,11 @@ class Reductions(Walker):
             best = self._better(operator, best, row, node)
         return best.items[0]
 
-    def _is_of_computed_length(self, value: Any) -> bool:
+    def _is_gone_through(self, value: Any) -> bool:
+        """Whether an extreme takes a loop: of what is long, or of any length."""
         array = self.array_of(value)
         if isinstance(array, Array):
-            return array.computed and bool(array.shape)
+            return bool(array.shape) and (array.computed or array.shape[0] > LONGEST_COMPARED)
         return self.grown(value) is not None
 
     def _extreme_of(
@@ -167,7 +169,7 @@ class Reductions(Walker):
         default: Any,
         node: ast.AST,
     ) -> Any:
-        """The extreme of a list or array of computed length."""
+        """The extreme of a list or array, by a loop."""
 
         def found() -> Any:
             first = keyed(self.item(over, Known(0), node))

@@ -149,6 +149,12 @@ class Splicing(Walker):
             self.refuse(node, f"{name} with computed {key}", "write what it does")
         if function in (np.shape, np.size, np.ndim) and len(args) == 1 and self.is_array(args[0]):
             return self.attribute(args[0], name, node)
+        if (
+            function in (np.shape, np.size, np.ndim)
+            and len(args) == 1
+            and kind_of(args[0]) is not None
+        ):
+            return self.fold(function, [1.0], node)
         if name in CREATORS and args and not self.is_array(args[0]):
             return self._created(args, keywords, node)
         if not self._is_allowed(function, name, method):

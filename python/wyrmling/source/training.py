@@ -10,6 +10,7 @@ Limits: functions that have to know the value of an argument are refused.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 from collections import OrderedDict
@@ -129,10 +130,13 @@ def column(name: str, values: Any) -> tuple[str, Any]:
 
 @dataclass(frozen=True)
 class Varying:
-    """Arrays of a type whose lengths differ: those are None in ``shape``."""
+    """Arrays of a type whose lengths may differ: those are None in ``shape``. ``length`` is the one
+    that all have, if they do.
+    """
 
     shape: tuple[int | None, ...]
     dtype: Any
+    length: int | None = None
 
     def of(self, length: int) -> npt.NDArray[Any]:
         """An array of such a length."""
@@ -143,9 +147,9 @@ def _sample(kind: str, data: Any) -> Any:
     """The first value of a column, or what all of a ragged one are like."""
     if kind == "entry":
         dtype = data.dtype if data.dtype.kind == "f" else np.int64
-        lengths = data.lengths
-        length = int(lengths[0]) if (lengths == lengths[0]).all() else None
-        return _like((length, *data.values.shape[1:]), dtype)
+        first = int(data.lengths[0])
+        length = first if (data.lengths == first).all() else None
+        return Varying((None, *data.values.shape[1:]), dtype, length)
     if kind == "wide":
         return int(data[0, 0]) | int(data[0, 1].view(np.int32)) << 32
     if kind in ("row", "integers"):
@@ -153,15 +157,10 @@ def _sample(kind: str, data: Any) -> Any:
     return {"int": int, "float": float, "bool": bool}[kind](data[0])
 
 
-def _like(shape: tuple[int | None, ...], dtype: Any) -> Any:
-    """An array, or what arrays are like if a length of theirs differs."""
-    found = Varying(shape, dtype)
-    return found if None in shape else found.of(0)
-
-
 def _drawn(shape: tuple[int | None, ...]) -> Any:
     """A value like those that a sampler draws."""
-    return _like(shape, np.int64) if shape else 1
+    found = Varying(shape, np.int64)
+    return 1 if not shape else found if None in shape else found.of(0)
 
 
 def _parameter(shape: tuple[int, ...], dtype: str) -> Any:
@@ -241,14 +240,17 @@ def prepare(
 
 
 def _arguments(
-    bound: inspect.BoundArguments, length: int
+    bound: inspect.BoundArguments, length: int, *, all_alike: bool = False
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, where what differs has a length."""
-    like = {
-        name: value.of(length) if isinstance(value, Varying) else value
-        for name, value in bound.arguments.items()
-    }
-    of_length = inspect.BoundArguments(bound.signature, OrderedDict(like))
+    """The arguments of a call, where what differs has a length, or what might (``all_alike``)."""
+
+    def like(value: Any) -> Any:
+        if not isinstance(value, Varying):
+            return value
+        return value.of(length if all_alike or value.length is None else value.length)
+
+    found = OrderedDict((name, like(value)) for name, value in bound.arguments.items())
+    of_length = inspect.BoundArguments(bound.signature, found)
     return of_length.args, of_length.kwargs
 
 
@@ -271,32 +273,51 @@ def _read(loss: Callable[..., Any], bound: inspect.BoundArguments) -> tuple[Argu
     """The arguments, and the program for them, which is for all lengths of what differs.
 
     A program that asks for lengths may be for those that were seen alone, and one that has to know
-    an integer is for that one. Then the function is read for lengths and integers that are
-    computed, of which less can be read.
+    an integer is for that one. Then, and where so much cannot be read, the function is read for
+    lengths and integers that are computed, of which less can be read.
     """
-
-    def read(length: int, varying: frozenset[int] = frozenset()) -> tuple[Arguments, Program]:
-        arguments = Arguments.of(*_arguments(bound, length))
-        return arguments, program(loss, (), arguments, varying=varying)
-
     values = list(bound.arguments.values())
     # Each argument is one leaf.
     arrays = {at for at, value in enumerate(values) if isinstance(value, Varying)}
     integers = {at for at, value in enumerate(values) if type(value) in (int, bool)}
-    found = read(SEEN[0])
+
+    def read(length: int) -> tuple[Arguments, Program]:
+        arguments = Arguments.of(*_arguments(bound, length))
+        return arguments, program(loss, (), arguments)
+
+    def read_computed() -> tuple[Arguments, Program]:
+        arguments = Arguments.of(*_arguments(bound, CAPACITY, all_alike=True))
+        varying = frozenset(arrays | integers)
+        return arguments, program(loss, (), arguments, varying=varying)
+
+    try:
+        found = read(SEEN[0])
+    except SourceError:
+        if arrays or integers:
+            with contextlib.suppress(SourceError):
+                return _for_all(read_computed(), frozenset())
+        raise
     first = found[1]
     if not integers <= first.leaves.keys():
-        return read(CAPACITY, frozenset(arrays | integers))
-    if not arrays or not _asks_for_lengths(first.function):
+        return _for_all(read_computed(), _fixed(first.function))
+    differ = any(values[at].length is None for at in arrays)
+    if not differ or not _asks_for_lengths(first.function):
         return found
     other = read(SEEN[1])[1]
     if _without_types(first.function) == _without_types(other.function):
         return found
-    computed = read(CAPACITY, frozenset(arrays | integers))
-    known = _fixed(first.function) & _fixed(other.function)
-    for by, _ in sorted(_fixed(computed[1].function) - known):
+    return _for_all(read_computed(), _fixed(first.function) & _fixed(other.function))
+
+
+def _for_all(
+    found: tuple[Arguments, Program], known: Set[tuple[str, str]]
+) -> tuple[Arguments, Program]:
+    """What was read for all lengths. Raises SourceError if it has operators that hold for some
+    alone, but those that are ``known``.
+    """
+    for by, _ in sorted(_fixed(found[1].function) - known):
         raise refuse.unsupported(f"{by} of arrays whose lengths differ between samples")
-    return computed
+    return found
 
 
 def _names(
