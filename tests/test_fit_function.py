@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import signal
@@ -436,59 +435,6 @@ def test_a_gradient_within_the_loss() -> None:
     P = wy.Parameter(np.ones((3, 2)))
     fit_simple(loss, {"k": [0, 2]}, P=P)
     np.testing.assert_allclose(P.value, [[0.2, 0.2], [1, 1], [0.2, 0.2]])
-
-
-def write(P: Any, k: int) -> Any:
-    P[k] = 0.0
-    return P.sum()
-
-
-def write_through_a_view(P: Any, k: int) -> Any:
-    row = P[k:]
-    row[0] = 2.0
-    return P[k]
-
-
-OUTSIDE = wy.Parameter(np.ones(3))
-
-
-def of_a_parameter_outside(P: Any, k: int) -> Any:
-    return P[k] * OUTSIDE[k]
-
-
-def of_what_needs_python(P: Any, k: int) -> Any:
-    return P[k] * os.getpid()
-
-
-@pytest.mark.parametrize(
-    "loss", [write, write_through_a_view, of_a_parameter_outside, of_what_needs_python]
-)
-def test_what_training_cannot_do_is_refused(loss: Any) -> None:
-    P = wy.Parameter(np.ones(4))
-    with pytest.raises(wy.SourceError):
-        fit_simple(loss, P=P)
-    np.testing.assert_array_equal(P.value, np.ones(4))
-
-
-def of_what_is_printed(P: Any, k: int) -> Any:
-    print(k)
-    return P[k]
-
-
-@pytest.mark.parametrize(
-    "loss",
-    [
-        max,
-        functools.lru_cache(lambda P, k: P[k]),
-        eval("lambda P, k: P[k]"),
-        of_what_needs_python,
-        of_what_is_printed,
-    ],
-)
-def test_errors_do_not_advise_a_mode_that_fit_does_not_have(loss: Any) -> None:
-    with pytest.raises(wy.SourceError) as caught:
-        fit_simple(loss)
-    assert "mode" not in str(caught.value)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
