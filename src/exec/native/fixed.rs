@@ -131,10 +131,10 @@ impl FixedLayout {
             Some((dtype, count)) => FixedRegion::new(dtype, count),
             None => Ok(FixedRegion::default()),
         };
-        let regions = || self.places.iter().map(region).collect::<Result<_>>();
+        let halves = self.places.iter().flat_map(|place| [place, place]);
         let mut memory = FixedMemory {
-            fronts: regions()?,
-            backs: regions()?,
+            halves: halves.map(region).collect::<Result<_>>()?,
+            fronts: (0..self.places.len()).map(|place| 2 * place).collect(),
             tapes: Vec::new(),
         };
         memory.tapes.resize_with(tapes, FixedTape::default);
@@ -143,7 +143,7 @@ impl FixedLayout {
 
     /// Keeps the memory of a run for the next one.
     pub(super) fn keep(&self, mut memory: FixedMemory) {
-        if memory.fronts.is_empty() {
+        if memory.halves.is_empty() {
             return;
         }
         if memory
@@ -199,8 +199,10 @@ fn frame_records(function: &Function, places: &[Option<u32>], framed: &mut [bool
 /// Arrays of a run that have memory of their own, by place.
 #[derive(Debug, Default)]
 pub(super) struct FixedMemory {
-    fronts: Vec<FixedRegion>,
-    backs: Vec<FixedRegion>,
+    /// Two for each place.
+    halves: Vec<FixedRegion>,
+    /// The number of the half that is read, of each place; the other one has the lowest bit inverted.
+    fronts: Vec<usize>,
     tapes: Vec<FixedTape>,
 }
 
@@ -210,17 +212,36 @@ impl FixedMemory {
     /// # Panics
     /// If there is no such place, or it has no such memory.
     pub(super) fn read(&self, place: usize, count: usize) -> Slice<'_> {
-        self.fronts[place].slice(count)
+        self.front(place).slice(count)
+    }
+
+    /// The half of a place that is read.
+    fn front(&self, place: usize) -> &FixedRegion {
+        &self.halves[self.fronts[place]]
+    }
+
+    /// The half of a place that nobody reads.
+    fn back_mut(&mut self, place: usize) -> &mut FixedRegion {
+        &mut self.halves[self.fronts[place] ^ 1]
+    }
+
+    /// The half of a place that nobody reads, and what is in a place.
+    fn back_and_front(&mut self, to: usize, from: usize) -> (&mut FixedRegion, &FixedRegion) {
+        let numbers = [self.fronts[to] ^ 1, self.fronts[from]];
+        match self.halves.get_disjoint_mut(numbers) {
+            Ok([back, front]) => (back, front),
+            Err(_) => unreachable!("no half is read and not read"),
+        }
     }
 
     /// The half of a place that nobody reads, which is gone from there until [`put`](Self::put).
     pub(super) fn back(&mut self, place: usize) -> FixedRegion {
-        std::mem::take(&mut self.backs[place])
+        std::mem::take(self.back_mut(place))
     }
 
     /// Puts a half back: it is what is in the place from now on if `is_written`.
     pub(super) fn put(&mut self, place: usize, half: FixedRegion, is_written: bool) {
-        self.backs[place] = half;
+        *self.back_mut(place) = half;
         if is_written {
             self.exchange(place);
         }
@@ -228,17 +249,17 @@ impl FixedMemory {
 
     /// What is in a place, which is gone from there until [`replace`](Self::replace).
     pub(super) fn take(&mut self, place: usize) -> FixedRegion {
-        std::mem::take(&mut self.fronts[place])
+        std::mem::take(&mut self.halves[self.fronts[place]])
     }
 
     /// Puts what was taken of a place there again.
     pub(super) fn replace(&mut self, place: usize, front: FixedRegion) {
-        self.fronts[place] = front;
+        self.halves[self.fronts[place]] = front;
     }
 
     /// Exchanges the halves of a place.
     pub(super) fn exchange(&mut self, place: usize) {
-        std::mem::swap(&mut self.fronts[place], &mut self.backs[place]);
+        self.fronts[place] ^= 1;
     }
 
     /// Copies elements to the half of a place that nobody reads.
@@ -246,7 +267,7 @@ impl FixedMemory {
     /// # Errors
     /// As [`FixedRegion::copy`].
     pub(super) fn write(&mut self, place: usize, from: Slice<'_>) -> Result<()> {
-        self.backs[place].copy(from)
+        self.back_mut(place).copy(from)
     }
 
     /// Copies the first elements of what is in a place to the half of another one that nobody reads.
@@ -254,7 +275,8 @@ impl FixedMemory {
     /// # Errors
     /// As [`FixedRegion::copy`].
     pub(super) fn copy(&mut self, from: usize, count: usize, to: usize) -> Result<()> {
-        self.backs[to].copy(self.fronts[from].slice(count))
+        let (to, from) = self.back_and_front(to, from);
+        to.copy(from.slice(count))
     }
 
     /// Computes a result element by element, where single numbers are in slots.
@@ -270,7 +292,7 @@ impl FixedMemory {
             *operand = match source {
                 FixedSource::Memory(place) => {
                     assert!(!step.is_apart || place != step.to);
-                    self.fronts[place].operand(step.dtype, count)
+                    self.front(place).operand(step.dtype, count)
                 }
                 // A number is at the beginning of its slot, on the processors that there is machine code for.
                 FixedSource::Slot(slot, _) => Operand {
@@ -280,11 +302,9 @@ impl FixedMemory {
                 FixedSource::Frame(_) => unreachable!("such operands take another way"),
             };
         }
-        let halves = match step.is_apart {
-            true => &mut self.fronts,
-            false => &mut self.backs,
-        };
-        let to = halves[step.to].target(step.dtype, step.count);
+        let front = self.fronts[step.to];
+        let half = if step.is_apart { front } else { front ^ 1 };
+        let to = self.halves[half].target(step.dtype, step.count);
         // SAFETY: it was just compared that the kernel is for this element type and so many
         // operands. Each is `count` elements of a front of this type, or one number in a slot: 8
         // initialised bytes, aligned for either type. `to` is as many elements of a half of this
@@ -312,10 +332,8 @@ impl FixedMemory {
             to.fill(T::zero());
             to[start..start + x.len()].copy_from_slice(x);
         }
-        match (
-            self.backs[to].slice_mut(all),
-            self.fronts[from].slice(count),
-        ) {
+        let (half, from) = self.back_and_front(to, from);
+        match (half.slice_mut(all), from.slice(count)) {
             (SliceMut::F32(to), Slice::F32(x)) => fill(to, x, start),
             (SliceMut::F64(to), Slice::F64(x)) => fill(to, x, start),
             _ => unreachable!("the elements have the type of the zeros"),
@@ -333,13 +351,14 @@ impl FixedMemory {
         [(x, k), (matrix, count)]: [(usize, usize); 2],
         to: usize,
     ) {
-        let (x, matrix) = (self.fronts[x].slice(k), self.fronts[matrix].slice(count));
-        match (x, matrix, self.backs[to].slice_mut(count / k)) {
+        let mut half = self.back(to);
+        let (x, matrix) = (self.read(x, k), self.read(matrix, count));
+        match (x, matrix, half.slice_mut(count / k)) {
             (Slice::F32(x), Slice::F32(b), SliceMut::F32(to)) => product.apply(x, b, to),
             (Slice::F64(x), Slice::F64(b), SliceMut::F64(to)) => product.apply(x, b, to),
             _ => unreachable!("factors and product are of one element type"),
         }
-        self.exchange(to);
+        self.put(to, half, true);
     }
 
     /// Adds elements of one place to those of another, from `start` on.
@@ -367,8 +386,8 @@ impl FixedMemory {
         count: usize,
         to: usize,
     ) -> Result<()> {
-        let all = self.fronts[from].slice(start + count);
-        self.backs[to].copy(all.part(start, count))?;
+        let (half, from) = self.back_and_front(to, from);
+        half.copy(from.slice(start + count).part(start, count))?;
         self.exchange(to);
         Ok(())
     }
@@ -390,7 +409,7 @@ impl FixedMemory {
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory).
     pub(super) fn push(&mut self, tape: usize, place: usize, count: usize) -> Result<()> {
-        self.fronts[place].push(count, &mut self.tapes[tape])
+        self.halves[self.fronts[place]].push(count, &mut self.tapes[tape])
     }
 
     /// Takes so many elements from the end of a tape: they are what is in a place.
@@ -398,6 +417,6 @@ impl FixedMemory {
     /// # Errors
     /// [`Error::Value`](crate::Error::Value) if there are fewer.
     pub(super) fn pop(&mut self, tape: usize, place: usize, count: usize) -> Result<()> {
-        self.fronts[place].pop(count, &mut self.tapes[tape])
+        self.halves[self.fronts[place]].pop(count, &mut self.tapes[tape])
     }
 }

@@ -9,7 +9,7 @@ use super::fixed_step::{
 };
 use super::frame::Frame;
 use super::word::RawSlot;
-use crate::array::{Array, Slice, SliceMut, View, ViewMut};
+use crate::array::{Slice, SliceMut, View, ViewMut};
 use crate::error::Result;
 use crate::rules::add_outer;
 
@@ -98,35 +98,40 @@ impl Frame {
         Ok(())
     }
 
-    /// The elements of an operand, and its lengths.
+    /// The elements of an operand, and its lengths. It is written where it is read from then on: what is
+    /// moved just after it was written in parts waits for these.
+    #[inline(always)]
     fn fixed_view<'a>(
         &'a self,
         operand: &'a FixedOperand,
         numbers: &mut std::slice::Iter<'a, StepNumber>,
-    ) -> Result<View<'a>> {
-        let view = match operand.source {
+    ) -> View<'a> {
+        match operand.source {
             FixedSource::Memory(place) => {
-                let elements = self.fixed.read(place, operand.count);
-                Some(View::new(&operand.shape, elements))
+                View::new(&operand.shape, self.fixed.read(place, operand.count))
             }
-            FixedSource::Frame(place) => self.arrays[place].as_ref().map(Array::view),
-            FixedSource::Slot(..) => numbers.next().map(StepNumber::view),
-        };
-        view.ok_or_else(missing)
+            FixedSource::Frame(place) => match &self.arrays[place] {
+                Some(array) => array.view(),
+                None => unreachable!("it was there when the step began"),
+            },
+            FixedSource::Slot(..) => match numbers.next() {
+                Some(number) => number.view(),
+                None => unreachable!("there are as many numbers as such operands"),
+            },
+        }
     }
 
-    /// Appends the elements of some operands, and their lengths, to `views`.
+    /// The elements of some operands, and their lengths.
     fn fixed_views<'a>(
         &'a self,
         operands: &'a [FixedOperand],
         numbers: &'a StepNumbers,
-        views: &mut SmallVec<[View<'a>; 4]>,
-    ) -> Result<()> {
+    ) -> SmallVec<[View<'a>; 4]> {
         let mut numbers = numbers.iter();
-        for operand in operands {
-            views.push(self.fixed_view(operand, &mut numbers)?);
-        }
-        Ok(())
+        let views = operands.iter();
+        views
+            .map(|operand| self.fixed_view(operand, &mut numbers))
+            .collect()
     }
 
     fn fixed_apply(&mut self, apply: &FixedApply, slots: &mut [RawSlot]) -> Result<()> {
@@ -137,7 +142,10 @@ impl Frame {
                     numbers.push(StepNumber::of(word, slots[slot]).ok_or_else(missing)?);
                 }
                 // Machine code changes it no more until it is found again that nobody else has it.
-                FixedSource::Frame(place) => self.keep(place),
+                FixedSource::Frame(place) => {
+                    self.keep(place);
+                    self.arrays[place].as_ref().ok_or_else(missing)?;
+                }
                 FixedSource::Memory(_) => {}
             }
         }
@@ -150,7 +158,7 @@ impl Frame {
             }
             FixedTarget::Memory(place) => {
                 if matches!(apply.way, FixedWay::Update)
-                    && let Some(done) = self.fixed_update(apply, place, &numbers)?
+                    && let Some(done) = self.fixed_update(apply, place, &numbers)
                 {
                     return done;
                 }
@@ -173,14 +181,13 @@ impl Frame {
                 let mut numbers = numbers.iter();
                 let mut operands: SmallVec<[Slice<'_>; 3]> = SmallVec::new();
                 for operand in &apply.operands {
-                    operands.push(self.fixed_view(operand, &mut numbers)?.data);
+                    operands.push(self.fixed_view(operand, &mut numbers).data);
                 }
                 kernel.apply(&operands, to);
                 Ok(())
             }
             FixedWay::Update | FixedWay::Operator => {
-                let mut views = SmallVec::new();
-                self.fixed_views(&apply.operands, numbers, &mut views)?;
+                let views = self.fixed_views(&apply.operands, numbers);
                 let shape = &apply.ty.shape[..];
                 apply.op.eval(&views, ViewMut { shape, data: to })
             }
@@ -193,16 +200,12 @@ impl Frame {
         apply: &FixedApply,
         place: usize,
         numbers: &StepNumbers,
-    ) -> Result<Option<Result<()>>> {
+    ) -> Option<Result<()>> {
         let mut front = self.fixed.take(place);
-        let mut others = SmallVec::new();
-        let done = self
-            .fixed_views(&apply.operands[1..], numbers, &mut others)
-            .map(|()| {
-                let shape = &apply.ty.shape[..];
-                let data = front.slice_mut(apply.count);
-                apply.op.update(&others, ViewMut { shape, data })
-            });
+        let others = self.fixed_views(&apply.operands[1..], numbers);
+        let shape = &apply.ty.shape[..];
+        let data = front.slice_mut(apply.count);
+        let done = apply.op.update(&others, ViewMut { shape, data });
         drop(others);
         self.fixed.replace(place, front);
         done
