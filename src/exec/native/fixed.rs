@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::ir::{ArgumentLengths, Expression, Function, ValueId};
 use crate::process::Mutex;
 use crate::reserve;
-use crate::rules::{MOST_OPERANDS, Operand, VectorProduct};
+use crate::rules::{MOST_OPERANDS, Operand, VectorProduct, add_outer};
 
 use super::element_change::changes_elements;
 use super::fixed_region::{self, FixedRegion, FixedTape};
@@ -211,6 +211,7 @@ impl FixedMemory {
     ///
     /// # Panics
     /// If there is no such place, or it has no such memory.
+    #[inline(always)]
     pub(super) fn read(&self, place: usize, count: usize) -> Slice<'_> {
         self.front(place).slice(count)
     }
@@ -359,6 +360,20 @@ impl FixedMemory {
             _ => unreachable!("factors and product are of one element type"),
         }
         self.put(to, half, true);
+    }
+
+    /// Adds the products of the elements of one place and those of another to a matrix in a third one.
+    ///
+    /// # Panics
+    /// If there are fewer, or they are of different types.
+    pub(super) fn add_outer(&mut self, [(x, m), (y, n)]: [(usize, usize); 2], to: usize) {
+        let mut sum = self.take(to);
+        match (self.read(x, m), self.read(y, n), sum.slice_mut(m * n)) {
+            (Slice::F32(x), Slice::F32(y), SliceMut::F32(sum)) => add_outer(x, y, sum),
+            (Slice::F64(x), Slice::F64(y), SliceMut::F64(sum)) => add_outer(x, y, sum),
+            _ => unreachable!("the factors have the element type of the sum"),
+        }
+        self.replace(to, sum);
     }
 
     /// Adds elements of one place to those of another, from `start` on.

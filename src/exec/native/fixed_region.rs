@@ -76,7 +76,7 @@ impl FixedRegion {
     ///
     /// # Panics
     /// If there are fewer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn slice(&self, count: usize) -> Slice<'_> {
         assert!(count <= self.capacity, "more elements than memory");
         let start = self.blocks.as_ptr();

@@ -3,7 +3,6 @@
 use smallvec::SmallVec;
 
 use super::array_tape::missing;
-use super::fixed_region::FixedRegion;
 use super::fixed_step::{
     FixedApply, FixedOperand, FixedSource, FixedStep, FixedTarget, FixedWay, StepNumber,
 };
@@ -11,7 +10,6 @@ use super::frame::Frame;
 use super::word::RawSlot;
 use crate::array::{Slice, SliceMut, View, ViewMut};
 use crate::error::Result;
-use crate::rules::add_outer;
 
 /// Single numbers that operands are.
 type StepNumbers = SmallVec<[StepNumber; 2]>;
@@ -33,7 +31,7 @@ impl Frame {
                     count,
                     to,
                 } => self.fixed.part(from, start, count, to)?,
-                FixedStep::AddOuter(factors, to) => self.add_outer(factors, *to)?,
+                &FixedStep::AddOuter(factors, to) => self.fixed.add_outer(factors, to),
                 &FixedStep::AddPart {
                     from,
                     count,
@@ -208,23 +206,6 @@ impl Frame {
         let done = apply.op.update(&others, ViewMut { shape, data });
         drop(others);
         self.fixed.replace(place, front);
-        done
-    }
-
-    fn add_outer(&mut self, factors: &[(FixedSource, usize); 2], to: usize) -> Result<()> {
-        let mut sum: FixedRegion = self.fixed.take(to);
-        let [x, y] = factors.map(|(source, count)| match source {
-            FixedSource::Memory(place) => Ok(self.fixed.read(place, count)),
-            _ => Err(missing()),
-        });
-        let done = x.and_then(|x| Ok((x, y?))).map(|(x, y)| {
-            match (x, y, sum.slice_mut(x.len() * y.len())) {
-                (Slice::F32(x), Slice::F32(y), SliceMut::F32(sum)) => add_outer(x, y, sum),
-                (Slice::F64(x), Slice::F64(y), SliceMut::F64(sum)) => add_outer(x, y, sum),
-                _ => unreachable!("the factors have the element type of the sum"),
-            }
-        });
-        self.fixed.replace(to, sum);
         done
     }
 }

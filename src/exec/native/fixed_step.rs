@@ -128,8 +128,9 @@ pub(super) enum FixedStep {
         count: usize,
         to: usize,
     },
-    /// Adds the products of all elements of one array and all of another to a matrix in a place.
-    AddOuter([(FixedSource, usize); 2], usize),
+    /// Adds the products of all elements of one array and all of another to a matrix in a place: where the
+    /// factors are, and how many elements they have.
+    AddOuter([(usize, usize); 2], usize),
     /// Elements of one place, so many, are added to those of another, from one on.
     AddPart {
         from: usize,

@@ -291,12 +291,14 @@ impl Translator<'_> {
         let &[m, n] = &last.ty.shape[..] else {
             return false;
         };
-        let factors: SmallVec<[(FixedSource, usize); 2]> =
-            last.operands.iter().map(|o| (o.source, o.count)).collect();
-        let &[a, b] = &factors[..] else {
+        let apart = |operand: &FixedOperand| match operand.source {
+            FixedSource::Memory(place) if place != to => Some((place, operand.count)),
+            _ => None,
+        };
+        let factors: Option<SmallVec<[_; 2]>> = last.operands.iter().map(apart).collect();
+        let Some(&[a, b]) = factors.as_deref() else {
             return false;
         };
-        let apart = |(source, _): (FixedSource, usize)| matches!(source, FixedSource::Memory(place) if place != to);
         let last_op = &last.op;
         // One row or column is summed from 0 on, which makes a product that is -0 another number.
         if !fits
@@ -305,8 +307,6 @@ impl Translator<'_> {
             || !is_one_of!(last_op: MatMul)
             || (a.1, b.1) != (m, n)
             || !last.ty.dtype.is_real()
-            || !apart(a)
-            || !apart(b)
         {
             return false;
         }
