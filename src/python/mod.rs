@@ -49,6 +49,7 @@ mod primitive;
 mod primitive_parts;
 mod program;
 mod protocols;
+mod python_numbers;
 mod ragged;
 mod rank;
 mod reductions;

@@ -16,7 +16,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 
 use super::error::takes_no_variable;
-use super::operand::{arithmetic, as_python, combined, comparison as compared};
+use super::operand::{arithmetic, combined, comparison as compared};
+use super::python_numbers::as_python;
 use super::variable::PyVariable;
 use super::{Object, convert, index};
 use crate::array::{Array, show_shape};

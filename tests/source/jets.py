@@ -87,8 +87,7 @@ class Jet(float):
         return self
 
     def __abs__(self):
-        sign = _sign(self)
-        return _jet(Plain.__abs__(self), [sign * c for c in self.rest])
+        return _jet(Plain.__abs__(self), [_sign(self) * c for c in self.rest])
 
     def __pow__(self, other, modulus=None):
         return power(self, other) if isinstance(other, int | Plain) else NotImplemented
@@ -285,7 +284,7 @@ _unary("erf", lambda x: exp(-x * x) * (2 / MATH["sqrt"](math.pi)))
 _unary("erfc", lambda x: exp(-x * x) * (-2 / MATH["sqrt"](math.pi)))
 _unary("degrees", lambda x: 180 / math.pi)
 _unary("radians", lambda x: math.pi / 180)
-_unary("fabs", lambda x: _sign(x))
+_unary("fabs", _sign)
 
 
 def _polygamma(n, x):
@@ -398,12 +397,9 @@ UFUNCS = {
     "multiply": operator.mul,
     "divide": operator.truediv,
     "power": power,
-    "negative": operator.neg,
-    "absolute": operator.abs,
-    "arctan2": atan2,
-    "square": lambda x: x * x,
-    "maximum": max,
-    "minimum": min,
+    **{"negative": operator.neg, "absolute": operator.abs},
+    **{"arctan2": atan2, "square": lambda x: x * x},
+    **{"maximum": max, "minimum": min},
     **{"greater": operator.gt, "less": operator.lt, "equal": operator.eq},
     **{"greater_equal": operator.ge, "less_equal": operator.le, "not_equal": operator.ne},
     **{name: FUNCTIONS[name] for name in ("exp", "log", "sqrt", "sin", "cos", "tan", "tanh")},

@@ -17,6 +17,7 @@ import numpy as np
 
 from .._core import Variable
 from . import scope as places
+from .join import Retag
 from .refuse import Unreadable
 from .state import CellContents, DictContents, ListContents
 from .values import (
@@ -84,9 +85,26 @@ class Environment(Walker):
             )
         if isinstance(value, Choice) and any(isinstance(v, Unset) for v in value.alternatives):
             # It is set on some of the ways to here.
-            value = self.set_only(value, node)
+            value = self._set_only(value, node)
             self.bind(name, value)
         return value
+
+    def _set_only(self, value: Choice, node: ast.AST) -> Any:
+        """A choice without what is unset; the program leaves where that is chosen."""
+        order: list[int] = []
+        kept: list[Any] = []
+        for at, one in enumerate(value.alternatives):
+            order.append(len(kept))
+            if isinstance(one, Unset):
+                unset = self.compute("equal_int", value.tag, self.constant(at))
+                self.guard(self.compute("bool_not", unset), "a name is not set", node)
+            else:
+                kept.append(one)
+        if len(kept) == 1:
+            return kept[0]
+        if len(kept) == len(order):
+            return value
+        return Choice(self.retagged(Retag(value.tag, tuple(order))), tuple(kept))
 
     def bind(self, name: str, value: Any) -> None:
         """Gives a name of the function, or a nonlocal one, a value."""

@@ -33,7 +33,6 @@ from .values import (
     Lost,
     Number,
     Reference,
-    Unset,
     is_iterator,
     kind_of,
 )
@@ -419,7 +418,7 @@ class Walker(Operations):
 
     def _given(self, slot: Slot, value: Any) -> int:
         if isinstance(value, Retag):
-            return self._retagged(value)
+            return self.retagged(value)
         if isinstance(value, Packed):
             return self.packed(value)
         if value is not None:
@@ -428,7 +427,7 @@ class Walker(Operations):
             return self.constant(sample(slot.like))
         return self.constant(PLACEHOLDER[slot.kind])
 
-    def _retagged(self, given: Retag) -> int:
+    def retagged(self, given: Retag) -> int:
         """The tag of a choice in another order: a sum of which one term is not zero."""
         if given.order == tuple(range(len(given.order))):
             return given.tag
@@ -464,23 +463,6 @@ class Walker(Operations):
                 value, node, "a value that is one of several things", "compute with numbers"
             )
         return value
-
-    def set_only(self, value: Choice, node: ast.AST) -> Any:
-        """A choice without what is unset; the program leaves where that is chosen."""
-        order: list[int] = []
-        kept: list[Any] = []
-        for at, one in enumerate(value.alternatives):
-            order.append(len(kept))
-            if isinstance(one, Unset):
-                unset = self.compute("equal_int", value.tag, self.constant(at))
-                self.guard(self.compute("bool_not", unset), "a name is not set", node)
-            else:
-                kept.append(one)
-        if len(kept) == 1:
-            return kept[0]
-        if len(kept) == len(order):
-            return value
-        return Choice(self._retagged(Retag(value.tag, tuple(order))), tuple(kept))
 
     @contextmanager
     def holding(self, *values: Any) -> Iterator[None]:

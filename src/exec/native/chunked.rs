@@ -14,51 +14,46 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cranelift_codegen::cursor::Cursor;
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::I64;
-use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
+use cranelift_codegen::ir::{self as clif, BlockArg};
 
-use super::translate::Translator;
-use super::unsupported::Translated;
 use crate::ir::{
     Cfg, Comparison, Datum, Expression, Function, Induction, ScalarOperator as S, Target,
     Terminator, ValueId, inductions,
 };
 
-/// Turns up to the next limit.
+/// Turns up to the next limit of a loop whose turns are short.
 const MOST_TURNS: i64 = 1024;
 
 /// A loop over a range.
 #[derive(Debug, Clone)]
 pub(super) struct ChunkedLoop {
     /// The integer, a parameter of the header, and which one it is.
-    integer: ValueId,
-    number: usize,
+    pub(super) integer: ValueId,
+    pub(super) number: usize,
     /// What the header compares it with.
-    end: ValueId,
+    pub(super) end: ValueId,
     /// Whether it goes up.
-    is_up: bool,
+    pub(super) is_up: bool,
     /// Whether the branch's first target is in the loop.
-    is_then: bool,
+    pub(super) is_then: bool,
     /// Once the header is written.
-    header: Option<WrittenHeader>,
+    pub(super) header: Option<WrittenHeader>,
     /// Estimated nanoseconds of a turn.
-    cost: i64,
+    pub(super) cost: i64,
     /// Whether a part of a turn counts itself, since it takes long: then each turn polls.
     is_long: bool,
 }
 
 /// The header of a loop over a range in machine code.
 #[derive(Debug, Clone)]
-struct WrittenHeader {
+pub(super) struct WrittenHeader {
     /// The parameter for the limit.
-    limit: clif::Value,
+    pub(super) limit: clif::Value,
     /// Where to go at the limit.
-    at_limit: clif::Block,
+    pub(super) at_limit: clif::Block,
     /// Where to go for a turn, and at the end.
-    inside: (clif::Block, Vec<BlockArg>),
-    end: (clif::Block, Vec<BlockArg>),
+    pub(super) inside: (clif::Block, Vec<BlockArg>),
+    pub(super) end: (clif::Block, Vec<BlockArg>),
 }
 
 /// Such loops by the block that is the header.
@@ -128,140 +123,15 @@ pub(super) fn chunked_loops(function: &Function, cfg: &Cfg) -> ChunkedLoops {
         .collect()
 }
 
-impl Translator<'_> {
-    /// The loop over a range around the current block, if no loop is between.
-    pub(super) fn around(&mut self) -> Option<&mut ChunkedLoop> {
-        let header = self.cfg.loops()[self.cfg.innermost(self.current)?].header;
-        self.chunked.get_mut(&header)
-    }
-
-    /// The limit that a jump gives the header of such a loop: at first the integer itself.
-    pub(super) fn limit_for(&self, target: &Target) -> Option<Translated<BlockArg>> {
-        let found = self.chunked.get(&target.block)?;
-        let limit = match &found.header {
-            Some(header) if self.is_back(target.block) => Ok(header.limit),
-            _ => self.read(target.args[found.number]),
-        };
-        Some(limit.map(BlockArg::Value))
-    }
-
-    /// Ends the header of such a loop; whether it is one. Targets are what [`Translator::edge`] gave.
-    pub(super) fn branch_at_limit(
-        &mut self,
-        then: &(clif::Block, Vec<BlockArg>),
-        otherwise: &(clif::Block, Vec<BlockArg>),
-    ) -> Translated<bool> {
-        let Some(found) = self.chunked.get(&self.current) else {
-            return Ok(false);
-        };
-        let (is_up, is_then) = (found.is_up, found.is_then);
-        let integer = self.read(found.integer)?;
-        let dfg = &mut self.cursor.func.dfg;
-        let parameters = dfg.block_params(self.blocks[self.current]);
-        let Some(&limit) = parameters.last() else {
-            return Ok(false);
-        };
-        let at_limit = dfg.make_block();
-        let reached = match is_up {
-            true => IntCC::SignedGreaterThanOrEqual,
-            false => IntCC::SignedLessThanOrEqual,
-        };
-        let reached = self.cursor.ins().icmp(reached, integer, limit);
-        let (inside, end) = match is_then {
-            true => (then, otherwise),
-            false => (otherwise, then),
-        };
-        let none: &[BlockArg] = &[];
-        self.cursor
-            .ins()
-            .brif(reached, at_limit, none, inside.0, &inside.1);
-        if let Some(found) = self.chunked.get_mut(&self.current) {
-            found.header = Some(WrittenHeader {
-                limit,
-                at_limit,
-                inside: inside.clone(),
-                end: end.clone(),
-            });
-        }
-        Ok(true)
-    }
-
-    /// Writes what is done where limits are reached, once it is known what turns take.
-    pub(super) fn write_limits(&mut self) -> Translated {
-        for (block, found) in std::mem::take(&mut self.chunked) {
-            let Some(header) = &found.header else {
-                continue;
-            };
-            self.current = block;
-            self.open(header.at_limit);
-            let (integer, end) = (self.read(found.integer)?, self.read(found.end)?);
-            let goes_on = match found.is_up {
-                true => IntCC::SignedLessThan,
-                false => IntCC::NotEqual,
-            };
-            let goes_on = self.cursor.ins().icmp(goes_on, integer, end);
-            let next = self.cursor.func.dfg.make_block();
-            let none: &[BlockArg] = &[];
-            let (to, args) = &header.end;
-            self.cursor.ins().brif(goes_on, next, none, *to, args);
-            self.open(next);
-            if !found.is_up {
-                self.pass_end(&found, header)?;
-            }
-            let most = self.integer(if found.is_long { 1 } else { MOST_TURNS });
-            let (low, high) = match found.is_up {
-                true => (integer, end),
-                false => (end, integer),
-            };
-            // Without a sign the difference fits, however far they are apart.
-            let left = self.cursor.ins().isub(high, low);
-            let turns = self.cursor.ins().umin(left, most);
-            let limit = match found.is_up {
-                true => self.cursor.ins().iadd(integer, turns),
-                false => self.cursor.ins().isub(integer, turns),
-            };
-            let taken = self.cursor.ins().imul_imm_s(turns, -found.cost);
-            let to = self.blocks[block];
-            let parameters = self.cursor.func.dfg.block_params(to);
-            let mut args: Vec<BlockArg> = parameters.iter().map(|&p| p.into()).collect();
-            args.pop();
-            args.push(limit.into());
-            let left = self.add_to_counter(taken);
-            self.poll_if_due(left, to, &args);
-        }
-        Ok(())
-    }
-
-    /// Where an integer that goes down begins below the end, it never meets it: each turn comes here then,
-    /// polls, and goes on.
-    fn pass_end(&mut self, found: &ChunkedLoop, header: &WrittenHeader) -> Translated {
-        let (integer, end) = (self.read(found.integer)?, self.read(found.end)?);
-        let below = self.cursor.ins().icmp(IntCC::SignedLessThan, integer, end);
-        let (turn, next) = (self.cold(), self.cursor.func.dfg.make_block());
-        let none: &[BlockArg] = &[];
-        self.cursor.ins().brif(below, turn, none, next, none);
-        self.cursor.goto_bottom(turn);
-        let taken = self.integer(-found.cost);
-        let left = self.add_to_counter(taken);
-        let (to, args) = &header.inside;
-        self.poll_if_due(left, *to, args);
-        self.open(next);
-        Ok(())
-    }
-
-    /// Adds the parameter for the limit to the header of such a loop.
-    pub(super) fn add_limit(&mut self, block: usize) {
-        if self.chunked.contains_key(&block) {
-            let to = self.blocks[block];
-            self.cursor.func.dfg.append_block_param(to, I64);
-        }
-    }
-}
-
 impl ChunkedLoop {
     /// Takes note of a way back to the header, and of what it takes.
     pub(super) fn end_turn(&mut self, cost: i64) {
         self.cost = self.cost.max(cost);
+    }
+
+    /// Turns up to the next limit.
+    pub(super) fn most_turns(&self) -> i64 {
+        if self.is_long { 1 } else { MOST_TURNS }
     }
 
     /// Takes note of a way that takes long.

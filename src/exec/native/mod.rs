@@ -22,6 +22,7 @@ mod array_tape;
 mod arrays;
 mod branches;
 mod chunked;
+mod chunked_write;
 mod compiler;
 mod element_change;
 mod elements;
