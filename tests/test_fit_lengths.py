@@ -194,6 +194,8 @@ def zeros(w: Any, xs: Any) -> Any:
 
 
 FIXED = np.arange(3.0)
+WEIGHTS = [1.0, 2, 0.5, -1.0, 3.0]
+FUNCTIONS = (np.sin, np.cos, lambda x: x * x, np.tanh, lambda x: 2.0 * x)
 
 
 @pytest.mark.parametrize(
@@ -204,6 +206,9 @@ FIXED = np.arange(3.0)
         (lambda w, xs: np.sum((FIXED * xs - xs) / (1 + xs)) * w, 0.5),
         (lambda w, xs: np.sum((w * xs - xs) / (xs + 1) + xs / (w + 3.0)), [0.5, -0.2]),
         (lambda w, xs: w[xs:].sum() * xs, [0.5, -0.2, 0.1, 0.3]),
+        (lambda w, xs: WEIGHTS[xs] * w**2 + (0.5, 0.25, 1.0, 2.0, 4.0)[xs] * w, 0.5),
+        (lambda w, xs: [w, w * w, 2.0, w + 1.0, 3.0 * w][xs] * w, 0.5),
+        (lambda w, xs: FUNCTIONS[xs](w), 0.5),
     ],
 )
 def test_integers_of_columns_are_lengths_and_operands(loss: Any, w: Any) -> None:
@@ -238,3 +243,20 @@ def test_arrays_of_floats_take_computed_integers() -> None:
 
     got = wy.compile(large, mode="source")(np.ones(2), 2**60)
     assert got.tobytes() == large(np.ones(2), 2**60).tobytes()
+
+
+def test_items_of_lists_that_are_not_there() -> None:
+    """From the end as in Python, and its own IndexError beyond."""
+
+    def loss(w: Any, k: int) -> Any:
+        return w * WEIGHTS[k]
+
+    settings: dict[str, Any] = {"optimizer": wy.SGD(lr=0.1), "batch_size": 9}
+    w = wy.Parameter(1.0)
+    assert wy.fit(loss, {"k": [-1, 0, -5]}, parameters={"w": w}, **settings).loss == [5.0]
+    before = w.item()
+    for bad in (5, -6):
+        with pytest.raises(IndexError, match="list index out of range") as caught:
+            wy.fit(loss, {"k": [0, bad]}, parameters={"w": w}, **settings)
+        assert "sample 1 of the columns" in caught.value.__notes__[0]
+    assert w.item() == before

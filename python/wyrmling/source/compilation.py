@@ -252,6 +252,8 @@ class _Arguments:
             self._parameter(number, place)
             # A float is never made a constant: it would be another program for each.
             exact = kind in ("int", "bool") and number not in self.varying
+            if kind == "int" and not exact:
+                walker.varying |= {made}
             return Number(kind, made, frozenset({number}) if exact else frozenset())
         if type(given) is np.ndarray and given.dtype in ELEMENTS:
             if not given.shape:

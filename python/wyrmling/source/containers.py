@@ -35,8 +35,15 @@ COMPUTED_INDEX = (
 )
 
 
+LONGEST_PICKED = 64
+"""Of how many items one is picked by an integer of the arguments."""
+
+
 class Containers(Walker):
     """Items of containers."""
+
+    # Integers of the arguments that the program is for all values of.
+    varying: frozenset[int] = frozenset()
 
     def evaluate_Tuple(self, node: ast.Tuple) -> Any:
         """``a, b``."""
@@ -150,8 +157,39 @@ class Containers(Walker):
                 return make(items[found])
             except (TypeError, ValueError):
                 self.leave("a slice that Python refuses", node)
+        varies = isinstance(index, Number) and index.id in self.varying
+        if varies and 0 < len(items) <= LONGEST_PICKED:
+            return self._picked(items, index, node)
         at = self.position(index, len(items), node)
         return items[at]
+
+    def _picked(self, items: tuple[Any, ...], index: Any, node: ast.AST) -> Any:
+        """The item at a place that is computed, found by halving."""
+        length = Known(len(items))
+        at = self.decide(
+            self.compare("Lt", index, Known(0), node),
+            lambda: self.binary("Add", index, length, node),
+            lambda: index,
+            node,
+        )
+        for inside in (
+            self.compare("GtE", at, Known(0), node),
+            self.compare("Lt", at, length, node),
+        ):
+            self.guard(inside, "an index that is out of range", node)
+
+        def within(low: int, high: int) -> Any:
+            if high - low == 1:
+                return items[low]
+            middle = (low + high) // 2
+            return self.decide(
+                self.compare("Lt", at, Known(middle), node),
+                lambda: within(low, middle),
+                lambda: within(middle, high),
+                node,
+            )
+
+        return within(0, len(items))
 
     def position(self, index: Any, length: int, node: ast.AST) -> int:
         """An index that is known, within a length."""
