@@ -111,14 +111,14 @@ WHILES = [by_twos, backwards, up_to_itself]
 def test_integers_are_those_of_python_to_the_ends_of_64_bits(
     f: Callable[[int, int], int], ends: tuple[int, int]
 ) -> None:
-    compiled = wy.compile(f)
+    compiled = wy.compile(f, mode="source")
     for _ in range(3):
         assert compiled(*ends) == f(*ends)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 1023, 1024, 1025, 5000])
 def test_long_ranges_are_gone_through_whole(n: int) -> None:
-    compiled = wy.compile(thirds)
+    compiled = wy.compile(thirds, mode="source")
     for _ in range(3):
         assert compiled(n) == thirds(n)
 
@@ -136,7 +136,7 @@ def elements(c: Any, first: int, last: int) -> float:
 )
 def test_elements_are_within_the_array_or_the_error_is_pythons(ends: tuple[int, int]) -> None:
     c = np.arange(1.0, 6.0)
-    compiled = wy.compile(elements)
+    compiled = wy.compile(elements, mode="source")
     for _ in range(3):
         try:
             expected = elements(c, *ends)
