@@ -67,3 +67,13 @@ def test_what_is_read_only_if_that_is_asked_for_is_traced():
     assert "a question for the kind" in found.reason
     assert "f64" in wy.code_ir(wy.grad(by_kind), 2.0)
     assert wy.explain(by_kind, 2.0).is_read
+
+
+def test_products_with_second_derivatives_are_read():
+    x = np.ones(3)
+    for f, args in [(wy.hvp(lambda y: y**3), (2.0, 1.0)), (wy.hvp(lambda y: (y**3).sum()), (x, x))]:
+        assert wy.explain(f, *args).is_read
+        assert "fn tangents of gradient" in wy.code_ir(f, *args)
+    found = wy.explain(wy.grad(wy.hvp(lambda y: y**4)), 2.0, 1.0)
+    assert not found.is_read
+    assert "what a transform that traces made" in found.reason

@@ -466,3 +466,14 @@ def test_effects_of_texts_are_had():
         assert printed(lambda mode=mode: wy.grad(f, mode=mode)(2.0)) == ("loud loud\n", 2.0)
     with pytest.raises(wy.SourceError, match="whose class makes"):
         wy.grad(f, mode="source")(2.0)
+
+
+def test_a_loss_that_prints_is_refused_and_no_mode_is_advised():
+    def loss(w, x):
+        print(x)
+        return w * x
+
+    w = wy.Parameter(1.0)
+    with pytest.raises(wy.SourceError, match="loss: print in a loss") as caught:
+        wy.fit(loss, {"x": [1.0]}, parameters={"w": w}, optimizer=wy.SGD(lr=0.1))
+    assert "mode=" not in str(caught.value)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..transforms.modes import Differentiated
+from ..transforms.second import DIRECTION, PRODUCTS
 from ..transforms.tracing import Argnums, positions
 from . import programs, refuse
 from .arguments import Arguments, Misfit
@@ -20,6 +21,16 @@ def _chain(f: Callable[..., Any]) -> tuple[Transform, ...]:
     return chain_of(f.made) if isinstance(f, Differentiated) else ()
 
 
+def _passed_on(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """The transform that is called, and with what: ``hvp`` gives it the direction by a name."""
+    found = getattr(f, "__dict__", {}).get(PRODUCTS)
+    if not isinstance(found, Differentiated) or len(args) < 2:
+        return f, args, kwargs
+    return found, args[:-1], {**kwargs, DIRECTION: args[-1]}
+
+
 def _program(
     f: Callable[..., Any], arguments: Arguments, as_traced: bool = False
 ) -> programs.Program:
@@ -27,10 +38,6 @@ def _program(
     Raises SourceError, or TypeError.
     """
     inner = f.function if isinstance(f, Differentiated) else f
-    names = getattr(inner, "__globals__", {})
-    if str(names.get("__name__")).split(".")[0] == "wyrmling":
-        name = getattr(f, "__name__", "f")
-        raise refuse.unreadable(name, "it is wyrmling's own, or what a transform that traces made")
     try:
         return program(inner, _chain(f), arguments, as_traced=as_traced)
     except Unreadable as error:
@@ -41,14 +48,22 @@ def _program(
 
 
 def _expect_fitting(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raises TypeError for arguments with which a function cannot be called."""
+    """Raises TypeError for arguments with which a function cannot be called, and SourceError for
+    what has no text of the user's, which may take other arguments than it says.
+    """
+    inner = f.function if isinstance(f, Differentiated) else f
+    names = getattr(inner, "__globals__", {})
+    if str(names.get("__name__")).split(".")[0] == "wyrmling":
+        name = getattr(f, "__name__", "f")
+        raise refuse.unreadable(name, "it is wyrmling's own, or what a transform that traces made")
     try:
         signature = inspect.signature(f)
     except (TypeError, ValueError):
         # It says nothing of its arguments.
         return
+    named = {name: value for name, value in kwargs.items() if name != DIRECTION}
     try:
-        signature.bind(*args, **kwargs)
+        signature.bind(*args, **named)
     except TypeError as error:
         raise TypeError(f"{getattr(f, '__name__', 'f')}: {error}") from None
 
@@ -68,6 +83,7 @@ def code_ir(f: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     Raises SourceError if ``f`` cannot be read, and TypeError if the arguments do not fit, or if it
     is a transform that does not fit its function.
     """
+    f, args, kwargs = _passed_on(f, args, kwargs)
     return str(_program(f, _arguments(f, args, kwargs)).function)
 
 
@@ -107,10 +123,11 @@ def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
     if it is a transform that does not fit its function.
     """
     name = getattr(f, "__qualname__", type(f).__qualname__)
-    arguments = _arguments(f, args, kwargs)
-    if has_array_jacobian(_chain(f), arguments):
-        return Explanation(name, False, "a program of Jacobians of arrays is slower")
+    f, args, kwargs = _passed_on(f, args, kwargs)
     try:
+        arguments = _arguments(f, args, kwargs)
+        if has_array_jacobian(_chain(f), arguments):
+            return Explanation(name, False, "a program of Jacobians of arrays is slower")
         made = _program(f, arguments, as_traced=True)
     except SourceError as error:
         return Explanation(name, False, str(error))

@@ -26,7 +26,7 @@ from .walker import Ended, Walker
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LEFT = "it is a generator that was begun before"
+LEFT = "a generator that was begun before"
 Action = Callable[[Any], None]
 Ways = tuple[list[Incoming], list[Incoming]]
 
@@ -268,7 +268,7 @@ class Generators(Walker):
         contents = self.contents(over, node)
         if contents.over:
             return Known(None)
-        self.state.heap[over.address] = Lost(LEFT)
+        self.state.heap[over.address] = Lost(LEFT, advice="make it a list, and go through that")
         with self.holding(over, *contents.parts):
             if contents.home is not None:
                 if not any(contents.home is frame for frame in self.frames):

@@ -35,8 +35,9 @@ from .values import (
     Text,
     Traced,
     kind_of,
+    sample,
 )
-from .walker import OTHER_LENGTH, Ended, Walker, sample
+from .walker import OTHER_LENGTH, Ended, Walker
 
 KEPT = "kept"
 """What an instance holds that is not differentiated, as a lazy value."""

@@ -38,8 +38,9 @@ from .values import (
     Traced,
     is_iterator,
     kind_of,
+    sample,
 )
-from .walker import Ended, Restart, Structural, sample
+from .walker import Ended, Restart, Structural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -46,21 +46,8 @@ COPYTO = frozenset(
 CREATORS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfarray"})
 # What writes to files, or shows.
 EXPORTS = frozenset(
-    [
-        "save",
-        "savetxt",
-        "savez",
-        "savez_compressed",
-        "tofile",
-        "dump",
-        "dumps",
-        "tolist",
-        "tobytes",
-        "tostring",
-        "array2string",
-        "array_repr",
-        "array_str",
-    ]
+    {"save", "savetxt", "savez", "savez_compressed", "tofile", "dump", "dumps", "tolist"}
+    | {"tobytes", "tostring", "array2string", "array_repr", "array_str"}
 )
 MADE_OF_NUMBERS = CREATORS | frozenset(
     [

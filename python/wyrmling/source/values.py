@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 NONE: frozenset[int] = frozenset()
 
@@ -127,13 +128,15 @@ class Unset:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What no value stands for, because paths that meet disagree.
+    """What no value stands for, because paths that meet disagree, or because it was a generator.
 
     ``key`` is a name that was set on some of the paths only: reading once more keeps track of it.
+    ``advice`` says what to write instead, if that is not what is advised of paths.
     """
 
     reason: str
     key: Hashable = None
+    advice: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,3 +417,8 @@ def sources_of(*values: Value) -> frozenset[int]:
 
 def nothing() -> None:
     """What ``object.__init__`` does."""
+
+
+def sample(like: Array) -> npt.NDArray[Any]:
+    """An array of zeros that is like one that was seen."""
+    return np.zeros(like.shape, like.dtype)

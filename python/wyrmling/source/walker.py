@@ -35,6 +35,7 @@ from .values import (
     Reference,
     is_iterator,
     kind_of,
+    sample,
 )
 
 if TYPE_CHECKING:
@@ -250,9 +251,7 @@ class Walker(Operations):
 
     def outer_array(self, found: Any, place: Any, node: ast.AST) -> Array:
         """An array of the caller's, which becomes a parameter of the program."""
-        import numpy as np
-
-        if found.dtype == np.int64 and not np.array_equal(found, found.astype(np.int32)):
+        if found.dtype == "int64" and (found != found.astype("int32")).any():
             self.refuse(node, "an array of integers of more than 32 bits", "use smaller integers")
         made = self.builder.parameter(0, "array", found)
         self.shapes.append((place, found.shape))
@@ -267,7 +266,8 @@ class Walker(Operations):
         """What stands under an address."""
         found = self.state.heap.get(value.address, Lost("the ways to here made several"))
         if isinstance(found, Lost):
-            self.unknown(value, node, f"an object of which {found.reason}", LOST)
+            what = f"what is no one object here ({found.reason})"
+            self.unknown(value, node, what, found.advice or LOST)
         return found
 
     def store(self, value: Reference, contents: Any, node: ast.AST) -> None:
@@ -480,10 +480,3 @@ LOST = (
     "append numbers of one kind, arrays of one shape or tuples of these, do the same to it on all "
     "ways, or build it in a loop over a range whose length does not depend on what is computed"
 )
-
-
-def sample(like: Array) -> Any:
-    """An array as one was seen."""
-    import numpy as np
-
-    return np.zeros(like.shape, like.dtype)

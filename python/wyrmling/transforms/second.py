@@ -15,6 +15,8 @@ from .tracing import Argnums, function, named, positions
 
 DIRECTION = ".direction"
 """The name under which a direction is passed on, which no argument of a function has."""
+PRODUCTS = "products"
+"""The name under which what ``hvp`` made holds the transform to which it passes a direction on."""
 
 
 def _aligned(direction: Any, xs: Sequence[Any], argnums: SupportsIndex) -> Any:
@@ -102,4 +104,6 @@ def hvp(
         *xs, direction = args
         return products(*xs, **kwargs, **{DIRECTION: _aligned(direction, xs, argnums)})
 
+    # ``explain`` and ``code_ir`` ask for it.
+    vars(transformed)[PRODUCTS] = products
     return transformed
