@@ -58,6 +58,14 @@ def rows_of_states(w: Any, xs: Any) -> Any:
     return ((h[-1] - 1.0) ** 2).sum()
 
 
+def rows_as_long_as_a_parameter(w: Any, xs: Any) -> Any:
+    """Of a length that is asked for, too."""
+    h = np.zeros((len(xs) + 1, len(w)))
+    for t in range(len(xs)):
+        h[t + 1] = np.tanh(xs[t] * w + h[t])
+    return np.sum(h * np.ones((len(xs) + 1, w.shape[0])))
+
+
 def steps_between(w: Any, xs: Any) -> Any:
     """An array that is one shorter."""
     z = np.zeros(len(xs) - 1)
@@ -77,6 +85,7 @@ def weighed(w: Any, xs: Any) -> Any:
         (extremes, 0.5),
         (states, 0.5),
         (rows_of_states, [0.5, -0.3]),
+        (rows_as_long_as_a_parameter, [0.5, -0.3]),
         (steps_between, 0.5),
         (weighed, 0.5),
     ],

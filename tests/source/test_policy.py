@@ -266,3 +266,32 @@ def test_functions_that_come_and_go_leave_no_memory():
     some(600)
     gc.collect()
     assert resident() - before < 6 << 20
+
+
+def test_objects_are_asked_for_nothing_but_what_the_function_asks() -> None:
+    """An attribute or item that is looked up may have effects."""
+    asked = []
+
+    class Asked:
+        def __getattr__(self, name: str) -> float:
+            asked.append(name)
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return 2.0
+
+        def __len__(self) -> int:
+            asked.append("len")
+            return 3
+
+        def __getitem__(self, at: int) -> float:
+            asked.append("item")
+            return 1.0
+
+    def f(thing: Asked, x: float) -> float:
+        return x * thing.scale
+
+    compiled, thing = wy.compile(f), Asked()
+    for _ in range(5):
+        asked.clear()
+        assert compiled(thing, 2.0) == 4.0
+        assert asked == ["scale"]

@@ -206,7 +206,9 @@ class Chosen:
                 raise
             return None
         try:
-            signature = tuple([(type(leaf), np.ndim(leaf)) for leaf in arguments.leaves])
+            # Objects are not asked for a number of axes: what they have may have effects.
+            axes = (leaf.ndim if isinstance(leaf, np.ndarray) else 0 for leaf in arguments.leaves)
+            signature = tuple(zip(map(type, arguments.leaves), axes, strict=True))
             if any(isinstance(leaf, Variable) for leaf in arguments.leaves):
                 return _traced(arguments.args, arguments.kwargs)
             if is_auto:

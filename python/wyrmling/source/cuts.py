@@ -29,14 +29,20 @@ def is_computed(value: Any) -> bool:
     )
 
 
+def _has_been_seen(value: Any) -> bool:
+    """Whether this is known, or the length of an array of which it was seen."""
+    return isinstance(value, Known) or (isinstance(value, Number) and value.seen is not None)
+
+
 class Cuts(Walker):
     """Parts of arrays along their first axis."""
 
     def filled(self, function: Any, shape: Any, node: ast.AST) -> Any:
         """``np.zeros(n)`` or ``np.zeros((n, 2))`` of a length n that is computed, else None."""
         count, *rest = shape.items if isinstance(shape, Row) and shape.items else (shape,)
-        if not is_computed(count) or not all(isinstance(one, Known) for one in rest):
+        if not is_computed(count) or not all(map(_has_been_seen, rest)):
             return None
+        rest = [Known(self.constant_of(one, node, "a length that is computed")) for one in rest]
         self.guard(self.compare("GtE", count, Known(0), node), "a negative length", node)
         row = self.fold(lambda: function((1, *(one.object for one in rest))), [], node).object
         one = Array(self.constant(row), row.dtype, row.shape)
