@@ -28,7 +28,8 @@ def described(value: Any) -> str:
     """What a value is, for messages."""
     if isinstance(value, Variable | np.ndarray):
         return f"{type(value).__name__} of shape {value.shape} and dtype {value.dtype}"
-    return "None" if value is None else f"{type(value).__name__} {value!r:.60}"
+    kind = type(value).__name__
+    return kind if value is None else f"{kind} {value!r:.60}"
 
 
 def is_number(value: Any) -> bool:
