@@ -20,7 +20,7 @@ use super::variable::PyVariable;
 use crate::array::{Array, DType, Type, vec_for};
 use crate::error::Result;
 use crate::exec::{BatchColumn, Leaf, LossArgument, Program, SampleLoss, batched, range_of};
-use crate::ir::{Datum, ValueKind};
+use crate::ir::{Datum, Function, ValueId};
 use crate::table::Table;
 use crate::train::{DrawnItems, DrawnLength, FunctionLoss, SampleValue, Source};
 
@@ -175,6 +175,120 @@ fn drawn_by(
     Ok((Source::Seeds, SampleValue::Drawn(items)))
 }
 
+/// The columns, as parts of a sample; `described` gets what each is to the function.
+fn columns_of(
+    training: &Bound<'_, PyModule>,
+    given: Given<Bound<'_, PyDict>>,
+    described: &Bound<'_, PyDict>,
+) -> PyResult<Vec<SamplePart>> {
+    let mut parts = Vec::new();
+    for (name, values) in entries("columns", Some(given))? {
+        let found = training.call_method1(intern!(training.py(), "column"), (&name, values))?;
+        let (kind, data): (String, Bound<'_, PyAny>) = found.extract()?;
+        let (data_of, value) = column(&name, &kind, &data)?;
+        described.set_item(&name, found)?;
+        parts.push(SamplePart {
+            ty: data_of.ty(),
+            source: Source::Column(data_of),
+            value,
+            name,
+        });
+    }
+    Ok(parts)
+}
+
+/// What samplers draw beside `columns`, as parts of a sample; `described` gets the shape of each, and the
+/// columns that it uses.
+fn draws_of(
+    given: ByName<'_>,
+    columns: &[SamplePart],
+    described: &Bound<'_, PyDict>,
+) -> PyResult<Vec<SamplePart>> {
+    let mut parts = Vec::new();
+    for (name, sampler) in entries("sample", given)? {
+        let Ok(sampler) = sampler.cast::<PySampler>() else {
+            return Err(PyTypeError::new_err(format!(
+                "sample: '{name}': expected a sampler such as wyrmling.sampling.Uniform, got {}",
+                type_name(&sampler)
+            )));
+        };
+        let sampler = sampler.get();
+        let shape = sampler.shape.iter().map(|length| match length {
+            SampledLength::Fixed(n) => Some(*n),
+            SampledLength::Of(_) => None,
+        });
+        let shape: Vec<Option<usize>> = shape.collect();
+        described.set_item(&name, (shape, sampler.used_columns()))?;
+        let (source, value) = drawn_by(&name, sampler, columns)?;
+        let words: &[usize] = match source {
+            Source::Seeds => &[1, 2],
+            _ => &[1],
+        };
+        parts.push(SamplePart {
+            ty: Type::new(DType::U32, words),
+            source,
+            value,
+            name,
+        });
+    }
+    Ok(parts)
+}
+
+/// The table of each parameter, by its name; `described` gets their shapes and types.
+fn parameters_of(
+    given: ByName<'_>,
+    described: &Bound<'_, PyDict>,
+) -> PyResult<Vec<(String, Arc<Table>)>> {
+    let trained = entries("parameters", given)?;
+    let mut parameters = Vec::with_capacity(trained.len());
+    for (name, object) in trained {
+        let variable = object.cast::<PyVariable>().ok();
+        let Some(param) = variable.and_then(|v| v.get().handle.param()) else {
+            return Err(PyTypeError::new_err(format!(
+                "parameters: '{name}': expected a Parameter, got {}",
+                type_name(&object)
+            )));
+        };
+        let table = param.table();
+        let Type { shape, dtype } = table.ty();
+        let shape = PyTuple::new(described.py(), shape.iter().copied())?;
+        described.set_item(&name, (shape, dtype.to_string()))?;
+        parameters.push((name, Arc::clone(table)));
+    }
+    Ok(parameters)
+}
+
+/// What each parameter of the function is, by the bindings that reading it gave.
+fn arguments_of(
+    function: &Function,
+    bindings: &[(String, Bound<'_, PyAny>)],
+    parts: &[SamplePart],
+    parameters: &[(String, Arc<Table>)],
+    tables: &[Arc<Table>],
+) -> PyResult<Vec<LossArgument>> {
+    let no = |name: &str| PyValueError::new_err(format!("loss: nothing is given for '{name}'"));
+    let argument = |((what, object), &id): (&(String, Bound<'_, PyAny>), &ValueId)| {
+        Ok(match what.as_str() {
+            "constant" => {
+                LossArgument::Constant(datum::of_kind("captured", object, function.kind(id))?)
+            }
+            "parameters" => {
+                let name: String = object.extract()?;
+                let of = parameters.iter().find(|(other, _)| *other == name);
+                let at = of.and_then(|(_, t)| tables.iter().position(|u| Arc::ptr_eq(t, u)));
+                LossArgument::Parameter(at.ok_or_else(|| no(&name))?)
+            }
+            _ => {
+                let name: String = object.extract()?;
+                let at = parts.iter().position(|part| part.name == name);
+                LossArgument::Feed(at.ok_or_else(|| no(&name))?)
+            }
+        })
+    };
+    let pairs = bindings.iter().zip(function.parameters());
+    pairs.map(argument).collect()
+}
+
 impl FittedFunction {
     /// Reads a function and compiles it.
     ///
@@ -188,95 +302,23 @@ impl FittedFunction {
     ) -> PyResult<Self> {
         let py = loss.py();
         let training = py.import(intern!(py, "wyrmling.source.training"))?;
-        let mut feeds: Vec<SamplePart> = Vec::new();
-        let (described, drawn) = (PyDict::new(py), PyDict::new(py));
-        for (name, values) in entries("columns", Some(columns))? {
-            let found = training.call_method1(intern!(py, "column"), (&name, values))?;
-            let (kind, data): (String, Bound<'_, PyAny>) = found.extract()?;
-            let (data_of, value) = column(&name, &kind, &data)?;
-            described.set_item(&name, found)?;
-            feeds.push(SamplePart {
-                ty: data_of.ty(),
-                source: Source::Column(data_of),
-                value,
-                name,
-            });
-        }
-        let columns = feeds.len();
-        for (name, sampler) in entries("sample", sample)? {
-            let Ok(sampler) = sampler.cast::<PySampler>() else {
-                return Err(PyTypeError::new_err(format!(
-                    "sample: expected a sampler such as wyrmling.sampling.Uniform, got {}",
-                    type_name(&sampler)
-                )));
-            };
-            let sampler = sampler.get();
-            let shape = sampler.shape.iter().map(|length| match length {
-                SampledLength::Fixed(n) => Some(*n),
-                SampledLength::Of(_) => None,
-            });
-            let shape: Vec<Option<usize>> = shape.collect();
-            drawn.set_item(&name, (shape, sampler.used_columns()))?;
-            let (source, value) = drawn_by(&name, sampler, &feeds[..columns])?;
-            let words: &[usize] = match source {
-                Source::Seeds => &[1, 2],
-                _ => &[1],
-            };
-            feeds.push(SamplePart {
-                ty: Type::new(DType::U32, words),
-                source,
-                value,
-                name,
-            });
-        }
-        let (trained, shapes) = (entries("parameters", parameters)?, PyDict::new(py));
+        let (described, drawn, shapes) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
+        let mut feeds = columns_of(&training, columns, &described)?;
+        feeds.extend(draws_of(sample, &feeds, &drawn)?);
+        let parameters = parameters_of(parameters, &shapes)?;
         let mut tables: Vec<Arc<Table>> = Vec::new();
-        let mut parameters = Vec::with_capacity(trained.len());
-        for (name, object) in trained {
-            let variable = object.cast::<PyVariable>().ok();
-            let Some(param) = variable.and_then(|v| v.get().handle.param()) else {
-                return Err(PyTypeError::new_err(format!(
-                    "parameters: '{name}': expected a Parameter, got {}",
-                    type_name(&object)
-                )));
-            };
-            let table = param.table();
-            let Type { shape, dtype } = table.ty();
-            let shape = PyTuple::new(py, shape.iter().copied())?;
-            shapes.set_item(&name, (shape, dtype.to_string()))?;
+        for (_, table) in &parameters {
             if !tables.iter().any(|other| Arc::ptr_eq(other, table)) {
                 tables.push(Arc::clone(table));
             }
-            parameters.push((name, Arc::clone(table)));
         }
         let prepare = intern!(py, "prepare");
         let read = training.call_method1(prepare, (loss, described, drawn, shapes))?;
         let function = read.getattr(intern!(py, "function"))?;
-        let function = function.cast::<PyIrFunction>()?;
-        let bindings = read.getattr(intern!(py, "bindings"))?;
-        let bindings: Vec<(String, Bound<'_, PyAny>)> = bindings.extract()?;
-        let mut arguments = Vec::with_capacity(bindings.len());
-        let inner = &function.get().inner;
-        let no = |name: &str| PyValueError::new_err(format!("loss: nothing is given for '{name}'"));
-        for ((what, object), &id) in bindings.iter().zip(inner.parameters()) {
-            arguments.push(match what.as_str() {
-                "constant" => {
-                    let kind: &ValueKind = inner.kind(id);
-                    LossArgument::Constant(datum::of_kind("captured", object, kind)?)
-                }
-                "parameters" => {
-                    let name: String = object.extract()?;
-                    let of = parameters.iter().find(|(other, _)| *other == name);
-                    let at = of.and_then(|(_, t)| tables.iter().position(|u| Arc::ptr_eq(t, u)));
-                    LossArgument::Parameter(at.ok_or_else(|| no(&name))?)
-                }
-                _ => {
-                    let name: String = object.extract()?;
-                    let at = feeds.iter().position(|feed| feed.name == name);
-                    LossArgument::Feed(at.ok_or_else(|| no(&name))?)
-                }
-            });
-        }
+        let inner = &function.cast::<PyIrFunction>()?.get().inner;
+        let bindings: Vec<(String, Bound<'_, PyAny>)> =
+            read.getattr(intern!(py, "bindings"))?.extract()?;
+        let arguments = arguments_of(inner, &bindings, &feeds, &parameters, &tables)?;
         // The inputs of plans are what the function uses; samples are whole.
         let is_used = |at| {
             let is =

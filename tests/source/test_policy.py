@@ -104,7 +104,7 @@ def test_three_leaves_and_it_is_traced_for_good():
     [entry] = choose.record(f, KEY).table.entries
     for left in (1, 2, 3, 3, 3):
         assert slope(2.0, 2**40) == 2.0**80
-        assert entry.leaves == left
+        assert entry.times_left == left
     assert slope(2.0, 3) == 9.0
     assert compiled(f) == 1
 

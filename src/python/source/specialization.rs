@@ -59,7 +59,7 @@ pub(super) struct PySpecialization {
     conditions: Conditions,
     running: Option<BoundFunction>,
     /// How often the function was left.
-    leaves: AtomicU32,
+    times_left: AtomicU32,
     /// When it was used last, by the clock of its table.
     pub(super) used: AtomicU64,
 }
@@ -144,14 +144,8 @@ impl PySpecialization {
 
     /// Counts that the function was left.
     pub(super) fn left(&self) {
-        let count = self.leaves.load(Relaxed);
-        self.leaves.store(count.saturating_add(1), Relaxed);
-    }
-
-    /// How often it was left.
-    #[inline]
-    pub(super) fn times_left(&self) -> u32 {
-        self.leaves.load(Relaxed)
+        let count = self.times_left.load(Relaxed);
+        self.times_left.store(count.saturating_add(1), Relaxed);
     }
 
     /// Whether it can fit no call any more.
@@ -222,7 +216,7 @@ impl PySpecialization {
             keywords,
             conditions,
             running,
-            leaves: AtomicU32::new(0),
+            times_left: AtomicU32::new(0),
             used: AtomicU64::new(0),
         })
     }
@@ -236,8 +230,9 @@ impl PySpecialization {
 
     /// How often a run was left by a guard, or could not do what was asked.
     #[getter]
-    fn leaves(&self) -> u32 {
-        self.times_left()
+    #[inline]
+    pub(super) fn times_left(&self) -> u32 {
+        self.times_left.load(Relaxed)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
