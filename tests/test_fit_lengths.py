@@ -204,6 +204,7 @@ def zeros(w: Any, xs: Any) -> Any:
 
 FIXED = np.arange(3.0)
 WEIGHTS = [1.0, 2, 0.5, -1.0, 3.0]
+PRICES = {k: 1.5 * k + 1.0 for k in range(-5, 15)}
 FUNCTIONS = (np.sin, np.cos, lambda x: x * x, np.tanh, lambda x: 2.0 * x)
 
 
@@ -218,6 +219,8 @@ FUNCTIONS = (np.sin, np.cos, lambda x: x * x, np.tanh, lambda x: 2.0 * x)
         (lambda w, xs: WEIGHTS[xs] * w**2 + (0.5, 0.25, 1.0, 2.0, 4.0)[xs] * w, 0.5),
         (lambda w, xs: [w, w * w, 2.0, w + 1.0, 3.0 * w][xs] * w, 0.5),
         (lambda w, xs: FUNCTIONS[xs](w), 0.5),
+        (lambda w, xs: WEIGHTS[-xs - 1] * w + [1.0, 2.0][xs % 2] * w, 0.5),
+        (lambda w, xs: [1.0, 2][xs > 2] * w + PRICES[xs] * w**2, 0.5),
     ],
 )
 def test_integers_of_columns_are_lengths_and_operands(loss: Any, w: Any) -> None:
@@ -260,6 +263,9 @@ def test_items_of_lists_that_are_not_there() -> None:
     def loss(w: Any, k: int) -> Any:
         return w * WEIGHTS[k]
 
+    def of_dict(w: Any, k: int) -> Any:
+        return w * PRICES[k]
+
     settings: dict[str, Any] = {"optimizer": wy.SGD(lr=0.1), "batch_size": 9}
     w = wy.Parameter(1.0)
     assert wy.fit(loss, {"k": [-1, 0, -5]}, parameters={"w": w}, **settings).loss == [5.0]
@@ -268,4 +274,32 @@ def test_items_of_lists_that_are_not_there() -> None:
         with pytest.raises(IndexError, match="list index out of range") as caught:
             wy.fit(loss, {"k": [0, bad]}, parameters={"w": w}, **settings)
         assert "sample 1 of the columns" in caught.value.__notes__[0]
+    with pytest.raises(KeyError, match="-6"):
+        wy.fit(of_dict, {"k": [0, -6]}, parameters={"w": w}, **settings)
     assert w.item() == before
+
+
+@pytest.mark.parametrize("mode", ["source", "auto"])
+def test_extremes_of_what_a_generator_gives(mode: Any) -> None:
+    """Of any length, with Python's error for none."""
+
+    def f(x: float, n: int) -> float:
+        i, total = 0, 0.0
+        while i < n:
+            i += 1
+            total += max(x * (k % 3) for k in range(i)) - min(abs(x - k) for k in range(i))
+        return total
+
+    compiled, slope = wy.compile(f, mode=mode), wy.grad(f, mode=mode)
+    for n in (0, 1, 7):
+        assert compiled(0.7, n) == f(0.7, n)
+        difference = (f(0.7 + 1e-6, n) - f(0.7 - 1e-6, n)) / 2e-6
+        assert slope(0.7, n) == pytest.approx(difference, abs=1e-8)
+
+    def of_data(w: Any, xs: Any) -> Any:
+        return max(x * w for x in xs) + sum(WEIGHTS[i] for i in (1, 2)) * w
+
+    found = trained(of_data, {"xs": ROWS}, w=0.5)["w"]
+    np.testing.assert_allclose(found, stepped(of_data, ROWS, w=0.5)["w"], rtol=1e-7)
+    with pytest.raises(ValueError, match=r"max\(\) .*empty"):
+        trained(of_data, {"xs": [*ROWS, []]}, w=0.5)

@@ -183,6 +183,7 @@ class _Arguments:
         node: ast.AST,
     ) -> None:
         self.walker, self.wanted, self.varying, self.node = walker, static, varying, node
+        walker.picks = bool(varying)
         self.count = 0
         self.leaves: list[int] = []
         self.inputs: list[places.Place] = []

@@ -42,7 +42,9 @@ LONGEST_PICKED = 64
 class Containers(Walker):
     """Items of containers."""
 
-    # Integers of the arguments that the program is for all values of.
+    # Whether items are picked by integers that are computed, and the integers of the arguments that
+    # the program is for all values of.
+    picks = False
     varying: frozenset[int] = frozenset()
 
     def evaluate_Tuple(self, node: ast.Tuple) -> Any:
@@ -157,11 +159,18 @@ class Containers(Walker):
                 return make(items[found])
             except (TypeError, ValueError):
                 self.leave("a slice that Python refuses", node)
-        varies = isinstance(index, Number) and index.id in self.varying
-        if varies and 0 < len(items) <= LONGEST_PICKED:
-            return self._picked(items, index, node)
+        if self._is_pick(items, index):
+            return self._picked(items, Number("int", self.as_int(index)), node)
         at = self.position(index, len(items), node)
         return items[at]
+
+    def _is_pick(self, items: tuple[Any, ...], index: Any) -> bool:
+        """Whether one of these is picked while the program runs: a number, or by an argument."""
+        if not self.picks or not isinstance(index, Number) or index.seen is not None:
+            return False
+        if index.kind not in (*WHOLE, "bool") or not 0 < len(items) <= LONGEST_PICKED:
+            return False
+        return index.id in self.varying or all(kind_of(item) is not None for item in items)
 
     def _picked(self, items: tuple[Any, ...], index: Any, node: ast.AST) -> Any:
         """The item at a place that is computed, found by halving."""
@@ -237,10 +246,30 @@ class Containers(Walker):
     def _of_dict(self, contents: DictContents, index: Any, node: ast.AST) -> Any:
         if isinstance(index, Number) and len(contents.keys) <= 8 and index.kind in WHOLE:
             return self._by_computed_key(contents, index, 0, node)
+        if self._is_pick(contents.values, index) and {int} == set(map(type, contents.keys)):
+            return self._picked_by_key(contents, index, node)
         found = self.key(index, node)
         if found not in contents.keys:
             self.leave("a key that is not there", node)
         return contents.values[contents.keys.index(found)]
+
+    def _picked_by_key(self, contents: DictContents, index: Any, node: ast.AST) -> Any:
+        rows = sorted(zip(contents.keys, contents.values, strict=True), key=lambda row: row[0])
+
+        def within(low: int, high: int) -> Any:
+            if high - low == 1:
+                same = self.compare("Eq", index, Known(rows[low][0]), node)
+                self.guard(same, "a key that is not there", node)
+                return rows[low][1]
+            middle = (low + high) // 2
+            return self.decide(
+                self.compare("Lt", index, Known(rows[middle][0]), node),
+                lambda: within(low, middle),
+                lambda: within(middle, high),
+                node,
+            )
+
+        return within(0, len(rows))
 
     def _by_computed_key(self, contents: DictContents, index: Any, at: int, node: ast.AST) -> Any:
         if at == len(contents.keys):

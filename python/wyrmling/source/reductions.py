@@ -136,12 +136,13 @@ class Reductions(Walker):
         self, operator: str, args: list[Any], keywords: dict[str, Any], node: ast.AST
     ) -> Any:
         key = keywords.get("key", Known(None))
+        plain = isinstance(key, Known) and key.object is None
 
         def keyed(item: Any) -> Any:
-            if isinstance(key, Known) and key.object is None:
-                return Row((item, item))
-            return Row((item, self.call(key, [item], {}, node)))
+            return Row((item, item if plain else self.call(key, [item], {}, node)))
 
+        if len(args) == 1 and plain and self.runs(args[0]):
+            args = [self.list_of(args[0], node)]
         if len(args) == 1 and self._is_gone_through(args[0]):
             return self._extreme_of(operator, args[0], keyed, keywords.get("default"), node)
         rows = list(map(keyed, args)) if len(args) > 1 else self.listed(args[0], node, keyed)
