@@ -87,7 +87,7 @@ class Interpreter(
 
 
 @dataclass(frozen=True, eq=False)
-class Specialisation:
+class ReadFunction:
     """A function as a program.
 
     ``inputs`` has the place of each parameter of ``function``: first those leaves of the arguments
@@ -131,7 +131,7 @@ def specialise(
     *,
     static: frozenset[int] = frozenset(),
     varying: frozenset[int] = frozenset(),
-) -> Specialisation:
+) -> ReadFunction:
     """The program of ``f`` for arguments like these. ``static`` are leaves of ``(args, kwargs)``,
     as ``transforms.tree`` counts them, that are constants of it. The one program is for
     all lengths of arrays that are ``varying``, and for all values of integers that are.
@@ -292,7 +292,7 @@ def _attempt(
     varying: frozenset[int],
     kept: frozenset[Hashable],
     recursive: dict[Hashable, frozenset[int]],
-) -> Specialisation:
+) -> ReadFunction:
     needs = places.Needs()
     callee = read.callee(f, needs=needs)
     reading = read.function(callee.function)
@@ -336,7 +336,7 @@ def _attempt(
         if walker.repeated is None or walker.repeated in recursive:
             raise
         raise Restart(recursive={walker.repeated: frozenset()}) from None
-    return Specialisation(
+    return ReadFunction(
         walker.builder.finish(),
         [*given.inputs, *walker.places],
         walker.captured,
