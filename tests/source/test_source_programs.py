@@ -103,7 +103,9 @@ def f(x, y, n, flag):
 def test_exceptions_have_to_be_the_same():
     f = random_programs.function("def f(x, y):\n    y = x / y\n    return y\n")
     plain = held.Held(f, (1.0, 0.0), {})
-    assert repr(plain.value) == "ZeroDivisionError('float division by zero') at line 2"
+    said = repr(plain.value)
+    assert said.startswith("ZeroDivisionError('")
+    assert said.endswith("division by zero') at line 2")
     other = random_programs.function("def f(x, y):\n\n    return x / y\n")
     assert not plain.value.same_as(held.Held(other, (1.0, 0.0), {}).value)
 
