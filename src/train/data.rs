@@ -101,6 +101,102 @@ fn copy_rows<T: Copy>(from: &[T], row: usize, order: &[u32], to: &mut [T]) {
     }
 }
 
+/// The number of the input with an id.
+fn place<'a>(inputs: &(impl Iterator<Item = &'a Leaf> + Clone), wanted: u64) -> Option<usize> {
+    inputs
+        .clone()
+        .position(|l| matches!(l, Leaf::Input { id, .. } if *id == wanted))
+}
+
+/// Checks which inputs have sources, and on which of them samplers depend.
+///
+/// # Errors
+/// [`Error::Value`] and [`Error::Type`] for a source of no input or a second one of it, and a sampler
+/// that depends on what no column has, or on more than one index a sample.
+fn check_bindings<'a>(
+    inputs: impl Iterator<Item = &'a Leaf> + Clone,
+    sources: &[(u64, Source)],
+) -> Result<()> {
+    for (at, (id, source)) in sources.iter().enumerate() {
+        if place(&inputs, *id).is_none() {
+            return Err(Error::Value(
+                "a column or sampler is bound to an input that the loss does not use".into(),
+            ));
+        }
+        if sources[..at].iter().any(|(other, _)| other == id) {
+            return Err(Error::Value("an input is bound twice".into()));
+        }
+        if let Source::Sampled { given: Some(g), .. } = source
+            && !sources
+                .iter()
+                .any(|(id, s)| id == g && matches!(s, Source::Column(_)))
+        {
+            return Err(Error::Value(
+                "given: a sampler may depend on an input that has a column only".into(),
+            ));
+        }
+    }
+    for (_, source) in sources {
+        let Source::Sampled { given: Some(g), .. } = source else {
+            continue;
+        };
+        let given = inputs.clone().find_map(|l| match l {
+            Leaf::Input { id, ty, name } if id == g => Some((ty, name)),
+            _ => None,
+        });
+        if let Some((ty, name)) = given
+            && (ty.dtype.is_real() || ty.ndim() != 1)
+        {
+            return Err(Error::Type(format!(
+                "given: a sampler may depend on one index a sample; input '{name}' is {ty}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What fills an input from a source, and the type of all that the source has.
+///
+/// # Errors
+/// [`Error::Shape`] and [`Error::Type`] if the source does not fit the input.
+fn feed<'a>(
+    name: &str,
+    ty: &Type,
+    source: &Source,
+    inputs: &(impl Iterator<Item = &'a Leaf> + Clone),
+) -> Result<(Feed, Type)> {
+    Ok(match source {
+        Source::Column(data) => {
+            check_input(name, ty, data)?;
+            let feed = Feed::Column {
+                data: data.clone(),
+                row: size(&data.shape()[1..]),
+            };
+            (feed, data.ty())
+        }
+        Source::Sampled { sampler, given } => {
+            if ty.dtype.is_real() || ty.ndim() != 1 {
+                return Err(Error::Type(format!(
+                    "input '{name}': a sampler fills one row of indices, not {ty}"
+                )));
+            }
+            let feed = Feed::Sampled {
+                sampler: Arc::clone(sampler),
+                given: given.and_then(|id| place(inputs, id)),
+            };
+            (feed, ty.clone())
+        }
+        Source::Seeds => {
+            if ty.dtype.is_real() || ty.shape[1..] != [2] {
+                return Err(Error::Type(format!(
+                    "input '{name}': seeds fill rows of two indices, not {ty}"
+                )));
+            }
+            (Feed::Seeds, ty.clone())
+        }
+    })
+}
+
 impl Feeds {
     /// Matches sources with a program's inputs.
     ///
@@ -111,46 +207,7 @@ impl Feeds {
         inputs: impl Iterator<Item = &'a Leaf> + Clone,
         sources: &[(u64, Source)],
     ) -> Result<Self> {
-        let place = |wanted: u64| {
-            inputs
-                .clone()
-                .position(|l| matches!(l, Leaf::Input { id, .. } if *id == wanted))
-        };
-        for (at, (id, source)) in sources.iter().enumerate() {
-            if place(*id).is_none() {
-                return Err(Error::Value(
-                    "a column or sampler is bound to an input that the loss does not use".into(),
-                ));
-            }
-            if sources[..at].iter().any(|(other, _)| other == id) {
-                return Err(Error::Value("an input is bound twice".into()));
-            }
-            if let Source::Sampled { given: Some(g), .. } = source
-                && !sources
-                    .iter()
-                    .any(|(id, s)| id == g && matches!(s, Source::Column(_)))
-            {
-                return Err(Error::Value(
-                    "given: a sampler may depend on an input that has a column only".into(),
-                ));
-            }
-        }
-        for (_, source) in sources {
-            let Source::Sampled { given: Some(g), .. } = source else {
-                continue;
-            };
-            let given = inputs.clone().find_map(|l| match l {
-                Leaf::Input { id, ty, name } if id == g => Some((ty, name)),
-                _ => None,
-            });
-            if let Some((ty, name)) = given
-                && (ty.dtype.is_real() || ty.ndim() != 1)
-            {
-                return Err(Error::Type(format!(
-                    "given: a sampler may depend on one index a sample; input '{name}' is {ty}"
-                )));
-            }
-        }
+        check_bindings(inputs.clone(), sources)?;
         let mut feeds = Vec::new();
         let mut types = Vec::new();
         let mut count: Option<(usize, String)> = None;
@@ -169,47 +226,21 @@ impl Feeds {
                      for the batch"
                 )));
             }
-            match source {
-                Source::Column(data) => {
-                    check_input(name, ty, data)?;
-                    let n = data.shape()[0];
-                    match &count {
-                        Some((m, first)) if *m != n => {
-                            return Err(Error::Shape(format!(
-                                "columns differ in length: input '{first}' has {m} rows, input \
-                                 '{name}' has {n}"
-                            )));
-                        }
-                        _ => count = Some((n, name.clone())),
-                    }
-                    feeds.push(Feed::Column {
-                        data: data.clone(),
-                        row: size(&data.shape()[1..]),
-                    });
-                    types.push(data.ty());
-                }
-                Source::Sampled { sampler, given } => {
-                    if ty.dtype.is_real() || ty.ndim() != 1 {
-                        return Err(Error::Type(format!(
-                            "input '{name}': a sampler fills one row of indices, not {ty}"
+            let (feed, ty) = feed(name, ty, source, &inputs)?;
+            if let Feed::Column { data, .. } = &feed {
+                let n = data.shape()[0];
+                match &count {
+                    Some((m, first)) if *m != n => {
+                        return Err(Error::Shape(format!(
+                            "columns differ in length: input '{first}' has {m} rows, input \
+                             '{name}' has {n}"
                         )));
                     }
-                    feeds.push(Feed::Sampled {
-                        sampler: Arc::clone(sampler),
-                        given: given.and_then(place),
-                    });
-                    types.push(ty.clone());
-                }
-                Source::Seeds => {
-                    if ty.dtype.is_real() || ty.shape[1..] != [2] {
-                        return Err(Error::Type(format!(
-                            "input '{name}': seeds fill rows of two indices, not {ty}"
-                        )));
-                    }
-                    feeds.push(Feed::Seeds);
-                    types.push(ty.clone());
+                    _ => count = Some((n, name.clone())),
                 }
             }
+            feeds.push(feed);
+            types.push(ty);
         }
         let Some((count, _)) = count else {
             return Err(Error::Value(

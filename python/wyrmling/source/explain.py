@@ -130,6 +130,7 @@ def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
             return Explanation(name, False, "a program of Jacobians of arrays is slower")
         made = _program(f, arguments, as_traced=True)
     except SourceError as error:
-        return Explanation(name, False, str(error))
+        # It is traced already.
+        return Explanation(name, False, str(refuse.without_modes(error, "")).rstrip())
     exits = len(made.function.exits)
     return Explanation(name, True, f"compiled, with {exits} way(s) out to Python")

@@ -347,7 +347,8 @@ def _names(
             )
     for name, (what, _) in given.items():
         if name not in names and name not in used:
-            raise TypeError(f"{what}: {title} has no argument {name!r}")
+            expected = ", ".join(signature.parameters) or "none"
+            raise TypeError(f"{what}: {title} has no argument {name!r}; its arguments: {expected}")
     return names
 
 
