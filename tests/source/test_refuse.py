@@ -3,6 +3,7 @@
 import ast
 import operator
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -172,3 +173,38 @@ def test_what_is_refused_within_an_argument_is_named_by_its_place():
             wy.grad(f, mode="source")(*args)
     with pytest.raises(wy.SourceError, match="a captured ndarray of complex128 is not"):
         wy.grad(lambda x: x * np.sum(z), mode="source")(1.5)
+
+
+SEEN = {"all": [1.0]}
+
+
+def appends_to_an_argument(x, seen):
+    seen.append(x)
+    return x
+
+
+def puts_into_what_is_outside(x, seen):
+    SEEN["all"][0] = x
+    return x
+
+
+def puts_into_an_array(x, seen):
+    SOME[0] = x
+    return x
+
+
+SOME = np.zeros(3)
+
+
+@pytest.mark.parametrize(
+    ("f", "what"),
+    [
+        (appends_to_an_argument, "a write to argument 1, which the function did not make, is not"),
+        (puts_into_what_is_outside, "a write to SEEN['all'], which the function did not make, is"),
+        (puts_into_an_array, "a write to an array that the function did not make, or to a view,"),
+    ],
+)
+def test_a_write_to_what_is_outside_is_refused_by_where_it_is(f, what):
+    with pytest.raises(wy.SourceError, match=re.escape(what)):
+        wy.grad(f, mode="source")(1.0, [1.0])
+    assert SEEN["all"] == [1.0]

@@ -290,7 +290,11 @@ class Containers(Walker):
             self.distribute(owner, lambda one: self.store_item(one, index, value, node), node)
             return
         if isinstance(owner, Array):
-            self.refuse(node, "a write to an argument, or to a view", "copy it first")
+            self.refuse(
+                node,
+                "a write to an array that the function did not make, or to a view,",
+                "copy it first",
+            )
         if self.is_array(owner) and not isinstance(owner, Reference):
             self.refuse(node, "a write to an array of integers", "use floats")
         if not isinstance(owner, Reference):

@@ -56,7 +56,7 @@ class Imports(Walker):
         place = _modules(imports).item(name)
         module = sys.modules.get(name)
         if not isinstance(module, type(sys)):
-            self.refuse(node, f"an import of {name}, which is not loaded", OUTSIDE)
+            self.refuse(node, f"an import of {name}, which is not loaded,", OUTSIDE)
         self.needs.expect(place, module)
         return Known(module, place)
 

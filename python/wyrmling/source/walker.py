@@ -273,11 +273,10 @@ class Walker(Operations):
     def store(self, value: Reference, contents: Any, node: ast.AST) -> None:
         """Other contents for an address."""
         if self.contents(value, node).external:
-            self.refuse(
-                node,
-                "a write to an argument",
-                "copy it first, or return the new value",
-            )
+            place = self.outer_places.get(value.address)
+            whose = f"{place}, which" if place is not None else "what"
+            what = f"a write to {whose} the function did not make,"
+            self.refuse(node, what, "copy it first, or return the new value")
         self._no_iterators(contents, node)
         self.state.heap[value.address] = contents
 
