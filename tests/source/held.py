@@ -27,6 +27,8 @@ DISTURBANCES = 4
 STEP = 1e-4
 SPREADS = 8
 MANY_TERMS = 1000.0
+# Products of such numbers are rounded by as much as they are.
+SUBNORMAL = 8 * 5e-324
 
 
 def is_number(x):
@@ -118,8 +120,10 @@ class Held:
         """The derivative of that order of the weighted result along the direction, by central
         differences and Richardson's extrapolation, and how far rounding alone may put that off: an
         eps of the largest result, divided by what the results are divided by. None where the
-        differences do not agree on anything.
+        differences do not agree on anything, or an argument is not finite, which no step changes.
         """
+        if not all(np.isfinite(x).all() for x in self.numbers):
+            return None
         if not self.double():
             return self.in_double().difference(order)
         wide = {1: STEP, 2: 10 * STEP}[order]
@@ -242,7 +246,7 @@ class Held:
             return
         given, right = np.asarray(given, float), np.asarray(right, float)
         with np.errstate(all="ignore"):
-            allowed = SPREADS * np.asarray(spread) + rtol * np.abs(right)
+            allowed = SPREADS * np.asarray(spread) + rtol * np.abs(right) + SUBNORMAL
             known = np.isfinite(right) & np.isfinite(allowed)
             wrong = known & ~(np.abs(given - right) <= allowed)
         if wrong.any():
