@@ -303,3 +303,17 @@ def test_extremes_of_what_a_generator_gives(mode: Any) -> None:
     np.testing.assert_allclose(found, stepped(of_data, ROWS, w=0.5)["w"], rtol=1e-7)
     with pytest.raises(ValueError, match=r"max\(\) .*empty"):
         trained(of_data, {"xs": [*ROWS, []]}, w=0.5)
+
+
+def test_a_parameter_that_does_not_matter_is_named() -> None:
+    """By its argument, also where the Parameter has no name."""
+
+    def loss(w: Any, v: Any, xs: Any) -> Any:
+        total = w * len(xs)
+        for x in xs:
+            total = total + w * x
+        return total
+
+    given = {"w": wy.Parameter(0.5), "v": wy.Parameter(0.5)}
+    with pytest.raises(ValueError, match="loss does not depend on the parameter 'v'"):
+        wy.fit(loss, {"xs": ROWS}, parameters=given, optimizer=wy.SGD(lr=0.1))

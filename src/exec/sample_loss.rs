@@ -65,6 +65,7 @@ pub struct SampleLoss {
 
 impl SampleLoss {
     /// The loss that a function computes of its parameters, which are what `arguments` says: a number.
+    /// `trained` are the tables with what errors call them, each the name of an argument.
     ///
     /// # Errors
     /// [`Error::Type`] if the result is no floating-point number or an operator has to call its caller,
@@ -72,8 +73,9 @@ impl SampleLoss {
     pub fn new(
         function: &Function,
         arguments: Vec<LossArgument>,
-        tables: Vec<Arc<Table>>,
+        trained: Vec<(String, Arc<Table>)>,
     ) -> Result<Self> {
+        let (names, tables): (Vec<String>, Vec<Arc<Table>>) = trained.into_iter().unzip();
         let mut function = simplify(function, Lengths::Seen)?;
         if arguments.len() != function.parameters().len() {
             return Err(Error::Value(format!(
@@ -108,7 +110,7 @@ impl SampleLoss {
         let ids: Vec<ValueId> = wrt.iter().map(|&(.., id)| id).collect();
         let pullback = vjp(&function, &ids)?;
         let mut gradients = Vec::with_capacity(tables.len());
-        for (number, table) in tables.iter().enumerate() {
+        for (number, name) in names.iter().enumerate() {
             let own = wrt.iter().zip(&pullback.gradients);
             let own = own.filter(|((other, ..), _)| *other == number);
             let found: Vec<(usize, usize)> = own
@@ -117,9 +119,8 @@ impl SampleLoss {
             gradients.push(match found.first() {
                 None => {
                     return Err(Error::Value(format!(
-                        "{} does not depend on {}: there is nothing to train",
-                        function.name,
-                        table.label()
+                        "loss: {} does not depend on the parameter '{}': there is nothing to train",
+                        function.name, name
                     )));
                 }
                 Some(&(at, _)) if stands[at] => TableGradient::Rows,

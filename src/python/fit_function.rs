@@ -306,12 +306,13 @@ impl FittedFunction {
         let mut feeds = columns_of(&training, columns, &described)?;
         feeds.extend(draws_of(sample, &feeds, &drawn)?);
         let parameters = parameters_of(parameters, &shapes)?;
-        let mut tables: Vec<Arc<Table>> = Vec::new();
-        for (_, table) in &parameters {
-            if !tables.iter().any(|other| Arc::ptr_eq(other, table)) {
-                tables.push(Arc::clone(table));
+        let mut trained: Vec<(String, Arc<Table>)> = Vec::new();
+        for (name, table) in &parameters {
+            if !trained.iter().any(|(_, other)| Arc::ptr_eq(other, table)) {
+                trained.push((name.clone(), Arc::clone(table)));
             }
         }
+        let tables: Vec<Arc<Table>> = trained.iter().map(|(_, t)| Arc::clone(t)).collect();
         let prepare = intern!(py, "prepare");
         let read = training.call_method1(prepare, (loss, described, drawn, shapes))?;
         let function = read.getattr(intern!(py, "function"))?;
@@ -339,17 +340,17 @@ impl FittedFunction {
             sources.push((id, feed.source));
             inputs.push((leaf, feed.value));
         }
-        let trained = py.detach(|| -> Result<TrainedLoss> {
+        let by = py.detach(|| -> Result<TrainedLoss> {
             if all_are_used && let Some(program) = batched(inner, &arguments, &tables, &columns)? {
                 return Ok(TrainedLoss::Program(Arc::new(program)));
             }
-            let single = SampleLoss::new(inner, arguments, tables)?;
+            let single = SampleLoss::new(inner, arguments, trained)?;
             Ok(TrainedLoss::Function(Arc::new(FunctionLoss::new(
                 single, inputs,
             ))))
         })?;
         Ok(FittedFunction {
-            trained,
+            trained: by,
             sources,
             read: read.unbind(),
             feeds: names,

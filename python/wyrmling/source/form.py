@@ -178,8 +178,13 @@ def returned(form: Any, copied: frozenset[Place] = frozenset()) -> Any:
         if form.place is not None and form.place not in copied:
             return Argument(form.place)
         memory = form.memory - copied
-        if not memory.isdisjoint(seen) or any(isinstance(each, Place) for each in memory):
-            raise refuse.unsupported("a result that is a view of an array that somebody else has")
+        for each in memory:
+            if isinstance(each, Place):
+                raise refuse.unsupported(
+                    f"a result that is a view of {each}, which the caller has,"
+                )
+        if not memory.isdisjoint(seen):
+            raise refuse.unsupported("a result that shares memory with another result")
         seen.update(memory)
         return Leaf(form.number, form.kind)
 
