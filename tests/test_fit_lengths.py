@@ -247,14 +247,23 @@ def test_arrays_of_floats_take_computed_integers() -> None:
             if n:
                 np.testing.assert_allclose(slope(a, n), traced(a, n), rtol=1e-12)
 
+    for n in (1, 40):
+        single = np.array([0.5, -0.25], np.float32)
+        found = compiled(single, n)
+        assert type(found) is type(f(single, n))
+        assert found == pytest.approx(f(single, n), rel=1e-6)
+
     def large(a: Any, n: int) -> Any:
         k = 1
         while k < n:
             k = k * 3
         return a * k
 
-    got = wy.compile(large, mode="source")(np.ones(2), 2**60)
-    assert got.tobytes() == large(np.ones(2), 2**60).tobytes()
+    for dtype in (np.float64, np.float32):
+        for n in (2**26, 2**60):
+            got = wy.compile(large, mode="source")(np.ones(2, dtype), n)
+            wanted = large(np.ones(2, dtype), n)
+            assert (got.dtype, got.tobytes()) == (wanted.dtype, wanted.tobytes())
 
 
 def test_items_of_lists_that_are_not_there() -> None:

@@ -163,14 +163,18 @@ class Numbers(Walker):
         return self.sequence_operator(operator, left, right, node) if found is None else found
 
     def _beside(self, value: Any, other: Any, operator: str, node: ast.AST) -> Any:
-        """An operand; a computed integer beside an array of float64 is a float, as NumPy makes it
+        """An operand; a computed integer beside an array of floats is a float, as NumPy makes it
         one.
         """
         if operator not in ("Add", "Sub", "Mult", "Div") or not is_computed(value):
             return value
         array = self.array_of(other)
         array = array.object if isinstance(array, Known) else array
-        if not isinstance(array, Array | np.ndarray) or array.dtype != np.float64:
+        if not isinstance(array, Array | np.ndarray):
+            return value
+        # NumPy's own integers make an array of float32 one of float64.
+        single = array.dtype == np.float32 and value.kind == "int"
+        if array.dtype != np.float64 and not single:
             return value
         return Number("float", self.as_real(value, "float", node))
 
