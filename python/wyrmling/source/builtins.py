@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from . import standard
 from .nested import transform_name
 from .numbers import FOLDED
 from .objects import member_of
@@ -80,6 +81,10 @@ class Builtins(Walker):
         made = self.call_mathematics(found, args, keywords, node)
         if made is not None:
             return made
+        if getattr(found, "__module__", None) in ("math", "itertools"):
+            written = standard.FUNCTIONS.get(found)
+            if written is not None and not all(isinstance(one, Known) for one in args):
+                return self.call(self.written_out(written, node), args, keywords, node)
         if found is functools.partial:
             given = tuple(self.kept(arg, node) for arg in args[1:])
             named = tuple((name, self.kept(one, node)) for name, one in keywords.items())

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import names as scopes
-from . import read
+from . import read, standard
 from .frames import Frame
 from .join import Incoming
 from .recursion import Recursions
@@ -152,6 +152,8 @@ class Calls(Recursions):
 
     def special(self, function: Any) -> bool:
         """Whether a Python function is known by itself, and not read."""
+        if function.__module__ == standard.__name__:
+            return False
         modules = (getattr(function, "__module__", None), function.__globals__.get("__name__"))
         return any(str(module).split(".")[0] in KNOWN_PACKAGES for module in modules)
 

@@ -12,6 +12,7 @@ import builtins
 import sys
 from typing import Any
 
+from . import standard
 from .scope import ABSENT, Place, take
 from .values import Known
 from .walker import Walker
@@ -44,6 +45,10 @@ class Imports(Walker):
             if alias.name not in vars(module.object):
                 self.refuse(node, f"an import of {alias.name}, which may be a module,", OUTSIDE)
             self.store_name(alias.asname or alias.name, self.member(module, alias.name, node), node)
+
+    def written_out(self, name: str, node: ast.AST) -> Any:
+        """The text that stands for a function of Python's library (``standard.py``)."""
+        return self.member(self._module(standard.__name__, node), name, node)
 
     def _module(self, name: str, node: ast.AST) -> Known:
         """A module that is loaded, and where."""

@@ -425,6 +425,10 @@ class Operations:
         """A value that each item changes (``reductions.py``)."""
         raise NotImplementedError
 
+    def written_out(self, name: str, node: ast.AST) -> Any:
+        """The text of a function of Python's library (``imports.py``)."""
+        raise NotImplementedError
+
     def owned(self, value: Any) -> Any:
         """A generator expression as an object (``generators.py``)."""
         raise NotImplementedError

@@ -1,0 +1,151 @@
+"""Functions of Python's library that are written in C, as the text that is read in their place.
+
+``math.hypot`` of several numbers, ``math.dist`` and ``math.isclose``, and what
+``itertools`` makes of what it is given. Each gives what its namesake gives, in the same order, and
+asks as few items of an iterator. The squares of a distance are added with the error of each
+addition kept (A. Neumaier, Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen,
+1974).
+"""
+
+# ruff: noqa: D103
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import itertools
+import math
+
+
+def real(x):
+    """A number as a float; TypeError for what is none, also for a text, which ``float`` takes."""
+    math.fabs(x)
+    return float(x)
+
+
+def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
+    a, b, rel_tol, abs_tol = real(a), real(b), real(rel_tol), real(abs_tol)
+    if rel_tol < 0.0 or abs_tol < 0.0:
+        raise ValueError("tolerances must be non-negative")
+    if a == b:
+        return True
+    if math.isinf(a) or math.isinf(b):
+        return False
+    apart = math.fabs(b - a)
+    return apart <= math.fabs(rel_tol * b) or apart <= math.fabs(rel_tol * a) or apart <= abs_tol
+
+
+def hypot(*coordinates):
+    sizes = [math.fabs(one) for one in coordinates]
+    largest = 0.0
+    for size in sizes:
+        if size == math.inf:
+            return math.inf
+        if size > largest:
+            largest = size
+    # A power of two, by which squares neither overflow nor vanish.
+    scale = 2.0**-600 if largest > 1e150 else 2.0**600 if largest < 1e-150 else 1.0
+    total, lost = 0.0, 0.0
+    for size in sizes:
+        square = (size * scale) * (size * scale)
+        added = total + square
+        lost += (total - added) + square if total >= square else (square - added) + total
+        total = added
+    if total == 0.0:
+        return 0.0
+    return math.sqrt(total + lost) / scale
+
+
+def dist(p, q):
+    p, q = tuple(p), tuple(q)
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    return math.hypot(*[real(a) - real(b) for a, b in zip(p, q, strict=True)])
+
+
+def chain(*iterables):
+    for values in iterables:
+        yield from values
+
+
+def pairwise(iterable):
+    begun, last = False, None
+    for item in iterable:
+        if begun:
+            yield last, item
+        begun, last = True, item
+
+
+def accumulate(iterable, func=None, *, initial=None):
+    begun, total = initial is not None, initial
+    if begun:
+        yield total
+    for item in iterable:
+        if not begun:
+            total = item
+        elif func is None:
+            total = total + item
+        else:
+            total = func(total, item)
+        begun = True
+        yield total
+
+
+def starmap(function, iterable):
+    for args in iterable:
+        yield function(*args)
+
+
+def takewhile(predicate, iterable):
+    for item in iterable:
+        if not predicate(item):
+            break
+        yield item
+
+
+def dropwhile(predicate, iterable):
+    dropping = True
+    for item in iterable:
+        if dropping and predicate(item):
+            continue
+        dropping = False
+        yield item
+
+
+def product(*iterables, repeat=1):
+    rows = [()]
+    for pool in [tuple(values) for values in iterables] * repeat:
+        rows = [(*row, item) for row in rows for item in pool]
+    yield from rows
+
+
+def combinations(iterable, r):
+    pool = tuple(iterable)
+    if r < 0:
+        raise ValueError("r must be non-negative")
+    rows = [((), 0)]
+    for _ in range(r):
+        rows = [((*row, pool[at]), at + 1) for row, first in rows for at in range(first, len(pool))]
+    for row, _ in rows:
+        yield row
+
+
+def combinations_with_replacement(iterable, r):
+    pool = tuple(iterable)
+    if r < 0:
+        raise ValueError("r must be non-negative")
+    rows = [((), 0)]
+    for _ in range(r):
+        rows = [((*row, pool[at]), at) for row, first in rows for at in range(first, len(pool))]
+    for row, _ in rows:
+        yield row
+
+
+WRITTEN = (
+    (math, (isclose, hypot, dist)),
+    (itertools, (chain, pairwise, accumulate, starmap, takewhile, dropwhile)),
+    (itertools, (product, combinations, combinations_with_replacement)),
+)
+FUNCTIONS = {
+    getattr(module, one.__name__): one.__name__ for module, many in WRITTEN for one in many
+}
+"""Which function here is read for which of the library's."""

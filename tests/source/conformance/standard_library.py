@@ -1,0 +1,121 @@
+"""Functions of Python's library that are written in C, and read as texts that stand for them."""
+
+import itertools
+import math
+import operator
+
+from .case import at
+
+
+@at(2.5)
+@at(2.5000000001)
+@at(-2.5)
+@at(math.inf)
+def close(x):
+    return 3 * x if math.isclose(x, 2.5) else -x
+
+
+@at(0.2)
+@at(0.6)
+@at(1.4)
+def close_by_a_tolerance(x):
+    return x + x * math.isclose(x, 1.0, rel_tol=0.25, abs_tol=0.5)
+
+
+@at(-0.7)
+@at(3.0)
+def norm_of_three(x):
+    return math.hypot(x, -2.0, x / 3)
+
+
+@at(1e200)
+@at(1e-200)
+@at(-math.inf)
+@at(math.nan)
+def norm_of_extremes(x):
+    return math.hypot(x, -2 * x, x / 3)
+
+
+@at(0.7)
+def norm_of_one(x):
+    return math.hypot(-x)
+
+
+@at([3.0, -4.0, 12.0, 84.0])
+@at([0.5])
+def norm_of_a_list(values):
+    return math.hypot(*values)
+
+
+@at(0.7)
+@at(-3.0)
+def distances(x):
+    points = [(x, 0.0, 1), (1.0, x, 2), (2, -x, x * x)]
+    return sum(math.dist(p, q) for p, q in itertools.combinations(points, 2))
+
+
+@at([1.0, 2.0], [3.0])
+def distance_of_other_dimensions(p, q):
+    return math.dist(p, q)
+
+
+@at(0.7)
+def norm_of_a_string(x):
+    return math.hypot(x, "1", 2.0)
+
+
+@at(0.7)
+def chained(x):
+    return sum(math.exp(v) for v in itertools.chain([x], (x * x, 2.0), [math.sin(x)]))
+
+
+@at([1.0, 2.0, 0.5])
+@at([1.0])
+def neighbours(values):
+    total = values[0]
+    for a, b in itertools.pairwise(values):
+        total += math.exp(a - b) * b
+    return total
+
+
+@at([1.0, 2.0, 0.5])
+@at([1.0])
+def running_totals(values):
+    totals = sum(math.sin(v) for v in itertools.accumulate(values))
+    products = itertools.accumulate(values, operator.mul, initial=2.0)
+    return totals + sum(v * v for v in products)
+
+
+@at(0.7)
+def grid(x):
+    return sum(math.cos(a * b + x) for a, b in itertools.product([1, 2.5, x], repeat=2))
+
+
+@at(0.7)
+def grid_of_two(x):
+    total = 0.0
+    for i, (a, b) in enumerate(itertools.product(range(3), (x, x * x))):
+        total += math.exp(-a * b) * i
+    return total
+
+
+@at([1.0, 2.0, 0.5, 3.0])
+@at([1.0, 2.0])
+def triples(values):
+    three = sum(math.hypot(a, b, c) for a, b, c in itertools.combinations(values, 3))
+    two = itertools.combinations_with_replacement(values, 2)
+    return three + sum(math.atan2(a, b) for a, b in two)
+
+
+@at(0.7)
+@at(2.0)
+@at(5.0)
+def while_it_lasts(x):
+    before = itertools.takewhile(lambda v: v < 3, [x, 2 * x, 1.0, 3 * x])
+    after = itertools.dropwhile(lambda v: v < 3, [x, 2 * x, 1.0, 3 * x])
+    return sum(math.exp(-v) for v in before) + sum(v * v for v in after) + x
+
+
+@at(0.7)
+def with_their_arguments(x):
+    return sum(itertools.starmap(math.pow, [(x, 2.0), (3.0, x)]))
