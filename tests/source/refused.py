@@ -65,7 +65,6 @@ REFUSED = {
     "generator_expressions.reduced_without_a_first_value",
     "generators.started_twice",
     "mathematics.parts",
-    "mathematics.predicates",
     "mathematics.remainders",
     "mathematics.scaled_by_a_power_of_two",
     "mathematics.sums_and_products",
