@@ -82,6 +82,9 @@ REFUSED = {
     "statements.complex_numbers",
     "statements.formatted_string",
     "statements.with_a_context",
+    "standard_library.class_of_a_chain",
+    "standard_library.class_of_a_generator",
+    "standard_library.class_of_a_zip",
 }
 
 # What ``mode="trace"`` gives other numbers for: they ask what class a number is, or

@@ -278,7 +278,7 @@ class Calls(Recursions):
         spec = function.node.args
         positional = [one.arg for one in (*spec.posonlyargs, *spec.args)]
         bound: dict[str, Any] = dict(zip(positional, args, strict=False))
-        rest = tuple(args[len(positional) :])
+        rest = tuple(self.kept(arg, node) for arg in args[len(positional) :])
         if spec.vararg is not None:
             bound[spec.vararg.arg] = Row(rest)
         elif rest:
@@ -290,7 +290,7 @@ class Calls(Recursions):
             if name in named and name not in bound:
                 bound[name] = value
             elif spec.kwarg is not None and (name not in named or name in only):
-                others[name] = value
+                others[name] = self.kept(value, node)
             else:
                 self.leave("arguments do not fit", node)
         if spec.kwarg is not None:

@@ -488,11 +488,10 @@ class Objects(Walker):
             if isinstance(contents, DictContents):
                 return contents.cls
             if isinstance(contents, GeneratorContents):
-                return types.GeneratorType
+                # Iterators of the library are read as generators, too (standard.py).
+                return self.refuse(node, "the class of an iterator", "use numbers or containers")
             if isinstance(contents, SetContents):
                 return set
             is_list = isinstance(contents, ListContents | GrownContents)
             return list if is_list else np.ndarray
-        if isinstance(value, Lazy):
-            return type(value)
         return self.refuse(node, "the class of this", "use numbers or containers")

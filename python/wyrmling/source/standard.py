@@ -2,7 +2,8 @@
 
 ``math.hypot`` of several numbers, ``math.dist`` and ``math.isclose``, and what
 ``itertools`` makes of what it is given. Each gives what its namesake gives, in the same order, and
-asks as few items of an iterator. The squares of a distance are added with the error of each
+asks as few items of an iterator; what ``product`` and ``combinations`` take is gone through when
+they are called, as theirs is. The squares of a distance are added with the error of each
 addition kept (A. Neumaier, Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen,
 1974).
 """
@@ -111,11 +112,15 @@ def dropwhile(predicate, iterable):
         yield item
 
 
+def each(rows):
+    yield from rows
+
+
 def product(*iterables, repeat=1):
     rows = [()]
     for pool in [tuple(values) for values in iterables] * repeat:
         rows = [(*row, item) for row in rows for item in pool]
-    yield from rows
+    return each(rows)
 
 
 def combinations(iterable, r):
@@ -125,8 +130,7 @@ def combinations(iterable, r):
     rows = [((), 0)]
     for _ in range(r):
         rows = [((*row, pool[at]), at + 1) for row, first in rows for at in range(first, len(pool))]
-    for row, _ in rows:
-        yield row
+    return each([row for row, _ in rows])
 
 
 def combinations_with_replacement(iterable, r):
@@ -136,8 +140,7 @@ def combinations_with_replacement(iterable, r):
     rows = [((), 0)]
     for _ in range(r):
         rows = [((*row, pool[at]), at) for row, first in rows for at in range(first, len(pool))]
-    for row, _ in rows:
-        yield row
+    return each([row for row, _ in rows])
 
 
 WRITTEN = (

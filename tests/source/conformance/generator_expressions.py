@@ -360,3 +360,21 @@ def returned_iterators(xs):
         return zip(map(lambda v: v * 2, one), other)
 
     return sum(i * v for i, v in numbered(xs)) + sum(a * b for a, b in both(xs, xs))
+
+
+@at(0.5)
+def given_among_starred_arguments(x):
+    def total(*values):
+        x = 100.0
+        return sum(v * x for v in values[0])
+
+    return total(x * i for i in range(1, 3))
+
+
+@at(0.5)
+def given_among_starred_keywords(x):
+    def total(**values):
+        x = 100.0
+        return sum(v * x for v in values["all"])
+
+    return total(all=(x * i for i in range(1, 3)))

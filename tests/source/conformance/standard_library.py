@@ -3,6 +3,7 @@
 import itertools
 import math
 import operator
+import types
 
 from .case import at
 
@@ -119,3 +120,26 @@ def while_it_lasts(x):
 @at(0.7)
 def with_their_arguments(x):
     return sum(itertools.starmap(math.pow, [(x, 2.0), (3.0, x)]))
+
+
+@at(0.7)
+def pool_is_taken_at_the_call(x):
+    values = [x, 2.0]
+    grid, pairs = itertools.product(values), itertools.combinations(values, 2)
+    values.append(x * x)
+    return sum(one for (one,) in grid) + sum(a * b * b for a, b in pairs)
+
+
+@at(0.7)
+def class_of_a_chain(x):
+    return x * isinstance(itertools.chain([x]), itertools.chain)
+
+
+@at(0.7)
+def class_of_a_generator(x):
+    return x * isinstance((one for one in [x]), types.GeneratorType)
+
+
+@at(0.7)
+def class_of_a_zip(x):
+    return x if type(zip([x])) is zip else x * x
