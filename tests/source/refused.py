@@ -202,6 +202,7 @@ TRACING_REFUSES = {
     "special_values.square_root_of_subnormal",
     "special_values.zeros_in_max",
     "standard_library.chained",
+    "standard_library.chained_expressions",
     "standard_library.close",
     "standard_library.close_by_a_tolerance",
     "standard_library.distances",

@@ -160,7 +160,9 @@ class Iteration(Walker):
     def _one_by_one(
         self, items: list[Any], action: Callable[[Any], None], node: ast.AST, over: Any
     ) -> tuple[list[Incoming], list[Incoming]]:
-        before = {address: self.state.heap[address] for address in addresses(over)}
+        # A tuple stays what it is, whatever becomes of the objects in it.
+        looked_at = [] if isinstance(over, Row) else addresses(over)
+        before = {address: self.state.heap[address] for address in looked_at}
         if len(items) > LONGEST_UNROLLED:
             self.refuse(node, "a loop over so many items", "use a range, or an array")
         waiting = iter(items)

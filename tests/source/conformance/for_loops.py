@@ -384,3 +384,13 @@ def range_as_a_value(x):
     for i in r:
         y = y * 0.5 + i
     return y
+
+
+@at(1.5)
+def over_a_tuple_whose_lists_change(x):
+    total, pair = 0.0, ([x], [x * x, 2.0])
+    for values in pair:
+        values.append(3.0 * x)
+        pair[1].append(x)
+        total = total * x + sum(values)
+    return total

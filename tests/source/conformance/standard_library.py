@@ -143,3 +143,9 @@ def class_of_a_generator(x):
 @at(0.7)
 def class_of_a_zip(x):
     return x if type(zip([x])) is zip else x * x
+
+
+@at(0.5)
+def chained_expressions(x):
+    parts = itertools.chain([x], (x * i for i in range(1, 3)), (v * v for v in (x, 2.0)))
+    return sum(math.exp(v) for v in parts)
