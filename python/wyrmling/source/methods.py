@@ -110,7 +110,10 @@ class Methods(Walker):
             if set(keywords) - set(fields):
                 self.leave("there is no such field", node)
             pairs = zip(fields, owner.items, strict=True)
-            return Row(tuple(keywords.get(field, item) for field, item in pairs), owner.cls)
+            return Row(
+                tuple(self.kept(keywords.get(field, item), node) for field, item in pairs),
+                owner.cls,
+            )
         if name == "_asdict":
             return self.allocate(DictContents(tuple(fields), owner.items))
         if name in ("index", "count"):

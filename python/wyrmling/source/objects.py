@@ -341,7 +341,7 @@ class Objects(Walker):
             given.setdefault(name, Known(default))
         if set(given) != set(cls._fields):
             self.leave("arguments do not fit a named tuple", node)
-        return Row(tuple(given[name] for name in cls._fields), cls)
+        return Row(tuple(self.kept(given[name], node) for name in cls._fields), cls)
 
     def _dataclass(
         self,

@@ -1,8 +1,11 @@
 """Generator expressions, and what else runs late: effects come in Python's order."""
 
 import functools
+from collections import namedtuple
 
 from .case import at
+
+Pair = namedtuple("Pair", ["first"])
 
 
 @at(1.5)
@@ -378,3 +381,12 @@ def given_among_starred_keywords(x):
         return sum(v * x for v in values["all"])
 
     return total(all=(x * i for i in range(1, 3)))
+
+
+@at(0.5)
+def held_by_a_named_tuple(x):
+    def total(pair):
+        x = 100.0
+        return sum(v * x for v in pair.first)
+
+    return total(Pair(x * i for i in range(1, 3)))
