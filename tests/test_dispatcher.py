@@ -37,7 +37,7 @@ def test_leaving_goes_on_in_python_and_three_times_for_good() -> None:
     for _ in range(3):
         assert case.call(20.0) == "python"
     assert [fallen[:2] for fallen in case.fallen] == [(made, 0)] * 3
-    assert made.leaves == 3
+    assert made.times_left == 3
     assert case.call(2.0) == "python"
     assert case.fallen[-1] == (made, None, (2.0,), {})
     assert len(case.asked) == 1

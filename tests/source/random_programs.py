@@ -195,10 +195,18 @@ def orders_of(seed):
     return 3 if seed % 8 < 2 else 2 if seed % 2 else 1
 
 
+@functools.cache
+def stores_in_order():
+    """Whether ``a, a = x, y`` makes ``a`` what ``y`` is. CPython 3.11.2 exchanges the stores."""
+    return function("def f(x, y):\n    a, a = x, y\n    return a\n")(1.0, 2.0) == 2.0
+
+
 def run(seed, modes):
     """Each mode with "ok", "refused", "fault" or "long", and what is said of it."""
     program = Program(seed)
     program.points = [point for point in program.points if is_short(program.text, point)]
+    if re.search(r"\b(\w+), (\w+, )?\1 = ", program.text) and not stores_in_order():
+        program.points = []
     said = {}
     held = []
     with once():
