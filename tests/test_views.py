@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import wyrmling as wy
 
+IN_C_ORDER = "astype in C order without a copy"
+
 # Functions of one array that give a view, or a copy, of it; for arrays of 1 to 3 axes.
 TAKEN = {
     "all": lambda a: a[...],
@@ -54,7 +56,7 @@ TAKEN = {
     "broadcast": lambda a: np.broadcast_to(a, (2, *a.shape)),
     "astype without a copy": lambda a: a.astype(float, copy=False),
     "np.astype without a copy": lambda a: np.astype(a, float, copy=False),
-    "astype in C order without a copy": lambda a: a.astype(float, "C", copy=False),
+    IN_C_ORDER: lambda a: a.astype(float, "C", copy=False),
     "method conj": lambda a: a.conj(),
     "method conjugate": lambda a: a.conjugate(),
     ".real": lambda a: a.real,
@@ -204,6 +206,7 @@ def compare(plain, traced):
 
 @settings(max_examples=500)
 @example((3,), [("take", 0, "first"), ("take", 1, "other half")])  # of a number: no axis
+@example((3,), [("take", 0, "backwards"), ("take", 1, IN_C_ORDER), ("set", 0, "-1")])
 @given(st.sampled_from([(3,), (2, 3), (3, 3), (2, 2, 3)]), steps)
 def test_programs_of_views(shape, program):
     x = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)

@@ -329,7 +329,8 @@ def astype(
     TypeError for other types than float32, float64, integers and booleans, and for what ``casting``
     forbids; ValueError for what is no integer. ``copy=False`` gives a variable of this type itself.
     An ``order`` "C" or "F" leaves it open then whether that is a copy, for a variable has no
-    layout: to assign to it is an error, as to a reshaped array. The other arguments change nothing.
+    layout: to assign to it is an error, as to a reshaped array, unless there is one axis. The other
+    arguments change nothing.
 
     >>> astype([1.0, 2.0], np.float32).dtype
     dtype('float32')
@@ -343,7 +344,10 @@ def astype(
         if not np.can_cast(own, found, casting):
             raise TypeError(f"astype: {own} is no {found} by casting={casting!r}")
     if not copy and isinstance(x, Variable) and x.dtype == found:
-        return reshape(x, x.shape) if order in ("C", "F") and x.ndim > 1 else x
+        if order not in ("C", "F") or x.ndim == 0:
+            return x
+        # Along one axis it is a copy where ``ravel`` makes one.
+        return x.ravel() if x.ndim == 1 else reshape(x, x.shape)
     if found.kind in "iu":
         return _integers(x, found)
     if found.kind == "b":
