@@ -157,3 +157,16 @@ def test_the_documentation_lists_every_metric() -> None:
     for name in Quality.__dataclass_fields__:
         if name not in ("k", "n_users"):
             assert f"\n{name} " in ranking.__doc__
+
+
+def test_pairs_can_be_read_back() -> None:
+    users, items = np.array([2, 0, 2, 2], np.uint32), np.array([1, 0, 0, 1], np.uint32)
+    pairs = _core.Csr(users, items, 4, 2)
+    assert pairs.indptr.tolist() == [0, 1, 1, 3, 3]
+    assert pairs.indices.tolist() == [0, 0, 1]
+    assert [pairs.row(user).tolist() for user in range(4)] == [[0], [], [0, 1], []]
+    for user in (4, 2**70):
+        with pytest.raises((IndexError, ValueError, OverflowError), match="user"):
+            pairs.row(user)
+    pairs.indices[0] = 1  # a copy
+    assert pairs.row(0).tolist() == [0]

@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use super::argument::{borrowed, count};
 use super::long_call::long_call;
 use crate::array::vec_for;
+use crate::error::Error;
 use crate::rank::{self, Factors, Metrics};
 
 /// From so many users on a selection may take long.
@@ -69,6 +70,37 @@ impl PyCsr {
     fn counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         let ends = self.0.indptr().windows(2);
         PyArray1::from_iter(py, ends.map(|ends| (ends[1] - ends[0]) as u64))
+    }
+
+    /// Where the items of each user begin in ``indices``, and where the last user's end: uint64, of
+    /// shape (n_users + 1,). A new array each time.
+    #[getter]
+    fn indptr<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        PyArray1::from_iter(py, self.0.indptr().iter().map(|&at| at as u64))
+    }
+
+    /// The items of all users, one user after the other, rising for each: uint32, of shape (len,). A
+    /// new array each time.
+    #[getter]
+    fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.0.indices())
+    }
+
+    /// The items of one user, rising: uint32.
+    ///
+    /// Raises IndexError for a user that is not below their number.
+    fn row<'py>(
+        &self,
+        py: Python<'py>,
+        user: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let (user, n_users) = (count("user", user)?, self.0.n_users());
+        if user >= n_users {
+            return Err(
+                Error::Index(format!("user is {user}, expected less than {n_users}")).into(),
+            );
+        }
+        Ok(PyArray1::from_slice(py, self.0.row(user)))
     }
 
     /// Number of pairs.
