@@ -57,3 +57,39 @@ def test_a_batch_at_once_is_as_its_samples(name: str, dtype: Any) -> None:
         found.append([*(each.value for each in trained.values()), np.array(history.loss)])
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9 if dtype == np.float64 else 2e-4, atol=1e-6)
+
+
+def test_several_negatives_are_trained_as_a_batch() -> None:
+    """The loss of one sample with drawn arrays, against the same as a graph of a batch."""
+    rng = np.random.default_rng(3)
+    n_users, n_items, n_samples = 12, 9, 40
+    user = rng.integers(0, n_users, n_samples)
+    item = rng.integers(0, n_items, n_samples)
+    start = rng.normal(0, 0.3, (n_users, 4)), rng.normal(0, 0.3, (n_items, 4))
+
+    def softmax(users, items, user, item, negatives):
+        score = users[user] @ items[item]
+        others = items[negatives] @ users[user]
+        return wy.logaddexp(score, wy.logsumexp(others)) - score
+
+    for items_of in (None, (user, item)):
+        given = {} if items_of is None else {"positives": items_of, "given": "user"}
+        sampler = wy.sampling.Uniform(n_items, shape=5, **given)
+        tables = [wy.Parameter(array) for array in start]
+        names = dict(zip(("users", "items"), tables, strict=True))
+        columns, drawn = {"user": user, "item": item}, {"negatives": sampler}
+        settings = {"optimizer": wy.SGD(lr=0.1), "batch_size": 8, "seed": 1}
+        history = wy.fit(softmax, columns, sample=drawn, parameters=names, **settings)
+
+        again = [wy.Parameter(array) for array in start]
+        u, i = wy.IndexInput([0]), wy.IndexInput([0])
+        j = wy.IndexInput([[0] * 5])
+        given = {} if items_of is None else {"positives": items_of, "given": u}
+        score = wy.vecdot(again[0][u], again[1][i])
+        others = (again[1][j] @ again[0][u].reshape(-1, 4, 1)).reshape(-1, 5)
+        loss = wy.logaddexp(score, wy.logsumexp(others, axis=1)) - score
+        drawn = {j: wy.sampling.Uniform(n_items, **given)}
+        expected = wy.fit(loss.sum(), {u: user, i: item}, sample=drawn, **settings)
+        np.testing.assert_allclose(history.loss, expected.loss, rtol=1e-12)
+        for found, wanted in zip(tables, again, strict=True):
+            np.testing.assert_allclose(found.value, wanted.value, rtol=1e-12)

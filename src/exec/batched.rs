@@ -18,15 +18,13 @@ use std::sync::Arc;
 use super::leaf::Leaf;
 use super::program::Program;
 use super::sample_loss::LossArgument;
-use crate::array::{Array, DType, Shape, Type};
+use crate::array::{Array, DType, Type};
 use crate::error::Result;
 use crate::ir::{
     Builder, Comparison, Datum, Expression, Function, Lengths, ScalarOperator, Target, Terminator,
     ValueId, ValueKind, simplify,
 };
-use crate::rules::{
-    Cast, ExpandDims, Gather, MatMul, Mean, Mul, OpRef, Reshape, Squeeze, Sum, VecDot,
-};
+use crate::rules::{Cast, ExpandDims, Gather, MatMul, Mul, OpRef, Reshape, Sum, VecDot};
 use crate::table::Table;
 
 /// Instructions that are followed, at most.
@@ -40,8 +38,8 @@ const LIKE: usize = 3;
 pub struct BatchColumn {
     /// The column: an input with a first axis for samples.
     pub leaf: Leaf,
-    /// The least and the largest value of a column of integers; `None` if values are floating-point
-    /// numbers, or arrays of them.
+    /// The least and the largest value of a column of integers, or of arrays of them; `None` if values are
+    /// floating-point numbers, or arrays of them.
     pub range: Option<(i64, i64)>,
 }
 
@@ -130,6 +128,11 @@ impl Follower<'_> {
                     match (column.range, self.function.kind(id)) {
                         (Some((low, high)), ValueKind::Int) => {
                             BatchValue::Int(low, high, Some(all))
+                        }
+                        (Some((low, _)), ValueKind::Array(one))
+                            if low >= 0 && one.dtype == dtype && one.ndim() > 0 =>
+                        {
+                            BatchValue::Each(all)
                         }
                         (None, ValueKind::Array(one)) if one.dtype == dtype => {
                             BatchValue::Each(all)
@@ -293,25 +296,9 @@ impl Follower<'_> {
             BatchValue::Each(id) => Some(*id),
             _ => None,
         };
-        let after = |axes: &Shape| axes.iter().map(|axis| axis + 1).collect::<Shape>();
-        let id = if let Some(sum) = op.downcast::<Sum>() {
-            let op = Sum {
-                axes: after(&sum.axes),
-                keepdims: sum.keepdims,
-            };
-            self.write(OpRef::new(op), &[each(0)?])?
-        } else if let Some(mean) = op.downcast::<Mean>() {
-            let op = Mean {
-                axes: after(&mean.axes),
-                keepdims: mean.keepdims,
-            };
-            self.write(OpRef::new(op), &[each(0)?])?
-        } else if let Some(expanded) = op.downcast::<ExpandDims>() {
-            let axes = after(&expanded.axes);
-            self.write(OpRef::new(ExpandDims { axes }), &[each(0)?])?
-        } else if let Some(squeezed) = op.downcast::<Squeeze>() {
-            let axes = after(&squeezed.axes);
-            self.write(OpRef::new(Squeeze { axes }), &[each(0)?])?
+        let id = if let ([x], Some(over)) = (&args[..], op.over_batch()) {
+            let BatchValue::Each(x) = x else { return None };
+            self.write(over, &[*x])?
         } else if op.downcast::<Reshape>().is_some() {
             let one = &self.function.ty(result).shape;
             let shape = one.iter().map(|&n| Some(n));

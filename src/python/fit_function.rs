@@ -64,8 +64,26 @@ pub(super) enum TrainedLoss {
     Function(Arc<FunctionLoss>),
 }
 
-/// A column as a batch has it, if it can be one.
-fn batch_column(leaf: &Leaf, source: &Source, value: &SampleValue) -> Option<BatchColumn> {
+/// A column as a batch has it, if it can be one, and what fills it.
+fn batch_column(
+    leaf: &Leaf,
+    source: &Source,
+    value: &SampleValue,
+) -> Option<(BatchColumn, Source)> {
+    if let (SampleValue::Drawn(items), Leaf::Input { id, name, .. }) = (value, leaf) {
+        let (source, shape) = items.column()?;
+        let Source::Sampled { sampler, .. } = &source else {
+            return None;
+        };
+        let range = Some((0, i64::from(sampler.item_count()) - 1));
+        let shape: Vec<usize> = std::iter::once(1).chain(shape).collect();
+        let leaf = Leaf::Input {
+            id: *id,
+            ty: Type::new(DType::U32, &shape),
+            name: name.clone(),
+        };
+        return Some((BatchColumn { leaf, range }, source));
+    }
     let range = match (value, source) {
         (SampleValue::Int, Source::Column(data)) => Some(range_of(data)?),
         (SampleValue::Int, Source::Sampled { sampler, .. }) => {
@@ -77,7 +95,7 @@ fn batch_column(leaf: &Leaf, source: &Source, value: &SampleValue) -> Option<Bat
         _ => return None,
     };
     let leaf = leaf.clone();
-    Some(BatchColumn { leaf, range })
+    Some((BatchColumn { leaf, range }, source.clone()))
 }
 
 /// A loss that is a function, read and compiled.
@@ -328,7 +346,7 @@ impl FittedFunction {
         };
         let all_are_used = (0..feeds.len()).all(is_used);
         let (mut sources, mut names, mut inputs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut columns = Vec::new();
+        let (mut columns, mut batch_sources) = (Vec::new(), Vec::new());
         for (id, feed) in (0..).zip(feeds) {
             names.push(feed.name.clone());
             let leaf = Leaf::Input {
@@ -336,7 +354,9 @@ impl FittedFunction {
                 ty: feed.ty,
                 name: feed.name,
             };
-            columns.push(batch_column(&leaf, &feed.source, &feed.value));
+            let (column, source) = batch_column(&leaf, &feed.source, &feed.value).unzip();
+            columns.push(column);
+            batch_sources.extend(source.map(|source| (id, source)));
             sources.push((id, feed.source));
             inputs.push((leaf, feed.value));
         }
@@ -349,6 +369,9 @@ impl FittedFunction {
                 single, inputs,
             ))))
         })?;
+        if matches!(by, TrainedLoss::Program(_)) {
+            sources = batch_sources; // all columns are there, or the batch would have no program
+        }
         Ok(FittedFunction {
             trained: by,
             sources,

@@ -148,6 +148,13 @@ pub trait Operator: fmt::Debug + Any + Send + Sync {
         false
     }
 
+    /// For an operator of one operand: that which does to each entry along a new first axis what this
+    /// one does, so that axes which it names are one further. `None` if there is none. Losses of one
+    /// sample become losses of a batch by it.
+    fn over_batch(&self) -> Option<OpRef> {
+        None
+    }
+
     /// The vector-Jacobian product for operand `i`: `g` is the gradient of the
     /// result `y = self(x…)`, the answer has the shape of `x[i]`. `None` where the
     /// derivative is zero everywhere it exists.
@@ -387,4 +394,9 @@ pub(crate) fn rows_and_columns(shape: &[usize]) -> [usize; 2] {
         [.., rows, columns] => [rows, columns],
         _ => unreachable!("infer admits and gives matrices only"),
     }
+}
+
+/// Axes after a new first one.
+fn one_further(axes: &[usize]) -> crate::array::Shape {
+    axes.iter().map(|axis| axis + 1).collect()
 }

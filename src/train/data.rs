@@ -69,10 +69,11 @@ impl InputBuffer {
 pub(super) enum Feed {
     /// From a column, `row` elements a sample.
     Column { data: Array, row: usize },
-    /// By a sampler, given the value of another feed.
+    /// By a sampler, `row` items a sample, given the value of another feed.
     Sampled {
         sampler: Arc<Sampler>,
         given: Option<usize>,
+        row: usize,
     },
     /// Two random words.
     Seeds,
@@ -175,14 +176,15 @@ fn feed<'a>(
             (feed, data.ty())
         }
         Source::Sampled { sampler, given } => {
-            if ty.dtype.is_real() || ty.ndim() != 1 {
+            if ty.dtype.is_real() {
                 return Err(Error::Type(format!(
-                    "input '{name}': a sampler fills one row of indices, not {ty}"
+                    "input '{name}': a sampler draws indices, not {ty}"
                 )));
             }
             let feed = Feed::Sampled {
                 sampler: Arc::clone(sampler),
                 given: given.and_then(|id| place(inputs, id)),
+                row: size(&ty.shape[1..]),
             };
             (feed, ty.clone())
         }
@@ -372,9 +374,13 @@ impl Feeds {
             let Some((InputBuffer::U32(out), after)) = rest.split_first_mut() else {
                 continue;
             };
-            let (sampler, given) = match feed {
+            let (sampler, given, row) = match feed {
                 Feed::Column { .. } => continue,
-                Feed::Sampled { sampler, given } => (sampler, given),
+                Feed::Sampled {
+                    sampler,
+                    given,
+                    row,
+                } => (sampler, given, *row),
                 Feed::Seeds => {
                     for words in out[..2 * count].chunks_exact_mut(2) {
                         let seed = rng.next_u64();
@@ -387,7 +393,17 @@ impl Feeds {
                 let other = if g < k { &before[g] } else { &after[g - k - 1] };
                 &other.indices()[..count]
             });
-            sampler.fill(rng, given, &mut out[..count]);
+            let out = &mut out[..count * row];
+            match given {
+                Some(users) if row != 1 => {
+                    for (items, &user) in out.chunks_exact_mut(row.max(1)).zip(users) {
+                        items
+                            .iter_mut()
+                            .for_each(|item| *item = sampler.draw(rng, Some(user)));
+                    }
+                }
+                given => sampler.fill(rng, given, out),
+            }
         }
     }
 }

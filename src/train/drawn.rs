@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::data::Source;
 use super::sampling::Sampler;
 use crate::array::{Array, Dense, Shape, element_count, filled};
 use crate::error::Result;
@@ -40,6 +41,19 @@ impl DrawnItems {
             given,
             shape,
         }
+    }
+
+    /// What fills a column of such arrays, and the shape of each: if that is the same for all samples.
+    pub fn column(&self) -> Option<(Source, Shape)> {
+        let lengths = self.shape.iter().map(|axis| match *axis {
+            DrawnLength::Fixed(n) => Some(n),
+            DrawnLength::Of(_) => None,
+        });
+        let source = Source::Sampled {
+            sampler: Arc::clone(&self.sampler),
+            given: self.given.map(|feed| feed as u64),
+        };
+        Some((source, lengths.collect::<Option<Shape>>()?))
     }
 
     /// The feed that holds the user.

@@ -10,7 +10,9 @@ use crate::error::{Error, Result};
 use crate::simd::{self, multiversion};
 
 use crate::rules::shape::broadcast::REPEATED;
-use crate::rules::{Argument, Case, Entry, Ex, Form, Key, OpRef, Operator, arity, linear, real};
+use crate::rules::{
+    Argument, Case, Entry, Ex, Form, Key, OpRef, Operator, arity, linear, one_further, real,
+};
 
 /// The shape left after reducing, with reduced axes kept at length 1.
 fn kept(shape: &[usize], axes: &[usize]) -> Shape {
@@ -128,6 +130,13 @@ impl Operator for Sum {
         })
     }
 
+    fn over_batch(&self) -> Option<OpRef> {
+        Some(OpRef::new(Sum {
+            axes: one_further(&self.axes),
+            keepdims: self.keepdims,
+        }))
+    }
+
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
         let shape = || kept(args[0].shape, &self.axes);
         with_real!(out.data.dtype(), T => {
@@ -169,6 +178,13 @@ impl Operator for Mean {
             dtype: x.dtype,
             shape: reduced("mean", x, &self.axes, self.keepdims)?,
         })
+    }
+
+    fn over_batch(&self) -> Option<OpRef> {
+        Some(OpRef::new(Mean {
+            axes: one_further(&self.axes),
+            keepdims: self.keepdims,
+        }))
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
@@ -258,6 +274,13 @@ macro_rules! extreme {
                     )));
                 }
                 Ok(Type { dtype: x.dtype, shape })
+            }
+
+            fn over_batch(&self) -> Option<OpRef> {
+                Some(OpRef::new($op {
+                    axes: one_further(&self.axes),
+                    keepdims: self.keepdims,
+                }))
             }
 
             fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {

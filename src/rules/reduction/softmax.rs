@@ -140,6 +140,10 @@ macro_rules! along_axis {
                 Ok(x.clone())
             }
 
+            fn over_batch(&self) -> Option<OpRef> {
+                Some(OpRef::new($op { axis: self.axis + 1 }))
+            }
+
             fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {
                 let lanes = Lanes::new(args[0].shape, self.axis);
                 with_real!(out.data.dtype(), T => {
@@ -208,6 +212,13 @@ impl Operator for LogSumExp {
             dtype: x.dtype,
             shape,
         })
+    }
+
+    fn over_batch(&self) -> Option<OpRef> {
+        Some(OpRef::new(LogSumExp {
+            axis: self.axis + 1,
+            keepdims: self.keepdims,
+        }))
     }
 
     fn eval(&self, args: &[View<'_>], mut out: ViewMut<'_>) -> Result<()> {

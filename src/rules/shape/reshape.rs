@@ -5,7 +5,7 @@ use crate::array::{
 };
 use crate::error::{Error, Result};
 
-use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, real};
+use crate::rules::{Argument, Case, Entry, Ex, Key, OpRef, Operator, arity, one_further, real};
 
 fn copy(x: &View<'_>, out: &mut ViewMut<'_>) {
     if let SliceMut::U32(out) = &mut out.data {
@@ -18,7 +18,7 @@ fn copy(x: &View<'_>, out: &mut ViewMut<'_>) {
 
 /// An operator that only renames the axes of operand 0, numbers or indices.
 macro_rules! reshaping {
-    ($op:ident, $name:literal, |$self:ident, $args:ident| $shape:expr) => {
+    ($op:ident, $name:literal, |$self:ident, $args:ident| $shape:expr $(, over_batch $over:expr)?) => {
         impl Operator for $op {
             fn name(&self) -> &str {
                 $name
@@ -41,6 +41,11 @@ macro_rules! reshaping {
                 copy(&args[0], &mut out);
                 Ok(())
             }
+
+            $(fn over_batch(&self) -> Option<OpRef> {
+                let over: fn(&$op) -> $op = $over;
+                Some(OpRef::new(over(self)))
+            })?
 
             fn vjp<'t>(&self, i: usize, g: Ex<'t>, _y: Ex<'t>, x: &[Ex<'t>]) -> Option<Ex<'t>> {
                 (i == 0).then(|| g.reshape_like(x[0]))
@@ -164,26 +169,35 @@ pub struct ExpandDims {
     /// Where they stand in the result, ascending.
     pub axes: Shape,
 }
-reshaping!(ExpandDims, "expand_dims", |self, args| {
-    let [x] = arity::<1>("expand_dims", args)?;
-    let ndim = x.ndim() + self.axes.len();
-    let mut rest = x.shape.iter();
-    let pick = |i| {
-        if self.axes.contains(&i) {
-            Some(1)
-        } else {
-            rest.next().copied()
+reshaping!(
+    ExpandDims,
+    "expand_dims",
+    |self, args| {
+        let [x] = arity::<1>("expand_dims", args)?;
+        let ndim = x.ndim() + self.axes.len();
+        let mut rest = x.shape.iter();
+        let pick = |i| {
+            if self.axes.contains(&i) {
+                Some(1)
+            } else {
+                rest.next().copied()
+            }
+        };
+        let shape: Option<Shape> = (0..ndim).map(pick).collect();
+        shape.ok_or_else(|| {
+            Error::Shape(format!(
+                "expand_dims: axes {} do not fit shape {}",
+                show_shape(&self.axes),
+                show_shape(&x.shape)
+            ))
+        })?
+    },
+    over_batch
+        | op
+        | ExpandDims {
+            axes: one_further(&op.axes)
         }
-    };
-    let shape: Option<Shape> = (0..ndim).map(pick).collect();
-    shape.ok_or_else(|| {
-        Error::Shape(format!(
-            "expand_dims: axes {} do not fit shape {}",
-            show_shape(&self.axes),
-            show_shape(&x.shape)
-        ))
-    })?
-});
+);
 
 /// Removes axes of length 1.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -191,19 +205,28 @@ pub struct Squeeze {
     /// Which ones, ascending.
     pub axes: Shape,
 }
-reshaping!(Squeeze, "squeeze", |self, args| {
-    let [x] = arity::<1>("squeeze", args)?;
-    if let Some(axis) = self.axes.iter().find(|&&a| x.shape.get(a) != Some(&1)) {
-        return Err(Error::Shape(format!(
-            "squeeze: axis {axis} of shape {} does not have length 1",
-            show_shape(&x.shape)
-        )));
-    }
-    let left = x.shape.iter().enumerate();
-    left.filter(|(i, _)| !self.axes.contains(i))
-        .map(|(_, &n)| n)
-        .collect()
-});
+reshaping!(
+    Squeeze,
+    "squeeze",
+    |self, args| {
+        let [x] = arity::<1>("squeeze", args)?;
+        if let Some(axis) = self.axes.iter().find(|&&a| x.shape.get(a) != Some(&1)) {
+            return Err(Error::Shape(format!(
+                "squeeze: axis {axis} of shape {} does not have length 1",
+                show_shape(&x.shape)
+            )));
+        }
+        let left = x.shape.iter().enumerate();
+        left.filter(|(i, _)| !self.axes.contains(i))
+            .map(|(_, &n)| n)
+            .collect()
+    },
+    over_batch
+        | op
+        | Squeeze {
+            axes: one_further(&op.axes)
+        }
+);
 
 /// Several neighbouring axes as one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

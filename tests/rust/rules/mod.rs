@@ -15,6 +15,7 @@ use wyrmling::{Array, DType, Error, Input, Result, Type, Variable};
 mod complete;
 mod differences;
 mod frozen;
+mod over_batch;
 mod refused;
 
 use crate::common::{Frozen, assert_close, dense, numbers, rounding};
