@@ -12,8 +12,9 @@ of some elements, ``stop_gradient`` lets no gradient pass.
 
 The submodules: ``arrays`` has NumPy's array functions that are made of several operators, which are
 exported here too, ``sampling`` draws inputs anew for every sample, ``datasets`` reads interactions
-and makes them up, ``recommend`` has recommenders and their files, ``evaluate`` the metrics of
-ranking, ``linalg`` NumPy's linear algebra, ``special`` the functions of ``scipy.special``.
+and makes them up, ``recommend`` has recommenders and their files, ``evaluation`` measures them,
+``evaluate`` the vectors of models, ``linalg`` is NumPy's linear algebra, ``special`` has the
+functions of ``scipy.special``.
 
 >>> import wyrmling as wy
 >>> slope, intercept = wy.Parameter(1.0), wy.Parameter(0.0)
@@ -47,7 +48,7 @@ from ._core import (
 )
 
 if TYPE_CHECKING:
-    from . import arrays, datasets, evaluate, linalg, recommend, sampling, special
+    from . import arrays, datasets, evaluate, evaluation, linalg, recommend, sampling, special
     from ._names import *  # noqa: F403
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "arrays",
     "datasets",
     "evaluate",
+    "evaluation",
     "fit",
     "freeze",
     "linalg",
@@ -77,7 +79,7 @@ __all__ += _names.__all__
 
 # Importing the package is to cost little: what follows loads functions and submodules when they
 # are asked for.
-_SUBMODULES = {"arrays", "datasets", "drawing", "evaluate", "linalg"}
+_SUBMODULES = {"arrays", "datasets", "drawing", "evaluate", "evaluation", "linalg"}
 _SUBMODULES |= {"recommend", "sampling", "special", "transforms"}
 _HOMES = {name: module for module, names in _names.HOMES.items() for name in names.split()}
 

@@ -1,0 +1,141 @@
+"""How well a model ranks what was held out: all items compete, and ties count against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ..datasets import Interactions
+from .intervals import check_level, whole
+from .metrics import DEFAULT, LISTED, parse
+from .ranking import measured
+from .result import Evaluation, Skipped
+from .trained import Trained, numbers_of, trained
+
+__all__ = ["evaluate"]
+
+Unknown = Literal["skip", "error"]
+
+
+def evaluate(
+    model: Any,
+    test: Interactions,
+    metrics: str | Iterable[str] = DEFAULT,
+    *,
+    exclude_seen: bool = True,
+    unknown: Unknown = "skip",
+    users: Iterable[Any] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    random_state: int = 0,
+) -> Evaluation:
+    """Measures how well a model ranks held-out interactions among all items.
+
+    Users and items are matched by id, so that ``test`` may be numbered in another way than the
+    training data. Memory is bounded, whatever the number of users; all cores work.
+
+    Args:
+        model: a model that was fitted.
+        test: what it should have ranked high. A pair counts once, whatever its value.
+        metrics: names, as :mod:`wyrmling.evaluation.metrics` defines them.
+        exclude_seen: whether items that a user has in training do not compete. Pairs of ``test``
+            that were trained on are then left out too; with False they count (repeated purchases).
+        unknown: what to do with a user or item that the model does not know: ``"skip"`` leaves the
+            row out and says how many there were, ``"error"`` raises.
+        users: the ids of users to measure; None for all of ``test``.
+        confidence: of the intervals, which are the bootstrap's over users.
+        resamples: how often users are drawn for them.
+        random_state: of these draws, an integer.
+
+    Returns:
+        A mapping of names to values, with ``interval``, ``per_user``, ``users`` and ``skipped``.
+
+    Raises:
+        TypeError: not Interactions, or a model that was not fitted.
+        ValueError: an unknown metric or choice, an unknown id with ``unknown="error"``, or nothing
+            that could be measured.
+        FloatingPointError: a score that is not a number.
+
+    >>> from wyrmling.datasets import make_interactions
+    >>> from wyrmling.recommend import BPR
+    >>> train, test = make_interactions(n_users=300).split(seed=1)
+    >>> found = evaluate(BPR(epochs=10).fit(train), test, ["ndcg@10", "auc"])
+    >>> found["auc"] > 0.7
+    True
+    >>> low, high = found.interval["auc"]
+    >>> low < found["auc"] < high
+    True
+    """
+    wanted = parse(metrics)
+    check_level(confidence, resamples)
+    seed = whole("random_state", random_state, 0, 2**63 - 1)
+    if unknown not in ("skip", "error"):
+        raise ValueError(f"unknown is {unknown!r}, expected 'skip' or 'error'")
+    if not isinstance(test, Interactions):
+        raise TypeError(f"test: expected Interactions, got {type(test).__name__}")
+    known = trained(model)
+    pairs, skipped = _pairs(known, test, users, unknown)
+    rows = np.flatnonzero(pairs.counts).astype(np.uint32)
+    seen = known.seen.select(rows) if exclude_seen else None
+    popularity = np.zeros(known.n_items, np.int64)
+    if any(metric.kind in LISTED for metric in wanted):
+        popularity = np.bincount(known.seen.indices, minlength=known.n_items)
+    if not len(rows):
+        raise ValueError(f"test has nothing to measure; left out: {skipped or 'nothing'}")
+    per_user, overall, measured_rows, held_out = measured(
+        known.scores, rows, seen, pairs.select(rows), popularity, known.n_users, wanted
+    )
+    skipped = replace(skipped, seen=len(pairs) - held_out)
+    if not len(measured_rows):
+        raise ValueError(f"test has nothing to measure; left out: {skipped}")
+    return Evaluation(
+        per_user,
+        overall,
+        known.user_id(rows[measured_rows]),
+        skipped,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        order=tuple(metric.name for metric in wanted),
+    )
+
+
+def _pairs(
+    model: Trained, test: Interactions, users: Iterable[Any] | None, unknown: Unknown
+) -> tuple[_core.Csr, Skipped]:
+    """The distinct pairs of ``test`` that the model can be asked for, in its numbers."""
+    names = ("user", test.users, test.user_ids), ("item", test.items, test.item_ids)
+    columns = []
+    for (name, column, ids), own in zip(names, (model.user_ids, model.item_ids), strict=True):
+        numbers = numbers_of(own, ids)[column]
+        if unknown == "error" and (numbers < 0).any():
+            first = ids[int(column[np.argmax(numbers < 0)])]
+            raise ValueError(f"test has {name} {first!r}, which the model does not know")
+        columns.append(numbers)
+    there = (columns[0] >= 0) & (columns[1] >= 0)
+    skipped = Skipped(unknown=int(np.count_nonzero(~there)))
+    if users is not None:
+        asked = _asked(model, users, unknown)
+        wanted = there & np.isin(columns[0], asked)
+        skipped = replace(skipped, unasked=int(np.count_nonzero(there & ~wanted)))
+        there = wanted
+    user, item = (column[there].astype(np.uint32) for column in columns)
+    pairs = _core.Csr(user, item, model.n_users, model.n_items)
+    return pairs, replace(skipped, repeated=len(user) - len(pairs))
+
+
+def _asked(model: Trained, users: Iterable[Any], unknown: Unknown) -> npt.NDArray[np.int64]:
+    """The numbers of users that were asked for by id."""
+    if isinstance(users, str):
+        raise TypeError(f"users: expected ids, such as [{users!r}], got a string")
+    ids = list(users)
+    numbers = numbers_of(model.user_ids, ids)
+    if unknown == "error" and (numbers < 0).any():
+        first = ids[int(np.argmax(numbers < 0))]
+        raise ValueError(f"users has {first!r}, which the model does not know")
+    return numbers

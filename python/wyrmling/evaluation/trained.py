@@ -1,0 +1,72 @@
+"""What evaluation reads of a trained model: its ids, what it has seen, how it scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+
+__all__ = ["Trained", "numbers_of", "trained"]
+
+
+class Scores(Protocol):
+    """Gives the scores of some users, as ``_core.top_k`` takes them."""
+
+    def __call__(self, users: npt.NDArray[np.uint32]) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model's ids by number, the pairs that it was trained on, and its scores of some users."""
+
+    user_ids: Any
+    item_ids: Any
+    seen: _core.Csr
+    scores: Scores
+
+    @property
+    def n_users(self) -> int:
+        """How many users the model knows."""
+        return len(self.user_ids)
+
+    @property
+    def n_items(self) -> int:
+        """How many items the model knows."""
+        return len(self.item_ids)
+
+    def user_id(self, numbers: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+        """The ids of some users."""
+        if hasattr(self.user_ids, "take"):
+            taken: npt.NDArray[Any] = self.user_ids.take(numbers)
+            return taken
+        return np.array([self.user_ids[number] for number in numbers.tolist()], object)
+
+
+def trained(model: Any) -> Trained:
+    """What evaluation reads of a model; raises TypeError if it is none, or was not fitted."""
+    if isinstance(model, Trained):
+        return model
+    if hasattr(model, "item_bias") and hasattr(model, "train"):
+        factors = model
+
+        def scores(users: npt.NDArray[np.uint32]) -> Any:
+            return factors.users[users], factors.items, factors.item_bias
+
+        return Trained(model.user_ids, model.item_ids, model.train, scores)
+    raise TypeError(f"model: expected a fitted model, got {type(model).__name__}")
+
+
+def numbers_of(ids: Any, column: Sequence[Any]) -> npt.NDArray[np.int64]:
+    """The numbers of some ids, -1 where one is unknown."""
+    if column is ids:
+        return np.arange(len(ids))
+    if hasattr(ids, "numbers"):
+        numbers: npt.NDArray[np.int64] = ids.numbers(column)
+        return numbers
+    table = {id_: number for number, id_ in enumerate(ids)}
+    return np.array([table.get(id_, -1) for id_ in column], np.int64)

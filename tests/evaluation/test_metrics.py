@@ -1,0 +1,172 @@
+"""``evaluate`` against the metrics' definitions, spelt out item by item, and at special points.
+
+Scores are small integers, so that ties are plenty and sums are exact.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ranking_oracle import Pairs, interactions, metric, model_of
+
+from wyrmling.datasets import Interactions
+from wyrmling.evaluation import evaluate, metrics
+
+N_USERS, N_ITEMS = 5, 9
+NAMES = [
+    *(f"{kind}@{k}" for kind in (*metrics.AT_K, *metrics.LISTED, "mrr") for k in (1, 3, 9, 50)),
+    *("mrr", "auc", "coverage", "novelty"),
+]
+PAIRS = st.sets(st.tuples(st.integers(0, N_USERS - 1), st.integers(0, N_ITEMS - 1)), max_size=40)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), PAIRS, PAIRS, st.booleans())
+def test_metrics_are_what_they_are_defined_to_be(
+    seed: int, train: Pairs, test: Pairs, exclude_seen: bool
+) -> None:
+    scores = np.random.default_rng(seed).integers(-2, 3, (N_USERS, N_ITEMS))
+    model, held_out = model_of(scores, train), interactions(test, N_USERS, N_ITEMS)
+    expected = {name: metric(name, scores, train, test, exclude_seen) for name in NAMES}
+    if not expected["auc"]:
+        with pytest.raises(ValueError, match="test has nothing to measure"):
+            evaluate(model, held_out, NAMES, exclude_seen=exclude_seen)
+        return
+    found = evaluate(model, held_out, NAMES, exclude_seen=exclude_seen)
+    assert list(found) == NAMES
+    assert found.users.tolist() == [f"u{user}" for user in expected["auc"]]
+    for name in NAMES:
+        values = list(expected[name].values())
+        assert found[name] == pytest.approx(np.mean(values), abs=1e-12), name
+        if name.startswith("coverage"):
+            assert name not in found.per_user
+        else:
+            np.testing.assert_allclose(found.per_user[name], values, atol=1e-12, err_msg=name)
+    assert found.skipped.seen == (len(train & test) if exclude_seen else 0)
+
+
+def test_all_metrics_are_documented() -> None:
+    assert metrics.__doc__ is not None
+    for kind in (*metrics.AT_K, *metrics.LISTED):
+        assert f"\n``{kind}@k``" in metrics.__doc__
+    for kind in metrics.WHOLE:
+        assert f"\n``{kind}``" in metrics.__doc__
+
+
+def test_equal_scores_count_against_the_model() -> None:
+    model, test = model_of(np.zeros((1, 4)), set()), interactions({(0, 2)}, 1, 4)
+    found = evaluate(model, test, ["mrr", "hit@3", "hit@4", "ndcg@3", "auc"])
+    assert dict(found) == {"mrr": 1 / 4, "hit@3": 0, "hit@4": 1, "ndcg@3": 0, "auc": 0.5}
+
+
+def test_one_item_and_one_user() -> None:
+    model, test = model_of([[3.0]], set()), interactions({(0, 0)}, 1, 1)
+    found = evaluate(model, test)
+    assert found.n_users == 1
+    assert found["ndcg@10"] == found["recall@20"] == found["mrr"] == found["coverage"] == 1
+    assert (found["precision@10"], found["auc"], found["novelty"]) == (0.1, 0.5, 0)
+    assert found.interval["mrr"] == (1, 1)
+
+
+def test_nothing_can_be_measured_where_all_was_seen() -> None:
+    model = model_of(np.eye(2), {(0, 0), (0, 1), (1, 0)})
+    test = interactions({(0, 0), (1, 0)}, 2, 2)
+    with pytest.raises(ValueError, match=r"nothing to measure; left out: 2 of pairs that were tr"):
+        evaluate(model, test)
+    with pytest.raises(ValueError, match="nothing to measure; left out: nothing"):
+        evaluate(model, interactions(set(), 2, 2))
+    assert evaluate(model, test, "hit@2", exclude_seen=False)["hit@2"] == 1
+
+
+def test_repeated_rows_count_once_and_are_said() -> None:
+    model = model_of([[1.0, 2.0, 3.0]], {(0, 2)})
+    test = interactions([(0, 1), (0, 1), (0, 1), (0, 2), (0, 2)], 1, 3)
+    found = evaluate(model, test, ["recall@1", "precision@1"])
+    assert dict(found) == {"recall@1": 1, "precision@1": 1}
+    assert (found.skipped.repeated, found.skipped.seen) == (3, 1)
+    assert "1 of pairs that were trained on, 3 of pairs that came before" in repr(found)
+    assert "trained on" in found._repr_html_()
+
+
+def test_ids_are_matched_and_unknown_ones_are_left_out_or_refused() -> None:
+    model = model_of([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]], set())
+    test = Interactions(
+        np.array([0, 1, 2, 1], np.uint32),
+        np.array([0, 1, 0, 2], np.uint32),
+        ["u1", "u0", "nobody"],
+        ["i2", "i1", "nothing"],
+    )
+    found = evaluate(model, test, "mrr")
+    # User u1 has item i2, which is the third; u0 has i1, the second.
+    assert found.users.tolist() == ["u0", "u1"]
+    assert found.per_user["mrr"].tolist() == [1 / 2, 1 / 3]
+    assert found.skipped.unknown == 2
+    with pytest.raises(ValueError, match="test has user 'nobody', which the model does not know"):
+        evaluate(model, test, unknown="error")
+    with pytest.raises(ValueError, match="test has item 'nothing'"):
+        evaluate(model, test.take(np.array([0, 3])), unknown="error")
+    with pytest.raises(ValueError, match="nothing to measure; left out: 1 of a user or item"):
+        evaluate(model, test.take(np.array([2])))
+
+
+def test_users_may_be_chosen() -> None:
+    rng = np.random.default_rng(4)
+    scores = rng.normal(size=(6, 8))
+    test = {(u, i) for u in range(5) for i in rng.choice(8, 3).tolist()}
+    model, held_out = model_of(scores, set()), interactions(test, 6, 8)
+    whole = evaluate(model, held_out, "auc")
+    some = evaluate(model, held_out, "auc", users=["u3", "u1", "u5", "u3", "nobody"])
+    assert some.users.tolist() == ["u1", "u3"]
+    np.testing.assert_array_equal(some.per_user["auc"], whole.per_user["auc"][[1, 3]])
+    assert some.skipped.unasked == sum(user not in (1, 3) for user, _ in test)
+    with pytest.raises(ValueError, match="users has 'nobody'"):
+        evaluate(model, held_out, users=["u1", "nobody"], unknown="error")
+    with pytest.raises(ValueError, match="nothing to measure"):
+        evaluate(model, held_out, users=[])
+    with pytest.raises(TypeError, match=r"users: expected ids, such as \['u1'\], got a string"):
+        evaluate(model, held_out, users="u1")
+
+
+MALFORMED = "foo|ndcg|ndcg@|ndcg@0|ndcg@-1|ndcg@1.5|ndcg@x|NDCG@10| mrr|auc@5|mrr@0|ndcg@10 "
+MALFORMED += "|ndcg@1_0|ndcg@٣|coverage@0||ndcg@2147483648|ndcg@" + "9" * 5000
+
+
+@pytest.mark.parametrize("name", MALFORMED.split("|"))
+def test_other_names_are_refused(name: str) -> None:
+    model, test = model_of(np.eye(2), set()), interactions({(0, 1)}, 2, 2)
+    with pytest.raises(ValueError, match=r"^metrics: "):
+        evaluate(model, test, ["auc", name])
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    model, test = model_of(np.eye(2), set()), interactions({(0, 1)}, 2, 2)
+    with pytest.raises(TypeError, match="metrics: expected strings such as 'ndcg@10', found 3"):
+        evaluate(model, test, [3])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="metrics is empty"):
+        evaluate(model, test, [])
+    with pytest.raises(TypeError, match="test: expected Interactions, got list"):
+        evaluate(model, [])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="model: expected a fitted model, got str"):
+        evaluate("model", test)
+    with pytest.raises(ValueError, match="unknown is 'ignore', expected 'skip' or 'error'"):
+        evaluate(model, test, unknown="ignore")  # type: ignore[arg-type]
+    for confidence in (0, 1, -1, float("nan")):
+        with pytest.raises(ValueError, match="confidence is"):
+            evaluate(model, test, confidence=confidence)
+    with pytest.raises(ValueError, match="resamples is 0"):
+        evaluate(model, test, resamples=0)
+    for resamples in (1.5, True, "9"):
+        with pytest.raises(TypeError, match="resamples"):
+            evaluate(model, test, resamples=resamples)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="random_state is -1"):
+        evaluate(model, test, random_state=-1)
+    with pytest.raises(KeyError, match=r"'auc' was not measured, expected one of mrr"):
+        evaluate(model, test, "mrr")["auc"]
+
+
+def test_scores_that_are_no_numbers_are_refused() -> None:
+    model = model_of([[1.0, 2.0], [np.nan, 1.0]], set())
+    with pytest.raises(FloatingPointError):
+        evaluate(model, interactions({(1, 1)}, 2, 2))
+    # Of a user who is not measured they do not matter.
+    assert evaluate(model, interactions({(0, 1)}, 2, 2), "mrr")["mrr"] == 1
