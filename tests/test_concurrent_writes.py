@@ -170,18 +170,23 @@ READERS = {
         flips = [flip, other, third]
         call = lambda: _core.evaluate_ranking(users, items, bias, train, test, 10)
     """,
-    "model file": """
-        (users, flip), (items, other) = floats(100, 16), floats(5000, 16)
-        bias = np.zeros(5000, np.float32)
-        one = np.arange(100, dtype=np.uint32)
-        train = _core.Csr(one, one, 100, 5000)
-        names = [str(k) for k in range(5000)]
-        path = os.path.join(tempfile.mkdtemp(), "model")
+    "file of arrays": """
+        from wyrmling import tensor_files
+        (a, flip), (b, other) = floats(100, 16), indices(np.uint32)
+        path = os.path.join(tempfile.mkdtemp(), "arrays")
         def call():
-            _core.save_model(path, users, items, bias, names[:100], names, train)
+            tensor_files.write(path, tensor_files.Contents("example/1", {}, {"a": a, "b": b}))
             # What was written can be read.
-            _core.load_model(path)
+            tensor_files.read(path, ["example/1"])
         flips = [flip, other]
+    """,
+    "grouped pairs": """
+        a, flip = indices(np.uint32)
+        ends = np.arange(len(a) + 1, dtype=np.uint64)
+        def call():
+            pairs = _core.Csr.from_parts(ends, a, 1000)
+            assert pairs.indices.max() < 1000
+        flips = [flip]
     """,
     "interactions": """
         from wyrmling.datasets import Interactions

@@ -49,7 +49,15 @@ def test_everything_public_is_exported():
         "read_interactions",
         "exported",
     }
-    inner |= {"register_functions", "save_model", "load_model", "Sampler", "Uniform", "Popularity"}
+    inner |= {
+        "register_functions",
+        "write_tensors",
+        "read_tensors",
+        "tensor_places",
+        "Sampler",
+        "Uniform",
+        "Popularity",
+    }
     inner |= {
         "traced",
         "differentiable",

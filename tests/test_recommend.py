@@ -131,7 +131,7 @@ def test_bad_model_files_are_refused(tmp_path: Path, model: Model) -> None:
     content = path.read_bytes()
     for bad in (b"", content[:-1], content + b"x", content[:100], b"\xff" * 100):
         path.write_bytes(bad)
-        with pytest.raises(ValueError, match="is not a valid model"):
+        with pytest.raises(ValueError, match=r"model\.safetensors: it"):
             Model.load(path)
     with pytest.raises(OSError, match="place"):
         model.save(tmp_path / "no" / "such" / "place")
@@ -158,7 +158,7 @@ def test_damage_is_seen_when_a_model_is_loaded(tmp_path: Path, model: Model) -> 
     start, _ = ends["users"]
     at = len(content) - len(data) + start
     path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-    with pytest.raises(ValueError, match="not a valid model: users is damaged: the checksum"):
+    with pytest.raises(ValueError, match=r"model\.safetensors: users is damaged: the checksum"):
         Model.load(path)
 
 

@@ -216,7 +216,6 @@ __all__ = [
     "length",
     "less",
     "less_equal",
-    "load_model",
     "log",
     "log1p",
     "log2",
@@ -266,6 +265,7 @@ __all__ = [
     "radians",
     "ravel",
     "read_interactions",
+    "read_tensors",
     "reciprocal",
     "register_functions",
     "rel_entr",
@@ -280,7 +280,6 @@ __all__ = [
     "rgamma_derivative",
     "riemann_zeta",
     "rint",
-    "save_model",
     "scatter_rows",
     "searchsorted",
     "sec",
@@ -319,6 +318,7 @@ __all__ = [
     "tandg",
     "tanh",
     "tanh_slope",
+    "tensor_places",
     "top_k",
     "trace",
     "traced",
@@ -331,6 +331,7 @@ __all__ = [
     "vecdot",
     "where",
     "whole",
+    "write_tensors",
     "xlog1py",
     "xlogy",
     "y0",
@@ -1325,6 +1326,10 @@ class Csr:
         n_users: int,
         n_items: int,
     ) -> Csr: ...
+    @staticmethod
+    def from_parts(
+        indptr: npt.NDArray[np.uint64], indices: npt.NDArray[np.uint32], n_items: int
+    ) -> Csr: ...
     @property
     def shape(self) -> tuple[int, int]: ...
     @property
@@ -1389,22 +1394,22 @@ def read_interactions(
     ],
     tuple[str, _Place, _Place, _Place | None],
 ]: ...
-def save_model(
+
+_Tensor: TypeAlias = tuple[str, list[int], npt.NDArray[np.uint8]]
+_TensorPlace: TypeAlias = tuple[str, list[int], int, int, str | None]
+
+def write_tensors(
     path: str | PathLike[str],
-    users: npt.NDArray[np.float32],
-    items: npt.NDArray[np.float32],
-    item_bias: npt.NDArray[np.float32],
-    user_ids: Sequence[str],
-    item_ids: Sequence[str],
-    train: Csr,
+    format: str,
+    about: dict[str, str],
+    tensors: dict[str, tuple[str, Sequence[int], npt.NDArray[np.uint8]]],
 ) -> None: ...
-def load_model(
-    path: str | PathLike[str],
-) -> tuple[
-    npt.NDArray[np.float32],
-    npt.NDArray[np.float32],
-    npt.NDArray[np.float32],
-    list[str],
-    list[str],
-    Csr,
-]: ...
+def read_tensors(
+    source: str | PathLike[str] | bytes,
+    formats: Sequence[str],
+) -> tuple[str, dict[str, str], dict[str, _Tensor]]: ...
+def tensor_places(
+    head: bytes,
+    size: int,
+    formats: Sequence[str],
+) -> tuple[str, dict[str, str], dict[str, _TensorPlace]]: ...

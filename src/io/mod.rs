@@ -1,7 +1,7 @@
 //! Files: interactions come in as text, models go out and come back.
 //!
 //! - [`interactions`] reads (user, item) lines and numbers the ids they mention.
-//! - [`model`] keeps a factorisation in the safetensors format.
+//! - [`tensors`] keeps arrays and texts by name in the safetensors format: models and state of training.
 //! - [`Ids`] are the caller's own names for users and items, by number.
 //!
 //! Whatever a file contains, reading it ends in a value or in an
@@ -12,11 +12,11 @@ mod columns;
 mod ids;
 pub mod interactions;
 mod lines;
-pub mod model;
 mod pipe;
 mod replace;
-mod tensors;
+pub mod tensors;
 mod text;
+mod unique_names;
 
 pub use columns::{Column, Taken};
 pub use ids::Ids;

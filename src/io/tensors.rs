@@ -1,35 +1,52 @@
-//! Files of tensors: the safetensors format, with a checksum for each tensor.
+//! Files of tensors: the safetensors format, with texts by name and a checksum for each tensor.
 //!
 //! A file is the length of a header (u64, little-endian), the header (JSON: dtype, shape and
 //! place of each tensor, and under `__metadata__` texts by name), and the numbers, little-endian.
 //! The crate `safetensors` checks that the tensors cover the file without gap or overlap. This
 //! file adds what the format lacks:
 //!
-//! - The metadata holds the CRC-32 (that of zlib and PNG) of the bytes of each tensor `t` as
-//!   eight hexadecimal digits, by the name `crc32.t`. A file without any checksum is read, since
-//!   earlier versions wrote none; one that has some must have all.
+//! - The metadata says by the name `format` what the file holds and in which version, and
+//!   holds the CRC-32 (that of zlib and PNG) of the bytes of each tensor `t` as eight hexadecimal
+//!   digits, by the name `crc32.t`. A file without any checksum is read, since earlier versions
+//!   wrote none; one that has some must have all.
 //! - A name that occurs twice in an object of the header is refused. JSON leaves its meaning
 //!   open, and readers differ in which they take.
-//! - Names, types, and number of axes are checked, and the length of the file, before any number
-//!   is read. Numbers are read piece by piece, into memory of their own type.
+//! - The format, and the length of the file, are checked before any number is read.
 //! - Equal contents make equal files.
+//!
+//! What the tensors mean, and whether they fit together, is the caller's to check.
+//!
+//! # Promises
+//!
+//! A file appears complete or not at all: it is written beside its destination,
+//! synced, and renamed (`replace.rs`). Reading trusts nothing. Whatever the bytes, it
+//! ends in tensors of the lengths that their shapes say or in an error, and allocates at most
+//! the size of the file and 4 MB. A file whose bytes changed since it was written is refused
+//! by a checksum, but for one change in 2³²; checksums are no signature: who can write the
+//! file can write them too.
+//!
+//! # Limits
+//!
+//! Element types are the integers of 8 to 64 bits and floats of 16 to 64: a boolean must be 0 or 1,
+//! which no reader could rely on. The header has at most 64 KB, some 400 tensors.
 
-use std::collections::HashMap;
-use std::fmt;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use ndarray::ArrayViewD;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
 
+use super::file_error;
 use super::ids::quoted;
+use super::replace::Replacement;
+use super::unique_names::UniqueNames;
 use crate::error::{Error, Result};
 
-/// A longer header is refused before it is parsed, since parsing allocates many times its length. A
-/// header that [`write()`] makes is far shorter.
-const LONGEST_HEADER: u64 = 1 << 14;
+/// A longer header is refused before it is parsed, since parsing allocates many times its length.
+pub const LONGEST_HEADER: u64 = 1 << 16;
 /// Bytes read or written at once, between two looks at whether to stop.
 const PIECE: usize = 1 << 20;
 /// The name in the metadata that says what a file holds, and in which version.
@@ -37,151 +54,197 @@ const FORMAT: &str = "format";
 /// What the name of a tensor's checksum starts with.
 const CHECKSUM: &str = "crc32.";
 
-/// A tensor to be written.
-pub(super) struct Tensor<'a> {
-    pub name: &'static str,
+/// Numbers of one type, in C order and little-endian: `B` is `Vec<u8>` or `&[u8]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tensor<B> {
+    /// Element type, as the format names it: `F32`, `I64`.
+    pub dtype: String,
+    /// Length along each axis.
     pub shape: Vec<usize>,
-    pub numbers: Numbers<'a>,
+    /// The elements.
+    pub bytes: B,
 }
 
-impl<'a> Tensor<'a> {
-    /// An array of any strides.
-    pub fn f32(name: &'static str, array: ArrayViewD<'a, f32>) -> Tensor<'a> {
-        Tensor {
-            name,
-            shape: array.shape().to_vec(),
-            numbers: Numbers::F32(array),
-        }
-    }
-
-    /// Numbers along one axis.
-    pub fn vector(name: &'static str, numbers: Numbers<'a>) -> Tensor<'a> {
-        Tensor {
-            name,
-            shape: vec![numbers.len()],
-            numbers,
-        }
-    }
+/// What a file holds: texts by name, without those that [`save`] adds, and tensors by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents<T> {
+    /// What the file holds, and in which version.
+    pub format: String,
+    /// Texts by name.
+    pub about: BTreeMap<String, String>,
+    /// Tensors by name.
+    pub tensors: BTreeMap<String, T>,
 }
 
-/// The elements of a tensor, in C order.
-pub(super) enum Numbers<'a> {
-    F32(ArrayViewD<'a, f32>),
-    U8(&'a [u8]),
-    U32(&'a [u32]),
-    U64(&'a [usize]),
+/// Where a tensor is in its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TensorPlace {
+    /// Element type, as the format names it.
+    pub dtype: String,
+    /// Length along each axis.
+    pub shape: Vec<usize>,
+    /// Where it begins, in bytes from the beginning of the file.
+    pub start: u64,
+    /// Bytes that it has.
+    pub len: usize,
+    /// The checksum of its bytes, if the file has checksums.
+    pub checksum: Option<String>,
 }
 
-impl Numbers<'_> {
-    fn dtype(&self) -> Dtype {
-        match self {
-            Numbers::F32(_) => Dtype::F32,
-            Numbers::U8(_) => Dtype::U8,
-            Numbers::U32(_) => Dtype::U32,
-            Numbers::U64(_) => Dtype::U64,
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Numbers::F32(array) => array.len(),
-            Numbers::U8(numbers) => numbers.len(),
-            Numbers::U32(numbers) => numbers.len(),
-            Numbers::U64(numbers) => numbers.len(),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.len() * self.dtype().bitsize() / 8
-    }
-}
-
-/// Writes a file of tensors. A float that is not finite is refused; each piece is checked as it is
-/// written, since another thread may change an array meanwhile.
+/// Writes a file. An existing file is replaced, at once and only by a complete one, which keeps
+/// its permissions; a symbolic link is followed.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::sync::atomic::AtomicBool;
+/// use wyrmling::io::tensors::{Contents, Tensor, load, save};
+///
+/// let numbers: Vec<u8> = [0.5f32, 1.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+/// let weights = Tensor { dtype: "F32".into(), shape: vec![2], bytes: &numbers[..] };
+/// let contents = Contents {
+///     format: "example/1".into(),
+///     about: BTreeMap::from([("epoch".into(), "3".into())]),
+///     tensors: BTreeMap::from([("weights".into(), weights)]),
+/// };
+/// let path = std::env::temp_dir().join(format!("wyrmling-{}.safetensors", std::process::id()));
+/// let never = AtomicBool::new(false);
+/// save(&path, &contents, &never)?;
+/// let read = load(&path, &["example/1"], &never)?;
+/// assert_eq!(read.tensors["weights"].bytes, numbers);
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), wyrmling::error::Error>(())
+/// ```
 ///
 /// # Errors
 ///
-/// [`Error::File`] when the system refuses, [`Error::NotFinite`], [`Error::Interrupted`] when
-/// stopped.
-pub(super) fn write(
-    mut target: impl Write + Seek,
-    format: &str,
-    mut tensors: Vec<Tensor<'_>>,
-    stop: &AtomicBool,
-) -> Result<()> {
-    // The largest elements come first, so that each is aligned within the file.
-    tensors.sort_by_key(|tensor| {
-        (
-            std::cmp::Reverse(tensor.numbers.dtype().bitsize()),
-            tensor.name,
-        )
-    });
-    let mut checksums = vec![0; tensors.len()];
-    target
-        .write_all(&header(format, &tensors, &checksums)?)
-        .map_err(refused)?;
-    for (tensor, checksum) in tensors.iter().zip(&mut checksums) {
-        let mut sink = TensorWriter {
-            target: &mut target,
-            checksum: crc32fast::Hasher::new(),
-            piece: vec![0; PIECE.min(tensor.numbers.bytes())],
-            stop,
-        };
-        match &tensor.numbers {
-            Numbers::F32(array) => {
-                let mut infinite = None;
-                sink.put(array.iter(), |number| {
-                    if !number.is_finite() {
-                        infinite = Some(*number);
-                    }
-                    number.to_le_bytes()
-                })?;
-                if let Some(number) = infinite {
-                    return Err(Error::NotFinite(format!(
-                        "{} has an element {number}, expected finite numbers",
-                        tensor.name
-                    )));
-                }
-            }
-            Numbers::U8(numbers) => sink.put(numbers.iter(), |&number| [number])?,
-            Numbers::U32(numbers) => sink.put(numbers.iter(), |number| number.to_le_bytes())?,
-            Numbers::U64(numbers) => {
-                sink.put(numbers.iter(), |&number| (number as u64).to_le_bytes())?;
-            }
+/// [`Error::Value`] for an element type that is not written, a name that is taken or a header that
+/// is too long, [`Error::Shape`] for a tensor whose bytes are not as many as its shape says,
+/// [`Error::File`] when the system refuses, [`Error::Interrupted`] when `stop` was set
+/// before the file was complete.
+pub fn save(path: &Path, contents: &Contents<Tensor<&[u8]>>, stop: &AtomicBool) -> Result<()> {
+    let sorted = sorted(contents)?;
+    let refused_here = |error| file_error(path, &error);
+    let mut checksums = vec![0; sorted.len()];
+    let mut start = header(contents, &sorted, &checksums)?;
+    // The renaming would replace a device, too.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(Error::File(format!(
+            "{} exists and is not a regular file, expected a place for a file of tensors",
+            path.display()
+        )));
+    }
+    let replacement = Replacement::new(path).map_err(refused_here)?;
+    let mut target = replacement.file();
+    target.write_all(&start).map_err(refused_here)?;
+    // Each piece is copied before its checksum is taken: a Python thread that writes the array
+    // meanwhile then spoils numbers, not the file.
+    let mut buffer = Vec::new();
+    for ((_, tensor, _), checksum) in sorted.iter().zip(&mut checksums) {
+        let mut hasher = crc32fast::Hasher::new();
+        for piece in tensor.bytes.chunks(PIECE) {
+            look(stop)?;
+            buffer.clear();
+            buffer.extend_from_slice(piece);
+            hasher.update(&buffer);
+            target.write_all(&buffer).map_err(refused_here)?;
         }
-        *checksum = sink.checksum.finalize();
+        *checksum = hasher.finalize();
     }
     // Now the checksums are known. They have as many digits as the zeros in their place, so the
     // header keeps its length.
-    target.seek(SeekFrom::Start(0)).map_err(refused)?;
-    target
-        .write_all(&header(format, &tensors, &checksums)?)
-        .map_err(refused)?;
-    target.flush().map_err(refused)
+    start = header(contents, &sorted, &checksums)?;
+    target.seek(SeekFrom::Start(0)).map_err(refused_here)?;
+    target.write_all(&start).map_err(refused_here)?;
+    replacement.finish().map_err(refused_here)
+}
+
+/// A tensor as it is written, with its name and element type.
+type Listed<'a> = (&'a String, &'a Tensor<&'a [u8]>, Dtype);
+
+/// Tensors as they stand in the file: the largest elements come first, so that each is aligned.
+fn sorted<'a>(contents: &'a Contents<Tensor<&'a [u8]>>) -> Result<Vec<Listed<'a>>> {
+    let mut sorted = Vec::new();
+    for (name, tensor) in &contents.tensors {
+        let dtype = element_type(name, &tensor.dtype)?;
+        let count = (tensor.shape.iter()).try_fold(dtype.bitsize() / 8, |n, &m| n.checked_mul(m));
+        if count != Some(tensor.bytes.len()) {
+            return Err(Error::Shape(format!(
+                "{name} has {} bytes, expected those of {} numbers of shape {:?}",
+                tensor.bytes.len(),
+                tensor.dtype,
+                tensor.shape
+            )));
+        }
+        if name == "__metadata__" {
+            return Err(Error::Value(format!(
+                "a tensor has the name {name:?}, expected another"
+            )));
+        }
+        sorted.push((name, tensor, dtype));
+    }
+    let reserved = |name: &&String| *name == FORMAT || name.starts_with(CHECKSUM);
+    if let Some(name) = contents.about.keys().find(reserved) {
+        return Err(Error::Value(format!(
+            "a text has the name {}, expected another",
+            quoted(name)
+        )));
+    }
+    sorted.sort_by_key(|(.., dtype)| std::cmp::Reverse(dtype.bitsize()));
+    Ok(sorted)
+}
+
+/// The element type of this name.
+fn element_type(tensor: &str, name: &str) -> Result<Dtype> {
+    use Dtype::{F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+    let known = [F64, I64, U64, F32, I32, U32, F16, I16, U16, I8, U8];
+    known
+        .into_iter()
+        .find(|dtype| dtype.to_string() == name)
+        .ok_or_else(|| {
+            Error::Value(format!(
+                "{} has the element type {}, expected one of {}",
+                quoted(tensor),
+                quoted(name),
+                known.map(|dtype| dtype.to_string()).join(", ")
+            ))
+        })
 }
 
 /// The first bytes of a file: the length of the header and the header.
-fn header(format: &str, tensors: &[Tensor<'_>], checksums: &[u32]) -> Result<Vec<u8>> {
-    let mut about = Map::from_iter([(FORMAT.to_owned(), json!(format))]);
+fn header<T>(
+    contents: &Contents<T>,
+    tensors: &[Listed<'_>],
+    checksums: &[u32],
+) -> Result<Vec<u8>> {
+    let text = |(name, text): (&String, &String)| (name.clone(), json!(text));
+    let mut about: Map<_, _> = contents.about.iter().map(text).collect();
+    about.insert(FORMAT.to_owned(), json!(contents.format));
     let mut entries = Map::new();
     let mut start = 0;
-    for (tensor, checksum) in tensors.iter().zip(checksums) {
-        let end = start + tensor.numbers.bytes();
+    for ((name, tensor, dtype), checksum) in tensors.iter().zip(checksums) {
+        let end = start + tensor.bytes.len();
         let info = TensorInfo {
-            dtype: tensor.numbers.dtype(),
+            dtype: *dtype,
             shape: tensor.shape.clone(),
             data_offsets: (start, end),
         };
-        let name = tensor.name.to_owned();
         about.insert(format!("{CHECKSUM}{name}"), json!(digits(*checksum)));
-        entries.insert(name, serde_json::to_value(info).map_err(invalid)?);
+        let info = serde_json::to_value(info).map_err(|error| Error::Value(error.to_string()))?;
+        entries.insert((*name).clone(), info);
         start = end;
     }
     entries.insert("__metadata__".to_owned(), Value::Object(about));
     let mut text = Value::Object(entries).to_string().into_bytes();
     // Spaces behind the header align what follows.
     text.resize(text.len().next_multiple_of(8), b' ');
-    let mut bytes = (text.len() as u64).to_le_bytes().to_vec();
+    let length = text.len() as u64;
+    if length > LONGEST_HEADER {
+        return Err(Error::Value(format!(
+            "names, shapes and texts make a header of {length} bytes, expected at most \
+             {LONGEST_HEADER}"
+        )));
+    }
+    let mut bytes = length.to_le_bytes().to_vec();
     bytes.append(&mut text);
     Ok(bytes)
 }
@@ -191,73 +254,117 @@ fn digits(checksum: u32) -> String {
     format!("{checksum:08x}")
 }
 
-/// Where the bytes of one tensor go.
-struct TensorWriter<'a, W> {
-    target: &'a mut W,
-    checksum: crc32fast::Hasher,
-    piece: Vec<u8>,
-    stop: &'a AtomicBool,
-}
-
-impl<W: Write> TensorWriter<'_, W> {
-    /// Writes numbers piece by piece.
-    fn put<T, const N: usize>(
-        &mut self,
-        mut numbers: impl ExactSizeIterator<Item = T>,
-        mut to_bytes: impl FnMut(T) -> [u8; N],
-    ) -> Result<()> {
-        while numbers.len() > 0 {
-            look(self.stop)?;
-            let count = numbers.len().min(self.piece.len() / N);
-            let piece = &mut self.piece[..count * N];
-            let (places, _) = piece.as_chunks_mut::<N>();
-            for (place, number) in places.iter_mut().zip(&mut numbers) {
-                *place = to_bytes(number);
-            }
-            self.checksum.update(piece);
-            self.target.write_all(piece).map_err(refused)?;
-        }
-        Ok(())
-    }
-}
-
-/// What a reader expects of a tensor: name, element type and number of axes.
-pub(super) type Expected = (&'static str, Dtype, usize);
-
-/// A tensor that was read.
-pub(super) struct Loaded {
-    pub shape: Vec<usize>,
-    pub elements: Elements,
-}
-
-/// The elements of a tensor that was read, in C order.
-pub(super) enum Elements {
-    F32(Vec<f32>),
-    U8(Vec<u8>),
-    U32(Vec<u32>),
-    U64(Vec<u64>),
-}
-
-/// Reads a file of `len` bytes that holds these tensors and no others.
+/// Reads a file whose format is one of `formats`. The first bytes are looked at before the others
+/// are read.
 ///
 /// # Errors
 ///
-/// [`Error::Value`] when it does not, [`Error::File`] when the system refuses to read it,
-/// [`Error::Memory`], [`Error::Interrupted`] when stopped.
-pub(super) fn read(
-    mut source: impl Read,
+/// [`Error::File`] when the system refuses to read it; [`Error::Value`] when it
+/// has another format, contradicts itself, or is damaged;
+/// [`Error::Memory`] when there is no memory for it; [`Error::Interrupted`] when
+/// `stop` was set.
+pub fn load(path: &Path, formats: &[&str], stop: &AtomicBool) -> Result<Contents<Tensor<Vec<u8>>>> {
+    let refused_here = |error| file_error(path, &error);
+    // Reading a device or a pipe may never end, and opening a pipe waits for its writer.
+    let regular = |found: fs::Metadata| match found.is_file() {
+        true => Ok(found.len()),
+        false => Err(Error::File(format!(
+            "{} is not a regular file, expected a file of tensors",
+            path.display()
+        ))),
+    };
+    regular(fs::metadata(path).map_err(refused_here)?)?;
+    let mut file = File::open(path).map_err(refused_here)?;
+    let len = regular(file.metadata().map_err(refused_here)?)?;
+    read(&mut file, len, formats, stop).map_err(|error| match error {
+        Error::File(error) => Error::File(format!("{}: {error}", path.display())),
+        Error::Value(error) => Error::Value(format!("{}: {error}", path.display())),
+        other => other,
+    })
+}
+
+/// Decodes the content of a file, which has `len` bytes.
+///
+/// # Errors
+///
+/// As [`load`], without the name of a file.
+pub fn read(
+    source: &mut dyn Read,
     len: u64,
-    format: &str,
-    expected: &[Expected],
+    formats: &[&str],
     stop: &AtomicBool,
-) -> Result<HashMap<&'static str, Loaded>> {
-    let (header, end) = read_header(&mut source, len)?;
-    let about = header.metadata().as_ref();
-    let found = about.and_then(|about| about.get(FORMAT));
-    if found.map(String::as_str) != Some(format) {
+) -> Result<Contents<Tensor<Vec<u8>>>> {
+    look(stop)?;
+    let places = layout(source, len, formats)?;
+    // In the order of the file, for it is read once.
+    let mut order: Vec<_> = places.tensors.into_iter().collect();
+    order.sort_by_key(|(_, place)| place.start);
+    let mut tensors = BTreeMap::new();
+    for (name, place) in order {
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(place.len).map_err(|_| {
+            Error::Memory(format!(
+                "there is no memory for {} bytes of {name}",
+                place.len
+            ))
+        })?;
+        let mut hasher = crc32fast::Hasher::new();
+        while bytes.len() < place.len {
+            look(stop)?;
+            let from = bytes.len();
+            bytes.resize(place.len.min(from + PIECE), 0);
+            source.read_exact(&mut bytes[from..]).map_err(refused)?;
+            hasher.update(&bytes[from..]);
+        }
+        let found = digits(hasher.finalize());
+        if let Some(written) = place.checksum
+            && written != found
+        {
+            return Err(Error::Value(format!(
+                "{name} is damaged: the checksum of its bytes is {found}, expected {}",
+                quoted(&written)
+            )));
+        }
+        let TensorPlace { dtype, shape, .. } = place;
+        tensors.insert(
+            name,
+            Tensor {
+                dtype,
+                shape,
+                bytes,
+            },
+        );
+    }
+    Ok(Contents {
+        format: places.format,
+        about: places.about,
+        tensors,
+    })
+}
+
+/// Reads the header of a file that has `len` bytes and one of `formats`.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn layout(source: &mut dyn Read, len: u64, formats: &[&str]) -> Result<Contents<TensorPlace>> {
+    let (header, end) = read_header(source, len)?;
+    let mut about: BTreeMap<_, _> = header
+        .metadata()
+        .clone()
+        .unwrap_or_default()
+        .into_iter()
+        .collect();
+    let expected = formats.join(" or ");
+    let Some(format) = about.remove(FORMAT) else {
         return Err(Error::Value(format!(
-            "its format is {}, expected {format}",
-            found.map_or("not given".into(), |found| quoted(found)),
+            "it names no format, expected {expected}"
+        )));
+    };
+    if !formats.contains(&format.as_str()) {
+        return Err(Error::Value(format!(
+            "its format is {}, expected {expected}",
+            quoted(&format)
         )));
     }
     let data = header.data_len() as u64;
@@ -266,34 +373,53 @@ pub(super) fn read(
             "it has {len} bytes, expected the {end} of the header and {data} of its tensors"
         )));
     }
-    check_tensors(&header, expected)?;
-    let checksums = checksums(&header, expected)?;
-
-    let mut loaded = HashMap::new();
+    let mut tensors = BTreeMap::new();
+    let mut missing = None;
+    let mut checked = false;
     for name in header.offset_keys() {
-        let known = expected.iter().find(|(known, ..)| *known == name);
-        let (Some(&(name, ..)), Some(info)) = (known, header.info(&name)) else {
-            continue; // `check_tensors` has found them all.
+        let Some(info) = header.info(&name) else {
+            continue;
         };
-        let mut hasher = crc32fast::Hasher::new();
-        let elements = read_elements(&mut source, info, &mut hasher, stop)?;
-        let found = digits(hasher.finalize());
-        if let Some(written) = checksums.get(name)
-            && **written != found
-        {
-            return Err(Error::Value(format!(
-                "{name} is damaged: the checksum of its bytes is {found}, expected {}",
-                quoted(written)
-            )));
+        let (start, stop) = info.data_offsets;
+        let checksum = about.remove(&format!("{CHECKSUM}{name}"));
+        checked |= checksum.is_some();
+        if checksum.is_none() {
+            missing = missing.or(Some(name.clone()));
         }
-        let shape = info.shape.clone();
-        loaded.insert(name, Loaded { shape, elements });
+        let dtype = info.dtype.to_string();
+        element_type(&name, &dtype)?;
+        let place = TensorPlace {
+            dtype,
+            shape: info.shape.clone(),
+            start: end + start as u64,
+            len: stop - start,
+            checksum,
+        };
+        tensors.insert(name, place);
     }
-    Ok(loaded)
+    if let Some(name) = missing
+        && checked
+    {
+        return Err(Error::Value(format!(
+            "it has no checksum of {}, but of other tensors",
+            quoted(&name)
+        )));
+    }
+    if let Some(name) = about.keys().find(|name| name.starts_with(CHECKSUM)) {
+        return Err(Error::Value(format!(
+            "it has the checksum {}, but no such tensor",
+            quoted(name)
+        )));
+    }
+    Ok(Contents {
+        format,
+        about,
+        tensors,
+    })
 }
 
 /// The header, and where it ends.
-fn read_header(source: &mut impl Read, len: u64) -> Result<(Metadata, u64)> {
+fn read_header(source: &mut dyn Read, len: u64) -> Result<(Metadata, u64)> {
     let short = || Error::Value(format!("it has {len} bytes, which do not hold a header"));
     if len < 8 {
         return Err(short());
@@ -317,167 +443,8 @@ fn read_header(source: &mut impl Read, len: u64) -> Result<(Metadata, u64)> {
     Ok((serde_json::from_slice(&text).map_err(invalid)?, end))
 }
 
-/// Whether there is every tensor that is expected, as it is expected, and no other.
-fn check_tensors(header: &Metadata, expected: &[Expected]) -> Result<()> {
-    for &(name, dtype, axes) in expected {
-        let info = (header.info(name))
-            .ok_or_else(|| Error::Value(format!("it has no tensor {}", quoted(name))))?;
-        if info.dtype != dtype || info.shape.len() != axes {
-            return Err(Error::Value(format!(
-                "{name} is {} with {} axes, expected {dtype} with {axes}",
-                info.dtype,
-                info.shape.len()
-            )));
-        }
-    }
-    let is_known = |name: &String| expected.iter().any(|(known, ..)| known == name);
-    if let Some(name) = header.offset_keys().iter().find(|name| !is_known(name)) {
-        let known: Vec<_> = expected.iter().map(|(known, ..)| *known).collect();
-        return Err(Error::Value(format!(
-            "it has a tensor {}, expected only {}",
-            quoted(name),
-            known.join(", ")
-        )));
-    }
-    Ok(())
-}
-
-/// The checksum that the file gives for each tensor, or for none.
-fn checksums<'a>(
-    header: &'a Metadata,
-    expected: &[Expected],
-) -> Result<HashMap<&'a str, &'a String>> {
-    let about = header.metadata().iter().flatten();
-    let given: HashMap<&str, &String> = about
-        .filter_map(|(name, text)| Some((name.strip_prefix(CHECKSUM)?, text)))
-        .collect();
-    let missing = (expected.iter()).find(|(name, ..)| !given.contains_key(name));
-    match missing {
-        Some((name, ..)) if !given.is_empty() => Err(Error::Value(format!(
-            "it has no checksum of {name}, but of other tensors"
-        ))),
-        _ => Ok(given),
-    }
-}
-
-fn read_elements(
-    source: &mut impl Read,
-    info: &TensorInfo,
-    checksum: &mut crc32fast::Hasher,
-    stop: &AtomicBool,
-) -> Result<Elements> {
-    let (start, end) = info.data_offsets;
-    let mut stream = TensorReader {
-        source,
-        left: end - start,
-        checksum,
-        stop,
-    };
-    Ok(match info.dtype {
-        Dtype::F32 => Elements::F32(stream.numbers(f32::from_le_bytes)?),
-        Dtype::U8 => Elements::U8(stream.numbers(|[byte]| byte)?),
-        Dtype::U32 => Elements::U32(stream.numbers(u32::from_le_bytes)?),
-        Dtype::U64 => Elements::U64(stream.numbers(u64::from_le_bytes)?),
-        other => return Err(Error::Value(format!("tensors of {other} are not read"))),
-    })
-}
-
-/// The bytes of one tensor.
-struct TensorReader<'a, R> {
-    source: &'a mut R,
-    left: usize,
-    checksum: &'a mut crc32fast::Hasher,
-    stop: &'a AtomicBool,
-}
-
-impl<R: Read> TensorReader<'_, R> {
-    fn numbers<T, const N: usize>(&mut self, number: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
-        let count = self.left / N;
-        let mut numbers = Vec::new();
-        numbers.try_reserve_exact(count).map_err(|_| {
-            Error::Memory(format!(
-                "there is no memory for a tensor of {count} numbers"
-            ))
-        })?;
-        let mut piece = vec![0; PIECE.min(self.left)];
-        while self.left > 0 {
-            look(self.stop)?;
-            let piece = &mut piece[..PIECE.min(self.left)];
-            self.source.read_exact(piece).map_err(refused)?;
-            self.checksum.update(piece);
-            self.left -= piece.len();
-            let (elements, _) = piece.as_chunks();
-            numbers.extend(elements.iter().map(|&bytes| number(bytes)));
-        }
-        Ok(numbers)
-    }
-}
-
-/// Any JSON in which no object has a name twice.
-struct UniqueNames;
-
-impl<'de> Deserialize<'de> for UniqueNames {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(DistinctVisitor)
-    }
-}
-
-struct DistinctVisitor;
-
-impl<'de> Visitor<'de> for DistinctVisitor {
-    type Value = UniqueNames;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<UniqueNames, A::Error> {
-        while items.next_element::<UniqueNames>()?.is_some() {}
-        Ok(UniqueNames)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<UniqueNames, A::Error> {
-        let mut names = std::collections::HashSet::new();
-        while let Some(name) = entries.next_key::<String>()? {
-            entries.next_value::<UniqueNames>()?;
-            if names.contains(&name) {
-                return Err(A::Error::custom(format!(
-                    "{} is there twice",
-                    quoted(&name)
-                )));
-            }
-            names.insert(name);
-        }
-        Ok(UniqueNames)
-    }
-}
-
 /// Whether the caller asked to stop.
-pub(super) fn look(stop: &AtomicBool) -> Result<()> {
+fn look(stop: &AtomicBool) -> Result<()> {
     if stop.load(Relaxed) {
         return Err(Error::Interrupted);
     }
@@ -487,8 +454,4 @@ pub(super) fn look(stop: &AtomicBool) -> Result<()> {
 /// The error of a file that the system refused, which whoever knows its name adds to.
 fn refused(error: std::io::Error) -> Error {
     Error::File(error.to_string())
-}
-
-fn invalid(error: serde_json::Error) -> Error {
-    Error::Value(error.to_string())
 }

@@ -19,7 +19,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
-use super::convert::{items, refuse_subclass, shown, type_name};
+use super::convert::{refuse_subclass, shown, type_name};
 use crate::array::show_shape;
 
 /// An array of element type `T` with as many axes as `D` has, in C order.
@@ -186,28 +186,6 @@ impl FromPyObject<'_, '_> for Integer {
             Err(_) => Integer::Other(shown(&object)),
         })
     }
-}
-
-/// An iterable of exactly `count` texts.
-///
-/// # Errors
-/// As [`items`]; TypeError if one is no text, ValueError if there are fewer.
-pub(super) fn texts(name: &str, object: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<String>> {
-    let text = |item: Bound<'_, PyAny>| {
-        let refused = || {
-            let found = type_name(&item);
-            PyTypeError::new_err(format!("{name}: expected texts, got {found}"))
-        };
-        item.extract::<String>().map_err(|_| refused())
-    };
-    let found = items(name, object, Some(count), text)?;
-    if found.len() != count {
-        return Err(PyValueError::new_err(format!(
-            "{name}: expected {count}, got {}",
-            found.len()
-        )));
-    }
-    Ok(found)
 }
 
 /// A whole number from 0.

@@ -1,21 +1,21 @@
-//! Files, as Python sees them: interactions and models.
+//! Files, as Python sees them: interactions and tensors.
 //!
 //! Everything is read and written by [`crate::io`]; this file only converts.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
-use numpy::{IntoPyArray, Ix1, Ix2, PyArray1, PyArray2};
+use numpy::{IntoPyArray, Ix1, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyBytes};
 
-use super::argument::{borrowed, texts};
+use super::argument::borrowed;
+use super::convert::type_name;
 use super::long_call::long_call;
-use super::rank::PyCsr;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::io::interactions::{self, Format};
-use crate::io::model::{Model, ModelView};
+use crate::io::tensors::{self, Contents, Tensor, TensorPlace};
 use crate::io::{Column, Delimiter, Ids, Taken};
 
 /// Users, items, ids of users, ids of items, ratings.
@@ -124,101 +124,156 @@ fn read_interactions<'py>(
     ))
 }
 
-/// Writes a factorisation as a safetensors file, which replaces an existing one at once and
-/// keeps its permissions. A symbolic link is followed.
+/// A tensor: its element type, shape and bytes.
+type PyTensor<'py> = (String, Vec<usize>, Bound<'py, PyArray1<u8>>);
+
+/// Writes a safetensors file, which replaces an existing one at once and keeps its permissions.
+/// A symbolic link is followed. ``wyrmling.tensor_files`` has the form for arrays.
 ///
 /// Args:
 ///     path: the file.
-///     users: factors of users, float32, shape (n, d).
-///     items: factors of items, float32, shape (m, d).
-///     item_bias: float32, shape (m,).
-///     user_ids: the caller's names of the n users; distinct.
-///     item_ids: the caller's names of the m items; distinct.
-///     train: pairs of n users and m items.
+///     format: what the file holds, and in which version.
+///     about: texts by name.
+///     tensors: by name the element type as safetensors calls it, the shape, and the bytes, an
+///         array of uint8.
 ///
 /// Raises:
 ///     OSError: the file cannot be written.
-///     TypeError: another element type.
-///     ValueError: parts that do not fit together, or ids that are not distinct.
-///     FloatingPointError: a number that is not finite.
+///     TypeError: arguments of another type.
+///     ValueError: bytes that do not fit a shape, an element type or name that cannot be written,
+///         or texts beyond 64 KB.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "a model has that many parts")]
-fn save_model<'py>(
+fn write_tensors<'py>(
     py: Python<'py>,
     path: PathBuf,
-    users: &Bound<'py, PyAny>,
-    items: &Bound<'py, PyAny>,
-    item_bias: &Bound<'py, PyAny>,
-    user_ids: &Bound<'py, PyAny>,
-    item_ids: &Bound<'py, PyAny>,
-    train: &Bound<'py, PyCsr>,
+    format: String,
+    about: BTreeMap<String, String>,
+    tensors: BTreeMap<String, (String, Vec<usize>, Bound<'py, PyAny>)>,
 ) -> PyResult<()> {
-    let users = borrowed::<f32, Ix2>("users", users)?;
-    let items = borrowed::<f32, Ix2>("items", items)?;
-    let item_bias = borrowed::<f32, Ix1>("item_bias", item_bias)?;
-    let (users, items, item_bias) = (users.as_array(), items.as_array(), item_bias.as_array());
-    let user_ids = texts("user_ids", user_ids, users.nrows())?;
-    let item_ids = texts("item_ids", item_ids, items.nrows())?;
-    let train = &train.get().0;
-    long_call(py, |caller| {
-        let stop = caller.stop();
-        ModelView {
-            users,
-            items,
-            item_bias,
-            user_ids: &ids("user_ids", user_ids, stop)?,
-            item_ids: &ids("item_ids", item_ids, stop)?,
-            train,
-        }
-        .save(&path, stop)
-    })
+    let mut arrays = Vec::new();
+    for (name, (dtype, shape, bytes)) in tensors {
+        let bytes = borrowed::<u8, Ix1>(&name, &bytes)?;
+        arrays.push((name, dtype, shape, bytes));
+    }
+    let mut tensors = BTreeMap::new();
+    for (name, dtype, shape, bytes) in &arrays {
+        let (dtype, shape) = (dtype.clone(), shape.clone());
+        let bytes = bytes.as_slice()?;
+        tensors.insert(
+            name.clone(),
+            Tensor {
+                dtype,
+                shape,
+                bytes,
+            },
+        );
+    }
+    let contents = Contents {
+        format,
+        about,
+        tensors,
+    };
+    long_call(py, |caller| tensors::save(&path, &contents, caller.stop()))
 }
 
-/// The arguments of [`save_model`] but for the path.
-type ModelArrays<'py> = (
-    Bound<'py, PyArray2<f32>>,
-    Bound<'py, PyArray2<f32>>,
-    Bound<'py, PyArray1<f32>>,
-    Vec<String>,
-    Vec<String>,
-    PyCsr,
-);
-
-/// Reads what ``save_model`` wrote, and returns its arguments but for the path.
+/// Reads a safetensors file, which need not be trusted.
 ///
-/// The file need not be trusted.
+/// Args:
+///     source: a path, or the bytes of a file.
+///     formats: those that are accepted.
+///
+/// Returns:
+///     The format, texts by name, and tensors by name as ``write_tensors`` takes them.
 ///
 /// Raises:
 ///     OSError: the file cannot be read.
-///     ValueError: it is not a model, or damaged.
+///     TypeError: neither a path nor bytes.
+///     ValueError: another format, or a damaged file.
 ///     MemoryError: there is no memory for it.
 #[pyfunction]
-fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<ModelArrays<'_>> {
-    let model = long_call(py, |caller| Model::load(&path, caller.stop()))?;
-    Ok((
-        model.users.into_pyarray(py),
-        model.items.into_pyarray(py),
-        model.item_bias.into_pyarray(py),
-        strings(&model.user_ids),
-        strings(&model.item_ids),
-        PyCsr(model.train),
-    ))
+fn read_tensors<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    formats: Vec<String>,
+) -> PyResult<(
+    String,
+    BTreeMap<String, String>,
+    BTreeMap<String, PyTensor<'py>>,
+)> {
+    let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
+    let read = if let Ok(bytes) = source.cast::<PyBytes>() {
+        let bytes = bytes.as_bytes();
+        long_call(py, |caller| {
+            tensors::read(&mut &*bytes, bytes.len() as u64, &formats, caller.stop())
+        })?
+    } else {
+        let path: PathBuf = source.extract().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "source: expected a path or bytes, got {}",
+                type_name(source)
+            ))
+        })?;
+        long_call(py, |caller| tensors::load(&path, &formats, caller.stop()))?
+    };
+    let array = |(name, tensor): (String, Tensor<Vec<u8>>)| {
+        let bytes = tensor.bytes.into_pyarray(py);
+        (name, (tensor.dtype, tensor.shape, bytes))
+    };
+    let tensors = read.tensors.into_iter().map(array).collect();
+    Ok((read.format, read.about, tensors))
+}
+
+/// A tensor in a file: its element type, shape, where it begins and ends, and its checksum.
+type PyTensorPlace = (String, Vec<usize>, u64, u64, Option<String>);
+
+/// Reads the header of a safetensors file.
+///
+/// Args:
+///     head: the first bytes of the file, at least those of the header.
+///     size: how many bytes the file has.
+///     formats: those that are accepted.
+///
+/// Returns:
+///     The format, texts by name, and by name of a tensor its element type, shape, where it begins
+///     and ends in the file, and its checksum, or None in a file without any.
+///
+/// Raises:
+///     ValueError: another format, or a header that is not valid.
+#[pyfunction]
+fn tensor_places(
+    head: &[u8],
+    size: u64,
+    formats: Vec<String>,
+) -> PyResult<(
+    String,
+    BTreeMap<String, String>,
+    BTreeMap<String, PyTensorPlace>,
+)> {
+    let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
+    let found = tensors::layout(&mut &*head, size, &formats).map_err(|error| match error {
+        Error::File(_) => Error::Value(format!("head: {} bytes hold no header", head.len())),
+        other => other,
+    });
+    let found = found?;
+    let place = |(name, place): (String, TensorPlace)| {
+        let end = place.start + place.len as u64;
+        (
+            name,
+            (place.dtype, place.shape, place.start, end, place.checksum),
+        )
+    };
+    let places = found.tensors.into_iter().map(place).collect();
+    Ok((found.format, found.about, places))
 }
 
 fn strings(ids: &Ids) -> Vec<String> {
     ids.iter().map(str::to_owned).collect()
 }
 
-fn ids(name: &str, strings: Vec<String>, stop: &AtomicBool) -> Result<Ids> {
-    Ids::from_strings_until(strings, stop).map_err(|error| match error {
-        Error::Value(error) => Error::Value(format!("{name}: {error}")),
-        other => other,
-    })
-}
-
 /// Adds all of this to the module.
 pub(super) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(read_interactions, m)?)?;
-    m.add_function(wrap_pyfunction!(save_model, m)?)?;
-    m.add_function(wrap_pyfunction!(load_model, m)?)
+    m.add_function(wrap_pyfunction!(write_tensors, m)?)?;
+    m.add_function(wrap_pyfunction!(read_tensors, m)?)?;
+    m.add_function(wrap_pyfunction!(tensor_places, m)?)
 }

@@ -59,6 +59,35 @@ impl PyCsr {
         Ok(PyCsr(pairs?))
     }
 
+    /// Pairs that are grouped already, as ``indptr`` and ``indices`` give them.
+    ///
+    /// Raises ValueError unless ``indptr`` (uint64) starts with 0, never falls and ends with the
+    /// length of ``indices`` (uint32), and each row rises strictly; IndexError for an item that is
+    /// not below ``n_items``.
+    ///
+    /// >>> import numpy as np
+    /// >>> pairs = Csr.from_parts(np.array([0, 1, 3], np.uint64), np.array([1, 0, 1], np.uint32), 2)
+    /// >>> pairs.row(1)
+    /// array([0, 1], dtype=uint32)
+    #[staticmethod]
+    fn from_parts(
+        py: Python<'_>,
+        indptr: &Bound<'_, PyAny>,
+        indices: &Bound<'_, PyAny>,
+        n_items: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let indptr = borrowed::<u64, Ix1>("indptr", indptr)?;
+        let indices = borrowed::<u32, Ix1>("indices", indices)?;
+        let n_items = count("n_items", n_items)?;
+        // Copies, as above. What no address can be is beyond any length.
+        let mut ends = vec_for(&[indptr.as_slice()?.len()])?;
+        let as_usize = |&at: &u64| usize::try_from(at).unwrap_or(usize::MAX);
+        ends.extend(indptr.as_slice()?.iter().map(as_usize));
+        let indices = copied(indices.as_slice()?)?;
+        let pairs = long_call(py, |_| rank::Csr::from_parts(ends, indices, n_items));
+        Ok(PyCsr(pairs?))
+    }
+
     /// Numbers of users and items.
     #[getter]
     fn shape(&self) -> (usize, usize) {

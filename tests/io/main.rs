@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod directory;
+mod hostile;
 mod ids;
 mod interactions;
-mod model;
 mod price;
 mod replace;
 mod tensors;

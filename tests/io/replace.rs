@@ -4,22 +4,21 @@ use std::fs::{self, File};
 use std::sync::atomic::AtomicBool;
 
 use wyrmling::error::Error;
-use wyrmling::io::model::Model;
 
 use crate::NEVER;
 use crate::directory::Directory;
-use crate::model::model;
+use crate::tensors::{Owned, contents, read_file, save};
 
 #[test]
 fn a_call_that_is_called_off_changes_nothing() {
     let directory = Directory::new();
     let path = directory.file("model");
-    let (old, new) = (model(1, 3, 4, 2), model(2, 5, 4, 2));
-    old.view().save(&path, &NEVER).unwrap();
+    let (old, new) = (contents(1), contents(2));
+    save(&old, &path, &NEVER).unwrap();
     let stopped = AtomicBool::new(true);
-    assert_eq!(new.view().save(&path, &stopped), Err(Error::Interrupted));
-    assert_eq!(Model::load(&path, &stopped), Err(Error::Interrupted));
-    assert_eq!(Model::load(&path, &NEVER), Ok(old));
+    assert_eq!(save(&new, &path, &stopped), Err(Error::Interrupted));
+    assert_eq!(read_file(&path, &stopped), Err(Error::Interrupted));
+    assert_eq!(read_file(&path, &NEVER), Ok(old));
     assert_eq!(directory.names(), ["model"]);
 }
 
@@ -47,14 +46,14 @@ fn temporary_files_go_with_their_writers() {
         .unwrap();
     writer.lock().unwrap();
 
-    model(1, 2, 2, 2).view().save(&path, &NEVER).unwrap();
+    save(&contents(1), &path, &NEVER).unwrap();
     let mut expected = others.to_vec();
     expected.extend([alive, "model", ".wyrmling-2-0.part"]);
     expected.sort_unstable();
     assert_eq!(directory.names(), expected);
 
     drop(writer);
-    model(1, 2, 2, 2).view().save(&path, &NEVER).unwrap();
+    save(&contents(1), &path, &NEVER).unwrap();
     expected.retain(|name| *name != alive);
     assert_eq!(directory.names(), expected);
 }
@@ -64,19 +63,19 @@ fn temporary_files_go_with_their_writers() {
 fn writers_do_not_disturb_each_other() {
     let directory = Directory::new();
     let path = directory.file("model");
-    let models: Vec<Model> = (0..4).map(|seed| model(seed, 3, 4, 2)).collect();
+    let all: Vec<Owned> = (0..4).map(contents).collect();
     std::thread::scope(|scope| {
-        for model in &models {
+        for one in &all {
             let path = &path;
             scope.spawn(move || {
                 for _ in 0..50 {
-                    model.view().save(path, &NEVER).unwrap();
-                    Model::load(path, &NEVER).unwrap();
+                    save(one, path, &NEVER).unwrap();
+                    read_file(path, &NEVER).unwrap();
                 }
             });
         }
     });
-    assert!(models.contains(&Model::load(&path, &NEVER).unwrap()));
+    assert!(all.contains(&read_file(&path, &NEVER).unwrap()));
     assert_eq!(directory.names(), ["model"]);
 }
 
@@ -96,12 +95,12 @@ mod unix {
         let directory = Directory::new();
         fs::write(directory.file("other"), "").unwrap();
         let path = directory.file("model");
-        model(1, 2, 2, 2).view().save(&path, &NEVER).unwrap();
+        save(&contents(1), &path, &NEVER).unwrap();
         assert_eq!(mode(&directory, "model"), mode(&directory, "other"));
         for wanted in [0o600, 0o640, 0o666, 0o755] {
             fs::set_permissions(&path, fs::Permissions::from_mode(wanted)).unwrap();
             let before = fs::metadata(&path).unwrap();
-            model(1, 2, 2, 2).view().save(&path, &NEVER).unwrap();
+            save(&contents(1), &path, &NEVER).unwrap();
             let after = fs::metadata(&path).unwrap();
             assert_ne!(before.ino(), after.ino());
             assert_eq!(mode(&directory, "model"), wanted);
@@ -113,7 +112,7 @@ mod unix {
     #[test]
     fn links_are_followed() {
         let directory = Directory::new();
-        let save = |name: &str| model(1, 2, 2, 2).view().save(&directory.file(name), &NEVER);
+        let save_at = |name: &str| save(&contents(1), &directory.file(name), &NEVER);
         fs::create_dir(directory.file("there")).unwrap();
         fs::write(directory.file("there/model"), "old").unwrap();
         symlink("there/model", directory.file("link")).unwrap();
@@ -133,12 +132,12 @@ mod unix {
             if name == "dangling" {
                 fs::remove_file(&target).unwrap();
             }
-            save(name).unwrap();
-            assert_eq!(Model::load(&target, &NEVER), Ok(model(1, 2, 2, 2)));
+            save_at(name).unwrap();
+            assert_eq!(read_file(&target, &NEVER), Ok(contents(1)));
             assert!(!target.is_symlink());
         }
         for name in ["lost", "loop", "folder"] {
-            let error = save(name).unwrap_err();
+            let error = save_at(name).unwrap_err();
             assert!(matches!(error, Error::File(_)), "{name}: {error:?}");
         }
         assert_eq!(directory.names(), names);

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,13 @@ import wyrmling as wy
 from .. import _core
 from ..datasets import Interactions
 from ..evaluate import Quality, measure, seen_pairs
+from ..tensor_files import Contents, read, write
 
 __all__ = ["Model"]
 
 FloatArray = npt.NDArray[np.float32]
+
+FORMAT = "wyrmling.factorisation/1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +156,34 @@ class Model:
             OSError: the file cannot be written.
             FloatingPointError: a number is not finite.
         """
-        _core.save_model(
-            os.fspath(path),
-            self.users,
-            self.items,
-            self.item_bias,
-            self.user_ids,
-            self.item_ids,
-            self.train,
-        )
+        for name in ("users", "items", "item_bias"):
+            _check_finite(name, getattr(self, name))
+        write(path, Contents(FORMAT, {}, self._arrays()))
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        arrays: dict[str, npt.NDArray[Any]] = {
+            name: getattr(self, name) for name in ("users", "items", "item_bias")
+        }
+        for name, ids, count in (
+            ("user_id", self.user_ids, len(self.users)),
+            ("item_id", self.item_ids, len(self.items)),
+        ):
+            if isinstance(ids, str) or not (
+                hasattr(ids, "__iter__") or hasattr(ids, "__getitem__")
+            ):
+                raise TypeError(f"{name}s: expected texts, got {type(ids).__name__}")
+            # An iterable need not end.
+            found = list(islice(ids, count + 1))
+            if len(found) != count or not all(isinstance(id_, str) for id_ in found):
+                raise ValueError(f"{name}s: expected {count} texts")
+            if len(set(found)) < count:
+                raise ValueError(f"{name}s: expected distinct ids")
+            texts = [id_.encode() for id_ in found]
+            arrays[f"{name}s"] = np.frombuffer(b"".join(texts), np.uint8)
+            arrays[f"{name}_offsets"] = np.cumsum([0, *map(len, texts)], dtype=np.uint64)
+        arrays["train_indptr"] = self.train.indptr
+        arrays["train_items"] = self.train.indices
+        return arrays
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
@@ -171,7 +194,36 @@ class Model:
             ValueError: it is not a model, or damaged: what the checksums do not fit is refused.
             MemoryError: there is no memory for it.
         """
-        return cls(*_core.load_model(os.fspath(path)))
+        contents = read(path, [FORMAT])
+        try:
+            return cls._of(contents.arrays)
+        except (KeyError, ValueError, IndexError) as error:
+            message = f"no tensor {error}" if isinstance(error, KeyError) else str(error)
+            raise ValueError(f"{path}: {message}") from None
+
+    @classmethod
+    def _of(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Model:
+        users, items, bias = arrays["users"], arrays["items"], arrays["item_bias"]
+        train = _core.Csr.from_parts(arrays["train_indptr"], arrays["train_items"], len(items))
+        ids = {
+            name: _ids(arrays[f"{name}s"], arrays[f"{name}_offsets"])
+            for name in ("user_id", "item_id")
+        }
+        n_users, n_items = len(ids["user_id"]), len(ids["item_id"])
+        width = users.shape[1:]
+        for name, array, shape in (
+            ("users", users, (n_users, *width)),
+            ("items", items, (n_items, *width)),
+            ("item_bias", bias, (n_items,)),
+            ("train", train, (n_users, n_items)),
+        ):
+            if array.shape != shape or len(width) != 1:
+                raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
+            if isinstance(array, np.ndarray):
+                if array.dtype != np.float32:
+                    raise ValueError(f"{name} has dtype {array.dtype}, expected float32")
+                _check_finite(name, array)
+        return cls(users, items, bias, ids["user_id"], ids["item_id"], train)
 
     def __getstate__(self) -> dict[str, Any]:
         # The cached dictionaries of ids are left out: they are large and are computed when needed.
@@ -199,6 +251,23 @@ class Model:
     @cached_property
     def _item_numbers(self) -> dict[str, int]:
         return {id_: number for number, id_ in enumerate(self.item_ids)}
+
+
+def _check_finite(name: str, array: FloatArray) -> None:
+    if not np.isfinite(array).all():
+        raise FloatingPointError(f"{name} has elements that are not finite")
+
+
+def _ids(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.uint64]) -> list[str]:
+    """The ids whose UTF-8 stands one after the other."""
+    ends = offsets.tolist()
+    content = text.tobytes()
+    if not ends or ends[0] != 0 or ends[-1] != len(content) or sorted(ends) != ends:
+        raise ValueError("offsets of ids must rise from 0 to the length of their text")
+    ids = [content[start:end].decode() for start, end in pairwise(ends)]
+    if len(set(ids)) < len(ids):
+        raise ValueError("ids must differ, found one twice")
+    return ids
 
 
 def _translate(
