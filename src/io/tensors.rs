@@ -211,11 +211,7 @@ fn element_type(tensor: &str, name: &str) -> Result<Dtype> {
 }
 
 /// The first bytes of a file: the length of the header and the header.
-fn header<T>(
-    contents: &Contents<T>,
-    tensors: &[Listed<'_>],
-    checksums: &[u32],
-) -> Result<Vec<u8>> {
+fn header<T>(contents: &Contents<T>, tensors: &[Listed<'_>], checksums: &[u32]) -> Result<Vec<u8>> {
     let text = |(name, text): (&String, &String)| (name.clone(), json!(text));
     let mut about: Map<_, _> = contents.about.iter().map(text).collect();
     about.insert(FORMAT.to_owned(), json!(contents.format));
