@@ -113,6 +113,7 @@ def dropwhile(predicate, iterable):
 
 
 def each(rows):
+    """The rows one after the other: an iterator, as the library's functions return."""
     yield from rows
 
 
@@ -123,24 +124,27 @@ def product(*iterables, repeat=1):
     return each(rows)
 
 
-def combinations(iterable, r):
+def chosen(iterable, r, next_after):
+    """Rows of r items in the order of the iterable; the next one stands `next_after` further on."""
     pool = tuple(iterable)
     if r < 0:
         raise ValueError("r must be non-negative")
     rows = [((), 0)]
     for _ in range(r):
-        rows = [((*row, pool[at]), at + 1) for row, first in rows for at in range(first, len(pool))]
+        rows = [
+            ((*row, pool[at]), at + next_after)
+            for row, first in rows
+            for at in range(first, len(pool))
+        ]
     return each([row for row, _ in rows])
+
+
+def combinations(iterable, r):
+    return chosen(iterable, r, 1)
 
 
 def combinations_with_replacement(iterable, r):
-    pool = tuple(iterable)
-    if r < 0:
-        raise ValueError("r must be non-negative")
-    rows = [((), 0)]
-    for _ in range(r):
-        rows = [((*row, pool[at]), at) for row, first in rows for at in range(first, len(pool))]
-    return each([row for row, _ in rows])
+    return chosen(iterable, r, 0)
 
 
 WRITTEN = (

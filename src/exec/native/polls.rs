@@ -139,36 +139,41 @@ mod tests {
     use crate::exec::native::Native;
     use crate::interrupt::with_stop_flag;
     use crate::ir::{
-        Builder, Comparison, Datum, ScalarOperator as S, Target, Terminator, ValueKind,
+        Builder, Comparison, Datum, ScalarOperator as S, Target, Terminator, ValueId, ValueKind,
     };
+
+    fn to(block: usize, args: &[ValueId]) -> Target {
+        Target {
+            block,
+            args: args.to_vec(),
+        }
+    }
+
+    /// Ends the block at hand: on to another one if an integer is less than another, else to a third.
+    fn branch_if_less(b: &Builder, [x, y]: [ValueId; 2], then: Target, otherwise: Target) {
+        let less = S::CompareInt(Comparison::Less);
+        b.terminate(Terminator::Branch {
+            condition: b.compute(less, &[x, y], None).unwrap(),
+            then,
+            otherwise,
+        });
+    }
 
     /// A loop of so many turns, which computes so many integers in one of two branches, before a
     /// jump or before a loop that ends at once.
     fn turns(count: i64, work: usize, before_loop: bool) -> Native {
         let b = Builder::new();
-        let to = |block, args: &[_]| Target {
-            block,
-            args: args.to_vec(),
-        };
         let (zero, one) = (b.literal(Datum::Int(0)), b.literal(Datum::Int(1)));
         let count = b.literal(Datum::Int(count));
-        let branch = |condition, then, otherwise| {
-            b.terminate(Terminator::Branch {
-                condition,
-                then,
-                otherwise,
-            });
-        };
-        let less = |x, y| b.compute(S::CompareInt(Comparison::Less), &[x, y], None);
         let exit = b.exit("too many", 0);
         let [header, body, works, inner, latch, after] = [(); 6].map(|()| b.block());
         b.switch_to(0).unwrap();
         b.terminate(Terminator::Jump(to(header, &[zero])));
         b.switch_to(header).unwrap();
         let i = b.parameter(ValueKind::Int);
-        branch(less(i, count).unwrap(), to(body, &[]), to(after, &[]));
+        branch_if_less(&b, [i, count], to(body, &[]), to(after, &[]));
         b.switch_to(body).unwrap();
-        branch(less(i, zero).unwrap(), to(latch, &[]), to(works, &[]));
+        branch_if_less(&b, [i, zero], to(latch, &[]), to(works, &[]));
         b.switch_to(works).unwrap();
         for _ in 0..work {
             b.compute(S::IntXor, &[i, one], None).unwrap();
@@ -176,7 +181,7 @@ mod tests {
         let next = if before_loop { inner } else { latch };
         b.terminate(Terminator::Jump(to(next, &[])));
         b.switch_to(inner).unwrap();
-        branch(less(i, zero).unwrap(), to(inner, &[]), to(latch, &[]));
+        branch_if_less(&b, [i, zero], to(inner, &[]), to(latch, &[]));
         b.switch_to(latch).unwrap();
         let next = b.compute(S::IntAdd, &[i, one], Some(exit)).unwrap();
         b.terminate(Terminator::Jump(to(header, &[next])));
@@ -209,36 +214,20 @@ mod tests {
     #[test]
     fn short_loops_within_a_loop_count() {
         let b = Builder::new();
-        let to = |block, args: &[_]| Target {
-            block,
-            args: args.to_vec(),
-        };
         let outer_count = b.parameter(ValueKind::Int);
         let [zero, one, few] = [0, 1, 30].map(|k| b.literal(Datum::Int(k)));
         let exit = b.exit("too many", 0);
-        let less = |x, y| b.compute(S::CompareInt(Comparison::Less), &[x, y], None);
         let [outer, enter, inner, turn, latch, after] = [(); 6].map(|()| b.block());
-        let branch = |condition, then, otherwise| {
-            b.terminate(Terminator::Branch {
-                condition,
-                then,
-                otherwise,
-            });
-        };
         b.switch_to(0).unwrap();
         b.terminate(Terminator::Jump(to(outer, &[zero])));
         b.switch_to(outer).unwrap();
         let i = b.parameter(ValueKind::Int);
-        branch(
-            less(i, outer_count).unwrap(),
-            to(enter, &[]),
-            to(after, &[]),
-        );
+        branch_if_less(&b, [i, outer_count], to(enter, &[]), to(after, &[]));
         b.switch_to(enter).unwrap();
         b.terminate(Terminator::Jump(to(inner, &[zero])));
         b.switch_to(inner).unwrap();
         let k = b.parameter(ValueKind::Int);
-        branch(less(k, few).unwrap(), to(turn, &[]), to(latch, &[]));
+        branch_if_less(&b, [k, few], to(turn, &[]), to(latch, &[]));
         b.switch_to(turn).unwrap();
         let next = b.compute(S::IntAdd, &[k, one], Some(exit)).unwrap();
         b.terminate(Terminator::Jump(to(inner, &[next])));
