@@ -1,0 +1,168 @@
+"""Several models, trained and measured alike, beside popularity."""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..datasets import Interactions
+from .evaluate import Unknown, evaluate
+from .metrics import parse
+from .models import copied, popularity
+from .result import Evaluation
+from .trained import Trained
+
+__all__ = ["BASELINE", "Comparison", "compare"]
+
+BASELINE = "popularity"
+METRICS = ("ndcg@10", "recall@20", "mrr", "coverage", "novelty")
+
+
+class Comparison(Mapping[str, Evaluation]):
+    """What was found of each model, by its name, the best by the first metric first.
+
+    Args:
+        evaluations: what was found; all have the same metrics.
+        models: the trained models by name.
+        seconds: how long each took to train.
+    """
+
+    def __init__(
+        self,
+        evaluations: Mapping[str, Evaluation],
+        models: Mapping[str, Any],
+        seconds: Mapping[str, float],
+    ) -> None:
+        self.metrics = list(next(iter(evaluations.values())))
+        order = sorted(evaluations, key=lambda name: -evaluations[name][self.metrics[0]])
+        self._evaluations = {name: evaluations[name] for name in order}
+        self.models = dict(models)
+        self.seconds = dict(seconds)
+
+    @property
+    def best(self) -> str:
+        """The name of the model with the highest value of the first metric."""
+        return next(iter(self))
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws the first metric of each model with its interval; needs matplotlib."""
+        from .plots import plot_comparison
+
+        return plot_comparison(self, axes)
+
+    def __getitem__(self, name: str) -> Evaluation:
+        if name not in self._evaluations:
+            raise KeyError(f"{name!r} was not compared, expected one of {', '.join(self)}")
+        return self._evaluations[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._evaluations)
+
+    def __len__(self) -> int:
+        return len(self._evaluations)
+
+    def __repr__(self) -> str:
+        rows = list(self._rows())
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(
+                [row[0].ljust(widths[0])]
+                + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+            ).rstrip()
+            for row in rows
+        )
+
+    def _repr_html_(self) -> str:
+        head, *rows = (
+            "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row)
+            for tag, row in zip(["th"] + ["td"] * len(self), self._rows(), strict=True)
+        )
+        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+    def _rows(self) -> Iterator[list[str]]:
+        """The table as text, its header first."""
+        first = self.metrics[0]
+        yield ["model", first, "interval", *self.metrics[1:], "seconds"]
+        for name, found in self.items():
+            low, high = found.interval.get(first, (None, None))
+            bounds = "" if low is None else f"{low:.4f} to {high:.4f}"
+            values = [f"{found[metric]:.4f}" for metric in self.metrics]
+            seconds = f"{self.seconds[name]:.1f}" if name in self.seconds else ""
+            yield [name, values[0], bounds, *values[1:], seconds]
+
+
+def compare(
+    models: Mapping[str, Any],
+    train: Interactions | None,
+    test: Interactions,
+    metrics: str | Iterable[str] = METRICS,
+    *,
+    exclude_seen: bool = True,
+    unknown: Unknown = "skip",
+    random_state: int = 0,
+) -> Comparison:
+    """Trains models on the same data, measures them on the same, and adds popularity.
+
+    Args:
+        models: recommenders by name. Copies of them are trained, themselves they stay as they are;
+            without ``train`` they are models that were fitted.
+        train: what to train on, or None.
+        test: what to measure on.
+        metrics: names, as :mod:`wyrmling.evaluation.metrics` defines them; the first orders the
+            models.
+        exclude_seen, unknown: as of :func:`~wyrmling.evaluation.evaluate`.
+        random_state: of the intervals.
+
+    Raises:
+        TypeError: something else than a dict of recommenders by name, or no Interactions.
+        ValueError: no models; what ``fit`` and :func:`~wyrmling.evaluation.evaluate` refuse.
+
+    >>> from wyrmling.datasets import make_interactions
+    >>> from wyrmling.evaluation import compare
+    >>> from wyrmling.recommend import BPR
+    >>> train, test = make_interactions(n_users=300).split(seed=1)
+    >>> found = compare({"short": BPR(epochs=1), "long": BPR(epochs=20)}, train, test, "ndcg@10")
+    >>> list(found)[0], found.best, len(found)
+    ('long', 'long', 3)
+    """
+    if not isinstance(models, Mapping):
+        raise TypeError(f"models: expected a dict by name, got {type(models).__name__}")
+    if not models:
+        raise ValueError("models is empty, expected at least one")
+    for name, data in (("train", train), ("test", test)):
+        if not (isinstance(data, Interactions) or (name == "train" and data is None)):
+            raise TypeError(f"{name}: expected Interactions, got {type(data).__name__}")
+    wanted = [metric.name for metric in parse(metrics)]
+    fitted: dict[str, Any] = {}
+    seconds: dict[str, float] = {}
+    # All are copied before any is trained, so that one that is no model is said at once.
+    copies = models if train is None else {name: copied(m, {}) for name, m in models.items()}
+    for name, model in copies.items():
+        if train is None:
+            fitted[name] = model
+        else:
+            start = time.perf_counter()
+            fitted[name] = model.fit(train)
+            seconds[name] = time.perf_counter() - start
+    rankers: dict[str, Any] = dict(fitted)
+    if BASELINE not in rankers:
+        rankers[BASELINE] = _baseline(train, fitted)
+    found = {
+        name: evaluate(
+            ranker,
+            test,
+            wanted,
+            exclude_seen=exclude_seen,
+            unknown=unknown,
+            random_state=random_state,
+        )
+        for name, ranker in rankers.items()
+    }
+    return Comparison(found, fitted, seconds)
+
+
+def _baseline(train: Interactions | None, fitted: Mapping[str, Any]) -> Trained:
+    """Popularity in the data of training, or in what the first model was trained on."""
+    return popularity(next(iter(fitted.values())) if train is None else train)

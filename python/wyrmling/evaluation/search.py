@@ -1,0 +1,255 @@
+"""Hyperparameters found by trial, on interactions held out of the training data.
+
+Random search tries combinations drawn at random (Bergstra and Bengio, "Random Search for
+Hyper-Parameter Optimization", JMLR 2012). Successive halving trains all of them for a few epochs,
+keeps the best third, trains these anew for three times as many, and so on (Jamieson and Talwalkar,
+"Non-stochastic Best Arm Identification and Hyperparameter Optimization", AISTATS 2016).
+
+The test set has no part in it. The best value on the validation split is too good, since it was
+chosen for being high: measure the model that is returned on other data.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..datasets import Interactions
+from .evaluate import evaluate
+from .intervals import whole
+from .metrics import parse
+from .models import copied, parameters_of
+from .result import Evaluation
+from .spaces import Distribution, draw
+
+__all__ = ["Search", "Trial", "search"]
+
+KEPT = 3
+"""Of so many trials one stays, for so many times as many epochs."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One combination of hyperparameters, and what it came to.
+
+    Args:
+        parameters: the hyperparameters that were drawn.
+        value: the metric on the validation split; NaN where training diverged.
+        seconds: of training and measuring.
+        epochs: trained for, where halving has said so, else None.
+        evaluation: all that was measured, None where training diverged.
+        error: why training was given up, else None.
+    """
+
+    parameters: Mapping[str, Any]
+    value: float
+    seconds: float
+    epochs: int | None = None
+    evaluation: Evaluation | None = None
+    error: str | None = None
+
+
+class Search(Sequence[Trial]):
+    """The trials of a search, in the order in which they were made, and the best of them.
+
+    Args:
+        trials: what was tried.
+        metric: by which it was chosen.
+        model: the best, trained on all of the data; None with ``refit=False``.
+        best: the best trial; with halving, of those trained longest.
+    """
+
+    def __init__(self, trials: Sequence[Trial], metric: str, best: Trial, model: Any) -> None:
+        self.trials = list(trials)
+        self.metric = metric
+        self.best = best
+        self.model = model
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The hyperparameters of the best trial."""
+        return dict(self.best.parameters)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws the value of each trial, and the best so far; needs matplotlib."""
+        from .plots import plot_search
+
+        return plot_search(self, axes)
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.trials[place]
+
+    def __repr__(self) -> str:
+        rows = [self._header(), *self._rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+            for row in rows
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head, *rows = (
+            "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row)
+            for tag, row in [("th", self._header()), *(("td", row) for row in self._rows())]
+        )
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><tr>{head}</tr>{body}</table>"
+
+    def _header(self) -> list[str]:
+        epochs = ["epochs"] if self.best.epochs is not None else []
+        return [self.metric, *self.best.parameters, *epochs, "seconds"]
+
+    def _rows(self) -> Iterator[list[str]]:
+        """The trials as text, the best first."""
+        order = sorted(self.trials, key=lambda trial: (-(trial.epochs or 0), _descending(trial)))
+        for trial in order:
+            value = "diverged" if trial.error else f"{trial.value:.4f}"
+            epochs = [str(trial.epochs)] if trial.epochs is not None else []
+            yield [value, *map(_shown, trial.parameters.values()), *epochs, f"{trial.seconds:.1f}"]
+
+
+def search(
+    model: Any,
+    space: Mapping[str, Sequence[Any] | Distribution],
+    data: Interactions,
+    *,
+    trials: int = 20,
+    method: Literal["random", "halving"] = "random",
+    validation: float | Interactions = 0.2,
+    metric: str = "ndcg@10",
+    exclude_seen: bool = True,
+    refit: bool = True,
+    random_state: int = 0,
+    callback: Callable[[Trial], object] | None = None,
+    progress: bool = False,
+) -> Search:
+    """Looks for the hyperparameters with which a model ranks best what is held out of ``data``.
+
+    Args:
+        model: a recommender; its own hyperparameters hold where ``space`` names none.
+        space: by hyperparameter, a list of choices, or a distribution (``uniform``,
+            ``log_uniform``, ``integers``, or one of scipy.stats).
+        data: what to learn from, without the test set.
+        trials: how many combinations to try; fewer if there are no more.
+        method: ``"random"`` trains each as the model says, ``"halving"`` all for a few epochs, and
+            the better ones again for more, the last for the model's ``epochs``.
+        validation: the share of ``data`` held out at random to choose by, or interactions that are
+            not in ``data``.
+        metric: what to choose by, the larger the better.
+        exclude_seen: as of :func:`~wyrmling.evaluation.evaluate`.
+        refit: whether to train the best anew, on all of ``data``.
+        random_state: of the combinations and the split.
+        callback: called with each :class:`Trial`.
+        progress: whether to say on the standard error how each trial went.
+
+    Raises:
+        TypeError, ValueError: an argument of another kind, or outside its range; a parameter that
+            the model does not have, or that it refuses.
+        FloatingPointError: training diverged in every trial.
+
+    >>> from wyrmling.datasets import make_interactions
+    >>> from wyrmling.recommend import BPR
+    >>> train, test = make_interactions(n_users=200).split(seed=1)
+    >>> from wyrmling.evaluation import log_uniform, search
+    >>> space = {"lr": log_uniform(0.01, 0.2), "factors": [8, 16]}
+    >>> found = search(BPR(epochs=5), space, train, trials=3)
+    >>> len(found), sorted(found.parameters)
+    (3, ['factors', 'lr'])
+    >>> evaluate(found.model, test)["auc"] > 0.6
+    True
+    """
+    if not isinstance(data, Interactions):
+        raise TypeError(f"data: expected Interactions, got {type(data).__name__}")
+    if method not in ("random", "halving"):
+        raise ValueError(f"method is {method!r}, expected 'random' or 'halving'")
+    (wanted,) = parse([metric])
+    seed = whole("random_state", random_state, 0, 2**63 - 1)
+    count = whole("trials", trials, 1, 1_000_000)
+    own = parameters_of(model)
+    longest = _longest(own, space) if method == "halving" else None
+    drawn = draw(space, count, np.random.default_rng(seed))
+    copied(model, drawn[0])
+    if isinstance(validation, Interactions):
+        train, held_out = data, validation
+    else:
+        train, held_out = data.split(validation, seed=seed)
+
+    made: list[Trial] = []
+
+    def attempt(parameters: Mapping[str, Any], epochs: int | None) -> Trial:
+        changes = dict(parameters) if epochs is None else {**parameters, "epochs": epochs}
+        candidate, start = copied(model, changes), time.perf_counter()
+        found, error = _tried(candidate, train, held_out, wanted.name, exclude_seen)
+        value = math.nan if found is None else found[wanted.name]
+        seconds = time.perf_counter() - start
+        trial = Trial(parameters, value, seconds, epochs, found, error)
+        made.append(trial)
+        if progress:
+            print(f"trial {len(made)}: {_line(trial, wanted.name)}", file=sys.stderr, flush=True)
+        if callback is not None:
+            callback(trial)
+        return trial
+
+    last = [attempt(parameters, None) for parameters in drawn] if longest is None else []
+    if longest is not None:
+        rounds = math.floor(math.log(len(drawn), KEPT) + 1e-9)
+        for left in range(rounds, -1, -1):
+            epochs = max(1, round(longest / KEPT**left))
+            last = [attempt(parameters, epochs) for parameters in drawn]
+            kept = math.ceil(len(last) / KEPT)
+            drawn = [dict(trial.parameters) for trial in sorted(last, key=_descending)[:kept]]
+    best = min(last, key=_descending)
+    if best.error is not None:
+        raise FloatingPointError(f"training diverged in every trial; the first: {made[0].error}")
+    chosen = copied(model, best.parameters).fit(data) if refit else None
+    return Search(made, wanted.name, best, chosen)
+
+
+def _longest(own: Mapping[str, Any], space: Mapping[str, Any]) -> int:
+    """For how many epochs the last trials of a halving are trained."""
+    if "epochs" not in own:
+        raise ValueError(
+            "method is 'halving', which gives trials more and more epochs, and the model has no "
+            "parameter 'epochs'; expected 'random'"
+        )
+    if "epochs" in space:
+        raise ValueError(
+            "space has 'epochs', which method 'halving' chooses; the model's own is the longest"
+        )
+    return whole("epochs", own["epochs"], 1, 2**31 - 1)
+
+
+def _tried(
+    model: Any, train: Interactions, held_out: Interactions, metric: str, exclude_seen: bool
+) -> tuple[Evaluation | None, str | None]:
+    """What was found of a model, or why training was given up."""
+    try:
+        return evaluate(model.fit(train), held_out, metric, exclude_seen=exclude_seen), None
+    except FloatingPointError as error:
+        return None, str(error)
+
+
+def _descending(trial: Trial) -> tuple[bool, float]:
+    """A key that sorts trials from the best to the worst, and to those that diverged."""
+    return trial.error is not None, -trial.value if trial.error is None else 0.0
+
+
+def _line(trial: Trial, metric: str) -> str:
+    parameters = ", ".join(f"{name}={_shown(value)}" for name, value in trial.parameters.items())
+    found = f"{metric} {trial.value:.4f}" if trial.error is None else trial.error
+    return f"{found} in {trial.seconds:.1f} s with {parameters}"
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,123 @@
+"""What hyperparameters may be: choices and distributions, drawn at random."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+__all__ = ["Distribution", "draw", "integers", "log_uniform", "uniform"]
+
+TRIES = 100
+"""How often parameters are drawn again that were drawn before."""
+
+
+class Distribution(Protocol):
+    """What can be drawn from, by a generator; frozen distributions of scipy.stats are such."""
+
+    def rvs(self, *, random_state: np.random.Generator) -> Any:
+        """A value drawn at random."""
+
+
+@dataclass(frozen=True)
+class _Between:
+    """Numbers between two bounds, both included if they are whole."""
+
+    low: float
+    high: float
+    log: bool = False
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        least = 1 if self.whole else 0
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
+            raise ValueError(
+                f"bounds are {self.low} and {self.high}, expected finite ones in rising order"
+            )
+        if self.log and not (self.low >= least if self.whole else self.low > 0):
+            raise ValueError(f"low is {self.low}, expected more than 0 on a logarithmic scale")
+
+    def rvs(self, *, random_state: np.random.Generator) -> float | int:
+        if self.whole and not self.log:
+            return int(random_state.integers(int(self.low), int(self.high), endpoint=True))
+        low, high = self.low, self.high + (1 if self.whole else 0)
+        if self.log:
+            low, high = math.log(low), math.log(high)
+        drawn = random_state.uniform(low, high)
+        number = math.exp(drawn) if self.log else drawn
+        # Rounding may lead out of the bounds.
+        number = min(max(number, self.low), self.high)
+        return math.floor(number) if self.whole else number
+
+
+def uniform(low: float, high: float) -> Distribution:
+    """Numbers between two bounds, all as likely.
+
+    Raises ValueError for bounds that are not finite, or not in rising order; so do the others.
+    """
+    return _Between(float(low), float(high))
+
+
+def log_uniform(low: float, high: float) -> Distribution:
+    """Positive numbers whose logarithms are all as likely: what to take for rates and penalties.
+
+    >>> drawn = [log_uniform(0.001, 0.1).rvs(random_state=np.random.default_rng(n)) for n in (0, 1)]
+    >>> all(0.001 <= number <= 0.1 for number in drawn)
+    True
+    """
+    return _Between(float(low), float(high), log=True)
+
+
+def integers(low: int, high: int, log: bool = False) -> Distribution:
+    """Whole numbers from ``low`` to ``high``, both included; with ``log`` small ones are likelier.
+
+    Raises TypeError for bounds that are not integers.
+    """
+    for name, bound in (("low", low), ("high", high)):
+        if isinstance(bound, bool) or not isinstance(bound, (int, np.integer)):
+            raise TypeError(f"{name}: expected an integer, got {bound!r}")
+    return _Between(int(low), int(high), log, whole=True)
+
+
+def draw(
+    space: Mapping[str, Sequence[Any] | Distribution], trials: int, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """Parameters for so many trials, or fewer if the space has no more.
+
+    Raises:
+        TypeError: a parameter that is neither a sequence nor a distribution.
+        ValueError: a parameter without a choice, or no parameter.
+    """
+    if not isinstance(space, Mapping):
+        raise TypeError(f"space: expected a dict by parameter, got {type(space).__name__}")
+    if not space:
+        raise ValueError("space is empty, expected parameters and what they may be")
+    for name, choices in space.items():
+        if hasattr(choices, "rvs"):
+            continue
+        if isinstance(choices, (str, bytes)) or not isinstance(choices, (Sequence, np.ndarray)):
+            raise TypeError(
+                f"space[{name!r}]: expected a list of choices, or a distribution such as "
+                f"log_uniform(0.001, 0.1), got {choices!r}"
+            )
+        if not len(choices):
+            raise ValueError(f"space[{name!r}] is empty, expected at least one choice")
+    drawn: list[dict[str, Any]] = []
+    for _ in range(trials):
+        for _ in range(TRIES):
+            parameters = {name: _one(choices, rng) for name, choices in space.items()}
+            if parameters not in drawn:
+                drawn.append(parameters)
+                break
+    return drawn
+
+
+def _one(choices: Sequence[Any] | Distribution, rng: np.random.Generator) -> Any:
+    if isinstance(choices, (Sequence, np.ndarray)):
+        value = choices[int(rng.integers(len(choices)))]
+    else:
+        value = choices.rvs(random_state=rng)
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,307 @@
+"""Search, cross-validation and comparison, with models whose ranking is known beforehand."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from ranking_oracle import interactions, metric
+from scipy import stats
+
+from wyrmling import _core
+from wyrmling.datasets import Interactions, make_interactions
+from wyrmling.evaluation import (
+    compare,
+    cross_validate,
+    evaluate,
+    integers,
+    log_uniform,
+    popularity,
+    search,
+    uniform,
+    worse_than_popularity,
+)
+from wyrmling.evaluation.trained import Trained
+
+
+def pairs_of(data: Interactions) -> set[tuple[int, int]]:
+    return set(zip(data.users.tolist(), data.items.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Known:
+    """Knows a share of all pairs, ranks those first, and notes what it was trained on."""
+
+    share: float = 0.5
+    epochs: int = 27
+    seed: int = 0
+    diverges: bool = False
+    fitted: ClassVar[list[tuple[Known, Interactions]]] = []
+    world: ClassVar[set[tuple[int, int]]] = set()
+
+    def fit(self, data: Interactions) -> Trained:
+        self.fitted.append((self, data))
+        if self.diverges:
+            raise FloatingPointError("the loss is not a number")
+        known = np.random.default_rng(self.seed).random((data.n_users, data.n_items)) < self.share
+        likes = np.zeros(known.shape, np.float32)
+        likes[tuple(np.array(sorted(self.world)).T)] = 1
+        scores = (known * likes).astype(np.float32)
+        items, bias = np.eye(data.n_items, dtype=np.float32), np.zeros(data.n_items, np.float32)
+        seen = _core.Csr(data.users, data.items, *known.shape)
+        return Trained(
+            data.user_ids, data.item_ids, seen, lambda users: (scores[users], items, bias)
+        )
+
+
+@pytest.fixture
+def data() -> Interactions:
+    made = make_interactions(60, 40, 8, seed=3)
+    Known.world.clear()
+    Known.world.update(pairs_of(made))
+    Known.fitted.clear()
+    return made
+
+
+def test_random_search_finds_the_best_on_a_part_of_the_data(data: Interactions) -> None:
+    told: list[Any] = []
+    space = {"share": [0.1, 0.9, 0.5], "seed": [1]}
+    found = search(Known(), space, data, trials=10, callback=told.append)
+    # There are three combinations.
+    assert sorted(trial.parameters["share"] for trial in found) == [0.1, 0.5, 0.9]
+    assert found.parameters == {"share": 0.9, "seed": 1}
+    assert told == found.trials
+    assert found.best.value == max(trial.value for trial in found)
+    *tried, last = Known.fitted
+    train, held_out = data.split(0.2, seed=0)
+    for model, used in tried:
+        assert pairs_of(used) == pairs_of(train)
+        value = next(t.value for t in found if t.parameters["share"] == model.share)
+        assert value == evaluate(model.fit(train), held_out, "ndcg@10")["ndcg@10"]
+    assert pairs_of(last[1]) == pairs_of(data)
+    assert last[0].share == 0.9
+    assert found.model is not None
+
+
+def test_a_search_repeats(data: Interactions) -> None:
+    space = {"share": uniform(0, 1), "seed": integers(0, 9), "epochs": [1, 2]}
+    one, two, other = (
+        [t.parameters for t in search(Known(), space, data, trials=6, random_state=seed)]
+        for seed in (5, 5, 6)
+    )
+    assert one == two != other
+    assert len(one) == 6
+
+
+def test_validation_may_be_given(data: Interactions) -> None:
+    train, held_out = data.split(0.3, seed=8)
+    found = search(Known(), {"share": [0.2, 0.8]}, train, validation=held_out, refit=False)
+    assert found.model is None
+    assert {pairs_of(used) == pairs_of(train) for _, used in Known.fitted} == {True}
+    assert found.best.evaluation is not None
+    assert found.best.evaluation.n_users == len(np.unique(held_out.users))
+
+
+def test_halving_gives_the_better_third_more_epochs(data: Interactions) -> None:
+    shares = [place / 10 for place in range(9)]
+    found = search(Known(epochs=27), {"share": shares}, data, trials=9, method="halving")
+    assert Counter(trial.epochs for trial in found) == {3: 9, 9: 3, 27: 1}
+    for fewer, more in ((3, 9), (9, 27)):
+        tried = {t.parameters["share"]: t.value for t in found if t.epochs == fewer}
+        kept = {t.parameters["share"] for t in found if t.epochs == more}
+        assert kept == set(sorted(tried, key=tried.__getitem__)[-len(kept) :])
+    assert found.best.epochs == 27
+    assert [model.epochs for model, _ in Known.fitted[:9]] == [3] * 9
+    assert Known.fitted[-1][0].epochs == 27
+    assert "epochs" in repr(found).splitlines()[0]
+    assert len(search(Known(epochs=1), {"share": shares}, data, trials=1, method="halving")) == 1
+
+
+def test_trials_that_diverge_are_kept_and_never_best(data: Interactions) -> None:
+    found = search(Known(), {"diverges": [True, False]}, data, trials=2)
+    assert found.parameters == {"diverges": False}
+    (bad,) = (trial for trial in found if trial.parameters["diverges"])
+    assert math.isnan(bad.value)
+    assert bad.error == "the loss is not a number"
+    assert bad.evaluation is None
+    assert "diverged" in repr(found)
+    assert "<td>diverged</td>" in found._repr_html_()
+    with pytest.raises(FloatingPointError, match="diverged in every trial; the first: the loss"):
+        search(Known(diverges=True), {"share": [0.5]}, data)
+
+
+def test_progress_is_said_on_the_standard_error(
+    data: Interactions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    search(Known(), {"share": [0.25]}, data, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("trial 1: ndcg@10 0.")
+    assert "share=0.25" in err
+
+
+def test_distributions_stay_in_their_bounds() -> None:
+    rng = np.random.default_rng(0)
+    for distribution, low, high in (
+        (uniform(-2, 3), -2, 3),
+        (log_uniform(1e-3, 10), 1e-3, 10),
+        (integers(3, 5), 3, 5),
+        (integers(1, 64, log=True), 1, 64),
+        (uniform(2, 2), 2, 2),
+    ):
+        drawn = [distribution.rvs(random_state=rng) for _ in range(2_000)]
+        assert low <= min(drawn) <= low + 0.02 * (high - low) + 1e-9
+        assert high - 0.05 * (high - low) <= max(drawn) <= high
+    logs = np.log10([log_uniform(1e-3, 10).rvs(random_state=rng) for _ in range(4_000)])
+    assert np.histogram(logs, 4, (-3, 1))[0] == pytest.approx([1_000] * 4, rel=0.15)
+    whole = Counter(integers(3, 5).rvs(random_state=rng) for _ in range(3_000))
+    assert [whole[n] for n in (3, 4, 5)] == pytest.approx([1_000] * 3, rel=0.15)
+    for low, high in ((2, 1), (0, math.nan), (-math.inf, 0)):
+        with pytest.raises(ValueError, match="bounds are"):
+            uniform(low, high)
+    for low in (0, -1):
+        with pytest.raises(ValueError, match="expected more than 0"):
+            log_uniform(low, 1)
+        with pytest.raises(ValueError, match="expected more than 0"):
+            integers(low, 1, log=True)
+    with pytest.raises(TypeError, match=r"high: expected an integer, got 2\.5"):
+        integers(1, 2.5)  # type: ignore[arg-type]
+
+
+def test_distributions_of_scipy_are_taken(data: Interactions) -> None:
+    found = search(Known(), {"share": stats.uniform(0.2, 0.1)}, data, trials=3)
+    for trial in found:
+        assert type(trial.parameters["share"]) is float
+        assert 0.2 <= trial.parameters["share"] <= 0.3
+
+
+def test_what_cannot_be_searched_is_refused(data: Interactions) -> None:
+    some = {"share": [0.5]}
+    refused: dict[str, tuple[type[Exception], Any]] = {
+        "Known has no parameter 'rate', expected one of diverges, epochs": (
+            ValueError,
+            lambda: search(Known(), {"rate": [1]}, data),
+        ),
+        "data: expected Interactions, got list": (TypeError, lambda: search(Known(), some, [])),
+        "model: expected a recommender": (TypeError, lambda: search(3, some, data)),
+        "space: expected a dict": (TypeError, lambda: search(Known(), [], data)),
+        "space is empty": (ValueError, lambda: search(Known(), {}, data)),
+        r"space\['share'\] is empty": (ValueError, lambda: search(Known(), {"share": []}, data)),
+        r"space\['share'\]: expected a list of choices": (
+            TypeError,
+            lambda: search(Known(), {"share": "ab"}, data),
+        ),
+        "method is 'grid'": (ValueError, lambda: search(Known(), some, data, method="grid")),
+        "trials is 0": (ValueError, lambda: search(Known(), some, data, trials=0)),
+        "unknown 'foo'": (ValueError, lambda: search(Known(), some, data, metric="foo")),
+        "test is 1": (ValueError, lambda: search(Known(), some, data, validation=1)),
+        "space has 'epochs'": (
+            ValueError,
+            lambda: search(Known(), {"epochs": [1]}, data, method="halving"),
+        ),
+    }
+    for message, (kind, call) in refused.items():
+        Known.fitted.clear()
+        with pytest.raises(kind, match=message):
+            call()
+        assert not Known.fitted, message
+
+
+def test_folds_hold_out_everything_once(data: Interactions) -> None:
+    found = cross_validate(Known(), data, folds=4, metrics=["mrr", "coverage"])
+    assert len(found.folds) == len(Known.fitted) == 4
+    left = Counter(pair for _, used in Known.fitted for pair in pairs_of(used))
+    assert set(left) == pairs_of(data)
+    assert set(left.values()) == {3}
+    assert {len(used) for _, used in Known.fitted} <= {
+        len(data) - len(data) // 4,
+        len(data) - len(data) // 4 - 1,
+    }
+    values = [fold["mrr"] for fold in found.folds]
+    assert found["mrr"] == pytest.approx(np.mean(values))
+    assert found.spread["mrr"] == pytest.approx(np.std(values, ddof=1))
+    assert repr(found).startswith("4 folds; the mean")
+    assert "<th>coverage</th>" in found._repr_html_()
+    same = cross_validate(Known(), data, folds=4, metrics="mrr")
+    assert same["mrr"] == found["mrr"]
+    assert cross_validate(Known(), data, 4, "mrr", random_state=1)["mrr"] != found["mrr"]
+
+
+def test_folds_may_be_given(data: Interactions) -> None:
+    split = data.split(0.4, seed=1)
+    found = cross_validate(Known(), data, [split], "mrr")
+    assert found["mrr"] == evaluate(Known().fit(split[0]), split[1], "mrr")["mrr"]
+    assert math.isnan(found.spread["mrr"])
+    for folds, kind in ((1, ValueError), (len(data) + 1, ValueError), (2.5, TypeError)):
+        with pytest.raises(kind, match="folds"):
+            cross_validate(Known(), data, folds)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="folds is empty"):
+        cross_validate(Known(), data, [])
+    with pytest.raises(TypeError, match=r"folds\[0\]: expected a pair of Interactions"):
+        cross_validate(Known(), data, [data])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="data has 1 interactions"):
+        cross_validate(Known(), data.take(np.array([0])), 2)
+
+
+def test_models_are_compared_beside_popularity(data: Interactions) -> None:
+    train, test = data.split(0.3, seed=2)
+    found = compare({"bad": Known(0.0), "good": Known(0.9)}, train, test, ["mrr", "coverage"])
+    assert set(found) == {"bad", "good", "popularity"}
+    assert found.best == "good"
+    assert next(iter(found)) == "good"
+    assert set(found.models) == set(found.seconds) == {"bad", "good"}
+    baseline = metric("mrr", popular(train), pairs_of(train), pairs_of(test))
+    assert found["popularity"]["mrr"] == pytest.approx(np.mean(list(baseline.values())))
+    table = repr(found).splitlines()
+    assert table[0].split() == ["model", "mrr", "interval", "coverage", "seconds"]
+    assert [line.split()[0] for line in table[1:]] == list(found)
+    assert "<td>good</td>" in found._repr_html_()
+    again = compare(found.models, None, test, ["mrr", "coverage"])
+    assert {name: dict(one) for name, one in again.items()} == {
+        name: dict(one) for name, one in found.items()
+    }
+    gap, low, _ = found["good"].difference(found["popularity"], "mrr")
+    assert 0 < low < gap
+    with pytest.raises(KeyError, match="'best' was not compared, expected one of good"):
+        found["best"]
+
+
+def popular(train: Interactions) -> np.ndarray[Any, Any]:
+    users = Counter(item for _, item in pairs_of(train))
+    row = [users[item] for item in range(train.n_items)]
+    return np.tile(row, (train.n_users, 1))
+
+
+def test_what_cannot_be_compared_is_refused(data: Interactions) -> None:
+    with pytest.raises(TypeError, match="models: expected a dict by name, got list"):
+        compare([Known()], data, data)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="models is empty"):
+        compare({}, data, data)
+    with pytest.raises(TypeError, match="test: expected Interactions, got NoneType"):
+        compare({"one": Known()}, data, None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="train: expected Interactions, got int"):
+        compare({"one": Known()}, 3, data)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="model: expected a recommender"):
+        compare({"one": Known(), "two": "model"}, data, data)
+    assert not Known.fitted
+
+
+def test_a_model_worse_than_popularity_is_said(data: Interactions) -> None:
+    train, test = data.split(0.3, seed=2)
+    assert worse_than_popularity(Known(0.9).fit(train), test) is None
+    sentence = worse_than_popularity(Known(0.0).fit(train), test, "mrr")
+    assert sentence is not None
+    assert "mrr on the validation set is 0.0" in sentence
+    assert "that of popularity 0." in sentence
+    assert worse_than_popularity(popularity(train), test) is None
+
+
+def test_popularity_counts_users() -> None:
+    train = interactions([(0, 1), (0, 1), (0, 1), (1, 2), (2, 2)], 4, 3)
+    found = evaluate(popularity(train), interactions({(3, 1), (1, 1)}, 4, 3), "mrr")
+    # Two users have item 2, which user 1 has seen; one has item 1.
+    assert found.per_user["mrr"].tolist() == [1, 1 / 2]
