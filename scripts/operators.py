@@ -42,6 +42,7 @@ SYMBOLS = {
     "equal": "x == y",
     "not_equal": "x != y",
     "gather": "x[rows]",
+    "bag": "wy.bag(x, [1, 0], [0, 2])",
     "slice": "x[0, ::2]",
     "transpose": "x.T",
     "cast": "x * single",

@@ -4,12 +4,12 @@
 
 It comes from the rule table, and from ``__all__`` of submodules. ``_names.py`` and ``_names.pyi``
 of ``python/wyrmling`` list what ``wyrmling`` exports: the functions that NumPy has, those that are
-methods of ``Variable``, and all of ``arrays``, ``transforms``, ``ragged`` and ``drawing``.
-``_core.pyi`` declares these functions, and ``special.py`` exports those that NumPy has not, or that
-SciPy has too; what else these two list stays. ``functions.pyi``, ``arrays/__init__.pyi``,
-``linalg/__init__.pyi`` and ``special.pyi`` declare functions in their public form: of variables a
-variable, of plain arguments what is plain. ``tests/test_elementwise.py`` says if one is not
-current.
+methods of ``Variable``, and all of ``arrays``, ``bags``, ``drawing``, ``ragged`` and
+``transforms``. ``_core.pyi`` declares these functions, and ``special.py`` exports those that NumPy
+has not, or that SciPy has too; what else these two list stays. ``functions.pyi``,
+``arrays/__init__.pyi``, ``linalg/__init__.pyi`` and ``special.pyi`` declare functions in their
+public form: of variables a variable, of plain arguments what is plain.
+``tests/test_elementwise.py`` says if one is not current.
 """
 
 import ast
@@ -78,7 +78,7 @@ EXPORTS = {name: (signature, home) for name, signature, home in _core.exported()
 THEIRS = NUMPY | {name for name, (_, home) in EXPORTS.items() if home == "numpy"} | {"matmul"}
 NATIVE = {name for name, (_, home) in EXPORTS.items() if home != "inner"}
 # Modules whose public names are all exported by the package.
-WHOLE = ["arrays", "drawing", "ragged", "transforms"]
+WHOLE = ["arrays", "bags", "drawing", "ragged", "transforms"]
 
 
 def signature(entry: dict[str, Any]) -> str:

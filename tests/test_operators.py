@@ -153,6 +153,11 @@ CASES = {
         [(3, 4)],
     ),
     "gather": (lambda x: wy.gather(x, INDEX), lambda x: x[INDEX], [(3, 2)]),
+    "bag": (
+        lambda x: wy.bag(x, [2, 0, 2], [0, 1, 1, 3]),
+        lambda x: np.stack([x[2], 0 * x[0], x[0] + x[2]]),
+        [(3, 2)],
+    ),
     "[list]": (lambda x: x[[2, -1, 2]], lambda x: x[[2, -1, 2]], [(3, 2)]),
     "[IndexInput]": (lambda x: x[ROWS], lambda x: x[[1, 1]], [(3,)]),
     "[int]": (lambda x: x[-1], lambda x: x[-1], [(3, 2)]),

@@ -34,6 +34,9 @@ HOMES: dict[str, str] = {
         unique_all unique_counts unique_inverse unique_values unstack unwrap vander var vdot
         vectorize vsplit vstack zeros_like
     """,
+    "bags": """
+        bag
+    """,
     "drawing": """
         Drawing draw
     """,

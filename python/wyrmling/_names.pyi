@@ -151,6 +151,9 @@ from .arrays import (
     vstack,
     zeros_like,
 )
+from .bags import (
+    bag,
+)
 from .drawing import (
     Drawing,
     draw,
@@ -333,6 +336,7 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "average",
+    "bag",
     "bincount",
     "block",
     "broadcast_arrays",

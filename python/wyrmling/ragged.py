@@ -16,6 +16,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from ._core import Variable
+
 __all__ = ["Ragged"]
 
 
@@ -27,13 +29,17 @@ class Ragged:
     that length alone. ``offsets`` holds ``n + 1`` integers for ``n`` entries; the first is 0, none
     is less than the one before, the last is the length of ``values``.
 
-    Both are copied. Nothing changes the copies: neither what is done to the given arrays later, nor
-    an entry, which is a read-only view. ``x[i]`` is an entry; ``x[2:5]``, ``x[[4, 0]]`` and
-    ``x[mask]`` are Ragged themselves. ``==`` is true if all entries have equal lengths and numbers.
-    A copy (``copy.copy``) is the object itself.
+    ``weights``, if given, are numbers of shape ``(len(values),)`` that ``bag`` multiplies rows
+    with; entries do not have them.
 
-    Raises TypeError if ``values`` are no numbers or ``offsets`` no integers, ValueError if
-    ``offsets`` are not as above.
+    All are copied. Nothing changes the copies: neither what is done to the given arrays later, nor
+    an entry, which is a read-only view. ``x[i]`` is an entry; ``x[2:5]``, ``x[[4, 0]]`` and
+    ``x[mask]`` are Ragged themselves, with their weights; ``x[i]`` of a Variable of integers is
+    what ``bag`` sums rows of, the entries that it names. ``==`` is true if all entries have equal
+    lengths, numbers and weights. A copy (``copy.copy``) is the object itself.
+
+    Raises TypeError if ``values`` or ``weights`` are no numbers or ``offsets`` no integers,
+    ValueError if ``offsets`` or ``weights`` are not as above.
 
     >>> x = Ragged([1.0, 2.0, 3.0], [0, 2, 2, 3])
     >>> x
@@ -46,18 +52,50 @@ class Ragged:
     True
     """
 
-    __slots__ = ("__weakref__", "_offsets", "_values")
+    __slots__ = ("__weakref__", "_offsets", "_values", "_weights")
     # NumPy's operators refuse it, in place of applying themselves to every entry as an object.
     __array_ufunc__ = None
     _values: npt.NDArray[Any]
     _offsets: npt.NDArray[np.int64]
+    _weights: npt.NDArray[Any] | None
 
-    def __init__(self, values: npt.ArrayLike, offsets: npt.ArrayLike) -> None:
+    def __init__(
+        self,
+        values: npt.ArrayLike,
+        offsets: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+    ) -> None:
         found = _numbers("values", values)
         if not found.ndim:
             raise ValueError(f"values: expected one axis or more, got the number {found}")
         self._values = _frozen(found)
         self._offsets = _frozen(_checked(offsets, len(self._values)))
+        self._weights = None if weights is None else _frozen(_weights(weights, len(self._values)))
+
+    @classmethod
+    def from_csr(cls, matrix: Any) -> Ragged:
+        """The rows of a sparse matrix as entries: the columns in which they have numbers, with
+        these numbers as weights.
+
+        ``matrix`` is a CSR matrix or array of SciPy's, or has the attributes ``indptr``,
+        ``indices`` and ``data`` of one. Raises TypeError for anything else, and what ``Ragged``
+        raises.
+
+        >>> from types import SimpleNamespace
+        >>> csr = SimpleNamespace(indptr=[0, 2, 2, 3], indices=[0, 4, 1], data=[1.0, 0.5, 2.0])
+        >>> x = Ragged.from_csr(csr)
+        >>> x[0], x.weights
+        (array([0, 4]), array([1. , 0.5, 2. ]))
+        """
+        if getattr(matrix, "format", "csr") != "csr":
+            raise TypeError(f"matrix: expected it in CSR, got {matrix.format}; give it by .tocsr()")
+        try:
+            parts = matrix.indices, matrix.indptr, matrix.data
+        except AttributeError:
+            raise TypeError(
+                f"matrix: expected a sparse matrix in CSR, got {type(matrix).__name__}"
+            ) from None
+        return cls(*parts)
 
     @classmethod
     def from_list(cls, rows: Iterable[npt.ArrayLike]) -> Ragged:
@@ -85,6 +123,13 @@ class Ragged:
         return self._offsets
 
     @property
+    def weights(self) -> npt.NDArray[Any] | None:
+        """A number for each of the values, by which ``bag`` multiplies rows; read-only. None if it
+        has none.
+        """
+        return self._weights
+
+    @property
     def lengths(self) -> npt.NDArray[np.int64]:
         """The length of each entry, int64."""
         return np.diff(self._offsets)
@@ -103,11 +148,15 @@ class Ragged:
     ) -> Ragged: ...
     @overload
     def __getitem__(self, index: int | np.integer[Any]) -> npt.NDArray[Any]: ...
+    @overload
+    def __getitem__(self, index: Variable) -> Chosen: ...
     def __getitem__(self, index: Any) -> Any:
-        """An entry, or several as a Ragged.
+        """An entry, or several as a Ragged; by a Variable, what ``bag`` takes.
 
         Raises IndexError for a place that is not there, TypeError for what is no index.
         """
+        if isinstance(index, Variable):
+            return Chosen(self, index)
         if isinstance(index, slice | list) or (isinstance(index, np.ndarray) and index.ndim):
             return self._several(index)
         if isinstance(index, bool | np.bool_):
@@ -133,7 +182,8 @@ class Ragged:
         np.cumsum(lengths, out=offsets[1:])
         # Place k of the result is place k of its entry's, moved as far as the entry was.
         every = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-        return Ragged(self._values[every], offsets)
+        weights = None if self._weights is None else self._weights[every]
+        return Ragged(self._values[every], offsets, weights)
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         for start, stop in pairwise(self._offsets.tolist()):
@@ -143,6 +193,10 @@ class Ragged:
         if not isinstance(other, Ragged):
             return NotImplemented
         same = np.array_equal(self._offsets, other._offsets)
+        if (self._weights is None) != (other._weights is None):
+            return False
+        if self._weights is not None and other._weights is not None:
+            same = same and np.array_equal(self._weights, other._weights)
         return same and np.array_equal(self._values, other._values)
 
     __hash__ = None  # type: ignore[assignment]
@@ -167,7 +221,8 @@ class Ragged:
         spread = f", lengths {lengths.min()} to {lengths.max()}" if len(lengths) else ""
         each = self._values.shape[1:]
         shape = f" by {' by '.join(map(str, each))}" if each else ""
-        return f"<Ragged of {len(self)} arrays of {self.dtype}{spread}{shape}>"
+        weights = ", with weights" if self._weights is not None else ""
+        return f"<Ragged of {len(self)} arrays of {self.dtype}{spread}{shape}{weights}>"
 
     def __copy__(self) -> Ragged:
         return self
@@ -176,7 +231,23 @@ class Ragged:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._values, self._offsets)
+        return type(self), (self._values, self._offsets, self._weights)
+
+
+class Chosen:
+    """Entries of a Ragged that a Variable names: ``x[i]``, of which ``bag`` sums rows.
+
+    ``ragged`` is the Ragged, ``index`` the Variable.
+    """
+
+    __slots__ = ("index", "ragged")
+    __array_ufunc__ = None
+
+    def __init__(self, ragged: Ragged, index: Variable) -> None:
+        self.ragged, self.index = ragged, index
+
+    def __repr__(self) -> str:
+        return f"<entries of {self.ragged} that {self.index.shape} integers name>"
 
 
 def plain(what: str, given: Any) -> npt.NDArray[Any]:
@@ -199,6 +270,16 @@ def _numbers(what: str, given: Any) -> npt.NDArray[Any]:
             f"{what}: expected numbers (float32, float64 or integers), got {found.dtype}"
         )
     return found.astype(found.dtype.newbyteorder("="), copy=False)
+
+
+def _weights(given: Any, count: int) -> npt.NDArray[Any]:
+    """Weights of so many values."""
+    found = _numbers("weights", given)
+    if found.shape != (count,):
+        raise ValueError(
+            f"weights: expected a number for each of {count} values, got shape {found.shape}"
+        )
+    return found if found.dtype.kind == "f" else found.astype(np.float64)
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

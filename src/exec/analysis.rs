@@ -6,14 +6,14 @@ use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
-use super::rows::RowTerms;
+use super::rows::{Bags, ReturnedRows, RowTerms};
 use super::schedule::{Unit, schedule};
 use crate::array::{Array, Shape, Type, broadcast};
 use crate::error::Result;
 use crate::ir::{Function, Straight, ValueId};
 use crate::optim::gradient::Term;
 use crate::rules::differentiate::Product;
-use crate::rules::{Form, Gather, Kernel, OpRef, Operator, VecDot, check_indices, shares};
+use crate::rules::{Bag, Form, Gather, Kernel, OpRef, Operator, VecDot, check_indices, shares};
 
 /// What to plan.
 pub(super) struct Request<'a> {
@@ -158,12 +158,17 @@ impl<'f> Analysis<'f> {
     pub(super) fn rows(
         &self,
         parameter: &Type,
-        pairs: &[(ValueId, ValueId)],
+        returned: &[ReturnedRows],
     ) -> Vec<RowTerms<ValueId>> {
         let ty = |v: ValueId| self.function.ty(v);
         let mut parts: Vec<RowTerms<ValueId>> = Vec::new();
-        let mut part_of: HashMap<ValueId, usize> = HashMap::new();
-        for &(index, rows) in pairs {
+        let mut part_of: HashMap<(ValueId, &Option<Bags<ValueId>>), usize> = HashMap::new();
+        for &ReturnedRows {
+            index,
+            rows,
+            ref bags,
+        } in returned
+        {
             let term = |v| match self.args_of(v, Form::RowProduct) {
                 // A row of the table is a row of the product in tables of two axes only.
                 Some([scale, rows])
@@ -183,12 +188,13 @@ impl<'f> Analysis<'f> {
             };
             let terms = self.summands(rows).into_iter().map(term);
             // Lookups written twice are one part.
-            match part_of.entry(index) {
+            match part_of.entry((index, bags)) {
                 Entry::Occupied(known) => parts[*known.get()].terms.extend(terms),
                 Entry::Vacant(place) => {
                     place.insert(parts.len());
                     let terms = terms.collect();
-                    parts.push(RowTerms { index, terms });
+                    let bags = bags.clone();
+                    parts.push(RowTerms { index, terms, bags });
                 }
             }
         }
@@ -221,6 +227,34 @@ impl<'f> Analysis<'f> {
                 .is_ok_and(|ty| ty == *self.function.ty(node.result));
         let table = self.table_of(table).filter(|_| fits)?;
         self.is_bounded(index).then_some(table)
+    }
+
+    /// Whether a node sums rows of a table directly, in bags that an index chooses: the table, the index
+    /// and the bags.
+    pub(super) fn is_table_bag(
+        &self,
+        node: &Scheduled<'f>,
+    ) -> Option<(usize, ValueId, Bags<ValueId>)> {
+        let &[table, index, ids, offsets, ref weights @ ..] = node.args else {
+            return None;
+        };
+        let types: SmallVec<[&Type; 5]> = node.args.iter().map(|&v| self.function.ty(v)).collect();
+        let bag = Bag {
+            chosen: true,
+            weighted: !weights.is_empty(),
+        };
+        let fits = node.op.form() == Form::BagLookup
+            && bag
+                .infer(&types)
+                .is_ok_and(|ty| ty == *self.function.ty(node.result));
+        let table = self.table_of(table).filter(|_| fits)?;
+        let weights = weights.first().copied();
+        let bags = Bags {
+            ids,
+            offsets,
+            weights,
+        };
+        Some((table, index, bags))
     }
 
     pub(super) fn table_of(&self, value: ValueId) -> Option<usize> {
@@ -324,7 +358,14 @@ impl<'f> Analysis<'f> {
         }
         for (rows, n) in gradients {
             for part in rows {
-                bound("the gradient of a lookup", part.index, n)?;
+                match &part.bags {
+                    None => bound("the gradient of a lookup", part.index, n)?,
+                    Some(bags) => {
+                        let count = self.function.ty(bags.offsets).size().saturating_sub(1);
+                        bound("the gradient of a bag", part.index, count)?;
+                        bound("the gradient of a bag", bags.ids, n)?;
+                    }
+                }
             }
         }
         Ok(bounds)

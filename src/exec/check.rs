@@ -10,7 +10,7 @@
 //! - A step writes to the arena or to registers only, and apart from all that it reads.
 //! - A lookup straight from a table, and the rows of a gradient, have indices that are an input or
 //!   a constant, which are known to be below the number of rows; there are as many rows as
-//!   indices.
+//!   indices. Those of bags are compared in each run.
 //! - Kernels of a group are of its element type, and have as many operands as they are given.
 //!
 //! Limits: that a value is still there when it is read is not checked. Memory is initialised, and
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use super::arena::LINE;
 use super::plan::{DotRows, FusedOperand, Group, Location, Place, Plan, Sink, Step};
-use super::rows::RowTerms;
+use super::rows::{Bags, RowTerms};
 use crate::array::{Array, DType, Type, element_count};
 use crate::error::{Error, Result};
 use crate::table::Table;
@@ -186,6 +186,18 @@ impl Checker<'_> {
         ensure(bounded, "an index that nobody compares is used on a table")
     }
 
+    /// What says which rows of a table are in which bag. That there are such rows and bags is compared
+    /// in each run.
+    fn bags(&self, index: &Place, bags: &Bags<Place>, of: &Type) -> Result<()> {
+        for integers in [index, &bags.ids, &bags.offsets] {
+            self.numbers(integers, DType::U32, Some(integers.ty.size()))?;
+        }
+        match &bags.weights {
+            None => Ok(()),
+            Some(weights) => self.numbers(weights, of.dtype, Some(bags.ids.ty.size())),
+        }
+    }
+
     /// Rows of a table: as many as there are indices.
     fn lookup(&self, table: usize, index: &Place, out: &Place) -> Result<()> {
         let ty = self.table(table)?.ty();
@@ -277,6 +289,19 @@ impl Checker<'_> {
                 self.numbers(out, ty.dtype, Some(ty.size()))
             }
             Step::Gather { table, index, out } => self.lookup(*table, index, out),
+            Step::Bag {
+                table,
+                index,
+                bags,
+                out,
+            } => {
+                let ty = self.table(*table)?.ty();
+                self.bags(index, bags, ty)?;
+                self.writes(out)?;
+                self.numbers(out, ty.dtype, index.ty.size().checked_mul(width(ty)?))?;
+                let mut operands = bags.values().chain([index]);
+                operands.try_for_each(|operand| apart(operand, out))
+            }
             Step::GatherDot { rows, others, out } => self.dot(rows, others, out),
             Step::Group(group) => self.group(group),
             Step::Kernel { args, out, .. } => {
@@ -298,7 +323,10 @@ impl Checker<'_> {
     fn rows(&self, parts: &[RowTerms<Place>], of: &Type) -> Result<()> {
         let width = width(of)?;
         for part in parts {
-            self.index(&part.index, of.shape[0])?;
+            match &part.bags {
+                None => self.index(&part.index, of.shape[0])?,
+                Some(bags) => self.bags(&part.index, bags, of)?,
+            }
             let count = part.index.ty.size();
             for term in &part.terms {
                 self.numbers(&term.rows, of.dtype, count.checked_mul(width))?;

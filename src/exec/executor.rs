@@ -1,7 +1,7 @@
 //! Running a plan: one thread's memory, used again for every run.
 //!
 //! After its construction an executor allocates nothing, as long as the operators' own
-//! kernels do not. Tables are read by moves that may race with other workers.
+//! kernels do not, but for gradients of bags, which are as long as each run has them. Tables are read by moves that may race with other workers.
 
 use std::sync::Arc;
 
@@ -12,11 +12,13 @@ use super::link::{Address, BoundRows, Linked, LinkedGroup, Linker, Memory, Strea
 use super::lookup;
 use super::plan::{BLOCK, Location, Place, Plan, Sink};
 use super::rows::RowTerms;
+use super::table_rows::RowRecords;
 use crate::array::{
     Array, DType, Dense, Shape, Slice, Type, Typed, View, ViewMut, size, vec_for, with_real,
 };
 use crate::error::Result;
 use crate::interrupt::{self, Poller};
+use crate::optim::gradient::{GradientRows, Term};
 use crate::reserve;
 #[cfg(feature = "python")]
 use crate::rules::OpRef;
@@ -39,6 +41,8 @@ pub struct Executor {
     steps: Vec<Linked>,
     /// For each gradient that is rows, where they are.
     rows: Vec<Vec<RowTerms<Memory>>>,
+    /// For each part of those the rows of its bags, if it has bags, of the last run.
+    written: Vec<Vec<RowRecords>>,
     /// Where each leaf's data is; nothing is read there for a table.
     leaves: Vec<*const u8>,
     /// The leaves' element types and numbers of elements.
@@ -79,7 +83,12 @@ impl Executor {
         let none = Sink::Rows(Vec::new());
         let sinks = plan.sinks.iter();
         let rows = sinks.map(|s| linker.rows(s.as_ref().unwrap_or(&none)));
-        let rows = rows.collect();
+        let rows: Vec<Vec<RowTerms<Memory>>> = rows.collect();
+        let records = plan.gradients.iter().zip(&rows).map(|(&leaf, parts)| {
+            let record = |_: &RowTerms<Memory>| RowRecords::new(plan.leaves[leaf].dtype);
+            parts.iter().map(record).collect()
+        });
+        let written = records.collect();
         let walks = steps.iter().map(|s| match s {
             Linked::Group(g) => g.walk.scratch(),
             _ => 0,
@@ -90,6 +99,7 @@ impl Executor {
             _registers: registers,
             steps,
             rows,
+            written,
             leaves: vec![std::ptr::without_provenance(64); plan.leaves.len()],
             types: plan.leaves.iter().map(|t| (t.dtype, t.size())).collect(),
             scratch,
@@ -168,6 +178,19 @@ impl Executor {
                     let (index, out) = unsafe { (index.numbers(leaves), out.numbers_mut::<T>()) };
                     lookup::gather(table, index, out);
                 }),
+                Linked::Bag {
+                    table,
+                    index,
+                    bags,
+                    out,
+                } => with_real!(out.dtype, T => {
+                    // SAFETY: all are live operands, which nobody writes in this step; `out` is its
+                    // result, apart from them, and of type T by `with_real`.
+                    let (found, out) = unsafe {
+                        (bags.read(index, table.rows(), leaves), out.numbers_mut::<T>())
+                    };
+                    super::bags::sum(table, found.0, found.1, out)?;
+                }),
                 Linked::GatherDot {
                     table,
                     index,
@@ -245,6 +268,32 @@ impl Executor {
                 }
             }
         }
+        self.write_bags()
+    }
+
+    /// Writes out the gradients that are rows of bags.
+    fn write_bags(&mut self) -> Result<()> {
+        let leaves = &self.leaves[..];
+        let gradients = self.plan.gradients.iter().zip(&self.rows);
+        for ((&leaf, parts), written) in gradients.zip(&mut self.written) {
+            let ty = &self.plan.leaves[leaf];
+            for (part, out) in parts.iter().zip(written) {
+                let Some(bags) = &part.bags else { continue };
+                with_real!(ty.dtype, T => {
+                    // SAFETY: these are leaves, constants and results that live in the arena until the
+                    // next run, and nobody writes to them now.
+                    let (bags, weights) = unsafe { bags.read::<T>(&part.index, ty.shape[0], leaves) };
+                    let terms = part.terms.iter().map(|term| Term {
+                        // SAFETY: as above.
+                        scale: term.scale.as_ref().map(|m| unsafe { m.numbers::<T>(leaves) }),
+                        // SAFETY: as above.
+                        rows: unsafe { term.rows.numbers::<T>(leaves) },
+                    });
+                    let terms: SmallVec<[Term<&[T]>; 4]> = terms.collect();
+                    super::bags::write_out(bags, weights, &terms, size(&ty.shape[1..]), out)?;
+                });
+            }
+        }
         Ok(())
     }
 
@@ -270,8 +319,19 @@ impl Executor {
     pub(crate) fn rows(&self, k: usize) -> BoundRows<'_> {
         BoundRows {
             rows: &self.rows[k],
+            written: &self.written[k],
             leaves: &self.leaves,
         }
+    }
+
+    /// How many rows gradient number `k` has, after a run; none if it is an array.
+    pub(crate) fn row_count(&self, k: usize) -> usize {
+        let parts = self.rows[k].iter().zip(&self.written[k]);
+        let counts = parts.map(|(part, written)| match part.bags {
+            None => part.index.len,
+            Some(_) => written.indices().len(),
+        });
+        counts.sum()
     }
 
     /// A value's elements of a known type.
@@ -292,34 +352,35 @@ impl Executor {
         })
     }
 
-    /// A copy of a gradient of rows, of a parameter of type `ty`.
+    /// A copy of gradient number `k`, which is rows of a parameter of type `ty`.
     ///
     /// # Errors
     /// [`Memory`](crate::Error::Memory) if there is not the memory.
-    pub(crate) fn copy_rows(&self, parts: &[RowTerms<Place>], ty: &Type) -> Result<table::Rows> {
+    pub(crate) fn copy_rows(&self, k: usize, ty: &Type) -> Result<table::Rows> {
         let width = size(&ty.shape[1..]);
-        let count: usize = parts.iter().map(|p| p.index.ty.size()).sum();
-        let mut indices: Vec<u32> = vec_for(&[count])?;
-        let values: Array = with_real!(ty.dtype, T => {
+        let rows = &self.rows(k);
+        let (indices, values): (Vec<u32>, Array) = with_real!(ty.dtype, T => {
+            let rows: &dyn GradientRows<T> = rows;
+            let parts = 0..rows.count();
+            let count = parts.clone().map(|part| rows.indices(part).len()).sum();
+            let mut indices: Vec<u32> = vec_for(&[count])?;
             let mut values: Vec<T> = vec_for(&[count, width])?;
             for part in parts {
-                let at: &[u32] = self.numbers(&part.index);
+                let at = rows.indices(part);
                 let start = values.len();
                 indices.extend_from_slice(at);
                 values.resize(start + at.len() * width, T::default());
-                for term in &part.terms {
-                    let rows: &[T] = self.numbers(&term.rows);
-                    let scale: Option<&[T]> = term.scale.as_ref().map(|s| self.numbers(s));
+                for term in (0..rows.terms(part)).map(|term| rows.term(part, term)) {
                     for (k, out) in values[start..].chunks_exact_mut(width.max(1)).enumerate() {
-                        let s = scale.map_or(1.0 as T, |s| s[k]);
-                        let row = &rows[k * width..(k + 1) * width];
+                        let s = term.scale.map_or(1.0 as T, |s| s[k]);
+                        let row = &term.rows[k * width..(k + 1) * width];
                         out.iter_mut().zip(row).for_each(|(o, &r)| *o += s * r);
                     }
                 }
             }
             let mut shape = Shape::from_slice(&[indices.len()]);
             shape.extend_from_slice(&ty.shape[1..]);
-            Dense::from_vec(shape, values).into()
+            (indices, Dense::from_vec(shape, values).into())
         });
         table::Rows::new(ty.clone(), Dense::from(indices), values)
     }

@@ -9,10 +9,11 @@ use smallvec::SmallVec;
 
 use super::arena::{Arena, LINE};
 use super::plan::{BLOCK, FusedOperand, Group, Location, Place, Plan, Sink, Step};
-use super::rows::RowTerms;
-use crate::array::{Broadcast, DType, Slice, SliceMut, Typed};
+use super::rows::{Bags, RowTerms};
+use super::table_rows::RowRecords;
+use crate::array::{Broadcast, DType, Number, Slice, SliceMut, Typed};
 use crate::optim::gradient::{GradientRows, Term};
-use crate::rules::{Kernel, MOST_OPERANDS, OpRef, Operand};
+use crate::rules::{BagIndex, Kernel, MOST_OPERANDS, OpRef, Operand};
 use crate::table::Table;
 
 /// An address, or a leaf whose data is bound before each run.
@@ -103,6 +104,29 @@ impl Memory {
     }
 }
 
+impl Bags<Memory> {
+    /// The bags that an index chooses of `rows` rows, and their weights.
+    ///
+    /// # Safety
+    /// As [`Memory::numbers`], of the index and of these.
+    #[inline(always)]
+    pub(super) unsafe fn read<'a, T: Number>(
+        &self,
+        index: &Memory,
+        rows: usize,
+        leaves: &[*const u8],
+    ) -> (BagIndex<'a>, Option<&'a [T]>) {
+        // SAFETY: all are live and initialised, and nobody writes to them, by the conditions of this
+        // function.
+        unsafe {
+            let [index, ids, offsets] =
+                [index, &self.ids, &self.offsets].map(|memory| memory.numbers(leaves));
+            let weights = self.weights.as_ref().map(|memory| memory.numbers(leaves));
+            (BagIndex::chosen(index, ids, offsets, rows), weights)
+        }
+    }
+}
+
 /// A slice of `len` elements of type `dtype`.
 ///
 /// # Safety
@@ -176,6 +200,12 @@ pub(super) enum Linked {
         index: Memory,
         out: Memory,
     },
+    Bag {
+        table: Arc<Table>,
+        index: Memory,
+        bags: Bags<Memory>,
+        out: Memory,
+    },
     /// Rows looked up, times rows that are in memory.
     GatherDot {
         table: Arc<Table>,
@@ -211,6 +241,8 @@ pub(super) enum Linked {
 /// Rows of a gradient in an executor's memory, after a run.
 pub(crate) struct BoundRows<'a> {
     pub(super) rows: &'a Vec<RowTerms<Memory>>,
+    /// Those of bags, written out; one for each part.
+    pub(super) written: &'a [RowRecords],
     pub(super) leaves: &'a [*const u8],
 }
 
@@ -221,16 +253,28 @@ impl<T: Typed> GradientRows<T> for BoundRows<'_> {
     }
     #[inline(always)]
     fn indices(&self, part: usize) -> &[u32] {
+        if self.rows[part].bags.is_some() {
+            return self.written[part].indices();
+        }
         // SAFETY: the executor, which is borrowed, owns the memory and does not run; what is
         // bound to leaves lives as long as results are read (`Executor::run`).
         unsafe { self.rows[part].index.numbers(self.leaves) }
     }
     #[inline(always)]
     fn terms(&self, part: usize) -> usize {
-        self.rows[part].terms.len()
+        match self.rows[part].bags {
+            None => self.rows[part].terms.len(),
+            Some(_) => 1,
+        }
     }
     #[inline(always)]
     fn term(&self, part: usize, term: usize) -> Term<&[T]> {
+        if self.rows[part].bags.is_some() {
+            return Term {
+                scale: None,
+                rows: self.written[part].rows(),
+            };
+        }
         let Term { scale, rows } = &self.rows[part].terms[term];
         // SAFETY: the executor, which is borrowed, owns the memory and does not run; what is
         // bound to leaves lives as long as results are read (`Executor::run`).
@@ -375,6 +419,17 @@ impl Linker<'_> {
             Step::Gather { table, index, out } => Linked::Gather {
                 table: Arc::clone(&self.tables[*table]),
                 index: self.memory(index),
+                out: self.memory(out),
+            },
+            Step::Bag {
+                table,
+                index,
+                bags,
+                out,
+            } => Linked::Bag {
+                table: Arc::clone(&self.tables[*table]),
+                index: self.memory(index),
+                bags: bags.map(|place| self.memory(place)),
                 out: self.memory(out),
             },
             Step::GatherDot { rows, others, out } => {

@@ -49,7 +49,7 @@ pub(super) fn lower(request: Request<'_>) -> Result<Plan> {
     for (gradient, &(leaf, _)) in gradients.into_iter().zip(&request.gradients) {
         let sink = gradient.map(|gradient| match gradient {
             Returned::Dense(value) => Sink::Dense(value),
-            Returned::Rows(pairs) => Sink::Rows(low.rows(&request.leaves[leaf], &pairs)),
+            Returned::Rows(parts) => Sink::Rows(low.rows(&request.leaves[leaf], &parts)),
         });
         sink.iter().for_each(|sink| roots.extend(sink.values()));
         sinks.push(sink);

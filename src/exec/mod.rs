@@ -7,6 +7,7 @@
 
 mod analysis;
 mod arena;
+mod bags;
 mod batched;
 mod check;
 mod compiled;

@@ -127,6 +127,13 @@ impl<'l, 'f> Placer<'l, 'f> {
                 index,
                 out: self.allocate(node.result),
             }
+        } else if let Some((table, index, bags)) = low.is_table_bag(node) {
+            Step::Bag {
+                table,
+                index: self.place(index),
+                bags: bags.map(|&value| self.place(value)),
+                out: self.allocate(node.result),
+            }
         } else {
             // An operand of which only the shape is read has no memory.
             let args = node.args.iter().zip(&node.reads).map(|(&a, &reads)| {

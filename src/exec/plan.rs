@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::rows::RowTerms;
+use super::rows::{Bags, RowTerms};
 use crate::array::{Array, Type};
 use crate::rules::{Kernel, OpRef};
 
@@ -78,6 +78,13 @@ pub(super) enum Step {
     Gather {
         table: usize,
         index: Place,
+        out: Place,
+    },
+    /// Sums rows of a table in bags.
+    Bag {
+        table: usize,
+        index: Place,
+        bags: Bags<Place>,
         out: Place,
     },
     /// Copies rows of a table, and multiplies them with others, row by row.

@@ -405,13 +405,11 @@ impl Program {
     /// What a run computed.
     fn both(&self, e: &Executor) -> Result<Both> {
         let types = self.wrt.iter().map(|&k| &e.plan().leaves[k]);
-        let sinks = e.plan().sinks.iter().zip(types);
-        let gradient = |(sink, ty): (&Option<Sink>, &Type)| match sink {
+        let sinks = e.plan().sinks.iter().zip(types).enumerate();
+        let gradient = |(k, (sink, ty)): (usize, (&Option<Sink>, &Type))| match sink {
             None => Ok(None),
             Some(Sink::Dense(place)) => Ok(Some(Gradient::Dense(e.copy(place)?))),
-            Some(Sink::Rows(parts)) => e
-                .copy_rows(parts, ty)
-                .map(|rows| Some(Gradient::Rows(rows))),
+            Some(Sink::Rows(_)) => e.copy_rows(k, ty).map(|rows| Some(Gradient::Rows(rows))),
         };
         let gradients: Result<_> = sinks.map(gradient).collect();
         Ok((value(e)?, gradients?))

@@ -16,7 +16,7 @@ use crate::array::{Array, Dense, Type};
 use crate::error::{Error, Result};
 use crate::ir::{Expression, Function, Instruction, Lengths, Terminator, ValueId, drop_dead};
 use crate::optim::gradient::Term;
-use crate::rules::{OpRef, Operator, Region, ScatteredRows, SliceRows, shares};
+use crate::rules::{Bag, OpRef, Operator, Region, ScatteredRows, SliceRows, shares};
 
 /// A part of the rows of a gradient: for each index the sum of the terms; equal rows add up. `V` is
 /// what names a value: a value of a function, a place of a plan, an address.
@@ -24,6 +24,8 @@ use crate::rules::{OpRef, Operator, Region, ScatteredRows, SliceRows, shares};
 pub(crate) struct RowTerms<V> {
     pub index: V,
     pub terms: Vec<Term<V>>,
+    /// What the index names, if not rows: bags of them.
+    pub bags: Option<Bags<V>>,
 }
 
 impl<V> RowTerms<V> {
@@ -39,6 +41,7 @@ impl<V> RowTerms<V> {
                     rows: name(&term.rows),
                 })
                 .collect(),
+            bags: self.bags.as_ref().map(|bags| bags.map(name)),
         }
     }
 
@@ -46,7 +49,36 @@ impl<V> RowTerms<V> {
     pub(super) fn values(&self) -> impl Iterator<Item = &V> {
         let terms = self.terms.iter();
         let terms = terms.flat_map(|t| t.scale.iter().chain(std::iter::once(&t.rows)));
-        std::iter::once(&self.index).chain(terms)
+        let bags = self.bags.iter().flat_map(Bags::values);
+        std::iter::once(&self.index).chain(terms).chain(bags)
+    }
+}
+
+/// What says which rows are in which bag. `V` is what names a value: a value of a function, a place of
+/// a plan, an address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Bags<V> {
+    /// The row at each place.
+    pub ids: V,
+    /// Where the places of each bag begin and end.
+    pub offsets: V,
+    /// The weight of each place.
+    pub weights: Option<V>,
+}
+
+impl<V> Bags<V> {
+    /// The same by other names.
+    pub(super) fn map<W>(&self, mut name: impl FnMut(&V) -> W) -> Bags<W> {
+        Bags {
+            ids: name(&self.ids),
+            offsets: name(&self.offsets),
+            weights: self.weights.as_ref().map(name),
+        }
+    }
+
+    /// All that it is made of.
+    pub(super) fn values(&self) -> impl Iterator<Item = &V> {
+        [&self.ids, &self.offsets].into_iter().chain(&self.weights)
     }
 }
 
@@ -54,8 +86,24 @@ impl<V> RowTerms<V> {
 pub(super) enum Returned {
     /// An array.
     Dense(ValueId),
-    /// Indices, each with its rows.
-    Rows(Vec<(ValueId, ValueId)>),
+    /// Rows in parts.
+    Rows(Vec<ReturnedRows>),
+}
+
+/// Rows, one for each index.
+pub(super) struct ReturnedRows {
+    pub index: ValueId,
+    pub rows: ValueId,
+    /// What the index names, if not rows: bags of them.
+    pub bags: Option<Bags<ValueId>>,
+}
+
+impl ReturnedRows {
+    /// All that it is made of.
+    fn values(&self) -> impl Iterator<Item = ValueId> + '_ {
+        let bags = self.bags.iter().flat_map(Bags::values);
+        [self.index, self.rows].into_iter().chain(bags.copied())
+    }
 }
 
 /// Which instruction of a function defines each value.
@@ -109,6 +157,13 @@ impl<'f> Definitions<'f> {
         }
     }
 
+    /// Whether there is a row of a table of type `ty` for each index.
+    fn is_row_each(&self, rows: ValueId, index: ValueId, ty: &Type) -> Option<bool> {
+        let types = [rows, index].map(|v| self.function.ty(v));
+        let shape = types[1].shape.iter().chain(ty.shape.get(1..)?);
+        Some(types[0].dtype == ty.dtype && types[0].shape.iter().eq(shape))
+    }
+
     /// What a scatter adds to the rows of a table of type `ty`, if it adds to a few.
     fn rows(&self, op: &OpRef, args: &[ValueId], ty: &Type) -> Option<Scattered> {
         match op.scatter()?.rows()? {
@@ -118,10 +173,35 @@ impl<'f> Definitions<'f> {
                     None | Some(Expression::Constant(_)) => true,
                     Some(_) => false,
                 };
-                let types = [rows, index].map(|v| self.function.ty(v));
-                let shape = types[1].shape.iter().chain(ty.shape.get(1..)?);
-                let fits = types[0].dtype == ty.dtype && types[0].shape.iter().eq(shape);
-                (known && fits).then_some(Scattered::Index { rows, index })
+                let fits = known && self.is_row_each(rows, index, ty)?;
+                fits.then_some(Scattered::Index { rows, index })
+            }
+            ScatteredRows::Bags {
+                values,
+                index,
+                ids,
+                offsets,
+                weights,
+            } => {
+                let get = |k: usize| args.get(k).copied();
+                let (rows, index) = (get(values)?, get(index)?);
+                let bags = Bags {
+                    ids: get(ids)?,
+                    offsets: get(offsets)?,
+                    weights: match weights {
+                        Some(weights) => Some(get(weights)?),
+                        None => None,
+                    },
+                };
+                let operands = std::iter::once(index).chain(bags.values().copied());
+                let types = operands.map(|v| self.function.ty(v));
+                let types: SmallVec<[&Type; 5]> = std::iter::once(ty).chain(types).collect();
+                let bag = Bag {
+                    chosen: true,
+                    weighted: weights.is_some(),
+                };
+                let fits = bag.infer(&types).is_ok() && self.is_row_each(rows, index, ty)?;
+                fits.then_some(Scattered::Bags { rows, index, bags })
             }
             ScatteredRows::Slice { values, items } => {
                 let values = *args.get(values)?;
@@ -148,6 +228,11 @@ enum Scattered {
     Index {
         rows: ValueId,
         index: ValueId,
+    },
+    Bags {
+        rows: ValueId,
+        index: ValueId,
+        bags: Bags<ValueId>,
     },
     Slice {
         values: ValueId,
@@ -217,10 +302,11 @@ pub(super) fn return_rows(
             out.push(dense.map(Returned::Dense));
             continue;
         };
-        let mut pairs = Vec::with_capacity(found.len());
+        let mut parts = Vec::with_capacity(found.len());
         for scattered in found {
-            pairs.push(match scattered {
-                Scattered::Index { rows, index } => (index, rows),
+            let (index, rows, bags) = match scattered {
+                Scattered::Index { rows, index } => (index, rows, None),
+                Scattered::Bags { rows, index, bags } => (index, rows, Some(bags)),
                 Scattered::Slice {
                     values,
                     numbers,
@@ -238,12 +324,13 @@ pub(super) fn return_rows(
                         }
                         _ => values,
                     };
-                    (index, rows)
+                    (index, rows, None)
                 }
-            });
+            };
+            parts.push(ReturnedRows { index, rows, bags });
         }
-        returned.extend(pairs.iter().flat_map(|&(index, rows)| [index, rows]));
-        out.push(Some(Returned::Rows(pairs)));
+        returned.extend(parts.iter().flat_map(ReturnedRows::values));
+        out.push(Some(Returned::Rows(parts)));
     }
     block.terminator = Terminator::Return(returned);
     function.kinds = kinds;

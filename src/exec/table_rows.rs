@@ -20,7 +20,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::lookup;
-use crate::array::{DType, Type, Typed, View, ViewMut, with_real};
+use crate::array::{DType, Slice, SliceMut, Type, Typed, View, ViewMut, with_real};
 use crate::error::{Error, Result};
 use crate::reserve;
 use crate::rules::{Ex, Gather, Operator, arity, check_indices};
@@ -130,6 +130,46 @@ impl RowRecords {
                 indices.clear();
                 rows.clear();
             }
+        }
+    }
+
+    /// So many rows of `width` numbers, whatever they are.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not the memory.
+    pub(super) fn resize(&mut self, count: usize, width: usize) -> Result<()> {
+        fn all<T: Copy + Default>(to: &mut Vec<T>, count: usize) -> Result<()> {
+            reserve::grow(to, count.saturating_sub(to.len()))?;
+            to.resize(count, T::default());
+            Ok(())
+        }
+        let numbers = count.saturating_mul(width);
+        match self {
+            RowRecords::F32(i, r) => all(i, count).and_then(|()| all(r, numbers)),
+            RowRecords::F64(i, r) => all(i, count).and_then(|()| all(r, numbers)),
+        }
+    }
+
+    /// The rows' numbers.
+    pub(super) fn indices(&self) -> &[u32] {
+        match self {
+            RowRecords::F32(indices, _) | RowRecords::F64(indices, _) => indices,
+        }
+    }
+
+    /// The rows, of type `T`.
+    pub(super) fn rows<T: Typed>(&self) -> &[T] {
+        T::slice(match self {
+            RowRecords::F32(_, rows) => Slice::F32(rows),
+            RowRecords::F64(_, rows) => Slice::F64(rows),
+        })
+    }
+
+    /// The rows' numbers and the rows, for writing.
+    pub(super) fn parts_mut(&mut self) -> (&mut [u32], SliceMut<'_>) {
+        match self {
+            RowRecords::F32(indices, rows) => (indices, SliceMut::F32(rows)),
+            RowRecords::F64(indices, rows) => (indices, SliceMut::F64(rows)),
         }
     }
 

@@ -19,7 +19,14 @@ use crate::exec::{Leaf, Program};
 use crate::interrupt::Poller;
 use crate::ir::{Builder, Terminator, ValueId};
 use crate::reserve;
-use crate::rules::Gather;
+use crate::rules::{Bag, Gather, OpRef};
+
+/// Whether an operator only looks up in operand `k`: in rows at an index, or in the bags that one
+/// chooses.
+fn looks_up(op: &OpRef, k: usize) -> bool {
+    let bag = op.downcast::<Bag>().is_some_and(|bag| bag.chosen);
+    (bag && (k == 2 || k == 3)) || (op.downcast::<Gather>().is_some() && k == 0)
+}
 
 /// Writes the nodes of a graph, parents first, as instructions: the value of each by the node's
 /// address. `leaf` gives those of leaves.
@@ -152,7 +159,7 @@ impl<N: ?Sized + IntoDyn> Variable<N> {
                         };
                         if alone {
                             of.insert(node.address(), id);
-                        } else if op.downcast::<Gather>().is_none() || k != 0 {
+                        } else if !looks_up(&op, k) {
                             only.retain(|&other| other != id);
                         }
                     }

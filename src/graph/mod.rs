@@ -54,6 +54,7 @@
 
 mod asked_lengths;
 mod backward;
+mod bags;
 mod drawing;
 mod eager;
 mod flags;

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::bags;
 use super::table_value::TableValue;
 use crate::array::{Array, DType, Dense, Number, Shape, Slice, Type, View, equal_shapes};
 use crate::error::{Error, Result};
@@ -357,6 +358,12 @@ fn structured<O: Operator + ?Sized>(op: &O, args: &[&Value]) -> Option<Result<Va
         [Value::Table(t), Value::Dense(Array::U32(index))] if op.form() == Form::RowLookup => {
             Some(t.table().read_rows(index).map(Value::Dense))
         }
+        [Value::Table(t), others @ ..] if op.form() == Form::BagLookup => {
+            let others = others.iter().map(|x| x.dense()).collect::<Result<Vec<_>>>();
+            let sums = others.map(|others| bags::looked_up(op, t.table(), &others));
+            sums.transpose()
+                .map(|sums| sums.flatten().map(Value::Dense))
+        }
         [Value::Table(t)] => sliced(op, t),
         [Value::Repeated(Pattern::Diagonal, scale, ty), other]
         | [other, Value::Repeated(Pattern::Diagonal, scale, ty)]
@@ -421,6 +428,20 @@ fn scattered<O: Operator + ?Sized>(
             let region = Region::new(items, &ty.shape);
             values.and_then(|values| Rows::sliced(ty, region?, values))
         }
+        ScatteredRows::Bags {
+            values,
+            index,
+            ids,
+            offsets,
+            weights,
+        } => {
+            let operands = [Some(values), Some(index), Some(ids), Some(offsets), weights];
+            let operands = operands.into_iter().flatten().map(|k| args.get(k));
+            let operands: Option<SmallVec<[_; 5]>> = operands.collect();
+            let operands = operands?.into_iter().map(|x| x.dense());
+            let operands = operands.collect::<Result<Vec<_>>>();
+            operands.and_then(|operands| bags::scattered(ty, &operands))
+        }
     };
     Some(rows.map(Value::Rows))
 }
@@ -472,26 +493,4 @@ fn scaled<O: Operator + ?Sized>(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::rules::{BasicSlice, Gather, SliceItem};
-    use crate::table::Table;
-
-    #[test]
-    fn slices_and_lookups_copy_no_whole_table() -> Result<()> {
-        let ty = Type::new(DType::F32, &[100, 4]);
-        let table = Rc::new(TableValue::new(Arc::new(Table::zeros(&ty, None)?)));
-        let value = Value::Table(Rc::clone(&table));
-        let slice = |row| BasicSlice {
-            items: vec![SliceItem::At(row)],
-        };
-        assert_eq!(apply(&slice(-1), &[&value], None)?.shape(), [4]);
-        assert!(apply(&slice(100), &[&value], None).is_err());
-        let index = Value::Dense(vec![3u32, 99].into());
-        assert_eq!(apply(&Gather, &[&value, &index], None)?.shape(), [2, 4]);
-        assert!(!table.has_copy());
-        Ok(())
-    }
-}
+mod tests;

@@ -14,6 +14,7 @@
 
 mod argument;
 mod arrays;
+mod bags;
 mod by_numpy;
 mod collect;
 mod convert;
@@ -79,6 +80,7 @@ fn exported() -> Vec<export::Export> {
         functions::EXPORTS,
         reductions::EXPORTS,
         arrays::EXPORTS,
+        bags::EXPORTS,
         linalg::EXPORTS,
     ]
     .concat()
@@ -138,6 +140,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     protocols::register(module)?;
     elementwise::register(module)?;
     arrays::register(module)?;
+    bags::register(module)?;
     module.add_function(wrap_pyfunction!(exported, module)?)?;
     linalg::register(module)?;
     pickle::register(module)?;

@@ -1,5 +1,6 @@
 //! Ragged columns: `wyrmling.Ragged` as the trainer takes it.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -12,10 +13,18 @@ use crate::train::Ragged;
 /// A copy of a `wyrmling.Ragged`; integers are [of 32 bits](super::integers).
 ///
 /// # Errors
-/// OverflowError for an integer of more; what [`Ragged::new`] reports, if the object is another;
+/// ValueError for one with weights; OverflowError for an integer of more; what [`Ragged::new`] reports, if the object is another;
 /// MemoryError.
 pub(super) fn ragged(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Ragged> {
     let py = object.py();
+    if let Some(weights) = object.getattr_opt(intern!(py, "weights"))?
+        && !weights.is_none()
+    {
+        return Err(PyValueError::new_err(format!(
+            "{what}: entries of a column have no weights, which are for wyrmling.bag; give another \
+             column of them"
+        )));
+    }
     let values = object.getattr(intern!(py, "values"))?;
     let kind: String = values
         .getattr(intern!(py, "dtype"))?

@@ -28,6 +28,10 @@ pub enum Form {
     Repeated,
     /// The rows of operand 0, along its first axis, at the indices of operand 1.
     RowLookup,
+    /// The weighted sums of rows of operand 0 that are in bags: operand 1 has the numbers of the bags,
+    /// operand 2 those of the rows at each place, operand 3 the offsets of the places of each bag, and
+    /// operand 4, if there is one, the weights.
+    BagLookup,
     /// The dot products of the rows of two operands, along their last axes.
     RowDot,
     /// Each row of operand 1, along its last axis, times one element of operand 0.

@@ -74,6 +74,7 @@ macro_rules! files {
 }
 
 mod algebra;
+mod bag_index;
 #[cfg(feature = "python")]
 mod descriptions;
 pub(crate) mod differentiate;
@@ -97,6 +98,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use algebra::{Algebra, Ex, Id};
+pub(crate) use bag_index::BagIndex;
 #[cfg(feature = "python")]
 pub(crate) use descriptions::{DESCRIPTIONS, Description};
 pub(crate) use element_function::ElementFunction;

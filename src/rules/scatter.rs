@@ -51,6 +51,21 @@ pub enum ScatteredRows<'a> {
         /// The slice.
         items: &'a [SliceItem],
     },
+    /// Those in bags, as [`Bag`](super::Bag) has them: at each place of a bag the bag's row, times the
+    /// weight of the place.
+    Bags {
+        /// The operand that holds a row for each bag: of the shape of the index, followed by that of
+        /// a row.
+        values: usize,
+        /// The operand that holds the numbers of the bags.
+        index: usize,
+        /// The operand that holds the number of the row at each place.
+        ids: usize,
+        /// The operand that holds where the places of each bag begin and end.
+        offsets: usize,
+        /// The operand that holds the weights, if there are.
+        weights: Option<usize>,
+    },
 }
 
 impl ScatteredRows<'_> {

@@ -85,6 +85,14 @@ pub enum Argument {
         /// The bound.
         below: usize,
     },
+    /// Integers that cut places into bags: the first is 0, none is less than the one before, and the
+    /// last is the number of places.
+    Offsets {
+        /// How many bags, one less than there are integers.
+        bags: usize,
+        /// How many places.
+        places: usize,
+    },
     /// An operand of which only the shape matters.
     ShapeOnly {
         /// Length of each axis.

@@ -41,6 +41,8 @@ struct TrainedParameter<'a> {
     number: usize,
     target: StepTarget<'a>,
     scratch: AnyScratch,
+    /// Rows that there is scratch for. Those of bags may be more; then there is new scratch.
+    room: usize,
 }
 
 /// An input as it is staged.
@@ -103,6 +105,7 @@ impl<'a> PlanStep<'a> {
                 number: k,
                 target,
                 scratch,
+                room: rows,
             }))
         });
         let large = |t: &Table| t.ty().size() * t.ty().dtype.size() > moves::CACHED;
@@ -158,6 +161,13 @@ impl BatchStep for PlanStep<'_> {
         // does not change until this returns, by what the caller promises, and `fit` has compared
         // every index that the feeds can give with its bound. The caller holds the locks.
         unsafe { executor.run() }?;
+        for trained in &mut self.trained {
+            let rows = executor.row_count(trained.number);
+            if rows > trained.room {
+                trained.room = rows.next_power_of_two();
+                trained.scratch = AnyScratch::new(trained.target.table, trained.room)?;
+            }
+        }
         let plan = executor.plan();
         Ok(with_real!(plan.result.ty.dtype, T => {
             let value: &[T] = executor.numbers(&plan.result);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::array::Shape;
 use crate::exec::Wrt;
-use crate::graph::{Input, Parameter};
+use crate::graph::{Constant, Input, Parameter, ops};
 
 /// Samples of the plan: values of it fill several cache lines.
 const N: usize = 50;
@@ -21,6 +21,17 @@ fn checked(change: impl FnOnce(&mut Plan)) -> Result<()> {
     let x = Input::new(ones(&[N]));
     let dot = a.gather(i).vecdot(b.clone().gather(j));
     let loss = (dot.sigmoid() * x).exp().sum() + b.gather(twice).sum() + whole.exp().sum();
+    let weights = Constant::new(ones(&[N])).boxed();
+    let [ids, offsets] = [vec![1; N], vec![0, N as u32]].map(|n| Constant::new(n).boxed());
+    let (features, bags) = (Parameter::new(ones(&[6, 4])), Input::indices(vec![0; N]));
+    let sums = ops::bag(
+        &features.boxed(),
+        &ids,
+        &offsets,
+        Some(&weights),
+        Some(&bags.boxed()),
+    )?;
+    let loss = loss + sums.sum();
     let program = loss.freeze()?;
     let shape = |leaf: &super::super::Leaf| match leaf {
         super::super::Leaf::Input { ty, .. } => Some(ty.shape.clone()),
@@ -329,6 +340,37 @@ const CHANGES: &[Change] = &[
             args[0].ty = Type::new(DType::F64, &[1 << 20]);
         }
     }),
+    ("bags with too few sums", |plan| {
+        for (_, _, out) in bags(plan) {
+            out.ty = Type::new(DType::F64, &[N / 2, 4]);
+        }
+    }),
+    ("bags with too few weights", |plan| {
+        for (_, bags, _) in bags(plan) {
+            bags.weights.as_mut().expect("there are weights").ty = Type::new(DType::F64, &[N / 2]);
+        }
+    }),
+    ("bags with ids that are numbers", |plan| {
+        for (_, bags, _) in bags(plan) {
+            bags.ids = bags.weights.clone().expect("there are weights");
+        }
+    }),
+    ("bags with an index that is nowhere", |plan| {
+        for (index, ..) in bags(plan) {
+            index.location = Location::Nowhere;
+        }
+    }),
+    ("bags that are summed to a leaf", |plan| {
+        for (_, _, out) in bags(plan) {
+            out.location = Location::Leaf(0);
+        }
+    }),
+    ("a gradient of bags with too few weights", |plan| {
+        let parts = rows(plan).into_iter();
+        for bags in parts.filter_map(|part| part.bags.as_mut()) {
+            bags.weights.as_mut().expect("there are weights").ty = Type::new(DType::F64, &[N / 2]);
+        }
+    }),
     ("a gradient of too few numbers", |plan| {
         let mut changed = 0;
         for sink in plan.sinks.iter_mut().flatten() {
@@ -362,6 +404,15 @@ const CHANGES: &[Change] = &[
         }
     }),
 ];
+
+fn bags(plan: &mut Plan) -> Vec<(&mut Place, &mut Bags<Place>, &mut Place)> {
+    steps(plan, |step| match step {
+        Step::Bag {
+            index, bags, out, ..
+        } => Some((index, bags, out)),
+        _ => None,
+    })
+}
 
 fn gathers(plan: &mut Plan) -> Vec<(&mut Place, &mut Place)> {
     steps(plan, |step| match step {

@@ -18,6 +18,35 @@ pub fn gather(x: &Variable, index: &Variable) -> Result<Variable> {
     Variable::apply(OpRef::Static(&rules::Gather), &[x.clone(), index.clone()])
 }
 
+/// The sums of the rows of `x` in bags: bag `b` has the rows `ids[offsets[b]..offsets[b + 1]]`, times
+/// their `weights` if there are. With an `index` the bags are those that it names.
+///
+/// # Errors
+/// See the [module documentation](super), and [`Error::Value`] for offsets that do not cut `ids` into
+/// bags, of which an index has only those compared that it names.
+pub fn bag(
+    x: &Variable,
+    ids: &Variable,
+    offsets: &Variable,
+    weights: Option<&Variable>,
+    index: Option<&Variable>,
+) -> Result<Variable> {
+    let (chosen, weighted) = (index.is_some(), weights.is_some());
+    let operator = rules::Bag { chosen, weighted };
+    let rows;
+    let mut operands = Vec::with_capacity(5);
+    match index {
+        Some(index) => operands.extend([x, index, ids]),
+        None => {
+            rows = gather(x, ids)?;
+            operands.push(&rows);
+        }
+    }
+    operands.push(offsets);
+    operands.extend(weights);
+    apply(operator, &operands)
+}
+
 /// Rows of `x` at the indices `at`. Those at the places `from_end` count from the end of `x`,
 /// also when that gets another length: an input below may.
 ///

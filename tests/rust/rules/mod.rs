@@ -78,6 +78,12 @@ fn operands(case: &Case, dtype: DType, rng: &mut Rng) -> Result<Vec<Array>> {
             }
             array(dtype, shape, data)
         }
+        Argument::Offsets { bags, places } => {
+            let inner = (1..*bags).map(|_| rng.random_range(0..=*places as u32));
+            let mut offsets: Vec<u32> = inner.chain([0, *places as u32]).collect();
+            offsets.sort_unstable();
+            Ok(Dense::from(offsets).into())
+        }
         Argument::Index { shape, below } => {
             let indices = (0..element_count(shape)?).map(|_| rng.random_range(0..*below as u32));
             Ok(Dense::new(shape, indices.collect())?.into())
@@ -149,7 +155,7 @@ fn leaves(case: &Case, operands: &[Array]) -> Result<(Vec<Variable>, Moving)> {
         let smooth = match argument {
             Argument::Real { domain, .. } => domain.iter().all(|(low, high)| low < high),
             Argument::Dominant { .. } => true,
-            Argument::ShapeOnly { .. } | Argument::Index { .. } => false,
+            Argument::ShapeOnly { .. } | Argument::Index { .. } | Argument::Offsets { .. } => false,
         };
         let leaf = match smooth {
             true => Independent::new(operand.clone())?.boxed(),
