@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wyrmling::array::Dense;
-use wyrmling::optim::{Optimizer, Rule, Settings};
+use wyrmling::optim::{L2Per, Optimizer, Rule, Settings};
 use wyrmling::train::{self, Fit, Flow, History, Sampler, Source};
 use wyrmling::{Array, Input, Parameter, Program};
 
@@ -109,6 +109,11 @@ fn check(program: &Program, rows: impl Fn(usize) -> Vec<(u64, Source)>) {
         clip: Some(1.0),
         ..plain
     };
+    let per_step = Settings { clip: None, ..all };
+    let per_sample = Settings {
+        l2_per: L2Per::Sample,
+        ..per_step
+    };
     let sgd = Rule::Sgd { momentum: 0.0 };
     let momentum = Rule::Sgd { momentum: 0.9 };
     let adagrad = Rule::Adagrad { eps: 1e-10 };
@@ -120,6 +125,8 @@ fn check(program: &Program, rows: impl Fn(usize) -> Vec<(u64, Source)>) {
     let rules = [
         (sgd, plain),
         (sgd, all),
+        (sgd, per_step),
+        (sgd, per_sample),
         (momentum, all),
         (adagrad, plain),
         (adagrad, all),

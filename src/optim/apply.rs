@@ -5,7 +5,10 @@
 //! terms are added straight to it ([`sgd`]). Every other rule groups equal rows and sums them
 //! ([`grouped`]).
 
-use super::gradient::{Access, GradientRows, Scratch, StepTarget, adds};
+use smallvec::SmallVec;
+
+use super::gradient::{Access, GradientRows, Scratch, StepTarget};
+use super::sgd::Shrink;
 use super::{grouped, sgd};
 use crate::array::Number;
 
@@ -38,12 +41,23 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
         scratch.row.len() == width,
         "scratch is for rows of this width"
     );
-    if adds(target.rule, target.settings) {
+    if target.adds() {
         let lr = target.settings.lr;
+        let factor = T::of(1.0 - lr * target.settings.l2);
+        let shrink = match target.groups() {
+            false => Shrink::All(factor),
+            true => {
+                // Only in huge programs are there so many parts that this allocates.
+                let indices: SmallVec<[&[u32]; 4]> =
+                    (0..parts.count()).map(|p| parts.indices(p)).collect();
+                scratch.distinct.group(&indices);
+                Shrink::First(factor, scratch.distinct.is_first())
+            }
+        };
         // SAFETY: the indices are rows of the table, and others use it as `access` says, by the
         // conditions of this function. Terms were just found to be as long as the indices imply, and
         // the scratch as long as a row.
-        unsafe { sgd::rows(access, target.table, lr, parts, &mut scratch.row) };
+        unsafe { sgd::rows(access, target.table, lr, shrink, parts, &mut scratch.row) };
     } else {
         // SAFETY: the indices are rows of the table, its state is that of a table of its type, and
         // others use both as `access` says, by the conditions of this function. Terms were just found
@@ -52,7 +66,7 @@ pub(crate) unsafe fn rows<T: Number, P: GradientRows<T>>(
     }
 }
 
-/// Applies a gradient of the table's shape.
+/// Applies a gradient of the table's shape, which is that of so many samples.
 ///
 /// # Panics
 /// If it has not as many numbers as the table.
@@ -64,6 +78,7 @@ pub(crate) unsafe fn dense<T: Number>(
     access: Access,
     target: &StepTarget<'_>,
     gradient: &[T],
+    samples: usize,
     scratch: &mut Scratch<T>,
 ) {
     let expected = target.table.ty().size();
@@ -73,5 +88,5 @@ pub(crate) unsafe fn dense<T: Number>(
     );
     // SAFETY: the state is that of a table of this type, and others use both as `access` says, by the
     // conditions of this function. The gradient was just found to be as long as the table.
-    unsafe { grouped::all(access, target, gradient, scratch) };
+    unsafe { grouped::all(access, target, gradient, samples, scratch) };
 }

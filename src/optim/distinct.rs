@@ -23,6 +23,8 @@ pub(super) struct DistinctRows {
     /// First and last occurrences of each row.
     first: Vec<u32>,
     last: Vec<u32>,
+    /// For each occurrence whether it is the first of its row.
+    is_first: Vec<bool>,
     /// For each occurrence the place of its row in `rows`.
     places: Vec<u32>,
     /// For each occurrence the next one of the same row. One entry more takes the links that
@@ -48,6 +50,7 @@ impl DistinctRows {
             len: 0,
             first: filled(count, 0)?,
             last: filled(count, 0)?,
+            is_first: filled(count, false)?,
             places: filled(count, 0)?,
             next: filled(count.saturating_add(1), NONE)?,
             table: filled(size.unwrap_or(usize::MAX), 0)?,
@@ -66,6 +69,7 @@ impl DistinctRows {
             ] {
                 list.resize(count, 0);
             }
+            self.is_first.resize(count, false);
             self.next.resize(count + 1, NONE);
             self.table = vec![0; (4 * count).next_power_of_two()];
             self.base = 1;
@@ -84,12 +88,12 @@ impl DistinctRows {
         let bits = (4 * count).next_power_of_two().trailing_zeros();
         let table = &mut self.table[..1 << bits];
         let mask = table.len() - 1;
-        let places = &mut self.places[..count];
+        let (places, is_first) = (&mut self.places[..count], &mut self.is_first[..count]);
         let (distinct, first) = (&mut self.rows[..count], &mut self.first[..count]);
         let (mut len, mut start) = (0, 0);
         for &rows in parts {
-            let here = &mut places[start..start + rows.len()];
-            for (number, (&row, to)) in (start as u32..).zip(rows.iter().zip(here)) {
+            let here = places[start..].iter_mut().zip(&mut is_first[start..]);
+            for (number, (&row, (to, is_first))) in (start as u32..).zip(rows.iter().zip(here)) {
                 // Fibonacci hashing (Knuth, The Art of Computer Programming, vol. 3, 6.4).
                 let mut at = u64::from(row.wrapping_mul(0x9E37_79B9)) << bits >> 32;
                 // SAFETY: `at` is less than 2^`bits`, the length of `table`: it is a number of 32 bits
@@ -115,6 +119,7 @@ impl DistinctRows {
                     *table.get_unchecked_mut(at as usize) = u64::from(row) << 32 | u64::from(place);
                 }
                 *to = place - base;
+                *is_first = new;
                 len += usize::from(new);
             }
             start += rows.len();
@@ -141,6 +146,11 @@ impl DistinctRows {
     #[inline(always)]
     pub(super) fn rows(&self) -> &[u32] {
         &self.rows[..self.len]
+    }
+
+    /// For each occurrence whether it is the first of its row.
+    pub(super) fn is_first(&self) -> &[bool] {
+        &self.is_first
     }
 
     /// The place of each occurrence's row among the distinct ones.
@@ -201,6 +211,7 @@ mod tests {
                 for (number, &row) in rows.iter().enumerate() {
                     expected.entry(row).or_default().push(number);
                     prop_assert_eq!(distinct.rows()[distinct.places()[number] as usize], row);
+                    prop_assert_eq!(distinct.is_first()[number], !rows[..number].contains(&row));
                 }
                 prop_assert_eq!(distinct.rows().len(), expected.len());
                 for (k, row) in distinct.rows().iter().enumerate() {

@@ -10,7 +10,7 @@
 //! back; an update by another worker in between is lost, as is usual with Hogwild (Recht et al. 2011).
 
 use super::distinct::DistinctRows;
-use super::{Rule, Settings, State};
+use super::{L2Per, Rule, Settings, State};
 use crate::array::{Number, filled};
 use crate::error::Result;
 use crate::table::Table;
@@ -30,6 +30,24 @@ pub(crate) struct StepTarget<'a> {
     pub state: &'a State,
     pub rule: Rule,
     pub settings: Settings,
+}
+
+impl StepTarget<'_> {
+    /// Whether a step adds a multiple of the gradient and one of the parameter, so that rows need not
+    /// be summed first.
+    pub(super) fn adds(&self) -> bool {
+        self.rule == Rule::Sgd { momentum: 0.0 } && self.settings.clip.is_none()
+    }
+
+    /// Whether the penalty counts each time that a row occurs.
+    pub(super) fn counts_occurrences(&self) -> bool {
+        self.settings.l2 != 0.0 && self.settings.l2_per == L2Per::Sample
+    }
+
+    /// Whether it matters which occurrences are of the same row.
+    pub(super) fn groups(&self) -> bool {
+        !self.adds() || self.settings.l2 != 0.0 && !self.counts_occurrences()
+    }
 }
 
 /// A summand of rows: `rows`, each times its element of `scale` if there is one. `V` is what names a
@@ -122,9 +140,4 @@ impl<T: Number> Scratch<T> {
             lines: Default::default(),
         })
     }
-}
-
-/// Whether a step adds a multiple of the gradient, so that rows need not be summed first.
-pub(super) fn adds(rule: Rule, settings: Settings) -> bool {
-    rule == Rule::Sgd { momentum: 0.0 } && settings.l2 == 0.0 && settings.clip.is_none()
 }

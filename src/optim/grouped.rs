@@ -43,8 +43,8 @@ unsafe fn product<T: Number>(term: &Term<&[T]>, k: usize, width: usize) -> Scale
     }
 }
 
-/// The gradient of distinct row `k`: where it stands if it is a single product, else summed in
-/// `sum`. `part` is the part in which the row before occurred first; it advances to that of this row.
+/// The gradient of distinct row `k`, and how often the row occurs. The gradient is where it stands
+/// if it is a single product, else summed in `sum`. `part` is the part in which the row before occurred first; it advances to that of this row.
 ///
 /// # Safety
 /// Terms have all rows of their parts, as long as `sum`, which is `WIDTH` if that is not 0.
@@ -56,7 +56,7 @@ unsafe fn gradient<const WIDTH: usize, M: Machine, T: Number>(
     k: usize,
     part: &mut usize,
     sum: &mut [T],
-) -> ScaledRow<T> {
+) -> (ScaledRow<T>, u32) {
     let (width, to) = (sum.len(), sum.as_mut_ptr());
     let mut number = distinct.first(k);
     while number >= parts[*part].end {
@@ -67,9 +67,12 @@ unsafe fn gradient<const WIDTH: usize, M: Machine, T: Number>(
     if let ([only], None) = (parts[part].terms, next) {
         // SAFETY: `number` is an occurrence in this part, which ends behind it and begins where the one
         // before ends. The only term has a row for each occurrence in its part, as long as `sum`.
-        return unsafe { product(only, number - parts[part].start, width) };
+        return (
+            unsafe { product(only, number - parts[part].start, width) },
+            1,
+        );
     }
-    let mut none = true;
+    let (mut none, mut times) = (true, 1);
     loop {
         let Occurrences { start, terms, .. } = parts[part];
         for term in terms {
@@ -87,7 +90,10 @@ unsafe fn gradient<const WIDTH: usize, M: Machine, T: Number>(
             none = false;
         }
         match next {
-            Some(following) => number = following,
+            Some(following) => {
+                times += 1;
+                number = following;
+            }
             None => break,
         }
         while number >= parts[part].end {
@@ -98,7 +104,7 @@ unsafe fn gradient<const WIDTH: usize, M: Machine, T: Number>(
     if none {
         sum.fill(T::zero());
     }
-    (T::one(), to)
+    ((T::one(), to), times)
 }
 
 /// A gradient as the kernel takes it.
@@ -145,7 +151,7 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
         if k & (often - 1) == often - 1 && interrupt::stop_requested() {
             return;
         }
-        let (row, n, g) = match source {
+        let (row, n, (g, times)) = match source {
             GradientSource::Rows(parts, distinct) => {
                 let sum = &mut sum[..length];
                 // SAFETY: by the conditions of `rows` the terms have a row of `update.width` numbers for
@@ -155,7 +161,7 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
             }
             GradientSource::All(g) => {
                 let g = &g[k * length..];
-                (k, length.min(g.len()), (T::one(), g.as_ptr()))
+                (k, length.min(g.len()), ((T::one(), g.as_ptr()), 1))
             }
         };
         // A constant where `WIDTH` is given.
@@ -177,10 +183,14 @@ unsafe fn each_row<const WIDTH: usize, M: Machine, T: Number>(
                 (w.as_mut_ptr(), copies.each_mut().map(|c| c.as_mut_ptr()))
             }
         };
+        let times = match update.counts_occurrences {
+            true => T::of(f64::from(times)),
+            false => T::one(),
+        };
         // SAFETY: the table has the row (the index is one of its rows, or `k` counts pieces of it), and
         // the gradient and the place have `n` numbers each. A worker alone is the only one to use the
         // table and its state; else the place is in the copies, which nobody else has.
-        unsafe { update.apply::<WIDTH, M>(m, row, g, place, n) };
+        unsafe { update.apply::<WIDTH, M>(m, row, g, times, place, n) };
         if access == Access::Shared {
             // SAFETY: `start` and the slots are the places that were loaded above, valid for `n` numbers,
             // which everybody reads and writes by moves.
@@ -312,6 +322,15 @@ unsafe fn numbers<T: Number>(
             *to = unsafe { moves::load(table.wrapping_add(row as usize)) };
         }
     }
+    let penalized;
+    let update = match update.counts_occurrences {
+        false => update,
+        true => {
+            let count = parts.last().map_or(0, |part| part.end);
+            penalized = update.penalized(sum, copies[0], &distinct.places()[..count]);
+            &penalized
+        }
+    };
     let [w, a, b, counts] = copies.each_mut().map(|copy| copy.as_mut_ptr());
     let local = update.on((w, [a, b]), counts);
     let source = GradientSource::All(sum);
@@ -383,7 +402,7 @@ pub(super) unsafe fn rows<T: Number>(
     }
 }
 
-/// Applies a gradient of the table's shape.
+/// Applies a gradient of the table's shape, which is that of so many samples.
 ///
 /// # Safety
 /// As for [`apply::dense`](super::apply::dense).
@@ -391,10 +410,12 @@ pub(super) unsafe fn all<T: Number>(
     access: Access,
     target: &StepTarget<'_>,
     gradient: &[T],
+    samples: usize,
     scratch: &mut Scratch<T>,
 ) {
+    let update = Update::new(target).of_samples(samples);
     let source = GradientSource::All(gradient);
     // SAFETY: the gradient has as many numbers as the table, and others use the table and its state as
     // `access` says, by the conditions of this function.
-    unsafe { run(access, &Update::new(target), &source, &mut scratch.lines) };
+    unsafe { run(access, &update, &source, &mut scratch.lines) };
 }

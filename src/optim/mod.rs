@@ -7,7 +7,7 @@
 //! straight from a program's memory, with the same code ([`apply`]).
 //!
 //! Every rule first clips each element of the gradient to `±clip`, then adds `l2` times
-//! the parameter, both only on rows that have a gradient. Rows that occur several times in
+//! the parameter ([`penalty`]), both only on rows that have a gradient. Rows that occur several times in
 //! a gradient are summed first, unless a plain step of SGD comes to the same.
 //!
 //! A step too large for the numbers of a parameter, or for what a rule adds up beside it,
@@ -19,6 +19,7 @@ mod distinct;
 pub(crate) mod gradient;
 mod grouped;
 mod pass;
+mod penalty;
 mod powers;
 mod rule;
 mod sgd;
@@ -29,6 +30,7 @@ mod update;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
+pub use penalty::{L2Per, Penalized};
 pub use rule::Rule;
 pub use snapshot::Snapshot;
 
@@ -48,6 +50,8 @@ pub struct Settings {
     pub lr: f64,
     /// Weight of the penalty `l2/2 · |w|²`.
     pub l2: f64,
+    /// How often the penalty counts.
+    pub l2_per: L2Per,
     /// Bound on each element of the gradient.
     pub clip: Option<f64>,
 }
@@ -58,6 +62,7 @@ impl Settings {
         Settings {
             lr,
             l2: 0.0,
+            l2_per: L2Per::Step,
             clip: None,
         }
     }
@@ -154,6 +159,7 @@ impl Work<'_> {
 pub struct Optimizer {
     rule: Rule,
     settings: Settings,
+    own_l2: Vec<(Penalized, f64)>,
     states: Mutex<States>,
 }
 
@@ -163,9 +169,9 @@ impl Optimizer {
     /// # Errors
     /// [`Error::Value`] naming the setting that is out of range.
     pub fn new(rule: Rule, settings: Settings) -> Result<Self> {
-        let Settings { lr, l2, clip } = settings;
+        let Settings { lr, l2, clip, .. } = settings;
         check("lr", lr, lr > 0.0, "a positive number")?;
-        check("l2", l2, l2 >= 0.0, "a number >= 0")?;
+        penalty::check_l2(l2)?;
         if let Some(clip) = clip {
             check("clip", clip, clip > 0.0, "a positive number or None")?;
         }
@@ -173,6 +179,7 @@ impl Optimizer {
         Ok(Optimizer {
             rule,
             settings,
+            own_l2: Vec::new(),
             states: Mutex::new(States::default()),
         })
     }
@@ -190,7 +197,7 @@ impl Optimizer {
         self.rule
     }
 
-    /// The settings.
+    /// The settings. Parameters may have another `l2`: [`settings_of`](Self::settings_of).
     pub fn settings(&self) -> Settings {
         self.settings
     }
@@ -346,7 +353,7 @@ impl Optimizer {
             table: work.table,
             state: &work.state,
             rule: self.rule,
-            settings: self.settings,
+            settings: self.settings_of(work.table),
         };
         with_real!(work.table.ty().dtype, T => {
             let numbers = <T as Typed>::slice(work.values.view().data);
@@ -355,13 +362,13 @@ impl Optimizer {
                     let mut scratch = Scratch::<T>::new(work.table.width(), 0)?;
                     // SAFETY: others reach the table and its state as `access` says, by the condition of
                     // this function; a gradient has its table's type and so its shape.
-                    unsafe { apply::dense(access, &target, numbers, &mut scratch) };
+                    unsafe { apply::dense(access, &target, numbers, 1, &mut scratch) };
                 }
                 Some(indices) => {
                     let width = work.table.width();
-                    let mut scratch = match gradient::adds(self.rule, self.settings) {
-                        true => Scratch::<T>::plain(width)?,
-                        false => Scratch::new(width, indices.len())?,
+                    let mut scratch = match target.groups() {
+                        false => Scratch::<T>::plain(width)?,
+                        true => Scratch::new(width, indices.len())?,
                     };
                     let parts = OnePart { indices, rows: numbers };
                     // SAFETY: others reach the table and its state as `access` says, by the condition of

@@ -22,6 +22,8 @@ pub(super) struct Update<'a, T> {
     lr: f64,
     l2: T,
     clip: T,
+    /// Whether `l2` counts each time that a row occurs.
+    pub counts_occurrences: bool,
     /// The table, and as many slots as the rule has.
     pub tables: Pointers<T>,
     pub slots: usize,
@@ -34,7 +36,7 @@ pub(super) struct Update<'a, T> {
 
 impl<'a, T: Number> Update<'a, T> {
     pub(super) fn new(target: &StepTarget<'a>) -> Self {
-        let Settings { lr, l2, clip } = target.settings;
+        let Settings { lr, l2, clip, .. } = target.settings;
         // What a rule lacks is never touched.
         let table = |k: usize| match target.state.slots.get(k) {
             Some(table) => table.pointer::<T>(),
@@ -46,6 +48,7 @@ impl<'a, T: Number> Update<'a, T> {
             lr,
             l2: T::of(l2),
             clip: T::of(clip.unwrap_or(f64::INFINITY)),
+            counts_occurrences: target.counts_occurrences(),
             tables: (target.table.pointer::<T>(), [table(0), table(1)]),
             slots,
             width: target.table.width(),
@@ -63,6 +66,37 @@ impl<'a, T: Number> Update<'a, T> {
         }
     }
 
+    /// The same for a gradient of a whole table, of so many samples.
+    pub(super) fn of_samples(self, samples: usize) -> Self {
+        let times = match self.counts_occurrences {
+            true => samples as f64,
+            false => 1.0,
+        };
+        Update {
+            l2: self.l2 * T::of(times),
+            ..self
+        }
+    }
+
+    /// Adds the penalty, and clips before, where numbers `w` have the gradients `sum` and occur at
+    /// `places`; what is left to do is the rule's formula.
+    pub(super) fn penalized(&self, sum: &mut [T], w: &[T], places: &[u32]) -> Self {
+        for g in &mut *sum {
+            // A comparison is false for NaN, which stays.
+            if g.abs() > self.clip {
+                *g = self.clip.copysign(*g);
+            }
+        }
+        for &place in places {
+            sum[place as usize] += self.l2 * w[place as usize];
+        }
+        Update {
+            l2: T::zero(),
+            clip: T::infinity(),
+            ..*self
+        }
+    }
+
     /// The parameter and its state from number `at` on.
     #[inline(always)]
     pub(super) fn pointers_at(&self, at: usize) -> Pointers<T> {
@@ -73,7 +107,8 @@ impl<'a, T: Number> Update<'a, T> {
         )
     }
 
-    /// Changes `length` numbers at `place` by the gradient of row `row`.
+    /// Changes `length` numbers at `place` by the gradient of row `row`, whose penalty counts `times`
+    /// times.
     ///
     /// # Safety
     /// The table has the row; the gradient and the place have `length` numbers, which is
@@ -84,10 +119,12 @@ impl<'a, T: Number> Update<'a, T> {
         m: M,
         row: usize,
         gradient: ScaledRow<T>,
+        times: T,
         place: Pointers<T>,
         length: usize,
     ) {
         let lr = T::of(self.lr);
+        let gradient = (gradient, self.l2 * times);
         // SAFETY: the gradient and the place have `length` numbers, which is `WIDTH` if that is not 0,
         // and nobody else uses the place, by the conditions of this function: `by` gets all of these.
         // `row` is one of the table's, and there is a count for each row: a single number, which one
@@ -137,7 +174,7 @@ impl<'a, T: Number> Update<'a, T> {
         &self,
         m: M,
         formula: F,
-        (factor, x): ScaledRow<T>,
+        ((factor, x), l2): (ScaledRow<T>, T),
         place: Pointers<T>,
         length: usize,
     ) {
@@ -145,7 +182,7 @@ impl<'a, T: Number> Update<'a, T> {
             formula,
             factor,
             clip: self.clip,
-            l2: self.l2,
+            l2,
             x,
             place,
         };

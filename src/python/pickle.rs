@@ -137,12 +137,13 @@ impl PyOptimizer {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<ReducedWithState<'py>> {
         let py = slf.py();
         let optimizer = &slf.get().inner;
-        let Settings { lr, l2, clip } = optimizer.settings();
+        let Settings { lr, clip, .. } = optimizer.settings();
+        let (l2, per) = (slf.get().l2(py)?, slf.get().l2_per());
         let arguments = match optimizer.rule() {
-            Rule::Sgd { momentum } => (lr, momentum, l2, clip).into_pyobject(py)?,
-            Rule::Adagrad { eps } => (lr, l2, clip, eps).into_pyobject(py)?,
+            Rule::Sgd { momentum } => (lr, momentum, l2, clip, per).into_pyobject(py)?,
+            Rule::Adagrad { eps } => (lr, l2, clip, eps, per).into_pyobject(py)?,
             Rule::Adam { beta1, beta2, eps } => {
-                (lr, beta1, beta2, eps, l2, clip).into_pyobject(py)?
+                (lr, beta1, beta2, eps, l2, clip, per).into_pyobject(py)?
             }
         };
         // It may wait for whoever changes a parameter.

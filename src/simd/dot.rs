@@ -1,4 +1,4 @@
-//! The loops under linear algebra, to be inlined into a kernel: dot, sum, axpy.
+//! The loops under linear algebra, to be inlined into a kernel: dot, sum, axpy, axpby.
 //!
 //! A dot product in one accumulator waits for each addition before the next.
 //! Here four vector registers of accumulators run side by side. The order is
@@ -13,7 +13,7 @@
 //! everyone else.
 //!
 //! Limits: of slices of different lengths only the shorter length is used; callers
-//! check lengths. `axpy` fuses its product with its sum where the hardware can.
+//! check lengths. `axpy` and `axpby` fuse products with sums where the hardware can.
 
 use super::Real;
 use crate::simd::vector::Vector;
@@ -50,7 +50,13 @@ pub fn sum<M: Machine, T: Real>(_: M, x: &[T]) -> T {
 
 /// `y[i] += alpha·x[i]`.
 #[inline(always)]
-pub fn axpy<M: Machine, T: Real>(_: M, alpha: T, x: &[T], y: &mut [T]) {
+pub fn axpy<M: Machine, T: Real>(m: M, alpha: T, x: &[T], y: &mut [T]) {
+    axpby(m, alpha, x, T::one(), y)
+}
+
+/// `y[i] = beta·y[i] + alpha·x[i]`.
+#[inline(always)]
+pub fn axpby<M: Machine, T: Real>(_: M, alpha: T, x: &[T], beta: T, y: &mut [T]) {
     // A loop that LLVM vectorises uses whole registers only from 64 elements on, and a
     // load soon after a masked store to the same row waits for that store. So: whole
     // registers, then half registers, then single elements.
@@ -58,35 +64,47 @@ pub fn axpy<M: Machine, T: Real>(_: M, alpha: T, x: &[T], y: &mut [T]) {
     if M::ISA == Isa::Avx512 {
         // SAFETY: a value of `M` was passed, whose instruction set is AVX-512; such a value is made only
         // where the CPU was found to have it.
-        done += unsafe { axpy_whole::<T::Avx512, T>(alpha, x, y) };
+        done += unsafe { axpby_whole::<T::Avx512, T>(alpha, x, beta, y) };
     }
     if M::ISA >= Isa::Avx2 {
         // SAFETY: a value of `M` was passed, whose instruction set is AVX2 or AVX-512; such a value is
         // made only where the CPU was found to have that, and AVX2 and FMA besides.
-        done += unsafe { axpy_whole::<T::Avx2, T>(alpha, &x[done..], &mut y[done..]) };
+        done += unsafe { axpby_whole::<T::Avx2, T>(alpha, &x[done..], beta, &mut y[done..]) };
     }
     for (y, &x) in y[done..].iter_mut().zip(&x[done..]) {
-        *y = mul_add::<M, T>(alpha, x, *y);
+        *y = mul_add::<M, T>(alpha, x, beta * *y);
     }
 }
 
-/// `y[i] += alpha·x[i] + beta·z[i]`, added in that order.
+/// `y[i] += alpha·x[i] + gamma·z[i]`, added in that order.
 #[inline(always)]
-pub fn axpy_two<M: Machine, T: Real>(_: M, alpha: T, x: &[T], beta: T, z: &[T], y: &mut [T]) {
+pub fn axpy_two<M: Machine, T: Real>(m: M, alpha: T, x: &[T], gamma: T, z: &[T], y: &mut [T]) {
+    axpby_two(m, (alpha, x), (gamma, z), T::one(), y)
+}
+
+/// `y[i] = beta·y[i] + alpha·x[i] + gamma·z[i]`, added in that order.
+#[inline(always)]
+pub fn axpby_two<M: Machine, T: Real>(
+    _: M,
+    (alpha, x): (T, &[T]),
+    (gamma, z): (T, &[T]),
+    beta: T,
+    y: &mut [T],
+) {
     let mut done = 0;
     if M::ISA == Isa::Avx512 {
         // SAFETY: a value of `M` was passed, whose instruction set is AVX-512; such a value is made only
         // where the CPU was found to have it.
-        done += unsafe { axpy_two_whole::<T::Avx512, T>(alpha, x, beta, z, y) };
+        done += unsafe { axpby_two_whole::<T::Avx512, T>((alpha, x), (gamma, z), beta, y) };
     }
     if M::ISA >= Isa::Avx2 {
         let (x, z, y) = (&x[done..], &z[done..], &mut y[done..]);
         // SAFETY: a value of `M` was passed, whose instruction set is AVX2 or AVX-512; such a value is
         // made only where the CPU was found to have that, and AVX2 and FMA besides.
-        done += unsafe { axpy_two_whole::<T::Avx2, T>(alpha, x, beta, z, y) };
+        done += unsafe { axpby_two_whole::<T::Avx2, T>((alpha, x), (gamma, z), beta, y) };
     }
     for ((y, &x), &z) in y[done..].iter_mut().zip(&x[done..]).zip(&z[done..]) {
-        *y = mul_add::<M, T>(beta, z, mul_add::<M, T>(alpha, x, *y));
+        *y = mul_add::<M, T>(gamma, z, mul_add::<M, T>(alpha, x, beta * *y));
     }
 }
 
@@ -164,14 +182,13 @@ unsafe fn accumulate<V: Vector<T>, T: Real, F: PairTerm>(a: &[T], b: &[T]) -> T 
     }
 }
 
-/// `y[i] += alpha·x[i]` for as many elements as fill whole registers; returns
-/// their number.
+/// [`axpby`] for as many elements as fill whole registers; returns their number.
 ///
 /// # Safety
 ///
 /// The instruction set of `V` is available.
 #[inline(always)]
-unsafe fn axpy_whole<V: Vector<T>, T: Real>(alpha: T, x: &[T], y: &mut [T]) -> usize {
+unsafe fn axpby_whole<V: Vector<T>, T: Real>(alpha: T, x: &[T], beta: T, y: &mut [T]) -> usize {
     let length = x.len().min(y.len());
     let (x, y) = (x.as_ptr(), y.as_mut_ptr());
     let mut at = 0;
@@ -179,10 +196,10 @@ unsafe fn axpy_whole<V: Vector<T>, T: Real>(alpha: T, x: &[T], y: &mut [T]) -> u
     // is loaded or stored, the loop's condition has shown that a register's worth of elements is left
     // of both slices.
     unsafe {
-        let alpha = V::splat(alpha);
+        let (alpha, beta) = (V::splat(alpha), V::splat(beta));
         while length - at >= V::LANES {
             alpha
-                .mul_add(V::load(x.add(at)), V::load(y.add(at)))
+                .mul_add(V::load(x.add(at)), beta.mul(V::load(y.add(at))))
                 .store(y.add(at));
             at += V::LANES;
         }
@@ -190,17 +207,16 @@ unsafe fn axpy_whole<V: Vector<T>, T: Real>(alpha: T, x: &[T], y: &mut [T]) -> u
     at
 }
 
-/// As [`axpy_whole`], for two summands.
+/// As [`axpby_whole`], for two summands.
 ///
 /// # Safety
 ///
 /// The instruction set of `V` is available.
 #[inline(always)]
-unsafe fn axpy_two_whole<V: Vector<T>, T: Real>(
-    alpha: T,
-    x: &[T],
+unsafe fn axpby_two_whole<V: Vector<T>, T: Real>(
+    (alpha, x): (T, &[T]),
+    (gamma, z): (T, &[T]),
     beta: T,
-    z: &[T],
     y: &mut [T],
 ) -> usize {
     let length = x.len().min(y.len()).min(z.len());
@@ -210,10 +226,11 @@ unsafe fn axpy_two_whole<V: Vector<T>, T: Real>(
     // is loaded or stored, the loop's condition has shown that a register's worth of elements is left
     // of all slices.
     unsafe {
-        let (alpha, beta) = (V::splat(alpha), V::splat(beta));
+        let [alpha, beta, gamma] = [alpha, beta, gamma].map(|factor| V::splat(factor));
         while length - at >= V::LANES {
-            let first = alpha.mul_add(V::load(x.add(at)), V::load(y.add(at)));
-            beta.mul_add(V::load(z.add(at)), first).store(y.add(at));
+            let old = beta.mul(V::load(y.add(at)));
+            let first = alpha.mul_add(V::load(x.add(at)), old);
+            gamma.mul_add(V::load(z.add(at)), first).store(y.add(at));
             at += V::LANES;
         }
     }

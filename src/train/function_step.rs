@@ -123,6 +123,8 @@ pub(super) struct FunctionStep<'a> {
     shapes: Vec<Shape>,
     records: Vec<RowRecords>,
     trained: Vec<TrainedTable<'a>>,
+    /// Samples in the batch at hand.
+    samples: usize,
     /// Where the function was left: the number among the staged samples, and the exit if there is one.
     left: Option<(usize, Option<u32>, Vec<Datum>)>,
 }
@@ -233,7 +235,7 @@ impl<'a> FunctionStep<'a> {
                     table,
                     state,
                     rule: optimizer.rule(),
-                    settings: optimizer.settings(),
+                    settings: optimizer.settings_of(table),
                 },
                 scratch: AnyScratch::new(table, 0)?,
                 room: 0,
@@ -254,6 +256,7 @@ impl<'a> FunctionStep<'a> {
             shapes: feeds.sample_shapes().collect(),
             records: dtypes.map(RowRecords::new).collect(),
             trained,
+            samples: 0,
             left: None,
         })
     }
@@ -262,6 +265,7 @@ impl<'a> FunctionStep<'a> {
 impl BatchStep for FunctionStep<'_> {
     unsafe fn run(&mut self, staged: &[InputBuffer], samples: Range<usize>) -> Result<f64> {
         let (loss, values) = (&self.loss.loss, &self.loss.values);
+        self.samples = samples.len();
         self.records.iter_mut().for_each(RowRecords::clear);
         for (at, argument) in &self.open {
             if let LossArgument::Parameter(number) = argument {
@@ -331,7 +335,7 @@ impl BatchStep for FunctionStep<'_> {
                 dense,
                 ..
             } = trained;
-            let dense = dense.as_ref();
+            let dense = dense.as_ref().map(|gradient| (gradient, self.samples));
             match (scratch, records) {
                 // SAFETY: the caller holds the locks; the records are of this table.
                 (AnyScratch::F32(scratch), RowRecords::F32(indices, rows)) => unsafe {
@@ -363,23 +367,23 @@ impl BatchStep for FunctionStep<'_> {
     }
 }
 
-/// Applies the gradient of a table: an array, or rows.
+/// Applies the gradient of a table: an array, of so many samples, or rows.
 ///
 /// # Safety
 /// The indices are rows of the table. The locks are held as `access` says.
 unsafe fn applied<T: Number>(
     access: Access,
     target: &StepTarget<'_>,
-    dense: Option<&Array>,
+    dense: Option<(&Array, usize)>,
     indices: &[u32],
     rows: &[T],
     scratch: &mut Scratch<T>,
 ) {
     match dense {
-        Some(gradient) => {
+        Some((gradient, samples)) => {
             let view = gradient.view();
             // SAFETY: the state was made for this table, and the caller holds the locks.
-            unsafe { apply::dense(access, target, view.real::<T>(), scratch) };
+            unsafe { apply::dense(access, target, view.real::<T>(), samples, scratch) };
         }
         None if indices.is_empty() => {}
         None => {

@@ -23,6 +23,8 @@ struct BatchExecutors {
     rest: Option<(Executor, usize)>,
     /// Whether the batch at hand is the shorter one.
     is_rest: bool,
+    /// Samples in the batch at hand.
+    samples: usize,
 }
 
 impl BatchExecutors {
@@ -98,7 +100,7 @@ impl<'a> PlanStep<'a> {
                 table,
                 state: &states[k],
                 rule: optimizer.rule(),
-                settings: optimizer.settings(),
+                settings: optimizer.settings_of(table),
             };
             let scratch = AnyScratch::new(table, rows);
             Some(scratch.map(|scratch| TrainedParameter {
@@ -121,6 +123,7 @@ impl<'a> PlanStep<'a> {
                 full,
                 rest,
                 is_rest: false,
+                samples: 0,
             },
             inputs: inputs
                 .map(|((leaf, _), row)| StagedInput { leaf, row })
@@ -145,6 +148,7 @@ impl BatchStep for PlanStep<'_> {
     }
 
     fn bind(&mut self, staged: &[InputBuffer], samples: Range<usize>) {
+        self.executors.samples = samples.len();
         let rest = &self.executors.rest;
         self.executors.is_rest = matches!(rest, Some((_, batch)) if samples.len() == *batch);
         let executor = self.executors.current();
@@ -176,6 +180,7 @@ impl BatchStep for PlanStep<'_> {
     }
 
     unsafe fn apply(&mut self, access: Access) {
+        let samples = self.executors.samples;
         let executor = &*self.executors.current();
         let plan = executor.plan();
         for trained in &mut self.trained {
@@ -186,26 +191,26 @@ impl BatchStep for PlanStep<'_> {
             match &mut trained.scratch {
                 // SAFETY: the caller holds the locks; the sink is of this table.
                 AnyScratch::F32(s) => unsafe {
-                    apply_sink(executor, trained.number, sink, access, target, s);
+                    apply_sink(executor, (trained.number, sink), samples, access, target, s);
                 },
                 // SAFETY: as above.
                 AnyScratch::F64(s) => unsafe {
-                    apply_sink(executor, trained.number, sink, access, target, s);
+                    apply_sink(executor, (trained.number, sink), samples, access, target, s);
                 },
             }
         }
     }
 }
 
-/// Applies one table's gradient out of an executor's memory.
+/// Applies one table's gradient, of so many samples, out of an executor's memory.
 ///
 /// # Safety
 /// The sink is the one of the target's table, and the executor has run. The locks are held as `access`
 /// says.
 unsafe fn apply_sink<T: Number>(
     executor: &Executor,
-    number: usize,
-    sink: &Sink,
+    (number, sink): (usize, &Sink),
+    samples: usize,
     access: Access,
     target: &StepTarget<'_>,
     scratch: &mut Scratch<T>,
@@ -214,7 +219,7 @@ unsafe fn apply_sink<T: Number>(
         Sink::Dense(place) => {
             let gradient: &[T] = executor.numbers(place);
             // SAFETY: the gradient has the table's type, and the caller holds the locks.
-            unsafe { apply::dense(access, target, gradient, scratch) };
+            unsafe { apply::dense(access, target, gradient, samples, scratch) };
         }
         Sink::Rows(_) => {
             let rows = executor.rows(number);

@@ -3,24 +3,22 @@
 //! A [`Sampler`] never changes, so all workers share one; each draws by a
 //! generator of its own, from [`stream`].
 //!
-//! Every distribution is exact, with the user's positives or without. If all items
-//! are equally likely, a number `r` is drawn, and bisection in the sorted list of positive
-//! items finds the `r`-th item that the user does not know: nothing is rejected. Items
-//! with weights are drawn by the alias method (A. J. Walker, 1977; crate `rand_distr`),
-//! and an item that the user knows is drawn again, up to 16 times. Then one of the
-//! unknown items is found by a walk over the positive ones, which takes time, but bounded
-//! time, for a user who knows nearly everything. Weights are integers, so that no
-//! rounding error gives an item of weight 0 a chance.
+//! Every distribution is exact, with the user's positives or without. An item that the user
+//! knows, which a filter tells ([`positives`](super::positives)), is drawn again, up to 16 times.
+//! Then one of the unknown items is found for sure, in bounded time for a user who knows nearly
+//! everything. If all items are equally likely, a number `r` is drawn, and bisection in the sorted
+//! list of positive items finds the `r`-th item that the user does not know. Items with weights,
+//! which are drawn by the alias method (A. J. Walker, 1977; crate `rand_distr`), are found by a walk
+//! over the positive ones. Weights are integers, so that no rounding error gives an item of weight 0
+//! a chance.
 //!
-//! Limits: positives take 4 bytes each, and 8 a user up to the largest id.
-
-use std::hint::select_unpredictable;
+//! Limits: positives take 6 to 8 bytes each, and 16 a user up to the largest id.
 
 use rand::Rng;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 
-use super::positives::Positives;
+use super::positives::{KnownItems, Positives};
 pub use super::stream::stream;
 use crate::array::vec_for;
 use crate::error::{Error, Result};
@@ -55,7 +53,7 @@ enum Items {
     },
 }
 
-/// How many drawn items may be positives before the walk over all positives.
+/// How many drawn items may be positives before one of the others is found for sure.
 const TRIES: usize = 16;
 
 impl Sampler {
@@ -192,11 +190,11 @@ impl Sampler {
     /// One item, for user `given` if one is given.
     #[inline]
     pub fn draw<R: Rng>(&self, rng: &mut R, given: Option<u32>) -> u32 {
-        let row = match (&self.positives, given) {
-            (Some(positives), Some(user)) => positives.row(user),
-            _ => &[],
+        let known = match (&self.positives, given) {
+            (Some(positives), Some(user)) => positives.of_user(user),
+            _ => KnownItems::NOTHING,
         };
-        self.items.draw(rng, row)
+        self.items.draw(rng, known)
     }
 
     /// An item for each element of `out`, for the user `given[k]` if any are given.
@@ -214,7 +212,7 @@ impl Sampler {
         match (&self.positives, given, &self.items) {
             (Some(positives), Some(users), _) => {
                 for (out, &user) in out.iter_mut().zip(users) {
-                    *out = self.items.draw(rng, positives.row(user));
+                    *out = self.items.draw(rng, positives.of_user(user));
                 }
             }
             (_, _, &Items::Uniform { n }) => {
@@ -224,7 +222,7 @@ impl Sampler {
             }
             _ => out
                 .iter_mut()
-                .for_each(|out| *out = self.items.draw(rng, &[])),
+                .for_each(|out| *out = self.items.draw(rng, KnownItems::NOTHING)),
         }
     }
 }
@@ -247,27 +245,40 @@ fn below<R: Rng>(rng: &mut R, bound: u64) -> u64 {
 }
 
 impl Items {
-    /// An item that is not in `row`, which leaves one to draw.
-    #[inline]
-    fn draw<R: Rng>(&self, rng: &mut R, row: &[u32]) -> u32 {
+    /// An item that is not known, of which there is one to draw.
+    #[inline(always)]
+    fn draw<R: Rng>(&self, rng: &mut R, known: KnownItems<'_>) -> u32 {
+        for _ in 0..TRIES {
+            let item = match self {
+                Items::Uniform { n } => below(rng, u64::from(*n)) as u32,
+                Items::Weighted { alias, .. } => alias.sample(rng) as u32,
+            };
+            if !known.contains(item) {
+                return item;
+            }
+        }
+        self.draw_unknown(rng, known.row)
+    }
+
+    /// An item that is not in `row`, found without rejecting any.
+    #[cold]
+    fn draw_unknown<R: Rng>(&self, rng: &mut R, row: &[u32]) -> u32 {
+        let rank = below(rng, self.mass_without(row));
         match self {
-            Items::Uniform { n } => {
-                let left = n - row.len() as u32;
-                let rank = below(rng, u64::from(left)) as u32;
+            Items::Uniform { .. } => {
                 // `rank` unknown items lie before the item that is sought, and `row[k] - k`
                 // before `row[k]`. So `row[k]` lies before it if the latter are no more.
-                let positives_before = count_while(row, |k, item| item - k as u32 <= rank);
-                rank + positives_before as u32
-            }
-            Items::Weighted { alias, before } => {
-                for _ in 0..TRIES {
-                    let item = alias.sample(rng) as u32;
-                    if row.binary_search(&item).is_err() {
-                        return item;
+                let mut before = 0..row.len();
+                while !before.is_empty() {
+                    let middle = before.start + before.len() / 2;
+                    match u64::from(row[middle]) - middle as u64 <= rank {
+                        true => before.start = middle + 1,
+                        false => before.end = middle,
                     }
                 }
-                draw_between(before, row, below(rng, self.mass_without(row)))
+                rank as u32 + before.start as u32
             }
+            Items::Weighted { before, .. } => draw_between(before, row, rank),
         }
     }
 
@@ -283,26 +294,8 @@ impl Items {
     }
 }
 
-/// How many elements of a row satisfy a condition that holds up to some place. The
-/// outcomes are random, so a branch on them would be mispredicted: they select values.
-#[inline(always)]
-fn count_while(row: &[u32], holds: impl Fn(usize, u32) -> bool) -> usize {
-    let (mut start, mut size) = (0, row.len());
-    while size > 1 {
-        let half = size / 2;
-        let middle = start + half;
-        start = select_unpredictable(holds(middle, row[middle]), middle, start);
-        size -= half;
-    }
-    match row.get(start) {
-        Some(&item) => start + usize::from(holds(start, item)),
-        None => 0,
-    }
-}
-
 /// The unknown item on which `rank` falls, if the unknown items lie side by side,
 /// each as long as its weight: walks over the positives, then bisects.
-#[cold]
 fn draw_between(before: &[u64], row: &[u32], rank: u64) -> u32 {
     let mut rank = rank;
     for &item in row {

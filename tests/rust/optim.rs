@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use wyrmling::array::Dense;
-use wyrmling::optim::{Optimizer, Rule, Settings};
+use wyrmling::optim::{L2Per, Optimizer, Rule, Settings};
 use wyrmling::train::{self, Fit, Flow, History, Source};
 use wyrmling::{Array, Error, Input, Parameter};
 
@@ -53,10 +53,26 @@ struct Naive {
 }
 
 impl Naive {
-    fn step(&mut self, at: usize, w: &mut f64, g: f64) {
-        let Settings { lr, l2, clip } = self.settings;
+    /// A step by the gradients of the occurrences of a row.
+    fn step(&mut self, at: usize, w: &mut f64, gradients: &[f64]) {
+        let Settings {
+            lr,
+            l2,
+            l2_per,
+            clip,
+        } = self.settings;
         let clip = clip.unwrap_or(f64::INFINITY);
-        let g = g.clamp(-clip, clip) + l2 * *w;
+        if l2_per == L2Per::Sample && self.rule == RULES[0] && clip.is_infinite() {
+            for g in gradients {
+                *w -= lr * (g + l2 * *w);
+            }
+            return;
+        }
+        let times = match l2_per {
+            L2Per::Step => 1.0,
+            L2Per::Sample => gradients.len() as f64,
+        };
+        let g = gradients.iter().sum::<f64>().clamp(-clip, clip) + times * l2 * *w;
         let [a, b, n] = &mut self.state[at];
         *w -= lr
             * match self.rule {
@@ -85,9 +101,17 @@ fn rules_follow_their_formulas() {
     const ROWS: usize = 9;
     for rule in RULES {
         // Each setting alone, too: a rule without any takes a way of its own.
-        for (l2, clip) in [(0.0, None), (0.1, None), (0.0, Some(0.6)), (0.1, Some(0.6))] {
+        let each = [(0.0, None), (0.1, None), (0.0, Some(0.6)), (0.1, Some(0.6))];
+        let each = each.into_iter().flat_map(|(l2, clip)| {
+            [L2Per::Step, L2Per::Sample].map(|l2_per| Settings {
+                lr: 0.05,
+                l2,
+                l2_per,
+                clip,
+            })
+        });
+        for settings in each {
             for width in [1, 2, 5, 8, 16, 19, 32, 40, 64, 97] {
-                let settings = Settings { lr: 0.05, l2, clip };
                 let numbers: Vec<f32> = (0..ROWS * width).map(|k| (k as f32).sin()).collect();
                 let w = Parameter::new(column(&numbers, width));
                 let mut expected: Vec<f64> = numbers.iter().map(|&x| f64::from(x)).collect();
@@ -110,14 +134,14 @@ fn rules_follow_their_formulas() {
                     loss.try_backward().unwrap();
                     optimizer.step(&[w.param()]).unwrap();
                     for row in 0..ROWS {
-                        let count = |part: &[u32]| {
-                            part.iter().filter(|&&r| r as usize == row).count() as f64
-                        };
+                        let count =
+                            |part: &[u32]| part.iter().filter(|&&r| r as usize == row).count();
                         if rows.contains(&(row as u32)) {
-                            let g = 0.3 * count(first) - 0.5 * count(second);
+                            let gradients =
+                                [vec![-0.5; count(second)], vec![0.3; count(first)]].concat();
                             let row = row * width..(row + 1) * width;
                             for (at, w) in row.clone().zip(&mut expected[row]) {
-                                naive.step(at, w, g);
+                                naive.step(at, w, &gradients);
                             }
                         }
                     }
@@ -141,10 +165,22 @@ fn rules_follow_their_formulas() {
 fn training_steps_as_by_hand() {
     for rule in RULES {
         for width in [1, 3, 19, 32, 64] {
-            for (l2, clip) in [(0.0, None), (0.1, Some(0.6))] {
+            let (step, sample) = (L2Per::Step, L2Per::Sample);
+            for (l2, l2_per, clip) in [
+                (0.0, step, None),
+                (0.1, step, None),
+                (0.1, sample, None),
+                (0.1, step, Some(0.6)),
+                (0.1, sample, Some(0.6)),
+            ] {
                 let numbers: Vec<f32> = (0..9 * width).map(|k| (k as f32).cos()).collect();
                 let rows: Vec<u32> = (0..40u32).map(|k| k * k % 8).collect();
-                let settings = Settings { lr: 0.05, l2, clip };
+                let settings = Settings {
+                    lr: 0.05,
+                    l2,
+                    l2_per,
+                    clip,
+                };
                 let by_hand = Parameter::new(column(&numbers, width));
                 let optimizer = Optimizer::new(rule, settings).unwrap();
                 for _ in 0..3 {
@@ -281,7 +317,11 @@ fn state_out_of_range_ends_a_fit() {
 
 #[test]
 fn settings_that_cannot_be_are_refused_by_name() {
-    let settings = |lr, l2, clip| Settings { lr, l2, clip };
+    let settings = |lr, l2, clip| Settings {
+        l2,
+        clip,
+        ..Settings::new(lr)
+    };
     let plain = settings(0.1, 0.0, None);
     let adam = |beta1, beta2, eps| Rule::Adam { beta1, beta2, eps };
     let (nan, inf) = (f64::NAN, f64::INFINITY);
@@ -318,9 +358,8 @@ fn settings_that_cannot_be_are_refused_by_name() {
 #[test]
 fn a_gradient_that_is_not_finite_is_refused_and_not_clipped() {
     let settings = Settings {
-        lr: 0.1,
-        l2: 0.0,
         clip: Some(1.0),
+        ..Settings::new(0.1)
     };
     for rule in RULES {
         for rows in [None, Some(&[1u32, 3][..])] {

@@ -210,9 +210,9 @@ fn training_on_slices_steps_as_by_hand() -> Result<()> {
     for rule in RULES {
         for (items, rows) in slices() {
             let settings = Settings {
-                lr: 0.05,
                 l2: 0.1,
                 clip: Some(0.6),
+                ..Settings::new(0.05)
             };
             let loss = |w: &Parameter, x: &Input| {
                 let boxed = w.clone().boxed();

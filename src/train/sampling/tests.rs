@@ -82,6 +82,57 @@ fn known_items_are_left_out_and_the_rest_keep_their_share() {
     check_frequencies(&popular, None, &counts);
 }
 
+/// Of many items: users who know few, whose filters are shorter than the items; half; and all but
+/// few, whom no draw may find.
+#[test]
+fn sparse_and_dense_users_draw_what_is_left_alike() {
+    const ITEMS: u32 = 3000;
+    let rows: [Vec<u32>; 5] = [
+        vec![0, 1, 1023, 2999],
+        (0..ITEMS).filter(|item| item % 2 == 0).collect(),
+        (0..ITEMS).filter(|&item| item != 1777).collect(),
+        (0..ITEMS).filter(|item| item % 1000 != 999).collect(),
+        (64..ITEMS).collect(),
+    ];
+    let pairs = (0u32..).zip(&rows);
+    let pairs = pairs.flat_map(|(user, row)| row.iter().map(move |&item| (user, item)));
+    let (users, items): (Vec<u32>, Vec<u32>) = pairs.unzip();
+    let uniform = Sampler::uniform(ITEMS as usize).unwrap();
+    let counts: Vec<f64> = (0..ITEMS).map(|item| f64::from(item % 7)).collect();
+    let popular = Sampler::popularity(&counts, 1.0).unwrap();
+    for (sampler, counts) in [(uniform, vec![1.0; counts.len()]), (popular, counts)] {
+        let sampler = sampler.reject(&users, &items).unwrap();
+        for (user, row) in (0..).zip(&rows) {
+            let mut weights = counts.clone();
+            row.iter().for_each(|&item| weights[item as usize] = 0.0);
+            check_frequencies(&sampler, Some(user), &weights);
+            check_chi_square(&sampler, user, &weights);
+        }
+    }
+}
+
+/// Pearson's test of draws against probabilities, in groups of items that come a hundred times each.
+fn check_chi_square(sampler: &Sampler, user: u32, weights: &[f64]) {
+    let (rounds, groups) = (60_000, 60);
+    let total: f64 = weights.iter().sum();
+    let group = |item: u32| item as usize % groups;
+    let (mut expected, mut found) = (vec![0.0; groups], vec![0.0; groups]);
+    for (item, weight) in (0..).zip(weights) {
+        expected[group(item)] += f64::from(rounds) * weight / total;
+    }
+    let mut rng = stream(7, 0, user as usize);
+    for _ in 0..rounds {
+        found[group(sampler.draw(&mut rng, Some(user)))] += 1.0;
+    }
+    let pairs = expected.iter().zip(&found);
+    let terms = pairs.filter(|(e, _)| **e > 0.0);
+    let statistic: f64 = terms.clone().map(|(e, f)| (f - e) * (f - e) / e).sum();
+    // Four standard deviations above the mean.
+    let freedom = terms.count() as f64 - 1.0;
+    let bound = freedom + 4.0 * (2.0 * freedom).sqrt();
+    assert!(statistic <= bound, "user {user}: {statistic} > {bound}");
+}
+
 /// Each weight of what is unknown leads to its item, and none to what is known.
 #[test]
 fn the_way_out_walks_over_known_items() {
