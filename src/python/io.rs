@@ -195,11 +195,7 @@ fn read_tensors<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     formats: Vec<String>,
-) -> PyResult<(
-    String,
-    BTreeMap<String, String>,
-    BTreeMap<String, PyTensor<'py>>,
-)> {
+) -> PyResult<PyContents<PyTensor<'py>>> {
     let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
     let read = if let Ok(bytes) = source.cast::<PyBytes>() {
         let bytes = bytes.as_bytes();
@@ -226,6 +222,9 @@ fn read_tensors<'py>(
 /// A tensor in a file: its element type, shape, where it begins and ends, and its checksum.
 type PyTensorPlace = (String, Vec<usize>, u64, u64, Option<String>);
 
+/// What a file holds: its format, texts by name, and tensors by name.
+type PyContents<T> = (String, BTreeMap<String, String>, BTreeMap<String, T>);
+
 /// Reads the header of a safetensors file.
 ///
 /// Args:
@@ -244,11 +243,7 @@ fn tensor_places(
     head: &[u8],
     size: u64,
     formats: Vec<String>,
-) -> PyResult<(
-    String,
-    BTreeMap<String, String>,
-    BTreeMap<String, PyTensorPlace>,
-)> {
+) -> PyResult<PyContents<PyTensorPlace>> {
     let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
     let found = tensors::layout(&mut &*head, size, &formats).map_err(|error| match error {
         Error::File(_) => Error::Value(format!("head: {} bytes hold no header", head.len())),
