@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 import wyrmling as wy
-from wyrmling.datasets import Interactions, read_interactions
+from wyrmling.data import Interactions
+from wyrmling.datasets import read_interactions
 from wyrmling.evaluate import Quality, evaluate, popularity
 
 FACTORS, BATCH, EPOCHS = 32, 10, 50

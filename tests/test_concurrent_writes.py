@@ -189,7 +189,7 @@ READERS = {
         flips = [flip]
     """,
     "interactions": """
-        from wyrmling.datasets import Interactions
+        from wyrmling.data import Interactions
         (a, flip), (b, other) = indices(np.uint32), indices(np.uint32)
         names = [str(k) for k in range(1000)]
         flips = [flip, other]

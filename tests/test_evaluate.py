@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import wyrmling.evaluate as ranking
 from wyrmling import _core
-from wyrmling.datasets import Interactions
+from wyrmling.data import Interactions
 from wyrmling.evaluate import Quality, evaluate, popularity
 
 Scores = npt.NDArray[np.float32]

@@ -17,7 +17,7 @@ import pytest
 
 import wyrmling as wy
 from wyrmling import _core
-from wyrmling.datasets import Interactions
+from wyrmling.data import Interactions
 from wyrmling.recommend import Model
 
 SCRIPT = r'''

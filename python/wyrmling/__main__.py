@@ -21,9 +21,10 @@ from typing import NoReturn
 import wyrmling as wy
 
 from ._core import MOST_WORKERS
-from .datasets import Interactions, make_interactions, read_described
+from .data import Interactions
+from .datasets import make_interactions, read_described
 from .evaluate import Quality, popularity
-from .recommend import BPR, Model
+from .recommend import BPR, LearningCurve, Model
 
 DELIMITERS = (",", ";", "|", "\t", "::")
 QUALITY_COLUMNS = ("MRR", "NDCG@{k}", "recall@{k}", "precision@{k}", "hit rate", "AUC")
@@ -70,8 +71,8 @@ def train(options: argparse.Namespace) -> None:
         l2=options.l2,
         epochs=options.epochs,
         batch_size=options.batch_size,
-        threads=options.threads,
-        seed=options.seed,
+        num_threads=options.threads,
+        random_state=options.seed,
     )
     model = _fit(recommender, data, say)
     if test is not None:
@@ -104,7 +105,7 @@ def demo(options: argparse.Namespace) -> None:
     data = make_interactions(seed=options.seed)
     data, test = data.split(0.2, options.seed)
     _say(f"data        {_describe(data)}; {len(test):,} more held out")
-    recommender = BPR(epochs=options.epochs, threads=options.threads, seed=options.seed)
+    recommender = BPR(epochs=options.epochs, num_threads=options.threads, random_state=options.seed)
     model = _fit(recommender, data, _say)
     _show_quality({"BPR": model.evaluate(test), "popularity": popularity(data, test)}, _say)
 
@@ -136,34 +137,37 @@ def _read(options: argparse.Namespace) -> tuple[Interactions, str]:
     )
     if least is None:
         return data, columns
-    if data.ratings is None:
+    if data.values is None:
         raise ValueError(f"{options.file} has no ratings, which --min-rating asks for")
-    keep = data.ratings >= least
+    keep = data.values >= least
     if not keep.any():
         raise ValueError(
             f"of {_count(len(data), 'interaction')} in {options.file} none is rated "
-            f"{least:g} or more, the highest {data.ratings.max():g}"
+            f"{least:g} or more, the highest {data.values.max():g}"
         )
     return data.take(keep), columns
 
 
 def _fit(recommender: BPR, data: Interactions, say: Callable[[str], None]) -> Model:
-    threads = _count(recommender.threads, "thread") if recommender.threads else "all cores"
+    threads = "all cores"
+    if recommender.num_threads:
+        threads = _count(recommender.num_threads, "thread")
     say(
         f"training    {recommender.factors} factors, {_count(recommender.epochs, 'epoch')}, "
         f"batches of {recommender.batch_size}, {threads}\n"
     )
     say("epoch  loss of a sample  samples a second")
 
-    def report(_: int, history: wy.History) -> None:
-        loss = history.loss[-1] / history.samples
+    def report(_: int, history: LearningCurve) -> None:
+        loss = history.loss[-1]
         speed = history.samples / history.seconds[-1]
         say(f"{len(history):5}  {loss:16.4f}  {speed:16,.0f}")
 
     start = time.perf_counter()
-    model = recommender.fit(data, callback=report)
+    recommender.fit(data, callback=report)
     say(f"\ntrained     in {time.perf_counter() - start:.2f} s")
-    return model
+    arrays = recommender.fitted.arrays
+    return Model.from_factors(arrays["users"], arrays["items"], arrays["item_bias"], data)
 
 
 def _show_quality(measured: dict[str, Quality], say: Callable[[str], None]) -> None:

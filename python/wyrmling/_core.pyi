@@ -348,6 +348,7 @@ _Array: TypeAlias = npt.NDArray[Any]
 _Like: TypeAlias = Variable | npt.ArrayLike
 _Integers: TypeAlias = npt.NDArray[np.integer[Any]] | Sequence[int] | Sequence[Sequence[int]] | int
 _Index: TypeAlias = Variable | _Integers
+_L2: TypeAlias = float | Mapping[Any, float]
 _By: TypeAlias = Callable[[Any], Any]
 _IrKind: TypeAlias = Literal["float", "float32", "int", "bool", "index", "array"]
 _Axis: TypeAlias = int | Sequence[int] | None
@@ -696,8 +697,12 @@ class SparseGrad:
 class Optimizer:
     @property
     def lr(self) -> float: ...
+    @lr.setter
+    def lr(self, lr: float) -> None: ...
     @property
-    def l2(self) -> float: ...
+    def l2(self) -> float | dict[Parameter | str, float]: ...
+    @property
+    def l2_per(self) -> str: ...
     @property
     def clip(self) -> float | None: ...
     def step(self, parameters: Iterable[Parameter]) -> None: ...
@@ -707,13 +712,23 @@ class Optimizer:
 @final
 class SGD(Optimizer):
     def __new__(
-        cls, lr: float, momentum: float = 0.0, l2: float = 0.0, clip: float | None = None
+        cls,
+        lr: float,
+        momentum: float = 0.0,
+        l2: _L2 = 0.0,
+        clip: float | None = None,
+        l2_per: Literal["step", "sample"] = "step",
     ) -> SGD: ...
 
 @final
 class Adagrad(Optimizer):
     def __new__(
-        cls, lr: float, l2: float = 0.0, clip: float | None = None, eps: float = 1e-10
+        cls,
+        lr: float,
+        l2: _L2 = 0.0,
+        clip: float | None = None,
+        eps: float = 1e-10,
+        l2_per: Literal["step", "sample"] = "step",
     ) -> Adagrad: ...
 
 @final
@@ -724,8 +739,9 @@ class Adam(Optimizer):
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-8,
-        l2: float = 0.0,
+        l2: _L2 = 0.0,
         clip: float | None = None,
+        l2_per: Literal["step", "sample"] = "step",
     ) -> Adam: ...
 
 @final

@@ -1,136 +1,19 @@
-"""Interactions: reading them, making them up, and holding some out."""
+"""Interactions: reading them, and making them up."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _core
+from .data import Ids, Interactions
+from .data.interactions import generator
 
 __all__ = ["Interactions", "make_interactions", "read_interactions"]
 
-IndexArray = npt.NDArray[np.uint32]
-
-# What Python, NumPy, pandas and databases write where a value is missing: no id.
-MISSING = ("None", "nan", "NaN", "<NA>", "NaT", "NULL", "null")
-
 GENRES = ("jazz", "folk", "soul", "punk", "house", "blues", "opera", "metal")
-
-
-@dataclass(frozen=True, eq=False)
-class Interactions:
-    """Who interacted with what: one entry of each column is one interaction.
-
-    Users and items are numbered from 0; ``user_ids[users[n]]`` and
-    ``item_ids[items[n]]`` are what the caller calls those of interaction ``n``. A
-    pair may occur more than once.
-
-    Args:
-        users: user numbers, integers, shape (s,).
-        items: item numbers, integers, shape (s,).
-        user_ids: the users' ids, by number; distinct.
-        item_ids: the items' ids, by number; distinct.
-        ratings: what the users thought of it, if known, shape (s,).
-
-    Raises:
-        ValueError: columns of different length, or ids that are not distinct.
-        TypeError: numbers that are not integers, or ids that are not strings.
-        IndexError: a number without an id.
-    """
-
-    users: IndexArray
-    items: IndexArray
-    user_ids: Sequence[str]
-    item_ids: Sequence[str]
-    ratings: npt.NDArray[np.float32] | None = None
-
-    def __post_init__(self) -> None:
-        for name, ids in (("users", self.user_ids), ("items", self.item_ids)):
-            for number, id_ in enumerate(ids):
-                if not isinstance(id_, str):
-                    raise TypeError(
-                        f"{name[:-1]}_ids[{number}] is {id_!r}, expected a string; "
-                        "Interactions.from_ids takes ids of any type"
-                    )
-            column = _index_column(name, getattr(self, name), len(ids))
-            object.__setattr__(self, name, column)
-            if len(set(ids)) != len(ids):
-                raise ValueError(f"the ids of {name} must be distinct")
-        lengths = {"users": len(self.users), "items": len(self.items)}
-        if self.ratings is not None:
-            object.__setattr__(self, "ratings", np.asarray(self.ratings, np.float32))
-            lengths["ratings"] = len(self.ratings)
-        if len(set(lengths.values())) > 1:
-            raise ValueError(f"columns must have the same length, found {lengths}")
-
-    @classmethod
-    def from_ids(cls, users: Iterable[object], items: Iterable[object]) -> Interactions:
-        """Numbers the ids of two columns in the order in which they first appear.
-
-        An id is text, a number, or what else ``str`` names; a column is a sequence or an iterator
-        of them. Raises ValueError for None, NaN, masked elements and whatever else stands for a
-        missing value, as text too: it would be one user or item; and for an array of several axes.
-        Raises TypeError for bytes, lists and arrays as ids, and for sets and dicts, whose order is
-        not that of the other column.
-
-        >>> data = Interactions.from_ids(["ann", "bob", "ann"], [7, 7, 9])
-        >>> data.users, data.items, data.item_ids
-        (array([0, 1, 0], dtype=uint32), array([0, 0, 1], dtype=uint32), ['7', '9'])
-        """
-        user_numbers, user_ids = _number("users", users)
-        item_numbers, item_ids = _number("items", items)
-        return cls(user_numbers, item_numbers, user_ids, item_ids)
-
-    @property
-    def n_users(self) -> int:
-        """Number of users, also of those who never occur."""
-        return len(self.user_ids)
-
-    @property
-    def n_items(self) -> int:
-        """Number of items, also of those that never occur."""
-        return len(self.item_ids)
-
-    def __len__(self) -> int:
-        return len(self.users)
-
-    def __repr__(self) -> str:
-        return f"Interactions({len(self):,} of {self.n_users:,} users, {self.n_items:,} items)"
-
-    def take(self, places: npt.NDArray[Any]) -> Interactions:
-        """The interactions at these places (numbers or a mask), with the same ids.
-
-        ``data.take(data.ratings >= 4)`` keeps what was liked.
-        """
-        ratings = None if self.ratings is None else self.ratings[places]
-        return replace(self, users=self.users[places], items=self.items[places], ratings=ratings)
-
-    def split(self, test: float = 0.2, seed: int = 0) -> tuple[Interactions, Interactions]:
-        """Holds out a share of the interactions at random.
-
-        Args:
-            test: the share to hold out, between 0 and 1.
-            seed: of the random choice; equal seeds choose equally.
-
-        Returns:
-            What is left to train on, and what was held out.
-
-        Raises:
-            ValueError: a share that leaves either part empty, or a negative seed.
-        """
-        held_out = round(test * len(self)) if 0 < test < 1 else 0
-        if not 0 < held_out < len(self):
-            raise ValueError(
-                f"test is {test}, which holds out {held_out} of {len(self)} interactions, "
-                "expected a share that leaves some on both sides"
-            )
-        order = generator(seed).permutation(len(self))
-        return self.take(np.sort(order[held_out:])), self.take(np.sort(order[:held_out]))
 
 
 Delimiter = Literal[",", ";", "|", "\t", "::"]
@@ -207,7 +90,9 @@ def read_described(
     named = places[0] is not None and places[0][1] is not None
     words.append("a header" if named else "no header")
     words.append(f"separated by {found!r}")
-    return Interactions(*columns), ", ".join(words)
+    users, items, user_ids, item_ids, found_ratings = columns
+    ids = Ids(user_ids), Ids(item_ids)
+    return Interactions(users, items, *ids, found_ratings), ", ".join(words)
 
 
 def make_interactions(
@@ -271,60 +156,6 @@ def make_interactions(
     return Interactions(
         users=np.repeat(np.arange(n_users, dtype=np.uint32), counts),
         items=np.concatenate(chosen).astype(np.uint32),
-        user_ids=[f"user-{n}" for n in range(1, n_users + 1)],
-        item_ids=[f"{GENRES[g]}-{n}" for g, n in zip(genre, place, strict=True)],
+        user_ids=Ids([f"user-{n}" for n in range(1, n_users + 1)]),
+        item_ids=Ids([f"{GENRES[g]}-{n}" for g, n in zip(genre, place, strict=True)]),
     )
-
-
-def generator(seed: int) -> np.random.Generator:
-    """A source of random numbers, which starts the same for equal seeds."""
-    if seed < 0:
-        raise ValueError(f"seed is {seed}, expected at least 0")
-    return np.random.default_rng(seed)
-
-
-def _index_column(name: str, column: npt.ArrayLike, limit: int) -> IndexArray:
-    numbers = np.asarray(column)
-    if numbers.ndim != 1:
-        raise ValueError(f"{name} must have one axis, found shape {numbers.shape}")
-    if numbers.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be integers, found {numbers.dtype}")
-    outside = np.flatnonzero((numbers < 0) | (numbers >= limit))
-    if len(outside):
-        at = outside[0]
-        raise IndexError(f"{name}[{at}] is {numbers[at]}, expected 0 to {limit - 1}")
-    return numbers.astype(np.uint32, copy=False)
-
-
-def _column_of_ids(name: str, ids: Iterable[object]) -> Iterable[object]:
-    """A column of which every entry names something, or may be missing."""
-    if isinstance(ids, (bytes, Set, Mapping)):
-        raise TypeError(f"{name}: expected a sequence of ids, found a {type(ids).__name__}")
-    if isinstance(ids, np.ndarray) and ids.ndim != 1:
-        raise ValueError(f"{name} must have one axis, found shape {ids.shape}")
-    if isinstance(ids, np.ma.MaskedArray):
-        return [None if id_ is np.ma.masked else id_ for id_ in ids]
-    if isinstance(ids, np.ndarray) and ids.dtype.kind not in "OSV":
-        return ids
-    column = ids if isinstance(ids, (list, tuple, str, range)) else list(ids)
-    for kind in set(map(type, column)):
-        if issubclass(kind, (bytes, bytearray, list, Set, Mapping, np.ndarray)):
-            row = next(row for row, id_ in enumerate(column) if type(id_) is kind)
-            raise TypeError(
-                f"{name}: row {row}, counted from 0, is {column[row]!r}, expected text or a number"
-            )
-    return column
-
-
-def _number(name: str, ids: Iterable[object]) -> tuple[IndexArray, list[str]]:
-    numbers: dict[str, int] = {}
-    ids = _column_of_ids(name, ids)
-    column = np.fromiter((numbers.setdefault(str(id_), len(numbers)) for id_ in ids), np.uint32)
-    for missing in MISSING:
-        if missing in numbers:
-            row = np.argmax(column == numbers[missing])
-            raise ValueError(
-                f"{name}: row {row}, counted from 0, is {missing}, which stands for a "
-                "missing value; expected an id"
-            )
-    return column, list(numbers)

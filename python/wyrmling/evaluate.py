@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .datasets import Interactions
+from .data import Interactions
 
 __all__ = ["Quality", "evaluate", "popularity"]
 

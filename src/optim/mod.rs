@@ -28,6 +28,7 @@ mod undo;
 mod update;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 pub use penalty::{L2Per, Penalized};
@@ -77,6 +78,11 @@ fn check(name: &str, value: f64, ok: bool, expected: &str) -> Result<()> {
             "{name}: expected {expected}, got {value}"
         )))
     }
+}
+
+/// Refuses what is no learning rate.
+fn check_lr(lr: f64) -> Result<()> {
+    check("lr", lr, lr > 0.0, "a positive number")
 }
 
 /// What a rule remembers about one table.
@@ -158,7 +164,10 @@ impl Work<'_> {
 #[derive(Debug)]
 pub struct Optimizer {
     rule: Rule,
+    /// The settings that it was made with, of which the learning rate may have changed.
     settings: Settings,
+    /// The bits of the learning rate.
+    lr: AtomicU64,
     own_l2: Vec<(Penalized, f64)>,
     states: Mutex<States>,
 }
@@ -170,7 +179,7 @@ impl Optimizer {
     /// [`Error::Value`] naming the setting that is out of range.
     pub fn new(rule: Rule, settings: Settings) -> Result<Self> {
         let Settings { lr, l2, clip, .. } = settings;
-        check("lr", lr, lr > 0.0, "a positive number")?;
+        check_lr(lr)?;
         penalty::check_l2(l2)?;
         if let Some(clip) = clip {
             check("clip", clip, clip > 0.0, "a positive number or None")?;
@@ -179,6 +188,7 @@ impl Optimizer {
         Ok(Optimizer {
             rule,
             settings,
+            lr: AtomicU64::new(lr.to_bits()),
             own_l2: Vec::new(),
             states: Mutex::new(States::default()),
         })
@@ -199,7 +209,21 @@ impl Optimizer {
 
     /// The settings. Parameters may have another `l2`: [`settings_of`](Self::settings_of).
     pub fn settings(&self) -> Settings {
-        self.settings
+        Settings {
+            lr: f64::from_bits(self.lr.load(Ordering::Relaxed)),
+            ..self.settings
+        }
+    }
+
+    /// Changes the learning rate, and nothing of the state. It counts from the next step, and in a run
+    /// of training from the next epoch.
+    ///
+    /// # Errors
+    /// [`Error::Value`] if it is not positive and finite; it is not changed then.
+    pub fn set_lr(&self, lr: f64) -> Result<()> {
+        check_lr(lr)?;
+        self.lr.store(lr.to_bits(), Ordering::Relaxed);
+        Ok(())
     }
 
     /// The state for a table, made on first use and dropped some time after the table.

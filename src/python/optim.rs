@@ -127,6 +127,15 @@ impl PyOptimizer {
         self.inner.settings().lr
     }
 
+    /// Changes the learning rate and keeps the state. It counts from the next step, and in ``fit``,
+    /// where a callback may set it, from the next epoch.
+    ///
+    /// Raises TypeError for what is no number, ValueError if it is not positive.
+    #[setter]
+    fn set_lr(&self, lr: Given<f64>) -> PyResult<()> {
+        Ok(self.inner.set_lr(number("lr", lr)?)?)
+    }
+
     /// Weight of the penalty ``l2/2 · |w|²``; if parameters have their own, a dict of them by
     /// Parameter or name.
     #[getter]

@@ -116,7 +116,7 @@ pub fn fit_function(
         let job = Job::new(loss.tables(), loss.leaves(), fit)?;
         let states = job.states(optimizer)?;
         let new = || FunctionStep::new(loss, &job.feeds, optimizer, &states, fit.seed);
-        job.run(fit, stop, observer, new)
+        job.run(fit, optimizer, stop, observer, new)
     };
     interrupt::with_stop_flag(stop, run)
 }
@@ -144,7 +144,7 @@ fn run(
     }
     let states = job.states(optimizer)?;
     let new = || PlanStep::new(program, feeds, optimizer, &states, &plans);
-    job.run(fit, stop, observer, new)
+    job.run(fit, optimizer, stop, observer, new)
 }
 
 /// What is trained, on which samples.
@@ -194,6 +194,7 @@ impl<'a> Job<'a> {
     fn run<S: BatchStep + Send>(
         &self,
         fit: &Fit,
+        optimizer: &Optimizer,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
         new: impl Fn() -> Result<S>,
@@ -225,6 +226,8 @@ impl<'a> Job<'a> {
         };
         for epoch in 0..fit.epochs {
             let start = Instant::now();
+            let lr = optimizer.settings().lr;
+            crew.iter_mut().for_each(|worker| worker.set_lr(lr));
             // In the pool, so that it uses as many threads as were asked for; the result does
             // not depend on their number.
             pool.install(|| samples.shuffle(feeds, &mut stream(fit.seed, SHUFFLER, epoch)));

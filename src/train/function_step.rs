@@ -263,6 +263,12 @@ impl<'a> FunctionStep<'a> {
 }
 
 impl BatchStep for FunctionStep<'_> {
+    fn set_lr(&mut self, lr: f64) {
+        for trained in &mut self.trained {
+            trained.target.settings.lr = lr;
+        }
+    }
+
     unsafe fn run(&mut self, staged: &[InputBuffer], samples: Range<usize>) -> Result<f64> {
         let (loss, values) = (&self.loss.loss, &self.loss.values);
         self.samples = samples.len();

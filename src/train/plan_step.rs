@@ -135,6 +135,12 @@ impl<'a> PlanStep<'a> {
 }
 
 impl BatchStep for PlanStep<'_> {
+    fn set_lr(&mut self, lr: f64) {
+        for trained in &mut self.trained {
+            trained.target.settings.lr = lr;
+        }
+    }
+
     #[inline]
     fn prefetch(&self, staged: &[InputBuffer], samples: Range<usize>) {
         for &(table, input) in &self.early {

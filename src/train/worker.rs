@@ -26,6 +26,9 @@ const STAGED_BYTES: usize = 16 << 10;
 
 /// What computes the loss and the gradients of a batch, and applies them.
 pub(super) trait BatchStep {
+    /// Changes the learning rate.
+    fn set_lr(&mut self, lr: f64);
+
     /// Prefetches what some staged samples need.
     fn prefetch(&self, _staged: &[InputBuffer], _samples: Range<usize>) {}
 
@@ -137,6 +140,10 @@ impl<'a, S: BatchStep> Worker<'a, S> {
             loss: 0.0,
             shared,
         })
+    }
+
+    pub(super) fn set_lr(&mut self, lr: f64) {
+        self.step.set_lr(lr);
     }
 
     /// This worker's part of the samples: whole batches, as many as every other worker has or

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wyrmling import _core
-from wyrmling.datasets import Interactions
+from wyrmling.data import Interactions
 from wyrmling.evaluation.trained import Trained
 
 Pairs = set[tuple[int, int]]

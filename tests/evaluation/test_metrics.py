@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ranking_oracle import Pairs, interactions, metric, model_of
 
-from wyrmling.datasets import Interactions
+from wyrmling.data import Interactions
 from wyrmling.evaluation import evaluate, metrics
 
 N_USERS, N_ITEMS = 5, 9

@@ -13,7 +13,8 @@ from ranking_oracle import interactions, metric
 from scipy import stats
 
 from wyrmling import _core
-from wyrmling.datasets import Interactions, make_interactions
+from wyrmling.data import Interactions
+from wyrmling.datasets import make_interactions
 from wyrmling.evaluation import (
     compare,
     cross_validate,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..datasets import Interactions
+from ..data import Interactions
 from .evaluate import Unknown, evaluate
 from .metrics import parse
 from .models import copied, popularity

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import Interactions
+from ..data import Interactions
 from .evaluate import evaluate
 from .intervals import whole
 from .metrics import DEFAULT, parse

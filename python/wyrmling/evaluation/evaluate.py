@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..datasets import Interactions
+from ..data import Interactions
 from .intervals import check_level, whole
 from .metrics import DEFAULT, LISTED, parse
 from .ranking import measured

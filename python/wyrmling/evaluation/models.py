@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..datasets import Interactions
+from ..data import Interactions
 from .evaluate import evaluate
 from .trained import Trained, trained
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..datasets import Interactions
+from ..data import Interactions
 from .evaluate import evaluate
 from .intervals import whole
 from .metrics import parse

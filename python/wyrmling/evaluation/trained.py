@@ -51,6 +51,8 @@ def trained(model: Any) -> Trained:
     """What evaluation reads of a model; raises TypeError if it is none, or was not fitted."""
     if isinstance(model, Trained):
         return model
+    if hasattr(model, "_scores"):
+        return Trained(model.user_ids, model.item_ids, model.seen, model._scores)
     if hasattr(model, "item_bias") and hasattr(model, "train"):
         factors = model
 

@@ -1,6 +1,40 @@
-"""Recommenders: models written with wyrmling's operators, trained at native speed."""
+"""Recommenders: models that learn from interactions, each by a loss that can be read.
+
+All have the methods of :class:`Recommender`: ``fit``, ``recommend``, ``similar_items``, ``fold_in``
+and others.
+
+==================  ==============================================================================
+:class:`Popularity`  what most users had
+:class:`BPR`         vectors, by pairs of items
+:class:`LogisticMF`  vectors, by the probability of an interaction
+:class:`SampledSoftmax`  vectors, by one item against several
+:class:`ExplicitMF`  vectors and biases, by ratings
+:class:`Custom`      vectors, by a loss of your own
+==================  ==============================================================================
+"""
 
 from .bpr import BPR
+from .custom import Custom
+from .explicit import ExplicitMF
+from .fitted import NewUser
+from .history import LearningCurve
+from .logistic import LogisticMF
 from .model import Model
+from .popularity import Popularity
+from .recommendations import Recommendations
+from .recommender import Recommender
+from .softmax import SampledSoftmax
 
-__all__ = ["BPR", "Model"]
+__all__ = [
+    "BPR",
+    "Custom",
+    "ExplicitMF",
+    "LearningCurve",
+    "LogisticMF",
+    "Model",
+    "NewUser",
+    "Popularity",
+    "Recommendations",
+    "Recommender",
+    "SampledSoftmax",
+]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import wyrmling as wy
 
 from .. import _core
-from ..datasets import Interactions
+from ..data import Ids, Interactions
 from ..evaluate import Quality, measure, seen_pairs
 from ..tensor_files import Contents, read, write
 
@@ -88,9 +88,8 @@ class Model:
         ):
             if array.shape != expected:
                 raise ValueError(f"{name} has shape {array.shape}, expected {expected}")
-        return cls(
-            users, items, bias, data.user_ids, data.item_ids, seen_pairs("data", data), history
-        )
+        ids = [str(id_) for id_ in data.user_ids], [str(id_) for id_ in data.item_ids]
+        return cls(users, items, bias, *ids, seen_pairs("data", data), history)
 
     def __repr__(self) -> str:
         n_users, factors = self.users.shape
@@ -271,10 +270,10 @@ def _ids(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.uint64]) -> list[s
 
 
 def _translate(
-    name: str, column: npt.NDArray[np.uint32], ids: Sequence[str], numbers: dict[str, int]
+    name: str, column: npt.NDArray[np.uint32], ids: Ids, numbers: dict[str, int]
 ) -> npt.NDArray[np.uint32]:
     """The model's numbers for a column that is numbered by ``ids``."""
-    table = np.array([numbers.get(id_, -1) for id_ in ids], np.int64)
+    table = np.array([numbers.get(str(id_), -1) for id_ in ids], np.int64)
     translated = table[column]
     unknown = np.flatnonzero(translated < 0)
     if len(unknown):

@@ -1,0 +1,250 @@
+"""Columns as callers have them, as arrays: ids, and numbers that go along with them.
+
+A column is a sequence or an iterator, a NumPy array (masked too), or a series of pandas, polars or
+pyarrow; none of those libraries is imported. Ids are integers, that fit int64, or strings, and stay
+what they are: ``1`` is not ``"1"``. ``np.integer`` counts as ``int``, ``np.str_`` as ``str``.
+Everything else is refused, since nobody can tell how it is to be written: a float may be an integer
+that a missing value has turned into a float, and of a datetime, UUID or enum the caller chooses the
+text, by ``str`` or otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Column", "Id", "categorised", "id_column", "is_missing", "number_column"]
+
+Id: TypeAlias = int | str
+Column: TypeAlias = Iterable[Any] | npt.NDArray[Any]
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+MOST = 2**32 - 1
+INT64 = np.iinfo(np.int64)
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value is None, NaN, NaT, pandas' NA or a masked element.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(0)
+    (True, True, False)
+    """
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+def id_column(name: str, column: Column) -> Integers | list[Id]:
+    """A column of ids as an int64 array, or, if any is a string, as a list of int and str.
+
+    Args:
+        name: what errors call the column.
+        column: ids, each an integer within int64 or a string; may be an iterator.
+
+    Raises:
+        TypeError: something else than a column, or an id of another type.
+        ValueError: a missing value, an integer beyond int64, a column of several axes, or of
+            2**32 or more ids.
+    """
+    if isinstance(column, (str, bytes, bytearray, Set, Mapping)):
+        raise TypeError(f"{name}: expected a sequence of ids, found a {type(column).__name__}")
+    array = _as_array(name, column)
+    if array is None:
+        if isinstance(column, range):
+            if len(column) > MOST:
+                raise ValueError(f"{name} has {len(column)} ids, expected at most {MOST}")
+            return _checked_list(name, list(column))
+        return _checked_list(name, column if isinstance(column, (list, tuple)) else list(column))
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one axis, found shape {array.shape}")
+    if len(array) > MOST:
+        raise ValueError(f"{name} has {len(array)} ids, expected at most {MOST}")
+    if array.dtype.kind in "iu":
+        if array.dtype.kind == "u" and array.dtype.itemsize == 8 and len(array):
+            row = int(np.argmax(array))
+            if array[row] > INT64.max:
+                raise _too_large(name, row, int(array[row]))
+        return array.astype(np.int64, copy=False)
+    return _checked_list(name, array.tolist() if array.dtype.kind in "OUT" else list(array))
+
+
+def categorised(column: Column) -> tuple[npt.NDArray[Any], Any] | None:
+    """The codes and the categories of pandas' categorical data; None for any other column."""
+    column = getattr(column, "cat", column)
+    codes, categories = getattr(column, "codes", None), getattr(column, "categories", None)
+    if codes is None or categories is None:
+        return None
+    return np.asarray(codes), categories
+
+
+def number_column(
+    name: str, column: Column, dtype: type[np.floating[Any]] | None
+) -> npt.NDArray[Any]:
+    """A column of finite numbers.
+
+    Args:
+        name: what errors call the column.
+        column: numbers, or, if no dtype is given, datetimes as well.
+        dtype: the floating-point type wanted. None keeps integers as int64, makes all else
+            float64, and of datetimes the seconds since 1970 (of UTC, if they have a time zone).
+
+    Raises:
+        TypeError: anything but numbers.
+        ValueError: several axes; a missing number, or one that is not finite in that type.
+    """
+    array = _as_array(name, column)
+    if array is None:
+        if isinstance(column, (str, bytes, bytearray, Set, Mapping)):
+            raise TypeError(f"{name}: expected numbers, found a {type(column).__name__}")
+        column = column if isinstance(column, (list, tuple)) else list(column)
+        try:
+            array = np.array(column)
+        except ValueError:
+            raise TypeError(f"{name}: expected numbers, found rows of several") from None
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one axis, found shape {array.shape}")
+    if array.dtype.kind == "O":
+        array = _numbers_of_objects(name, array, dates=dtype is None)
+    if dtype is None and array.dtype.kind == "M":
+        return _seconds(name, array)
+    if array.dtype.kind not in "iuf" and len(array):
+        raise TypeError(f"{name}: expected numbers, found {array.dtype} such as {array[0]!r}")
+    if dtype is None and array.dtype.kind in "iu":
+        if len(array) and int(array.max()) > INT64.max:
+            raise _too_large(name, int(array.argmax()), int(array.max()))
+        return array.astype(np.int64, copy=False)
+    with np.errstate(over="ignore"):
+        numbers = array.astype(dtype or np.float64, copy=False)
+    wrong = ~np.isfinite(numbers)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"{name}: row {row}, counted from 0, is {array[row]}, "
+            f"expected a finite number of {numbers.dtype}"
+        )
+    return numbers
+
+
+def _seconds(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    wrong = np.isnat(array)
+    if wrong.any():
+        raise _missing(name, int(wrong.argmax()), "NaT")
+    # Whole seconds and the rest apart: nanoseconds since 1970 lose nothing before they must.
+    whole = array.astype("datetime64[s]")
+    rest = (array - whole) / np.timedelta64(1, "s")
+    seconds: npt.NDArray[np.float64] = whole.astype(np.int64) + rest
+    return seconds
+
+
+def _numbers_of_objects(name: str, array: npt.NDArray[Any], dates: bool) -> npt.NDArray[Any]:
+    for row, value in enumerate(array):
+        if is_missing(value):
+            raise _missing(name, row, value)
+    values = array.tolist()
+    if dates and all(hasattr(value, "utcoffset") for value in values):
+        return np.array([np.datetime64(_utc(value), "us") for value in values], "datetime64[us]")
+    for row, value in enumerate(values):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
+            raise TypeError(f"{name}: row {row}, counted from 0, is {value!r}, expected a number")
+    if all(isinstance(value, (int, np.integer)) for value in values):
+        for row, value in enumerate(values):
+            if not INT64.min <= value <= INT64.max:
+                raise _too_large(name, row, int(value))
+        return np.array(values, np.int64)
+    try:
+        return np.array(values, np.float64)
+    except OverflowError:
+        raise ValueError(f"{name}: found an integer that no float64 can hold") from None
+
+
+def _utc(value: Any) -> Any:
+    offset = value.utcoffset()
+    return value if offset is None else (value - offset).replace(tzinfo=None)
+
+
+def _as_array(name: str, column: Any) -> npt.NDArray[Any] | None:
+    """A column of an array library as an array without missing elements; None for any other."""
+    if isinstance(column, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(column)
+        if column.ndim == 1 and mask.any():
+            raise _missing(name, int(mask.argmax()), "masked")
+        return column.data
+    if isinstance(column, np.ndarray):
+        return column
+    if not hasattr(column, "__array__"):
+        return None
+    for method in ("isna", "is_null"):
+        if callable(find := getattr(column, method, None)):
+            lacking = np.asarray(find())
+            if lacking.ndim == 1 and lacking.any():
+                raise _missing(name, int(lacking.argmax()), "NA")
+            break
+    if not callable(convert := getattr(column, "to_numpy", None)):
+        return np.asarray(column)
+    kind = getattr(getattr(column, "dtype", None), "kind", None)
+    # pandas' own types: its integers would become objects, and times with a zone Timestamps.
+    if kind in ("i", "u") and not isinstance(column.dtype, np.dtype):
+        return np.asarray(convert(dtype=f"{kind}nt64" if kind == "i" else "uint64"))
+    if kind == "f" and not isinstance(column.dtype, np.dtype):
+        return np.asarray(convert(dtype="float64"))
+    if kind == "M" and not isinstance(column.dtype, np.dtype):
+        return np.asarray(convert(dtype="datetime64[ns]"))
+    return np.asarray(column)
+
+
+def _checked_list(name: str, column: list[Any] | tuple[Any, ...]) -> Integers | list[Id]:
+    kinds = set(map(type, column))
+    if kinds <= {str}:
+        return column if isinstance(column, list) else list(column)
+    for kind in kinds:
+        # np.bool_ is no np.integer; subclasses of int and str, such as enums, are others' types.
+        if kind not in (int, str, np.str_) and not issubclass(kind, np.integer):
+            row = next(row for row, value in enumerate(column) if type(value) is kind)
+            raise _refused(name, row, column[row])
+    if str in kinds or np.str_ in kinds:
+        mixed = [value if type(value) is str else _plain(value) for value in column]
+        for row, value in enumerate(mixed):
+            if type(value) is int and not INT64.min <= value <= INT64.max:
+                raise _too_large(name, row, value)
+        return mixed
+    try:
+        return np.array(column, np.int64)
+    except OverflowError:
+        row = next(r for r, value in enumerate(column) if not INT64.min <= value <= INT64.max)
+        raise _too_large(name, row, int(column[row])) from None
+
+
+def _plain(value: Any) -> Id:
+    return str(value) if isinstance(value, str) else int(value)
+
+
+def _refused(name: str, row: int, value: Any) -> Exception:
+    if is_missing(value):
+        return _missing(name, row, value)
+    hint = "str() of it would be one"
+    if isinstance(value, (float, np.floating)):
+        hint = "integers that are floats, as beside missing values, take .astype('int64')"
+    elif isinstance(value, (bytes, bytearray, np.bytes_)):
+        hint = ".decode() makes text of it"
+    return TypeError(
+        f"{name}: row {row}, counted from 0, is {value!r} of type {type(value).__name__}, "
+        f"expected an int or str; {hint}"
+    )
+
+
+def _missing(name: str, row: int, value: object) -> ValueError:
+    return ValueError(
+        f"{name}: row {row}, counted from 0, is {value}, which stands for a missing value"
+    )
+
+
+def _too_large(name: str, row: int, value: int) -> ValueError:
+    return ValueError(
+        f"{name}: row {row}, counted from 0, is an integer of {value.bit_length()} bits, "
+        "expected one that int64 holds; str() of it would be an id"
+    )

@@ -1,0 +1,260 @@
+"""Factor models: users and items are vectors, and a score is their product.
+
+``score(u, i) = users[u] · items[i] + item_bias[i] + user_bias[u] + bias``, of which a model has
+what its loss names. The loss is what distinguishes the models: a plain Python function of the
+parameters and one sample, by which stochastic gradient descent finds the vectors
+(:func:`wyrmling.fit`). :class:`.Custom` takes one from its user; the other models bring theirs.
+
+The arguments of a loss are found by their names:
+
+==================  ==============================================================================
+``users, items``    the parameters: vectors, shapes (n, factors) and (m, factors)
+``user_bias``       shape (n,)
+``item_bias``       shape (m,)
+``bias``            shape (1,)
+``user, item``      the numbers of the sample's user and item
+``value``           the value of the interaction, where data have values
+``weight``          its weight, where data have weights; else its default, 1
+``time``            its time, where data have times
+``negative``        an item that the user did not have in training, drawn anew each time
+``negatives``       several of them, drawn independently
+==================  ==============================================================================
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+import wyrmling as wy
+
+from .. import _core
+from ..data import Ids, Interactions
+from .fitted import Arrays, NewUser
+from .hyperparameters import Bounds
+from .recommender import Recommender
+from .scoring import FactorScores, Numbers
+from .training import Task
+
+__all__ = ["FactorModel"]
+
+Loss = Callable[..., Any]
+Parameters = dict[str, wy.Parameter]
+
+PARAMETERS = ("users", "items", "user_bias", "item_bias", "bias")
+OF_USERS = ("users", "user_bias")
+ATTRIBUTES = {
+    "user": "users",
+    "item": "items",
+    "value": "values",
+    "weight": "weights",
+    "time": "times",
+}
+COLUMNS = tuple(ATTRIBUTES)
+DRAWN = ("negative", "negatives")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FactorModel(Recommender):
+    """A model whose score is a product of vectors, trained by stochastic gradient descent.
+
+    Args:
+        factors: length of the vectors.
+        lr: step length of the optimizer.
+        l2: weight of the penalty ``l2/2 · |w|²`` of each vector and bias that a sample uses.
+        epochs: how many times every interaction is trained on.
+        batch_size: samples a step.
+        optimizer: ``"sgd"``, or ``"adagrad"``, which shortens the steps of what changes often.
+        init_scale: standard deviation of the vectors that training starts from.
+        n_negatives: how many items ``negatives`` has, for a loss that asks for it.
+    """
+
+    factors: Annotated[int, Bounds(least=1, most=2**16)] = 32
+    lr: Annotated[float, Bounds(above=0)] = 0.05
+    l2: Annotated[float, Bounds(least=0)] = 0.01
+    epochs: Annotated[int, Bounds(least=1)] = 20
+    batch_size: Annotated[int, Bounds(least=1)] = 64
+    optimizer: Literal["sgd", "adagrad"] = "sgd"
+    init_scale: Annotated[float, Bounds(above=0)] = 0.1
+    n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 10
+
+    @abstractmethod
+    def _loss(self) -> Loss:
+        """The loss of a sample: a function of arguments that the module's head lists."""
+
+    def _learn(self, task: Task) -> Arrays:
+        loss = self._loss()
+        tables = {name: self._table(name, task) for name in _parameters(loss)}
+        watch = task.watch
+        assert watch is not None
+        epochs = task.epochs or self.epochs
+        watch.begin(epochs)
+        self._minimise(
+            loss,
+            tables,
+            task.data,
+            task.seen,
+            epochs=epochs,
+            threads=self.num_threads,
+            seed=int(task.rng.integers(2**63)),
+            callback=lambda epoch, record: watch.epoch(epoch, record, lambda: _values(tables)),
+        )
+        return _values(tables)
+
+    def _minimise(
+        self, loss: Loss, tables: Parameters, data: Interactions, seen: _core.Csr, **settings: Any
+    ) -> None:
+        """Trains tables by a loss on some interactions."""
+        columns, sample = self._samples(loss, data, seen)
+        wy.fit(
+            loss,
+            columns,
+            sample=sample,
+            parameters=tables,
+            optimizer=self._optimizer(),
+            batch_size=self.batch_size,
+            **settings,
+        )
+
+    def _samples(
+        self, loss: Loss, data: Interactions, seen: _core.Csr
+    ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        """The columns that a loss asks for, and what is drawn for it."""
+        asked = inspect.signature(loss).parameters
+        drawn = [name for name in DRAWN if name in asked]
+        if drawn:
+            # A user who has every item says nothing about preference: there is nothing to compare.
+            data = data.take(seen.counts[data.users] < data.n_items)
+            if len(data) == 0:
+                raise ValueError(
+                    "data has no interaction of a user who lacks an item, "
+                    "expected some to learn from"
+                )
+        columns = {}
+        for name in COLUMNS:
+            if name not in asked:
+                continue
+            column = getattr(data, ATTRIBUTES[name], None)
+            if column is not None:
+                columns[name] = column
+            elif asked[name].default is inspect.Parameter.empty:
+                raise ValueError(f"data has no {name}s, which the loss asks for")
+        sample = {name: self._sampler(name, data, seen) for name in drawn}
+        if sample:
+            columns.setdefault("user", data.users)
+        return columns, sample
+
+    def _sampler(self, name: str, data: Interactions, seen: _core.Csr) -> Any:
+        n_users, n_items = seen.shape
+        shape = self.n_negatives if name == "negatives" else None
+        users = np.repeat(np.arange(n_users, dtype=np.uint32), seen.counts.astype(np.int64))
+        # A user who has every item has no samples, and there would be nothing to draw for them.
+        lacking = seen.counts[users] < n_items
+        positives = users[lacking], seen.indices[lacking]
+        return wy.sampling.Uniform(n_items, positives=positives, given="user", shape=shape)
+
+    def _optimizer(self) -> wy.Optimizer:
+        if self.optimizer == "adagrad":
+            return wy.Adagrad(lr=self.lr, l2=self.l2)
+        return wy.SGD(lr=self.lr, l2=self.l2)
+
+    def _table(self, name: str, task: Task) -> wy.Parameter:
+        """A parameter: what is known of it, and for new rows random vectors or biases of 0."""
+        rows = self._first(name, task.data.n_users, task.data.n_items, task.rng)
+        if task.start is not None:
+            known = task.start[name]
+            if known.shape[1:] != rows.shape[1:]:
+                raise ValueError(
+                    f"factors is {self.factors}, and was {known.shape[1]} when the model was "
+                    "fitted: partial_fit goes on with the length that it had"
+                )
+            rows[: len(known)] = known
+        return wy.Parameter(rows, name=name)
+
+    def _first(
+        self, name: str, n_users: int, n_items: int, rng: np.random.Generator
+    ) -> npt.NDArray[np.float32]:
+        """What a parameter is before training."""
+        count = {"bias": 1}.get(name, n_users if name in OF_USERS else n_items)
+        if name.endswith("bias"):
+            return np.zeros(count, np.float32)
+        return rng.normal(0.0, self.init_scale, (count, self.factors)).astype(np.float32)
+
+    # Scores.
+
+    def _scores(self, users: Numbers) -> FactorScores:
+        return self._scores_of(self.fitted.arrays["users"][users])
+
+    def _new_scores(self, users: Sequence[NewUser]) -> FactorScores:
+        queries = [user.query for user in users if user.query is not None]
+        return self._scores_of(np.array(queries, np.float32))
+
+    def _scores_of(self, vectors: npt.NDArray[np.float32]) -> FactorScores:
+        # The biases of a user and of all pairs do not change the order of items.
+        arrays = self.fitted.arrays
+        return FactorScores(vectors, arrays["items"], arrays.get("item_bias"))
+
+    def _predict(self, users: Numbers, items: Numbers) -> npt.NDArray[np.float32]:
+        arrays = self.fitted.arrays
+        scores = np.einsum("kd,kd->k", arrays["users"][users], arrays["items"][items])
+        for name, place in (("user_bias", users), ("item_bias", items)):
+            if name in arrays:
+                scores += arrays[name][place]
+        if "bias" in arrays:
+            scores += arrays["bias"]
+        found: npt.NDArray[np.float32] = scores
+        return found
+
+    def _query(self, items: Numbers) -> npt.NDArray[np.float32]:
+        """The vector of a new user, found as in training while all else stays as it is.
+
+        It is 0 where there is nothing to learn from: items then rank by their biases.
+        """
+        fitted, n_items = self.fitted, len(self.item_ids)
+        vector = np.zeros(self.fitted.arrays["users"].shape[1], np.float32)
+        if len(items) in (0, n_items):
+            return vector
+        loss = self._loss()
+        known = {name: fitted.arrays[name] for name in _parameters(loss) if name not in OF_USERS}
+        tables = {
+            name: wy.Parameter(self._first(name, 1, n_items, np.random.default_rng(0)), name=name)
+            for name in _parameters(loss)
+            if name in OF_USERS
+        }
+        user = np.zeros(len(items), np.uint32)
+        data = Interactions(user, items, Ids(["new"]), fitted.item_ids)
+        seen = _core.Csr(user, items, 1, n_items)
+        settings = {"epochs": self.epochs, "threads": 1, "seed": 0}
+        self._minimise(partial(loss, **known), tables, data, seen, **settings)
+        learnt: npt.NDArray[np.float32] = tables["users"].value[0]
+        return learnt
+
+    def _item_similarity(self, items: Numbers) -> FactorScores:
+        return _cosines(self.fitted.arrays["items"], items)
+
+    def _user_similarity(self, users: Numbers) -> FactorScores:
+        return _cosines(self.fitted.arrays["users"], users)
+
+
+def _parameters(loss: Loss) -> list[str]:
+    """The parameters that a loss names."""
+    asked = inspect.signature(loss).parameters
+    return [name for name in PARAMETERS if name in asked]
+
+
+def _values(tables: Parameters) -> Arrays:
+    return {name: table.value for name, table in tables.items()}
+
+
+def _cosines(vectors: npt.NDArray[np.float32], rows: Numbers) -> FactorScores:
+    """The cosines of some rows with all; those of a vector of length 0 are 0."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return FactorScores(directions[rows], directions, None)

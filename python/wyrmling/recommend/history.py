@@ -1,0 +1,30 @@
+"""How the training of a model went: its loss and what it was worth, epoch by epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["LearningCurve"]
+
+
+@dataclass
+class LearningCurve:
+    """A record with an entry for each epoch of training.
+
+    Args:
+        loss: the mean loss of a sample, each taken just before its update.
+        seconds: wall-clock seconds, shuffling and sampling included, without validation.
+        samples: how many samples an epoch has.
+        validation: metrics on the validation data by name, if there were any.
+        best_epoch: the epoch, from 0, whose state the model has; None for the last one, where
+            there was no validation.
+    """
+
+    loss: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    samples: int = 0
+    validation: dict[str, list[float]] = field(default_factory=dict)
+    best_epoch: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.loss)

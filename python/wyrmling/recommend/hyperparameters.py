@@ -1,0 +1,145 @@
+"""Hyperparameters: the settings of a model, which can be listed, checked, changed and copied.
+
+A model is a dataclass whose fields are its hyperparameters. A field's annotation says what is
+allowed: ``Annotated[int, Bounds(least=1)]``, ``Literal["cg", "cholesky"]``, ``int | None``. Options
+of a command line and spaces of a search can be made from that. ``get_params`` and ``set_params``
+are those of scikit-learn's estimators, so that its ``clone`` copies a model without what it has
+learnt.
+
+Values are checked when a model is fitted and not before: an object may be set up in steps.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin, get_type_hints
+
+__all__ = ["Bounds", "Hyperparameters"]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a number may be: at least ``least``, above ``above`` and at most ``most``."""
+
+    least: float = -math.inf
+    above: float = -math.inf
+    most: float = math.inf
+
+    def allow(self, number: float) -> bool:
+        """Whether a number is within the bounds."""
+        return self.least <= number <= self.most and number > self.above
+
+    def __str__(self) -> str:
+        parts = [] if self.least == -math.inf else [f"at least {self.least:g}"]
+        parts += [] if self.above == -math.inf else [f"more than {self.above:g}"]
+        parts += [] if self.most == math.inf else [f"at most {self.most:g}"]
+        return " and ".join(parts)
+
+
+class Hyperparameters:
+    """What models have in common as holders of hyperparameters: subclasses are dataclasses."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The hyperparameters by name.
+
+        Args:
+            deep: for scikit-learn, which asks; there is nothing deeper.
+        """
+        return {name: getattr(self, name) for name in parameter_types(type(self))}
+
+    def set_params(self, **params: Any) -> Self:
+        """Changes hyperparameters and returns the model; they count from the next fit on.
+
+        Raises:
+            ValueError: a name that is not a hyperparameter; then none is changed.
+        """
+        known = parameter_types(type(self))
+        for name in params:
+            if name not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no hyperparameter {name!r}, expected one of "
+                    f"{', '.join(known)}"
+                )
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = {field.name: field.default for field in fields(self)}  # type: ignore[arg-type]
+        changed = (
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value is not defaults[name] and value != defaults[name]
+        )
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def check_params(self) -> None:
+        """Compares every hyperparameter with what its field allows.
+
+        Raises:
+            TypeError: a value of another kind.
+            ValueError: a number out of bounds, or none of the words that are allowed.
+        """
+        for name, kind in parameter_types(type(self)).items():
+            check(name, getattr(self, name), kind)
+
+
+def parameter_types(model: type) -> Mapping[str, Any]:
+    """The hyperparameters of a class of models: the annotation of each, by its name."""
+    hints = get_type_hints(model, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(model)}
+
+
+def check(name: str, value: object, kind: Any) -> None:
+    """Compares a value with an annotation, and raises as :meth:`Hyperparameters.check_params`."""
+    if not (problems := [problem(value, one) for one in alternatives(kind)]) or None in problems:
+        return
+    wanted = " or ".join(describe(one) for one in alternatives(kind))
+    error = ValueError if ValueError in problems else TypeError
+    raise error(f"{name} is {value!r}, expected {wanted}")
+
+
+def alternatives(kind: Any) -> tuple[Any, ...]:
+    """The kinds of which a value may have any: the members of a union, or the one."""
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def problem(value: Any, kind: Any) -> type[Exception] | None:
+    """The exception that a value is worth where this kind is expected; None if it fits."""
+    if kind in (None, NoneType):
+        return None if value is None else TypeError
+    if get_origin(kind) is Annotated:
+        inner, *bounds = get_args(kind)
+        wrong = problem(value, inner)
+        if wrong is not None or isinstance(value, bool):
+            return wrong
+        return None if all(bound.allow(value) for bound in bounds) else ValueError
+    if get_origin(kind) is Literal:
+        return None if value in get_args(kind) else ValueError
+    if kind is bool:
+        return None if isinstance(value, bool) else TypeError
+    if kind is int:
+        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        return None if whole else TypeError
+    if kind is float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            return TypeError
+        return None if math.isfinite(value) else ValueError
+    return None  # what is no plain value is checked by its model
+
+
+def describe(kind: Any) -> str:
+    """A kind in words."""
+    if kind in (None, NoneType):
+        return "None"
+    if get_origin(kind) is Annotated:
+        inner, *bounds = get_args(kind)
+        return " ".join([describe(inner), *(str(bound) for bound in bounds)])
+    if get_origin(kind) is Literal:
+        return " or ".join(map(repr, get_args(kind)))
+    words = {int: "an integer", float: "a finite number", bool: "True or False", str: "text"}
+    return words.get(kind, getattr(kind, "__name__", str(kind)))

@@ -1,0 +1,37 @@
+"""Popularity: what most users had. The least that a model has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .fitted import Arrays, NewUser
+from .recommender import Recommender
+from .scoring import FactorScores, Numbers, by_bias
+from .training import Task
+
+__all__ = ["Popularity"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Popularity(Recommender):
+    """Recommends what most users had. The score of an item is the number of its users.
+
+    A user who had an item several times counts once.
+    """
+
+    def _learn(self, task: Task) -> Arrays:
+        count = np.bincount(task.seen.indices, minlength=task.data.n_items)
+        return {"count": count.astype(np.float32)}
+
+    def _scores(self, users: Numbers) -> FactorScores:
+        return by_bias(len(users), self.fitted.arrays["count"])
+
+    def _new_scores(self, users: Sequence[NewUser]) -> FactorScores:
+        return by_bias(len(users), self.fitted.arrays["count"])
+
+    def _predict(self, users: Numbers, items: Numbers) -> npt.NDArray[np.float32]:
+        return self.fitted.arrays["count"][items]

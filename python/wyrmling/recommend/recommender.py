@@ -1,0 +1,394 @@
+"""What all recommenders have in common: fit, ask, save.
+
+A recommender is a dataclass of hyperparameters. ``fit`` gives it a state (:class:`.Fitted`), which
+is replaced as a whole: a fit that fails or is interrupted leaves the model as it was. A model
+brings how it learns (``_learn``) and how it scores (``_scores``); ids, what was seen, ranking, new
+users and checks are here.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ..data import Id, Ids, Interactions
+from .fitted import Arrays, Fitted, NewUser, Stateful
+from .history import LearningCurve
+from .hyperparameters import Bounds, Hyperparameters
+from .recommendations import Recommendations
+from .scoring import NO_ITEM, FactorScores, Numbers, by_bias, top
+from .training import Callback, Task, Watch
+
+__all__ = ["Recommender"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Recommender(Hyperparameters, Stateful, ABC):
+    """A model that learns from interactions and recommends items to users.
+
+    Args:
+        random_state: seed of all random choices; None for another one each time.
+        num_threads: workers; 0 takes all cores. With 1, training gives the same bits each time.
+    """
+
+    random_state: Annotated[int, Bounds(least=0, most=2**63 - 1)] | None = 0
+    num_threads: Annotated[int, Bounds(least=0)] = 0
+
+    # How a model learns and scores.
+
+    @abstractmethod
+    def _learn(self, task: Task) -> Arrays:
+        """What the model learns from the data of a task, as arrays by name."""
+
+    @abstractmethod
+    def _scores(self, users: Numbers) -> FactorScores:
+        """The scores of all items for some users, by number."""
+
+    @abstractmethod
+    def _new_scores(self, users: Sequence[NewUser]) -> FactorScores:
+        """The scores of all items for some new users."""
+
+    @abstractmethod
+    def _predict(self, users: Numbers, items: Numbers) -> npt.NDArray[np.float32]:
+        """The score of each pair of a user and an item."""
+
+    def _query(self, items: Numbers) -> npt.NDArray[np.float32] | None:
+        """What the model makes of a new user's history; None if the history is all it needs."""
+        return None
+
+    def _item_similarity(self, items: Numbers) -> FactorScores:
+        """How similar all items are to each of some items."""
+        raise TypeError(f"{type(self).__name__} does not compare items")
+
+    def _user_similarity(self, users: Numbers) -> FactorScores:
+        """How similar all users are to each of some users."""
+        raise TypeError(f"{type(self).__name__} does not compare users")
+
+    # Learning.
+
+    def fit(
+        self,
+        data: Interactions,
+        *,
+        epochs: int | None = None,
+        validation: Interactions | float | None = None,
+        metric: str = "ndcg@10",
+        patience: int | None = None,
+        callback: Callback | None = None,
+        progress: bool = False,
+    ) -> Self:
+        """Learns from interactions, and forgets what it had learnt before.
+
+        Args:
+            data: what to learn from.
+            epochs: passes over the data, in place of the hyperparameter of that name.
+            validation: interactions to measure the model on after each epoch, or a share of
+                ``data`` (between 0 and 1) that is held out for that. The model gets the state of
+                the epoch that was best on them. A model that is worse there than the ranking by
+                popularity gives a warning.
+            metric: what is measured, as :func:`wyrmling.evaluation.evaluate` names it; the higher
+                the better.
+            patience: stop after so many epochs without an improvement; None never stops early.
+            callback: called as ``callback(epoch, history)`` after each epoch, numbered from 0, with
+                a :class:`.LearningCurve`; returns True to stop.
+            progress: whether to show how training proceeds.
+
+        Returns:
+            The model itself.
+
+        Raises:
+            TypeError: something else than Interactions, or a hyperparameter of another kind.
+            ValueError: nothing to learn from, or a setting outside its range.
+            FloatingPointError: training diverged; a smaller ``lr`` may help.
+        """
+        return self._train(data, None, epochs, validation, metric, patience, callback, progress)
+
+    def partial_fit(
+        self,
+        data: Interactions,
+        *,
+        epochs: int | None = None,
+        validation: Interactions | float | None = None,
+        metric: str = "ndcg@10",
+        patience: int | None = None,
+        callback: Callback | None = None,
+        progress: bool = False,
+    ) -> Self:
+        """Learns from more interactions, from where it is. Arguments and errors are those of `fit`.
+
+        Users and items that are new are added after those known, which keep their numbers. What was
+        seen before stays seen. A model that was not fitted is fitted.
+        """
+        before = self._fitted
+        return self._train(data, before, epochs, validation, metric, patience, callback, progress)
+
+    def _train(
+        self,
+        data: Interactions,
+        before: Fitted | None,
+        epochs: int | None,
+        validation: Interactions | float | None,
+        metric: str,
+        patience: int | None,
+        callback: Callback | None,
+        progress: bool,
+    ) -> Self:
+        self.check_params()
+        task = Task.of(self, data, before, epochs, validation)
+        watch = Watch(self, task, metric, patience, callback, progress)
+        task = replace(task, watch=watch)
+        arrays = self._learn(task)
+        self._fitted = watch.finish(arrays)
+        return self
+
+    def _with(self, fitted: Fitted) -> Self:
+        """The same model in another state."""
+        model = copy.copy(self)
+        model._fitted = fitted
+        return model
+
+    # What is known of a fitted model.
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the model has learnt something."""
+        return self._fitted is not None
+
+    @property
+    def fitted(self) -> Fitted:
+        """The state. Raises RuntimeError for a model that was not fitted."""
+        if self._fitted is None:
+            raise RuntimeError(f"this {type(self).__name__} is not fitted: call fit(data) first")
+        return self._fitted
+
+    @property
+    def user_ids(self) -> Ids:
+        """The users' ids, by number."""
+        return self.fitted.user_ids
+
+    @property
+    def item_ids(self) -> Ids:
+        """The items' ids, by number."""
+        return self.fitted.item_ids
+
+    @property
+    def seen(self) -> _core.Csr:
+        """The items that each user had in training.
+
+        Raises RuntimeError for a model that was saved without histories.
+        """
+        if self.fitted.seen is None:
+            raise RuntimeError(
+                "the model was saved without histories: it does not know what users have had "
+                "(exclude_seen=False asks for all items)"
+            )
+        return self.fitted.seen
+
+    @property
+    def history(self) -> LearningCurve | None:
+        """How training went; None for a model from a file, or that has no epochs."""
+        return self.fitted.history
+
+    # Asking.
+
+    def predict(self, users: Iterable[Id], items: Iterable[Id]) -> npt.NDArray[np.float32]:
+        """The scores of pairs: of ``users[k]`` and ``items[k]``, ids of the same number.
+
+        Returns:
+            float32, shape (k,). Scores compare within a user; those of a model of ratings are
+            ratings.
+
+        Raises:
+            KeyError: an id that the model does not know.
+            ValueError: columns of different length.
+        """
+        numbers = self._known("users", users), self._known("items", items)
+        if len(numbers[0]) != len(numbers[1]):
+            raise ValueError(
+                f"users has {len(numbers[0])} ids and items {len(numbers[1])}, expected as many"
+            )
+        return self._predict(*numbers)
+
+    def recommend(
+        self,
+        users: Id | NewUser | Iterable[Id] | Sequence[NewUser],
+        n: int = 10,
+        *,
+        exclude_seen: bool = True,
+        items: Iterable[Id] | None = None,
+        filter_items: Iterable[Id] | None = None,
+        cold_start: Literal["error", "popular"] = "error",
+    ) -> Any:
+        """The items with the highest scores, the highest first. Equal scores rank by number.
+
+        Args:
+            users: a user's id, several, or new users that :meth:`fold_in` has made.
+            n: how many items; there are fewer when there are no more.
+            exclude_seen: whether to leave out what the user had in training, or in the history of
+                a new user.
+            items: ids of the only items that may be recommended; None for all.
+            filter_items: ids of items that may not.
+            cold_start: what to do for an id that the model does not know: ``"error"`` raises,
+                ``"popular"`` recommends what most users had.
+
+        Returns:
+            For one user a list of (id of an item, score); for several :class:`.Recommendations`,
+            which are two arrays, ids and scores, of shape (users, n). Scores compare within a user.
+
+        Raises:
+            KeyError: an id that the model does not know.
+            TypeError: what is no id.
+            ValueError: n below 1.
+            RuntimeError: the model is not fitted, or has no histories to exclude.
+        """
+        fitted = self.fitted
+        allowed = self._allowed(items, filter_items)
+        if isinstance(users, NewUser):
+            best = self._recommend_new([users], n, exclude_seen, allowed)
+            return self._named(fitted.item_ids, np.array([None]), *best).row(0)
+        if isinstance(users, (int, str, np.integer)):
+            best = self._recommend_known([users], n, exclude_seen, allowed, cold_start)
+            return self._named(fitted.item_ids, np.array([users]), *best).row(0)
+        asked = list(users)
+        if asked and all(isinstance(user, NewUser) for user in asked):
+            new = cast(list[NewUser], asked)
+            best = self._recommend_new(new, n, exclude_seen, allowed)
+            return self._named(fitted.item_ids, np.full(len(new), None), *best)
+        known = cast(list[Id], asked)
+        best = self._recommend_known(known, n, exclude_seen, allowed, cold_start)
+        return self._named(fitted.item_ids, _column(known), *best)
+
+    def similar_items(self, items: Id | Iterable[Id], n: int = 10) -> Any:
+        """The items most similar to an item, or to each of several; the item itself is left out.
+
+        Returns:
+            As :meth:`recommend`. What similarity is, the model says; for vectors it is the cosine.
+
+        Raises:
+            KeyError: an id that the model does not know.
+            TypeError: the model does not compare items.
+            ValueError: n below 1.
+        """
+        return self._similar("items", self.item_ids, self._item_similarity, items, n)
+
+    def similar_users(self, users: Id | Iterable[Id], n: int = 10) -> Any:
+        """The users most similar to a user, or to each of several, as :meth:`similar_items`."""
+        return self._similar("users", self.user_ids, self._user_similarity, users, n)
+
+    def fold_in(self, history: Iterable[Id]) -> NewUser:
+        """A user that the model was not trained on, by the items that they had.
+
+        The model stays as it is. Items that occur more than once count once.
+
+        >>> model.recommend(model.fold_in(["tea", "rye"]))  # doctest: +SKIP
+
+        Raises:
+            KeyError: an item that the model does not know.
+            ValueError: an empty history, of which a model that needs one can make nothing.
+        """
+        items = np.unique(self._known("items", history))
+        return NewUser(items, self._query(items))
+
+    # Between ids and numbers.
+
+    def _known(self, kind: Literal["users", "items"], ids: Iterable[Id]) -> Numbers:
+        """The numbers of some ids, all of which must be known."""
+        of = self.user_ids if kind == "users" else self.item_ids
+        column = list(ids)
+        numbers = of.numbers(column)
+        if unknown := np.flatnonzero(numbers < 0).tolist():
+            of.number(column[unknown[0]])  # raises
+        return numbers.astype(np.uint32)
+
+    def _allowed(
+        self, items: Iterable[Id] | None, filter_items: Iterable[Id] | None
+    ) -> Numbers | None:
+        """The numbers of the items that may be recommended, rising; None for all."""
+        if items is None and filter_items is None:
+            return None
+        allowed = np.ones(len(self.item_ids), bool)
+        if items is not None:
+            allowed[:] = False
+            allowed[self._known("items", items)] = True
+        if filter_items is not None:
+            allowed[self._known("items", filter_items)] = False
+        return np.flatnonzero(allowed).astype(np.uint32)
+
+    def _recommend_known(
+        self,
+        users: list[Id],
+        n: int,
+        exclude_seen: bool,
+        allowed: Numbers | None,
+        cold_start: str,
+    ) -> tuple[Numbers, npt.NDArray[np.float32]]:
+        if cold_start not in ("error", "popular"):
+            raise ValueError(f"cold_start is {cold_start!r}, expected 'error' or 'popular'")
+        numbers = self.user_ids.numbers(users)
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown) and cold_start == "error":
+            self.user_ids.number(users[unknown[0]])  # raises
+        known = numbers[numbers >= 0].astype(np.uint32)
+        seen = self.seen.select(known) if exclude_seen else None
+        best = top(self._scores(known), seen, n, allowed)
+        if not len(unknown):
+            return best
+        popular = top(self._popularity(), None, n, allowed)
+        filled = []
+        for of_known, of_unknown in zip(best, popular, strict=True):
+            rows = np.repeat(of_unknown, len(users), axis=0)
+            rows[numbers >= 0] = of_known
+            filled.append(rows)
+        return filled[0], filled[1]
+
+    def _recommend_new(
+        self, users: Sequence[NewUser], n: int, exclude_seen: bool, allowed: Numbers | None
+    ) -> tuple[Numbers, npt.NDArray[np.float32]]:
+        seen = None
+        if exclude_seen:
+            rows = np.repeat(np.arange(len(users)), [len(user.items) for user in users])
+            items = np.concatenate([user.items for user in users])
+            shape = len(users), len(self.item_ids)
+            seen = _core.Csr(rows.astype(np.uint32), items, *shape)
+        return top(self._new_scores(users), seen, n, allowed)
+
+    def _popularity(self) -> FactorScores:
+        """Scores by the number of users who had an item."""
+        count = np.bincount(self.seen.indices, minlength=len(self.item_ids))
+        return by_bias(1, count.astype(np.float32))
+
+    def _similar(self, kind: Any, of: Ids, scores: Any, ids: Id | Iterable[Id], n: int) -> Any:
+        one = isinstance(ids, (int, str, np.integer))
+        asked: list[Id] = [ids] if one else list(ids)  # type: ignore[list-item, arg-type]
+        numbers = self._known(kind, asked)
+        rows = np.arange(len(numbers), dtype=np.uint32)
+        itself = _core.Csr(rows, numbers, len(numbers), len(of))
+        best = top(scores(numbers), itself, n, None)
+        named = self._named(of, of.take(numbers), *best)
+        return named.row(0) if one else named
+
+    @staticmethod
+    def _named(
+        ids: Ids, of: npt.NDArray[Any], numbers: Numbers, scores: npt.NDArray[np.float32]
+    ) -> Recommendations:
+        """What was found, by ids."""
+        missing = numbers == NO_ITEM
+        if not missing.any():
+            return Recommendations(of, ids.take(numbers), scores)
+        named = np.full(numbers.shape, None)
+        named[~missing] = ids.take(numbers[~missing])
+        return Recommendations(of, named, scores)
+
+
+def _column(ids: list[Id]) -> npt.NDArray[Any]:
+    """Ids as an array; of objects where they are of both kinds."""
+    if len({isinstance(id_, str) for id_ in ids}) > 1:
+        return np.array(ids, object)
+    return np.array(ids)

@@ -1,0 +1,75 @@
+"""How models score, and the best items by scores.
+
+Scores are what ranking and evaluation take of a model: a product of vectors, block by block, so
+that the scores of all users and items need not be there at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+
+__all__ = ["NO_ITEM", "FactorScores", "Numbers", "by_bias", "top"]
+
+Numbers = npt.NDArray[np.uint32]
+FloatArray = npt.NDArray[np.float32]
+
+NO_ITEM = _core.NO_ITEM
+
+
+class FactorScores(NamedTuple):
+    """The scores ``queries[q] · items[i] + bias[i]``.
+
+    Args:
+        queries: float32, shape (n, d); d may be 0.
+        items: float32, shape (m, d).
+        bias: float32, shape (m,), or None for none.
+    """
+
+    queries: FloatArray
+    items: FloatArray
+    bias: FloatArray | None
+
+
+def by_bias(n_queries: int, bias: FloatArray) -> FactorScores:
+    """The same scores for each query."""
+    # The score of an item is its bias where vectors have no length.
+    return FactorScores(
+        np.zeros((n_queries, 0), np.float32), np.zeros((len(bias), 0), np.float32), bias
+    )
+
+
+def top(
+    scores: FactorScores, seen: _core.Csr | None, n: int, allowed: Numbers | None
+) -> tuple[Numbers, FloatArray]:
+    """The n items with the highest scores for each query, the highest first.
+
+    Args:
+        scores: what is ranked by; equal scores rank by number.
+        seen: items that are left out, by query; None for none.
+        n: how many, at least 1.
+        allowed: the only items that may come, rising; None for all.
+
+    Returns:
+        Numbers and scores, of shape (queries, min(n, m)); NO_ITEM, with a score of -inf, where
+        there are no more.
+    """
+    if allowed is None:
+        return _core.top_k(*scores, seen, n)
+    bias = None if scores.bias is None else scores.bias[allowed]
+    if seen is not None:
+        # The pairs of items that are allowed, by their places among these.
+        place = np.full(seen.shape[1], NO_ITEM, np.uint32)
+        place[allowed] = np.arange(len(allowed), dtype=np.uint32)
+        rows = np.repeat(np.arange(seen.shape[0], dtype=np.uint32), seen.counts.astype(np.int64))
+        items = place[seen.indices]
+        left = items != NO_ITEM
+        seen = _core.Csr(rows[left], items[left], seen.shape[0], len(allowed))
+    best, found = _core.top_k(scores.queries, scores.items[allowed], bias, seen, n)
+    there = best != NO_ITEM
+    best[there] = allowed[best[there]]
+    return best, found

@@ -1,0 +1,44 @@
+"""Sampled softmax: the item against several others at once.
+
+Jean, Cho, Memisevic and Bengio, "On Using Very Large Target Vocabulary for Neural Machine
+Translation", ACL 2015; for recommenders Wu et al., "On the Effectiveness of Sampled Softmax Loss
+for Item Recommendation", TOIS 2024. Negatives are drawn uniformly, so that all have the same
+correction, which the softmax does not see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import wyrmling as wy
+
+from .factors import FactorModel, Loss
+from .hyperparameters import Bounds
+
+__all__ = ["SampledSoftmax"]
+
+
+def loss(
+    users: Any,
+    items: Any,
+    item_bias: Any,
+    user: int,
+    item: int,
+    negatives: Any,
+    weight: float = 1.0,
+) -> Any:
+    """The negative logarithm of the item's share in the softmax of its score and the others'."""
+    score = users[user] @ items[item] + item_bias[item]
+    others = items[negatives] @ users[user] + item_bias[negatives]
+    return weight * (wy.logaddexp(score, wy.logsumexp(others)) - score)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SampledSoftmax(FactorModel):
+    """Softmax over an item and ``n_negatives`` others, drawn for each interaction."""
+
+    n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 20
+
+    def _loss(self) -> Loss:
+        return loss

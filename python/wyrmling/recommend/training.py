@@ -1,0 +1,239 @@
+"""A run of training: what is learnt from, and what watches it.
+
+Validation belongs to every model: the watcher measures the model after each epoch, keeps the best
+state, stops a run that no longer improves, and says so where popularity ranks better.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Protocol, Self
+
+import numpy as np
+
+import wyrmling as wy
+
+from .. import _core
+from ..data import Ids, Interactions
+from ..evaluation import evaluate
+from ..evaluation.trained import Trained
+from ..progress import Progress
+from .fitted import Arrays, Fitted
+from .history import LearningCurve
+from .hyperparameters import Bounds, check
+from .scoring import Numbers, by_bias
+
+__all__ = ["Callback", "Task", "Watch"]
+
+Callback = Callable[[int, LearningCurve], bool | None]
+
+
+class Learner(Protocol):
+    """What a run of training knows of the model that learns."""
+
+    @property
+    def random_state(self) -> int | None:
+        """Seed of the random choices."""
+
+    def _with(self, fitted: Fitted) -> Self:
+        """The model in another state."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a model is to learn from.
+
+    Args:
+        data: interactions, numbered as the model will number users and items.
+        seen: the items of each user, with those of earlier runs that this one continues.
+        validation: interactions to measure on, by ids; None for none.
+        start: the arrays to continue from, for the first users and items; None to start anew.
+        epochs: passes over the data that the caller asks for; None for the model's own number.
+        rng: the source of random numbers.
+        watch: what the model tells after each epoch.
+    """
+
+    data: Interactions
+    seen: _core.Csr
+    validation: Interactions | None
+    start: Arrays | None
+    epochs: int | None
+    rng: np.random.Generator
+    watch: Watch | None = None
+
+    @classmethod
+    def of(
+        cls,
+        model: Learner,
+        data: Interactions,
+        before: Fitted | None,
+        epochs: int | None,
+        validation: Interactions | float | None,
+    ) -> Task:
+        """Checks what a model is given, and numbers it as the model does."""
+        if not isinstance(data, Interactions):
+            raise TypeError(
+                f"data: expected Interactions, got {type(data).__name__}; see wyrmling.datasets"
+            )
+        check("epochs", epochs, Annotated[int, Bounds(least=1)] | None)
+        rng = np.random.default_rng(model.random_state)
+        held_out = None
+        if isinstance(validation, Interactions):
+            held_out = validation
+        elif isinstance(validation, float):
+            data, held_out = data.split(validation, seed=int(rng.integers(2**63)))
+        elif validation is not None:
+            raise TypeError(f"validation is {validation!r}, expected Interactions or a share")
+        if len(data) == 0:
+            raise ValueError("data has no interactions, expected some to learn from")
+        if before is None:
+            seen = _pairs(data)
+        else:
+            data = _renumbered(data, before)
+            seen = _pairs(data) if before.seen is None else _union(before.seen, data)
+        start = None if before is None else before.arrays
+        return cls(data, seen, held_out, start, epochs, rng)
+
+
+class Watch:
+    """Measures a model while it learns.
+
+    Args:
+        model: the model.
+        task: what it learns from.
+        metric: what is measured on the validation data.
+        patience: epochs without improvement after which it stops; None for no end.
+        callback: called after each epoch; returns True to stop.
+        progress: whether to show the epochs.
+    """
+
+    def __init__(
+        self,
+        model: Learner,
+        task: Task,
+        metric: str,
+        patience: int | None,
+        callback: Callback | None,
+        progress: bool,
+    ) -> None:
+        if patience is not None:
+            if task.validation is None:
+                raise ValueError("patience needs validation, which is None")
+            check("patience", patience, Annotated[int, Bounds(least=1)])
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback is {callback!r}, expected a function")
+        self._model = model
+        self._task = task
+        self._metric = metric
+        self._patience = patience
+        self._callback = callback
+        self._progress = progress
+        self._bar: Progress | None = None
+        self._best: Arrays | None = None
+        self.history = LearningCurve()
+
+    def begin(self, epochs: int) -> None:
+        """Says how many epochs there will be."""
+        if self._progress:
+            self._bar = Progress(epochs)
+
+    def epoch(self, number: int, record: wy.History, arrays: Callable[[], Arrays]) -> bool:
+        """Looks at an epoch that has ended; `arrays` gives the state. True asks to stop."""
+        history = self.history
+        history.samples = record.samples
+        history.loss.append(record.loss[-1] / record.samples)
+        history.seconds.append(record.seconds[-1])
+        if self._bar is not None:
+            self._bar(number, record)
+        stop = False
+        if self._task.validation is not None:
+            stop = self._validate(number, arrays())
+        if self._callback is not None:
+            stop = bool(self._callback(number, history)) or stop
+        return stop
+
+    def _validate(self, number: int, arrays: Arrays) -> bool:
+        measured = self._measure(self._state(arrays))
+        values = self.history.validation.setdefault(self._metric, [])
+        values.append(measured)
+        best = self.history.best_epoch
+        if best is None or measured > values[best]:
+            self.history.best_epoch = number
+            self._best = {name: array.copy() for name, array in arrays.items()}
+            return False
+        return self._patience is not None and number - best >= self._patience
+
+    def finish(self, arrays: Arrays) -> Fitted:
+        """The state that the model is to have: the best, or the last."""
+        if self._bar is not None:
+            self._bar.close()
+        fitted = self._state(arrays if self._best is None else self._best)
+        if self._task.validation is not None:
+            self._compare(fitted)
+        return fitted
+
+    def _state(self, arrays: Arrays) -> Fitted:
+        task = self._task
+        history = self.history if len(self.history) else None
+        return Fitted(task.data.user_ids, task.data.item_ids, task.seen, arrays, history)
+
+    def _measure(self, fitted: Fitted) -> float:
+        return self._metric_of(self._model._with(fitted))
+
+    def _metric_of(self, model: Learner | Trained) -> float:
+        assert self._task.validation is not None
+        return evaluate(model, self._task.validation, [self._metric], resamples=1)[self._metric]
+
+    def _compare(self, fitted: Fitted) -> None:
+        """Warns where popularity ranks the validation data better than the model."""
+        assert self._task.validation is not None
+        learnt = self._measure(fitted)
+        task = self._task
+        counts = np.bincount(task.seen.indices, minlength=task.data.n_items).astype(np.float32)
+        popular = self._metric_of(
+            Trained(
+                fitted.user_ids,
+                fitted.item_ids,
+                task.seen,
+                lambda users: by_bias(len(users), counts),
+            )
+        )
+        if learnt < popular:
+            warnings.warn(
+                f"{type(self._model).__name__} is worse than the ranking by popularity on the "
+                f"validation data: {self._metric} is {learnt:.4f}, that of popularity "
+                f"{popular:.4f}; other hyperparameters, or another model, may suit the data",
+                stacklevel=5,
+            )
+
+
+def _pairs(data: Interactions) -> _core.Csr:
+    return _core.Csr(data.users, data.items, data.n_users, data.n_items)
+
+
+def _union(before: _core.Csr, data: Interactions) -> _core.Csr:
+    """The pairs of earlier runs and of these interactions."""
+    n_users, _ = before.shape
+    users = np.repeat(np.arange(n_users, dtype=np.uint32), before.counts.astype(np.int64))
+    return _core.Csr(
+        np.concatenate([users, data.users]),
+        np.concatenate([before.indices, data.items]),
+        data.n_users,
+        data.n_items,
+    )
+
+
+def _renumbered(data: Interactions, before: Fitted) -> Interactions:
+    """Interactions by the numbers of a model, with new ids after those that it knows."""
+
+    def numbered(column: Numbers, ids: Ids, known: Ids) -> tuple[Numbers, Ids]:
+        numbers = known.numbers(ids)
+        new = np.flatnonzero(numbers < 0)
+        numbers[new] = len(known) + np.arange(len(new))
+        return numbers[column].astype(np.uint32), known.extended(ids.take(new))
+
+    users, user_ids = numbered(data.users, data.user_ids, before.user_ids)
+    items, item_ids = numbered(data.items, data.item_ids, before.item_ids)
+    return replace(data, users=users, items=items, user_ids=user_ids, item_ids=item_ids)
