@@ -1,0 +1,84 @@
+"""The learning rate of an optimizer changes between steps and epochs, and its state stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wyrmling as wy
+
+OPTIMIZERS: list[Any] = [
+    lambda lr: wy.SGD(lr=lr),
+    lambda lr: wy.SGD(lr=lr, momentum=0.5),
+    lambda lr: wy.Adagrad(lr=lr),
+    lambda lr: wy.Adam(lr=lr),
+]
+
+
+def loss_of(w: wy.Parameter) -> tuple[Any, Any]:
+    row = wy.IndexInput([0], "row")
+    return row, ((w[row] - 3.0) ** 2).sum()
+
+
+@pytest.mark.parametrize("make", OPTIMIZERS)
+def test_a_callback_changes_the_rate_of_the_next_epoch(make: Any) -> None:
+    """As many runs of one epoch, by one optimizer, give the same bits."""
+    rates = [0.3, 0.1, 0.02, 0.05]
+    columns = np.array([0, 1, 1])
+    at_once, one_by_one = (
+        wy.Parameter(np.array([1.0, -2.0], np.float32), name="w") for _ in range(2)
+    )
+    optimizer = make(rates[0])
+
+    def next_rate(epoch: int, history: wy.History) -> None:
+        if epoch + 1 < len(rates):
+            optimizer.lr = rates[epoch + 1]
+
+    row, loss = loss_of(at_once)
+    settings: Any = {"batch_size": 3, "seed": 4}
+    wy.fit(loss, {row: columns}, optimizer=optimizer, epochs=4, callback=next_rate, **settings)
+    other = make(1.0)
+    row, loss = loss_of(one_by_one)
+    for rate in rates:
+        other.lr = rate
+        wy.fit(loss, {row: columns}, optimizer=other, **settings)
+    np.testing.assert_array_equal(at_once.value, one_by_one.value)
+    # What has a rate of its own throughout ends elsewhere.
+    constant = wy.Parameter(np.array([1.0, -2.0], np.float32), name="w")
+    row, loss = loss_of(constant)
+    wy.fit(loss, {row: columns}, optimizer=make(rates[0]), epochs=4, **settings)
+    assert not np.array_equal(constant.value, at_once.value)
+
+
+def test_functions_are_trained_at_the_rate_as_well() -> None:
+    def loss(w: Any, row: int) -> Any:
+        total = 0.0
+        for _ in range(row + 1):
+            total += (w[row] - 3.0) ** 2
+        return total
+
+    w = wy.Parameter(np.zeros(2), name="w")
+    optimizer = wy.SGD(lr=1.0)
+    optimizer.lr = 0.25
+    wy.fit(loss, {"row": np.array([0, 1])}, parameters={"w": w}, optimizer=optimizer, batch_size=1)
+    np.testing.assert_allclose(w.value, [1.5, 3.0])
+
+
+def test_steps_by_hand_take_the_rate() -> None:
+    w = wy.Parameter(1.0)
+    optimizer = wy.SGD(lr=1.0)
+    optimizer.lr = 0.125
+    (w * 8.0).backward()
+    optimizer.step([w])
+    assert w.item() == 0.0
+    assert repr(optimizer) == "SGD(lr=0.125, momentum=0.0, l2=0.0, clip=None)"
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), float("inf"), "fast", None])
+def test_what_is_no_rate_is_refused(wrong: Any) -> None:
+    optimizer = wy.Adam(lr=0.5)
+    with pytest.raises((ValueError, TypeError), match="lr"):
+        optimizer.lr = wrong
+    assert optimizer.lr == 0.5
