@@ -4,21 +4,15 @@
 The functions are found by looking, so a new one is tried without a line here.
 """
 
-import dataclasses
 import itertools
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 import wyrmling as wy
 from wyrmling import _core
-from wyrmling.data import Interactions
-from wyrmling.recommend import Model
 
 SCRIPT = r'''
 import faulthandler, inspect, itertools, json, resource, sys
@@ -179,36 +173,6 @@ def test_no_function_trusts_what_an_object_says_of_itself(part: int) -> None:
     assert found["bad"] == []
     assert found["names"] > 200
     assert found["calls"] > 1000
-
-
-class Liar:
-    """Says that it is longer than it is."""
-
-    def __len__(self) -> int:
-        return 1 << 62
-
-    def __getitem__(self, at: int) -> str:
-        return ["a", "b"][at]
-
-
-@pytest.mark.parametrize(
-    "ids",
-    [range(1 << 40), Liar(), "ab", itertools.repeat("a"), ["a", 1], ["a"], ["a", "b", "c"], None],
-    ids=lambda ids: type(ids).__name__,
-)
-@pytest.mark.parametrize("which", ["user_ids", "item_ids"])
-def test_ids_are_counted_against_the_vectors(tmp_path: Path, which: str, ids: Any) -> None:
-    data = Interactions.from_ids(["a", "b"], ["a", "b"])
-    model = Model.from_factors(np.ones((2, 2)), np.ones((2, 2)), None, data)
-    lying = dataclasses.replace(model, **{which: ids})
-    path = tmp_path / "model"
-    if isinstance(ids, Liar):
-        lying.save(path)
-        assert list(getattr(Model.load(path), which)) == ["a", "b"]
-        return
-    with pytest.raises((TypeError, ValueError), match=which):
-        lying.save(path)
-    assert not path.exists()
 
 
 def test_variables_are_taken_from_any_iterable_but_not_without_end() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import wyrmling as wy
+from wyrmling.data import Ids
 from wyrmling.datasets import make_interactions
-from wyrmling.recommend import Model
+from wyrmling.recommend import Recommender
 
 COMMAND = [sys.executable, "-m", "wyrmling"]
 
@@ -65,10 +66,10 @@ def test_train_reports_and_saves(tmp_path: Path, lines: list[str]) -> None:
     assert "samples a second" in said
     for name in ("BPR", "popularity", "MRR", "NDCG@10", "recall@10", "AUC"):
         assert name in said
-    model = Model.load(out)
-    assert model.users.shape == (60, 4)
+    model = Recommender.load(out)
+    assert model.fitted.arrays["users"].shape == (60, 4)
     # The model knows the users held out, and not what was held out of them.
-    assert len(model.train) == count
+    assert len(model.seen) == count
     assert str(out) in said
 
 
@@ -108,7 +109,7 @@ def test_ratings_count_if_asked_for(tmp_path: Path) -> None:
         (["--min-rating", "-1"], {"ann": {"tea", "rye"}, "bob": {"rye", "oat"}}),
     ]:
         run(*command, *options)
-        model = Model.load(out)
+        model = Recommender.load(out)
         for user, liked in pairs.items():
             unseen = {item for item, _ in model.recommend(user)}
             assert {"tea", "rye", "oat"} - unseen == liked
@@ -133,18 +134,18 @@ def test_other_delimiters(tmp_path: Path, lines: list[str], delimiter: str) -> N
     file, out = tmp_path / "plays.txt", tmp_path / "model"
     file.write_text("".join(lines).replace(",", delimiter))
     run("train", file, "--out", out, "--epochs", "1", "--quiet")
-    assert "user-1" in Model.load(out).user_ids
+    assert "user-1" in Recommender.load(out).user_ids
 
 
 def test_a_header_may_be_denied(tmp_path: Path) -> None:
     file, out = tmp_path / "plays.txt", tmp_path / "model"
     file.write_text("user,item\nann,tea\n")
     run("train", file, "--out", out, "--epochs", "1", "--quiet", "--no-header")
-    assert Model.load(out).user_ids == ["user", "ann"]
+    assert Recommender.load(out).user_ids == Ids(["user", "ann"])
 
 
 def test_recommend_prints_a_table_or_json(model: Path) -> None:
-    expected = Model.load(model).recommend("user-3", 4)
+    expected = Recommender.load(model).recommend("user-3", 4)
     table = run("recommend", model, "--user", "user-3", "-k", "4").splitlines()
     assert table[0].split() == ["item", "score"]
     assert [line.split()[0] for line in table[1:]] == [item for item, _ in expected]
@@ -153,11 +154,12 @@ def test_recommend_prints_a_table_or_json(model: Path) -> None:
     found = [(line["item"], line["score"]) for line in answer["recommendations"]]
     assert found == expected
     everything = run("recommend", model, "--user", "user-3", "-k", "1000", "--include-seen")
-    assert len(everything.splitlines()) == 1 + len(Model.load(model).item_ids)
+    assert len(everything.splitlines()) == 1 + len(Recommender.load(model).item_ids)
 
 
 def test_recommend_answers_for_each_user(model: Path) -> None:
-    expected = Model.load(model).recommend_many(["user-3", "user-5"], 2)
+    found = Recommender.load(model).recommend(["user-3", "user-5"], 2)
+    expected = [found.row(0), found.row(1)]
     command = ["recommend", model, "--user", "user-3", "--user", "user-5", "-k", "2"]
     said = run(*command)
     blocks = said.split("user user-")[1:]
@@ -182,7 +184,7 @@ def test_train_says_which_columns_it_took(tmp_path: Path) -> None:
     assert "--user-column" in said
     said = run(*command, "--user-column", "uid", "--item-column", "2")
     assert "user 'uid' (column 4), item 'film' (column 2), a header, separated by ';'" in said
-    assert Model.load(out).item_ids == ["tea", "rye", "oat"]
+    assert Recommender.load(out).item_ids == Ids(["tea", "rye", "oat"])
     rated = ["--rating-column", "stars", "--min-rating", "4"]
     said = run(*command, "--user-column", "uid", "--item-column", "film", *rated)
     assert "rating 'stars' (column 3)" in said
@@ -345,7 +347,7 @@ def test_interruption_and_closed_pipes(tmp_path: Path, lines: list[str], model: 
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(timeout=60) == 0
-    assert Model.load(out).users.shape == (60, 32)
+    assert Recommender.load(out).fitted.arrays["users"].shape == (60, 32)
 
     read, write = os.pipe()
     os.close(read)

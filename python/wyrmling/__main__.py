@@ -21,13 +21,20 @@ from typing import NoReturn
 import wyrmling as wy
 
 from ._core import MOST_WORKERS
-from .data import Interactions
+from .data import Id, Interactions
 from .datasets import make_interactions, read_described
-from .evaluate import Quality, popularity
-from .recommend import BPR, LearningCurve, Model
+from .evaluation import evaluate
+from .recommend import BPR, LearningCurve, Popularity, Recommender
 
 DELIMITERS = (",", ";", "|", "\t", "::")
-QUALITY_COLUMNS = ("MRR", "NDCG@{k}", "recall@{k}", "precision@{k}", "hit rate", "AUC")
+METRICS = {
+    "mrr": "MRR",
+    "ndcg@10": "NDCG@10",
+    "recall@10": "recall@10",
+    "precision@10": "precision@10",
+    "hit@10": "hit rate",
+    "auc": "AUC",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,27 +83,28 @@ def train(options: argparse.Namespace) -> None:
     )
     model = _fit(recommender, data, say)
     if test is not None:
-        _show_quality({"BPR": model.evaluate(test), "popularity": popularity(data, test)}, _aside)
+        _show_quality(model, data, test, _aside)
     model.save(options.out)
     say(f"\nsaved       {options.out}, {os.path.getsize(options.out):,} bytes")
 
 
 def recommend(options: argparse.Namespace) -> None:
     """Prints the best items for each user that is named, of a model."""
-    model = Model.load(options.model)
-    users = options.user
-    answers = model.recommend_many(users, options.k, exclude_seen=not options.include_seen)
-    for number, (user, best) in enumerate(zip(users, answers, strict=True)):
+    model = Recommender.load(options.model)
+    users = [model.user_ids.spelled(text) for text in options.user]
+    answers = model.recommend(users, options.k, exclude_seen=not options.include_seen)
+    for number, user in enumerate(users):
+        best = answers.row(number)
         if options.json:
             items = [{"item": item, "score": score} for item, score in best]
             print(json.dumps({"user": user, "recommendations": items}, allow_nan=False))
             continue
         if len(users) > 1 and best:
-            print(("\n" if number else "") + f"user {_printable(user)}\n")
+            print(("\n" if number else "") + f"user {_printable(str(user))}\n")
         if best:
             _show_recommendations(best)
         else:
-            print(f"user {_printable(user)} has seen every item")
+            print(f"user {_printable(str(user))} has seen every item")
 
 
 def demo(options: argparse.Namespace) -> None:
@@ -107,12 +115,12 @@ def demo(options: argparse.Namespace) -> None:
     _say(f"data        {_describe(data)}; {len(test):,} more held out")
     recommender = BPR(epochs=options.epochs, num_threads=options.threads, random_state=options.seed)
     model = _fit(recommender, data, _say)
-    _show_quality({"BPR": model.evaluate(test), "popularity": popularity(data, test)}, _say)
+    _show_quality(model, data, test, _say)
 
     for user in range(3):
         user_id = data.user_ids[user]
         heard = [data.item_ids[item] for item in data.items[data.users == user]]
-        genres = Counter(item.split("-")[0] for item in heard).most_common(3)
+        genres = Counter(str(item).split("-")[0] for item in heard).most_common(3)
         favourites = ", ".join(f"{count} x {genre}" for genre, count in genres)
         print(f"\n{user_id} heard {len(heard)} pieces, mostly {favourites}. Recommended:\n")
         _show_recommendations(model.recommend(user_id, 5))
@@ -148,7 +156,7 @@ def _read(options: argparse.Namespace) -> tuple[Interactions, str]:
     return data.take(keep), columns
 
 
-def _fit(recommender: BPR, data: Interactions, say: Callable[[str], None]) -> Model:
+def _fit(recommender: BPR, data: Interactions, say: Callable[[str], None]) -> BPR:
     threads = "all cores"
     if recommender.num_threads:
         threads = _count(recommender.num_threads, "thread")
@@ -166,29 +174,24 @@ def _fit(recommender: BPR, data: Interactions, say: Callable[[str], None]) -> Mo
     start = time.perf_counter()
     recommender.fit(data, callback=report)
     say(f"\ntrained     in {time.perf_counter() - start:.2f} s")
-    arrays = recommender.fitted.arrays
-    return Model.from_factors(arrays["users"], arrays["items"], arrays["item_bias"], data)
+    return recommender
 
 
-def _show_quality(measured: dict[str, Quality], say: Callable[[str], None]) -> None:
-    first = next(iter(measured.values()))
-    heads = [head.format(k=first.k) for head in QUALITY_COLUMNS]
-    say(f"\nranking of held-out items, mean over {_count(first.n_users, 'user')}\n")
-    say(f"{'':10}  " + "  ".join(f"{head:>12}" for head in heads))
-    for name, quality in measured.items():
-        metrics = (
-            quality.mrr,
-            quality.ndcg,
-            quality.recall,
-            quality.precision,
-            quality.hit_rate,
-            quality.auc,
-        )
-        say(f"{name:10}  " + "  ".join(f"{metric:12.4f}" for metric in metrics))
+def _show_quality(
+    model: Recommender, data: Interactions, test: Interactions, say: Callable[[str], None]
+) -> None:
+    popular = Popularity().fit(data)
+    measured = {"BPR": evaluate(model, test, METRICS, resamples=1)}
+    measured["popularity"] = evaluate(popular, test, METRICS, resamples=1)
+    users = _count(measured["BPR"].n_users, "user")
+    say(f"\nranking of held-out items, mean over {users}\n")
+    say(f"{'':10}  " + "  ".join(f"{head:>12}" for head in METRICS.values()))
+    for name, metrics in measured.items():
+        say(f"{name:10}  " + "  ".join(f"{metrics[metric]:12.4f}" for metric in METRICS))
 
 
-def _show_recommendations(best: list[tuple[str, float]]) -> None:
-    ids = [_printable(item) for item, _ in best]
+def _show_recommendations(best: list[tuple[Id, float]]) -> None:
+    ids = [_printable(str(item)) for item, _ in best]
     width = max(len("item"), *map(len, ids))
     print(f"{'item':{width}}  {'score':>8}")
     for id_, (_, score) in zip(ids, best, strict=True):

@@ -116,6 +116,19 @@ class Ids(Sequence[Id]):
             raise KeyError(self._unknown(id, what))
         return found
 
+    def spelled(self, text: str) -> Id:
+        """The id that somebody means who can only write text, as in a terminal or a URL.
+
+        It is the text where that is known, else the integer that it spells where that is known,
+        else the text, which then is unknown.
+
+        >>> Ids([1, 2, "2"]).spelled("1"), Ids([1, 2, "2"]).spelled("2")
+        (1, '2')
+        """
+        if self._find(text) < 0 and (number := _integer(text)) is not None:
+            return number if self._find(number) >= 0 else text
+        return text
+
     def numbers(self, column: Column, name: str = "ids") -> npt.NDArray[np.int64]:
         """The numbers of a column of ids, -1 where one is unknown; int64, shape (s,).
 
@@ -185,11 +198,7 @@ class Ids(Sequence[Id]):
 
     def _unknown(self, id: Id, what: str) -> str:
         known = ", ".join(repr(known) for known in self._values[:3].tolist()) or "none"
-        other: Id | None = None
-        if isinstance(id, int):
-            other = str(id)
-        elif len(id) < 20 and id.isascii() and id.removeprefix("-").isdecimal():
-            other = int(id)
+        other = str(id) if isinstance(id, int) else _integer(id)
         if other is not None and self._find(other) >= 0:
             return (
                 f"{what} {id!r}, {_type_of(id)}, is not among the {len(self):,} {what}s, such as "
@@ -368,6 +377,12 @@ def _one(id: Any, what: str) -> Id:
     if isinstance(id, np.str_):
         return str(id)
     raise TypeError(f"{what}: expected an int or str, got {id!r} of type {type(id).__name__}")
+
+
+def _integer(text: str) -> int | None:
+    """The integer that a text spells in decimal digits; None for any other text."""
+    spells = len(text) <= 20 and text.isascii() and text.removeprefix("-").isdecimal()
+    return int(text) if spells else None
 
 
 def _type_of(id: Id) -> str:

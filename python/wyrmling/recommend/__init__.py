@@ -19,7 +19,6 @@ from .explicit import ExplicitMF
 from .fitted import NewUser
 from .history import LearningCurve
 from .logistic import LogisticMF
-from .model import Model
 from .popularity import Popularity
 from .recommendations import Recommendations
 from .recommender import Recommender
@@ -31,7 +30,6 @@ __all__ = [
     "ExplicitMF",
     "LearningCurve",
     "LogisticMF",
-    "Model",
     "NewUser",
     "Popularity",
     "Recommendations",

@@ -1,13 +1,20 @@
-"""A model whose loss its user writes."""
+"""A model whose loss its user writes, or whose vectors were trained elsewhere."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
-from .factors import COLUMNS, DRAWN, PARAMETERS, FactorModel, Loss
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ..data import Interactions
+from .factors import COLUMNS, DRAWN, PARAMETERS, TYPES, FactorModel, Loss
+from .files import check_arrays
+from .fitted import ArrayType, Fitted
 
 __all__ = ["Custom"]
 
@@ -29,11 +36,63 @@ class Custom(FactorModel):
     has to name ``users`` and ``items``, for scores are products of these. What a function may do
     says ``docs/source.md``.
 
+    A file has the name of the loss, not the loss. A model from a file recommends at once; to learn
+    and to know new users it is given the loss: ``Custom.load(path, loss=hinge)``.
+
     Args:
-        loss: the function.
+        loss: the function; None for a model that is not to learn (:meth:`from_factors`).
     """
 
-    loss: Callable[..., Any]
+    loss: Callable[..., Any] | None = None
+
+    @classmethod
+    def from_factors(
+        cls,
+        users: npt.ArrayLike,
+        items: npt.ArrayLike,
+        data: Interactions,
+        *,
+        item_bias: npt.ArrayLike | None = None,
+        user_bias: npt.ArrayLike | None = None,
+        bias: npt.ArrayLike | None = None,
+        loss: Callable[..., Any] | None = None,
+    ) -> Self:
+        """A fitted model of vectors that were trained elsewhere, copied as float32.
+
+        Args:
+            users: vectors of users, shape (data.n_users, d); of a Parameter, its ``value``.
+            items: vectors of items, shape (data.n_items, d).
+            data: what they were trained on. Names users and items, and says what
+                :meth:`recommend` leaves out.
+            item_bias: shape (data.n_items,); None for none.
+            user_bias: shape (data.n_users,); None for none.
+            bias: one number; None for none.
+            loss: what :meth:`fold_in` and :meth:`partial_fit` go on with; None for a model that
+                needs neither.
+
+        Raises:
+            TypeError: something else than Interactions.
+            ValueError: shapes that do not fit together, or that the loss has not.
+
+        >>> data = Interactions.from_ids(["ann", "ann", "bob"], ["tea", "rye", "rye"])
+        >>> model = Custom.from_factors(np.eye(2), [[0.5, 2.0], [1.0, 0.0]], data)
+        >>> model.recommend("bob")
+        [('tea', 2.0)]
+        """
+        if not isinstance(data, Interactions):
+            raise TypeError(f"data: expected Interactions, got {type(data).__name__}")
+        given = {"users": users, "items": items, "user_bias": user_bias, "item_bias": item_bias}
+        arrays = {
+            name: np.array(array, np.float32) for name, array in given.items() if array is not None
+        }
+        if bias is not None:
+            arrays["bias"] = np.array(bias, np.float32).reshape(-1)
+        seen = _core.Csr(data.users, data.items, data.n_users, data.n_items)
+        fitted = Fitted(data.user_ids, data.item_ids, seen, arrays)
+        model = cls(loss=loss, factors=arrays["users"].shape[-1] if arrays["users"].ndim else 0)
+        check_arrays(model, fitted)
+        model._fitted = fitted
+        return model
 
     def _loss(self) -> Loss:
         if not callable(self.loss):
@@ -50,3 +109,9 @@ class Custom(FactorModel):
             if name not in asked:
                 raise ValueError(f"loss: expected an argument {name!r}, the vectors of {name}")
         return self.loss
+
+    def _array_types(self) -> Mapping[str, ArrayType]:
+        if callable(self.loss):
+            return super()._array_types()
+        # Without the loss nobody knows which biases it has.
+        return {name: replace(kind, optional=name.endswith("bias")) for name, kind in TYPES.items()}

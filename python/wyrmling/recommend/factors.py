@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -37,7 +37,7 @@ import wyrmling as wy
 
 from .. import _core
 from ..data import Ids, Interactions
-from .fitted import Arrays, NewUser
+from .fitted import Arrays, ArrayType, NewUser
 from .hyperparameters import Bounds
 from .recommender import Recommender
 from .scoring import FactorScores, Numbers
@@ -48,8 +48,15 @@ __all__ = ["FactorModel"]
 Loss = Callable[..., Any]
 Parameters = dict[str, wy.Parameter]
 
-PARAMETERS = ("users", "items", "user_bias", "item_bias", "bias")
 OF_USERS = ("users", "user_bias")
+TYPES = {
+    "users": ArrayType(("users", "factors")),
+    "items": ArrayType(("items", "factors")),
+    "user_bias": ArrayType(("users",)),
+    "item_bias": ArrayType(("items",)),
+    "bias": ArrayType((1,)),
+}
+PARAMETERS = tuple(TYPES)
 ATTRIBUTES = {
     "user": "users",
     "item": "items",
@@ -186,6 +193,9 @@ class FactorModel(Recommender):
         if name.endswith("bias"):
             return np.zeros(count, np.float32)
         return rng.normal(0.0, self.init_scale, (count, self.factors)).astype(np.float32)
+
+    def _array_types(self) -> Mapping[str, ArrayType]:
+        return {name: TYPES[name] for name in _parameters(self._loss())}
 
     # Scores.
 

@@ -12,10 +12,27 @@ import numpy.typing as npt
 from .. import _core
 from ..data import Ids
 from .history import LearningCurve
+from .hyperparameters import Hyperparameters
 
-__all__ = ["Arrays", "Fitted", "NewUser", "Stateful"]
+__all__ = ["ArrayType", "Arrays", "Fitted", "NewUser", "Stateful"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """What an array of a model must be.
+
+    Args:
+        shape: the length of each axis, a number or a name: ``"users"`` and ``"items"`` are how many
+            there are; any other name is a length that is the same in all arrays of the model.
+        dtype: the type of its elements.
+        optional: whether it may be missing.
+    """
+
+    shape: tuple[int | str, ...]
+    dtype: str = "float32"
+    optional: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +44,7 @@ class Fitted:
         item_ids: the items' ids, by number.
         seen: the items that each user had in training; None for a model that was saved without.
         arrays: what was learnt, by name.
-        history: how training went; None for a model from a file.
+        history: how training went; None for a model that has no epochs.
     """
 
     user_ids: Ids
@@ -51,7 +68,33 @@ class NewUser:
     query: npt.NDArray[np.float32] | None
 
 
-class Stateful:
-    """What has a state. That is no hyperparameter, hence not in a dataclass."""
+class Stateful(Hyperparameters):
+    """A model that has hyperparameters and, once it is fitted, a state."""
 
+    # What a model has learnt is no hyperparameter, hence not in a dataclass.
     _fitted: Fitted | None = None
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the model has learnt something."""
+        return self._fitted is not None
+
+    @property
+    def fitted(self) -> Fitted:
+        """The state. Raises RuntimeError for a model that was not fitted."""
+        if self._fitted is None:
+            raise RuntimeError(f"this {type(self).__name__} is not fitted: call fit(data) first")
+        return self._fitted
+
+    def _array_types(self) -> Mapping[str, ArrayType]:
+        """What the model's arrays must be, by name: what a file is checked against."""
+        raise TypeError(
+            f"{type(self).__name__} has no files, for it does not say what its arrays are "
+            "(_array_types)"
+        )
+
+    def _check_arrays(self, fitted: Fitted) -> None:
+        """Raises ValueError for arrays that are of the right types and yet cannot be.
+
+        They may come from a file, which is not trusted: a model looks whether indices are in range.
+        """

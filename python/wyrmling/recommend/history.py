@@ -13,7 +13,8 @@ class LearningCurve:
 
     Args:
         loss: the mean loss of a sample, each taken just before its update.
-        seconds: wall-clock seconds, shuffling and sampling included, without validation.
+        seconds: wall-clock seconds, shuffling and sampling included, without validation; none for a
+            model from a file.
         samples: how many samples an epoch has.
         validation: metrics on the validation data by name, if there were any.
         best_epoch: the epoch, from 0, whose state the model has; None for the last one, where

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from .fitted import Arrays, NewUser
+from .fitted import Arrays, ArrayType, NewUser
 from .recommender import Recommender
 from .scoring import FactorScores, Numbers, by_bias
 from .training import Task
@@ -26,6 +26,9 @@ class Popularity(Recommender):
     def _learn(self, task: Task) -> Arrays:
         count = np.bincount(task.seen.indices, minlength=task.data.n_items)
         return {"count": count.astype(np.float32)}
+
+    def _array_types(self) -> Mapping[str, ArrayType]:
+        return {"count": ArrayType(("items",))}
 
     def _scores(self, users: Numbers) -> FactorScores:
         return by_bias(len(users), self.fitted.arrays["count"])

@@ -9,6 +9,7 @@ users and checks are here.
 from __future__ import annotations
 
 import copy
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +20,10 @@ import numpy.typing as npt
 
 from .. import _core
 from ..data import Id, Ids, Interactions
+from .files import load_model, save_model
 from .fitted import Arrays, Fitted, NewUser, Stateful
 from .history import LearningCurve
-from .hyperparameters import Bounds, Hyperparameters
+from .hyperparameters import Bounds
 from .recommendations import Recommendations
 from .scoring import NO_ITEM, FactorScores, Numbers, by_bias, top
 from .training import Callback, Task, Watch
@@ -30,7 +32,7 @@ __all__ = ["Recommender"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Recommender(Hyperparameters, Stateful, ABC):
+class Recommender(Stateful, ABC):
     """A model that learns from interactions and recommends items to users.
 
     Args:
@@ -157,18 +159,6 @@ class Recommender(Hyperparameters, Stateful, ABC):
     # What is known of a fitted model.
 
     @property
-    def is_fitted(self) -> bool:
-        """Whether the model has learnt something."""
-        return self._fitted is not None
-
-    @property
-    def fitted(self) -> Fitted:
-        """The state. Raises RuntimeError for a model that was not fitted."""
-        if self._fitted is None:
-            raise RuntimeError(f"this {type(self).__name__} is not fitted: call fit(data) first")
-        return self._fitted
-
-    @property
     def user_ids(self) -> Ids:
         """The users' ids, by number."""
         return self.fitted.user_ids
@@ -193,7 +183,7 @@ class Recommender(Hyperparameters, Stateful, ABC):
 
     @property
     def history(self) -> LearningCurve | None:
-        """How training went; None for a model from a file, or that has no epochs."""
+        """How training went; None for a model that has no epochs."""
         return self.fitted.history
 
     # Asking.
@@ -296,6 +286,59 @@ class Recommender(Hyperparameters, Stateful, ABC):
         items = np.unique(self._known("items", history))
         return NewUser(items, self._query(items))
 
+    # Files.
+
+    def save(self, path: str | os.PathLike[str], *, histories: bool = True) -> None:
+        """Writes the model to a safetensors file, which replaces an existing one all at once.
+
+        The new file keeps the permissions of the old, and where the path is a symbolic link the
+        file that it leads to is replaced. :mod:`wyrmling.recommend.files` says what it holds.
+
+        Args:
+            path: the file.
+            histories: whether to write what users had in training. Without, the file is much
+                smaller and tells nothing of single users but their ids and vectors; the model from
+                it can only recommend with ``exclude_seen=False``.
+
+        Raises:
+            RuntimeError: the model was not fitted.
+            OSError: the file cannot be written.
+            TypeError: a hyperparameter that no file can hold.
+            FloatingPointError: a number is not finite.
+        """
+        save_model(self, path, histories)
+
+    @classmethod
+    def load(
+        cls,
+        source: str | os.PathLike[str] | bytes,
+        *,
+        mmap: bool = False,
+        verify: bool | None = None,
+        **given: Any,
+    ) -> Self:
+        """Reads a model that :meth:`save` wrote. The file need not be trusted.
+
+        ``Recommender.load`` reads any model, that of a class one of this class or of those that
+        inherit from it.
+
+        Args:
+            source: a path, or the bytes of a file.
+            mmap: whether to map arrays of floats into memory in place of reading them; processes
+                then share them, and the file must stay as it is (:mod:`wyrmling.tensor_files`).
+            verify: whether to compare the file with its checksums and look for numbers that are not
+                finite. None does so unless the file is mapped, for it reads all of it.
+            given: hyperparameters in place of those in the file, such as the ``loss`` of
+                :class:`.Custom`, which no file holds.
+
+        Raises:
+            OSError: the file cannot be read.
+            TypeError: neither a path nor bytes, or a hyperparameter that the model has not.
+            ValueError: it is no model, one of another class, or damaged.
+            MemoryError: there is no memory for it.
+        """
+        return load_model(source, cls, mmap, verify, given)
+
     # Between ids and numbers.
 
     def _known(self, kind: Literal["users", "items"], ids: Iterable[Id]) -> Numbers:
@@ -304,7 +347,7 @@ class Recommender(Hyperparameters, Stateful, ABC):
         column = list(ids)
         numbers = of.numbers(column)
         if unknown := np.flatnonzero(numbers < 0).tolist():
-            of.number(column[unknown[0]])  # raises
+            of.number(column[unknown[0]], kind[:-1])  # raises
         return numbers.astype(np.uint32)
 
     def _allowed(
@@ -334,7 +377,7 @@ class Recommender(Hyperparameters, Stateful, ABC):
         numbers = self.user_ids.numbers(users)
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown) and cold_start == "error":
-            self.user_ids.number(users[unknown[0]])  # raises
+            self.user_ids.number(users[unknown[0]], "user")  # raises
         known = numbers[numbers >= 0].astype(np.uint32)
         seen = self.seen.select(known) if exclude_seen else None
         best = top(self._scores(known), seen, n, allowed)
