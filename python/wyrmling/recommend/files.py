@@ -55,7 +55,7 @@ from .fitted import Fitted, Stateful
 from .history import LearningCurve
 from .hyperparameters import check, parameter_types
 
-__all__ = ["UnloadedFunction", "load_model", "save_model"]
+__all__ = ["UnloadedFunction", "check_arrays", "id_arrays", "load_model", "save_model"]
 
 FORMAT = "wyrmling.recommender/1"
 ARRAY, CURVE = "array.", "curve."
@@ -85,7 +85,7 @@ def save_model(model: Stateful, path: str | os.PathLike[str], histories: bool = 
     for name, array in fitted.arrays.items():
         _check_finite(name, array)
         arrays[ARRAY + name] = array
-    arrays |= _encoded("user_id", fitted.user_ids) | _encoded("item_id", fitted.item_ids)
+    arrays |= id_arrays("user_id", fitted.user_ids) | id_arrays("item_id", fitted.item_ids)
     if fitted.seen is not None and histories:
         arrays |= {"seen_indptr": fitted.seen.indptr, "seen_items": fitted.seen.indices}
     plain, functions = _plain(model)
@@ -281,7 +281,7 @@ def _is_required(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _encoded(name: str, ids: Ids) -> dict[str, npt.NDArray[Any]]:
+def id_arrays(name: str, ids: Ids) -> dict[str, npt.NDArray[Any]]:
     """Ids as the tensors of a file."""
     values = ids.values
     if values.dtype == np.int64:
@@ -322,7 +322,7 @@ def _decoded(name: str, arrays: dict[str, npt.NDArray[Any]]) -> Ids:
 
 
 def _integer(name: str, text: str) -> int:
-    """The integer that a text spells in the one way that :func:`_encoded` writes."""
+    """The integer that a text spells in the one way that :func:`id_arrays` writes."""
     if len(text) <= 20 and text.isascii() and text.removeprefix("-").isdecimal():
         number = int(text)
         if str(number) == text:

@@ -1,0 +1,5 @@
+"""Models in use: wheels that hold one."""
+
+from .wheel import build_wheel
+
+__all__ = ["build_wheel"]

@@ -1,0 +1,133 @@
+"""Recommendations by NumPy alone: the module of a wheel that does not need wyrmling.
+
+It lies in such wheels beside ``scores.safetensors`` (:mod:`wyrmling.serving.wheel` writes both) and
+imports nothing of wyrmling. The file is a part of the wheel and as trusted as this code; it is read
+when the first question comes. Scores are wyrmling's but for rounding; equal scores rank by number.
+
+A part of wyrmling. Copyright the wyrmling authors. SPDX-License-Identifier: MIT
+"""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["item_ids", "recommend", "similar_items", "user_ids"]
+
+TYPES = {"F32": "<f4", "I64": "<i8", "U64": "<u8", "U32": "<u4", "U8": "|u1"}
+PATH = Path(__file__).with_name("scores.safetensors")
+
+
+@functools.cache
+def _arrays() -> dict[str, Any]:
+    """The arrays of the file: a header's length, the header in JSON, and numbers."""
+    with open(PATH, "rb") as file:
+        start = 8 + int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(start - 8))
+    del header["__metadata__"]
+    arrays = {}
+    for name, tensor in header.items():
+        begin, end = tensor["data_offsets"]
+        kind = np.dtype(TYPES[tensor["dtype"]])
+        numbers = np.fromfile(PATH, kind, (end - begin) // kind.itemsize, offset=start + begin)
+        arrays[name] = numbers.reshape(tensor["shape"])
+    return arrays
+
+
+@functools.cache
+def _ids(name: str) -> tuple[list[Any], dict[Any, int]]:
+    """Ids by number, and numbers by id."""
+    arrays = _arrays()
+    if name + "_offsets" not in arrays:
+        ids = arrays[name + "s"].tolist()
+    else:
+        text, ends = arrays[name + "s"].tobytes(), arrays[name + "_offsets"].tolist()
+        ids = [text[ends[k] : ends[k + 1]].decode() for k in range(len(ends) - 1)]
+        for number in np.flatnonzero(arrays.get(name + "_integers", ())).tolist():
+            ids[number] = int(ids[number])
+    return ids, {id: number for number, id in enumerate(ids)}
+
+
+def user_ids() -> list[Any]:
+    """The ids of all users, by number."""
+    return list(_ids("user_id")[0])
+
+
+def item_ids() -> list[Any]:
+    """The ids of all items, by number."""
+    return list(_ids("item_id")[0])
+
+
+def recommend(user: Any, n: int = 10, exclude_seen: bool = True) -> list[tuple[Any, float]]:
+    """The items with the highest scores for a user, the highest first.
+
+    Args:
+        user: the user's id; 1 is not "1".
+        n: how many items; there are fewer when there are no more.
+        exclude_seen: whether to leave out what the user had when the model was trained.
+
+    Returns:
+        Pairs (id of an item, score).
+
+    Raises:
+        KeyError: a user that the model does not know.
+        ValueError: n below 1.
+        RuntimeError: the wheel has no histories to exclude.
+    """
+    arrays, number = _arrays(), _number("user", user)
+    had = []
+    if exclude_seen:
+        if "seen_items" not in arrays:
+            raise RuntimeError("the wheel has no histories: exclude_seen=False asks for all items")
+        start, end = arrays["seen_indptr"][number : number + 2].tolist()
+        had = arrays["seen_items"][start:end]
+    scores = arrays["items"] @ arrays["users"][number]
+    return _best(scores + arrays["bias"] if "bias" in arrays else scores, n, had)
+
+
+def similar_items(item: Any, n: int = 10) -> list[tuple[Any, float]]:
+    """The items most similar to an item, by the cosine of their vectors; the item is left out.
+
+    Args:
+        item: the item's id.
+        n: how many items.
+
+    Returns:
+        Pairs (id of an item, cosine).
+
+    Raises:
+        KeyError: an item that the model does not know.
+        TypeError: the model has no vectors of items.
+        ValueError: n below 1.
+    """
+    vectors, number = _arrays()["items"], _number("item", item)
+    if not vectors.shape[1]:
+        raise TypeError("the model has no vectors of items to compare")
+    lengths = np.linalg.norm(vectors, axis=1)
+    lengths = np.where(lengths > 0, lengths, 1)
+    return _best(vectors @ vectors[number] / (lengths * lengths[number]), n, [number])
+
+
+def _number(kind: str, id: Any) -> int:
+    ids, numbers = _ids(kind + "_id")
+    if not isinstance(id, (int, str, np.integer)) or isinstance(id, bool) or id not in numbers:
+        raise KeyError(f"{kind} {id!r} is not among the {len(ids):,} {kind}s, such as {ids[0]!r}")
+    return numbers[id]
+
+
+def _best(scores: Any, n: int, left_out: Any) -> list[tuple[Any, float]]:
+    """The n best of all items but some, with their scores."""
+    if n < 1:
+        raise ValueError(f"n is {n}, expected at least 1")
+    scores[left_out] = -np.inf
+    count = min(n, len(scores) - len(left_out))
+    if not count:
+        return []
+    # Everything that is not below the count-th best, in the order of numbers.
+    bound = np.partition(scores, -count)[-count]
+    found = np.flatnonzero(scores >= bound)
+    found = found[np.argsort(-scores[found], kind="stable")][:count]
+    ids = _ids("item_id")[0]
+    return [(ids[number], float(scores[number])) for number in found.tolist()]

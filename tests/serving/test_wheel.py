@@ -1,0 +1,243 @@
+"""Wheels of models: installed in an empty environment, they answer as the model does."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wyrmling
+from wyrmling.data import Interactions
+from wyrmling.datasets import make_interactions
+from wyrmling.recommend import BPR, Custom, ExplicitMF, Popularity, Recommender
+from wyrmling.serving import build_wheel
+
+
+@pytest.fixture(scope="module")
+def data() -> Interactions:
+    return make_interactions(60, 40, 8, seed=2)
+
+
+@pytest.fixture(scope="module")
+def model(data: Interactions) -> BPR:
+    return BPR(factors=4, epochs=3, num_threads=1).fit(data)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty environment, whose Python is found in it."""
+    place = tmp_path_factory.mktemp("environment")
+    venv.create(place, with_pip=True)
+    return place / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+
+
+def install(python: Path, wheel: Path) -> None:
+    """Installs a wheel as pip does, without any network."""
+    pip = [str(python), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--no-index", "--no-deps", "--force-reinstall", str(wheel)], check=True)
+
+
+def run(python: Path, script: str, *folders: Path) -> Any:
+    """What a script prints as JSON, with packages of some folders at hand."""
+    found = subprocess.run(
+        [str(python), "-c", script],
+        env={"PYTHONPATH": os.pathsep.join(map(str, folders)), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    return json.loads(found.stdout)
+
+
+@pytest.fixture
+def only_numpy(tmp_path: Path) -> Path:
+    """A folder with NumPy and nothing else."""
+    folder = tmp_path / "only-numpy"
+    folder.mkdir()
+    here = Path(np.__file__).parent
+    for package in (here, here.with_name("numpy.libs")):
+        if package.exists():
+            (folder / package.name).symlink_to(package)
+    return folder
+
+
+ASK = """
+import json, sys
+import my_recs
+print(json.dumps([
+    [my_recs.recommend(user, 5) for user in my_recs.user_ids()],
+    [my_recs.recommend(user, 1000, exclude_seen=False) for user in my_recs.user_ids()[:3]],
+    [my_recs.similar_items(item, 4) for item in my_recs.item_ids()],
+    "wyrmling" in sys.modules,
+]))
+"""
+
+
+@pytest.mark.parametrize("needs", ["wyrmling", "numpy"])
+def test_an_installed_wheel_answers_as_its_model(
+    tmp_path: Path, environment: Path, only_numpy: Path, model: BPR, needs: Any
+) -> None:
+    wheel = build_wheel(model, "My-Recs", directory=tmp_path / "dist", needs=needs)
+    assert wheel.name == "my_recs-1.0-py3-none-any.whl"
+    install(environment, wheel)
+    if needs == "wyrmling":
+        (only_numpy / "wyrmling").symlink_to(Path(wyrmling.__file__).parent)
+    best, everything, near, there = run(environment, ASK, only_numpy)
+    assert there == (needs == "wyrmling")
+    users, items = list(model.user_ids), list(model.item_ids)
+    for found, expected in (
+        (best, [model.recommend(user, 5) for user in users]),
+        (everything, [model.recommend(user, 1000, exclude_seen=False) for user in users[:3]]),
+        (near, [model.similar_items(item, 4) for item in items]),
+    ):
+        assert [[id for id, _ in row] for row in found] == [[i for i, _ in row] for row in expected]
+        np.testing.assert_allclose(
+            [[score for _, score in row] for row in found],
+            [[score for _, score in row] for row in expected],
+            rtol=1e-5,
+            atol=1e-6,
+        )
+
+
+ERRORS = """
+import json
+import few
+asked = [
+    lambda: few.recommend("1"), lambda: few.recommend(None), lambda: few.recommend(True),
+    lambda: few.recommend([1]), lambda: few.recommend(1, 0), lambda: few.similar_items("x"),
+    lambda: few.similar_items("tea"),
+]
+found = []
+for ask in asked:
+    try:
+        ask()
+    except Exception as error:
+        found.append(f"{type(error).__name__} {error}")
+print(json.dumps([few.recommend(2), few.recommend("all"), few.recommend(1, 5, False), found]))
+"""
+
+
+def test_special_points_without_wyrmling(
+    tmp_path: Path, environment: Path, only_numpy: Path
+) -> None:
+    data = Interactions.from_ids([1, 2, 2, "all", "all", "all"], [7, "é", 7, "é", 7, "tea"])
+    ones = Custom.from_factors(np.ones((3, 2)), np.ones((3, 2)), data)
+    install(environment, build_wheel(ones, "few", directory=tmp_path, needs="numpy"))
+    left, nothing, ties, errors = run(environment, ERRORS, only_numpy)
+    assert left == [["tea", 2.0]]
+    assert nothing == []
+    assert ties == [[7, 2.0], ["é", 2.0], ["tea", 2.0]]
+    assert errors == [
+        "KeyError \"user '1' is not among the 3 users, such as 1\"",
+        "KeyError 'user None is not among the 3 users, such as 1'",
+        "KeyError 'user True is not among the 3 users, such as 1'",
+        "KeyError 'user [1] is not among the 3 users, such as 1'",
+        "ValueError n is 0, expected at least 1",
+        "KeyError \"item 'x' is not among the 3 items, such as 7\"",
+    ]
+    # Biases alone, and no histories.
+    popular = Popularity().fit(data)
+    install(
+        environment,
+        build_wheel(popular, "few", directory=tmp_path, needs="numpy", histories=False),
+    )
+    script = "import json, few; print(json.dumps(few.recommend(1, 2, exclude_seen=False)))"
+    assert run(environment, script, only_numpy) == [[7, 3.0], ["é", 2.0]]
+    for question, error in (("recommend(1)", "RuntimeError"), ("similar_items(7)", "TypeError")):
+        script = f"""
+import few
+try:
+    few.{question}
+except {error}:
+    print(1)
+"""
+        assert run(environment, script, only_numpy) == 1
+
+
+def test_a_wheel_is_whole_and_equal_models_make_equal_wheels(tmp_path: Path, model: BPR) -> None:
+    path = tmp_path / "model"
+    model.save(path)
+    first = build_wheel(model, "recs", directory=tmp_path / "a")
+    second = build_wheel(path, "recs", directory=tmp_path / "b")
+    assert first.read_bytes() == second.read_bytes()
+    assert [file.name for file in (tmp_path / "a").iterdir()] == [first.name]
+    with zipfile.ZipFile(first) as archive:
+        assert archive.testzip() is None
+        record = archive.read("recs-1.0.dist-info/RECORD").decode().splitlines()
+        assert {line.split(",")[0] for line in record} == set(archive.namelist())
+        for line in record[:-1]:
+            name, digest, size = line.split(",")
+            content = archive.read(name)
+            expected = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode()
+            assert digest == f"sha256={expected.rstrip('=')}"
+            assert int(size) == len(content)
+        about = archive.read("recs-1.0.dist-info/METADATA").decode()
+        assert "Name: recs\n" in about
+        assert f"Requires-Dist: wyrmling>={wyrmling.__version__}\n" in about
+        archive.extract("recs/model.safetensors", tmp_path)
+    assert (tmp_path / "recs/model.safetensors").read_bytes() == path.read_bytes()
+    private = build_wheel(path, "recs", directory=tmp_path / "a", histories=False)
+    with zipfile.ZipFile(private) as archive:
+        back = Recommender.load(archive.read("recs/model.safetensors"))
+    assert back.fitted.seen is None
+    numpy = build_wheel(model, "recs", directory=tmp_path / "a", needs="numpy", version="1!2.0rc1")
+    assert numpy.name == "recs-1!2.0rc1-py3-none-any.whl"
+
+
+@pytest.mark.parametrize(
+    "name", ["", "-a", "a-", "a b", "é", "../a", "a/b", "1a", "json", "numpy", "class", "a" * 101]
+)
+def test_bad_names_are_refused(tmp_path: Path, model: BPR, name: str) -> None:
+    with pytest.raises(ValueError, match=r"^name is "):
+        build_wheel(model, name, directory=tmp_path / "dist")
+    assert not (tmp_path / "dist").exists()
+
+
+@pytest.mark.parametrize("version", ["", "1.", "v1", "1.0-2", "01", "1.0+A", "1\n", "\u0661"])
+def test_bad_versions_are_refused(tmp_path: Path, model: BPR, version: str) -> None:
+    with pytest.raises(ValueError, match=r"^version is "):
+        build_wheel(model, "recs", version=version, directory=tmp_path / "dist")
+
+
+class Mine(ExplicitMF):
+    """A class that only this module has."""
+
+
+def test_models_that_do_not_fit_are_refused(tmp_path: Path, data: Interactions) -> None:
+    rated = Interactions(
+        data.users, data.items, data.user_ids, data.item_ids, np.ones(len(data), np.float32)
+    )
+    mine = Mine(factors=2, epochs=1).fit(rated)
+    with pytest.raises(TypeError, match="Mine is a class of test_wheel, which the wheel"):
+        build_wheel(mine, "recs", directory=tmp_path)
+    build_wheel(mine, "recs", directory=tmp_path, needs="numpy")
+    with pytest.raises(RuntimeError, match="not fitted"):
+        build_wheel(BPR(), "recs", directory=tmp_path, needs="numpy")
+    with pytest.raises(ValueError, match="needs is 'rust'"):
+        build_wheel(mine, "recs", directory=tmp_path, needs="rust")  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="nowhere"):
+        build_wheel(tmp_path / "nowhere", "recs", directory=tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["recs-1.0-py3-none-any.whl"]
+
+
+def test_the_command(tmp_path: Path, model: BPR) -> None:
+    model.save(tmp_path / "model")
+    command = [sys.executable, "-m", "wyrmling", "wheel", str(tmp_path / "model")]
+    options = ["--name", "my-recs", "--out", str(tmp_path / "dist"), "--needs", "numpy"]
+    said = subprocess.run([*command, *options], capture_output=True, text=True, check=True).stdout
+    assert "my_recs-1.0-py3-none-any.whl" in said
+    assert "import my_recs" in said
+    found = subprocess.run([*command, "--name", "a b"], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert "name is 'a b'" in found.stderr
