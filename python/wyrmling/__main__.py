@@ -21,7 +21,7 @@ from typing import NoReturn
 import wyrmling as wy
 
 from ._core import MOST_WORKERS
-from .command import wheel
+from .command import serve, wheel
 from .data import Id, Interactions
 from .datasets import make_interactions, read_described
 from .evaluation import evaluate
@@ -343,6 +343,7 @@ def _parser() -> argparse.ArgumentParser:
     option("--json", action="store_true", help="print JSON, a line for each user")
 
     training_options(command("demo", demo))
+    serve.add_options(command("serve", serve.run))
     wheel.add_options(command("wheel", wheel.run))
     return parser
 

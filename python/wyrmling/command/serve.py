@@ -1,0 +1,36 @@
+"""``wyrmling serve``: a model over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import serving
+
+__all__ = ["add_options", "run"]
+
+
+def run(options: argparse.Namespace) -> None:
+    """Answers HTTP requests with a model, which is read again when its file changes."""
+    serving.serve(
+        options.model,
+        host=options.host,
+        port=options.port,
+        ui=options.ui,
+        threads=options.threads,
+        max_body=options.max_body,
+        mmap=options.mmap,
+    )
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    option = parser.add_argument
+    option("model", metavar="MODEL", help="what train has written")
+    option("--host", default="127.0.0.1", help="where to answer; only here [%(default)s]")
+    option("--port", type=int, default=8000, help="0 takes one that is free [%(default)s]")
+    option("--ui", action="store_true", help="show a web page at /")
+    option("--threads", type=int, default=4, help="requests answered at once [%(default)s]")
+    option(
+        "--max-body", type=int, default=1 << 20, metavar="BYTES", help="of a request [%(default)s]"
+    )
+    option("--mmap", action="store_true", help="map the file into memory, shared by processes")

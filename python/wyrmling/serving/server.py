@@ -1,0 +1,149 @@
+"""A model over HTTP: the server itself, and when it ends.
+
+The server is waitress: threads that each answer one request, in pure Python. On one core it answers
+several thousand requests a second.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .application import Application
+from .current import CurrentModel
+from .page import Page
+
+__all__ = ["serve"]
+
+# The longest headers of a request, in bytes.
+LONGEST_HEADERS = 1 << 14
+NAMES = ("localhost", "127.0.0.1", "::1")
+
+
+def serve(
+    path: str | os.PathLike[str],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    ui: bool = False,
+    threads: int = 4,
+    max_body: int = 1 << 20,
+    mmap: bool = False,
+    ready: Callable[[str], object] | None = None,
+) -> None:
+    """Answers HTTP requests with a model until it is interrupted (Ctrl-C or SIGTERM).
+
+    The model is read again when its file changes and at SIGHUP; requests go on meanwhile.
+    :mod:`.application` lists what is answered.
+
+    There is no encryption and no login: what others reach needs a proxy before it that has both.
+
+    Args:
+        path: the file of the model.
+        host: the address to answer at; the default is reached from this machine only.
+        port: the port; 0 takes one that is free.
+        ui: whether to show a web page at ``/``.
+        threads: requests that are answered at the same time.
+        max_body: bodies of requests have at most so many bytes.
+        mmap: whether to map the file (see :meth:`.Recommender.load`).
+        ready: called with the URL when requests can be sent; None prints it.
+
+    Raises:
+        ImportError: waitress is not installed.
+        OSError: the file cannot be read, or the port is taken.
+        ValueError: the file is no model, or a setting outside its range.
+    """
+    try:
+        from waitress import create_server
+    except ImportError:
+        raise ImportError(
+            "a server needs waitress: pip install 'wyrmling[serve]'", name="waitress"
+        ) from None
+
+    for name, value, most in (("port", port, 65535), ("threads", threads, 1024)):
+        least = 0 if name == "port" else 1
+        if not least <= value <= most:
+            raise ValueError(f"{name} is {value}, expected {least} to {most}")
+    if max_body < 1:
+        raise ValueError(f"max_body is {max_body}, expected at least 1")
+
+    current = CurrentModel(path, mmap)
+    application = Application(current, Page() if ui else None, _names(host))
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    listening = _listening(host, port)
+    server: Any = create_server(
+        application,
+        sockets=[listening],
+        threads=threads,
+        ident=None,
+        max_request_body_size=max_body,
+        max_request_header_size=LONGEST_HEADERS,
+        channel_timeout=30,
+        asyncore_use_poll=True,
+    )
+
+    current.watch()
+    undo = _handle_signals(current)
+    address, found = listening.getsockname()[:2]
+    url = f"http://[{address}]:{found}/" if ":" in address else f"http://{address}:{found}/"
+    try:
+        if ready is None:
+            print(
+                f"{type(current.get().model).__name__} answers at {url}",
+                file=sys.stderr,
+                flush=True,
+            )
+        else:
+            ready(url)
+        server.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        undo()
+        current.close()
+        server.close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that takes connections at an address. Raises OSError that names it."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = found[0]
+        return socket.create_server(address[:2], family=family, backlog=1024)
+    except OSError as error:
+        raise OSError(f"cannot answer at {host} port {port}: {error.strerror or error}") from None
+
+
+def _names(host: str) -> frozenset[str] | None:
+    """The names of a server that is reached from this machine only; None for any other."""
+    try:
+        is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_local = False
+    return frozenset({*NAMES, host.lower()}) if is_local else None
+
+
+def _handle_signals(current: CurrentModel) -> Callable[[], None]:
+    """Has SIGHUP read the model again and SIGTERM end the server; returns what undoes that."""
+    if threading.current_thread() is not threading.main_thread():
+        return lambda: None  # Only the main thread gets signals.
+
+    def end(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, end)}
+    if hasattr(signal, "SIGHUP"):
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda *_: current.ask())
+
+    def undo() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    return undo

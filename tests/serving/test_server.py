@@ -1,0 +1,194 @@
+"""The server as a process: limits, signals, and a model that is replaced while requests run."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wyrmling.datasets import make_interactions
+from wyrmling.recommend import BPR, Popularity, Recommender
+from wyrmling.serving import serve
+from wyrmling.serving.current import CurrentModel
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+
+
+@pytest.fixture(scope="module")
+def models() -> list[Recommender]:
+    data = make_interactions(60, 40, 8, seed=2)
+    return [BPR(factors=4, epochs=2, num_threads=1, random_state=seed).fit(data) for seed in (0, 1)]
+
+
+@pytest.fixture
+def path(tmp_path: Path, models: list[Recommender]) -> Path:
+    path = tmp_path / "model.safetensors"
+    models[0].save(path)
+    return path
+
+
+@contextmanager
+def served(path: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """The port at which a command serves a model, and its process."""
+    command = [sys.executable, "-m", "wyrmling", "serve", str(path), "--port", "0", *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        try:
+            assert "BPR answers at http://127.0.0.1:" in said
+            yield int(said.rstrip("/\n").rpartition(":")[2]), process
+        finally:
+            process.kill()
+
+
+def get(port: int, path: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET" if body is None else "POST", path, body, headers)
+    response = connection.getresponse()
+    content = response.read()
+    connection.close()
+    kind = response.headers["Content-Type"]
+    return response.status, json.loads(content) if kind == "application/json" else content.decode()
+
+
+def wait(condition: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen within 30 s")
+
+
+def test_it_is_reached_from_this_machine_and_ends_when_told(path: Path) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with served(path) as (port, process):
+            assert get(port, "/health")[0] == 200
+            # No other address is listened at.
+            listening = Path("/proc/net/tcp")
+            if listening.exists():
+                at = {line.split()[1] for line in listening.read_text().splitlines()[1:]}
+                assert [a for a in at if a.endswith(f":{port:04X}")] == [f"0100007F:{port:04X}"]
+            process.send_signal(number)
+            assert process.wait(timeout=60) in (0, 130)
+
+
+def test_long_requests_are_refused(path: Path) -> None:
+    with served(path, "--max-body", "1000") as (port, _):
+        json_type = {"Content-Type": "application/json"}
+        status, _ = get(port, "/recommend", b'{"user":"user-1"}' + b" " * 900, **json_type)
+        assert status == 200
+        assert get(port, "/recommend", b" " * 1001, **json_type)[0] == 413
+        # One that only says so is refused at once.
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            connection.sendall(b"POST /recommend HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n")
+            assert connection.recv(1000).startswith(b"HTTP/1.1 413")
+        assert get(port, "/health?" + "x" * 20_000)[0] in (400, 431)
+        for nonsense in (b"\r\n\r\n", b"\0" * 100 + b"\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+                connection.sendall(nonsense)
+        assert get(port, "/health")[0] == 200
+
+
+def test_a_model_is_replaced_while_requests_run(path: Path, models: list[Recommender]) -> None:
+    answers = [
+        {user: [item for item, _ in model.recommend(user)] for user in model.user_ids}
+        for model in models
+    ]
+    wrong: list[Any] = []
+    ended = threading.Event()
+
+    def ask(port: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        while not ended.is_set():
+            for user in list(models[0].user_ids)[:20]:
+                connection.request("GET", f"/recommend?user={user}")
+                response = connection.getresponse()
+                found = json.loads(response.read())
+                items = [pair["item"] for pair in found.get("items", [])]
+                if response.status != 200 or items not in [answer[user] for answer in answers]:
+                    wrong.append((response.status, found))
+
+    with served(path) as (port, process):
+        asking = [threading.Thread(target=ask, args=(port,)) for _ in range(2)]
+        for thread in asking:
+            thread.start()
+        try:
+            for number in (1, 2, 3):
+                models[number % 2].save(path)
+                wait(lambda: get(port, "/health")[1]["reloads"] >= number)  # noqa: B023
+                found = get(port, "/recommend?user=user-1")[1]["items"]
+                assert [pair["item"] for pair in found] == answers[number % 2]["user-1"]
+            process.send_signal(signal.SIGHUP)
+            wait(lambda: get(port, "/health")[1]["reloads"] >= 4)
+        finally:
+            ended.set()
+            for thread in asking:
+                thread.join()
+    assert wrong == []
+
+
+def test_a_bad_file_leaves_the_model(path: Path, models: list[Recommender]) -> None:
+    current = CurrentModel(path)
+    before = current.get().model
+    current.watch(0.01)
+    try:
+        content = path.read_bytes()
+        path.write_bytes(content[:-7])
+        wait(lambda: current.failures > 0)
+        path.unlink()
+        current.ask()
+        wait(lambda: current.failures > 1)
+        assert current.get().model is before
+        # Written in place, in pieces.
+        path.write_bytes(content)
+        wait(lambda: current.get().number == 1)
+        assert current.get().model is not before
+        with pytest.raises(OSError, match="nowhere"):
+            CurrentModel(path.with_name("nowhere"))
+    finally:
+        current.close()
+
+
+def test_settings_are_checked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for options, message in (
+        ({"port": 70000}, "port is 70000, expected 0 to 65535"),
+        ({"port": -1}, "port is -1"),
+        ({"threads": 0}, "threads is 0, expected 1"),
+        ({"max_body": 0}, "max_body is 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            serve(path, **options)  # type: ignore[arg-type]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=f"cannot answer at 127.0.0.1 port {port}"):
+            serve(path, port=port)
+    with pytest.raises(OSError, match=r"cannot answer at nowhere\.invalid"):
+        serve(path, host="nowhere.invalid")
+    with pytest.raises(OSError, match="missing"):
+        serve(path.with_name("missing"))
+    monkeypatch.setitem(sys.modules, "waitress", None)
+    with pytest.raises(ImportError, match=r"pip install 'wyrmling\[serve\]'"):
+        serve(path)
+
+
+def test_popularity_is_served_too(tmp_path: Path) -> None:
+    """In a thread, where no signals come."""
+    Popularity().fit(make_interactions(20, 10, 3)).save(tmp_path / "model")
+    urls: list[str] = []
+    settings = {"port": 0, "ready": urls.append}
+    threading.Thread(target=serve, args=(tmp_path / "model",), kwargs=settings, daemon=True).start()
+    wait(lambda: bool(urls))
+    port = int(urls[0].rstrip("/").rpartition(":")[2])
+    assert get(port, "/recommend?user=user-1")[0] == 200
