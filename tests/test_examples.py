@@ -43,6 +43,13 @@ def test_bpr(capsys: pytest.CaptureFixture[str]) -> None:
     assert model > popularity + 0.05
 
 
+def test_approximate_search(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("approximate_search.py", capsys)
+    for name in ("hnswlib", "faiss"):
+        if f"{name} is not installed" not in out:
+            assert numbers(rf"{name} finds (\S+) of the 100 best", out)[0] > 95
+
+
 def test_least_squares(capsys: pytest.CaptureFixture[str]) -> None:
     out = run("least_squares.py", capsys)
     assert numbers(r"gradient differs by (\S+) from", out)[0] < 1e-12

@@ -70,9 +70,15 @@ async function neighbours(id) {
 let last = () => {};
 const again = () => attempt(last);
 
+// What is asked stands in the address, so that it can be sent to somebody.
+function link(pairs) {
+  history.replaceState(null, "", `#${new URLSearchParams(pairs)}`);
+}
+
 function forUser(user) {
+  link([["user", user]]);
   last = () => recommend({ user }, `For ${user}`);
-  again();
+  return again();
 }
 
 function forHistory() {
@@ -84,9 +90,10 @@ function forHistory() {
       forHistory();
     };
   });
+  link(history_.map((id) => ["item", id]));
   if (!history_.length) return;
   last = () => recommend({ history: history_ }, "For these items");
-  again();
+  return again();
 }
 
 // Proposes ids while somebody types.
@@ -153,6 +160,12 @@ async function start() {
     $("curves").textContent = "The file has none.";
   }
   await drawMap();
+  const linked = new URLSearchParams(location.hash.slice(1));
+  const user = linked.get("user");
+  history_.push(...linked.getAll("item"));
+  if (user !== null) await forUser(($("user").value = user));
+  else if (history_.length) await forHistory();
+  if (linked.has("near")) await attempt(() => neighbours(linked.get("near")));
   document.body.dataset.ready = "yes";
 }
 
