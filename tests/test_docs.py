@@ -57,6 +57,10 @@ def test_everything_public_is_exported():
         "Sampler",
         "Uniform",
         "Popularity",
+        "ScoredSampler",
+        "WARP",
+        "Dynamic",
+        "Rank",
     }
     inner |= {
         "traced",

@@ -300,6 +300,8 @@ def test_every_class_can_be_pickled_or_says_why_not() -> None:
     builder = _core.IrBuilder("nothing")
     builder.returns([])
     function = builder.finish()
+    p = wy.Parameter([[1.0], [2.0]])
+    warp = wy.sampling.WARP(p, p)
     refused: dict[str, Any] = {
         "IrBuilder": builder,
         "IrFunction": function,
@@ -309,9 +311,12 @@ def test_every_class_can_be_pickled_or_says_why_not() -> None:
         "Dispatcher": _core.Dispatcher(len, print),
         "Variable": wy.Variable(1.0),
         "Program": wy.freeze(wy.Parameter(1.0) * 2.0),
+        "WARP": warp,
+        "Dynamic": wy.sampling.Dynamic(p, p),
+        "Rank": warp.rank,
         "HookHandle": wy.Variable(1.0).register_hook(lambda g: g),
     }
-    abstract = {"Optimizer", "Sampler", "Public"}
+    abstract = {"Optimizer", "Sampler", "ScoredSampler", "Public"}
     classes = {name for name in _core.__all__ if isinstance(getattr(_core, name), type)}
     assert classes == set(examples) | set(refused) | abstract
     for example in examples.values():

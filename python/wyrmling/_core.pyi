@@ -15,11 +15,13 @@ __all__ = [
     "MOST_WORKERS",
     "NO_ITEM",
     "SGD",
+    "WARP",
     "Adagrad",
     "Adam",
     "Compiled",
     "Csr",
     "Dispatcher",
+    "Dynamic",
     "History",
     "HookHandle",
     "IndexInput",
@@ -31,7 +33,9 @@ __all__ = [
     "Popularity",
     "Program",
     "Public",
+    "Rank",
     "Sampler",
+    "ScoredSampler",
     "SparseGrad",
     "Specialization",
     "SpecializationTable",
@@ -905,6 +909,47 @@ class Popularity(Sampler):
         shape: int | str | Sequence[int | str] | None = None,
     ) -> Popularity: ...
 
+@disjoint_base
+class ScoredSampler:
+    @property
+    def n(self) -> int: ...
+    def __reduce__(self) -> Any: ...
+
+@final
+class Rank:
+    def __reduce__(self) -> Any: ...
+
+@final
+class WARP(ScoredSampler):
+    def __new__(
+        cls,
+        users: Parameter,
+        items: Parameter,
+        item_bias: Parameter | None = None,
+        *,
+        positives: tuple[_Integers, _Integers] | None = None,
+        given: str = "user",
+        item: str = "item",
+        margin: float = 1.0,
+        most: int = 100,
+    ) -> WARP: ...
+    @property
+    def rank(self) -> Rank: ...
+
+@final
+class Dynamic(ScoredSampler):
+    def __new__(
+        cls,
+        users: Parameter,
+        items: Parameter,
+        item_bias: Parameter | None = None,
+        *,
+        positives: tuple[_Integers, _Integers] | None = None,
+        given: str = "user",
+        item: str = "item",
+        of: int = 5,
+    ) -> Dynamic: ...
+
 @final
 class History:
     @property
@@ -929,7 +974,7 @@ def fit(
     *,
     optimizer: Optimizer,
     parameters: Mapping[str, Parameter],
-    sample: Mapping[str, Sampler] | None = None,
+    sample: Mapping[str, Sampler | ScoredSampler | Rank] | None = None,
     epochs: int = 1,
     batch_size: int = 64,
     threads: int = 1,

@@ -6,6 +6,6 @@
 <Uniform of 3 items, without a user's positives>
 """
 
-from ._core import Popularity, Sampler, Uniform
+from ._core import WARP, Dynamic, Popularity, Rank, Sampler, ScoredSampler, Uniform
 
-__all__ = ["Popularity", "Sampler", "Uniform"]
+__all__ = ["WARP", "Dynamic", "Popularity", "Rank", "Sampler", "ScoredSampler", "Uniform"]

@@ -15,6 +15,7 @@ use super::convert::{self, type_name};
 use super::integers::{integers, to_int64};
 use super::ragged::ragged;
 use super::sampling::{PySampler, SampledLength, SampledUser};
+use super::scored::{PyRank, PyScoredSampler};
 use super::source::{PyIrFunction, datum};
 use super::variable::PyVariable;
 use crate::array::{Array, DType, Type, vec_for};
@@ -89,6 +90,10 @@ fn batch_column(
         (SampleValue::Int, Source::Sampled { sampler, .. }) => {
             Some((0, i64::from(sampler.item_count()) - 1))
         }
+        (SampleValue::Int, Source::Scored { sampler, .. }) => {
+            Some((0, i64::from(sampler.base().item_count()) - 1))
+        }
+        (SampleValue::Float, Source::Rank(_)) => None,
         (SampleValue::Float | SampleValue::Row, Source::Column(data)) if data.dtype().is_real() => {
             None
         }
@@ -135,6 +140,57 @@ fn column(name: &str, kind: &str, data: &Bound<'_, PyAny>) -> PyResult<(Array, S
     })
 }
 
+/// The number of a column that a sampler asks for as `what`.
+fn column_at(name: &str, what: &str, wanted: &str, feeds: &[SamplePart]) -> PyResult<usize> {
+    let found = feeds.iter().position(|feed| feed.name == wanted);
+    found.ok_or_else(|| {
+        PyValueError::new_err(format!("sample: '{name}': {what}: no column '{wanted}'"))
+    })
+}
+
+/// As [`column_at`], of a column with one index a sample.
+fn index_column(name: &str, what: &str, wanted: &str, feeds: &[SamplePart]) -> PyResult<usize> {
+    let at = column_at(name, what, wanted, feeds)?;
+    match feeds[at].value {
+        SampleValue::Int => Ok(at),
+        _ => Err(PyValueError::new_err(format!(
+            "sample: '{name}': {what}: expected a column of one index a sample, '{wanted}' is another"
+        ))),
+    }
+}
+
+/// What a sampler that reads the model draws for each sample, or the rank of that.
+fn scored(
+    name: &str,
+    sampler: &Bound<'_, PyAny>,
+    columns: &[SamplePart],
+    described: &Bound<'_, PyDict>,
+) -> PyResult<Option<SamplePart>> {
+    let shape = PyTuple::empty(described.py());
+    let (source, value, dtype) = if let Ok(rank) = sampler.cast::<PyRank>() {
+        described.set_item(name, (shape, PyTuple::empty(described.py()), "float"))?;
+        let source = Source::Rank(Arc::clone(&rank.get().of));
+        (source, SampleValue::Float, DType::F32)
+    } else if let Ok(scored) = sampler.cast::<PyScoredSampler>() {
+        let PyScoredSampler { inner, user, item } = scored.get();
+        described.set_item(name, (shape, (user, item), "int"))?;
+        let source = Source::Scored {
+            sampler: Arc::clone(inner),
+            user: index_column(name, "given", user, columns)? as u64,
+            item: index_column(name, "item", item, columns)? as u64,
+        };
+        (source, SampleValue::Int, DType::U32)
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(SamplePart {
+        name: name.to_owned(),
+        ty: Type::new(dtype, &[1]),
+        source,
+        value,
+    }))
+}
+
 /// What a sampler draws for each sample, whose columns are `feeds`.
 fn drawn_by(
     name: &str,
@@ -142,10 +198,6 @@ fn drawn_by(
     feeds: &[SamplePart],
 ) -> PyResult<(Source, SampleValue)> {
     let refused = |what: String| PyValueError::new_err(format!("sample: '{name}': {what}"));
-    let find = |what: &str, wanted: &str| {
-        let found = feeds.iter().position(|feed| feed.name == wanted);
-        found.ok_or_else(|| refused(format!("{what}: no column '{wanted}'")))
-    };
     let given = match &sampler.given {
         None => None,
         Some(SampledUser::Input(..)) => {
@@ -153,20 +205,12 @@ fn drawn_by(
                 "given is an input of a graph; name the argument that holds the user".into(),
             ));
         }
-        Some(SampledUser::Argument(user)) => {
-            let at = find("given", user)?;
-            if !matches!(feeds[at].value, SampleValue::Int) {
-                return Err(refused(format!(
-                    "given: expected a column of one index a sample, '{user}' is another"
-                )));
-            }
-            Some(at)
-        }
+        Some(SampledUser::Argument(user)) => Some(index_column(name, "given", user, feeds)?),
     };
     let lengths = sampler.shape.iter().map(|length| match length {
         SampledLength::Fixed(n) => Ok(DrawnLength::Fixed(*n)),
         SampledLength::Of(other) => {
-            let at = find("shape", other)?;
+            let at = column_at(name, "shape", other, feeds)?;
             match feeds[at].value {
                 SampleValue::Entry(_) | SampleValue::Row => Ok(DrawnLength::Of(at)),
                 _ => Err(refused(format!(
@@ -224,6 +268,10 @@ fn draws_of(
 ) -> PyResult<Vec<SamplePart>> {
     let mut parts = Vec::new();
     for (name, sampler) in entries("sample", given)? {
+        if let Some(part) = scored(&name, &sampler, columns, described)? {
+            parts.push(part);
+            continue;
+        }
         let Ok(sampler) = sampler.cast::<PySampler>() else {
             return Err(PyTypeError::new_err(format!(
                 "sample: '{name}': expected a sampler such as wyrmling.sampling.Uniform, got {}",
@@ -236,7 +284,7 @@ fn draws_of(
             SampledLength::Of(_) => None,
         });
         let shape: Vec<Option<usize>> = shape.collect();
-        described.set_item(&name, (shape, sampler.used_columns()))?;
+        described.set_item(&name, (shape, sampler.used_columns(), "int"))?;
         let (source, value) = drawn_by(&name, sampler, columns)?;
         let words: &[usize] = match source {
             Source::Seeds => &[1, 2],

@@ -57,6 +57,7 @@ mod reductions;
 mod registry;
 mod repr;
 mod sampling;
+mod scored;
 mod source;
 mod sparse;
 mod transform;
@@ -127,6 +128,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sampling::PySampler>()?;
     module.add_class::<sampling::PyUniform>()?;
     module.add_class::<sampling::PyPopularity>()?;
+    module.add_class::<scored::PyScoredSampler>()?;
+    module.add_class::<scored::PyWarp>()?;
+    module.add_class::<scored::PyDynamic>()?;
+    module.add_class::<scored::PyRank>()?;
     module.add("MOST_WORKERS", crate::train::MOST_WORKERS)?;
     module.add_class::<fit::PyHistory>()?;
     module.add_function(wrap_pyfunction!(program::freeze, module)?)?;

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::sampling::Sampler;
+use super::scored::ScoredSampler;
 use crate::array::{Array, DType, Shape, Slice, Type, filled, size};
 use crate::error::{Error, Result};
 use crate::exec::{Leaf, check_input};
@@ -24,6 +25,17 @@ pub enum Source {
         /// The input whose value of the same sample the draw may depend on.
         given: Option<u64>,
     },
+    /// Drawn for every sample by what the model says of it.
+    Scored {
+        /// What draws.
+        sampler: Arc<ScoredSampler>,
+        /// The input that holds the sample's user.
+        user: u64,
+        /// The input that holds the sample's item.
+        item: u64,
+    },
+    /// At what rank the item is that this sampler draws for another input.
+    Rank(Arc<ScoredSampler>),
     /// A random number of 64 bits for every sample, the lower word first: a row of two indices.
     Seeds,
 }
@@ -75,6 +87,14 @@ pub(super) enum Feed {
         given: Option<usize>,
         row: usize,
     },
+    /// By a sampler that reads the model, of the values of two other feeds.
+    Scored {
+        sampler: Arc<ScoredSampler>,
+        user: usize,
+        item: usize,
+    },
+    /// The ranks of what is drawn for another feed.
+    Rank { of: usize },
     /// Two random words.
     Seeds,
 }
@@ -164,6 +184,7 @@ fn feed<'a>(
     name: &str,
     ty: &Type,
     source: &Source,
+    sources: &[(u64, Source)],
     inputs: &(impl Iterator<Item = &'a Leaf> + Clone),
 ) -> Result<(Feed, Type)> {
     Ok(match source {
@@ -187,6 +208,55 @@ fn feed<'a>(
                 row: size(&ty.shape[1..]),
             };
             (feed, ty.clone())
+        }
+        Source::Scored {
+            sampler,
+            user,
+            item,
+        } => {
+            if ty.dtype != DType::U32 || size(&ty.shape[1..]) != 1 {
+                return Err(Error::Type(format!(
+                    "input '{name}': the sampler draws one index a sample, not {ty}"
+                )));
+            }
+            let column = |what: &str, wanted: u64, n: usize| {
+                let found = sources.iter().find(|(id, _)| *id == wanted);
+                match (place(inputs, wanted), found) {
+                    (Some(at), Some((_, Source::Column(Array::U32(data)))))
+                        if size(&data.shape()[1..]) == 1 =>
+                    {
+                        let label = || format!("{what} of the sampler of input '{name}'");
+                        check_indices(label, data.as_slice(), n)?;
+                        Ok(at)
+                    }
+                    _ => Err(Error::Value(format!(
+                        "{what} of the sampler of input '{name}': expected a column of one index a sample"
+                    ))),
+                }
+            };
+            let feed = Feed::Scored {
+                user: column("user", *user, sampler.user_count())?,
+                item: column("item", *item, sampler.base().item_count() as usize)?,
+                sampler: Arc::clone(sampler),
+            };
+            (feed, ty.clone())
+        }
+        Source::Rank(sampler) => {
+            if ty.dtype != DType::F32 || size(&ty.shape[1..]) != 1 {
+                return Err(Error::Type(format!(
+                    "input '{name}': a rank is one number of float32, not {ty}"
+                )));
+            }
+            let drawn = sources.iter().find(|(_, source)| {
+                matches!(source, Source::Scored { sampler: other, .. } if Arc::ptr_eq(other, sampler))
+            });
+            let of = drawn.and_then(|(id, _)| place(inputs, *id));
+            let of = of.ok_or_else(|| {
+                Error::Value(format!(
+                    "input '{name}': no input is drawn by the sampler whose rank it is"
+                ))
+            })?;
+            (Feed::Rank { of }, ty.clone())
         }
         Source::Seeds => {
             if ty.dtype.is_real() || ty.shape[1..] != [2] {
@@ -228,7 +298,7 @@ impl Feeds {
                      for the batch"
                 )));
             }
-            let (feed, ty) = feed(name, ty, source, &inputs)?;
+            let (feed, ty) = feed(name, ty, source, sources, &inputs)?;
             if let Feed::Column { data, .. } = &feed {
                 let n = data.shape()[0];
                 match &count {
@@ -336,6 +406,19 @@ impl Feeds {
                         )));
                     }
                 }
+                Feed::Scored { sampler, .. } => {
+                    if sampler.base().item_count() as usize > n {
+                        return Err(Error::Index(format!(
+                            "input '{name}': the sampler draws from {} rows, the table has {n}",
+                            sampler.base().item_count()
+                        )));
+                    }
+                }
+                Feed::Rank { .. } => {
+                    return Err(Error::Index(format!(
+                        "input '{name}': ranks are no rows of a table"
+                    )));
+                }
                 Feed::Seeds => {
                     return Err(Error::Index(format!(
                         "input '{name}': seeds are no rows of a table"
@@ -357,52 +440,6 @@ impl Feeds {
                 (Array::F64(d), InputBuffer::F64(b)) => copy_rows(d.as_slice(), *row, order, b),
                 (Array::U32(d), InputBuffer::U32(b)) => copy_rows(d.as_slice(), *row, order, b),
                 _ => {}
-            }
-        }
-    }
-
-    /// Draws the sampled inputs and seeds of `count` samples whose columns are in `buffers`.
-    pub(super) fn draw<R: rand::Rng>(
-        &self,
-        count: usize,
-        rng: &mut R,
-        buffers: &mut [InputBuffer],
-    ) {
-        for (k, feed) in self.feeds.iter().enumerate() {
-            // The values that a draw depends on come from a column, so they are there.
-            let (before, rest) = buffers.split_at_mut(k);
-            let Some((InputBuffer::U32(out), after)) = rest.split_first_mut() else {
-                continue;
-            };
-            let (sampler, given, row) = match feed {
-                Feed::Column { .. } => continue,
-                Feed::Sampled {
-                    sampler,
-                    given,
-                    row,
-                } => (sampler, given, *row),
-                Feed::Seeds => {
-                    for words in out[..2 * count].chunks_exact_mut(2) {
-                        let seed = rng.next_u64();
-                        words.copy_from_slice(&[seed as u32, (seed >> 32) as u32]);
-                    }
-                    continue;
-                }
-            };
-            let given = given.map(|g| {
-                let other = if g < k { &before[g] } else { &after[g - k - 1] };
-                &other.indices()[..count]
-            });
-            let out = &mut out[..count * row];
-            match given {
-                Some(users) if row != 1 => {
-                    for (items, &user) in out.chunks_exact_mut(row.max(1)).zip(users) {
-                        items
-                            .iter_mut()
-                            .for_each(|item| *item = sampler.draw(rng, Some(user)));
-                    }
-                }
-                given => sampler.fill(rng, given, out),
             }
         }
     }

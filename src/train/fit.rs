@@ -200,7 +200,9 @@ impl<'a> Job<'a> {
         new: impl Fn() -> Result<S>,
     ) -> Result<History> {
         let (feeds, workers, batch) = (&self.feeds, self.workers, self.batch);
-        let training = Table::begin_training(self.tables.iter().map(|table| &**table))?;
+        // What samplers read is locked as what is trained, so that nobody else writes it.
+        let locked = self.tables.iter().chain(feeds.tables());
+        let training = Table::begin_training(locked.map(|table| &**table))?;
         let shared = RunContext {
             feeds,
             access: access(workers),

@@ -48,6 +48,7 @@
 
 mod data;
 mod drawn;
+mod draws;
 mod fit;
 mod function_step;
 mod history;
@@ -57,6 +58,7 @@ mod positives;
 mod ragged;
 mod samples;
 pub mod sampling;
+mod scored;
 mod shuffle;
 mod stream;
 mod worker;
@@ -69,4 +71,5 @@ pub use history::{Flow, History};
 pub use parallel::{Member, parallel};
 pub use ragged::Ragged;
 pub use sampling::Sampler;
+pub use scored::{Choice, ScoredSampler};
 pub use stream::MOST_WORKERS;

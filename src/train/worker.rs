@@ -131,7 +131,12 @@ pub(super) struct Worker<'a, S> {
 impl<'a, S: BatchStep> Worker<'a, S> {
     pub(super) fn new(shared: &'a RunContext<'a>, number: usize, step: S) -> Result<Self> {
         let samples = STAGED.min(STAGED_BYTES / shared.feeds.bytes().max(1));
-        let room = shared.batch * (samples / shared.batch).max(1);
+        // What reads the parameters reads those that the batch before has left.
+        let batches = match shared.feeds.read_tables() {
+            true => 1,
+            false => (samples / shared.batch).max(1),
+        };
+        let room = shared.batch * batches;
         Ok(Worker {
             number,
             step,
@@ -178,6 +183,17 @@ impl<'a, S: BatchStep> Worker<'a, S> {
             let count = self.room.min(part.end - start);
             let feeds = shared.feeds;
             samples.fill(start..start + count, feeds, &mut rng, &mut self.staged);
+            if feeds.read_tables() {
+                // In a round all workers read the parameters as the round before left them.
+                if shared.in_turn && !shared.wait(&shared.applied, number - self.number) {
+                    return Ok(());
+                }
+                // SAFETY: `fit` holds the locks of all tables that are trained or read, as its `access`
+                // says.
+                let drawn =
+                    unsafe { feeds.draw_scored(shared.access, count, &mut rng, &mut self.staged) };
+                drawn.inspect_err(|_| shared.stop.store(true, Ordering::Relaxed))?;
+            }
             self.step.prefetch(&self.staged, 0..AHEAD.min(count));
             for at in (0..count).step_by(shared.batch) {
                 if shared.stop.load(Ordering::Relaxed) {

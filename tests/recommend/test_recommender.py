@@ -15,6 +15,7 @@ from wyrmling.datasets import make_interactions
 from wyrmling.evaluation import evaluate
 from wyrmling.recommend import (
     BPR,
+    WARP,
     Custom,
     ExplicitMF,
     LogisticMF,
@@ -33,12 +34,18 @@ def hinge(users, items, item_bias, user, item, negative):  # type: ignore[no-unt
     return max(0.0, 1.0 - score + other)
 
 
+def hinge_of_the_hardest(users, items, item_bias, user, item, hardest):  # type: ignore[no-untyped-def]
+    return hinge(users, items, item_bias, user, item, hardest)
+
+
 LEARNING = {
     "BPR": BPR(factors=16, epochs=30, num_threads=1),
     "adagrad": BPR(factors=16, epochs=30, num_threads=1, optimizer="adagrad", lr=0.1),
     "LogisticMF": LogisticMF(factors=16, num_threads=1),
     "SampledSoftmax": SampledSoftmax(factors=16, num_threads=1),
-    "Custom": Custom(loss=hinge, factors=16, num_threads=1),
+    "Custom": Custom(hinge, factors=16, num_threads=1),
+    "WARP": WARP(factors=16, num_threads=1),
+    "hardest": Custom(hinge_of_the_hardest, factors=16, num_threads=1, l2=0.1, n_negatives=4),
 }
 
 

@@ -6,6 +6,7 @@ and others.
 ==================  ==============================================================================
 :class:`Popularity`  what most users had
 :class:`BPR`         vectors, by pairs of items
+:class:`WARP`        vectors, by pairs of items, the head of the ranking first
 :class:`LogisticMF`  vectors, by the probability of an interaction
 :class:`SampledSoftmax`  vectors, by one item against several
 :class:`ExplicitMF`  vectors and biases, by ratings
@@ -23,9 +24,11 @@ from .popularity import Popularity
 from .recommendations import Recommendations
 from .recommender import Recommender
 from .softmax import SampledSoftmax
+from .warp import WARP
 
 __all__ = [
     "BPR",
+    "WARP",
     "Custom",
     "ExplicitMF",
     "LearningCurve",

@@ -8,11 +8,12 @@ with, and training raises the odds that the item interacted with scores higher.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import wyrmling as wy
 
 from .factors import FactorModel, Loss
+from .hyperparameters import Bounds
 
 __all__ = ["BPR"]
 
@@ -39,6 +40,12 @@ class BPR(FactorModel):
     Of values nothing is used; weights multiply the loss of an interaction. The defaults suit data
     of the size of MovieLens 100K; larger data needs fewer epochs and bears more factors.
     """
+
+    lr: Annotated[float, Bounds(above=0)] = 0.15
+    l2: Annotated[float, Bounds(least=0)] = 0.025
+    l2_bias: Annotated[float, Bounds(least=0)] = 0.001
+    epochs: Annotated[int, Bounds(least=1)] = 30
+    init_scale: Annotated[float, Bounds(above=0)] = 0.01
 
     def _loss(self) -> Loss:
         return loss

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +28,7 @@ class Custom(FactorModel):
     ...     other = users[user] @ items[negative] + item_bias[negative]
     ...     return max(0.0, 1.0 - score + other)
     >>> from wyrmling.datasets import make_interactions
-    >>> model = Custom(loss=hinge, epochs=5).fit(make_interactions(100, 40))
+    >>> model = Custom(hinge, epochs=5).fit(make_interactions(100, 40))
     >>> len(model.recommend("user-1", 3))
     3
 
@@ -43,7 +43,7 @@ class Custom(FactorModel):
         loss: the function; None for a model that is not to learn (:meth:`from_factors`).
     """
 
-    loss: Callable[..., Any] | None = None
+    loss: Callable[..., Any] | None = field(default=None, kw_only=False)
 
     @classmethod
     def from_factors(

@@ -42,6 +42,7 @@ class ExplicitMF(FactorModel):
 
     lr: Annotated[float, Bounds(above=0)] = 0.02
     l2: Annotated[float, Bounds(least=0)] = 0.05
+    batch_size: Annotated[int, Bounds(least=1)] = 8
 
     def _loss(self) -> Loss:
         return loss

@@ -18,6 +18,9 @@ The arguments of a loss are found by their names:
 ``time``            its time, where data have times
 ``negative``        an item that the user did not have in training, drawn anew each time
 ``negatives``       several of them, drawn independently
+``violator``        the first of several drawn that the model ranks less than 1 below the item
+``rank``            the rank of the violator, estimated by the number of draws (:class:`.WARP`)
+``hardest``         the one of several drawn that the model ranks highest
 ==================  ==============================================================================
 """
 
@@ -65,7 +68,8 @@ ATTRIBUTES = {
     "time": "times",
 }
 COLUMNS = tuple(ATTRIBUTES)
-DRAWN = ("negative", "negatives")
+DRAWN = ("negative", "negatives", "violator", "rank", "hardest")
+BY_SCORE = ("violator", "rank", "hardest")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -75,17 +79,30 @@ class FactorModel(Recommender):
     Args:
         factors: length of the vectors.
         lr: step length of the optimizer.
-        l2: weight of the penalty ``l2/2 · |w|²`` of each vector and bias that a sample uses.
+        schedule: ``"linear"``, by which the step length falls to 0 from epoch to epoch, or
+            ``"constant"``.
+        l2: weight of the penalty ``l2/2 · |w|²`` of each vector that a sample uses.
+        l2_users: that of users' vectors; None for ``l2``.
+        l2_items: that of items' vectors; None for ``l2``.
+        l2_bias: that of biases.
+        l2_per: ``"sample"``, by which the penalty counts for each sample that uses a vector, or
+            ``"step"``, by which it counts once a step, so that larger batches weaken it.
         epochs: how many times every interaction is trained on.
         batch_size: samples a step.
         optimizer: ``"sgd"``, or ``"adagrad"``, which shortens the steps of what changes often.
         init_scale: standard deviation of the vectors that training starts from.
-        n_negatives: how many items ``negatives`` has, for a loss that asks for it.
+        n_negatives: how many items ``negatives`` has, or are drawn at most for ``violator``, or for
+            ``hardest``, for a loss that asks for one of these.
     """
 
     factors: Annotated[int, Bounds(least=1, most=2**16)] = 32
     lr: Annotated[float, Bounds(above=0)] = 0.05
+    schedule: Literal["linear", "constant"] = "linear"
     l2: Annotated[float, Bounds(least=0)] = 0.01
+    l2_users: Annotated[float, Bounds(least=0)] | None = None
+    l2_items: Annotated[float, Bounds(least=0)] | None = None
+    l2_bias: Annotated[float, Bounds(least=0)] = 0.0
+    l2_per: Literal["sample", "step"] = "sample"
     epochs: Annotated[int, Bounds(least=1)] = 20
     batch_size: Annotated[int, Bounds(least=1)] = 64
     optimizer: Literal["sgd", "adagrad"] = "sgd"
@@ -106,6 +123,7 @@ class FactorModel(Recommender):
         self._minimise(
             loss,
             tables,
+            tables,
             task.data,
             task.seen,
             epochs=epochs,
@@ -116,22 +134,43 @@ class FactorModel(Recommender):
         return _values(tables)
 
     def _minimise(
-        self, loss: Loss, tables: Parameters, data: Interactions, seen: _core.Csr, **settings: Any
+        self,
+        loss: Loss,
+        trained: Parameters,
+        known: Parameters,
+        data: Interactions,
+        seen: _core.Csr,
+        *,
+        epochs: int,
+        threads: int,
+        seed: int,
+        callback: Callable[[int, wy.History], bool | None] | None = None,
     ) -> None:
-        """Trains tables by a loss on some interactions."""
-        columns, sample = self._samples(loss, data, seen)
+        """Trains parameters by a loss on some interactions; samplers read all that are known."""
+        columns, sample = self._samples(loss, known, data, seen)
+        optimizer = self._optimizer(trained)
+
+        def after_epoch(epoch: int, record: wy.History) -> bool | None:
+            stop = None if callback is None else callback(epoch, record)
+            if self.schedule == "linear" and epoch + 1 < epochs:
+                optimizer.lr = self.lr * (1.0 - (epoch + 1) / epochs)
+            return stop
+
         wy.fit(
             loss,
             columns,
             sample=sample,
-            parameters=tables,
-            optimizer=self._optimizer(),
+            parameters=trained,
+            optimizer=optimizer,
             batch_size=self.batch_size,
-            **settings,
+            epochs=epochs,
+            threads=threads,
+            seed=seed,
+            callback=after_epoch,
         )
 
     def _samples(
-        self, loss: Loss, data: Interactions, seen: _core.Csr
+        self, loss: Loss, known: Parameters, data: Interactions, seen: _core.Csr
     ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """The columns that a loss asks for, and what is drawn for it."""
         asked = inspect.signature(loss).parameters
@@ -148,33 +187,61 @@ class FactorModel(Recommender):
         for name in COLUMNS:
             if name not in asked:
                 continue
-            column = getattr(data, ATTRIBUTES[name], None)
+            column = getattr(data, ATTRIBUTES[name])
             if column is not None:
                 columns[name] = column
             elif asked[name].default is inspect.Parameter.empty:
                 raise ValueError(f"data has no {name}s, which the loss asks for")
-        sample = {name: self._sampler(name, data, seen) for name in drawn}
-        if sample:
-            columns.setdefault("user", data.users)
-        return columns, sample
+        if not drawn:
+            return columns, {}
+        columns.setdefault("user", data.users)
+        if any(name in BY_SCORE for name in drawn):
+            columns.setdefault("item", data.items)
+        return columns, self._samplers(drawn, known, seen)
 
-    def _sampler(self, name: str, data: Interactions, seen: _core.Csr) -> Any:
+    def _samplers(self, drawn: list[str], known: Parameters, seen: _core.Csr) -> dict[str, Any]:
+        """What draws the arguments of these names."""
         n_users, n_items = seen.shape
-        shape = self.n_negatives if name == "negatives" else None
         users = np.repeat(np.arange(n_users, dtype=np.uint32), seen.counts.astype(np.int64))
         # A user who has every item has no samples, and there would be nothing to draw for them.
         lacking = seen.counts[users] < n_items
         positives = users[lacking], seen.indices[lacking]
-        return wy.sampling.Uniform(n_items, positives=positives, given="user", shape=shape)
+        by_score: dict[str, Any] = {"positives": positives, "item_bias": known.get("item_bias")}
+        samplers: dict[str, Any] = {}
+        for name in drawn:
+            if name in ("negative", "negatives"):
+                shape = self.n_negatives if name == "negatives" else None
+                samplers[name] = wy.sampling.Uniform(
+                    n_items, positives=positives, given="user", shape=shape
+                )
+            elif name == "hardest":
+                samplers[name] = wy.sampling.Dynamic(
+                    known["users"], known["items"], of=self.n_negatives, **by_score
+                )
+            elif name == "violator":
+                samplers[name] = wy.sampling.WARP(
+                    known["users"], known["items"], most=self.n_negatives, **by_score
+                )
+        if "rank" in drawn:
+            if "violator" not in drawn:
+                raise ValueError("the loss asks for a rank, expected it to ask for violator too")
+            samplers["rank"] = samplers["violator"].rank
+        return samplers
 
-    def _optimizer(self) -> wy.Optimizer:
-        if self.optimizer == "adagrad":
-            return wy.Adagrad(lr=self.lr, l2=self.l2)
-        return wy.SGD(lr=self.lr, l2=self.l2)
+    def _optimizer(self, trained: Parameters) -> wy.Optimizer:
+        weights = {
+            "users": self.l2 if self.l2_users is None else self.l2_users,
+            "items": self.l2 if self.l2_items is None else self.l2_items,
+        }
+        l2 = {table: weights.get(name, self.l2_bias) for name, table in trained.items()}
+        kind = wy.Adagrad if self.optimizer == "adagrad" else wy.SGD
+        return kind(lr=self.lr, l2=l2, l2_per=self.l2_per)
 
     def _table(self, name: str, task: Task) -> wy.Parameter:
         """A parameter: what is known of it, and for new rows random vectors or biases of 0."""
         rows = self._first(name, task.data.n_users, task.data.n_items, task.rng)
+        if name == "bias" and task.data.values is not None:
+            rows[:] = task.data.values.mean()
         if task.start is not None:
             known = task.start[name]
             if known.shape[1:] != rows.shape[1:]:
@@ -232,7 +299,7 @@ class FactorModel(Recommender):
         if len(items) in (0, n_items):
             return vector
         loss = self._loss()
-        known = {name: fitted.arrays[name] for name in _parameters(loss) if name not in OF_USERS}
+        fixed = {name: fitted.arrays[name] for name in _parameters(loss) if name not in OF_USERS}
         tables = {
             name: wy.Parameter(self._first(name, 1, n_items, np.random.default_rng(0)), name=name)
             for name in _parameters(loss)
@@ -241,8 +308,11 @@ class FactorModel(Recommender):
         user = np.zeros(len(items), np.uint32)
         data = Interactions(user, items, Ids(["new"]), fitted.item_ids)
         seen = _core.Csr(user, items, 1, n_items)
-        settings = {"epochs": self.epochs, "threads": 1, "seed": 0}
-        self._minimise(partial(loss, **known), tables, data, seen, **settings)
+        # Samplers that read the model read parameters, those that stay as they are too.
+        others = {name: wy.Parameter(array, name=name) for name, array in fixed.items()}
+        known = tables | others
+        fixing = partial(loss, **fixed)
+        self._minimise(fixing, tables, known, data, seen, epochs=self.epochs, threads=1, seed=0)
         learnt: npt.NDArray[np.float32] = tables["users"].value[0]
         return learnt
 

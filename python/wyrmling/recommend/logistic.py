@@ -8,11 +8,12 @@ random stand for all that the user did not interact with.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import wyrmling as wy
 
 from .factors import FactorModel, Loss
+from .hyperparameters import Bounds
 
 __all__ = ["LogisticMF"]
 
@@ -40,7 +41,12 @@ class LogisticMF(FactorModel):
     They are the odds among an item and ``n_negatives`` others drawn at random, not among all.
     """
 
-    n_negatives: Any = 5
+    lr: Annotated[float, Bounds(above=0)] = 0.1
+    l2: Annotated[float, Bounds(least=0)] = 0.05
+    l2_bias: Annotated[float, Bounds(least=0)] = 0.001
+    epochs: Annotated[int, Bounds(least=1)] = 30
+    init_scale: Annotated[float, Bounds(above=0)] = 0.01
+    n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 5
 
     def _loss(self) -> Loss:
         return loss

@@ -38,6 +38,11 @@ def loss(
 class SampledSoftmax(FactorModel):
     """Softmax over an item and ``n_negatives`` others, drawn for each interaction."""
 
+    lr: Annotated[float, Bounds(above=0)] = 0.1
+    l2: Annotated[float, Bounds(least=0)] = 0.055
+    l2_bias: Annotated[float, Bounds(least=0)] = 0.001
+    epochs: Annotated[int, Bounds(least=1)] = 30
+    init_scale: Annotated[float, Bounds(above=0)] = 0.01
     n_negatives: Annotated[int, Bounds(least=1, most=2**16)] = 20
 
     def _loss(self) -> Loss:

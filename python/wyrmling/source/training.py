@@ -157,8 +157,10 @@ def _sample(kind: str, data: Any) -> Any:
     return {"int": int, "float": float, "bool": bool}[kind](data[0])
 
 
-def _drawn(shape: tuple[int | None, ...]) -> Any:
+def _drawn(shape: tuple[int | None, ...], kind: str) -> Any:
     """A value like those that a sampler draws."""
+    if kind == "float":
+        return 1.0
     found = Varying(shape, np.int64)
     return 1 if not shape else found if None in shape else found.of(0)
 
@@ -173,12 +175,12 @@ def _parameter(shape: tuple[int, ...], dtype: str) -> Any:
 def prepare(
     loss: Callable[..., Any],
     columns: Mapping[str, tuple[str, Any]],
-    sample: Mapping[str, tuple[tuple[int | None, ...], Sequence[str]]],
+    sample: Mapping[str, tuple[tuple[int | None, ...], Sequence[str], str]],
     parameters: Mapping[str, tuple[tuple[int, ...], str]],
 ) -> Loss:
     """Reads a loss. Columns are given by the kind of their values and all of them, samplers by the
-    shape of what they draw (None for lengths that differ) and the columns that they use themselves,
-    parameters by shape and type.
+    shape of what they draw (None for lengths that differ), the columns that they use themselves and
+    the kind of what they draw, parameters by shape and type.
 
     Raises TypeError for names that do not fit the function's arguments, or a result that is no
     floating-point number, ValueError for a name that is given twice, SourceError if it cannot be
@@ -188,7 +190,7 @@ def prepare(
     given: dict[str, tuple[str, Any]] = {}
     values: dict[str, dict[str, Any]] = {
         "columns": {name: _sample(*each) for name, each in columns.items()},
-        "sample": {name: _drawn(tuple(shape)) for name, (shape, _) in sample.items()},
+        "sample": {name: _drawn(tuple(shape), kind) for name, (shape, _, kind) in sample.items()},
         "parameters": {name: _parameter(*each) for name, each in parameters.items()},
     }
     for what, entries in values.items():
@@ -199,7 +201,7 @@ def prepare(
     if inspect.isgeneratorfunction(loss) or inspect.iscoroutinefunction(loss):
         kind = "generator" if inspect.isgeneratorfunction(loss) else "coroutine"
         raise TypeError(f"loss: {title} returns a {kind}; expected one floating-point number")
-    used = {name for _, columns in sample.values() for name in columns}
+    used = {name for _, columns, _ in sample.values() for name in columns}
     names = _names(loss, title, given, used)
     bound = inspect.signature(loss).bind_partial()
     bound.arguments.update((name, given[name][1]) for name in names)

@@ -1,0 +1,375 @@
+//! Samplers that read the model: the negatives of a ranking loss that are hard now.
+//!
+//! A uniform negative of a trained model is mostly one that it ranks far below already, and teaches it
+//! nothing. These draw from another sampler until a score says that there is something to learn:
+//!
+//! - **WARP** takes the first item whose score comes within a margin of that of the sample's item, and
+//!   estimates from the number of draws at what rank that item is (J. Weston, S. Bengio and N. Usunier,
+//!   *WSABIE: Scaling up to large vocabulary image annotation*, 2011). It stops as soon as it has one, so
+//!   that drawing costs much only where the model is right;
+//! - **dynamic sampling** takes the item with the highest score of several (W. Zhang, T. Chen, J. Wang and
+//!   Y. Yu, *Optimizing top-n collaborative filtering via dynamic negative item sampling*, 2013).
+//!
+//! A score is `users[u] · items[i] + bias[i]`, computed by the vectors as they are when a batch is staged:
+//! a batch with such a sampler is staged by itself, so that its scores are as old as its gradients.
+//!
+//! Limits: one item a sample; the vectors of users and items have one element type.
+
+use std::sync::Arc;
+
+use rand::Rng;
+
+use super::sampling::Sampler;
+use crate::array::{Number, filled, with_real};
+use crate::error::{Error, Result};
+use crate::optim::gradient::Access;
+use crate::simd;
+use crate::table::{Table, moves};
+
+/// Which of the items that are drawn is taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Choice {
+    /// The first whose score is above that of the sample's item less `margin`, of at most `most`; the
+    /// last if there is none.
+    Warp {
+        /// How far below the item a negative is to be.
+        margin: f64,
+        /// How many are drawn at most.
+        most: u32,
+    },
+    /// The one with the highest score of so many.
+    Hardest(u32),
+}
+
+/// A sampler that reads a factor model. See the [module documentation](self).
+#[derive(Debug)]
+pub struct ScoredSampler {
+    base: Sampler,
+    users: Arc<Table>,
+    items: Arc<Table>,
+    bias: Option<Arc<Table>>,
+    choice: Choice,
+}
+
+/// The samples for which items are drawn: as many as there are users.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScoredSamples<'a> {
+    pub users: &'a [u32],
+    pub items: &'a [u32],
+}
+
+/// What is drawn, one of each a sample.
+#[derive(Debug)]
+pub(super) struct ScoredDraws<'a> {
+    pub items: &'a mut [u32],
+    /// At what rank each item is, by the number of draws that it took: at least 1, and 1 if none
+    /// was found.
+    pub ranks: &'a mut [f32],
+}
+
+impl ScoredSampler {
+    /// Draws by `base`, whose items are rows of `items`, and chooses by score.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Type`] if the vectors do not fit each other or the sampler,
+    /// [`Error::Value`] if the choice is of no item or has no finite margin.
+    pub fn new(
+        base: Sampler,
+        users: Arc<Table>,
+        items: Arc<Table>,
+        bias: Option<Arc<Table>>,
+        choice: Choice,
+    ) -> Result<Self> {
+        let (u, i) = (users.ty(), items.ty());
+        if u.ndim() != 2 || i.ndim() != 2 || u.shape[1] != i.shape[1] {
+            return Err(Error::Shape(format!(
+                "users and items: expected vectors of one length, shapes (n, d) and (m, d), got {u} and {i}"
+            )));
+        }
+        if i.dtype != u.dtype || bias.as_ref().is_some_and(|b| b.ty().dtype != u.dtype) {
+            return Err(Error::Type(
+                "users, items and item_bias: expected one element type".into(),
+            ));
+        }
+        if let Some(bias) = bias.as_ref().map(|bias| bias.ty())
+            && *bias.shape != [i.shape[0]]
+        {
+            return Err(Error::Shape(format!(
+                "item_bias: expected a number for each of {} items, got {bias}",
+                i.shape[0]
+            )));
+        }
+        if base.item_count() as usize != i.shape[0] {
+            return Err(Error::Shape(format!(
+                "items: the sampler draws from {} items, there are vectors of {}",
+                base.item_count(),
+                i.shape[0]
+            )));
+        }
+        match choice {
+            Choice::Warp { margin, .. } if !margin.is_finite() => Err(Error::Value(format!(
+                "margin: expected a finite number, got {margin}"
+            ))),
+            Choice::Warp { most: 0, .. } | Choice::Hardest(0) => {
+                Err(Error::Value("most: expected at least 1, got 0".into()))
+            }
+            _ => Ok(ScoredSampler {
+                base,
+                users,
+                items,
+                bias,
+                choice,
+            }),
+        }
+    }
+
+    /// What it draws from.
+    pub fn base(&self) -> &Sampler {
+        &self.base
+    }
+
+    /// The choice among what is drawn.
+    pub fn choice(&self) -> Choice {
+        self.choice
+    }
+
+    /// The number of users.
+    pub(super) fn user_count(&self) -> usize {
+        self.users.rows()
+    }
+
+    /// What it reads.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        [&self.users, &self.items].into_iter().chain(&self.bias)
+    }
+
+    /// Draws an item for each of some samples.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is no memory for two vectors.
+    ///
+    /// # Safety
+    /// The users and items of the samples are rows of the tables, and the locks of the tables are held
+    /// as `access` says.
+    pub(super) unsafe fn fill<R: Rng>(
+        &self,
+        access: Access,
+        rng: &mut R,
+        samples: ScoredSamples<'_>,
+        draws: ScoredDraws<'_>,
+    ) -> Result<()> {
+        with_real!(self.items.ty().dtype, T => {
+            // SAFETY: by this function's conditions.
+            unsafe { self.fill_by::<T, R>(access, rng, samples, draws) }
+        })
+    }
+
+    /// As [`fill`](Self::fill), of vectors of type `T`.
+    ///
+    /// # Errors
+    /// As for `fill`.
+    ///
+    /// # Safety
+    /// As for `fill`; the tables hold numbers of type `T`.
+    unsafe fn fill_by<T: Number, R: Rng>(
+        &self,
+        access: Access,
+        rng: &mut R,
+        samples: ScoredSamples<'_>,
+        draws: ScoredDraws<'_>,
+    ) -> Result<()> {
+        let width = self.items.width();
+        let n_items = self.base.item_count();
+        let (mut user_copy, mut item_copy) = (filled(width, T::zero())?, filled(width, T::zero())?);
+        let bias = self.bias.as_ref().map(|bias| bias.pointer::<T>());
+        let pairs = samples.users.iter().zip(samples.items);
+        let outs = draws.items.iter_mut().zip(draws.ranks.iter_mut());
+        for ((&user, &own), (item, rank)) in pairs.zip(outs) {
+            // SAFETY: `user` is a row of the table, of `width` numbers, and the locks are held as `access`
+            // says, by the conditions of this function.
+            let vector = unsafe { row(access, &self.users, user, &mut user_copy) };
+            let mut score = |item: u32| {
+                // SAFETY: `item` is that of the sample, which is a row by the conditions of this function,
+                // or drawn by `base`, which has as many items as the table has rows (`new`); so has
+                // `bias`. The locks are held as `access` says.
+                unsafe {
+                    let product = simd::dot(vector, row(access, &self.items, item, &mut item_copy));
+                    bias.map_or(product, |bias| {
+                        product + moves::load(bias.wrapping_add(item as usize))
+                    })
+                }
+            };
+            *rank = 1.0;
+            match self.choice {
+                Choice::Warp { margin, most } => {
+                    let bound = score(own) - T::of(margin);
+                    for tried in 1..=most {
+                        *item = self.base.draw(rng, Some(user));
+                        if score(*item) > bound {
+                            *rank = (n_items.saturating_sub(1) / tried).max(1) as f32;
+                            break;
+                        }
+                    }
+                }
+                Choice::Hardest(of) => {
+                    *item = self.base.draw(rng, Some(user));
+                    let mut highest = score(*item);
+                    for _ in 1..of {
+                        let other = self.base.draw(rng, Some(user));
+                        let found = score(other);
+                        if found > highest {
+                            (*item, highest) = (other, found);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A row of a table, in place or copied.
+///
+/// # Safety
+/// `number` is a row of the table, whose rows are as long as `copy` and hold numbers of type `T`. The
+/// lock of the table is held as `access` says, and for as long as the slice lives nobody writes to the
+/// table by this thread.
+#[inline(always)]
+unsafe fn row<'a, T: Number>(
+    access: Access,
+    table: &Table,
+    number: u32,
+    copy: &'a mut [T],
+) -> &'a [T] {
+    let start = table
+        .pointer::<T>()
+        .wrapping_add(number as usize * copy.len());
+    match access {
+        // SAFETY: the row is in the table's memory, hence valid and aligned, and nobody writes to it: not
+        // other threads, since access is for one worker alone, nor this one, by the conditions above.
+        Access::Alone => unsafe { std::slice::from_raw_parts(start, copy.len()) },
+        Access::Shared => {
+            // SAFETY: the row is in the table's memory, and everybody writes it by moves only.
+            unsafe { moves::load_row(start, copy) };
+            copy
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{Array, Dense};
+    use crate::train::sampling::stream;
+
+    fn table(shape: &[usize], numbers: &[f32]) -> Arc<Table> {
+        let array: Array =
+            Dense::from_vec(shape.iter().copied().collect(), numbers.to_vec()).into();
+        Arc::new(Table::new(&array, None).unwrap())
+    }
+
+    /// One user, and items with these scores.
+    fn sampler(scores: &[f32], choice: Choice) -> ScoredSampler {
+        let n = scores.len();
+        ScoredSampler::new(
+            Sampler::uniform(n).unwrap().reject(&[0], &[0]).unwrap(),
+            table(&[1, 1], &[1.0]),
+            table(&[n, 1], &vec![0.0; n]),
+            Some(table(&[n], scores)),
+            choice,
+        )
+        .unwrap()
+    }
+
+    fn drawn(sampler: &ScoredSampler, count: usize, access: Access) -> (Vec<u32>, Vec<f32>) {
+        let (mut items, mut ranks) = (vec![9; count], vec![9.0; count]);
+        let samples = ScoredSamples {
+            users: &vec![0; count],
+            items: &vec![0; count],
+        };
+        let draws = ScoredDraws {
+            items: &mut items,
+            ranks: &mut ranks,
+        };
+        // SAFETY: the users and items are rows; nobody else has the tables.
+        unsafe { sampler.fill(access, &mut stream(1, 0, 0), samples, draws) }.unwrap();
+        (items, ranks)
+    }
+
+    #[test]
+    fn warp_stops_at_the_first_item_within_the_margin() {
+        // Item 0 is the sample's; 2 is within the margin of it, 1 and 3 are not.
+        let choice = Choice::Warp {
+            margin: 1.0,
+            most: 100,
+        };
+        let sampler = sampler(&[2.0, 1.0, 1.5, -5.0], choice);
+        for access in [Access::Alone, Access::Shared] {
+            let (items, ranks) = drawn(&sampler, 300, access);
+            assert!(items.iter().all(|&item| item == 2));
+            // One draw of three is item 2: ranks are 3, 1 and 1.
+            let first = ranks.iter().filter(|&&rank| rank == 3.0).count();
+            assert!((60..140).contains(&first), "{first}");
+            assert!(ranks.iter().all(|&rank| rank == 3.0 || rank == 1.0));
+        }
+    }
+
+    #[test]
+    fn where_nothing_violates_the_last_draw_has_rank_one() {
+        let choice = Choice::Warp {
+            margin: 1.0,
+            most: 3,
+        };
+        let (items, ranks) = drawn(&sampler(&[9.0, 0.0, 0.0], choice), 50, Access::Alone);
+        assert!(items.iter().all(|&item| item == 1 || item == 2));
+        assert_eq!(ranks, [1.0; 50]);
+    }
+
+    #[test]
+    fn the_hardest_of_several_has_the_highest_score() {
+        let scores = [9.0, 1.0, 2.0, 3.0];
+        let (one, _) = drawn(&sampler(&scores, Choice::Hardest(1)), 300, Access::Alone);
+        let (many, _) = drawn(&sampler(&scores, Choice::Hardest(50)), 300, Access::Alone);
+        assert!((1..4).all(|item| one.iter().filter(|&&i| i == item).count() > 60));
+        assert_eq!(many, [3; 300]);
+        let (two, _) = drawn(&sampler(&scores, Choice::Hardest(2)), 300, Access::Shared);
+        let most = two.iter().filter(|&&item| item == 3).count();
+        // 5 of 9 pairs have item 3 in them.
+        assert!((130..205).contains(&most), "{most}");
+    }
+
+    #[test]
+    fn vectors_must_fit() {
+        let base = || Sampler::uniform(2).unwrap();
+        let of = |users: &[usize], items: &[usize], bias: &[usize], choice| {
+            let zeros = |shape: &[usize]| table(shape, &vec![0.0; shape.iter().product()]);
+            let bias = Some(zeros(bias));
+            ScoredSampler::new(base(), zeros(users), zeros(items), bias, choice).map(|_| ())
+        };
+        let one = Choice::Hardest(1);
+        assert!(of(&[3, 2], &[2, 2], &[2], one).is_ok());
+        assert!(matches!(
+            of(&[3, 2], &[2, 3], &[2], one),
+            Err(Error::Shape(_))
+        ));
+        assert!(matches!(
+            of(&[3, 2], &[3, 2], &[3], one),
+            Err(Error::Shape(_))
+        ));
+        assert!(matches!(
+            of(&[3, 2], &[2, 2], &[3], one),
+            Err(Error::Shape(_))
+        ));
+        assert!(matches!(of(&[3], &[2], &[2], one), Err(Error::Shape(_))));
+        let wrong = |choice| matches!(of(&[3, 2], &[2, 2], &[2], choice), Err(Error::Value(_)));
+        assert!(wrong(Choice::Hardest(0)));
+        assert!(wrong(Choice::Warp {
+            margin: 1.0,
+            most: 0
+        }));
+        assert!(wrong(Choice::Warp {
+            margin: f64::NAN,
+            most: 1
+        }));
+    }
+}
