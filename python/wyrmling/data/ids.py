@@ -316,6 +316,8 @@ def _numbered(name: str, column: Column) -> tuple[Numbers, npt.NDArray[Any]]:
         return _numbered_integers(ids)
     distinct = list(dict.fromkeys(ids))
     _check_text(name, ids, distinct)
+    if len(distinct) == len(ids):
+        return np.arange(len(ids), dtype=np.uint32), _objects(distinct)
     number = {id: n for n, id in enumerate(distinct)}
     return np.fromiter(map(number.__getitem__, ids), np.uint32, len(ids)), _objects(distinct)
 

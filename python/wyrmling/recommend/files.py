@@ -26,7 +26,7 @@ beside its columns, ``wyrmling``, the version that wrote it, and a checksum of e
 **Trust.** A file imports and executes nothing: its class is found by name among those that are
 there. It is checked whole: hyperparameters are of their types, ids are distinct, offsets in range,
 arrays what the model says that they are (``_array_types``), and numbers finite. Memory is bounded
-by the file: arrays take as much as there, and ids of text some 25 times as much.
+by the file: arrays take as much as there, and ids of text some 15 times as much.
 
 **Functions** (the loss of :class:`.Custom`) are not in a file, but for their names. The model
 recommends without them; for what needs them :meth:`.Recommender.load` takes them as arguments.
@@ -302,8 +302,9 @@ def _decoded(name: str, arrays: dict[str, npt.NDArray[Any]]) -> Ids:
     if f"{name}_offsets" not in arrays:
         return Ids(_taken(arrays, f"{name}s", np.int64, 1), f"{name}s")
     content = _taken(arrays, f"{name}s", np.uint8, 1).tobytes()
-    ends = _taken(arrays, f"{name}_offsets", np.uint64, 1).tolist()
-    rise = all(start <= end for start, end in pairwise(ends))
+    offsets = _taken(arrays, f"{name}_offsets", np.uint64, 1)
+    rise = bool((offsets[:-1] <= offsets[1:]).all())
+    ends = offsets.tolist()
     if not ends or ends[0] != 0 or ends[-1] != len(content) or not rise:
         raise ValueError(
             f"{name}_offsets must rise from 0 to {len(content)}, the length of {name}s"
