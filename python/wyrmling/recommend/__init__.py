@@ -10,6 +10,7 @@ and others.
 :class:`LogisticMF`  vectors, by the probability of an interaction
 :class:`SampledSoftmax`  vectors, by one item against several
 :class:`ExplicitMF`  vectors and biases, by ratings
+:class:`FactorizationMachine`  sums of vectors of features, of users and of items
 :class:`Custom`      vectors, by a loss of your own
 ==================  ==============================================================================
 """
@@ -17,6 +18,8 @@ and others.
 from .bpr import BPR
 from .custom import Custom
 from .explicit import ExplicitMF
+from .factorization_machine import FactorizationMachine
+from .features import Features
 from .fitted import NewUser
 from .history import LearningCurve
 from .logistic import LogisticMF
@@ -31,6 +34,8 @@ __all__ = [
     "WARP",
     "Custom",
     "ExplicitMF",
+    "FactorizationMachine",
+    "Features",
     "LearningCurve",
     "LogisticMF",
     "NewUser",

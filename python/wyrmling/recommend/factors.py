@@ -50,6 +50,7 @@ __all__ = ["FactorModel"]
 
 Loss = Callable[..., Any]
 Parameters = dict[str, wy.Parameter]
+EpochCallback = Callable[[int, wy.History], bool | None]
 
 OF_USERS = ("users", "user_bias")
 TYPES = {
@@ -144,17 +145,11 @@ class FactorModel(Recommender):
         epochs: int,
         threads: int,
         seed: int,
-        callback: Callable[[int, wy.History], bool | None] | None = None,
+        callback: EpochCallback | None = None,
     ) -> None:
         """Trains parameters by a loss on some interactions; samplers read all that are known."""
         columns, sample = self._samples(loss, known, data, seen)
         optimizer = self._optimizer(trained)
-
-        def after_epoch(epoch: int, record: wy.History) -> bool | None:
-            stop = None if callback is None else callback(epoch, record)
-            if self.schedule == "linear" and epoch + 1 < epochs:
-                optimizer.lr = self.lr * (1.0 - (epoch + 1) / epochs)
-            return stop
 
         wy.fit(
             loss,
@@ -166,8 +161,21 @@ class FactorModel(Recommender):
             epochs=epochs,
             threads=threads,
             seed=seed,
-            callback=after_epoch,
+            callback=self._after_epochs(optimizer, epochs, callback),
         )
+
+    def _after_epochs(
+        self, optimizer: wy.Optimizer, epochs: int, callback: EpochCallback | None
+    ) -> EpochCallback:
+        """What is done after each epoch: the callback, and the step length of the next one."""
+
+        def after_epoch(epoch: int, record: wy.History) -> bool | None:
+            stop = None if callback is None else callback(epoch, record)
+            if self.schedule == "linear" and epoch + 1 < epochs:
+                optimizer.lr = self.lr * (1.0 - (epoch + 1) / epochs)
+            return stop
+
+        return after_epoch
 
     def _samples(
         self, loss: Loss, known: Parameters, data: Interactions, seen: _core.Csr
@@ -233,7 +241,12 @@ class FactorModel(Recommender):
             "users": self.l2 if self.l2_users is None else self.l2_users,
             "items": self.l2 if self.l2_items is None else self.l2_items,
         }
-        l2 = {table: weights.get(name, self.l2_bias) for name, table in trained.items()}
+        return self._optimizer_with(
+            {table: weights.get(name, self.l2_bias) for name, table in trained.items()}
+        )
+
+    def _optimizer_with(self, l2: dict[wy.Parameter, float]) -> wy.Optimizer:
+        """The optimizer, with the weight of each parameter's penalty."""
         kind = wy.Adagrad if self.optimizer == "adagrad" else wy.SGD
         return kind(lr=self.lr, l2=l2, l2_per=self.l2_per)
 

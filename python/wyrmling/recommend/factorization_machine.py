@@ -1,0 +1,405 @@
+"""A hybrid factorisation machine: users and items are sums of the vectors of their features.
+
+Kula, "Metadata Embeddings for User and Item Cold-start Recommendations", CBRecSys 2015 (LightFM):
+the vector of an item is the sum of the vectors of its features, and so is its bias; the same holds
+of users. A feature of its own, its identity, makes an item different from others with the same
+features. Who has features but no interactions is recommended, and gets recommendations, by them.
+Between users and items alone are products, so it is that part of a factorisation machine (Rendle,
+ICDM 2010) by which items rank.
+
+Limit: features are known when a model is fitted; those of users can be given later, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+import wyrmling as wy
+
+from .. import _core
+from ..data import Id, Ids, Interactions
+from .factors import FactorModel, Loss
+from .features import Features
+from .fitted import Arrays, ArrayType, Fitted, NewUser
+from .hyperparameters import Bounds
+from .scoring import Numbers
+from .side import Side, array_types, check_features, known, own, summed
+from .training import Task
+
+__all__ = ["FactorizationMachine"]
+
+Given = Mapping[Id, Any] | Features
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FactorizationMachine(FactorModel):
+    """Vectors of users and items that are sums of vectors of their features (LightFM).
+
+    Args:
+        loss: ``"bpr"``, the odds that an item scores higher than one that the user did not have
+            (see :class:`.BPR`), or ``"logistic"``, the probability of an interaction among
+            ``n_negatives`` items drawn at random (see :class:`.LogisticMF`).
+        identity: whether users, or items, that have features have a vector of their own besides.
+            Those of a kind without any features always have.
+        normalize: whether the weights of the features of each user or item are divided by the sum
+            of their magnitudes.
+        l2_features: as ``l2``, of the vectors and biases of features.
+
+    >>> from wyrmling.datasets import make_interactions
+    >>> data = make_interactions(n_users=60, n_items=40, seed=1)
+    >>> genres = {item: [item.split("-")[0]] for item in data.item_ids}
+    >>> genres["jazz-new"] = ["jazz"]                       # nobody has had it yet
+    >>> model = FactorizationMachine(factors=8, epochs=5, num_threads=1)
+    >>> model = model.fit(data, item_features=genres)
+    >>> len(model.recommend("user-1", n=3))
+    3
+    >>> [item.split("-")[0] for item, _ in model.similar_items("jazz-new", n=2)]
+    ['jazz', 'jazz']
+    """
+
+    loss: Literal["bpr", "logistic"] = "bpr"
+    identity: bool = True
+    normalize: bool = True
+    # Many samples of a batch share a feature: Adagrad shortens the steps of these.
+    optimizer: Literal["sgd", "adagrad"] = "adagrad"
+    lr: Annotated[float, Bounds(above=0)] = 0.05
+    l2: Annotated[float, Bounds(least=0)] = 0.02
+    l2_bias: Annotated[float, Bounds(least=0)] = 0.001
+    l2_features: Annotated[float, Bounds(least=0)] = 0.001
+    epochs: Annotated[int, Bounds(least=1)] = 30
+    init_scale: Annotated[float, Bounds(above=0)] = 0.01
+    n_negatives: Annotated[int, Bounds(least=1, most=2**8)] = 5
+
+    # What the fit at hand is given, no fields.
+    _user_features: ClassVar[Features | None] = None
+    _item_features: ClassVar[Features | None] = None
+
+    def fit(
+        self,
+        data: Interactions,
+        *,
+        user_features: Given | None = None,
+        item_features: Given | None = None,
+        **settings: Any,
+    ) -> Self:
+        """Learns from interactions and features, and forgets what it had learnt before.
+
+        Args:
+            data: what to learn from.
+            user_features: a dict from ids of users to lists of features, of pairs (feature,
+                weight) or to dicts of weights; or :class:`.Features`, which are made of columns
+                or of a sparse matrix. Users that are not in ``data`` become known by them. None
+                for no features.
+            item_features: the same of items.
+            settings: further arguments of :meth:`.Recommender.fit`.
+
+        Returns:
+            The model itself.
+
+        Raises:
+            TypeError: features of another kind, and as :meth:`.Recommender.fit`.
+            ValueError: a weight that is not finite, and as :meth:`.Recommender.fit`.
+        """
+        return self._fit_with(FactorModel.fit, data, user_features, item_features, settings)
+
+    def partial_fit(
+        self,
+        data: Interactions,
+        *,
+        user_features: Given | None = None,
+        item_features: Given | None = None,
+        **settings: Any,
+    ) -> Self:
+        """Learns from more interactions, from where it is. Arguments and errors are those of `fit`.
+
+        Features that are given take the place of those that the model had of the same kind; what it
+        has learnt of features of the same names stays. None leaves them as they are.
+        """
+        return self._fit_with(FactorModel.partial_fit, data, user_features, item_features, settings)
+
+    def _fit_with(
+        self,
+        fit: Callable[..., Any],
+        data: Interactions,
+        user_features: Given | None,
+        item_features: Given | None,
+        settings: dict[str, Any],
+    ) -> Self:
+        if not isinstance(data, Interactions):
+            raise TypeError(f"data: expected Interactions, got {type(data).__name__}")
+        model = copy(self)
+        # Those with features alone are known, too, after all others.
+        if user_features is not None:
+            features = Features.of(user_features, "user_features")
+            data = replace(data, user_ids=data.user_ids.extended(features.ids.values))
+            object.__setattr__(model, "_user_features", features)
+        if item_features is not None:
+            features = Features.of(item_features, "item_features")
+            data = replace(data, item_ids=data.item_ids.extended(features.ids.values))
+            object.__setattr__(model, "_item_features", features)
+        fit(model, data, **settings)
+        self._fitted = model._fitted
+        return self
+
+    def _loss(self) -> Loss:
+        return {"bpr": bpr, "logistic": logistic}[self.loss]
+
+    def _learn(self, task: Task) -> Arrays:
+        data, watch = task.data, task.watch
+        assert watch is not None
+        # Items that somebody had come first: the others are never drawn to be compared with.
+        had = np.bincount(task.seen.indices, minlength=data.n_items) > 0
+        order = np.argsort(~had, kind="stable")
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        user_order = np.arange(data.n_users)
+        users = self._side("user", self._user_features, data.user_ids, user_order, task)
+        items = self._side("item", self._item_features, data.item_ids, order, task)
+
+        def arrays() -> Arrays:
+            return users.arrays(user_order) | items.arrays(place)
+
+        n_drawn = int(had.sum())
+        compared = data.take(task.seen.counts[data.users] < n_drawn)
+        if len(compared) == 0:
+            raise ValueError(
+                "data has no interaction of a user who lacks an item, expected some to learn from"
+            )
+        user, item = wy.IndexInput([0], name="user"), wy.IndexInput([0], name="item")
+        columns: dict[Any, Any] = {user: compared.users, item: place[compared.items]}
+        count = self.n_negatives if self.loss == "logistic" else 1
+        drawn = [wy.IndexInput([0], name="negative") for _ in range(count)]
+        loss = self._graph(users, items, user, item, drawn)
+        if compared.weights is not None:
+            weight = wy.Input(np.ones(1, np.float32), name="weight")
+            columns[weight] = compared.weights
+            loss = weight * loss
+        seen_users = np.repeat(
+            np.arange(data.n_users, dtype=np.uint32), task.seen.counts.astype(np.int64)
+        )
+        sampler = wy.sampling.Uniform(
+            n_drawn,
+            positives=(seen_users, place[task.seen.indices].astype(np.uint32)),
+            given=user,
+        )
+        epochs = task.epochs or self.epochs
+        watch.begin(epochs)
+        optimizer = self._optimizer_of(users, items)
+        wy.fit(
+            loss,
+            columns,
+            sample=dict.fromkeys(drawn, sampler),
+            optimizer=optimizer,
+            epochs=epochs,
+            batch_size=self.batch_size,
+            threads=self.num_threads,
+            seed=int(task.rng.integers(2**63)),
+            callback=self._after_epochs(
+                optimizer, epochs, lambda epoch, record: watch.epoch(epoch, record, arrays)
+            ),
+        )
+        return arrays()
+
+    def _graph(
+        self, users: Side, items: Side, user: Any, item: Any, drawn: list[wy.IndexInput]
+    ) -> Any:
+        """The loss of a batch, as a graph."""
+        vector = users.vector(user)
+        if self.loss == "bpr":
+            (negative,) = drawn
+            difference = items.vector(item) - items.vector(negative)
+            odds = wy.vecdot(vector, difference) + items.bias(item) - items.bias(negative)
+            return wy.softplus(-odds)
+        of_user = users.bias(user)
+        total = wy.softplus(-(wy.vecdot(vector, items.vector(item)) + of_user + items.bias(item)))
+        for other in drawn:
+            score = wy.vecdot(vector, items.vector(other)) + of_user + items.bias(other)
+            total = total + wy.softplus(score)
+        return total
+
+    def _side(
+        self,
+        kind: str,
+        given: Features | None,
+        ids: Ids,
+        order: npt.NDArray[np.int64],
+        task: Task,
+    ) -> Side:
+        """Users, or items, in an order, as they are before training: known rows as they were, new
+        ones at random. Rows that nothing is learnt of are 0.
+        """
+        names, bags = None, None
+        before = None if task.start is None else known(kind, task.start)
+        if given is not None:
+            names = given.names if before is None else before[0].extended(given.names.values)
+            bags = given.bags_of(ids, names, self.normalize)[order]
+        elif before is not None:
+            names, bags = before
+            empty = np.full(len(ids) - len(bags), bags.offsets[-1])
+            offsets = np.concatenate([bags.offsets, empty])
+            bags = wy.Ragged(bags.values, offsets, bags.weights)[order]
+        side = Side(kind, names, bags)
+        rng = task.rng
+        has_bias = kind == "item" or self.loss == "logistic"
+        if names is None or self.identity:
+            vectors = rng.normal(0.0, self.init_scale, (len(ids), self.factors))
+            column = task.data.users if kind == "user" else task.data.items
+            vectors[np.bincount(column, minlength=len(ids)) == 0] = 0.0
+            if task.start is not None:
+                learnt = own(kind, task.start)
+                self._continue(vectors, learnt["vectors"])
+            side.add("vectors", vectors[order])
+            if has_bias:
+                biases = np.zeros(len(ids))
+                if task.start is not None and "biases" in learnt:
+                    biases[: len(learnt["biases"])] = learnt["biases"]
+                side.add("biases", biases[order])
+        if names is not None:
+            vectors = rng.normal(0.0, self.init_scale, (len(names), self.factors))
+            biases = np.zeros(len(names))
+            if before is not None and task.start is not None:
+                self._continue(vectors, task.start[f"{kind}_feature_vectors"])
+                learnt_biases = task.start.get(f"{kind}_feature_biases")
+                if learnt_biases is not None:
+                    biases[: len(learnt_biases)] = learnt_biases
+            side.add("feature_vectors", vectors)
+            if has_bias:
+                side.add("feature_biases", biases)
+        return side
+
+    def _continue(self, rows: npt.NDArray[Any], learnt: npt.NDArray[np.float32]) -> None:
+        """Writes what was learnt over the first rows."""
+        if learnt.shape[1] != rows.shape[1]:
+            raise ValueError(
+                f"factors is {self.factors}, and was {learnt.shape[1]} when the model was fitted: "
+                "partial_fit goes on with the length that it had"
+            )
+        rows[: len(learnt)] = learnt
+
+    def _optimizer_of(self, *sides: Side) -> wy.Optimizer:
+        """The optimizer, with the penalty of each kind of parameter."""
+        of_vectors = {"user": self.l2_users, "item": self.l2_items}
+        l2 = {}
+        for side in sides:
+            own_l2 = of_vectors[side.kind]
+            own_l2 = self.l2 if own_l2 is None else own_l2
+            by_name = {"vectors": own_l2, "biases": self.l2_bias}
+            for name, table in side.tables.items():
+                l2[table] = by_name.get(name, self.l2_features)
+        return self._optimizer_with(l2)
+
+    def _array_types(self) -> Mapping[str, ArrayType]:
+        types = {
+            "users": ArrayType(("users", "factors")),
+            "items": ArrayType(("items", "factors")),
+            "user_bias": ArrayType(("users",), optional=True),
+            "item_bias": ArrayType(("items",)),
+        }
+        return types | array_types("user") | array_types("item")
+
+    def _check_arrays(self, fitted: Fitted) -> None:
+        for kind, ids in (("user", fitted.user_ids), ("item", fitted.item_ids)):
+            check_features(kind, len(ids), fitted.arrays)
+
+    # New users, and reasons.
+
+    def fold_in(
+        self, history: Iterable[Id] = (), *, features: Iterable[Any] | Mapping[Id, float] = ()
+    ) -> NewUser:
+        """A user that the model was not trained on, by the items that they had, or their features.
+
+        Args:
+            history: ids of items; those that occur more than once count once.
+            features: names of features, pairs (name, weight) or a dict of weights. Those that the
+                model does not know count as nothing.
+
+        Raises:
+            KeyError: an item that the model does not know.
+            ValueError: features, and the model was fitted without features of users.
+        """
+        items = np.unique(self._known("items", history))
+        found = Features.of({"new": features}, "features")
+        offset = np.zeros(self.fitted.arrays["users"].shape[1], np.float32)
+        if len(found.names):
+            offset = summed(found, "user", self.fitted.arrays, self.normalize)[0]
+        return NewUser(items, self._query(items, offset))
+
+    def _query(
+        self, items: Numbers, offset: npt.NDArray[np.float32] | None = None
+    ) -> npt.NDArray[np.float32]:
+        """The vector of a new user: that of their features, and what the items that they had add to
+        it, found as in training while all else stays as it is.
+        """
+        arrays, n_items = self.fitted.arrays, len(self.item_ids)
+        if offset is None:
+            offset = np.zeros(arrays["users"].shape[1], np.float32)
+        if len(items) in (0, n_items):
+            return offset
+        vector = wy.Parameter(np.zeros((1, len(offset)), np.float32), name="users")
+        constants = {"items": arrays["items"], "item_bias": arrays["item_bias"], "offset": offset}
+        user = np.zeros(len(items), np.uint32)
+        self._minimise(
+            partial(self._loss(), **constants),
+            {"users": vector},
+            {"users": vector},
+            Interactions(user, items, Ids(["new"]), self.fitted.item_ids),
+            _core.Csr(user, items, 1, n_items),
+            epochs=self.epochs,
+            threads=1,
+            seed=0,
+        )
+        learnt: npt.NDArray[np.float32] = offset + vector.value[0]
+        return learnt
+
+    def explain(self, user: Id, item: Id) -> list[tuple[Id | None, float]]:
+        """What an item's score for a user is made of: the part of each of its features.
+
+        Returns:
+            Pairs of a feature's name and its part, the largest first; the part of the item itself
+            has None for a name. They add up to the score by which items rank.
+
+        Raises:
+            KeyError: an id that the model does not know.
+        """
+        arrays = self.fitted.arrays
+        vector = arrays["users"][self._known("users", [user])[0]]
+        number = self._known("items", [item])[0]
+        score = float(vector @ arrays["items"][number] + arrays["item_bias"][number])
+        parts: list[tuple[Id | None, float]] = []
+        features = known("item", arrays)
+        if features is not None:
+            names, bags = features
+            assert bags.weights is not None
+            row = slice(bags.offsets[number], bags.offsets[number + 1])
+            for feature, weight in zip(bags.values[row], bags.weights[row], strict=True):
+                part = vector @ arrays["item_feature_vectors"][feature]
+                part += arrays["item_feature_biases"][feature]
+                parts.append((names[int(feature)], float(weight * part)))
+        parts.append((None, score - sum(part for _, part in parts)))
+        return sorted(parts, key=lambda pair: -pair[1])
+
+
+def bpr(
+    users: Any, items: Any, item_bias: Any, offset: Any, user: int, item: int, negative: int
+) -> Any:
+    """BPR's loss of a new user, whose vector is learnt beside an offset."""
+    vector = users[user] + offset
+    score = vector @ items[item] + item_bias[item]
+    return -wy.logsigmoid(score - vector @ items[negative] - item_bias[negative])
+
+
+def logistic(
+    users: Any, items: Any, item_bias: Any, offset: Any, user: int, item: int, negatives: Any
+) -> Any:
+    """The logistic loss of a new user, whose vector is learnt beside an offset."""
+    vector = users[user] + offset
+    score = vector @ items[item] + item_bias[item]
+    others = items[negatives] @ vector + item_bias[negatives]
+    return -wy.logsigmoid(score) - wy.logsigmoid(-others).sum()
