@@ -20,6 +20,7 @@ from wyrmling.data import Ids, Interactions
 from wyrmling.datasets import make_interactions
 from wyrmling.recommend import (
     BPR,
+    WARP,
     Custom,
     ExplicitMF,
     LogisticMF,
@@ -51,6 +52,7 @@ MODELS: list[Recommender] = [
     LogisticMF(factors=4, epochs=2),
     Popularity(),
     SampledSoftmax(factors=4, epochs=2),
+    WARP(factors=4, epochs=2),
 ]
 
 

@@ -84,6 +84,20 @@ def test_it_is_reached_from_this_machine_and_ends_when_told(path: Path) -> None:
             assert process.wait(timeout=60) in (0, 130)
 
 
+def test_headers_alone(path: Path) -> None:
+    with served(path) as (port, _):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        length = len(json.dumps(get(port, "/recommend?user=user-1")[1], separators=(",", ":")))
+        for _ in range(2):  # over one connection, where a body would be taken for an answer
+            connection.request("HEAD", "/recommend?user=user-1")
+            response = connection.getresponse()
+            assert (response.status, response.read()) == (200, b"")
+            assert int(response.headers["Content-Length"]) == length
+            connection.request("HEAD", "/nowhere")
+            response = connection.getresponse()
+            assert (response.status, response.read()) == (404, b"")
+
+
 def test_long_requests_are_refused(path: Path) -> None:
     with served(path, "--max-body", "1000") as (port, _):
         json_type = {"Content-Type": "application/json"}

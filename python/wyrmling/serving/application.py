@@ -104,7 +104,8 @@ class Application:
         headers = [("Content-Type", kind), ("Content-Length", str(len(body))), *SAFE, *extra]
         start(REASONS[status], headers)
         self.metrics.count(route, status, time.perf_counter() - begun)
-        return [body]
+        # Whoever asks by HEAD gets the headers that GET would have.
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
     def _answer(self, environ: Environ, path: str) -> Any:
         if self._hosts is not None and _host(environ) not in self._hosts:
@@ -114,13 +115,13 @@ class Application:
         methods = self._routes.get(path)
         if methods is None:
             raise Refused(404, "no_such_path", "there is nothing here; try /health")
-        answer = methods.get(environ["REQUEST_METHOD"])
+        answer = methods.get("GET" if (asked := environ["REQUEST_METHOD"]) == "HEAD" else asked)
         if answer is None:
             raise Refused(405, "bad_method", f"expected {' or '.join(methods)}")
         return answer(environ)
 
     def _question(self, environ: Environ) -> Any:
-        if environ["REQUEST_METHOD"] == "GET":
+        if environ["REQUEST_METHOD"] != "POST":
             return of_url(environ.get("QUERY_STRING", ""))
         # No form of a web page from elsewhere can have this type.
         kind = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()

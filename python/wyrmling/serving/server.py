@@ -24,6 +24,8 @@ __all__ = ["serve"]
 
 # The longest headers of a request, in bytes.
 LONGEST_HEADERS = 1 << 14
+# Connections that are open at once; others wait.
+MOST_CONNECTIONS = 1000
 NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -85,6 +87,7 @@ def serve(
         ident=None,
         max_request_body_size=max_body,
         max_request_header_size=LONGEST_HEADERS,
+        connection_limit=MOST_CONNECTIONS,
         channel_timeout=30,
         asyncore_use_poll=True,
     )
