@@ -53,13 +53,6 @@ def trained(model: Any) -> Trained:
         return model
     if hasattr(model, "_scores"):
         return Trained(model.user_ids, model.item_ids, model.seen, model._scores)
-    if hasattr(model, "item_bias") and hasattr(model, "train"):
-        factors = model
-
-        def scores(users: npt.NDArray[np.uint32]) -> Any:
-            return factors.users[users], factors.items, factors.item_bias
-
-        return Trained(model.user_ids, model.item_ids, model.train, scores)
     raise TypeError(f"model: expected a fitted model, got {type(model).__name__}")
 
 
