@@ -148,12 +148,14 @@ def small_files() -> list[bytes]:
     from pathlib import Path
 
     from wyrmling.data import Interactions
-    from wyrmling.recommend import BPR, Custom, Popularity
+    from wyrmling.recommend import BPR, Custom, FactorizationMachine, Popularity
 
     users = ["ann", "ann", 7, "bob", 7]
     items = [3, 4, 4, 5, 3]
     mixed = Interactions.from_ids(users, items)
+    features = FactorizationMachine(factors=2, epochs=2, num_threads=1)
     models = [
+        features.fit(mixed, user_features={7: ["old", ("red", 0.5)]}, item_features={3: ["a", 9]}),
         BPR(factors=2, epochs=2, num_threads=1).fit(mixed),
         Popularity().fit(Interactions.from_ids(items, users)),
         Custom.from_factors(np.eye(3), np.eye(3), mixed, item_bias=[1, 2, 3]),
