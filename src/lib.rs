@@ -43,6 +43,7 @@ pub mod rank;
 mod reserve;
 pub mod rules;
 pub mod simd;
+pub mod solvers;
 mod special;
 mod split;
 pub mod table;

@@ -123,6 +123,14 @@ fn all_threads(parts: usize) -> usize {
     threads.min(parts)
 }
 
+/// As many threads as there are for so many parts, and not more than `most`, unless that is 0.
+pub(crate) fn at_most(most: usize, parts: usize) -> usize {
+    match most {
+        0 => all_threads(parts),
+        _ => all_threads(parts).min(most),
+    }
+}
+
 /// Calls `work` in `threads` threads, this one included. `work` is a trait object, so that this
 /// function is compiled once and not for each of its callers.
 fn together<'w>(threads: usize, work: &'w (dyn Fn() + Sync)) {

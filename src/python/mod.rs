@@ -58,6 +58,7 @@ mod registry;
 mod repr;
 mod sampling;
 mod scored;
+mod solvers;
 mod source;
 mod sparse;
 mod transform;
@@ -140,6 +141,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     primitive::register(module)?;
     module.add_function(wrap_pyfunction!(drawing::outline, module)?)?;
     rank::register(module)?;
+    solvers::register(module)?;
     io::register(module)?;
     source::register(module)?;
     protocols::register(module)?;

@@ -20,21 +20,22 @@ use crate::simd::vector::Vector;
 use crate::simd::{Isa, Machine, mul_add};
 
 /// Calls the function with the register type of the machine, which is chosen at
-/// compile time.
+/// compile time. What it asks for besides the instruction set, whoever calls it here has shown.
 macro_rules! with_register {
-    ($machine:ident, $type:ident, $function:ident::<$($parameter:ty),*>($($argument:expr),*)) => {
+    ($machine:ident, $type:ident, $function:ident $(::<$parameter:ty>)?($($argument:expr),*)) => {
         match $machine::ISA {
             // SAFETY: this register is an array of numbers, which needs no instruction set of its own.
-            Isa::Scalar => unsafe { $function::<$type::Scalar, $type, $($parameter),*>($($argument),*) },
+            Isa::Scalar => unsafe { $function::<$type::Scalar, $type, $($parameter)?>($($argument),*) },
             // SAFETY: a value of `$machine` was passed, whose instruction set is AVX2; such a value is
             // made only where the CPU was found to have AVX2 and FMA.
-            Isa::Avx2 => unsafe { $function::<$type::Avx2, $type, $($parameter),*>($($argument),*) },
+            Isa::Avx2 => unsafe { $function::<$type::Avx2, $type, $($parameter)?>($($argument),*) },
             // SAFETY: a value of `$machine` was passed, whose instruction set is AVX-512; such a value is
             // made only where the CPU was found to have it.
-            Isa::Avx512 => unsafe { $function::<$type::Avx512, $type, $($parameter),*>($($argument),*) },
+            Isa::Avx512 => unsafe { $function::<$type::Avx512, $type, $($parameter)?>($($argument),*) },
         }
     };
 }
+pub(super) use with_register;
 
 /// `Σ a[i]·b[i]`.
 #[inline(always)]

@@ -13,7 +13,9 @@
 //! they fuse where the hardware can, but are bit-reproducible on each.
 
 pub mod dot;
+pub(crate) mod four;
 pub mod math;
+pub(crate) mod product;
 mod real;
 pub mod trigonometric;
 pub(crate) mod vector;

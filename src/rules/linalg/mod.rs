@@ -15,9 +15,13 @@ mod gemm;
 #[path = "gemm_plain.rs"]
 mod gemm;
 #[cfg(feature = "linalg")]
+mod inverse;
+#[cfg(feature = "linalg")]
 mod lu;
 mod outer;
 
+#[cfg(feature = "linalg")]
+pub(crate) use self::inverse::PositiveDefinite;
 pub(crate) use self::{matmul::VectorProduct, outer::add_outer};
 
 #[cfg(not(feature = "linalg"))]
